@@ -37,7 +37,7 @@ def test_sources_of_the_core_and_of_every_plugin_are_read():
 
 
 # What has no room of its own in the core: whole fits, the project itself, and plugins as fixtures.
-BESIDE_THE_ROOMS = {"bad_plugins", "golden", "stub_plugin", "third_party"}
+BESIDE_THE_ROOMS = {"bad_plugins", "golden", "mutants", "stub_plugin", "third_party"}
 OF_THE_PROJECT = {
     "test_caches.py",
     "test_claims.py",

@@ -125,6 +125,14 @@ def _given(kind: Any) -> tuple[str, ...] | None:
     return tuple(field.name for field in dataclasses.fields(kind) if field.init)
 
 
+@lru_cache(maxsize=1024)
+def _fields(kind: Any) -> frozenset[str]:
+    """Return the names of a dataclass's fields, its class variables not among them; of another
+    class none."""
+    is_one = dataclasses.is_dataclass(kind)
+    return frozenset(field.name for field in dataclasses.fields(kind)) if is_one else frozenset()
+
+
 def constant(values: Any, dtype: Any = "float64") -> np.ndarray:
     """Return a copy of an array that nobody can write to or make writeable.
 
@@ -230,7 +238,7 @@ def _require_plain_state(part: Any, own: type) -> None:
     held = getattr(part, "__dict__", None)
     if not held or isinstance(part, (type, Enum)):
         return
-    fields = getattr(own, "__dataclass_fields__", {})
+    fields = _fields(own)
     for name, value in held.items():
         shadows = name not in fields and any(name in vars(cls) for cls in own.__mro__)
         if shadows or callable(value):

@@ -107,6 +107,16 @@ def test_epsilon_falls_with_noise_and_grows_with_events(opened, size, count):
 
 
 @every_accountant
+def test_the_budgets_epsilon_holds_at_its_own_delta_and_not_below(opened):
+    event, spent = event_of(opened, 50.0), opened
+    while spent.holds({event: 1}):
+        spent = spent.compose(event)
+    assert 0.9 < spent.get_epsilon(opened.delta) <= opened.epsilon
+    if not opened.delta_may_be_zero:
+        assert spent.get_epsilon(opened.delta / 1000) > 1.1 * opened.epsilon
+
+
+@every_accountant
 def test_a_refusal_charges_nothing_and_says_what_would_be_enough(opened):
     event = event_of(opened, 0.01)
     with pytest.raises(BudgetExceededError, match="an epsilon of .* would be enough") as refused:

@@ -62,6 +62,18 @@ def test_the_plain_formula_in_floats_is_the_positive_control():
     assert below > 0
 
 
+def test_a_row_of_which_next_to_nothing_is_left_is_bounded_too():
+    # Without the constant column's own part, what rounding takes off is most of what is left.
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        map_ = make([2**14 - 1] * (WIDTH - 1) + [0], rng.integers(-(2**14), 2**14, WIDTH))
+        x = np.append(np.ldexp(map_.shifts[:-1], -14) * 0.7, 0.7)
+        x = np.ldexp(np.trunc(np.ldexp(x, 16)), -16)
+        block = Rows(x[np.newaxis], np.ones(1)).table().blocks[0]
+        bound = Fraction(float(block.standardized_norms(map_)[0]))
+        assert bound**2 >= exact_square(map_, block.rows()[0] / block.factor[0])
+
+
 def test_sums_are_mapped_exactly_also_modulo_two_to_the_64():
     map_ = make([64, 100, 300, 2**14, 64], [-50, 7, 2**14, 3, 0])
     rng = np.random.default_rng(1)

@@ -130,17 +130,39 @@ def test_an_error_comes_out_and_leaves_no_thread_at_work(error, threads):
     assert engine.answer(query)[0] == N_ROWS
 
 
+def test_an_error_of_another_thread_is_the_callers():
+    caller, failed = threading.get_ident(), threading.Event()
+
+    class FailsElsewhere(RowCount):
+        thread_safe = True
+
+        def answer_block(self, block):
+            if threading.get_ident() != caller:
+                failed.set()
+                raise MemoryError
+            assert failed.wait(timeout=20)
+            return super().answer_block(block)
+
+    with pytest.raises(MemoryError):
+        LocalEngine(table(), threads=2).answer(FailsElsewhere())
+
+
 def test_parts_that_do_not_say_that_they_may_overlap_are_asked_by_one_thread():
     class Silent(Watched):  # Its base's word does not count: it may keep what that does not.
-        pass
+        def answer_block(self, block):
+            time.sleep(0.02)  # Other threads would have the time to take a block.
+            return super().answer_block(block)
 
     class Loss(Logistic):
         pass
 
+    class Loud(Silent):
+        thread_safe = True
+
     query = Silent()
     assert LocalEngine(table(), threads=3).answer(query)[0] == N_ROWS
     assert query.threads == {threading.get_ident()}
-    query = Watched()
+    query = Loud()
     query.loss = Loss()
     LocalEngine(table(), threads=3).answer(query)
     assert query.threads == {threading.get_ident()}

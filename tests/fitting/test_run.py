@@ -7,6 +7,7 @@ import pytest
 
 from dpcore.data.dataset import load_file
 from dpcore.data.readers.arrays import dataset_from_arrays
+from dpcore.data.row_part import rows_of_part
 from dpcore.data.schema.schema import Schema
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.loading import are_ours_and_generated
@@ -14,14 +15,11 @@ from dpcore.fitting.plan import make_plan
 from dpcore.fitting.run import fit_dataset
 from dpcore.fitting.settings import Settings
 
-SCHEMA = Schema.from_dict(
-    {
-        "columns": {
-            "x": {"kind": "numeric", "lower": 0, "upper": 1},
-            "y": {"kind": "label", "classes": [0, 1]},
-        }
-    }
-)
+COLUMNS = {
+    "x": {"kind": "numeric", "lower": 0, "upper": 1},
+    "y": {"kind": "label", "classes": [0, 1]},
+}
+SCHEMA = Schema.from_dict({"columns": COLUMNS})
 
 
 def no_release(session):
@@ -46,6 +44,16 @@ def test_rows_read_with_refusal_may_have_a_public_number(tmp_path):
     assert not data.rows_dropped and not data.take(np.array([True, False, True])).rows_dropped
     model = fit_dataset(make_plan(Settings(relation="replace-one")), data)
     assert model.privacy["neighboring_relation"] == "replace-one"
+
+
+def test_a_part_is_refused_where_the_number_of_rows_is_public(tmp_path):
+    columns = {"z": {"kind": "categorical", "categories": ["a", "b"]}, **COLUMNS}
+    (tmp_path / "f.csv").write_text("x,z,y\n0,a,0\n1,a,1\n.5,b,0\n1,a,0\n")
+    schema = Schema.from_dict({"columns": columns})
+    part = rows_of_part(load_file(tmp_path / "f.csv", schema), "z=a")
+    with pytest.raises(InvalidInputError, match="how many rows a part has is private"):
+        fit_dataset(make_plan(Settings(relation="replace-one")), part, on_release=no_release)
+    assert fit_dataset(make_plan(Settings()), part).privacy["part"] == "z=a"
 
 
 def test_the_statement_has_the_public_number_of_rows_that_was_used(tmp_path):

@@ -83,6 +83,19 @@ def test_products_are_those_of_numpy(loss):
         assert answer[1] == pytest.approx(OVER_DIAGONAL * found[0, 1])
 
 
+@pytest.mark.parametrize("by", ["slope", "curvature"])
+def test_a_loss_that_is_steeper_than_it_says_moves_the_sums_by_no_more(by):
+    class Understated(Logistic):  # Slopes of 1/2 and a curvature of 1/4, at margins of 0.
+        lipschitz = 0.25
+        smoothness = 0.125
+
+    row = Rows(np.array([[1.0, 0.0, 0.0, 0.0]]), np.ones(1), row_norm=1.0, raw_norm_bound=1.0)
+    query = RowProducts(make_problem(row, ADD, Understated()), np.zeros(4), by)
+    stated = query.sensitivity(ADD)
+    moved = LocalEngine(row.table()).answer(query) / 2.0**stated.grid_bits
+    assert 0.9 < np.linalg.norm(moved) / stated.bound <= 1
+
+
 def test_slopes_of_a_number_are_bounded_by_the_coefficients():
     problem = make_problem(make_rows(10), ADD, Squared())
     bound = largest_slope(problem, W)

@@ -20,6 +20,7 @@ from dpcore.ledger.chain import Chain
 from dpcore.ledger.cost import Run
 from dpcore.ledger.remaining import shown_down, shown_up
 from dpcore.ledger.state import State, state_of, totals_and_run, totals_of
+from dpcore.ledger.stores.sqlite import SqliteStore
 from dpcore.ledger.verify import verified
 from dpcore.privacy.events import GaussianDpEvent
 from dpcore.session.ledger import LedgerEntry
@@ -81,6 +82,34 @@ def test_what_releases_did_not_take_comes_back_when_the_run_is_closed(ledger):
     assert spent.spent == pytest.approx(1 / (2 * 50.0**2), rel=1e-12)
     with pytest.raises(LedgerError, match="no more releases"):
         reservation.log.charge(a_release())
+
+
+def test_a_run_over_added_rows_ends_at_the_price_of_two_steps(tmp_path):
+    terms = Terms.of(9.0, 1e-6, relation="replace-one")
+    ledger = TableLedger.create(tmp_path / "replaced.ledger", terms)
+    reservation = ledger.reserve(a_run(), STATED)
+    reservation.log.charge(a_release())
+    reservation.close("finished")
+    # A row that is replaced is one removed and one added: twice mu, and four times rho.
+    assert ledger.state().spent(0).spent == pytest.approx(4 / (2 * 50.0**2), rel=1e-12)
+
+
+def test_a_log_that_was_closed_takes_no_release_while_its_run_is_open(ledger):
+    reservation = ledger.reserve(a_run(), STATED)
+    reservation.log.close()
+    with pytest.raises(LedgerError, match="no more releases"):
+        reservation.log.charge(a_release())
+
+
+def test_an_entry_is_on_the_disk_when_it_is_there(file_ledger):
+    store = SqliteStore(file_ledger.path)
+    # 2 is FULL: each commit waits for the disk. NORMAL would lose the last ones with the power, as
+    # it may lose releases, whose reservation is counted whole until the run is closed.
+    with store.writing() as rows:
+        assert rows.execute("PRAGMA synchronous").fetchone() == (2,)
+    with store.logging() as rows:
+        assert rows.execute("PRAGMA synchronous").fetchone() == (1,)
+    store.close()
 
 
 def test_a_run_of_another_unit_is_charged_whole(ledger):

@@ -57,6 +57,16 @@ def test_the_facts_of_a_weighted_loss_of_two_classes_hold(loss):
     check_loss(ClassWeighted(loss, TWO))
 
 
+@pytest.mark.parametrize("weight", [0.1, 0.3, 0.7, 1.1, 3.3])
+@pytest.mark.parametrize("half_width", [0.1, 0.3, 0.6, 0.7])
+def test_bounds_times_a_weight_are_rounded_up(weight, half_width):
+    inner = HuberSvm(half_width)
+    weighted = ClassWeighted(inner, (weight, weight))
+    for name in ("lipschitz", "smoothness"):
+        exact = Fraction(getattr(inner, name)) * Fraction(weight)
+        assert exact <= Fraction(getattr(weighted, name)) <= exact * (1 + Fraction(1, 2**50))
+
+
 def test_the_facts_of_a_weighted_loss_of_several_classes_hold():
     check_loss(ClassWeighted(Softmax(), OF_17))
 

@@ -81,6 +81,27 @@ def test_a_wide_law_decides_a_tail_by_further_words(sign):
     assert (value < 0) == bool(sign)
 
 
+def test_each_undecided_deviate_has_further_words_of_its_own():
+    class Undecided:
+        bits = 16
+        seen = []
+
+        def first(self, words, out):
+            out[:] = 0
+            return np.arange(out.size)
+
+        def second(self, digits, words, out):
+            return np.arange(out.size)
+
+        def exact(self, digits, bits, more):
+            self.seen.append((digits, more()))
+            return 0
+
+    draw_bulk(SeededEntropy(3), Undecided(), 100, 1)
+    for words in zip(*Undecided.seen, strict=True):
+        assert len({*words}) == 100
+
+
 def test_a_lazy_uniform_draws_nothing_that_does_not_matter():
     def refuse():
         raise AssertionError

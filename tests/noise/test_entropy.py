@@ -140,6 +140,8 @@ def test_large_requests_are_seeded_by_the_system_piece_by_piece(monkeypatch):
     words = SystemEntropy().words(5000)
     assert pieces == [16000, 16000, 8000] and np.unique(words).size == 5000
     assert len(set(seeds)) == 3 and {len(seed) for seed in seeds} == {48}
+    pieces.clear()
+    assert SystemEntropy().words(6001).size == 6001 == sum(pieces) // 8
 
 
 @pytest.mark.parametrize("make", [SystemEntropy, SystemNoise, lambda: SeededEntropy(1)])

@@ -71,6 +71,14 @@ def test_the_noisiest_level_of_many_has_the_variances_sum():
     assert chi_square(Counter(path[0].tolist()), law) > ALARM
 
 
+def test_a_sum_is_floored_once_whatever_was_drawn_of_its_parts():
+    levels, runs = 8, 300
+    path = normal_path(SeededNoise(9), [GridScale(1)] * levels, runs, 0)
+    # Floored part by part it would be lower by half a step for each of the others: by 3.5.
+    error = sqrt((levels + 1 / 12) / runs)
+    assert abs(float(path[0].mean()) + 0.5) < 5.5 * error
+
+
 @pytest.mark.parametrize("floor", [0, 2, -1, -3])
 def test_the_part_behind_the_point_has_the_law_of_a_deviate_whose_floor_is_known(floor):
     scale, noise = Fraction(2), SeededNoise(7)

@@ -21,6 +21,7 @@ def test_every_name_of_a_page_is_there_and_documented(page):
     for name in page.__all__:
         named = getattr(page, name)
         assert named.__doc__ or not isinstance(named, type), name
+    assert {*page.__all__} <= {*dir(page)}  # as help and completion list them
 
 
 def test_the_first_page_hands_out_its_names():

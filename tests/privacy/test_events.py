@@ -17,6 +17,11 @@ ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLAC
 INNER = GaussianDpEvent(1.0)
 
 
+def test_a_replaced_row_is_two_rows_that_change():
+    changed = {relation.value: relation.rows_changed for relation in NeighboringRelation}
+    assert changed == {"add-or-remove-one": 1, "replace-one": 2, "replace-special": 1}
+
+
 def test_sampled_events_are_values():
     assert PoissonSampledDpEvent(0.5, INNER, ADD) == PoissonSampledDpEvent(0.5, INNER, ADD)
     assert len({SampledWithoutReplacementDpEvent(9, 1, INNER, REPLACE)} | {INNER}) == 2

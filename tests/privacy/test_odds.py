@@ -5,6 +5,7 @@ from fractions import Fraction
 from itertools import chain, combinations
 from statistics import NormalDist
 
+import mpmath
 import pytest
 
 from dpcore.exact.rounding import exp_down, exp_up
@@ -39,6 +40,16 @@ def most_caught(laws, false_alarms):
         part = 1.0 if q[at] <= left else left / q[at]
         power, left = power + part * p[at], left - part * q[at]
     return power
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 1.0, 3.0, 6.0])
+@pytest.mark.parametrize("false_alarms", [0.01, 0.6, 0.95])
+def test_what_a_test_finds_is_rounded_up(epsilon, false_alarms):
+    with mpmath.workdps(200):  # More digits than the bound has.
+        grown, size = mpmath.exp(mpmath.mpf(epsilon)), mpmath.mpf(false_alarms)
+        exact = min(1, grown * size, 1 - (1 - size) / grown)
+        stated = Promise(Fraction(epsilon), Fraction(0)).caught(Fraction(false_alarms))
+        assert 0 <= mpmath.mpf(stated.numerator) / stated.denominator - exact < 1e-30
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), PAIRS)

@@ -231,6 +231,10 @@ def test_objects_of_ours_with_something_of_their_own_are_refused_before_anything
     engine.held = math.exp
     with pytest.raises(InvalidInputError, match="was given a 'held' of its own"):
         session(engine=engine)
+    accountant = ZcdpAccountant.from_budget(50.0, 1e-6)
+    object.__setattr__(accountant, "fully_adaptive", 1)  # No function, in place of its class's.
+    with pytest.raises(InvalidInputError, match="was given a 'fully_adaptive' of its own"):
+        session(accountant=accountant)
 
 
 def test_a_function_of_ours_made_a_query_is_refused(monkeypatch):

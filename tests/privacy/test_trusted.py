@@ -203,6 +203,15 @@ def test_the_guarantee_rests_on_a_capacity_above_what_errors_are_bounded_for():
         assert (opened.rows_that_fit, opened.most_rows) == (known, known or 2**27)
 
 
+@pytest.mark.parametrize("capacities", [(2**30, 2**27), (2**27, 2**30)])
+def test_of_two_limits_the_smaller_one_is_promised(capacities):
+    opened = session()
+    for capacity in capacities:
+        problem = replace(make_problem(ROWS, ADD, Logistic()), capacity=capacity)
+        opened.release(BoundedMinimizer(problem, 5.0), Gaussian(100.0))
+    assert (opened.rows_that_fit, opened.most_rows) == (2**27, 2**27)
+
+
 def test_containers_are_looked_into():
     held = {
         "a": [Peek(), (np.ones(3), 1.5, "text")],

@@ -82,6 +82,13 @@ def test_no_coin_is_tossed_for_a_row_where_units_have_several():
     assert of_units(with_units(ROWS)).release(sample, Gaussian(2.0)).shape == (1,)
 
 
+def test_all_rows_of_a_unit_are_in_a_sample_or_none():
+    sample, table, noise = PoissonSample(RowCount(), 0.5), with_units(ROWS), SeededNoise(2)
+    counts = {int(sample.answer_table(table, noise)[0]) for _ in range(40)}
+    # Four rows of each unit: two in either block.
+    assert len(counts) > 1 and {count % 4 for count in counts} == {0}
+
+
 def test_an_empty_table_is_answered_like_any_other():
     nothing = ROWS.table().with_blocks([])
     sample = PoissonSample(RowCount(), 0.5)

@@ -1,7 +1,9 @@
 """A report says of every kind of statement what is true of it, and nothing that is not."""
 
 import json
+import math
 from dataclasses import replace
+from fractions import Fraction
 from importlib.metadata import version
 
 import numpy as np
@@ -13,6 +15,7 @@ from dpcore.model.model import Model
 from dpcore.privacy.statement import PrivacyStatement
 from dpcore.privacy.units import Units
 from dpcore.report.card import card_of
+from dpcore.report.guarantee import explained_of
 from dpcore.report.text import text_of
 
 COLUMNS = {
@@ -364,6 +367,9 @@ def test_the_bound_of_a_guess_is_that_of_the_budget_of_the_filter():
     told = card_of(model(gdp)).figures["guess_right_at_most"]
     # Phi(mu / 2) with mu = .2: scipy.special.ndtr(.1)
     assert told == pytest.approx(0.539827837277029, abs=1e-12) and told >= 0.539827837277028
+    # The file has the budget rounded down: mu is of what it may have been.
+    mu = explained_of(model(gdp).privacy).mu
+    assert mu**2 >= Fraction(math.nextafter(0.04, math.inf))
 
 
 def test_a_card_is_json_and_names_the_file_that_it_is_about():

@@ -47,6 +47,16 @@ def test_what_is_malformed_is_dropped_reported_and_never_averaged(bad, reason):
     assert len(answers.rejected) == 1 and reason in answers.rejected[0].reason
 
 
+def test_no_sum_of_fewer_users_than_the_threshold_is_seen():
+    rules = make_rules(make_data(), trust="secure-aggregation", threshold=2, colluding=0)
+    enough, few = ([reply(user) for user in users] for users in ("ac", "a"))
+    answers = collect(enough, rules)
+    assert answers.messages is None and answers.joined.tolist() == [0, 2]
+    assert answers.total.tolist() == (2 * HONEST).tolist()
+    answers = collect([*few, Declined("c", 4, "enough")], rules)
+    assert not answers.joined.size and not answers.total.any()
+
+
 def test_a_message_that_is_replayed_counts_once():
     answers = collect([reply(), reply(), reply(values=HONEST + 1), Declined("a", 4, "")])
     assert answers.joined.tolist() == [0]

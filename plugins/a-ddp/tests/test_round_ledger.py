@@ -57,6 +57,18 @@ def test_a_restart_at_every_round_joins_no_more_than_one_long_run(tmp_path, samp
     assert joined["whole"] == joined["restarted"] == (3 if sampling == "one-row" else 24)
 
 
+def test_nothing_is_drawn_on_a_debit_that_the_disk_does_not_keep(tmp_path, monkeypatch):
+    user = open_with_file(tmp_path / "a.ledger")
+
+    def full(*arguments):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        user.answer(0, W)
+    assert user.rounds_joined == 0
+
+
 def killed_between(path, method):
     """Join round 0 and die inside ``method``, right after its line is on the disk."""
 

@@ -153,6 +153,16 @@ def test_the_eigenvalue_is_that_of_the_matrix():
         SmallestEigenvalue(products(rows, RowMap(5, False), part="targets"))
 
 
+@pytest.mark.parametrize("relation", [ADD, REPLACE])
+def test_the_solvers_error_is_in_the_eigenvalues_sensitivity_twice(relation):
+    rows = make_rows(40, seed=5)
+    squares = products(rows, RowMap(5, False), part="squares", relation=relation)
+    query = SmallestEigenvalue(squares)
+    # LAPACK: d^2 2^-50 times the norm of the matrix, which is at most the number of rows.
+    least = 1 + 2 * (5**2 * 2.0**-50 * query.most_rows) + 2.0**-20
+    assert least <= query.sensitivity(relation).bound <= least * (1 + 2.0**-40)
+
+
 def test_a_map_and_its_pull_back_agree():
     rng = np.random.default_rng(1)
     for row_map in (RowMap(5, False), RowMap(5, True, weight=0.25), CENTRED):

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from agd_runs import ADD, REPLACE, recorded
 
-from dpcore.plugin import ClippedGradientSum
+from dpcore.plugin import ClippedGradientSum, RowCount
+from dpcore.plugin.parts import SeededNoise
 from dpcore.testing import check_query, parametrize_with_checks
 from dpcore.testing.tables import make_rows
 from dpcore_dp_agd.batch import Batch, PublishedBatch
@@ -45,6 +46,13 @@ def test_a_batch_is_charged_as_all_rows_are(relation):
     assert {type(query) for query, _ in batch.parts} == {Batch}
     assert {query.sampling_probability for query, _ in batch.parts} == {0.2}
     assert batch.accountant.spent <= batch.accountant.budget
+
+
+def test_a_batch_has_as_many_rows_as_its_probability_says():
+    n, p = 4000, 0.25
+    batch = Batch(RowCount(), p)
+    drawn = int(batch.answer_table(make_rows(n).table(), SeededNoise(1))[0])
+    assert abs(drawn - p * n) < 6 * (n * p * (1 - p)) ** 0.5
 
 
 def test_a_batch_of_no_fewer_rows_than_there_are_is_all_of_them():

@@ -6,8 +6,9 @@ from fractions import Fraction
 import numpy as np
 
 
-def sensitivities(schedule, mu, curvature, gradient):
-    """Algorithm 2 of Chen, Lee & Kifer 2019 with averages: O(T m^2), exact fractions."""
+def sensitivities(schedule, mu, curvature, gradient, slack=0):
+    """Algorithm 2 of Chen, Lee & Kifer 2019 with averages: O(T m^2), exact fractions; every step
+    moves two runs ``slack`` further apart."""
     m, sizes = schedule.n_batches, [int(size) for size in schedule.sizes]
     steps = np.broadcast_to(schedule.step_sizes, (schedule.epochs, m))
     mu, curvature, gradient = Fraction(mu), Fraction(curvature), Fraction(gradient)
@@ -16,7 +17,7 @@ def sensitivities(schedule, mu, curvature, gradient):
         for j in range(m):
             eta = Fraction(float(steps[s, j]))
             rho = max(abs(1 - eta * mu), abs(1 - eta * curvature))
-            deltas = [rho * delta for delta in deltas]
+            deltas = [rho * delta + slack for delta in deltas]
             deltas[j] += 2 * eta * gradient / sizes[j]
             sums = [a + b for a, b in zip(sums, deltas, strict=True)]
         if schedule.average_every and (s + 1) % schedule.average_every == 0:
