@@ -4,11 +4,11 @@ from dataclasses import replace
 
 from traces import ASKED, Replay, differences, of_objects
 
-from dpcore.fitting.api import fit
+from dpcore import fit
 from dpcore.fitting.loading import DataRequest
-from dpcore.fitting.plan import make_plan
 from dpcore.fitting.run import train
-from dpcore.fitting.settings import Settings
+from dpcore.plugin import Settings
+from dpcore.plugin.parts import make_plan
 
 
 def handed_out(model, **others):

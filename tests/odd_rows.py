@@ -6,10 +6,10 @@ import decimal
 import numpy as np
 import pandas as pd
 
+from dpcore import Schema
 from dpcore.data.cells.objects import as_objects
-from dpcore.data.readers.arrays import dataset_from_arrays
-from dpcore.data.schema.schema import Schema
 from dpcore.errors import DataError
+from dpcore.plugin.parts import dataset_from_arrays
 
 NUMBER = {"kind": "numeric", "lower": -5, "upper": 90}
 CODES = {"kind": "categorical", "categories": ["02139", "a b", "1"]}

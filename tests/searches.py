@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from dpcore.data.readers.arrays import dataset_from_arrays
-from dpcore.fitting.settings import Settings
+from dpcore.plugin import Settings
+from dpcore.plugin.parts import dataset_from_arrays
 from dpcore.tuning.search import make_search
 
 X = np.random.default_rng(3).uniform(0, 1, (400, 3))

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dpcore.registry.catalogue import load_registry
-from dpcore.registry.declarations import optimizer_facts
+from dpcore.plugin.parts import load_registry, optimizer_facts
 
 ROOT = Path(__file__).parents[1]
 READMES = sorted(ROOT.glob("plugins/*/README.md"))

@@ -12,15 +12,12 @@ import numpy as np
 import pytest
 
 from dpcore.compare.figure import _NOT_PRIVATE
-from dpcore.engines.local import LocalEngine
 from dpcore.losses.logistic import Logistic
-from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.queries import ClippedGradientSum
+from dpcore.plugin import ClippedGradientSum, NeighboringRelation
+from dpcore.plugin.parts import LocalEngine, load_registry, optimizer_facts
 from dpcore.registry import hookspecs
-from dpcore.registry.catalogue import load_registry
-from dpcore.registry.declarations import optimizer_facts
-from dpcore.testing import check_interactive, run_checks
-from dpcore.testing.tables import make_problem, make_rows, neighbours
+from dpcore.testing import check_interactive, make_rows, run_checks
+from dpcore.testing.tables import make_problem, neighbours
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"

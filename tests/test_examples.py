@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpcore.data.schema.schema import Schema
-from dpcore.data.store import convert
+from dpcore import Schema
+from dpcore.plugin.engines import convert
 
 ROOT = Path(__file__).parents[1]
 WITH_EXAMPLES = sorted(

@@ -46,6 +46,7 @@ OF_THE_PROJECT = {
     "test_house_rules.py",
     "test_packaging.py",
     "test_raises.py",
+    "test_reach.py",
     "test_site.py",
     "test_tutorials.py",
 }

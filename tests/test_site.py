@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from dpcore.registry.catalogue import load_registry, plural
+from dpcore.plugin.parts import load_registry
+from dpcore.registry.catalogue import plural
 
 pytest.importorskip("mkdocs", reason="in an environment of its own: .ci/run, step site")
 

@@ -23,10 +23,9 @@ import numpy as np
 from numba.core.dispatcher import Dispatcher
 
 from dpcore.fitting.loading import DataRequest
-from dpcore.fitting.plan import make_plan
 from dpcore.fitting.run import train
-from dpcore.fitting.settings import Settings
-from dpcore.session.account import Account
+from dpcore.plugin import Settings
+from dpcore.plugin.parts import Account, make_plan
 from dpcore.testing.canonical import canonical
 
 ASKED = {"algo": "dp-gd", "epsilon": 1.0, "seed": 1, "params": {"steps": 2}}
@@ -172,8 +171,7 @@ def _contents(value):
 def fit_files(job):
     """Fit each file under its schema with the releases of an earlier process, if there was one,
     then score some rows by the last model. A file of pickled rows is a frame."""
-    from dpcore.data.schema.schema import Schema
-    from dpcore.fitting.api import fit
+    from dpcore import Schema, fit
 
     records, model = Path(job["records"]), None
     known = pickle.loads(records.read_bytes()) if records.exists() else [()] * len(job["files"])

@@ -141,9 +141,11 @@ class PoissonSample(_Sample):
             )
 
     def answer_table(self, table: Table, noise: NoiseSource) -> np.ndarray:
-        return self._sum(table, self._places(table, noise))
+        return self._sum(table, self.places(table, noise))
 
-    def _places(self, table: Table, noise: NoiseSource) -> np.ndarray:
+    def places(self, table: Table, noise: NoiseSource) -> np.ndarray:
+        """Return the places of the rows that join, each by a coin of its own, or of its unit:
+        secret, as the rows are."""
         weight = int(Fraction(self.sampling_probability) * 2**_COIN_BITS)
         units = table.units
         if units is None:
@@ -191,9 +193,10 @@ class FixedSizeSample(_Sample):
         return SampledWithoutReplacementDpEvent(self.n, self.sample_size, event, relation)
 
     def answer_table(self, table: Table, noise: NoiseSource) -> np.ndarray:
-        return self._sum(table, self._places(table, noise))
+        return self._sum(table, self.places(table, noise))
 
-    def _places(self, table: Table, noise: NoiseSource) -> np.ndarray:
+    def places(self, table: Table, noise: NoiseSource) -> np.ndarray:
+        """Return the places of the rows that join: secret, as the rows are."""
         if table.n_rows != self.n:
             raise InvalidInputError(f"Expected a table of n={self.n!r} rows.")
         return noise.subset(self.n, self.sample_size)

@@ -15,12 +15,12 @@ from dpcore.accountants.advanced_composition import (
 )
 from dpcore.accountants.joint import Round
 from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError
-from dpcore.privacy.events import (
+from dpcore.plugin import NeighboringRelation
+from dpcore.plugin.parts import (
     GaussianDpEvent,
     PoissonSampledDpEvent,
     SampledWithoutReplacementDpEvent,
 )
-from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.testing.recount_sampled import epsilon_composed
 from dpcore_a_ddp.sampling_composition import SamplingCompositionAccountant
 

@@ -10,13 +10,9 @@ from hypothesis import strategies as st
 from dpcore.accountants import GdpAccountant, PureAccountant, RdpAccountant, ZcdpAccountant
 from dpcore.accountants.calibrate import noise_multiplier
 from dpcore.errors import InvalidInputError, UnsupportedEventError
-from dpcore.mechanisms.gaussian import Gaussian
-from dpcore.privacy.events import (
-    ExponentialMechanismDpEvent,
-    GaussianDpEvent,
-    LaplaceDpEvent,
-    PureDpEvent,
-)
+from dpcore.plugin import Gaussian
+from dpcore.plugin.parts import GaussianDpEvent, LaplaceDpEvent, PureDpEvent
+from dpcore.privacy.events import ExponentialMechanismDpEvent
 
 
 def selection(m):

@@ -9,12 +9,8 @@ import pytest
 
 from dpcore.accountants import PureAccountant, RdpAccountant, ZcdpAccountant
 from dpcore.accountants.rdp import _cost as renyi_cost
-from dpcore.privacy.events import (
-    ExponentialMechanismDpEvent,
-    GaussianDpEvent,
-    LaplaceDpEvent,
-    PureDpEvent,
-)
+from dpcore.plugin.parts import GaussianDpEvent, LaplaceDpEvent, PureDpEvent
+from dpcore.privacy.events import ExponentialMechanismDpEvent
 
 ORDERS = ["1.00000001", "1.001", "1.5", "2", "3", "10", "100", "10000"]
 EPSILONS = [1e-3, 0.1, 0.5, 1.0, 2.0, 5.0, 9.0, 30.0]

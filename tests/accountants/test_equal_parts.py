@@ -11,8 +11,7 @@ from dpcore.accountants.calibrate import noise_multiplier
 from dpcore.accountants.equal_parts import equal_part, splits
 from dpcore.accountants.single import SingleReleaseAccountant
 from dpcore.errors import BudgetExceededError, InvalidInputError
-from dpcore.privacy.events import GaussianDpEvent, PureDpEvent
-from dpcore.privacy.stated_events import ApproximateDpEvent
+from dpcore.plugin.parts import ApproximateDpEvent, GaussianDpEvent, PureDpEvent
 from dpcore.testing import check_accountant
 
 SPLIT = [GdpAccountant, ZcdpAccountant, RdpAccountant, PureAccountant]

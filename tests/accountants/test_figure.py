@@ -8,8 +8,7 @@ from scipy.special import ndtr
 
 from dpcore.accountants import GdpAccountant, ZcdpAccountant
 from dpcore.errors import BudgetExceededError, InvalidInputError
-from dpcore.privacy.events import GaussianDpEvent, PureDpEvent
-from dpcore.privacy.stated_events import ZcdpDpEvent
+from dpcore.plugin.parts import GaussianDpEvent, PureDpEvent, ZcdpDpEvent
 
 both = pytest.mark.parametrize("accountant", [ZcdpAccountant, GdpAccountant])
 

@@ -16,17 +16,17 @@ from dpcore.accountants import (
     gdp,
 )
 from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError
-from dpcore.privacy.events import (
+from dpcore.plugin import Accountant
+from dpcore.plugin.parts import (
     ComposedDpEvent,
     DpEvent,
-    ExponentialMechanismDpEvent,
     GaussianDpEvent,
     LaplaceDpEvent,
     NonPrivateDpEvent,
     PureDpEvent,
+    ZcdpDpEvent,
 )
-from dpcore.privacy.stated_events import ZcdpDpEvent
-from dpcore.protocols import Accountant
+from dpcore.privacy.events import ExponentialMechanismDpEvent
 
 ACCOUNTANTS = (ZcdpAccountant, GdpAccountant, RdpAccountant, PureAccountant)
 PAIRS = [(cls, conversion) for cls in ACCOUNTANTS for conversion in cls.conversions]

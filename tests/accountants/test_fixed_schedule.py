@@ -9,37 +9,33 @@ import pytest
 
 from dpcore.accountants.advanced_composition import AdvancedCompositionAccountant
 from dpcore.accountants.schedule import FixedSchedule
-from dpcore.engines.local import LocalEngine
 from dpcore.errors import InvalidInputError, UnsupportedEventError
 from dpcore.fitting.fixed_schedule import fixed_schedule, with_planned_accountant
-from dpcore.fitting.plan import make_plan
-from dpcore.fitting.settings import Settings
 from dpcore.losses.logistic import Logistic
-from dpcore.mechanisms.gaussian import Gaussian
-from dpcore.noise.source import SeededNoise
-from dpcore.privacy.events import (
+from dpcore.plugin import Gaussian, NeighboringRelation, PoissonSample, RowCount, Settings
+from dpcore.plugin.parts import (
+    ApproximateDpEvent,
     ComposedDpEvent,
+    DominatingPairDpEvent,
     DpEvent,
     ExPostDpEvent,
     GaussianDpEvent,
     LaplaceDpEvent,
+    LocalEngine,
     ObjectivePerturbationDpEvent,
     PoissonSampledDpEvent,
     PureDpEvent,
-    RandomizedSensitivityGaussian,
-    SampledWithoutReplacementDpEvent,
-    SkellamDpEvent,
-)
-from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.privacy.stated_events import (
-    ApproximateDpEvent,
-    DominatingPairDpEvent,
     RenyiDpEvent,
+    SampledWithoutReplacementDpEvent,
+    SeededNoise,
+    SkellamDpEvent,
+    TableSession,
     ZcdpDpEvent,
+    make_plan,
 )
-from dpcore.queries import PoissonSample, RowCount
-from dpcore.session.session import TableSession
-from dpcore.testing.tables import make_problem, make_rows
+from dpcore.privacy.events import RandomizedSensitivityGaussian
+from dpcore.testing import make_rows
+from dpcore.testing.tables import make_problem
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
 

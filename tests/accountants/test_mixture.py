@@ -18,12 +18,8 @@ from dpcore.accountants import (
 from dpcore.accountants.calibrate import noise_multiplier
 from dpcore.accountants.mixture import mixture_curve_up, mixture_renyi_up
 from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError
-from dpcore.privacy.events import (
-    ComposedDpEvent,
-    GaussianDpEvent,
-    LaplaceDpEvent,
-    RandomizedSensitivityGaussian,
-)
+from dpcore.plugin.parts import ComposedDpEvent, GaussianDpEvent, LaplaceDpEvent
+from dpcore.privacy.events import RandomizedSensitivityGaussian
 
 ORDERS = [1e-8, 1e-4, 0.5, 1.0, 9.0, 99.0, 9999.0]
 

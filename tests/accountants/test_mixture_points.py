@@ -13,7 +13,8 @@ from dpcore.accountants.loss_sums import composed_delta_up
 from dpcore.accountants.mixture import mixture_curve_up, mixture_shifts_up
 from dpcore.accountants.pld import PldAccountant
 from dpcore.accountants.search import smallest_epsilon
-from dpcore.privacy.events import GaussianDpEvent, RandomizedSensitivityGaussian
+from dpcore.plugin.parts import GaussianDpEvent
+from dpcore.privacy.events import RandomizedSensitivityGaussian
 from dpcore.testing import epsilon_of_losses
 
 

@@ -7,13 +7,8 @@ from dpcore.accountants.gdp import GdpAccountant
 from dpcore.accountants.rdp import RdpAccountant
 from dpcore.accountants.schedule import planned_accountant, schedule_noise_multiplier
 from dpcore.accountants.zcdp import ZcdpAccountant
-from dpcore.privacy.events import (
-    GaussianDpEvent,
-    LaplaceDpEvent,
-    PoissonSampledDpEvent,
-    PureDpEvent,
-)
-from dpcore.privacy.sensitivity import NeighboringRelation
+from dpcore.plugin import NeighboringRelation
+from dpcore.plugin.parts import GaussianDpEvent, LaplaceDpEvent, PoissonSampledDpEvent, PureDpEvent
 
 ADD = NeighboringRelation.ADD_OR_REMOVE_ONE
 KINDS = {

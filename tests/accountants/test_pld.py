@@ -14,16 +14,18 @@ from dpcore.accountants.loss_sums import composed_delta_up
 from dpcore.accountants.pld import PldAccountant
 from dpcore.accountants.schedule import planned_accountant, schedule_noise_multiplier
 from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError
-from dpcore.privacy.events import (
-    ExponentialMechanismDpEvent,
+from dpcore.plugin import NeighboringRelation
+from dpcore.plugin.parts import (
+    ApproximateDpEvent,
+    DominatingPairDpEvent,
     GaussianDpEvent,
     LaplaceDpEvent,
     PoissonSampledDpEvent,
     PureDpEvent,
     SampledWithoutReplacementDpEvent,
+    ZcdpDpEvent,
 )
-from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.privacy.stated_events import ApproximateDpEvent, DominatingPairDpEvent, ZcdpDpEvent
+from dpcore.privacy.events import ExponentialMechanismDpEvent
 
 ADD = NeighboringRelation.ADD_OR_REMOVE_ONE
 REPLACE = NeighboringRelation.REPLACE_ONE

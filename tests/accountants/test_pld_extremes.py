@@ -13,16 +13,15 @@ from dpcore.accountants.rdp import RdpAccountant
 from dpcore.accountants.registered import registered_accountants
 from dpcore.accountants.schedule import planned_accountant, schedule_noise_multiplier
 from dpcore.errors import BudgetExceededError, DpcoreError, InvalidInputError
-from dpcore.privacy.events import (
-    ExponentialMechanismDpEvent,
+from dpcore.plugin import NeighboringRelation
+from dpcore.plugin.parts import (
+    DominatingPairDpEvent,
     GaussianDpEvent,
     LaplaceDpEvent,
     PoissonSampledDpEvent,
     PureDpEvent,
-    RandomizedSensitivityGaussian,
 )
-from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.privacy.stated_events import DominatingPairDpEvent
+from dpcore.privacy.events import ExponentialMechanismDpEvent, RandomizedSensitivityGaussian
 
 ADD = NeighboringRelation.ADD_OR_REMOVE_ONE
 LITTLE = [

@@ -8,9 +8,9 @@ import pytest
 from dpcore.accountants import loss_curves
 from dpcore.accountants.loss_laws import law_of
 from dpcore.accountants.loss_sums import composed_delta_up
-from dpcore.privacy.events import GaussianDpEvent, SampledWithoutReplacementDpEvent
-from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.testing.recount_losses import epsilon_of_losses
+from dpcore.plugin import NeighboringRelation
+from dpcore.plugin.parts import GaussianDpEvent, SampledWithoutReplacementDpEvent
+from dpcore.testing import epsilon_of_losses
 
 REPLACE = NeighboringRelation.REPLACE_ONE
 SPECIAL = NeighboringRelation.REPLACE_SPECIAL

@@ -11,9 +11,8 @@ from dpcore.accountants.gaussian_curve import gaussian_bounds
 from dpcore.accountants.loss_sums import _one_order, composed_delta_up
 from dpcore.accountants.pld import PldAccountant
 from dpcore.accountants.schedule import planned_accountant, schedule_noise_multiplier
-from dpcore.privacy.events import GaussianDpEvent, PoissonSampledDpEvent
-from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.privacy.stated_events import DominatingPairDpEvent
+from dpcore.plugin import NeighboringRelation
+from dpcore.plugin.parts import DominatingPairDpEvent, GaussianDpEvent, PoissonSampledDpEvent
 
 ADD = NeighboringRelation.ADD_OR_REMOVE_ONE
 REPLACE = NeighboringRelation.REPLACE_ONE

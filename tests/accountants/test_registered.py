@@ -12,10 +12,9 @@ from dpcore.accountants import GdpAccountant, ZcdpAccountant, registered
 from dpcore.accountants.best import BestAccountant
 from dpcore.accountants.registered import registered_accountants, target_of, which_support
 from dpcore.cli.budgets import describe_budget, describe_schedule
-from dpcore.privacy.events import GaussianDpEvent, LaplaceDpEvent
-from dpcore.privacy.sensitivity import NeighboringRelation
+from dpcore.plugin import NeighboringRelation, hookimpl
+from dpcore.plugin.parts import GaussianDpEvent, LaplaceDpEvent
 from dpcore.registry.catalogue import GROUP, read_registry
-from dpcore.registry.hookspecs import hookimpl
 
 
 @dataclass(frozen=True, kw_only=True)

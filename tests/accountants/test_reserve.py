@@ -11,8 +11,13 @@ from dpcore.accountants import GdpAccountant, PureAccountant, RdpAccountant, Zcd
 from dpcore.accountants.reserve import deltas_of
 from dpcore.accountants.schedule import best_accountant, planned_accountant
 from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError
-from dpcore.privacy.events import ComposedDpEvent, GaussianDpEvent, LaplaceDpEvent, PureDpEvent
-from dpcore.privacy.stated_events import ApproximateDpEvent
+from dpcore.plugin.parts import (
+    ApproximateDpEvent,
+    ComposedDpEvent,
+    GaussianDpEvent,
+    LaplaceDpEvent,
+    PureDpEvent,
+)
 from dpcore.testing.recount import recounted_epsilon
 
 RESERVING = (PureAccountant, ZcdpAccountant, RdpAccountant)

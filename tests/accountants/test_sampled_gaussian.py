@@ -12,14 +12,14 @@ from dpcore.accountants.orders import best_order
 from dpcore.accountants.sampled_gaussian import sampled_gaussian_renyi_up
 from dpcore.accountants.schedule import schedule_noise_multiplier
 from dpcore.errors import BudgetExceededError, UnsupportedEventError
-from dpcore.privacy.events import (
+from dpcore.plugin import NeighboringRelation
+from dpcore.plugin.parts import (
     ComposedDpEvent,
     GaussianDpEvent,
     LaplaceDpEvent,
     PoissonSampledDpEvent,
     SampledWithoutReplacementDpEvent,
 )
-from dpcore.privacy.sensitivity import NeighboringRelation
 
 ADD = NeighboringRelation.ADD_OR_REMOVE_ONE
 SPECIAL = NeighboringRelation.REPLACE_SPECIAL

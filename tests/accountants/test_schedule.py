@@ -20,16 +20,19 @@ from dpcore.accountants.schedule import (
 from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError
 from dpcore.fitting.compatibility import check_fits
 from dpcore.fitting.fixed_schedule import with_planned_accountant
-from dpcore.fitting.plan import make_plan
 from dpcore.fitting.run import fit_dataset
-from dpcore.fitting.settings import Settings
 from dpcore.losses.logistic import Logistic
-from dpcore.mechanisms.gaussian import Gaussian
-from dpcore.privacy.events import GaussianDpEvent, LaplaceDpEvent, PoissonSampledDpEvent
-from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.protocols.problem import Solution
-from dpcore.queries import ClippedGradientSum, PoissonSample
-from dpcore.testing.tables import make_problem, make_rows
+from dpcore.plugin import (
+    ClippedGradientSum,
+    Gaussian,
+    NeighboringRelation,
+    PoissonSample,
+    Settings,
+    Solution,
+)
+from dpcore.plugin.parts import GaussianDpEvent, LaplaceDpEvent, PoissonSampledDpEvent, make_plan
+from dpcore.testing import make_rows
+from dpcore.testing.tables import make_problem
 
 ADD = NeighboringRelation.ADD_OR_REMOVE_ONE
 REPLACE = NeighboringRelation.REPLACE_ONE
@@ -148,7 +151,7 @@ def test_a_run_is_held_to_the_accountant_chosen_for_it(accountant, relation):
 
 
 def test_the_statement_names_what_was_chosen():
-    from dpcore.data.readers.arrays import dataset_from_arrays
+    from dpcore.plugin.parts import dataset_from_arrays
 
     rows = make_rows(60)
     model = fit_dataset(plan_of("best"), dataset_from_arrays(rows.X, rows.y))

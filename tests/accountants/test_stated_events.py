@@ -19,18 +19,16 @@ from dpcore.accountants.rdp import _cost as renyi_cost
 from dpcore.accountants.registered import which_support
 from dpcore.accountants.schedule import planned_accountant
 from dpcore.errors import BudgetExceededError, UnsupportedEventError
-from dpcore.privacy.events import (
+from dpcore.plugin import NeighboringRelation
+from dpcore.plugin.parts import (
+    ApproximateDpEvent,
     ComposedDpEvent,
+    DominatingPairDpEvent,
     GaussianDpEvent,
     PoissonSampledDpEvent,
     PureDpEvent,
-    SampledWithoutReplacementDpEvent,
-)
-from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.privacy.stated_events import (
-    ApproximateDpEvent,
-    DominatingPairDpEvent,
     RenyiDpEvent,
+    SampledWithoutReplacementDpEvent,
     ZcdpDpEvent,
 )
 from dpcore.testing.recount import recounted_epsilon, renyi_divergence

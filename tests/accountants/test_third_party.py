@@ -12,15 +12,19 @@ from typer.testing import CliRunner
 from dpcore import fit
 from dpcore.accountants import PureAccountant
 from dpcore.accountants.schedule import FixedSchedule
-from dpcore.engines.local import LocalEngine
 from dpcore.errors import BudgetExceededError, UnsupportedEventError
-from dpcore.noise.source import SeededNoise
-from dpcore.plugin.parts import DominatingPairDpEvent, PureDpEvent, Sensitivity, smallest_epsilon
-from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.queries import RowCount
-from dpcore.registry.catalogue import load_registry
-from dpcore.session.session import TableSession
-from dpcore.testing.tables import make_rows
+from dpcore.plugin import NeighboringRelation, RowCount
+from dpcore.plugin.parts import (
+    DominatingPairDpEvent,
+    LocalEngine,
+    PureDpEvent,
+    SeededNoise,
+    Sensitivity,
+    TableSession,
+    load_registry,
+    smallest_epsilon,
+)
+from dpcore.testing import make_rows
 
 MODULE = '''
 from dataclasses import dataclass

@@ -8,11 +8,8 @@ from dpcore.audit.claim import Claim, Counts
 from dpcore.audit.recorded import Release
 from dpcore.audit.releases import audit_release
 from dpcore.audit.two_world import audit_worlds
-from dpcore.mechanisms.gaussian import Gaussian
-from dpcore.mechanisms.laplace import Laplace
-from dpcore.mechanisms.permute_and_flip import PermuteAndFlip
-from dpcore.noise.source import SeededNoise
-from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
+from dpcore.plugin import Gaussian, Laplace, NeighboringRelation, PermuteAndFlip
+from dpcore.plugin.parts import SeededNoise, Sensitivity
 from dpcore_dp_agd.published import PublishedNoisyMin
 
 DELTA = 1e-5

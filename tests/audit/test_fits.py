@@ -10,9 +10,8 @@ from dpcore.audit.pairs import pairs_of
 from dpcore.audit.recorded import releases_of
 from dpcore.audit.two_world import audit_worlds
 from dpcore.errors import InvalidInputError
-from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.registry.catalogue import load_registry
-from dpcore.registry.declarations import optimizer_facts
+from dpcore.plugin import NeighboringRelation
+from dpcore.plugin.parts import load_registry, optimizer_facts
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
 
@@ -70,7 +69,7 @@ def test_releases_are_of_whole_units(name, relation, monkeypatch):
     found = releases_of(Fits(request), 1)
     assert 0.99 < max(release.share for release in found) <= 1
     # The broken twin: a unit that is taken for a row.
-    monkeypatch.setattr("dpcore.session.units._times", lambda steps, bound: bound)
+    monkeypatch.setattr("dpcore.session.units.float_up", lambda of_three: float(of_three / 3))
     found = releases_of(Fits(request), 1)
     assert max(release.share for release in found) > 2.9
 

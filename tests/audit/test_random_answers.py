@@ -12,10 +12,8 @@ from dpcore.audit.draws import Draws
 from dpcore.audit.fits import Fits, Request
 from dpcore.audit.recorded import releases_of
 from dpcore.audit.releases import audit_release, claim_of
-from dpcore.noise.source import SeededNoise
-from dpcore.privacy.events import GaussianDpEvent, PoissonSampledDpEvent
-from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.queries.sample import PoissonSample
+from dpcore.plugin import NeighboringRelation, PoissonSample
+from dpcore.plugin.parts import GaussianDpEvent, PoissonSampledDpEvent, SeededNoise
 
 WHOLE = Claim(4.0, 1e-5)
 ADD = NeighboringRelation.ADD_OR_REMOVE_ONE
@@ -53,7 +51,7 @@ def test_rows_that_join_without_a_coin_are_a_violation(monkeypatch):
     honest = audited(release, 4_000)
     assert not honest.is_violation and honest.finding.claim.sampled == 0.05
     # Half of the places join, by an honest coin, but not at the probability that is charged.
-    monkeypatch.setattr(PoissonSample, "_places", half_of_the_places)
+    monkeypatch.setattr(PoissonSample, "places", half_of_the_places)
     assert audited(release, 4_000).finding.is_violation
 
 
@@ -84,7 +82,7 @@ def test_one_coin_for_all_releases_is_a_violation(monkeypatch):
         return kept.setdefault(table.n_rows, np.arange(table.n_rows))
 
     release = releases_of(Fits(Request("sgd-adv", epsilon=4.0, seed=1)), 1)[0]
-    monkeypatch.setattr(PoissonSample, "_places", reused)
+    monkeypatch.setattr(PoissonSample, "places", reused)
     assert audited(release, 2_000).finding.is_violation
 
 

@@ -7,8 +7,8 @@ import pytest
 
 from dpcore.bounds.counts import SIZES, BinCounts
 from dpcore.bounds.waiting import WaitingCells
+from dpcore.plugin import NeighboringRelation
 from dpcore.privacy.sealed import require_untouched
-from dpcore.privacy.sensitivity import NeighboringRelation
 
 ADD, REPLACE, SPECIAL = (
     NeighboringRelation.ADD_OR_REMOVE_ONE,

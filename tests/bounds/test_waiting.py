@@ -8,16 +8,15 @@ import pytest
 from scipy.sparse import csr_matrix
 
 import dpcore
+from dpcore import Schema
 from dpcore.bounds.counts import BinCounts
 from dpcore.bounds.waiting import WaitingRows, bounded_schema, encoded_rows
 from dpcore.compare.admission import admit
 from dpcore.compare.settings import Comparison
 from dpcore.data.blocks.coded import CodedRows
-from dpcore.data.dataset import load_file
-from dpcore.data.readers.arrays import dataset_from_arrays
-from dpcore.data.schema.schema import Schema
-from dpcore.data.store import convert
 from dpcore.errors import BadRowError, InvalidInputError
+from dpcore.plugin.engines import convert
+from dpcore.plugin.parts import dataset_from_arrays, load_file
 
 WAITING = {
     "age": {"kind": "numeric", "lower": "private", "upper": "private"},

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from dpcore.registry.catalogue import load_registry
-from dpcore.session.ledger import Ledger
+from dpcore.plugin.parts import Ledger, load_registry
 
 STUB = Path(__file__).parents[1] / "stub_plugin"
 

@@ -8,7 +8,7 @@ import pytest
 
 from dpcore.cli.budgets import describe_budget, describe_schedule
 from dpcore.errors import InvalidInputError
-from dpcore.privacy.sensitivity import NeighboringRelation
+from dpcore.plugin import NeighboringRelation
 
 ADD = NeighboringRelation.ADD_OR_REMOVE_ONE
 REPLACE = NeighboringRelation.REPLACE_ONE

@@ -61,7 +61,7 @@ def test_check_takes_a_class_of_ones_own(run, tmp_path, monkeypatch):
 
 
 def test_a_name_of_two_kinds_asks_for_the_kind(run, monkeypatch):
-    from dpcore.registry.catalogue import load_registry
+    from dpcore.plugin.parts import load_registry
 
     registry = load_registry()
     both = (registry.get("mechanism", "gaussian"), registry.get("loss", "logistic"))

@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpcore.data.dataset import load_file
-from dpcore.data.schema.schema import Schema
-from dpcore.data.store import open_store
+from dpcore import Schema
+from dpcore.plugin.engines import open_store
+from dpcore.plugin.parts import load_file
 
 
 @pytest.fixture

@@ -13,8 +13,7 @@ import pytest
 from dpcore.cli import _COMMANDS, app
 from dpcore.cli.printing import print_bytes, print_json
 from dpcore.errors import DpcoreWarning, InvalidInputError, warn_caller
-from dpcore.registry.catalogue import load_registry
-from dpcore.visible import visible
+from dpcore.plugin.parts import load_registry, visible
 
 ODD = "a\x1b]0;title\x07\x9b31m\u202egpj\u200b\x7f [red]b[/red]\r\nFORGED"
 """A title for the window, a colour, letters turned round, one without a width, markup, a line."""

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dpcore import load_model
 from dpcore.data.readers import pieces
-from dpcore.model.model import load_model
 
 NAME = "rows.csv"
 
@@ -21,7 +21,7 @@ def saved(train, folder):
 @pytest.fixture
 def some(monkeypatch):
     """How many rows were predicted at a time; a piece of a file is a line or two."""
-    from dpcore.model.model import Model
+    from dpcore.plugin.parts import Model
 
     monkeypatch.setattr(pieces, "PIECE_BYTES", 16)
     real, sizes = Model.margins, []
@@ -262,7 +262,7 @@ def test_a_number_is_predicted_in_its_own_unit_and_no_other(run, train, folder):
 
 def test_a_predicted_number_is_within_the_bounds_of_the_target(run, folder):
     # A file of an earlier state, which said 10.3 of the second row.
-    model = Path(__file__).parents[1] / "model" / "files" / "clipped-errors.json"
+    model = Path(__file__).parents[1] / "golden" / "models" / "files" / "clipped-errors.json"
     (folder / NAME).write_text("age,city\n20,Bern\n85,Genf\n0,Bern\n")
     head, *lines = run("predict", str(model), "--data", NAME).stdout.splitlines()
     assert head == "label" and [float(line) for line in lines[1:]] == [10.0, 0.0]

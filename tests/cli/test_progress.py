@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 
+from dpcore import Schema
 from dpcore.accountants.pld import PldAccountant
-from dpcore.accountants.pure import PureAccountant
 from dpcore.cli import progress
 from dpcore.cli.progress import Step, TimeLeft, line_of, shown
 from dpcore.cli.steps import (
@@ -20,9 +20,8 @@ from dpcore.cli.steps import (
     fit_progress,
     rounds_progress,
 )
-from dpcore.data.schema.schema import Schema
 from dpcore.data.store import convert_partitions
-from dpcore.privacy.events import GaussianDpEvent, PureDpEvent
+from dpcore.plugin.parts import GaussianDpEvent, PureAccountant, PureDpEvent
 from dpcore.session.charges import Charges
 from dpcore.session.in_turn import Budget
 

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from dpcore.data.schema.schema import Schema
+from dpcore import Schema
 
 
 def test_a_template_holds_names_and_no_value_of_the_rows(run, folder):

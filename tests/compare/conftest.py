@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dpcore.compare.settings import Comparison
-from dpcore.registry.catalogue import load_registry
+from dpcore.plugin.parts import load_registry
 
 STUB = Path(__file__).parents[1] / "stub_plugin"
 

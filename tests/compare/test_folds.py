@@ -5,7 +5,7 @@ import pytest
 
 from dpcore.compare.folds import fold_key, fold_numbers
 from dpcore.errors import InvalidInputError
-from dpcore.privacy.sensitivity import NeighboringRelation
+from dpcore.plugin import NeighboringRelation
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
 

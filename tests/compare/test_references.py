@@ -5,9 +5,9 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from dpcore.compare.references import fit_nonprivate, majority_label, objective_of
-from dpcore.data.blocks.table import Table
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
+from dpcore.plugin.parts import Table
 
 L2 = 0.01
 

@@ -15,7 +15,7 @@ from dpcore.compare.runner import check_out, run
 from dpcore.compare.settings import cells_of
 from dpcore.compare.table import means_of
 from dpcore.errors import DataError, DpcoreError, InvalidInputError
-from dpcore.protocols.problem import Solution
+from dpcore.plugin import Solution
 
 CELLS = 2 * (2 + 2 * 2)
 

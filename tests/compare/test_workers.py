@@ -10,8 +10,8 @@ from dpcore.compare import workers
 from dpcore.compare.admission import admit
 from dpcore.compare.runner import run
 from dpcore.compare.settings import Comparison
-from dpcore.engines.local import LocalEngine
 from dpcore.fitting import engines
+from dpcore.plugin.parts import LocalEngine
 
 
 class Lent(LocalEngine):

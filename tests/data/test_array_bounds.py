@@ -12,7 +12,7 @@ from dpcore.data.blocks.row_norms import describe_scaling
 from dpcore.data.readers.arrays import dataset_from_arrays, features_from_arrays
 from dpcore.data.schema.width import width_schema
 from dpcore.errors import DataError, InvalidInputError
-from dpcore.exact.grid import FEATURE_BITS
+from dpcore.plugin.parts import FEATURE_BITS
 
 LOWER, UPPER = [-50.0, 0.0, 1.0], [50.0, 1e6, 1.5]
 RNG = np.random.default_rng(5)

@@ -14,7 +14,7 @@ from dpcore.data.blocks.layouts import matrix_layout_of
 from dpcore.data.readers.arrays import dataset_from_arrays, features_from_arrays
 from dpcore.data.schema.schema import Schema
 from dpcore.errors import DataError, InvalidInputError
-from dpcore.exact.grid import FEATURE_BITS
+from dpcore.plugin.parts import FEATURE_BITS
 
 SCHEMA = Schema.from_toml("""
 [columns]

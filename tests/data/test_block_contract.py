@@ -5,7 +5,8 @@ import pytest
 from coded_rows import coded
 
 from dpcore.data.blocks.table import Table
-from dpcore.exact.grid import BLOCK_ROWS, round_parameters
+from dpcore.plugin import round_parameters
+from dpcore.plugin.parts import BLOCK_ROWS
 
 
 def table(X, y, raw, row):

@@ -12,13 +12,10 @@ from scipy.sparse import csr_matrix
 
 from dpcore.data.blocks.coded import CodedLayout, CodedRows
 from dpcore.data.blocks.table import Table
-from dpcore.engines.local import LocalEngine
 from dpcore.errors import DataError, InvalidInputError
-from dpcore.exact.grid import round_parameters
 from dpcore.losses.logistic import Logistic
-from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.protocols.problem import Problem
-from dpcore.queries import ClippedGradientSum
+from dpcore.plugin import ClippedGradientSum, NeighboringRelation, Problem, round_parameters
+from dpcore.plugin.parts import LocalEngine
 from dpcore_dp_agd.loss_line import ClippedLossLine
 
 RAW, ROW = 2.0, 1.25

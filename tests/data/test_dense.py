@@ -28,11 +28,15 @@ from dpcore.data.blocks.standardization import Standardization
 from dpcore.data.blocks.table import Table
 from dpcore.data.blocks.truncation import truncate_rows
 from dpcore.errors import DataError
-from dpcore.exact.grid import FLOAT32_LIMIT, round_parameters
+from dpcore.exact.grid import FLOAT32_LIMIT
 from dpcore.losses.logistic import Logistic, Softmax
-from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.protocols.problem import Problem
-from dpcore.queries import ClippedGradientSum, StandardizedGradientSum
+from dpcore.plugin import (
+    ClippedGradientSum,
+    NeighboringRelation,
+    Problem,
+    StandardizedGradientSum,
+    round_parameters,
+)
 
 RELATION = NeighboringRelation.ADD_OR_REMOVE_ONE
 RAW, ROW, WIDTH, N_ROWS = 3.0, 1.25, 21, 303

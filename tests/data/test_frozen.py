@@ -10,7 +10,7 @@ from dpcore.data.blocks.frozen import freeze, share
 from dpcore.data.blocks.table import Table
 from dpcore.data.dataset import Dataset, load_file
 from dpcore.data.schema.schema import Schema
-from dpcore.exact.grid import BLOCK_ROWS
+from dpcore.plugin.parts import BLOCK_ROWS
 
 COLUMNS = {
     "age": {"kind": "numeric", "lower": 0, "upper": 3},

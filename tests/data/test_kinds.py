@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpcore import fit
+from dpcore import fit, load_model
 from dpcore.data.cells.unit import binary_log, hats
 from dpcore.data.dataset import load_file
 from dpcore.data.readers.arrays import dataset_from_arrays
@@ -20,9 +20,7 @@ from dpcore.data.schema.columns import column_from_dict
 from dpcore.data.schema.schema import Schema
 from dpcore.data.store import convert
 from dpcore.errors import DataError, InvalidInputError
-from dpcore.exact.grid import FEATURE_BITS
-from dpcore.model.model import load_model
-from dpcore.queries.columns import CategoricalColumn, column_of
+from dpcore.plugin.parts import FEATURE_BITS, CategoricalColumn, column_of
 
 LABEL = {"y": {"kind": "label", "classes": [0, 1]}}
 DATE = {"kind": "date", "lower": "2020-01-01", "upper": "2023-12-31"}

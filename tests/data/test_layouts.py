@@ -16,16 +16,16 @@ from dpcore.data.blocks.table import Table
 from dpcore.data.blocks.truncation import truncate_rows
 from dpcore.data.dataset import Dataset
 from dpcore.data.schema.width import width_schema
-from dpcore.engines.local import LocalEngine
 from dpcore.errors import InvalidInputError
-from dpcore.exact.grid import BLOCK_ROWS
 from dpcore.losses.logistic import Logistic
-from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.protocols.problem import Problem
-from dpcore.queries import ClippedGradientSum
-from dpcore.queries.gradient_sum import GradientSum
-from dpcore.queries.gram import GramMatrix
-from dpcore.queries.moments import ColumnMoments
+from dpcore.plugin import (
+    ClippedGradientSum,
+    ColumnMoments,
+    GramMatrix,
+    NeighboringRelation,
+    Problem,
+)
+from dpcore.plugin.parts import BLOCK_ROWS, GradientSum, LocalEngine
 from dpcore_dp_agd.loss_line import ClippedLossLine
 
 WIDTH, RAW, ROW = 5, 2.0, 1.25

@@ -7,8 +7,7 @@ from dpcore.data.schema.schema import Schema
 from dpcore.data.schema.width import width_schema
 from dpcore.errors import InvalidInputError
 from dpcore.losses.logistic import Logistic
-from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.protocols.problem import Problem
+from dpcore.plugin import NeighboringRelation, Problem
 
 COLUMNS = {
     "city": {"kind": "categorical", "categories": ["Bern", "Basel", "Genf"]},

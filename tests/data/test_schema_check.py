@@ -13,8 +13,8 @@ from dpcore.data.schema.schema import Schema
 from dpcore.data.schema.width import width_schema
 from dpcore.data.store import convert
 from dpcore.errors import DataError, InvalidInputError
-from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.session.session import TableSession
+from dpcore.plugin import NeighboringRelation
+from dpcore.plugin.parts import TableSession
 
 COLUMNS = {
     "age": {"kind": "numeric", "lower": 0, "upper": 100},

@@ -5,12 +5,12 @@ import json
 import numpy as np
 import pytest
 
+from dpcore import fit
 from dpcore.data.datasets import kddcup99, kddcup99_classes
 from dpcore.data.schema.columns import Label
 from dpcore.data.schema.schema import Schema
 from dpcore.data.schema.shipped import SHIPPED, is_shipped
 from dpcore.errors import DataError, InvalidInputError
-from dpcore.fitting.api import fit
 from dpcore.fitting.rows_to_score import feature_rows
 
 ROWS = 40

@@ -8,7 +8,7 @@ import pytest
 
 from dpcore.data.splits import split_rows
 from dpcore.errors import InvalidInputError
-from dpcore.privacy.sensitivity import NeighboringRelation
+from dpcore.plugin import NeighboringRelation
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
 

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from dpcore.data.blocks.standardization import SCALE_BITS, Standardization
 from dpcore.errors import InvalidInputError
-from dpcore.testing.tables import Rows, make_rows
+from dpcore.testing import make_rows
+from dpcore.testing.tables import Rows
 
 WIDTH = 5
 whole = st.integers(-(2**14), 2**14)

@@ -18,7 +18,7 @@ from dpcore.data.store import convert
 from dpcore.data.units import UnitIds, bounded, dense
 from dpcore.errors import DataError, InvalidInputError
 from dpcore.fitting.loading import split
-from dpcore.privacy.sensitivity import NeighboringRelation
+from dpcore.plugin import NeighboringRelation
 
 NOTATION = Notation(missing=("", "NA"))
 KEYS = {

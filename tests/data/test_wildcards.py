@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 import pandas as pd
 import pytest
 
-from dpcore import fit, schema_template
+from dpcore import fit, load_model, schema_template
 from dpcore.data.dataset import load_file
 from dpcore.data.readers.arrays import dataset_from_arrays
 from dpcore.data.schema.check import check_schema
@@ -15,7 +15,6 @@ from dpcore.data.schema.schema import Schema
 from dpcore.data.schema.wildcards import expanded
 from dpcore.data.store import convert
 from dpcore.errors import InvalidInputError
-from dpcore.model.model import load_model
 
 TOML = """
 [columns]

@@ -9,15 +9,12 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from dpcore.data.blocks.table import Table
 from dpcore.engines import local, waiting_threads
 from dpcore.engines.local import LocalEngine, available_threads
 from dpcore.errors import AnswerError, InvalidInputError
-from dpcore.exact.grid import BLOCK_ROWS
 from dpcore.losses.logistic import Logistic
-from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.protocols.problem import Problem
-from dpcore.queries import ClippedGradientSum, RowCount
+from dpcore.plugin import ClippedGradientSum, NeighboringRelation, Problem, RowCount
+from dpcore.plugin.parts import BLOCK_ROWS, Table
 from dpcore.testing.overlap import run_overlapping
 from dpcore_dp_agd.loss_line import ClippedLossLine
 

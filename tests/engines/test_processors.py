@@ -12,14 +12,12 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from dpcore.data.blocks.coded import CodedLayout, CodedRows
-from dpcore.data.blocks.table import Table
 from dpcore.engines.local import LocalEngine
 from dpcore.losses.hinge import HingeSvm
 from dpcore.losses.huber import HuberSvm
 from dpcore.losses.logistic import Logistic
-from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.protocols.problem import Problem
-from dpcore.queries import ClippedGradientSum
+from dpcore.plugin import ClippedGradientSum, NeighboringRelation, Problem
+from dpcore.plugin.parts import Table
 from dpcore_dp_agd.loss_line import ClippedLossLine
 
 AVX2 = "+sse4.2,+popcnt,+avx,+avx2,+fma,+bmi,+bmi2,+f16c,+lzcnt,+movbe"

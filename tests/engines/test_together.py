@@ -9,19 +9,13 @@ from coded_rows import coded
 
 from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.data.blocks.cached_margins import CachedMargins
-from dpcore.data.blocks.table import Table
 from dpcore.engines import local, together
 from dpcore.engines.local import LocalEngine
 from dpcore.engines.together import MOST_TOGETHER, most_together, run_together
-from dpcore.exact.grid import BLOCK_ROWS
 from dpcore.losses.logistic import Logistic
-from dpcore.mechanisms.gaussian import Gaussian
-from dpcore.noise.source import SeededNoise
-from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.protocols.problem import Problem
-from dpcore.queries import ClippedGradientSum, RowCount
+from dpcore.plugin import ClippedGradientSum, Gaussian, NeighboringRelation, Problem, RowCount
+from dpcore.plugin.parts import BLOCK_ROWS, SeededNoise, Table, TableSession
 from dpcore.session.charges import Charges
-from dpcore.session.session import TableSession
 from dpcore_baselines.dp_gd import DpGd
 from dpcore_dp_agd.optimizer import DpAgd
 

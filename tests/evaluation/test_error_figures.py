@@ -10,12 +10,12 @@ import json
 import numpy as np
 import pytest
 
-from dpcore.engines.local import LocalEngine
 from dpcore.evaluation.error_figures import figures_of_errors
 from dpcore.evaluation.prediction_moments import PredictionMoments
 from dpcore.evaluation.words import evaluation_in_words
 from dpcore.losses.squared import Squared
-from dpcore.privacy.sensitivity import NeighboringRelation
+from dpcore.plugin import NeighboringRelation
+from dpcore.plugin.parts import LocalEngine
 from dpcore.testing.tables import Rows, make_problem
 
 BOUNDS = (-10.0, 10.0)

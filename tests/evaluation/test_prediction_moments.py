@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from dpcore.engines.local import LocalEngine
 from dpcore.evaluation.prediction_moments import PredictionMoments
 from dpcore.losses.squared import Squared
-from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
-from dpcore.testing import check_query
-from dpcore.testing.tables import make_problem, make_rows
+from dpcore.plugin import NeighboringRelation
+from dpcore.plugin.parts import LocalEngine, Sensitivity
+from dpcore.testing import check_query, make_rows
+from dpcore.testing.tables import make_problem
 
 ADD = NeighboringRelation.ADD_OR_REMOVE_ONE
 REPLACE = NeighboringRelation.REPLACE_ONE

@@ -5,12 +5,12 @@ import math
 import numpy as np
 import pytest
 
-from dpcore.engines.local import LocalEngine
 from dpcore.evaluation.score_counts import CUTS, EDGES, ScoreCounts
 from dpcore.losses.logistic import Logistic
-from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.testing import check_query
-from dpcore.testing.tables import make_problem, make_rows
+from dpcore.plugin import NeighboringRelation
+from dpcore.plugin.parts import LocalEngine
+from dpcore.testing import check_query, make_rows
+from dpcore.testing.tables import make_problem
 
 ADD = NeighboringRelation.ADD_OR_REMOVE_ONE
 W = np.linspace(-2, 2, 5)

@@ -11,8 +11,6 @@ import numpy as np
 import pytest
 
 from dpcore.data.blocks.coded import CodedLayout, CodedRows
-from dpcore.data.blocks.table import Table
-from dpcore.engines.local import LocalEngine
 from dpcore.errors import InvalidInputError
 from dpcore.exact import grid
 from dpcore.exact.grid import (
@@ -25,12 +23,14 @@ from dpcore.exact.grid import (
     round_to,
 )
 from dpcore.losses.logistic import Logistic
-from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.protocols.problem import Problem
-from dpcore.queries import ClippedGradientSum
-from dpcore.queries.gradient_sum import GradientSum, gradient_bits, gradient_error
-from dpcore.queries.gram import GramMatrix
-from dpcore.queries.moments import ColumnMoments
+from dpcore.plugin import (
+    ClippedGradientSum,
+    ColumnMoments,
+    GramMatrix,
+    NeighboringRelation,
+    Problem,
+)
+from dpcore.plugin.parts import GradientSum, LocalEngine, Table, gradient_bits, gradient_error
 from dpcore.testing import check_query
 from dpcore_a_ddp.record_gradient import RecordGradientSum
 from dpcore_dp_agd.loss_line import ClippedLossLine

@@ -5,10 +5,10 @@ import onnxruntime
 import pandas as pd
 import pytest
 
-from dpcore.data.schema.schema import Schema
+from dpcore import Schema
 from dpcore.export import dates
 from dpcore.export.onnx_model import graph_bytes
-from dpcore.model.model import Model
+from dpcore.plugin.parts import Model
 
 SINCE = np.datetime64("1970-01-01", "D")
 DAY = {"kind": "date", "lower": "1899-12-30", "upper": "2024-03-01"}

@@ -9,14 +9,13 @@ import onnxruntime
 import pandas as pd
 import pytest
 
-from dpcore import fit
+from dpcore import Schema, fit, load_model
 from dpcore.data.datasets import adult
 from dpcore.data.schema.columns import Label
-from dpcore.data.schema.schema import Schema
 from dpcore.errors import InvalidInputError
 from dpcore.export import arithmetic, columns
 from dpcore.export.onnx_model import check_exportable, graph_bytes
-from dpcore.model.model import Model, load_model
+from dpcore.plugin.parts import Model
 
 N = 2000
 TWO = {"kind": "label", "classes": ["no", "yes"]}

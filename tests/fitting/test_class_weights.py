@@ -7,9 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpcore import fit, load_model
-from dpcore.data.readers.arrays import dataset_from_arrays
-from dpcore.data.schema.schema import Schema
+from dpcore import Schema, fit, load_model
 from dpcore.errors import InvalidInputError
 from dpcore.fitting import balanced
 from dpcore.fitting.balanced import SHARE, balanced_weights
@@ -19,8 +17,7 @@ from dpcore.fitting.run import fit_dataset
 from dpcore.fitting.settings import Settings
 from dpcore.losses.class_weighted import ClassWeighted
 from dpcore.losses.logistic import Logistic
-from dpcore.session.ledger import Ledger
-from dpcore.session.session import TableSession
+from dpcore.plugin.parts import Ledger, TableSession, dataset_from_arrays
 
 N = 4000
 DRAW = np.random.default_rng(3)

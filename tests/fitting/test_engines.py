@@ -5,18 +5,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from dpcore import Schema
 from dpcore.cli.train_report import tell_training
-from dpcore.data.dataset import load_file
-from dpcore.data.files import Files, RowsElsewhere
-from dpcore.data.schema.schema import Schema
-from dpcore.engines.local import LocalEngine
 from dpcore.errors import DataError, InvalidInputError
 from dpcore.fitting.engines import engine_at_hand, engine_name, load_engine, opened_rows
 from dpcore.fitting.loading import DataRequest
 from dpcore.fitting.plan import make_plan
 from dpcore.fitting.run import train
 from dpcore.fitting.settings import Settings
-from dpcore.registry.catalogue import load_registry
+from dpcore.plugin.engines import Files, RowsElsewhere
+from dpcore.plugin.parts import LocalEngine, load_file, load_registry
 from dpcore.registry.declarations import fault_of_part
 from dpcore.session.charges import Charges
 

@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from dpcore import load_model
 from dpcore.errors import BudgetExceededError, InvalidInputError
 from dpcore.evaluation.words import evaluation_in_words
 from dpcore.fitting import evaluated
@@ -15,9 +16,7 @@ from dpcore.fitting.loading import DataRequest
 from dpcore.fitting.plan import make_plan
 from dpcore.fitting.run import train
 from dpcore.fitting.settings import Settings
-from dpcore.model.model import load_model
-from dpcore.registry.catalogue import load_registry
-from dpcore.session.session import TableSession
+from dpcore.plugin.parts import TableSession, load_registry
 
 SCHEMA = """
 rows = 2000

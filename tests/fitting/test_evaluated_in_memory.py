@@ -5,7 +5,7 @@ import pytest
 
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.api import fit
-from dpcore.session.session import TableSession
+from dpcore.plugin.parts import TableSession
 from dpcore.sklearn import PrivateLogisticRegression
 
 

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from dpcore import fit
-from dpcore.data.readers.arrays import dataset_from_arrays
 from dpcore.errors import DpcoreWarning
 from dpcore.fitting import hooks
 from dpcore.fitting.foresight import Foresight, rounded
@@ -18,7 +17,8 @@ from dpcore.fitting.plan import make_plan
 from dpcore.fitting.public_facts import check_dataset
 from dpcore.fitting.run import fit_dataset, train
 from dpcore.fitting.settings import Settings
-from dpcore.protocols.outlook import Outlook
+from dpcore.plugin import Outlook
+from dpcore.plugin.parts import dataset_from_arrays
 
 RNG = np.random.default_rng(0)
 

@@ -26,8 +26,8 @@ from odd_rows import (
 )
 from traces import ASKED, Replay, differences, of_objects
 
+from dpcore import Schema
 from dpcore.data.schema.notation import Notation
-from dpcore.data.schema.schema import Schema
 from dpcore.errors import DataError
 from dpcore.fitting.api import fit
 

@@ -9,9 +9,9 @@ from neighbours import assert_alike, fitted
 from odd_rows import KINDS, frame_of, good_cells, schema_of, text_of
 from scipy import sparse
 
+from dpcore import Schema
 from dpcore.data.cells.objects import as_objects
-from dpcore.data.schema.schema import Schema
-from dpcore.data.store import convert
+from dpcore.plugin.engines import convert
 
 X = np.random.default_rng(0).uniform(0, 1, (20, 3))
 Y = np.arange(20) % 2

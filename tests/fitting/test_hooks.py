@@ -9,17 +9,14 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from dpcore.data.readers.arrays import dataset_from_arrays
 from dpcore.errors import BudgetExceededError, UnsupportedEventError
 from dpcore.fitting.plan import make_plan
 from dpcore.fitting.public_facts import check_dataset
 from dpcore.fitting.run import fit_dataset
 from dpcore.fitting.settings import Settings
-from dpcore.mechanisms.gaussian import Gaussian
-from dpcore.privacy.events import GaussianDpEvent
-from dpcore.protocols.problem import Solution
-from dpcore.queries import RowCount
-from dpcore.registry.catalogue import KINDS, Entry, Registry, load_registry
+from dpcore.plugin import Gaussian, RowCount, Solution
+from dpcore.plugin.parts import GaussianDpEvent, dataset_from_arrays, load_registry
+from dpcore.registry.catalogue import KINDS, Entry, Registry
 
 
 class Smaller(float):

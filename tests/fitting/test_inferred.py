@@ -5,15 +5,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpcore import fit
+from dpcore import fit, load_model
 from dpcore.cli.info_model import print_model
 from dpcore.errors import BudgetExceededError, InvalidInputError, ModelFileError
 from dpcore.fitting import inferred
 from dpcore.inference.words import intervals_in_words
 from dpcore.model.file import checksum, read_model_file
-from dpcore.model.model import load_model
+from dpcore.plugin.parts import TableSession
 from dpcore.report.card import card_of
-from dpcore.session.session import TableSession
 
 pytestmark = pytest.mark.filterwarnings("ignore::dpcore.errors.DpcoreWarning")
 

@@ -6,15 +6,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from dpcore import fit
+from dpcore import fit, load_model
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.losses import loss_parameters, make_loss, params_apart, shown_loss
 from dpcore.fitting.plan import make_plan
 from dpcore.fitting.settings import Settings
 from dpcore.losses.quantile import Quantile
 from dpcore.model.file import checksum
-from dpcore.model.model import load_model
-from dpcore.registry.catalogue import load_registry
+from dpcore.plugin.parts import load_registry
 
 
 def test_parameters_of_the_loss_are_apart_from_those_of_the_algorithm():

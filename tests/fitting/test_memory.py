@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from dpcore import fit
-from dpcore.data.readers.arrays import dataset_from_arrays
 from dpcore.errors import InvalidInputError
 from dpcore.fitting import memory
 from dpcore.fitting.forecast import Forecast
@@ -15,8 +14,8 @@ from dpcore.fitting.memory import gigabytes, memory_of, require_memory
 from dpcore.fitting.plan import make_plan
 from dpcore.fitting.run import fit_dataset
 from dpcore.fitting.settings import Settings
-from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.protocols.problem import Problem
+from dpcore.plugin import NeighboringRelation, Problem
+from dpcore.plugin.parts import dataset_from_arrays
 
 
 def problem_of(n_features, plan):

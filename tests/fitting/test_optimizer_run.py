@@ -8,8 +8,7 @@ import pytest
 from dpcore.errors import OptimizerError
 from dpcore.fitting.optimizer_run import full_text, run_optimizer
 from dpcore.registry.catalogue import Entry, Registry
-from dpcore.testing.optimizers import check_huge_epsilon_limit, check_repeatable_when_seeded
-from dpcore.testing.run import run_checks
+from dpcore.testing import check_huge_epsilon_limit, check_repeatable_when_seeded, run_checks
 from dpcore_baselines.dp_gd import DpGd
 
 ENTRY = Entry("optimizer", "dp-gd", "dpcore_baselines.dp_gd:DpGd", "", "", "dist", "1.0")

@@ -7,23 +7,17 @@ import numpy as np
 import pytest
 
 import dpcore.fitting.doors as doors
-from dpcore import fit, load_model
+from dpcore import Schema, fit, load_model
 from dpcore.accountants.gdp import GdpAccountant
 from dpcore.accountants.zcdp import ZcdpAccountant
-from dpcore.data.readers.arrays import dataset_from_arrays
-from dpcore.data.schema.schema import Schema
 from dpcore.errors import DpcoreError, InvalidInputError, TargetNotMetError
 from dpcore.fitting.ovr import against_the_rest
 from dpcore.fitting.plan import make_plan
 from dpcore.fitting.run import fit_dataset
 from dpcore.fitting.settings import Settings
-from dpcore.noise.source import SeededNoise
-from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.protocols.problem import Problem
-from dpcore.queries import ClippedGradientSum
+from dpcore.plugin import ClippedGradientSum, NeighboringRelation, Problem
+from dpcore.plugin.parts import Ledger, SeededNoise, TableSession, dataset_from_arrays
 from dpcore.session.charges import Charges
-from dpcore.session.ledger import Ledger
-from dpcore.session.session import TableSession
 
 CLASSES = ("a", "b", "c")
 PUBLIC = {"classes": CLASSES, "bounds": (0, 1), "row_norm": None}

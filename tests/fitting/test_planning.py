@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from dpcore import fit
-from dpcore.accountants.best import BestAccountant
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.plan import make_plan
 from dpcore.fitting.settings import Settings
+from dpcore.plugin.parts import BestAccountant
 
 
 def test_the_accountant_is_chosen_once(monkeypatch):

@@ -6,9 +6,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpcore import fit
+from dpcore import fit, load_model
 from dpcore.bounds.choice import CountNoise, bounds_of
-from dpcore.data.readers.arrays import dataset_from_arrays
 from dpcore.errors import DpcoreError, InvalidInputError
 from dpcore.fitting import private_bounds, run
 from dpcore.fitting.loading import DataRequest
@@ -16,8 +15,7 @@ from dpcore.fitting.plan import make_plan
 from dpcore.fitting.private_bounds import SHARE, Bounded, with_bounds
 from dpcore.fitting.run import fit_dataset, train
 from dpcore.fitting.settings import Settings
-from dpcore.model.model import load_model
-from dpcore.session.session import TableSession
+from dpcore.plugin.parts import TableSession, dataset_from_arrays
 
 RELATIONS = ("add-or-remove-one", "replace-one")
 N = 5000

@@ -13,8 +13,8 @@ from dpcore.fitting.loading import DataRequest
 from dpcore.fitting.plan import make_plan
 from dpcore.fitting.run import train
 from dpcore.fitting.settings import Settings
+from dpcore.plugin.parts import TableSession
 from dpcore.session.charges import Charges
-from dpcore.session.session import TableSession
 
 K, N_UNITS = 3, 240
 LABEL = {"kind": "label", "classes": ["n", "p"]}

@@ -5,15 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpcore.data.dataset import load_file
-from dpcore.data.readers.arrays import dataset_from_arrays
+from dpcore import Schema
 from dpcore.data.row_part import rows_of_part
-from dpcore.data.schema.schema import Schema
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.loading import are_ours_and_generated
 from dpcore.fitting.plan import make_plan
 from dpcore.fitting.run import fit_dataset
 from dpcore.fitting.settings import Settings
+from dpcore.plugin.parts import dataset_from_arrays, load_file
 
 COLUMNS = {
     "x": {"kind": "numeric", "lower": 0, "upper": 1},

@@ -8,12 +8,11 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from dpcore import fit, load_model
-from dpcore.data.readers.arrays import dataset_from_arrays
 from dpcore.errors import DataError, DpcoreError, InvalidInputError
 from dpcore.fitting.plan import make_plan
 from dpcore.fitting.run import fit_dataset
 from dpcore.fitting.settings import Settings
-from dpcore.session.ledger import Ledger
+from dpcore.plugin.parts import Ledger, dataset_from_arrays
 from dpcore.sklearn import PrivateLogisticRegression
 
 N = 3000
@@ -185,11 +184,10 @@ def test_a_query_that_does_not_know_of_weights_is_refused_whatever_the_number_of
     from dataclasses import dataclass
     from typing import ClassVar
 
-    from dpcore.engines.local import LocalEngine
     from dpcore.losses.logistic import Logistic
     from dpcore.losses.sample_weighted import SampleWeighted
-    from dpcore.privacy.sensitivity import NeighboringRelation
-    from dpcore.protocols.problem import Problem
+    from dpcore.plugin import NeighboringRelation, Problem
+    from dpcore.plugin.parts import LocalEngine
     from dpcore.session.rehearsal import Rehearsal
 
     @dataclass(frozen=True)

@@ -15,17 +15,15 @@ from sklearn.metrics import (
     roc_auc_score,
 )
 
-from dpcore import fit, load_model, open_session
-from dpcore.data.readers.arrays import dataset_from_arrays
-from dpcore.data.schema.schema import Schema
-from dpcore.data.store import convert
+from dpcore import Schema, fit, load_model, open_session
 from dpcore.errors import DpcoreError, DpcoreWarning, InvalidInputError
 from dpcore.fitting.diagnostics import accuracy_figures, class_figures, confusion, diagnose
 from dpcore.fitting.loading import DataRequest
 from dpcore.fitting.probability_scores import probability_scores
 from dpcore.fitting.usual_loss import loss_of_rows, loss_of_schemas, schema_of_rows, with_schema
 from dpcore.losses.logistic import Softmax
-from dpcore.session.ledger import Ledger
+from dpcore.plugin.engines import convert
+from dpcore.plugin.parts import Ledger, dataset_from_arrays
 
 CLASSES = ("a", "b", "c")
 SCHEMA = {

@@ -9,11 +9,10 @@ from dpcore.errors import InvalidInputError, UnsupportedEventError
 from dpcore.fitting.plan import make_plan
 from dpcore.fitting.settings import Settings
 from dpcore.fitting.slots import accountants_for, mechanism_in, others_for
-from dpcore.mechanisms.gaussian import Gaussian
-from dpcore.privacy.events import GaussianDpEvent, PureDpEvent
+from dpcore.plugin import Gaussian, Slot
+from dpcore.plugin.parts import GaussianDpEvent, PureDpEvent, load_registry
 from dpcore.privacy.statement import foreign_parts
-from dpcore.registry.catalogue import Entry, Registry, load_registry
-from dpcore.registry.slots import Slot
+from dpcore.registry.catalogue import Entry, Registry
 
 ENTRY = Entry("mechanism", "own", "own_noise:Own", "Noise.", "", "own-dist", "1.0")
 

@@ -10,23 +10,23 @@ import numpy as np
 import pytest
 
 from dpcore import load_model
-from dpcore.accountants.registered import registered_accountants, which_support
-from dpcore.data.readers.arrays import dataset_from_arrays
+from dpcore.accountants.registered import which_support
 from dpcore.errors import BudgetExceededError, UnsupportedEventError
 from dpcore.fitting.plan import make_plan
 from dpcore.fitting.run import fit_dataset
 from dpcore.fitting.settings import Settings
-from dpcore.plugin import parts
-from dpcore.privacy.events import ComposedDpEvent, GaussianDpEvent
-from dpcore.privacy.stated_events import (
+from dpcore.plugin import RowCount, Solution, parts
+from dpcore.plugin.parts import (
     ApproximateDpEvent,
+    ComposedDpEvent,
     DominatingPairDpEvent,
+    GaussianDpEvent,
     RenyiDpEvent,
     ZcdpDpEvent,
+    dataset_from_arrays,
+    registered_accountants,
 )
-from dpcore.protocols.problem import Solution
-from dpcore.queries import RowCount
-from dpcore.testing.tables import make_rows
+from dpcore.testing import make_rows
 
 PAGE = Path(__file__).parents[2] / "docs" / "events.md"
 EVENTS = [

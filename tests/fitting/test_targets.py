@@ -10,9 +10,10 @@ import pytest
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.settings import Settings
 from dpcore.fitting.targets import budget_of, target_values
+from dpcore.plugin import Solution
+from dpcore.plugin.parts import optimizer_facts
 from dpcore.privacy.statement import PrivacyStatement
-from dpcore.protocols.problem import Solution
-from dpcore.registry.declarations import TARGETS, optimizer_facts
+from dpcore.registry.declarations import TARGETS
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,7 +16,7 @@ from dpcore.fitting.plan import make_plan
 from dpcore.fitting.public_facts import check_dataset
 from dpcore.fitting.run import train
 from dpcore.fitting.settings import Settings, has_units
-from dpcore.privacy.sensitivity import NeighboringRelation
+from dpcore.plugin import NeighboringRelation
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
 KEYS = {

@@ -5,15 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpcore.data.schema.schema import Schema
-from dpcore.engines.local import LocalEngine
+from dpcore import Schema
 from dpcore.inference.centring import Centring, centring_of
 from dpcore.inference.row_products import RowProducts
 from dpcore.inference.slopes import largest_slope
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
-from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.protocols.problem import Problem
+from dpcore.plugin import NeighboringRelation, Problem
+from dpcore.plugin.parts import LocalEngine
 from dpcore.testing import check_query
 from dpcore.testing.tables import Rows, make_problem
 

@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 
-from dpcore.engines.local import LocalEngine
 from dpcore.errors import InvalidInputError
 from dpcore.inference.row_products import ON_DIAGONAL, OVER_DIAGONAL, RowProducts, matrix_of
 from dpcore.inference.slopes import largest_slope
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
-from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.testing import check_query
-from dpcore.testing.tables import Rows, make_problem, make_rows
+from dpcore.plugin import NeighboringRelation
+from dpcore.plugin.parts import LocalEngine
+from dpcore.testing import check_query, make_rows
+from dpcore.testing.tables import Rows, make_problem
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
 W = np.linspace(-2, 2, 5)

@@ -8,8 +8,7 @@ from dpcore.errors import BudgetExceededError, InvalidInputError, LedgerError, U
 from dpcore.ledger import TableLedger, Terms
 from dpcore.ledger.by_release import _cost_of
 from dpcore.ledger.verify import verified
-from dpcore.privacy.events import GaussianDpEvent
-from dpcore.privacy.stated_events import ApproximateDpEvent
+from dpcore.plugin.parts import ApproximateDpEvent, GaussianDpEvent
 
 X = np.random.default_rng(3).uniform(0, 1, (400, 2))
 PUBLIC = {"classes": (0, 1), "bounds": (0, 1), "row_norm": None}
@@ -47,7 +46,7 @@ def test_nothing_is_reserved_and_each_release_counts_at_once(ledger):
 
 
 def test_the_charge_is_on_disk_when_the_rows_are_asked(ledger, monkeypatch):
-    from dpcore.engines.local import LocalEngine
+    from dpcore.plugin.parts import LocalEngine
 
     honest, seen = LocalEngine.answer, []
 
@@ -86,7 +85,7 @@ def test_sessions_side_by_side_never_pass_the_cap(tmp_path):
 def test_a_log_that_is_written_at_the_end_lets_them_pass_it(tmp_path, monkeypatch):
     """The broken twin: a session's releases are charged when it is closed."""
     from dpcore.ledger import by_release
-    from dpcore.session.ledger import Ledger
+    from dpcore.plugin.parts import Ledger
 
     monkeypatch.setattr(by_release._Log, "charge", Ledger.charge)
     ledger = TableLedger.create(tmp_path / "small.ledger", Terms.of(1.0, 1e-8))

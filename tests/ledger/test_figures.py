@@ -12,7 +12,6 @@ from typer.testing import CliRunner
 
 import dpcore
 from dpcore.accountants.gdp import GdpAccountant
-from dpcore.accountants.pure import PureAccountant
 from dpcore.accountants.single import SingleReleaseAccountant
 from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.cli import app
@@ -22,6 +21,7 @@ from dpcore.ledger.cost import Run, cost_of
 from dpcore.ledger.remaining import epsilon_that_fits
 from dpcore.ledger.shown import remaining
 from dpcore.ledger.verify import releases_of, verified
+from dpcore.plugin.parts import PureAccountant
 
 ROWS = "add-or-remove-one"
 NO_EPSILON = (-1.0, 0.0, -math.inf, math.inf, math.nan, "1", True, None)

@@ -10,7 +10,6 @@ from typer.testing import CliRunner
 
 import dpcore
 from dpcore.accountants.gdp import GdpAccountant
-from dpcore.accountants.pure import PureAccountant
 from dpcore.accountants.rdp import RdpAccountant
 from dpcore.accountants.single import SingleReleaseAccountant
 from dpcore.accountants.zcdp import ZcdpAccountant
@@ -20,8 +19,7 @@ from dpcore.ledger import TableLedger, Terms
 from dpcore.ledger.cost import Run, _as_event, cost_of, times_of
 from dpcore.ledger.parts import Part, most_seen
 from dpcore.ledger.verify import verified
-from dpcore.privacy.events import GaussianDpEvent
-from dpcore.privacy.stated_events import ApproximateDpEvent
+from dpcore.plugin.parts import ApproximateDpEvent, GaussianDpEvent, PureAccountant
 from dpcore.session.ledger import LedgerEntry
 
 ADD, REPLACE = "add-or-remove-one", "replace-one"
@@ -240,7 +238,7 @@ def test_what_is_no_part_is_refused_and_nothing_charged(ledger, rows):
 
 
 def test_the_rows_of_other_parts_are_not_asked(ledger, rows, monkeypatch):
-    from dpcore.engines.local import LocalEngine
+    from dpcore.plugin.parts import LocalEngine
 
     honest, seen = LocalEngine.answer, set()
 

@@ -16,7 +16,7 @@ from dpcore.ledger import TableLedger, Terms
 from dpcore.ledger.cost import Run
 from dpcore.ledger.table_ledger import _that_holds
 from dpcore.ledger.verify import verified
-from dpcore.privacy.events import GaussianDpEvent
+from dpcore.plugin.parts import GaussianDpEvent
 from dpcore.session.ledger import LedgerEntry
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals and modes are POSIX's")
@@ -123,8 +123,7 @@ def test_what_a_killed_process_drew_is_charged(place):
 
 def test_a_release_is_written_before_it_is_drawn():
     """``RunLog`` is charged by the session's ``charge_then_draw``, which draws last."""
-    from dpcore.session.account import Account
-    from dpcore.session.ledger import Ledger
+    from dpcore.plugin.parts import Account, Ledger
 
     order = []
 

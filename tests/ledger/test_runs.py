@@ -51,7 +51,7 @@ def test_a_fit_that_does_not_fit_asks_nothing(ledger, monkeypatch):
 
 
 def test_the_reservation_is_there_when_the_rows_are_asked(ledger, monkeypatch):
-    from dpcore.engines.local import LocalEngine
+    from dpcore.plugin.parts import LocalEngine
 
     honest, seen = LocalEngine.answer, []
 
@@ -99,7 +99,7 @@ def test_an_interrupt_closes_the_run_and_what_was_charged_stays(ledger, monkeypa
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("dpcore.session.session.TableSession._exact", interrupted)
+    monkeypatch.setattr("dpcore.noise.entropy.SystemEntropy.words", interrupted)
     with pytest.raises(KeyboardInterrupt):
         dpcore.fit(X, Y, **PUBLIC, epsilon=1.0, ledger=ledger.path)
     assert only(ledger).outcome == "ended by KeyboardInterrupt"

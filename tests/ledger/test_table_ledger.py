@@ -22,7 +22,7 @@ from dpcore.ledger.remaining import shown_down, shown_up
 from dpcore.ledger.state import State, state_of, totals_and_run, totals_of
 from dpcore.ledger.stores.sqlite import SqliteStore
 from dpcore.ledger.verify import verified
-from dpcore.privacy.events import GaussianDpEvent
+from dpcore.plugin.parts import GaussianDpEvent
 from dpcore.session.ledger import LedgerEntry
 
 ROWS = "add-or-remove-one"

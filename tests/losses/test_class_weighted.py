@@ -10,24 +10,26 @@ import pytest
 from coded_rows import coded
 
 from dpcore.accountants import GdpAccountant
-from dpcore.data.blocks.table import Table
-from dpcore.engines.local import LocalEngine
 from dpcore.errors import InvalidInputError
-from dpcore.exact.grid import FEATURE_BITS
 from dpcore.losses.class_weighted import ClassWeighted
 from dpcore.losses.facts import loss_facts
 from dpcore.losses.hinge import HingeSvm
 from dpcore.losses.huber import HuberSvm
 from dpcore.losses.logistic import Logistic, Softmax
 from dpcore.losses.squared import Squared
-from dpcore.mechanisms.gaussian import Gaussian
-from dpcore.noise.source import SeededNoise
-from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.protocols.problem import Problem
-from dpcore.queries import ClippedGradientSum
-from dpcore.queries.clipping import clip_class_coefficients, clip_coefficients
-from dpcore.queries.gradient_sum import GradientSum, gradient_error, loss_error
-from dpcore.session.session import TableSession
+from dpcore.plugin import ClippedGradientSum, Gaussian, NeighboringRelation, Problem
+from dpcore.plugin.parts import (
+    FEATURE_BITS,
+    GradientSum,
+    LocalEngine,
+    SeededNoise,
+    Table,
+    TableSession,
+    clip_coefficients,
+    gradient_error,
+    loss_error,
+)
+from dpcore.queries.clipping import clip_class_coefficients
 from dpcore.testing import check_loss
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE

@@ -12,11 +12,11 @@ from dpcore.losses.hinge import HingeSvm
 from dpcore.losses.huber import HuberSvm
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
-from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.queries.gradient_sum import gradient_error
+from dpcore.plugin import NeighboringRelation
+from dpcore.plugin.parts import gradient_error
 from dpcore.registry.facts import markdown
-from dpcore.testing import check_loss
-from dpcore.testing.tables import make_problem, make_rows
+from dpcore.testing import check_loss, make_rows
+from dpcore.testing.tables import make_problem
 from dpcore_accuracy_first.public_ball import PublicBall
 
 REPLACE = NeighboringRelation.REPLACE_ONE

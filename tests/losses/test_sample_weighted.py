@@ -9,25 +9,32 @@ from coded_rows import coded
 from numba import config
 
 from dpcore.accountants import GdpAccountant
-from dpcore.data.blocks.table import Table
-from dpcore.data.weighted_labels import PAIRS, clamped_labels, paired, plain_labels
-from dpcore.engines.local import LocalEngine
+from dpcore.data.weighted_labels import PAIRS, paired, plain_labels
 from dpcore.errors import DataError, InvalidInputError
-from dpcore.exact.grid import FEATURE_BITS
 from dpcore.losses.class_weighted import ClassWeighted
 from dpcore.losses.facts import loss_facts
 from dpcore.losses.logistic import Logistic, Softmax
 from dpcore.losses.sample_weighted import SampleWeighted
 from dpcore.losses.squared import Squared
-from dpcore.mechanisms.gaussian import Gaussian
-from dpcore.noise.source import SeededNoise
-from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
-from dpcore.protocols.problem import Problem
-from dpcore.queries import ClippedGradientSum, RowCount
-from dpcore.queries.columns import CategoricalColumn
-from dpcore.queries.gradient_sum import bounded_labels
-from dpcore.queries.histogram import Histogram
-from dpcore.session.session import TableSession
+from dpcore.plugin import (
+    ClippedGradientSum,
+    Gaussian,
+    Histogram,
+    NeighboringRelation,
+    Problem,
+    RowCount,
+)
+from dpcore.plugin.parts import (
+    FEATURE_BITS,
+    CategoricalColumn,
+    LocalEngine,
+    SeededNoise,
+    Sensitivity,
+    Table,
+    TableSession,
+    bounded_labels,
+    clamped_labels,
+)
 from dpcore.testing import check_loss
 
 ADD = NeighboringRelation.ADD_OR_REMOVE_ONE

@@ -10,10 +10,16 @@ from dpcore.errors import InvalidInputError
 from dpcore.mechanisms.gaussian import Gaussian
 from dpcore.mechanisms.geometric import Geometric
 from dpcore.mechanisms.laplace import Laplace
-from dpcore.noise.scale import GridScale
-from dpcore.noise.source import SeededNoise, SystemNoise
-from dpcore.privacy.events import GaussianDpEvent, LaplaceDpEvent, PureDpEvent
-from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
+from dpcore.plugin import NeighboringRelation
+from dpcore.plugin.parts import (
+    GaussianDpEvent,
+    GridScale,
+    LaplaceDpEvent,
+    PureDpEvent,
+    SeededNoise,
+    Sensitivity,
+    SystemNoise,
+)
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
 NEEDS = {Gaussian: "l2", Laplace: "l1", Geometric: "l1"}

@@ -4,8 +4,8 @@ import importlib
 import numpy as np
 import pytest
 
-from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
-from dpcore.protocols import Mechanism
+from dpcore.plugin import NeighboringRelation
+from dpcore.plugin.parts import Mechanism, Sensitivity
 from dpcore.registry import builtins
 
 REGISTERED = {}

@@ -13,9 +13,9 @@ from dpcore.mechanisms.base import shortfalls
 from dpcore.mechanisms.exponential import Exponential
 from dpcore.mechanisms.permute_and_flip import PermuteAndFlip
 from dpcore.mechanisms.report_noisy_max import ReportNoisyMax
-from dpcore.noise.source import SeededNoise, SystemNoise
-from dpcore.privacy.events import ExponentialMechanismDpEvent, PureDpEvent
-from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
+from dpcore.plugin import NeighboringRelation
+from dpcore.plugin.parts import PureDpEvent, SeededNoise, Sensitivity, SystemNoise
+from dpcore.privacy.events import ExponentialMechanismDpEvent
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
 MECHANISMS = [Exponential, PermuteAndFlip, ReportNoisyMax]

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from dpcore import load_model
+from dpcore import Schema, load_model
 from dpcore.data.readers.arrays import features_from_arrays
-from dpcore.data.schema.schema import Schema
 from dpcore.errors import DpcoreError, ModelFileError
 from dpcore.fitting.reporting import plain
 from dpcore.model.file import check_replaceable, checksum

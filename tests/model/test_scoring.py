@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import accuracy_score, r2_score
 
+from dpcore import Schema
 from dpcore.data.readers.arrays import features_from_arrays
-from dpcore.data.schema.schema import Schema
 from dpcore.errors import DataError, InvalidInputError
 from dpcore.model.model import Model
 

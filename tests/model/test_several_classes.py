@@ -8,8 +8,7 @@ import pytest
 from scipy.special import expit, softmax
 from sklearn.metrics import accuracy_score
 
-from dpcore import load_model
-from dpcore.data.schema.schema import Schema
+from dpcore import Schema, load_model
 from dpcore.errors import DataError, DpcoreWarning, InvalidInputError, ModelFileError
 from dpcore.model.file import checksum
 from dpcore.model.model import Model, check_coefficients

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpcore.errors import InvalidInputError
-from dpcore.exact.rounding import float_down, float_up
 from dpcore.noise.scale import GridScale
+from dpcore.plugin.parts import float_down, float_up
 
 multipliers = st.floats(1e-6, 1e6)
 bounds = st.floats(1e-4, 1e4)

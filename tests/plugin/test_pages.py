@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 import dpcore.plugin
-from dpcore.plugin import engines, parts
-from dpcore.protocols.problem import Problem
+from dpcore.plugin import Problem, engines, parts
 
 ROOT = Path(__file__).parents[2]
 PLUGINS = sorted(ROOT.glob("plugins/*/dpcore_*/**/*.py"))

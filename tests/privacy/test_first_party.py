@@ -11,9 +11,9 @@ import pytest
 from typer.testing import CliRunner
 
 from dpcore.cli import app
+from dpcore.plugin.parts import load_registry
 from dpcore.privacy import first_party
 from dpcore.privacy.first_party import DISTRIBUTIONS, is_ours
-from dpcore.registry.catalogue import load_registry
 
 ROOT = Path(__file__).parents[2]
 

@@ -6,18 +6,14 @@ import numpy as np
 import pytest
 
 from dpcore.accountants.zcdp import ZcdpAccountant
-from dpcore.engines.local import LocalEngine
 from dpcore.errors import InvalidInputError
-from dpcore.losses.facts import loss_facts
 from dpcore.losses.logistic import Logistic
-from dpcore.mechanisms.gaussian import Gaussian
-from dpcore.noise.source import SeededNoise
+from dpcore.plugin import ClippedGradientSum, Gaussian
+from dpcore.plugin.parts import LocalEngine, SeededNoise, TableSession, loss_facts
 from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
-from dpcore.queries import ClippedGradientSum
 from dpcore.registry.declarations import fault_of_part
-from dpcore.session.session import TableSession
-from dpcore.testing import check_loss, check_mechanism, check_query, check_sampler
-from dpcore.testing.tables import make_problem, make_rows
+from dpcore.testing import check_loss, check_mechanism, check_query, check_sampler, make_rows
+from dpcore.testing.tables import make_problem
 
 ADD = NeighboringRelation.ADD_OR_REMOVE_ONE
 ROWS = make_rows(64)

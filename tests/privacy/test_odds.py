@@ -8,7 +8,7 @@ from statistics import NormalDist
 import mpmath
 import pytest
 
-from dpcore.exact.rounding import exp_down, exp_up
+from dpcore.plugin.parts import exp_down, exp_up
 from dpcore.privacy.odds import Promise, percent_down, percent_up, steps_of_a_value
 from dpcore.privacy.sensitivity import NeighboringRelation
 

@@ -22,32 +22,36 @@ import dpcore_accuracy_first
 import dpcore_baselines
 import dpcore_dp_agd
 import dpcore_rsgd_ar
-from dpcore.accountants.pure import PureAccountant
 from dpcore.accountants.rdp import RdpAccountant
 from dpcore.accountants.zcdp import ZcdpAccountant
-from dpcore.data.blocks.standardization import Standardization
-from dpcore.engines.local import LocalEngine
 from dpcore.errors import BudgetExceededError, InvalidInputError
-from dpcore.exact.grid import round_to
 from dpcore.fitting.optimizer_run import run_optimizer
 from dpcore.losses.huber import HuberSvm
 from dpcore.losses.logistic import Logistic
-from dpcore.mechanisms.gaussian import Gaussian
-from dpcore.noise.source import SeededNoise
+from dpcore.plugin import (
+    ClippedGradientSum,
+    Gaussian,
+    GramMatrix,
+    PoissonSample,
+    Problem,
+    RowCount,
+    Solution,
+    round_to,
+)
+from dpcore.plugin.parts import (
+    GradientSum,
+    LocalEngine,
+    PureAccountant,
+    SeededNoise,
+    Standardization,
+    TableSession,
+)
 from dpcore.privacy.sealed import attributes, constant, private_copy, require_untouched, sealed
 from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
 from dpcore.privacy.trusted import parts_within
-from dpcore.protocols.problem import Problem, Solution
-from dpcore.queries import (
-    ClippedGradientSum,
-    PoissonSample,
-    RowCount,
-)
-from dpcore.queries.gradient_sum import GradientSum
-from dpcore.queries.gram import GramMatrix
-from dpcore.session.session import TableSession
+from dpcore.testing import make_rows
 from dpcore.testing.canonical import canonical
-from dpcore.testing.tables import make_problem, make_rows
+from dpcore.testing.tables import make_problem
 from dpcore_a_ddp.record_gradient import RecordGradientSum
 from dpcore_a_ddp.skellam_share import SkellamShare
 from dpcore_accuracy_first.loss_sum import ObjectiveSum

@@ -9,25 +9,23 @@ import numpy as np
 import pytest
 
 from dpcore.accountants.zcdp import ZcdpAccountant
-from dpcore.data.blocks.standardization import Standardization
-from dpcore.engines.local import LocalEngine
 from dpcore.errors import InvalidInputError
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
-from dpcore.mechanisms.gaussian import Gaussian
-from dpcore.mechanisms.laplace import Laplace
-from dpcore.noise.source import SeededNoise
-from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
-from dpcore.privacy.trusted import parts_within
-from dpcore.queries import (
+from dpcore.plugin import (
     ClippedGradientSum,
+    Gaussian,
+    GramMatrix,
+    Laplace,
     PoissonSample,
     RowCount,
     StandardizedGradientSum,
 )
-from dpcore.queries.gram import GramMatrix
-from dpcore.session.session import TableSession
-from dpcore.testing.tables import make_problem, make_rows
+from dpcore.plugin.parts import LocalEngine, SeededNoise, Standardization, TableSession
+from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
+from dpcore.privacy.trusted import parts_within
+from dpcore.testing import make_rows
+from dpcore.testing.tables import make_problem
 from dpcore_accuracy_first.excess import Excess
 from dpcore_accuracy_first.loss_sum import ObjectiveSum
 from dpcore_accuracy_first.minimizer import Minimizer, MinimumObjective

@@ -8,19 +8,20 @@ import pytest
 from coded_rows import coded
 
 from dpcore.accountants import GdpAccountant
-from dpcore.data.blocks.standardization import SCALE_BITS, Standardization
-from dpcore.data.blocks.table import Table
-from dpcore.engines.local import LocalEngine
+from dpcore.data.blocks.standardization import SCALE_BITS
 from dpcore.errors import InvalidInputError
-from dpcore.exact.grid import FEATURE_BITS
 from dpcore.losses.logistic import Logistic, Softmax
-from dpcore.mechanisms.gaussian import Gaussian
-from dpcore.noise.source import SeededNoise
-from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.protocols.problem import Problem
+from dpcore.plugin import Gaussian, NeighboringRelation, Problem
+from dpcore.plugin.parts import (
+    FEATURE_BITS,
+    LocalEngine,
+    SeededNoise,
+    Standardization,
+    Table,
+    TableSession,
+)
 from dpcore.queries import ClippedGradientSum, StandardizedGradientSum, UnitGradientSum
 from dpcore.queries.clipping import clip_class_coefficients, clip_coefficients
-from dpcore.session.session import TableSession
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
 N_CLASSES, WIDTH = 5, 4

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from dpcore.errors import InvalidInputError
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
-from dpcore.privacy.sensitivity import NeighboringRelation
+from dpcore.plugin import NeighboringRelation
 from dpcore.queries import ClippedGradientSum, RowCount
 from dpcore.queries.clipping import clip_coefficients, clipped_total
-from dpcore.testing import check_query
-from dpcore.testing.tables import make_problem, make_rows
+from dpcore.testing import check_query, make_rows
+from dpcore.testing.tables import make_problem
 
 RELATIONS = (NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE)
 

@@ -6,20 +6,18 @@ import mpmath
 import numpy as np
 import pytest
 
-from dpcore.data.blocks.table import Table
-from dpcore.engines.local import LocalEngine
-from dpcore.exact.grid import FINE_BITS
 from dpcore.losses.huber import HuberSvm
 from dpcore.losses.logistic import Logistic
-from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.protocols.problem import Problem
+from dpcore.plugin import NeighboringRelation, Problem
+from dpcore.plugin.parts import FINE_BITS, LocalEngine, Table
 from dpcore.queries.gradient_sum import (
     GradientSum,
     _rest_error,
     gradient_bits,
     gradient_error,
 )
-from dpcore.testing.tables import ROW_NORM, make_problem, make_rows
+from dpcore.testing import make_rows
+from dpcore.testing.tables import ROW_NORM, make_problem
 
 ADD = NeighboringRelation.ADD_OR_REMOVE_ONE
 REPLACE = NeighboringRelation.REPLACE_ONE

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from dpcore.engines.local import LocalEngine
 from dpcore.errors import InvalidInputError
 from dpcore.losses.squared import Squared
-from dpcore.privacy.sensitivity import NeighboringRelation
+from dpcore.plugin import NeighboringRelation
+from dpcore.plugin.parts import LocalEngine
 from dpcore.queries.gram import GramMatrix, gram_sums, unpack
-from dpcore.testing import check_query
-from dpcore.testing.tables import make_problem, make_rows
+from dpcore.testing import check_query, make_rows
+from dpcore.testing.tables import make_problem
 
 REPLACE = NeighboringRelation.REPLACE_ONE
 

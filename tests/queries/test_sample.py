@@ -9,27 +9,27 @@ from scipy.sparse import csr_matrix
 
 from dpcore.accountants.gdp import GdpAccountant
 from dpcore.data.blocks.coded import CodedLayout, CodedRows
-from dpcore.data.blocks.table import Table
-from dpcore.engines.local import LocalEngine
 from dpcore.errors import InvalidInputError, UnsupportedEventError
 from dpcore.losses.logistic import Logistic
-from dpcore.mechanisms.gaussian import Gaussian
-from dpcore.noise.source import SeededNoise
-from dpcore.privacy.events import (
+from dpcore.plugin import Gaussian, NeighboringRelation
+from dpcore.plugin.parts import (
     GaussianDpEvent,
+    LocalEngine,
     PoissonSampledDpEvent,
     SampledWithoutReplacementDpEvent,
+    SeededNoise,
+    Sensitivity,
+    Table,
+    TableSession,
 )
-from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
 from dpcore.queries import (
     ClippedGradientSum,
     FixedSizeSample,
     PoissonSample,
     RowCount,
 )
-from dpcore.session.session import TableSession
-from dpcore.testing import check_query
-from dpcore.testing.tables import Rows, make_problem, make_rows
+from dpcore.testing import check_query, make_rows
+from dpcore.testing.tables import Rows, make_problem
 from dpcore_dp_agd.loss_line import ClippedLossLine
 
 ADD = NeighboringRelation.ADD_OR_REMOVE_ONE
@@ -124,7 +124,7 @@ def drawn(sample, n, draws):
     """Return which rows joined each of so many samples, bool of shape (draws, n)."""
     noise, joined, table = SeededNoise(3), np.zeros((draws, n), dtype=bool), numbered(n)
     for k in range(draws):
-        joined[k, sample._places(table, noise)] = True
+        joined[k, sample.places(table, noise)] = True
     return joined
 
 

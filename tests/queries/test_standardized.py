@@ -4,16 +4,12 @@ import numpy as np
 import pytest
 
 from dpcore.data.blocks.coded import CodedLayout, CodedRows
-from dpcore.data.blocks.standardization import Standardization
-from dpcore.data.blocks.table import Table
-from dpcore.engines.local import LocalEngine
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
-from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.protocols.problem import Problem
+from dpcore.plugin import NeighboringRelation, Problem
+from dpcore.plugin.parts import LocalEngine, Standardization, Table
 from dpcore.queries import ColumnMoments, StandardizedGradientSum
-from dpcore.testing import check_query
-from dpcore.testing.tables import make_rows
+from dpcore.testing import check_query, make_rows
 
 W = np.array([0.5, -1.0, 0.25, 2.0, -0.5])
 SCALES, MEANS = np.array([1.0, 3.0, 8.0, 1.5, 1.0]), np.array([0.2, -0.7, 0.1, 0.9, 0.0])

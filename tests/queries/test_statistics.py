@@ -6,19 +6,17 @@ import numpy as np
 import pytest
 from coded_rows import coded
 
-from dpcore.data.blocks.table import Table
-from dpcore.data.readers.arrays import dataset_from_arrays
-from dpcore.data.schema.schema import Schema
-from dpcore.engines.local import LocalEngine
+from dpcore import Schema
 from dpcore.errors import InvalidInputError
-from dpcore.privacy.sensitivity import NeighboringRelation
+from dpcore.plugin import NeighboringRelation
+from dpcore.plugin.parts import LocalEngine, Table, dataset_from_arrays
 from dpcore.queries.columns import CategoricalColumn, NumericColumn, column_of, numeric_column
 from dpcore.queries.histogram import Histogram
 from dpcore.queries.numeric_sums import NumericSums
 from dpcore.queries.quantile import QuantileScores, RankCounts
-from dpcore.testing import check_query
+from dpcore.testing import check_query, make_rows
 from dpcore.testing.replay import assert_within
-from dpcore.testing.tables import Rows, make_rows, neighbours
+from dpcore.testing.tables import Rows, neighbours
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
 SPECIAL = NeighboringRelation.REPLACE_SPECIAL

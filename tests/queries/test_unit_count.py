@@ -8,18 +8,14 @@ import pytest
 
 import dpcore
 from dpcore.accountants.zcdp import ZcdpAccountant
-from dpcore.data.blocks.table import Table
-from dpcore.engines.local import LocalEngine
 from dpcore.errors import InvalidInputError
 from dpcore.losses.logistic import Logistic
-from dpcore.mechanisms.gaussian import Gaussian
-from dpcore.noise.source import SeededNoise
-from dpcore.privacy.sensitivity import NeighboringRelation
+from dpcore.plugin import Gaussian, NeighboringRelation
+from dpcore.plugin.parts import LocalEngine, SeededNoise, Table, TableSession
 from dpcore.queries import RowCount, UnitCount
-from dpcore.session.session import TableSession
 from dpcore.session.units import sensitivity_of_units
-from dpcore.testing import check_query
-from dpcore.testing.tables import make_problem, make_rows
+from dpcore.testing import check_query, make_rows
+from dpcore.testing.tables import make_problem
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
 K = 3

@@ -9,19 +9,18 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from dpcore.data.blocks.standardization import Standardization
-from dpcore.data.blocks.table import Table
 from dpcore.data.units import ends_of_blocks
-from dpcore.engines.local import LocalEngine
 from dpcore.errors import DataError, InvalidInputError
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
-from dpcore.privacy.sensitivity import NeighboringRelation
+from dpcore.plugin import NeighboringRelation
+from dpcore.plugin.parts import LocalEngine, Standardization, Table
 from dpcore.queries import PoissonSample, StandardizedGradientSum, UnitGradientSum
 from dpcore.queries import unit_gradient as module
 from dpcore.queries.unit_gradient import add_clipped_units, add_rows_to_units
 from dpcore.session.units import sensitivity_of_units
-from dpcore.testing.tables import make_problem, make_rows
+from dpcore.testing import make_rows
+from dpcore.testing.tables import make_problem
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
 ROWS = make_rows(90)

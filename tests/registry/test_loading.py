@@ -12,7 +12,7 @@ from dpcore.errors import BudgetExceededError, DpcoreError, OptimizerError, Regi
 from dpcore.fitting.details import bounded
 from dpcore.fitting.optimizer_run import run_optimizer
 from dpcore.losses.logistic import Logistic
-from dpcore.protocols.problem import Solution
+from dpcore.plugin import Solution
 from dpcore.registry.catalogue import Entry, Registry, load_registry
 from dpcore.registry.slots import Slot
 

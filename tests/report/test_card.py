@@ -9,9 +9,9 @@ from importlib.metadata import version
 import numpy as np
 import pytest
 
-from dpcore.data.schema.schema import Schema
+from dpcore import Schema
 from dpcore.errors import InvalidInputError
-from dpcore.model.model import Model
+from dpcore.plugin.parts import Model
 from dpcore.privacy.statement import PrivacyStatement
 from dpcore.privacy.units import Units
 from dpcore.report.card import card_of

@@ -9,10 +9,9 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from dpcore import load_model
+from dpcore import Schema, load_model
 from dpcore.cli import app
-from dpcore.data.schema.schema import Schema
-from dpcore.model.model import Model
+from dpcore.plugin.parts import Model
 from dpcore.privacy.statement import PrivacyStatement
 from dpcore.report.coefficients import summary_of
 

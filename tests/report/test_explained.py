@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from dpcore.cli import app
-from dpcore.privacy.sensitivity import NeighboringRelation
+from dpcore.plugin import NeighboringRelation
 from dpcore.report.advice import advice_on
 from dpcore.report.explained import Explained, figure_up
 

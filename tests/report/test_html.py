@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from dpcore import Schema
 from dpcore.cli import app
-from dpcore.data.schema.schema import Schema
 from dpcore.errors import InvalidInputError
-from dpcore.model.model import Model
+from dpcore.plugin.parts import Model
 from dpcore.privacy.statement import PrivacyStatement
 from dpcore.report.card import card_of
 from dpcore.report.html import html_of

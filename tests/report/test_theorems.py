@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dpcore.registry.catalogue import load_registry
+from dpcore.plugin.parts import load_registry
 from dpcore.report.theorems import ACCOUNTANTS, MECHANISMS, PAGE
 
 ROOT = Path(__file__).parents[2]

@@ -6,21 +6,23 @@ import pickle
 import numpy as np
 import pytest
 
-from dpcore.accountants.pure import PureAccountant
 from dpcore.accountants.schedule import FixedSchedule
 from dpcore.accountants.zcdp import ZcdpAccountant
-from dpcore.engines.local import LocalEngine
 from dpcore.errors import BudgetExceededError, UnsupportedEventError
 from dpcore.losses.logistic import Logistic
-from dpcore.mechanisms.gaussian import Gaussian
-from dpcore.noise.source import SeededNoise
-from dpcore.privacy.events import GaussianDpEvent, PureDpEvent
-from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.queries import ClippedGradientSum
+from dpcore.plugin import ClippedGradientSum, Gaussian, NeighboringRelation
+from dpcore.plugin.parts import (
+    GaussianDpEvent,
+    LocalEngine,
+    PureAccountant,
+    PureDpEvent,
+    SeededNoise,
+)
 from dpcore.session.account import Account
 from dpcore.session.ledger import Ledger
 from dpcore.session.session import TableSession
-from dpcore.testing.tables import make_problem, make_rows
+from dpcore.testing import make_rows
+from dpcore.testing.tables import make_problem
 
 ADD = NeighboringRelation.ADD_OR_REMOVE_ONE
 

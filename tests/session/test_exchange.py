@@ -8,25 +8,24 @@ import numpy as np
 import pytest
 
 from dpcore.accountants.gdp import GdpAccountant
-from dpcore.accountants.pure import PureAccountant
 from dpcore.accountants.zcdp import ZcdpAccountant
-from dpcore.engines.local import LocalEngine
 from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError
 from dpcore.losses.logistic import Logistic
-from dpcore.mechanisms.gaussian import Gaussian
-from dpcore.mechanisms.geometric import Geometric
-from dpcore.noise.source import SeededNoise
-from dpcore.privacy.events import (
+from dpcore.plugin import Gaussian, Geometric, NeighboringRelation, RowCount
+from dpcore.plugin.parts import (
     ComposedDpEvent,
     ExPostDpEvent,
     GaussianDpEvent,
+    LocalEngine,
+    PureAccountant,
     PureDpEvent,
+    SeededNoise,
+    Sensitivity,
 )
-from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
-from dpcore.queries import RowCount
 from dpcore.session.session import TableSession
+from dpcore.testing import make_rows
 from dpcore.testing.recording import CountingEngine
-from dpcore.testing.tables import make_problem, make_rows
+from dpcore.testing.tables import make_problem
 from dpcore_accuracy_first.loss_sum import ErrorCount, ObjectiveSum
 from dpcore_accuracy_first.mechanism import NoiseReduction
 from dpcore_accuracy_first.minimizer import Minimizer, MinimumObjective

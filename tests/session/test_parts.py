@@ -4,21 +4,32 @@ import numpy as np
 import pytest
 from coded_rows import coded
 
-from dpcore.accountants.pure import PureAccountant
 from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.data.blocks.parts import split_table
-from dpcore.data.blocks.table import Table
-from dpcore.engines.local import LocalEngine
 from dpcore.errors import BudgetExceededError, InvalidInputError
 from dpcore.losses.logistic import Logistic
-from dpcore.mechanisms.exponential import Exponential
-from dpcore.mechanisms.laplace import Laplace
-from dpcore.noise.source import SeededNoise
-from dpcore.privacy.events import LaplaceDpEvent, PureDpEvent
-from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
-from dpcore.protocols.problem import Problem
-from dpcore.queries import GramMatrix, Histogram, NumericSums, PoissonSample, RowCount
-from dpcore.queries.columns import CategoricalColumn, NumericColumn
+from dpcore.plugin import (
+    Exponential,
+    GramMatrix,
+    Histogram,
+    Laplace,
+    NeighboringRelation,
+    NumericSums,
+    PoissonSample,
+    Problem,
+    RowCount,
+)
+from dpcore.plugin.parts import (
+    CategoricalColumn,
+    LaplaceDpEvent,
+    LocalEngine,
+    NumericColumn,
+    PureAccountant,
+    PureDpEvent,
+    SeededNoise,
+    Sensitivity,
+    Table,
+)
 from dpcore.session.parted_filter import InPart, PartedFilter
 from dpcore.session.parts import WholeSession
 from dpcore.testing.recording import CountingEngine

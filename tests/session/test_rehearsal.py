@@ -13,17 +13,14 @@ import pytest
 
 from dpcore.accountants.rdp import RdpAccountant
 from dpcore.accountants.zcdp import ZcdpAccountant
-from dpcore.data.blocks.table import Table
-from dpcore.engines.local import LocalEngine
 from dpcore.errors import AnswerError, KernelError
 from dpcore.losses.logistic import Logistic
-from dpcore.mechanisms.gaussian import Gaussian
-from dpcore.noise.source import SeededNoise
-from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
-from dpcore.queries import ClippedGradientSum, PoissonSample, RowCount
+from dpcore.plugin import ClippedGradientSum, Gaussian, NeighboringRelation, PoissonSample, RowCount
+from dpcore.plugin.parts import LocalEngine, SeededNoise, Sensitivity, Table
 from dpcore.session.account import Account
 from dpcore.session.session import TableSession
-from dpcore.testing.tables import make_problem, make_rows
+from dpcore.testing import make_rows
+from dpcore.testing.tables import make_problem
 
 ADD = NeighboringRelation.ADD_OR_REMOVE_ONE
 ROWS = make_rows(64)

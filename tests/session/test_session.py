@@ -8,19 +8,22 @@ import threading
 import numpy as np
 import pytest
 
-from dpcore.accountants.pure import PureAccountant
 from dpcore.accountants.zcdp import ZcdpAccountant
-from dpcore.engines.local import LocalEngine
 from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError
 from dpcore.losses.logistic import Logistic
-from dpcore.mechanisms.exponential import Exponential
-from dpcore.mechanisms.gaussian import Gaussian
-from dpcore.mechanisms.laplace import Laplace
-from dpcore.noise.source import SeededNoise, SystemNoise
-from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
-from dpcore.queries import ClippedGradientSum, PoissonSample, RowCount
+from dpcore.plugin import (
+    ClippedGradientSum,
+    Exponential,
+    Gaussian,
+    Laplace,
+    NeighboringRelation,
+    PoissonSample,
+    RowCount,
+)
+from dpcore.plugin.parts import LocalEngine, PureAccountant, SeededNoise, Sensitivity, SystemNoise
 from dpcore.session.session import TableSession
-from dpcore.testing.tables import make_problem, make_rows
+from dpcore.testing import make_rows
+from dpcore.testing.tables import make_problem
 from dpcore_dp_agd.loss_line import ClippedLossLine
 
 ADD = NeighboringRelation.ADD_OR_REMOVE_ONE

@@ -8,29 +8,34 @@ import numpy as np
 import pytest
 
 from dpcore.accountants.gdp import GdpAccountant
-from dpcore.accountants.pure import PureAccountant
 from dpcore.accountants.zcdp import ZcdpAccountant
-from dpcore.data.blocks.table import Table
-from dpcore.engines.local import LocalEngine
 from dpcore.errors import InvalidInputError
 from dpcore.losses.logistic import Logistic
-from dpcore.mechanisms.exponential import Exponential
-from dpcore.mechanisms.gaussian import Gaussian
-from dpcore.noise.source import SeededNoise
-from dpcore.privacy.sensitivity import NeighboringRelation, RandomizedSensitivity, Sensitivity
-from dpcore.queries import (
+from dpcore.plugin import (
     ClippedGradientSum,
     ColumnMoments,
-    FixedSizeSample,
+    Exponential,
+    Gaussian,
+    NeighboringRelation,
     PoissonSample,
     QuantileScores,
     RowCount,
 )
-from dpcore.queries.columns import NumericColumn
+from dpcore.plugin.parts import (
+    FixedSizeSample,
+    LocalEngine,
+    NumericColumn,
+    PureAccountant,
+    RandomizedSensitivity,
+    SeededNoise,
+    Sensitivity,
+    Table,
+)
 from dpcore.session.parts import WholeSession
 from dpcore.session.session import TableSession
 from dpcore.session.units import sensitivity_of_units
-from dpcore.testing.tables import make_problem, make_rows
+from dpcore.testing import make_rows
+from dpcore.testing.tables import make_problem
 from dpcore_baselines.dp_gd import DpGd
 from dpcore_baselines.privgene import PrivGene
 from dpcore_dp_agd.batch import Batch, PublishedBatch
@@ -251,7 +256,7 @@ def test_bounding_after_sampling_would_take_units_too_often():
     table = Table.from_matrix(
         np.ones((units.size, 1)), np.ones(units.size), row_norm=1.0, raw_norm_bound=1.0, units=units
     )
-    places = PoissonSample(RowCount(), 0.25)._places(table, SeededNoise(6))
+    places = PoissonSample(RowCount(), 0.25).places(table, SeededNoise(6))
     # 200 coins of chance 1/4: a deviation of .031.
     assert abs(np.unique(units[places]).size / 200 - 0.25) < 0.16
     assert broken > 0.8  # 1 - (3/4)^8 = .9

@@ -10,7 +10,7 @@ from odd_rows import KINDS, OBJECTS, frame_of, good_cells, is_legal, schema_of
 from sklearn.base import clone
 from traces import Replay, differences, of_objects
 
-from dpcore.data.schema.schema import Schema
+from dpcore import Schema
 from dpcore.sklearn import (
     PrivateLinearSVC,
     PrivateLogisticRegression,

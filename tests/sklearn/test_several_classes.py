@@ -7,8 +7,7 @@ from sklearn.base import clone
 from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.model_selection import cross_val_predict, cross_val_score
 
-from dpcore import fit
-from dpcore.data.schema.schema import Schema
+from dpcore import Schema, fit
 from dpcore.errors import DataError, DpcoreError, InvalidInputError
 from dpcore.sklearn import PrivateLinearSVC, PrivateLogisticRegression
 from dpcore.sklearn.public import with_label_ascending

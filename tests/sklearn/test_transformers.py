@@ -8,8 +8,8 @@ import pytest
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 
+from dpcore import Schema
 from dpcore.data.readers.arrays import features_from_arrays
-from dpcore.data.schema.schema import Schema
 from dpcore.errors import DataError, InvalidInputError
 from dpcore.sklearn import PublicEncoder, PublicScaler
 

@@ -5,9 +5,8 @@ import pytest
 from odd_rows import KINDS, LABEL, NUMBER, OBJECTS, frame_of, good_cells, is_legal, schema_of
 from traces import Replay, differences, of_objects
 
-from dpcore.data.schema.schema import Schema
-from dpcore.mechanisms.gaussian import Gaussian
-from dpcore.queries.count import RowCount
+from dpcore import Schema
+from dpcore.plugin import Gaussian, RowCount
 from dpcore.statistics.opening import open_session
 
 

@@ -8,20 +8,17 @@ import pandas as pd
 import pytest
 
 import dpcore
-from dpcore.data.schema.schema import Schema
-from dpcore.data.store import convert
+from dpcore import Schema
 from dpcore.errors import (
     BudgetExceededError,
     DpcoreError,
     DpcoreWarning,
     InvalidInputError,
 )
-from dpcore.mechanisms.gaussian import Gaussian
-from dpcore.privacy.events import ExponentialMechanismDpEvent, GaussianDpEvent, LaplaceDpEvent
-from dpcore.privacy.sensitivity import Sensitivity
-from dpcore.protocols.session import PrivacySession
-from dpcore.queries import ClippedGradientSum
-from dpcore.queries.columns import column_of
+from dpcore.plugin import ClippedGradientSum, Gaussian, PrivacySession
+from dpcore.plugin.engines import convert
+from dpcore.plugin.parts import GaussianDpEvent, LaplaceDpEvent, Sensitivity, column_of
+from dpcore.privacy.events import ExponentialMechanismDpEvent
 from dpcore.statistics.asking import Statistics
 
 SCHEMA = Schema.from_dict(

@@ -8,12 +8,8 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from dpcore.mechanisms.gaussian import Gaussian
-from dpcore.privacy.sensitivity import Sensitivity
-from dpcore.protocols.problem import Problem, Solution
-from dpcore.protocols.session import PrivacySession
-from dpcore.registry.hookspecs import hookimpl
-from dpcore.registry.slots import Slot
+from dpcore.plugin import Gaussian, PrivacySession, Problem, Slot, Solution, hookimpl
+from dpcore.plugin.parts import Sensitivity
 
 
 @hookimpl
@@ -29,7 +25,7 @@ def register_datasets(register):
 
 
 def load():
-    from dpcore.data.readers.arrays import dataset_from_arrays
+    from dpcore.plugin.parts import dataset_from_arrays
 
     X = np.array([[0.0, 1.0], [1.0, 0.0], [0.5, 0.5], [1.0, 1.0]])
     return dataset_from_arrays(X, np.array([0, 1, 0, 1]), classes=(0, 1), row_norm=2.0)

@@ -6,9 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from dpcore.errors import BudgetExceededError, InvalidInputError
-from dpcore.mechanisms.gaussian import Gaussian
-from dpcore.protocols.problem import Solution
-from dpcore.queries import ClippedGradientSum
+from dpcore.plugin import ClippedGradientSum, Gaussian, Solution
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,12 +5,8 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from dpcore.mechanisms.exponential import Exponential
-from dpcore.mechanisms.gaussian import Gaussian
-from dpcore.mechanisms.laplace import Laplace
-from dpcore.noise.source import SeededNoise
-from dpcore.privacy.events import PureDpEvent
-from dpcore.privacy.sensitivity import NeighboringRelation
+from dpcore.plugin import Exponential, Gaussian, Laplace, NeighboringRelation
+from dpcore.plugin.parts import PureDpEvent, SeededNoise
 
 
 def add(exact, drawn, sensitivity):

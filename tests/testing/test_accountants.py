@@ -5,11 +5,10 @@ from dataclasses import dataclass, replace
 import pytest
 
 from dpcore.accountants.gdp import GdpAccountant
-from dpcore.accountants.pure import PureAccountant
 from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.errors import BudgetExceededError
-from dpcore.privacy.events import ExponentialMechanismDpEvent, NonPrivateDpEvent
-from dpcore.registry.catalogue import load_registry
+from dpcore.plugin.parts import NonPrivateDpEvent, PureAccountant, load_registry
+from dpcore.privacy.events import ExponentialMechanismDpEvent
 from dpcore.testing import check_accountant
 from dpcore.testing.planned import check_deltas
 

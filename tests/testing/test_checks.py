@@ -9,9 +9,7 @@ from honest import Honest
 
 from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.errors import BudgetExceededError, InvalidInputError
-from dpcore.mechanisms.gaussian import Gaussian
-from dpcore.protocols.problem import Solution
-from dpcore.queries import ClippedGradientSum
+from dpcore.plugin import ClippedGradientSum, Gaussian, Solution
 from dpcore.testing import (
     check_bad_parameters_refused,
     check_huge_epsilon_limit,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from honest import Honest
 
-from dpcore.protocols.problem import Solution
+from dpcore.plugin import Solution
 from dpcore.testing import check_outputs_released
 
 

@@ -6,11 +6,8 @@ import numpy as np
 import pytest
 
 from dpcore.errors import InvalidInputError
-from dpcore.mechanisms.gaussian import Gaussian
-from dpcore.noise.scale import GridScale
-from dpcore.privacy.events import ExPostDpEvent, GaussianDpEvent
-from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
-from dpcore.queries import ClippedGradientSum
+from dpcore.plugin import ClippedGradientSum, Gaussian, NeighboringRelation
+from dpcore.plugin.parts import ExPostDpEvent, GaussianDpEvent, GridScale, Sensitivity
 from dpcore.testing import check_interactive
 
 ADD = NeighboringRelation.ADD_OR_REMOVE_ONE

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpcore.data.readers.arrays import dataset_from_arrays
+from dpcore.plugin.parts import dataset_from_arrays
 from dpcore.testing.datasets import _digest
 
 KINDS = {

@@ -5,11 +5,11 @@ import pytest
 from honest import Honest
 from leaks import datasets, engines, losses, queries, stashes
 
-from dpcore.engines.local import LocalEngine
 from dpcore.errors import InvalidInputError
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
-from dpcore.queries import ClippedGradientSum, PoissonSample
+from dpcore.plugin import ClippedGradientSum, PoissonSample
+from dpcore.plugin.parts import LocalEngine
 from dpcore.testing import (
     check_dataset,
     check_engine,

@@ -9,21 +9,17 @@ from leaking_mechanisms import LEAKING, ScalarLaplace
 from scipy.special import ndtr, ndtri
 
 from dpcore.errors import InvalidInputError
-from dpcore.mechanisms.exponential import Exponential
-from dpcore.mechanisms.gaussian import Gaussian
-from dpcore.mechanisms.geometric import Geometric
-from dpcore.mechanisms.laplace import Laplace
-from dpcore.mechanisms.permute_and_flip import PermuteAndFlip
-from dpcore.mechanisms.report_noisy_max import ReportNoisyMax
-from dpcore.privacy.events import (
+from dpcore.plugin import Exponential, Gaussian, Geometric, Laplace, PermuteAndFlip, ReportNoisyMax
+from dpcore.plugin.parts import (
     ComposedDpEvent,
     DpEvent,
-    ExponentialMechanismDpEvent,
     GaussianDpEvent,
     PureDpEvent,
+    RenyiDpEvent,
+    Sensitivity,
+    ZcdpDpEvent,
 )
-from dpcore.privacy.sensitivity import Sensitivity
-from dpcore.privacy.stated_events import RenyiDpEvent, ZcdpDpEvent
+from dpcore.privacy.events import ExponentialMechanismDpEvent
 from dpcore.testing import check_mechanism
 from dpcore.testing.audit import FALSE_ALARM, assert_as_private_as, largest_probability
 

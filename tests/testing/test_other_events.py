@@ -4,13 +4,16 @@ from fractions import Fraction
 
 import pytest
 
-from dpcore.accountants.additive import AdditiveAccountant
 from dpcore.accountants.pairs import _log_ratios_up
-from dpcore.accountants.pure import PureAccountant
 from dpcore.accountants.rdp import RdpAccountant
 from dpcore.accountants.zcdp import ZcdpAccountant
-from dpcore.privacy.events import PoissonSampledDpEvent
-from dpcore.privacy.stated_events import DominatingPairDpEvent, RenyiDpEvent
+from dpcore.plugin.parts import (
+    AdditiveAccountant,
+    DominatingPairDpEvent,
+    PoissonSampledDpEvent,
+    PureAccountant,
+    RenyiDpEvent,
+)
 from dpcore.testing import check_accountant
 from dpcore.testing.other_events import check_other_events
 from dpcore.testing.planned import check_deltas

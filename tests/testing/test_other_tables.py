@@ -6,8 +6,7 @@ from leaks import fixed_facts
 
 from dpcore.losses.logistic import Logistic, Softmax
 from dpcore.losses.quantile import Quantile
-from dpcore.queries import ClippedGradientSum
-from dpcore.queries.gram import GramMatrix
+from dpcore.plugin import ClippedGradientSum, GramMatrix
 from dpcore.testing import check_loss, check_query
 from dpcore.testing.other_tables import Steeper, SteeperClasses
 

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from honest import Honest
 
-from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.protocols.problem import Solution
+from dpcore.plugin import NeighboringRelation, Solution
 from dpcore.testing import check_outputs_released, make_rows
 from dpcore.testing.recorded import record_run
 

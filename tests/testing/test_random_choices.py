@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 from dpcore.accountants import SingleReleaseAccountant
-from dpcore.mechanisms.gaussian import Gaussian
-from dpcore.privacy.events import GaussianDpEvent, RandomizedSensitivityGaussian
-from dpcore.privacy.sensitivity import Sensitivity
-from dpcore.protocols.problem import Solution
+from dpcore.plugin import Gaussian, Solution
+from dpcore.plugin.parts import GaussianDpEvent, Sensitivity
+from dpcore.privacy.events import RandomizedSensitivityGaussian
 from dpcore.testing import check_outputs_released, check_sensitivity_on_neighbours
 from dpcore.testing.audit import largest_probability
 from dpcore.testing.recorded import accountant_of

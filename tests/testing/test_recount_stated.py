@@ -5,19 +5,17 @@ import math
 import numpy as np
 import pytest
 
-from dpcore.privacy.events import (
+from dpcore.plugin.parts import (
+    ApproximateDpEvent,
     ComposedDpEvent,
-    ExponentialMechanismDpEvent,
+    DominatingPairDpEvent,
     GaussianDpEvent,
     LaplaceDpEvent,
     PureDpEvent,
-)
-from dpcore.privacy.stated_events import (
-    ApproximateDpEvent,
-    DominatingPairDpEvent,
     RenyiDpEvent,
     ZcdpDpEvent,
 )
+from dpcore.privacy.events import ExponentialMechanismDpEvent
 from dpcore.testing.audit import largest_probability
 from dpcore.testing.recount import recounted_epsilon, renyi_divergence
 

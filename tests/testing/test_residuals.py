@@ -9,12 +9,14 @@ from honest import Honest
 from leaking_mechanisms import FifthTakesFirst, OneInFifty, RepeatsEveryThird
 from scipy.stats import laplace, norm
 
-from dpcore.mechanisms.gaussian import Gaussian
-from dpcore.mechanisms.laplace import Laplace
-from dpcore.noise.source import SeededNoise
-from dpcore.privacy.events import GaussianDpEvent, LaplaceDpEvent, PureDpEvent
-from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
-from dpcore.queries import ClippedGradientSum
+from dpcore.plugin import ClippedGradientSum, Gaussian, Laplace, NeighboringRelation
+from dpcore.plugin.parts import (
+    GaussianDpEvent,
+    LaplaceDpEvent,
+    PureDpEvent,
+    SeededNoise,
+    Sensitivity,
+)
 from dpcore.testing import check_mechanisms_and_queries
 from dpcore.testing.residuals import Residuals, assert_noise_is_fresh, faults_found, largest_share
 

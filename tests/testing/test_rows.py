@@ -8,8 +8,7 @@ import pytest
 
 from dpcore.errors import InvalidInputError
 from dpcore.losses.logistic import Logistic
-from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.queries import ClippedGradientSum
+from dpcore.plugin import ClippedGradientSum, NeighboringRelation
 from dpcore.testing import check_loss, check_query
 from dpcore.testing.contributions import contributions
 from dpcore.testing.tables import make_problem, make_rows

@@ -8,15 +8,13 @@ import pytest
 from honest import Honest
 
 from dpcore.accountants.gdp import GdpAccountant
-from dpcore.accountants.schedule import schedule_noise_multiplier
-from dpcore.mechanisms.gaussian import Gaussian
-from dpcore.privacy.events import (
+from dpcore.plugin import Gaussian, PoissonSample, Solution, schedule_noise_multiplier
+from dpcore.plugin.parts import (
+    FixedSizeSample,
     GaussianDpEvent,
     PoissonSampledDpEvent,
     SampledWithoutReplacementDpEvent,
 )
-from dpcore.protocols.problem import Solution
-from dpcore.queries import FixedSizeSample, PoissonSample
 from dpcore.testing import (
     check_never_overspends,
     check_outputs_released,

@@ -6,8 +6,12 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import pytest
 
-from dpcore.privacy.events import PoissonSampledDpEvent, SampledWithoutReplacementDpEvent
-from dpcore.queries import ClippedGradientSum, FixedSizeSample, PoissonSample
+from dpcore.plugin import ClippedGradientSum, PoissonSample
+from dpcore.plugin.parts import (
+    FixedSizeSample,
+    PoissonSampledDpEvent,
+    SampledWithoutReplacementDpEvent,
+)
 from dpcore.testing import check_sampler
 
 

@@ -8,12 +8,9 @@ import pytest
 from honest import Honest
 
 from dpcore.errors import InvalidInputError
-from dpcore.exact.grid import FEATURE_BITS
 from dpcore.losses.logistic import Logistic, Softmax
-from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
-from dpcore.protocols.problem import Solution
-from dpcore.queries import ClippedGradientSum
-from dpcore.queries.clipping import clip_coefficients
+from dpcore.plugin import ClippedGradientSum, NeighboringRelation, Solution
+from dpcore.plugin.parts import FEATURE_BITS, Sensitivity, clip_coefficients
 from dpcore.testing import (
     check_huge_epsilon_limit,
     check_mechanisms_and_queries,

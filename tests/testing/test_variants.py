@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.quantile import Quantile
-from dpcore.registry.parameters import check_ranges, option
+from dpcore.plugin import check_ranges, option
 from dpcore.testing import check_loss
 from dpcore.testing.variants import unranged, variants
 

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from dpcore.errors import InvalidInputError
-from dpcore.noise.source import SeededNoise
+from dpcore.plugin.parts import SeededNoise
 from dpcore.tuning.laws import Poisson, TruncatedNegativeBinomial, law_of
 
 DRAWS = 1500

@@ -12,7 +12,7 @@ import pytest
 
 from dpcore.accountants.conversion import slack
 from dpcore.errors import InvalidInputError
-from dpcore.noise.source import SeededNoise
+from dpcore.plugin.parts import SeededNoise
 from dpcore.tuning.laws import Poisson, TruncatedNegativeBinomial, law_of
 from dpcore.tuning.prices import filter_of_a_try, theorem_of
 from dpcore.tuning.repetition import best_of_random_tries

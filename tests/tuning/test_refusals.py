@@ -6,9 +6,9 @@ import pytest
 from searches import rows, searched
 
 from dpcore.errors import DpcoreError, InvalidInputError
-from dpcore.fitting.settings import Settings
 from dpcore.fitting.table_ledger import LedgerRequest
 from dpcore.ledger import TableLedger, Terms
+from dpcore.plugin import Settings
 from dpcore.tuning import run, search
 from dpcore.tuning.candidates import grid_of, settings_of
 

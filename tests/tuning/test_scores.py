@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from dpcore.engines.local import LocalEngine
 from dpcore.errors import InvalidInputError
 from dpcore.losses.logistic import Logistic
-from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.testing import check_query
-from dpcore.testing.tables import make_problem, make_rows
+from dpcore.plugin import NeighboringRelation
+from dpcore.plugin.parts import LocalEngine
+from dpcore.testing import check_query, make_rows
+from dpcore.testing.tables import make_problem
 from dpcore.tuning.scores import HeldOutLosses
 
 REPLACE = NeighboringRelation.REPLACE_ONE

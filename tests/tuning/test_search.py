@@ -11,13 +11,12 @@ import pytest
 from searches import L2, PURE, rows, searched
 
 from dpcore import load_model
-from dpcore.accountants.pure import PureAccountant
 from dpcore.errors import BudgetExceededError, OptimizerError
 from dpcore.fitting.table_ledger import LedgerRequest
 from dpcore.ledger import TableLedger, Terms
 from dpcore.ledger.verify import verified
+from dpcore.plugin.parts import Ledger, PureAccountant
 from dpcore.session.charges import Charges
-from dpcore.session.ledger import Ledger
 from dpcore.tuning import run, tries
 from dpcore.tuning.held_out import HeldOut
 from dpcore.tuning.laws import Poisson
@@ -101,7 +100,7 @@ def test_neither_the_number_of_tries_nor_a_loser_shows(tmp_path, monkeypatch, ca
 
 
 def test_a_ledger_is_charged_once_and_whole_before_the_rows_are_asked(tmp_path, monkeypatch):
-    from dpcore.engines.local import LocalEngine
+    from dpcore.plugin.parts import LocalEngine
 
     ledger = TableLedger.create(tmp_path / "table.ledger", Terms.of(12.0, 1e-5))
     honest, seen = LocalEngine.answer, []

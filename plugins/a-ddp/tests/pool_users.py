@@ -7,11 +7,10 @@ import functools
 import numpy as np
 
 from dpcore.accountants import GdpAccountant
-from dpcore.data.readers.arrays import dataset_from_arrays
 from dpcore.losses.logistic import Logistic
-from dpcore.noise.source import SeededNoise
 from dpcore.plugin import User
-from dpcore.testing.tables import make_rows
+from dpcore.plugin.parts import SeededNoise, dataset_from_arrays
+from dpcore.testing import make_rows
 from dpcore_a_ddp.in_process import InProcessPool
 from dpcore_a_ddp.round_rules import GradientRounds
 from dpcore_a_ddp.session_pool import SessionPool

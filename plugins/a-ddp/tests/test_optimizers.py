@@ -8,15 +8,12 @@ from scipy.optimize import brentq
 from scipy.special import ndtr
 
 from dpcore.accountants.gdp import GdpAccountant
-from dpcore.data.readers.arrays import dataset_from_arrays
 from dpcore.errors import InvalidInputError
-from dpcore.fitting.plan import make_plan
 from dpcore.fitting.run import fit_dataset
-from dpcore.fitting.settings import Settings
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
-from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.protocols.problem import Problem
+from dpcore.plugin import NeighboringRelation, Problem, Settings
+from dpcore.plugin.parts import dataset_from_arrays, make_plan
 from dpcore_a_ddp.a_ddp import ADdp
 from dpcore_a_ddp.baselines import SgdAdvLocal, SgdMaj, SgdPass, SgdUsers
 from dpcore_a_ddp.in_process import InProcessPool

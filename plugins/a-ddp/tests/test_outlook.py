@@ -9,8 +9,7 @@ from pool_users import make_data
 
 from dpcore import fit
 from dpcore.losses.logistic import Logistic
-from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.protocols.problem import Problem
+from dpcore.plugin import NeighboringRelation, Problem
 from dpcore_a_ddp.noise import advanced_split, analytic_gaussian
 from dpcore_a_ddp.outlook import Outlook
 from dpcore_a_ddp.round_rules import GradientRounds
@@ -92,11 +91,9 @@ def test_it_is_told_before_anything_is_charged_and_stays_with_the_model(monkeypa
 @pytest.mark.slow
 @pytest.mark.data
 def test_adult_is_below_the_commoner_class_where_noise_dominates_and_above_where_not():
-    from dpcore.compare.references import majority_label
-    from dpcore.fitting.plan import make_plan
     from dpcore.fitting.run import fit_dataset
-    from dpcore.fitting.settings import Settings
-    from dpcore.registry.catalogue import load_registry
+    from dpcore.plugin import Settings
+    from dpcore.plugin.parts import load_registry, majority_label, make_plan
 
     data = load_registry().load("dataset", "adult")()
     common = float((data.y == majority_label(data.table())).mean())

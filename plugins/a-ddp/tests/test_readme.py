@@ -6,11 +6,8 @@ from pathlib import Path
 import pytest
 
 from dpcore.errors import BudgetExceededError, DpcoreError
-from dpcore.fitting.plan import make_plan
-from dpcore.fitting.settings import Settings
-from dpcore.plugin import NeighboringRelation
-from dpcore.plugin.parts import GaussianDpEvent, PoissonSampledDpEvent
-from dpcore.registry.catalogue import load_registry
+from dpcore.plugin import NeighboringRelation, Settings
+from dpcore.plugin.parts import GaussianDpEvent, PoissonSampledDpEvent, load_registry, make_plan
 from dpcore_a_ddp.noise import advanced_split, analytic_gaussian
 from dpcore_a_ddp.round_rules import GradientRounds
 

@@ -11,17 +11,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpcore.accountants.gaussian_floats import epsilon_of_shift_up, gaussian_deltas_up
+from dpcore.accountants.gaussian_floats import epsilon_of_shift_up
 from dpcore.accountants.normal import gaussian_delta_up
 from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError
-from dpcore.privacy.events import (
+from dpcore.plugin import NeighboringRelation
+from dpcore.plugin.parts import (
     ComposedDpEvent,
     GaussianDpEvent,
     LaplaceDpEvent,
     PoissonSampledDpEvent,
     SampledWithoutReplacementDpEvent,
+    gaussian_deltas_up,
 )
-from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore_a_ddp.draw_law import NO_DRAWS, hits_of
 from dpcore_a_ddp.sampling_composition import (
     SamplingCompositionAccountant,

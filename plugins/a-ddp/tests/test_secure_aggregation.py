@@ -6,8 +6,8 @@ from pool_users import SEED, in_process, make_data, rows_of
 
 from dpcore.errors import BudgetExceededError, InvalidInputError
 from dpcore.losses.logistic import Logistic
-from dpcore.noise.source import SeededNoise
 from dpcore.plugin import User
+from dpcore.plugin.parts import SeededNoise
 from dpcore_a_ddp.round_rules import GradientRounds
 from dpcore_a_ddp.session_pool import SessionPool
 from dpcore_a_ddp.skellam_composition import SkellamCompositionAccountant

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from dpcore.errors import InvalidInputError
-from dpcore.noise.source import SeededNoise
-from dpcore.privacy.events import SkellamDpEvent
-from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
+from dpcore.plugin import NeighboringRelation
+from dpcore.plugin.parts import SeededNoise, Sensitivity, SkellamDpEvent
 from dpcore.testing import check_mechanism
 from dpcore_a_ddp.skellam import Skellam, skellam_event
 from dpcore_a_ddp.skellam_law import draw_skellam

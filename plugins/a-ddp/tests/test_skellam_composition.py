@@ -6,16 +6,16 @@ from math import comb
 import pytest
 
 from dpcore.accountants.advanced_composition import AdvancedCompositionAccountant
-from dpcore.accountants.skellam import skellam_delta_up
 from dpcore.errors import BudgetExceededError, UnsupportedEventError
-from dpcore.privacy.events import (
+from dpcore.plugin import NeighboringRelation
+from dpcore.plugin.parts import (
     ComposedDpEvent,
     GaussianDpEvent,
     PoissonSampledDpEvent,
     SampledWithoutReplacementDpEvent,
     SkellamDpEvent,
+    skellam_delta_up,
 )
-from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore_a_ddp.sampling_composition import SamplingCompositionAccountant
 from dpcore_a_ddp.skellam_composition import (
     SkellamAdvancedAccountant,

@@ -10,7 +10,7 @@ import pytest
 from dpcore.errors import InvalidInputError
 from dpcore.noise.bulk import draw_bulk
 from dpcore.noise.entropy import SeededEntropy
-from dpcore.noise.source import SeededNoise
+from dpcore.plugin.parts import SeededNoise
 from dpcore_a_ddp.skellam_law import SkellamLaw, draw_skellam, tail_sums
 
 VARIANCES = [Fraction(1, 50), Fraction(2), Fraction(9), Fraction(12345, 7), Fraction(1 << 16)]
@@ -124,7 +124,7 @@ def test_shares_add_up_to_the_noise_of_the_sum(laws):
     shares = draw_skellam(noise, Fraction(9, users), (users, 15_000))
     assert laws.p_value(shares.sum(axis=0), law, Fraction(9)) > laws.FALSE_ALARM
     # Positive control: floors of normal shares are off by half a step each.
-    from dpcore.noise.scale import GridScale
+    from dpcore.plugin.parts import GridScale
 
     floored = noise.gaussian(GridScale(1134, 10), (users, 15_000)).sum(axis=0)
     assert laws.p_value(floored, law, Fraction(9)) < laws.FALSE_ALARM

@@ -3,13 +3,10 @@
 import pytest
 
 from dpcore.accountants import RdpAccountant
-from dpcore.engines.local import LocalEngine
 from dpcore.errors import InvalidInputError
-from dpcore.noise.source import SeededNoise
-from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.queries import RowCount
-from dpcore.session.session import TableSession
-from dpcore.testing.tables import make_rows
+from dpcore.plugin import NeighboringRelation, RowCount
+from dpcore.plugin.parts import LocalEngine, SeededNoise, TableSession
+from dpcore.testing import make_rows
 from dpcore_a_ddp.skellam import Skellam
 from dpcore_a_ddp.skellam_composition import SkellamCompositionAccountant
 from dpcore_a_ddp.skellam_share import SkellamShare

@@ -20,13 +20,12 @@ from pool_users import (
     rows_of,
 )
 
-from dpcore.data.readers.arrays import dataset_from_arrays
-from dpcore.data.schema.schema import Schema
+from dpcore import Schema
 from dpcore.errors import InvalidInputError
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.plugin import User
-from dpcore.plugin.parts import Declined, Reply
+from dpcore.plugin.parts import Declined, Reply, dataset_from_arrays
 from dpcore_a_ddp.round_ledger import RoundLedger
 from dpcore_a_ddp.user_session import UserSession
 

@@ -1,9 +1,10 @@
 """Answers of derived queries, and runs that are asked again of other rows."""
 
-from dpcore.engines.local import LocalEngine
-from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.testing.replay import ReplaySession, assert_within
-from dpcore.testing.tables import make_rows, neighbours
+from dpcore.plugin import NeighboringRelation
+from dpcore.plugin.parts import LocalEngine
+from dpcore.testing import ReplaySession, make_rows
+from dpcore.testing.replay import assert_within
+from dpcore.testing.tables import neighbours
 
 __all__ = ["answer", "assert_faithful_and_within"]
 

@@ -7,16 +7,13 @@ import pytest
 from asked import assert_faithful_and_within
 
 from dpcore import fit
-from dpcore.accountants.pure import PureAccountant
-from dpcore.engines.local import LocalEngine
 from dpcore.errors import BudgetExceededError, InvalidInputError, TargetNotMetError
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
-from dpcore.noise.source import SeededNoise
-from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.session.session import TableSession
-from dpcore.testing import RecordingSession, parametrize_with_checks
-from dpcore.testing.tables import Rows, make_problem, make_rows
+from dpcore.plugin import NeighboringRelation
+from dpcore.plugin.parts import LocalEngine, PureAccountant, SeededNoise, TableSession
+from dpcore.testing import RecordingSession, make_rows, parametrize_with_checks
+from dpcore.testing.tables import Rows, make_problem
 from dpcore_accuracy_first.ball_solve import BallSolver
 from dpcore_accuracy_first.doubling import CovDoubling, OutputDoubling
 from dpcore_accuracy_first.noise_reduction import CovNr, OutputNr

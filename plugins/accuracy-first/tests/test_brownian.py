@@ -8,10 +8,8 @@ import pytest
 from scipy import stats
 
 from dpcore.errors import InvalidInputError
-from dpcore.noise.scale import GridScale
-from dpcore.noise.source import SeededNoise
-from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
-from dpcore.privacy.stated_events import ApproximateDpEvent
+from dpcore.plugin import NeighboringRelation
+from dpcore.plugin.parts import ApproximateDpEvent, GridScale, SeededNoise, Sensitivity
 from dpcore.testing import check_interactive
 from dpcore_accuracy_first import brownian, reduced_threshold
 from dpcore_accuracy_first.boundary import least_clocks

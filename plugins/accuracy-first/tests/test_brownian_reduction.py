@@ -8,16 +8,13 @@ from asked import assert_faithful_and_within
 from scipy import integrate, stats
 
 from dpcore import fit
-from dpcore.accountants.pure import PureAccountant
-from dpcore.engines.local import LocalEngine
 from dpcore.errors import InvalidInputError, TargetNotMetError
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
-from dpcore.noise.source import SeededNoise
-from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
-from dpcore.session.session import TableSession
-from dpcore.testing import RecordingSession, parametrize_with_checks
-from dpcore.testing.tables import make_problem, make_rows
+from dpcore.plugin import NeighboringRelation
+from dpcore.plugin.parts import LocalEngine, PureAccountant, SeededNoise, Sensitivity, TableSession
+from dpcore.testing import RecordingSession, make_rows, parametrize_with_checks
+from dpcore.testing.tables import make_problem
 from dpcore_accuracy_first.brownian_reduction import CovBnr, OutputBnr
 from dpcore_accuracy_first.guarantee import exact_test
 from dpcore_accuracy_first.in_l2 import GramInL2

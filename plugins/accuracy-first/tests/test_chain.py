@@ -8,8 +8,7 @@ import pytest
 from scipy import stats
 
 from dpcore.errors import InvalidInputError
-from dpcore.noise.scale import GridScale
-from dpcore.noise.source import SeededNoise
+from dpcore.plugin.parts import GridScale, SeededNoise
 from dpcore_accuracy_first.chain import NoiseChain
 from dpcore_accuracy_first.keep_odds import KeepOdds
 

@@ -8,17 +8,21 @@ from scipy.optimize import minimize as scipy_minimize
 from scipy.special import softmax
 
 from dpcore import fit
-from dpcore.accountants.pure import PureAccountant
-from dpcore.engines.local import LocalEngine
 from dpcore.errors import InvalidInputError, TargetNotMetError
 from dpcore.losses.logistic import Softmax
-from dpcore.noise.source import SeededNoise
-from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.queries.gradient_sum import GradientSum, gradient_bits, gradient_error
-from dpcore.session.session import TableSession
-from dpcore.testing import check_query
+from dpcore.plugin import NeighboringRelation
+from dpcore.plugin.parts import (
+    GradientSum,
+    LocalEngine,
+    PureAccountant,
+    SeededNoise,
+    TableSession,
+    gradient_bits,
+    gradient_error,
+)
+from dpcore.testing import check_query, make_rows
 from dpcore.testing.replay import assert_within
-from dpcore.testing.tables import Rows, make_problem, make_rows, neighbours
+from dpcore.testing.tables import Rows, make_problem, neighbours
 from dpcore_accuracy_first.doubling import OutputDoubling
 from dpcore_accuracy_first.loss_sum import ErrorCount, ObjectiveSum
 from dpcore_accuracy_first.minimizer import Minimizer, MinimumObjective

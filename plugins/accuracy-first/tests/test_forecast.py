@@ -7,12 +7,13 @@ import pytest
 from typer.testing import CliRunner
 
 from dpcore import fit
-from dpcore.accountants.pure import PureAccountant
 from dpcore.cli import app
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
-from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.testing.tables import make_problem, make_rows
+from dpcore.plugin import NeighboringRelation
+from dpcore.plugin.parts import PureAccountant
+from dpcore.testing import make_rows
+from dpcore.testing.tables import make_problem
 from dpcore_accuracy_first.bases import OutputBase
 from dpcore_accuracy_first.brownian_reduction import CovBnr, OutputBnr
 from dpcore_accuracy_first.forecast import forecast, precision_for

@@ -5,8 +5,8 @@ import pytest
 from scipy import integrate, stats
 
 from dpcore.errors import InvalidInputError
-from dpcore.noise.source import SeededNoise
-from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
+from dpcore.plugin import NeighboringRelation
+from dpcore.plugin.parts import SeededNoise, Sensitivity
 from dpcore_accuracy_first.guarantee import TestPlan, exact_test, failure_rates, paper_test
 from dpcore_accuracy_first.mechanism import NoiseReduction
 

@@ -7,10 +7,8 @@ import numpy as np
 import pytest
 
 from dpcore.errors import InvalidInputError
-from dpcore.noise.source import SeededNoise
-from dpcore.privacy.events import ExPostDpEvent, PureDpEvent
-from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
-from dpcore.queries import GramMatrix
+from dpcore.plugin import GramMatrix, NeighboringRelation
+from dpcore.plugin.parts import ExPostDpEvent, PureDpEvent, SeededNoise, Sensitivity
 from dpcore.testing import check_interactive
 from dpcore.testing.audit import assert_as_private_as
 from dpcore_accuracy_first.mechanism import NoiseReduction

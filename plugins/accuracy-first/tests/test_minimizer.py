@@ -7,17 +7,16 @@ import pytest
 from asked import answer
 from scipy.optimize import minimize as scipy_minimize
 
-from dpcore.engines.local import LocalEngine
 from dpcore.errors import InvalidInputError
 from dpcore.losses.hinge import HingeSvm
 from dpcore.losses.huber import HuberSvm
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
-from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.queries.gram import GramMatrix
-from dpcore.testing import check_query
+from dpcore.plugin import GramMatrix, NeighboringRelation
+from dpcore.plugin.parts import LocalEngine
+from dpcore.testing import check_query, make_rows
 from dpcore.testing.replay import assert_within
-from dpcore.testing.tables import Rows, extreme_rows, make_problem, make_rows, neighbours
+from dpcore.testing.tables import Rows, extreme_rows, make_problem, neighbours
 from dpcore_accuracy_first.excess import Excess
 from dpcore_accuracy_first.loss_sum import ErrorCount, ObjectiveSum
 from dpcore_accuracy_first.minimizer import Minimizer, MinimumObjective

@@ -4,10 +4,8 @@ import pytest
 
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.memory import memory_of, require_memory
-from dpcore.fitting.plan import make_plan
-from dpcore.fitting.settings import Settings
-from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.protocols.problem import Problem
+from dpcore.plugin import NeighboringRelation, Problem, Settings
+from dpcore.plugin.parts import make_plan
 
 
 def run(algo, loss):

@@ -7,17 +7,14 @@ import numpy as np
 import pytest
 
 from dpcore import fit
-from dpcore.accountants.pure import PureAccountant
-from dpcore.engines.local import LocalEngine
 from dpcore.errors import InvalidInputError
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
-from dpcore.noise.source import SeededNoise
-from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.session.session import TableSession
-from dpcore.testing import RecordingSession, ReplaySession
+from dpcore.plugin import NeighboringRelation
+from dpcore.plugin.parts import LocalEngine, PureAccountant, SeededNoise, TableSession
+from dpcore.testing import RecordingSession, ReplaySession, make_rows
 from dpcore.testing.replay import assert_within
-from dpcore.testing.tables import make_problem, make_rows, neighbours
+from dpcore.testing.tables import make_problem, neighbours
 from dpcore_accuracy_first.doubling import CovDoubling, OutputDoubling, paper_epsilon
 from dpcore_accuracy_first.guarantee import exact_test, failure_rates, paper_test
 from dpcore_accuracy_first.minimizer import Minimizer

@@ -12,12 +12,11 @@ from dpcore.errors import InvalidInputError
 from dpcore.losses.huber import HuberSvm
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
-from dpcore.noise.source import SeededNoise
-from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.queries.gram import GramMatrix
-from dpcore.testing import RecordingSession
+from dpcore.plugin import GramMatrix, NeighboringRelation
+from dpcore.plugin.parts import SeededNoise
+from dpcore.testing import RecordingSession, make_rows
 from dpcore.testing.replay import assert_within
-from dpcore.testing.tables import Rows, extreme_rows, make_problem, make_rows, neighbours
+from dpcore.testing.tables import Rows, extreme_rows, make_problem, neighbours
 from dpcore_accuracy_first.bases import CovBase, OutputBase
 from dpcore_accuracy_first.brownian_reduction import OutputBnr
 from dpcore_accuracy_first.excess import Excess

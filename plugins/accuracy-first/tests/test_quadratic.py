@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from dpcore.engines.local import LocalEngine
 from dpcore.losses.squared import Squared
-from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.queries.gram import GramMatrix
+from dpcore.plugin import GramMatrix, NeighboringRelation
+from dpcore.plugin.parts import LocalEngine
+from dpcore.testing import make_rows
 from dpcore.testing.replay import assert_within
-from dpcore.testing.tables import make_problem, make_rows, neighbours
+from dpcore.testing.tables import make_problem, neighbours
 from dpcore_accuracy_first.public_ball import PublicBall
 from dpcore_accuracy_first.quadratic import MinimumQuadratic, QuadraticObjective
 

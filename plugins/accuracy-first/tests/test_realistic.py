@@ -8,10 +8,8 @@ import pytest
 
 from dpcore import fit
 from dpcore.errors import InvalidInputError, TargetNotMetError
-from dpcore.fitting.plan import make_plan
-from dpcore.fitting.settings import Settings
-from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.protocols.problem import Problem
+from dpcore.plugin import NeighboringRelation, Problem, Settings
+from dpcore.plugin.parts import make_plan
 from dpcore_accuracy_first.public_ball import loss_at_zero
 from dpcore_accuracy_first.realistic import Loosest, too_dear
 

@@ -14,16 +14,13 @@ from dpcore import fit
 from dpcore.accountants.gdp import GdpAccountant
 from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.cli import app
-from dpcore.engines.local import LocalEngine
 from dpcore.errors import InvalidInputError, TargetNotMetError
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
-from dpcore.mechanisms.gaussian import Gaussian
-from dpcore.noise.source import SeededNoise
-from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.session.session import TableSession
-from dpcore.testing import RecordingSession
-from dpcore.testing.tables import make_problem, make_rows
+from dpcore.plugin import Gaussian, NeighboringRelation
+from dpcore.plugin.parts import LocalEngine, SeededNoise, TableSession
+from dpcore.testing import RecordingSession, make_rows
+from dpcore.testing.tables import make_problem
 from dpcore_accuracy_first.brownian_reduction import CovBnr, OutputBnr
 from dpcore_accuracy_first.in_l2 import MinimizerInL2
 from dpcore_accuracy_first.loss_sum import ErrorCount

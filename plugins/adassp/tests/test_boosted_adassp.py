@@ -8,10 +8,12 @@ import pytest
 from dpcore import fit
 from dpcore.errors import InvalidInputError
 from dpcore.losses.squared import Squared
-from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
+from dpcore.plugin import NeighboringRelation
+from dpcore.plugin.parts import Sensitivity
+from dpcore.testing import make_rows
 from dpcore.testing.queries import check_contributions
 from dpcore.testing.recorded import record_run
-from dpcore.testing.tables import make_problem, make_rows
+from dpcore.testing.tables import make_problem
 from dpcore_adassp.boosted_adassp import BoostedAdaSsp
 from dpcore_adassp.penalty import Penalised, added_penalty
 from dpcore_adassp.products import Products

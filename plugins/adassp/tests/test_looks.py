@@ -5,13 +5,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from dpcore.engines.local import LocalEngine
 from dpcore.errors import InvalidInputError
 from dpcore.losses.squared import Squared
-from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
-from dpcore.testing import check_query
+from dpcore.plugin import NeighboringRelation
+from dpcore.plugin.parts import LocalEngine, Sensitivity
+from dpcore.testing import check_query, make_rows
 from dpcore.testing.queries import check_contributions
-from dpcore.testing.tables import make_problem, make_rows
+from dpcore.testing.tables import make_problem
 from dpcore_adassp.level import Level, level_within, middles_within
 from dpcore_adassp.row_map import RowMap
 from dpcore_adassp.sizes import CLASSES, RowSizes, length_within

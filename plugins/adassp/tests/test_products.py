@@ -5,14 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from dpcore.engines.local import LocalEngine
 from dpcore.errors import InvalidInputError
 from dpcore.losses.squared import Squared
-from dpcore.noise.source import SystemNoise
-from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
-from dpcore.testing import check_query
+from dpcore.plugin import NeighboringRelation
+from dpcore.plugin.parts import LocalEngine, Sensitivity, SystemNoise
+from dpcore.testing import check_query, make_rows
 from dpcore.testing.queries import check_contributions
-from dpcore.testing.tables import Rows, make_problem, make_rows
+from dpcore.testing.tables import Rows, make_problem
 from dpcore_adassp.products import Products, unpacked
 from dpcore_adassp.row_map import RowMap
 from dpcore_adassp.smallest_eigenvalue import SmallestEigenvalue

@@ -11,10 +11,10 @@ from dpcore.accountants import GdpAccountant
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.memory import memory_of
 from dpcore.losses.squared import Squared
-from dpcore.noise.source import SeededNoise
-from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.testing import RecordingSession
-from dpcore.testing.tables import make_problem, make_rows
+from dpcore.plugin import NeighboringRelation
+from dpcore.plugin.parts import SeededNoise
+from dpcore.testing import RecordingSession, make_rows
+from dpcore.testing.tables import make_problem
 from dpcore_adassp.adassp import AdaSsp
 from dpcore_adassp.boosted_adassp import BoostedAdaSsp
 from dpcore_adassp.gram_ridge import GramRidge

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from dpcore.accountants import PureAccountant, RdpAccountant, SingleReleaseAccountant
+from dpcore.accountants import RdpAccountant, SingleReleaseAccountant
+from dpcore.plugin.parts import PureAccountant
 from dpcore.testing import parametrize_with_checks
 from dpcore.testing import parts as testing_parts
 from dpcore.testing import recorded as testing_recorded
@@ -37,8 +38,8 @@ def test_pure_epsilon_is_admitted(optimizer, check, monkeypatch):
 
 
 def test_checks_of_a_guarantee_are_for_those_that_give_one():
+    from dpcore.testing import OPTIMIZER_CHECKS
     from dpcore.testing.kinds import checks_of
-    from dpcore.testing.optimizers import OPTIMIZER_CHECKS
 
     assert checks_of(ObjPert()) == OPTIMIZER_CHECKS
     names = {check.__name__ for check in checks_of(NonPrivate())}
@@ -47,11 +48,10 @@ def test_checks_of_a_guarantee_are_for_those_that_give_one():
 
 @pytest.mark.parametrize("kind", [SingleReleaseAccountant, RdpAccountant])
 def test_both_accountants_of_the_curve_hold_objpert(kind):
-    from dpcore.noise.source import SeededNoise
-    from dpcore.privacy.sensitivity import NeighboringRelation
-    from dpcore.testing import RecordingSession
+    from dpcore.plugin import NeighboringRelation
+    from dpcore.plugin.parts import SeededNoise
+    from dpcore.testing import RecordingSession, make_rows
     from dpcore.testing.recorded import problem_of
-    from dpcore.testing.tables import make_rows
 
     rows, relation = make_rows(100), NeighboringRelation.REPLACE_ONE
     opened = kind.from_budget(1.0, 1e-6)

@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from dpcore import fit
+from dpcore import fit, load_model
 from dpcore.cli import app
 from dpcore.errors import DpcoreError, InvalidInputError, RegistryError
-from dpcore.fitting.plan import make_plan
-from dpcore.fitting.settings import Settings
-from dpcore.model.model import load_model
-from dpcore.registry.catalogue import Registry, load_registry
+from dpcore.plugin import Settings
+from dpcore.plugin.parts import load_registry, make_plan
+from dpcore.registry.catalogue import Registry
 from dpcore.testing import check_repeatable_when_seeded, check_tiny_budget_refused
 from dpcore_baselines.auto import Auto
 

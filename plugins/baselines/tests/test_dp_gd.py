@@ -9,19 +9,16 @@ from scipy import sparse
 
 from dpcore import fit
 from dpcore.accountants import GdpAccountant
-from dpcore.accountants.normal import gaussian_mu_squared_down
 from dpcore.errors import DpcoreError, InvalidInputError
 from dpcore.losses.hinge import HingeSvm
 from dpcore.losses.huber import HuberSvm
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
-from dpcore.noise.source import SeededNoise
-from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.protocols.problem import Problem
-from dpcore.session.session import TableSession
-from dpcore.testing import RecordingSession, parametrize_with_checks
+from dpcore.plugin import NeighboringRelation, Problem
+from dpcore.plugin.parts import SeededNoise, TableSession, gaussian_mu_squared_down
+from dpcore.testing import RecordingSession, make_rows, parametrize_with_checks
 from dpcore.testing.recorded import record_run
-from dpcore.testing.tables import make_problem, make_rows
+from dpcore.testing.tables import make_problem
 from dpcore_baselines import descent_defaults as defaults
 from dpcore_baselines.dp_gd import DpGd
 from dpcore_baselines.standardize import from_moments, least_seen

@@ -7,10 +7,15 @@ import numpy as np
 import pytest
 
 from dpcore.noise.entropy import SeededEntropy
-from dpcore.noise.lazy import DigitStream, exponential_digits, normal_digits
-from dpcore.noise.scale import GridScale
-from dpcore.noise.source import SeededNoise
-from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
+from dpcore.plugin import NeighboringRelation
+from dpcore.plugin.parts import (
+    DigitStream,
+    GridScale,
+    SeededNoise,
+    Sensitivity,
+    exponential_digits,
+    normal_digits,
+)
 from dpcore.testing import check_mechanism
 from dpcore_baselines import gamma_law
 from dpcore_baselines.gamma import Gamma

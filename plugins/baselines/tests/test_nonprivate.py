@@ -12,28 +12,23 @@ from dpcore.accountants import (
     GdpAccountant,
     ZcdpAccountant,
 )
-from dpcore.accountants.registered import registered_accountants
-from dpcore.data.readers.arrays import dataset_from_arrays
 from dpcore.errors import BudgetExceededError, DpcoreError, InvalidInputError, UnsupportedEventError
-from dpcore.fitting.plan import make_plan
 from dpcore.fitting.reporting import _is_exact
 from dpcore.fitting.run import fit_dataset
-from dpcore.fitting.settings import Settings
 from dpcore.losses.logistic import Logistic
-from dpcore.mechanisms.exponential import Exponential
-from dpcore.mechanisms.gaussian import Gaussian
-from dpcore.mechanisms.laplace import Laplace
-from dpcore.noise.source import SeededNoise
-from dpcore.privacy.events import (
+from dpcore.plugin import Exponential, Gaussian, Laplace, NeighboringRelation, RowCount, Settings
+from dpcore.plugin.parts import (
     ComposedDpEvent,
     GaussianDpEvent,
     NonPrivateDpEvent,
     PoissonSampledDpEvent,
+    SeededNoise,
+    dataset_from_arrays,
+    make_plan,
+    registered_accountants,
 )
-from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.queries import RowCount
-from dpcore.testing import RecordingSession
-from dpcore.testing.tables import Rows, make_problem, make_rows
+from dpcore.testing import RecordingSession, make_rows
+from dpcore.testing.tables import Rows, make_problem
 from dpcore_baselines.exact import Exact, ExactFit
 from dpcore_baselines.exact_accountant import NonPrivateAccountant
 from dpcore_baselines.nonprivate import Majority, NonPrivate

@@ -10,7 +10,6 @@ from sklearn.linear_model import LogisticRegression
 
 from dpcore.accountants import (
     GdpAccountant,
-    PureAccountant,
     RdpAccountant,
     SingleReleaseAccountant,
     ZcdpAccountant,
@@ -22,14 +21,12 @@ from dpcore.losses.huber import HuberSvm
 from dpcore.losses.logistic import Logistic, Softmax
 from dpcore.losses.quantile import Quantile
 from dpcore.losses.squared import Squared
-from dpcore.mechanisms.exponential import Exponential
-from dpcore.noise.source import SeededNoise
-from dpcore.privacy.events import GaussianDpEvent
-from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.testing import RecordingSession
-from dpcore.testing.optimizers import assert_same_when_replayed, check_sensitivity_on_neighbours
+from dpcore.plugin import Exponential, NeighboringRelation
+from dpcore.plugin.parts import GaussianDpEvent, PureAccountant, SeededNoise
+from dpcore.testing import RecordingSession, check_sensitivity_on_neighbours, make_rows
+from dpcore.testing.optimizers import assert_same_when_replayed
 from dpcore.testing.recorded import record_run
-from dpcore.testing.tables import Rows, make_problem, make_rows
+from dpcore.testing.tables import Rows, make_problem
 from dpcore_baselines.calibrate import least_noise, usual_noise
 from dpcore_baselines.dp_gd import DpGd
 from dpcore_baselines.objpert import ObjPert

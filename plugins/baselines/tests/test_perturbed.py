@@ -9,20 +9,23 @@ from scipy.optimize import minimize as scipy_minimize
 from scipy.stats import norm
 
 from dpcore.accountants import RdpAccountant, SingleReleaseAccountant
-from dpcore.engines.local import LocalEngine
 from dpcore.errors import InvalidInputError, UnsupportedEventError
 from dpcore.losses.hinge import HingeSvm
 from dpcore.losses.huber import HuberSvm
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
-from dpcore.mechanisms.gaussian import Gaussian
-from dpcore.noise.source import SeededNoise
-from dpcore.privacy.events import ObjectivePerturbationDpEvent, PureDpEvent
-from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
-from dpcore.testing import check_mechanism
+from dpcore.plugin import Gaussian, NeighboringRelation
+from dpcore.plugin.parts import (
+    LocalEngine,
+    ObjectivePerturbationDpEvent,
+    PureDpEvent,
+    SeededNoise,
+    Sensitivity,
+)
+from dpcore.testing import check_mechanism, make_rows
 from dpcore.testing.audit import assert_as_private_as
 from dpcore.testing.replay import assert_within
-from dpcore.testing.tables import Rows, make_problem, make_rows, neighbours
+from dpcore.testing.tables import Rows, make_problem, neighbours
 from dpcore_baselines.approximate_minima import ApproximateMinima
 from dpcore_baselines.bounded import BoundedMinimizer
 from dpcore_baselines.perturbed import PerturbedMinimizer, vertices

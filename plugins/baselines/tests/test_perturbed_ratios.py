@@ -10,8 +10,9 @@ from scipy.special import expit
 from scipy.stats import norm
 
 from dpcore.losses.logistic import Logistic
-from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.testing.tables import make_problem, make_rows
+from dpcore.plugin import NeighboringRelation
+from dpcore.testing import make_rows
+from dpcore.testing.tables import make_problem
 from dpcore_baselines.perturbed import PerturbedMinimizer
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE

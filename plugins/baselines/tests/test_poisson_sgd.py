@@ -7,16 +7,12 @@ import pytest
 
 from dpcore import fit
 from dpcore.accountants import AdvancedCompositionAccountant, RdpAccountant
-from dpcore.accountants.advanced_composition import amplified_epsilon
 from dpcore.errors import DpcoreError, InvalidInputError, UnsupportedEventError
 from dpcore.losses.logistic import Logistic
-from dpcore.privacy.events import GaussianDpEvent, PoissonSampledDpEvent
-from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.protocols.problem import Problem
-from dpcore.queries import PoissonSample
-from dpcore.testing import parametrize_with_checks
+from dpcore.plugin import NeighboringRelation, PoissonSample, Problem
+from dpcore.plugin.parts import GaussianDpEvent, PoissonSampledDpEvent, amplified_epsilon
+from dpcore.testing import make_rows, parametrize_with_checks
 from dpcore.testing.recorded import record_run
-from dpcore.testing.tables import make_rows
 from dpcore_baselines.sgd_adv import SgdAdv
 from dpcore_baselines.sgd_ma import SgdMa
 
@@ -66,7 +62,8 @@ def test_without_a_public_number_the_rows_are_counted_as_a_charged_release(make)
     ("make", "accountant"), [(SgdMa, RdpAccountant), (SgdAdv, AdvancedCompositionAccountant)]
 )
 def test_the_noise_is_on_the_right_side_of_every_budget(make, accountant, epsilon):
-    from dpcore.accountants.schedule import planned_accountant, schedule_noise_multiplier
+    from dpcore.plugin import schedule_noise_multiplier
+    from dpcore.plugin.parts import planned_accountant
 
     def schedule(multiplier):
         return make(steps=30).schedule(problem(), multiplier)

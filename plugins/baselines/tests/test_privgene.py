@@ -7,15 +7,15 @@ import math
 import numpy as np
 import pytest
 
-from dpcore.accountants import PureAccountant, ZcdpAccountant
+from dpcore.accountants import ZcdpAccountant
 from dpcore.errors import InvalidInputError
 from dpcore.losses.hinge import HingeSvm
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
-from dpcore.noise.source import SeededNoise
-from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.testing import RecordingSession, check_query, parametrize_with_checks
-from dpcore.testing.tables import Rows, make_problem, make_rows
+from dpcore.plugin import NeighboringRelation
+from dpcore.plugin.parts import PureAccountant, SeededNoise
+from dpcore.testing import RecordingSession, check_query, make_rows, parametrize_with_checks
+from dpcore.testing.tables import Rows, make_problem
 from dpcore_baselines.genes import crossed, mutations
 from dpcore_baselines.privgene import PrivGene
 from dpcore_baselines.scores import ClippedLossScores

@@ -6,8 +6,9 @@ import pytest
 from dpcore import fit
 from dpcore.errors import InvalidInputError
 from dpcore.losses.logistic import Softmax
-from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.testing.tables import make_problem, make_rows
+from dpcore.plugin import NeighboringRelation
+from dpcore.testing import make_rows
+from dpcore.testing.tables import make_problem
 from dpcore_baselines.bounded import BoundedMinimizer
 from dpcore_baselines.perturbed import PerturbedMinimizer
 

@@ -10,11 +10,9 @@ from scipy.sparse import csr_matrix
 
 from dpcore import fit
 from dpcore.data.blocks.coded import CodedLayout, CodedRows
-from dpcore.data.blocks.table import Table
-from dpcore.engines.local import LocalEngine
 from dpcore.losses.logistic import Logistic
-from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.protocols.problem import Problem
+from dpcore.plugin import NeighboringRelation, Problem
+from dpcore.plugin.parts import LocalEngine, Table
 from dpcore.session.units import sensitivity_of_units
 from dpcore.testing import check_query
 from dpcore_baselines import dp_gd

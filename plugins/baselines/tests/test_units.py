@@ -6,7 +6,7 @@ import pytest
 
 from dpcore import fit
 from dpcore.errors import InvalidInputError
-from dpcore.session.session import TableSession
+from dpcore.plugin.parts import TableSession
 from dpcore.session.units import sensitivity_of_units
 from dpcore_baselines.pace import Pace
 

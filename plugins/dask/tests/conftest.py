@@ -6,12 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpcore.data.files import Files
-from dpcore.data.schema.schema import Schema
+from dpcore import Schema
 from dpcore.losses.logistic import Logistic
-from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.protocols.problem import Problem
-from dpcore.queries import ClippedGradientSum, RowCount
+from dpcore.plugin import ClippedGradientSum, NeighboringRelation, Problem, RowCount
+from dpcore.plugin.engines import Files
 from dpcore_dask.engine import DaskEngine
 from dpcore_dp_agd.loss_line import ClippedLossLine
 

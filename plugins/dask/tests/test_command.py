@@ -10,12 +10,11 @@ import pandas as pd
 import pytest
 
 import dpcore
+from dpcore import Schema, load_model
 from dpcore.compare.admission import admit
 from dpcore.compare.runner import run
 from dpcore.compare.settings import Comparison
-from dpcore.data.schema.schema import Schema
 from dpcore.errors import EngineError, InvalidInputError
-from dpcore.model.model import load_model
 from dpcore.testing import check_engine
 from dpcore_dask.engine import DaskEngine
 

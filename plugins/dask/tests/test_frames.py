@@ -10,12 +10,11 @@ from dask import delayed
 from distributed import Client, LocalCluster, wait
 
 import dpcore
-from dpcore.data.files import FrameParts
-from dpcore.data.readers.arrays import dataset_from_arrays
-from dpcore.data.schema.schema import Schema
-from dpcore.engines.local import LocalEngine
+from dpcore import Schema
 from dpcore.errors import DataError, EngineError, InvalidInputError
-from dpcore.queries import RowCount
+from dpcore.plugin import RowCount
+from dpcore.plugin.engines import FrameParts
+from dpcore.plugin.parts import LocalEngine, dataset_from_arrays
 from dpcore_dask import sources
 from dpcore_dask.engine import DaskEngine
 from dpcore_dask.frames import FrameSource, held

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 import dpcore
-from dpcore.data.schema.schema import Schema
-from dpcore.session.account import Account
+from dpcore import Schema
+from dpcore.plugin.parts import Account
 from dpcore.testing.canonical import canonical
 
 KEYS = {

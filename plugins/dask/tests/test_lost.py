@@ -16,10 +16,10 @@ import pytest
 from distributed import Client, KilledWorker, LocalCluster, Security
 
 import dpcore
-from dpcore.data.files import Files, FrameParts
 from dpcore.errors import DataError, EngineError, InvalidInputError
 from dpcore.ledger import TableLedger, Terms
-from dpcore.queries import RowCount
+from dpcore.plugin import RowCount
+from dpcore.plugin.engines import Files, FrameParts
 from dpcore.session.rehearsal import Rehearsal
 from dpcore_dask import shares, sources
 from dpcore_dask.cluster import connected, lost_is_told

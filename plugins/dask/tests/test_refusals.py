@@ -14,11 +14,10 @@ import pytest
 from distributed import Client
 
 import dpcore
-from dpcore.data.files import Files, Registered
-from dpcore.data.schema.schema import Schema
-from dpcore.data.store import convert
+from dpcore import Schema
 from dpcore.errors import DataError, EngineError, InvalidInputError
-from dpcore.queries import RowCount
+from dpcore.plugin import RowCount
+from dpcore.plugin.engines import Files, Registered, convert
 from dpcore_dask import cluster as clusters
 from dpcore_dask import stores
 from dpcore_dask.engine import DaskEngine
@@ -152,7 +151,8 @@ def test_nothing_is_left_on_a_disk(opened, folder, schema, monkeypatch):
 
     monkeypatch.setattr(stores.tempfile, "mkdtemp", mkdtemp)
     engine = opened(folder)
-    assert len(made) == 5 and not any(map(os.path.exists, made))
+    # A busy scheduler may have a part opened twice.
+    assert len(made) >= 5 and not any(map(os.path.exists, made))
     assert engine.answer(RowCount("l2")).size
 
 

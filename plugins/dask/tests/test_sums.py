@@ -5,19 +5,13 @@ import pandas as pd
 import pytest
 
 import dpcore
-from dpcore.data.dataset import load_file
-from dpcore.data.files import Registered
-from dpcore.data.store import convert
-from dpcore.engines.local import LocalEngine
 from dpcore.errors import AnswerError, EngineError, InvalidInputError
-from dpcore.exact.grid import BLOCK_ROWS
 from dpcore.fitting.loading import DataRequest
-from dpcore.fitting.plan import make_plan
 from dpcore.fitting.run import train
-from dpcore.fitting.settings import Settings
+from dpcore.plugin import RowCount, Settings
+from dpcore.plugin.engines import Registered, convert
+from dpcore.plugin.parts import BLOCK_ROWS, LocalEngine, load_file, load_registry, make_plan
 from dpcore.protocols.file_engine import FileEngine
-from dpcore.queries import RowCount
-from dpcore.registry.catalogue import load_registry
 from dpcore.session.answers import ExactAnswers
 from dpcore_dask.engine import DaskEngine
 

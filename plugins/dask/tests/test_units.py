@@ -10,15 +10,12 @@ import pytest
 from dask import delayed
 
 import dpcore
-from dpcore.data.dataset import load_file
-from dpcore.data.files import Files, FrameParts, Registered
-from dpcore.data.readers.arrays import dataset_from_arrays
-from dpcore.data.schema.schema import Schema
-from dpcore.data.store import convert
-from dpcore.data.units import PartCoins, coins_of
-from dpcore.engines.local import LocalEngine
+from dpcore import Schema
+from dpcore.data.units import coins_of
 from dpcore.errors import InvalidInputError
-from dpcore.queries import RowCount
+from dpcore.plugin import RowCount
+from dpcore.plugin.engines import Files, FrameParts, PartCoins, Registered, convert
+from dpcore.plugin.parts import LocalEngine, dataset_from_arrays, load_file
 from dpcore.report.guarantee import units_in
 from dpcore_dask.engine import DaskEngine
 from dpcore_dask.files import FileSource, rows_in

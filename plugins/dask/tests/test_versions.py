@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from distributed import Client, LocalCluster
 
-from dpcore.data.files import Files
 from dpcore.errors import EngineError, InvalidInputError
+from dpcore.plugin.engines import Files
 from dpcore_dask import cluster as clusters
 from dpcore_dask.engine import DaskEngine
 from dpcore_dask.source_digest import plugins_of_others, source_digest

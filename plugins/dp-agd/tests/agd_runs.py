@@ -5,12 +5,13 @@ import numpy as np
 from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.errors import BudgetExceededError
 from dpcore.losses.logistic import Logistic
-from dpcore.noise.source import SeededNoise
-from dpcore.privacy.sensitivity import NeighboringRelation
+from dpcore.plugin import NeighboringRelation
+from dpcore.plugin.parts import SeededNoise
 from dpcore.testing import (
     RecordingSession,
+    make_rows,
 )
-from dpcore.testing.tables import make_problem, make_rows
+from dpcore.testing.tables import make_problem
 from dpcore_dp_agd.optimizer import DpAgd
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE

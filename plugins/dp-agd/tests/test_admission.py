@@ -11,10 +11,11 @@ from dpcore.losses.hinge import HingeSvm
 from dpcore.losses.huber import HuberSvm
 from dpcore.losses.logistic import Logistic
 from dpcore.testing import (
+    make_rows,
     parametrize_with_checks,
 )
 from dpcore.testing.optimizers import assert_same_when_replayed
-from dpcore.testing.tables import Rows, make_rows, neighbours
+from dpcore.testing.tables import Rows, neighbours
 from dpcore_dp_agd.optimizer import DpAgd
 
 

@@ -7,18 +7,16 @@ import numpy as np
 import pytest
 from agd_runs import ADD, REPLACE, recorded
 
-from dpcore.accountants.pure import PureAccountant
 from dpcore.accountants.rdp import RdpAccountant
 from dpcore.accountants.zcdp import ZcdpAccountant
-from dpcore.engines.local import LocalEngine
 from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError
 from dpcore.losses.logistic import Logistic
-from dpcore.noise.source import SeededNoise
-from dpcore.session.session import TableSession
+from dpcore.plugin.parts import LocalEngine, PureAccountant, SeededNoise, TableSession
 from dpcore.testing import (
     RecordingSession,
+    make_rows,
 )
-from dpcore.testing.tables import make_problem, make_rows
+from dpcore.testing.tables import make_problem
 from dpcore_dp_agd.optimizer import DpAgd
 
 

@@ -7,15 +7,14 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from dpcore.data.blocks.table import Table
 from dpcore.errors import InvalidInputError
 from dpcore.losses.hinge import HingeSvm
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
-from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.protocols.problem import Problem
-from dpcore.testing import check_query
-from dpcore.testing.tables import make_problem, make_rows
+from dpcore.plugin import NeighboringRelation, Problem
+from dpcore.plugin.parts import Table
+from dpcore.testing import check_query, make_rows
+from dpcore.testing.tables import make_problem
 from dpcore_dp_agd.loss_line import ClippedLossLine, first_line
 
 _spec = importlib.util.spec_from_file_location("dp_agd_naive", Path(__file__).with_name("naive.py"))

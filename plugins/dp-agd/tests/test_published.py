@@ -6,18 +6,16 @@ import numpy as np
 import pytest
 from agd_runs import ADD, E0, E1, recorded, scripted
 
-from dpcore.data.readers.arrays import dataset_from_arrays
 from dpcore.errors import InvalidInputError
-from dpcore.exact.grid import round_to
-from dpcore.fitting.plan import make_plan
 from dpcore.fitting.run import fit_dataset
-from dpcore.fitting.settings import Settings
 from dpcore.losses.logistic import Logistic
-from dpcore.plugin import ClippedGradientSum
+from dpcore.plugin import ClippedGradientSum, Settings, round_to
+from dpcore.plugin.parts import dataset_from_arrays, make_plan
 from dpcore.testing import (
     check_mechanisms_and_queries,
+    make_rows,
 )
-from dpcore.testing.tables import make_problem, make_rows
+from dpcore.testing.tables import make_problem
 from dpcore_dp_agd.batch import PublishedBatch
 from dpcore_dp_agd.optimizer import DpAgd
 from dpcore_dp_agd.published import minimize_as_published

@@ -6,7 +6,8 @@ from agd_runs import ADD, E0, E1, REPLACE, recorded, scripted
 
 from dpcore import fit
 from dpcore.accountants.zcdp import ZcdpAccountant
-from dpcore.testing.tables import Rows, make_rows
+from dpcore.testing import make_rows
+from dpcore.testing.tables import Rows
 from dpcore_dp_agd.optimizer import DpAgd
 
 

@@ -6,10 +6,10 @@ from dpcore.accountants import (
     SingleReleaseAccountant,
 )
 from dpcore.losses.logistic import Logistic
-from dpcore.noise.source import SeededNoise
-from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.testing import RecordingSession
-from dpcore.testing.tables import make_problem, make_rows
+from dpcore.plugin import NeighboringRelation
+from dpcore.plugin.parts import SeededNoise
+from dpcore.testing import RecordingSession, make_rows
+from dpcore.testing.tables import make_problem
 
 REPLACE = NeighboringRelation.REPLACE_ONE
 

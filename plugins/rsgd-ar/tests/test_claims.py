@@ -8,19 +8,20 @@ import numpy as np
 import pytest
 
 from dpcore.accountants.zcdp import ZcdpAccountant
-from dpcore.data.readers.arrays import dataset_from_arrays
-from dpcore.engines.local import LocalEngine
 from dpcore.errors import InvalidInputError
-from dpcore.fitting.plan import make_plan
 from dpcore.fitting.run import fit_dataset
-from dpcore.fitting.settings import Settings
 from dpcore.losses.hinge import HingeSvm
 from dpcore.losses.logistic import Logistic
-from dpcore.mechanisms.gaussian import Gaussian
-from dpcore.noise.source import SeededNoise
-from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.session.session import TableSession
-from dpcore.testing.tables import make_problem, make_rows
+from dpcore.plugin import Gaussian, NeighboringRelation, Settings
+from dpcore.plugin.parts import (
+    LocalEngine,
+    SeededNoise,
+    TableSession,
+    dataset_from_arrays,
+    make_plan,
+)
+from dpcore.testing import make_rows
+from dpcore.testing.tables import make_problem
 from dpcore_rsgd_ar.closed_forms import CLOSED_FORMS, decreasing_steps, largest_fixed_step
 from dpcore_rsgd_ar.published import PublishedPass
 from dpcore_rsgd_ar.release import Release

@@ -9,8 +9,9 @@ from dpcore.accountants import (
 )
 from dpcore.errors import InvalidInputError
 from dpcore.losses.logistic import Logistic
-from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.testing.tables import make_problem, make_rows
+from dpcore.plugin import NeighboringRelation
+from dpcore.testing import make_rows
+from dpcore.testing.tables import make_problem
 from dpcore_rsgd_ar.rsgd_ar import RsgdAr
 
 REPLACE = NeighboringRelation.REPLACE_ONE

@@ -11,20 +11,19 @@ from hypothesis import strategies as st
 from dpcore import fit
 from dpcore.accountants import (
     GdpAccountant,
-    PureAccountant,
     RdpAccountant,
     SingleReleaseAccountant,
     ZcdpAccountant,
 )
 from dpcore.losses.huber import HuberSvm
 from dpcore.losses.logistic import Logistic
-from dpcore.mechanisms.gaussian import Gaussian
-from dpcore.noise.source import SeededNoise
-from dpcore.privacy.events import GaussianDpEvent, LaplaceDpEvent, RandomizedSensitivityGaussian
-from dpcore.privacy.sensitivity import NeighboringRelation
+from dpcore.plugin import Gaussian, NeighboringRelation
+from dpcore.plugin.parts import GaussianDpEvent, LaplaceDpEvent, PureAccountant, SeededNoise
+from dpcore.privacy.events import RandomizedSensitivityGaussian
+from dpcore.testing import make_rows
 from dpcore.testing.optimizers import assert_same_when_replayed
 from dpcore.testing.recorded import record_run
-from dpcore.testing.tables import Rows, make_rows
+from dpcore.testing.tables import Rows
 from dpcore_rsgd_ar.bolt_on import BoltOn
 from dpcore_rsgd_ar.calibrate import calibrated, estimated_sigma
 from dpcore_rsgd_ar.nsgd import Nsgd

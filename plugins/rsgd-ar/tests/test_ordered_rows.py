@@ -4,13 +4,11 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
+from dpcore import Schema
 from dpcore.data.blocks.coded import CodedLayout, CodedRows
-from dpcore.data.blocks.table import Table
-from dpcore.data.dataset import load_file
-from dpcore.data.schema.schema import Schema
-from dpcore.data.store import convert
 from dpcore.errors import InvalidInputError
-from dpcore.exact.grid import BLOCK_ROWS
+from dpcore.plugin.engines import convert
+from dpcore.plugin.parts import BLOCK_ROWS, Table, load_file
 from dpcore_rsgd_ar.ordered_rows import order_rows, rotate_rows
 
 N = BLOCK_ROWS + 37

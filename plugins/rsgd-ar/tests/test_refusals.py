@@ -14,10 +14,10 @@ from dpcore.fitting.compatibility import check_fits
 from dpcore.losses.hinge import HingeSvm
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
-from dpcore.noise.source import SeededNoise
-from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.testing import RecordingSession
-from dpcore.testing.tables import make_problem, make_rows
+from dpcore.plugin import NeighboringRelation
+from dpcore.plugin.parts import SeededNoise
+from dpcore.testing import RecordingSession, make_rows
+from dpcore.testing.tables import make_problem
 from dpcore_rsgd_ar.bolt_on import BoltOn
 from dpcore_rsgd_ar.nsgd import Nsgd
 from dpcore_rsgd_ar.outpert_gd import OutpertGd

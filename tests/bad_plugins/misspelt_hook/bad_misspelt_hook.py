@@ -1,6 +1,6 @@
 """A plugin whose hook is misspelt."""
 
-from dpcore.registry.hookspecs import hookimpl
+from dpcore.plugin import hookimpl
 
 
 @hookimpl

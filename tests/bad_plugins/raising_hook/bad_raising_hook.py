@@ -1,6 +1,6 @@
 """A plugin whose hook registers a name and then raises."""
 
-from dpcore.registry.hookspecs import hookimpl
+from dpcore.plugin import hookimpl
 
 
 @hookimpl

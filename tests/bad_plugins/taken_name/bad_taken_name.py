@@ -1,6 +1,6 @@
 """A plugin that takes the name of a built-in part, and has a good name beside it."""
 
-from dpcore.registry.hookspecs import hookimpl
+from dpcore.plugin import hookimpl
 
 
 @hookimpl

@@ -8,7 +8,7 @@ import pytest
 
 from dpcore import fit
 from dpcore.errors import DataError
-from dpcore.session.ledger import Ledger
+from dpcore.plugin.parts import Ledger
 
 SCHEMA = {
     "columns": {

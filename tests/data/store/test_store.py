@@ -11,17 +11,12 @@ from dpcore.data.dataset import feature_pieces, load_file
 from dpcore.data.schema.schema import Schema
 from dpcore.data.store import convert, open_store, read_schema
 from dpcore.data.store.format import PAGE, STORE_ROWS, TAIL_BYTES
-from dpcore.engines.local import LocalEngine
 from dpcore.errors import DataError, InvalidInputError
-from dpcore.fitting.plan import make_plan
 from dpcore.fitting.run import fit_dataset
-from dpcore.fitting.settings import Settings
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
-from dpcore.noise.source import SeededNoise
-from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.protocols.problem import Problem
-from dpcore.queries import ClippedGradientSum, PoissonSample
+from dpcore.plugin import ClippedGradientSum, NeighboringRelation, PoissonSample, Problem, Settings
+from dpcore.plugin.parts import LocalEngine, SeededNoise, make_plan
 from dpcore_dp_agd.loss_line import ClippedLossLine
 
 COLUMNS = """

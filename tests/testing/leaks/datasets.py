@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 
-from dpcore.data.readers.arrays import dataset_from_arrays
+from dpcore.plugin.parts import dataset_from_arrays
 
 
 def write(folder):

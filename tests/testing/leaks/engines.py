@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dpcore.engines.local import LocalEngine
+from dpcore.plugin.parts import LocalEngine
 
 
 class _OverTable:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpcore.privacy.sensitivity import Sensitivity
+from dpcore.plugin.parts import Sensitivity
 
 BITS = 16
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.quantile import Quantile
-from dpcore.registry.parameters import option
+from dpcore.plugin import option
 
 FAR = 2.0**14
 

@@ -6,10 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from honest import Honest
 
-from dpcore.mechanisms.gaussian import Gaussian
-from dpcore.privacy.sensitivity import Sensitivity
-from dpcore.queries import ClippedGradientSum
-from dpcore.queries.gram import GramMatrix, unpack
+from dpcore.plugin import ClippedGradientSum, Gaussian, GramMatrix
+from dpcore.plugin.parts import Sensitivity, unpack
 
 
 @dataclass(frozen=True)

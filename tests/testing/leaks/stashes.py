@@ -7,11 +7,8 @@ from fractions import Fraction
 import numpy as np
 from honest import Honest
 
-from dpcore.mechanisms.gaussian import Gaussian
-from dpcore.privacy.events import PureDpEvent
-from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.protocols.problem import Solution
-from dpcore.queries import ClippedGradientSum
+from dpcore.plugin import ClippedGradientSum, Gaussian, NeighboringRelation, Solution
+from dpcore.plugin.parts import PureDpEvent
 
 KEPT = []
 

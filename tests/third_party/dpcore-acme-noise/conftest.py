@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dpcore.registry.catalogue import load_registry
+from dpcore.plugin.parts import load_registry
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpcore.data.schema.schema import Schema
+from dpcore import Schema
 from dpcore.losses.logistic import Logistic
 from dpcore.plugin import User
 from dpcore_a_ddp.flower.split import share_out

@@ -6,13 +6,11 @@ from contextlib import closing
 import numpy as np
 import pytest
 
-from dpcore.data.dataset import load_file
-from dpcore.data.schema.schema import Schema
-from dpcore.engines.local import LocalEngine
+from dpcore import Schema
 from dpcore.errors import DataError, DpcoreError, InvalidInputError
 from dpcore.losses.logistic import Logistic
 from dpcore.plugin import User
-from dpcore.plugin.parts import Declined, Reply
+from dpcore.plugin.parts import Declined, LocalEngine, Reply, load_file
 from dpcore_a_ddp.flower.member import Member, answer
 from dpcore_a_ddp.flower.wire import Question, pack_question, unpack_answer
 from dpcore_a_ddp.round_ledger import FileLedger
@@ -104,7 +102,7 @@ def test_a_budget_that_is_used_up_stays_so_in_the_next_process(own_files, rules)
 
 def test_a_process_for_each_round_sends_what_one_process_for_all_would(own_files, rules, users):
     from dpcore.accountants.gdp import GdpAccountant
-    from dpcore.noise.source import SeededNoise
+    from dpcore.plugin.parts import SeededNoise
     from dpcore_a_ddp.user_session import user_seed
 
     member, user = Member.read(own_files[1]), users[1]
@@ -241,7 +239,7 @@ def test_no_exact_gradient_is_in_the_bytes_that_leave(own_files, rules):
 
 def test_a_user_that_forgets_its_noise_is_found_out(own_files, rules, monkeypatch):
     """The positive control of the test above."""
-    from dpcore.noise.source import NoiseSource
+    from dpcore.plugin.parts import NoiseSource
 
     monkeypatch.setattr(NoiseSource, "gaussian", lambda self, scale, size: np.zeros(size, np.int64))
     w = np.array([0.25, -0.5, 0.125])

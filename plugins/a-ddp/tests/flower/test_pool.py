@@ -7,16 +7,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from dpcore import fit
+from dpcore import Schema, fit
 from dpcore.accountants.gdp import GdpAccountant
-from dpcore.data.dataset import load_file
-from dpcore.data.schema.schema import Schema
 from dpcore.errors import BudgetExceededError, InvalidInputError
-from dpcore.fitting.plan import make_plan
-from dpcore.fitting.settings import Settings
 from dpcore.losses.logistic import Logistic
-from dpcore.plugin import User
-from dpcore.plugin.parts import Declined, Reply, fit_pool
+from dpcore.plugin import Settings, User
+from dpcore.plugin.parts import Declined, Reply, fit_pool, load_file, make_plan
 from dpcore_a_ddp.flower.member import Member, answer
 from dpcore_a_ddp.flower.pool import FlowerPool, check_trust
 from dpcore_a_ddp.flower.wire import pack_answer

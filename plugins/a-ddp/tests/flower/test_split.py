@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from dpcore.data.dataset import load_file
-from dpcore.data.schema.schema import Schema
+from dpcore import Schema
 from dpcore.errors import DataError, InvalidInputError
+from dpcore.plugin.parts import load_file
 from dpcore_a_ddp.flower.member import Member
 from dpcore_a_ddp.flower.split import count_rows, share_out
 
