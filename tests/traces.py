@@ -128,7 +128,7 @@ def of_process():
     told = {name: known.get("__warningregistry__", {}) for name, known in modules.items()}
     found = {
         "modules": sorted(modules),
-        "kernels": {_name(one.py_func): sorted(map(str, one.signatures)) for one in kernels},
+        "kernels": sorted([_name(one.py_func), *map(str, one.signatures)] for one in kernels),
         "caches": {_name(one.__wrapped__): _kept(one) for one in caches},
         "patterns": sorted(map(repr, re._cache)),
         "warnings": {name: _keys(known) for name, known in told.items() if known},

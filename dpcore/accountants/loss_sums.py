@@ -61,6 +61,8 @@ _SIDE = 5.5
 _MOST_POINTS = 2**20
 _KNOT_BITS = 52
 """Of the number of steps up to the largest loss, at most."""
+_LARGEST_STEP = 2.0**64
+"""Of so many releases that no window of ``_MOST_POINTS`` holds their sum nothing is known."""
 _LEAST_SPREAD = 2.0**-100
 """Grids for losses of less are no finer."""
 _COARSE = 5e-4
@@ -111,6 +113,8 @@ def _one_order(curves: Sequence[tuple[Curve, int]], epsilon: float, about: float
     enough = math.sqrt(_COARSE * epsilon / (total * tilt)) if tilt else step
     while enough > 2 * step or _points(laws, tilt, step) > _MOST_POINTS:
         step *= 2.0 ** max(1, math.floor(math.log2(enough / step)))
+        if step > _LARGEST_STEP:
+            return 1.0
         laws = _laws(curves, step, about, density)
         tilt = _tilt(laws, epsilon)
     points = _points(laws, tilt, step)

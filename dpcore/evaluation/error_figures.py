@@ -69,6 +69,6 @@ def _verdict(r2: Estimate) -> str:
     if r2.high < 0:
         return f"The model is worse than always predicting the mean, {sure}"
     return (
-        "The model is no better than always predicting the mean, as far as noise and sampling let "
-        "these rows tell."
+        "Noise and sampling leave open whether the model is better than always predicting the "
+        f"mean: R2 is between {r2.low:.3g} and {r2.high:.3g}."
     )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from html import escape
+import html
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from dpcore.errors import InvalidInputError
 from dpcore.report.stylesheet import stylesheet
+from dpcore.visible import visible
 
 if TYPE_CHECKING:
     from dpcore.report.card import Card, Item, Section
@@ -30,7 +31,7 @@ def html_of(card: Card, docs: str | None = None) -> str:
     if docs is not None and not _leads_to_pages(docs):
         raise InvalidInputError(
             f"Expected --docs {docs!r} to begin with https:// or http://, or to be a relative path "
-            "such as docs or ../docs."
+            "such as docs or ../docs, without ?, # and @."
         )
     kind = "good" if card.private else "bad"
     facts = "".join(f"<div><dt>{escape(k)}</dt><dd>{escape(v)}</dd></div>" for k, v in card.facts)
@@ -48,8 +49,8 @@ def html_of(card: Card, docs: str | None = None) -> str:
 
 
 def _leads_to_pages(docs: str) -> bool:
-    # A browser takes blanks out of an address, and a backslash for a slash.
-    if not docs or "\\" in docs or any(sign.isspace() or not sign.isprintable() for sign in docs):
+    # A browser takes blanks out of an address, and a backslash for a slash. Names of pages follow.
+    if not docs or any(c in "\\?#@" or c.isspace() or not c.isprintable() for c in docs):
         return False
     try:
         address = urlsplit(docs)
@@ -58,6 +59,11 @@ def _leads_to_pages(docs: str) -> bool:
     if address.scheme in ("http", "https"):
         return bool(address.netloc)
     return ":" not in docs and not docs.startswith("/")
+
+
+def escape(text: str) -> str:
+    """Return a text in which nothing is markup, nor commands a terminal that shows the page."""
+    return html.escape(visible(text))
 
 
 def _section(section: Section, docs: str | None) -> str:

@@ -1,6 +1,7 @@
 """A ledger in a database: addresses, servers that may not be trusted, and connections that end."""
 
 import multiprocessing
+import sys
 import threading
 
 import pytest
@@ -81,6 +82,13 @@ def test_an_address_without_a_server_is_said_to_be_one(tmp_path):
         TableLedger(f"postgresql:///tables?host={tmp_path}").reserve(a_run(), STATED)
     with pytest.raises(InvalidInputError, match="is no address"):
         TableLedger("postgresql://db/tables?colour=red").state()
+
+
+def test_without_psycopg_it_says_what_brings_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    for asked in (["init", "postgresql://db/t", "--epsilon", "1"], ["show", "postgresql://db/t"]):
+        done = CliRunner().invoke(app, ["ledger", *asked])
+        assert done.exit_code == 2 and "pip install 'dpcore[postgresql]'" in done.output
 
 
 def test_the_command_line_opens_and_raises_one(server):

@@ -216,6 +216,7 @@ def test_the_command_refuses_what_is_no_model_and_does_not_write_over_it(path):
         *("javascript:alert(1)", "JavaScript:x", "java\tscript:x", " javascript:x", "\x01data:x"),
         *("data:text/html,x", "vbscript:x", "file:///etc", "ftp://a/docs", "//a.example/docs"),
         *("/docs", "\\\\a.example\\docs", "https:", "http:///docs", "https://[/docs", ""),
+        *("https://a.example/docs?x=1", "https://a.example/docs/#", "https://me:secret@a.example"),
     ],
 )
 def test_links_lead_to_pages_and_run_nothing(docs):
@@ -228,3 +229,9 @@ def test_links_lead_to_pages_and_run_nothing(docs):
 )
 def test_pages_and_relative_paths_are_linked(docs):
     assert f'href="{docs.rstrip("/")}/report.html' in html_of(card_of(model()), docs)
+
+
+def test_texts_of_a_file_command_no_terminal_that_the_page_is_sent_to():
+    page = html_of(card_of(model("\x1b[2J\x07\u202egone")))
+    assert not {"\x1b", "\x07", "\u202e"} & {*page}
+    assert r"age\x1b[2J\x07\u202egone" in page

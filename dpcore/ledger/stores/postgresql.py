@@ -81,14 +81,13 @@ class PostgresqlStore:
     @contextmanager
     def creating(self) -> Iterator[_Connection]:
         """Lend a new schema, which its maker alone may use until others are granted to."""
-        from psycopg.errors import DuplicateSchema
-
+        there_already = _driver().errors.DuplicateSchema
         schema = self._place.ledger
         with self._lent(self._main) as connection, self._transaction(connection):
             there = LedgerError(
                 f"{self.address!r} is there already; choose another name (?ledger=NAME)."
             )
-            with replacing(DuplicateSchema, by=lambda _: there):
+            with replacing(there_already, by=lambda _: there):
                 connection.execute(f'CREATE SCHEMA "{schema}"')
             connection.execute(f"COMMENT ON SCHEMA \"{schema}\" IS '{_FORMAT}'")
             for table in TABLES:
