@@ -8,6 +8,27 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 
+def pytest_configure(config):
+    import cpu_times
+
+    cpu_times.pytest_configure(config)
+
+
+# What goes wrong shows here first: whole runs as they were, and rules that hold in every file.
+FIRST = ["tests/golden/", "tests/test_house_rules.py", "tests/test_reach.py", "tests/fitting/"]
+
+
+def pytest_collection_modifyitems(items):
+    """Put the most telling tests first, all others in their order."""
+    ranks = {place: rank for rank, place in enumerate(FIRST)}
+    items.sort(
+        key=lambda item: min(
+            (rank for place, rank in ranks.items() if item.nodeid.startswith(place)),
+            default=len(ranks),
+        )
+    )
+
+
 @pytest.fixture(scope="session")
 def server():
     """A PostgreSQL server; skipped where there cannot be one."""

@@ -41,6 +41,7 @@ BESIDE_THE_ROOMS = {"bad_plugins", "golden", "mutants", "stub_plugin", "third_pa
 OF_THE_PROJECT = {
     "test_caches.py",
     "test_claims.py",
+    "test_cpu_times.py",
     "test_docs.py",
     "test_examples.py",
     "test_house_rules.py",

@@ -122,8 +122,9 @@ def of_process():
     """Return what the process has that code which ran on rows may have left there."""
     gc.collect()
     objects = gc.get_objects()
-    kernels = (one for one in objects if isinstance(one, Dispatcher))
-    caches = (one for one in objects if isinstance(one, functools._lru_cache_wrapper))
+    # The type, since a weak proxy of what is gone has no class to ask for.
+    kernels = (one for one in objects if Dispatcher in type(one).__mro__)
+    caches = (one for one in objects if functools._lru_cache_wrapper in type(one).__mro__)
     modules = {name: vars(module) for name, module in list(sys.modules.items())}
     told = {name: known.get("__warningregistry__", {}) for name, known in modules.items()}
     found = {
