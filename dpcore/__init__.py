@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -15,6 +16,14 @@ __all__ = ["Schema", "__version__", "fit", "load_model", "open_session", "schema
 
 __version__ = "0.1.0"
 
+NOT_HERE = (
+    "dpcore runs on Linux and macOS, where files can be locked and kept for their owner alone. On "
+    "Windows it runs in the Windows Subsystem for Linux."
+    if os.name == "nt"
+    else None
+)
+"""Why nothing runs on this system, if nothing does."""
+
 _LAZY = {
     "Schema": "dpcore.data.schema.schema",
     "fit": "dpcore.fitting.api",
@@ -27,6 +36,8 @@ _LAZY = {
 def __getattr__(name: str) -> Any:
     # Imported on use, so that the command line starts without NumPy.
     if name in _LAZY:
+        if NOT_HERE:
+            raise ImportError(NOT_HERE)
         import importlib
 
         return getattr(importlib.import_module(_LAZY[name]), name)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dpcore import __version__
+from dpcore import NOT_HERE, __version__
 from dpcore.cli.errors import OneLineErrors
 from dpcore.cli.printing import print_lines
 from dpcore.cli.streams import hush, open_closed_streams
@@ -99,6 +99,8 @@ def __getattr__(name: str) -> Any:
 
 def main() -> None:
     """Run the command line of the process and exit."""
+    if NOT_HERE:
+        raise SystemExit(f"dpcore: {NOT_HERE}")
     open_closed_streams()
     hush(False)
     if isinstance(sys.stdout, io.TextIOWrapper):
