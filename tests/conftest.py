@@ -1,3 +1,4 @@
+import logging
 import os
 import sys
 from pathlib import Path
@@ -27,6 +28,13 @@ def pytest_collection_modifyitems(items):
             default=len(ranks),
         )
     )
+
+
+@pytest.fixture
+def caplog(caplog):
+    """What dpcore logs, whatever the last command of the process did to its logger (--quiet)."""
+    caplog.set_level(logging.WARNING, logger="dpcore")
+    return caplog
 
 
 @pytest.fixture(scope="session")

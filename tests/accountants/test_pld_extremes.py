@@ -145,3 +145,9 @@ def test_a_planned_budget_holds_nothing_beside_its_plan(other):
     for before in (accountant, accountant.compose(each)):
         with pytest.raises(BudgetExceededError, match="fixed beforehand"):
             before.compose(other)
+
+
+@pytest.mark.parametrize(("m", "least"), [(1.0, 1.0), (5e7, 1e-12)])
+def test_a_million_million_rounds_have_a_figure(m, least):
+    # A step grew until a float held it no more: an OverflowError ended `dpcore account`.
+    assert least <= composed_delta_up(((GaussianDpEvent(m), 10**12),), 1.0, 1e-8) <= 1.0
