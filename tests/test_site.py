@@ -45,7 +45,7 @@ def test_queries_have_pages_with_their_argument(site):
     # Those of a private evaluation, of intervals, of private bounds and of a search too.
     assert pages >= {
         "dpcore.evaluation.score_counts",
-        "dpcore.evaluation.error_sums",
+        "dpcore.evaluation.prediction_moments",
         "dpcore.inference.row_products",
         "dpcore.bounds.counts",
         "dpcore.tuning.scores",

@@ -201,7 +201,7 @@ def test_of_a_number_there_are_errors_and_a_verdict(tmp_path):
     assert figures["mean_rmse"]["low"] < spread < figures["mean_rmse"]["high"]
     assert figures["rmse"]["low"] < 10 and figures["rmse"]["high"] < 20
     assert figures["mean"]["low"] < 50 < figures["mean"]["high"]
-    assert figures["r2"]["low"] > 0.5 and "is better than always" in figures["verdict"]
+    assert figures["r2"]["low"] > 0.5 and "The model is better than always" in figures["verdict"]
     said = "\n".join(evaluation_in_words(figures, private=False))
     assert "NOT PRIVATE, as the model is not" in said and "within the budget" not in said
     model.save(tmp_path / "model.json")
