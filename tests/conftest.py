@@ -1,6 +1,7 @@
 import logging
 import os
 import sys
+import zlib
 from pathlib import Path
 
 import pytest
@@ -19,8 +20,13 @@ def pytest_configure(config):
 FIRST = ["tests/golden/", "tests/test_house_rules.py", "tests/test_reach.py", "tests/fitting/"]
 
 
+@pytest.hookimpl(tryfirst=True)  # before -m looks at the marks
 def pytest_collection_modifyitems(items):
-    """Put the most telling tests first, all others in their order."""
+    """Put the most telling tests first, all others in their order, and mark three of four cases of
+    a test that has some_fast as slow: the same ones in every process, whatever else is run."""
+    for item in items:
+        if item.get_closest_marker("some_fast") and zlib.crc32(item.name.encode()) % 4:
+            item.add_marker(pytest.mark.slow)
     ranks = {place: rank for rank, place in enumerate(FIRST)}
     items.sort(
         key=lambda item: min(

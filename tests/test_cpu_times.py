@@ -24,6 +24,7 @@ def test_short():
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("processes", [0, 2])
 @pytest.mark.parametrize(("budget", "status"), [("0.05", 1), ("1000", 0)])
 def test_a_run_beyond_its_budget_fails_and_tells_its_slowest_test(

@@ -63,6 +63,7 @@ def test_the_figure_is_the_theorem():
     assert epsilon_after(mixed, 1e-6) == pytest.approx(epsilon_composed(events, 1e-6), rel=1e-7)
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(st.integers(1, 5000), st.floats(1e-3, 1.0), st.floats(0.05, 8.0))
 def test_calibrated_noise_keeps_the_budget_and_wastes_none(rounds, p, epsilon):

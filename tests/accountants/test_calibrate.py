@@ -34,6 +34,7 @@ CASES = [
 ]
 
 
+@pytest.mark.some_fast
 @pytest.mark.parametrize(("accountant", "make"), CASES)
 @settings(max_examples=30, deadline=None)
 @given(cost=st.floats(1e-9, 1e3))
@@ -113,6 +114,7 @@ class Counted:
         return cost if self.bump is None else self.bump(event.noise_multiplier, cost)
 
 
+@pytest.mark.some_fast
 @pytest.mark.parametrize(("accountant", "make"), CASES)
 @settings(max_examples=10, deadline=None)
 @given(cost=st.floats(1e-9, 1e3))

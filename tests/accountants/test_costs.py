@@ -80,6 +80,7 @@ def test_pure_is_the_kullback_leibler_divergence(epsilon):
         assert rho(PureDpEvent(epsilon)) <= mpmath.mpf(epsilon) ** 2 / 2
 
 
+@pytest.mark.some_fast
 @pytest.mark.parametrize("alpha", ["1.01", "1.5", "2", "5", "20"])
 @pytest.mark.parametrize("epsilon", [0.1, 0.5, 1.0, 3.0])
 def test_laplace_bounds_its_law(epsilon, alpha):

@@ -241,6 +241,7 @@ def test_no_schedule_of_several_releases_is_held():
     assert not accountant.compose(release).holds({GaussianDpEvent(1e9): 1})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("conversion", ["joint-convexity", "renyi", "mironov"])
 def test_the_reported_epsilon_is_that_of_the_release(conversion):
     accountant = SingleReleaseAccountant.from_budget(0.5, 1e-6, conversion)

@@ -41,6 +41,7 @@ LOUD = RandomizedSensitivityGaussian(tuple(np.linspace(0.01, 5.0, 700).tolist())
 """Shifts of up to 10 deviations, where the curve is concave."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("event", "epsilons"), [(FAR, (0.005, 0.01, 5.0)), (LOUD, (0.1, 2.0, 9.0))]
 )

@@ -26,6 +26,7 @@ def least_noise(accountant, epsilon, make):
     return schedule_noise_multiplier(planned, schedule)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("epsilon", [1e-4, 1e-8])
 def test_a_tiny_budget_asks_for_no_more_noise_than_its_closed_form(kind, epsilon):
@@ -43,6 +44,7 @@ def test_orders_that_end_too_soon_are_seen(monkeypatch):
     assert least_noise(RdpAccountant, 1e-4, GaussianDpEvent) > 2 * closed
 
 
+@pytest.mark.slow
 def test_sums_over_orders_end_sooner():
     def schedule(m):
         return {PoissonSampledDpEvent(0.1, GaussianDpEvent(m), ADD): 10}

@@ -119,6 +119,7 @@ def test_a_tiny_delta_is_as_near_as_a_large_one(delta):
     assert exact <= found <= float(exact) * 1.1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("m", "p", "epsilon"), [(0.8, 0.05, 0.7), (2.0, 0.3, 0.4)])
 def test_two_sampled_rounds_are_just_above_the_exact_figure(m, p, epsilon):
     exact = max(exact_two_rounds(m, p, epsilon, way) for way in (True, False))

@@ -85,6 +85,7 @@ KINDS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("edge", EDGES)
 def test_figures_at_the_edges_of_floats_have_a_bound_or_a_refusal(edge):
     for accountant in registered_accountants():

@@ -35,6 +35,7 @@ def renyi_epsilon(events, delta):
     return accountant.get_epsilon(delta)
 
 
+@pytest.mark.slow
 def test_a_plan_for_one_delta_has_an_epsilon_at_another():
     """It raised "zero-size array to reduction operation maximum which has no identity"."""
     accountant = planned_accountant(PldAccountant, 8.0, 1e-5, None, schedule)
@@ -121,6 +122,7 @@ def exact_of_two(m, p, epsilon):
         return mp.quad(integrand, mp.linspace(top - 12 * m, top, 30))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("m", "p", "epsilon"), [(1.0, 0.5, 1.2), (1.0, 0.5, 1.36), (3.0, 0.5, 1.0)]
 )

@@ -87,6 +87,7 @@ def test_no_order_is_below_the_integral(m, p):
         assert found <= exact * (1 + loose)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", [Fraction(3, 2), Fraction(8)])
 def test_the_other_direction_is_smaller(order):
     for m, p in ((1.0, 0.1), (0.5, 0.5), (4.0, 0.9)):

@@ -43,6 +43,7 @@ def steps(p, count, relation=ADD):
     return lambda m: {PoissonSampledDpEvent(p, GaussianDpEvent(m), relation): count}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("schedule", "epsilon", "chosen"),
     [

@@ -45,6 +45,7 @@ def as_mpf(x):
     return mpmath.mpf(x.numerator) / x.denominator
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mu", [0.25, 1.0, 6.0, 150.0])
 def test_the_bound_holds_for_the_exact_law_in_one_and_more_dimensions(mu):
     reach = int(31 * 8 + 14 * mu**0.5 + 60)

@@ -119,6 +119,7 @@ def of_many_answers(k, epsilon):
 SKEWED = DominatingPairDpEvent((10**6, 10**6, 1), (10**6, 10**6 + 900, 700))
 
 
+@pytest.mark.some_fast
 @pytest.mark.parametrize("epsilon", [0.05, 1.0, 4.0])
 @pytest.mark.parametrize("k", [2, 3, 5, 1000])
 def test_the_rho_of_many_answers_is_near_the_largest_over_all_orders(k, epsilon):

@@ -70,6 +70,7 @@ def fitted(**asked):
     return fit(X, y, classes=(0, 1), epsilon=2.0, delta=1e-6, n0=60, **asked).privacy
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("accountant", ["best", "generous"])
 def test_the_statement_names_it_whoever_chose_it(installed, accountant):
     privacy = fitted(algo="sgd-ma", accountant=accountant)

@@ -123,6 +123,7 @@ def svt_1(q, rng, runs):
     return below.all(axis=1) & ((q + nu)[:, -1:] >= rho)[:, 0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("svt", "is_violation"), [(svt_3, True), (svt_1, False)])
 def test_a_number_from_above_the_threshold_is_a_violation(svt, is_violation):
     # The set has e^(m epsilon / 2) times the probability where the m first queries are 1 lower.

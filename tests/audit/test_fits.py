@@ -78,6 +78,7 @@ class Fails(Exception):
     """An error that only some rows raise."""
 
 
+@pytest.mark.slow
 def test_an_error_on_one_table_alone_is_an_outcome(monkeypatch):
     fits = Fits(Request("outpert", epsilon=4.0, seed=1))
     fit = fits._fit

@@ -45,6 +45,7 @@ def test_a_sampled_row_shows_its_own_mu():
     assert replace(claim, mu=0.9 * mu).is_contradicted(counts, 1e-6)
 
 
+@pytest.mark.slow
 def test_rows_that_join_without_a_coin_are_a_violation(monkeypatch):
     release = releases_of(Fits(Request("sgd-ma", epsilon=4.0, seed=1)), 1)[-1]
     assert release.place == "last"
@@ -55,6 +56,7 @@ def test_rows_that_join_without_a_coin_are_a_violation(monkeypatch):
     assert audited(release, 4_000).finding.is_violation
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("less", [4, 1_000])
 def test_a_sample_with_too_little_noise_is_a_violation(less, monkeypatch):
     # Beyond 1.5 of a row's answer, which were once counted, such a row never is.
@@ -74,6 +76,7 @@ def half_of_the_places(self, table, noise):
     return np.flatnonzero(noise.coins(table.n_rows, 2**63))
 
 
+@pytest.mark.slow
 def test_one_coin_for_all_releases_is_a_violation(monkeypatch):
     # The coins of the first sample, once more: a row that joined it joins all that follow.
     kept = {}
@@ -86,6 +89,7 @@ def test_one_coin_for_all_releases_is_a_violation(monkeypatch):
     assert audited(release, 2_000).finding.is_violation
 
 
+@pytest.mark.slow
 def test_noise_within_an_objective_is_drawn_anew():
     (release,) = releases_of(Fits(Request("objpert", epsilon=4.0, seed=1)), 1)
     assert len(release.tables) > 1

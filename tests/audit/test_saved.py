@@ -52,6 +52,7 @@ def quiet(monkeypatch):
     monkeypatch.setattr(Draws, "__init__", begin)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [None, 1])
 def test_answers_of_a_release_are_drawn_on_again(tmp_path, quiet, seed):
     # Half of the noise shows twice the mu, six deviations of 2,000 draws beyond what is claimed.

@@ -71,6 +71,7 @@ NORMAL, GEOMETRIC = CountNoise(14.0, True, 2), CountNoise(28.3, False, 2)
 """On each count of two columns, of a fit at epsilon 2 and delta 1e-6 or 0."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", [NORMAL, GEOMETRIC], ids=["normal", "geometric"])
 def test_bounds_are_far_off_in_no_more_than_one_fit_of_a_thousand(noise):
     """Of 2,100 columns, at CHANCE / 2 each, more than four have a chance below 1 in 500."""

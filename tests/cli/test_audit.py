@@ -13,6 +13,7 @@ def audit(*words):
     return CliRunner().invoke(app, ["audit", *words])
 
 
+@pytest.mark.slow
 def test_a_consistent_audit_says_so():
     found = audit("outpert", "--epsilon", "4", "--runs", "40", "--seed", "1")
     assert found.exit_code == 0, found.output
@@ -20,6 +21,7 @@ def test_a_consistent_audit_says_so():
     assert re.fullmatch(r"consistent, at least [0-9.]+ of the claimed 4 at 95 %", last)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["output-doubling", "output-bnr"])
 def test_a_claim_is_pure_or_has_the_delta_that_was_asked_for(name):
     words = ("--epsilon", "40", "--delta", "1e-6", "--runs", "8", "--seed", "1", "--json")

@@ -124,6 +124,7 @@ TYPES = {
 }
 
 
+@pytest.mark.some_fast
 @pytest.mark.parametrize("column", ["age", "city", "label"])
 @pytest.mark.parametrize("kind", TYPES)
 def test_types_of_parquet_that_are_no_cells(train, folder, kind, column):

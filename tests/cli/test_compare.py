@@ -22,6 +22,7 @@ def compare(run, folder):
     return lambda *arguments: run("compare", *ARGUMENTS, *arguments)
 
 
+@pytest.mark.slow
 def test_results_table_and_figure(compare, run, folder):
     done = compare("--out", "r.parquet", "--plot", "f.svg", "--repeats", "2")
     assert done.exit_code == 0, done.stderr
@@ -38,6 +39,7 @@ def test_results_table_and_figure(compare, run, folder):
     assert compare("--out", "r.parquet", "--repeats", "2", "--quiet").stdout == ""
 
 
+@pytest.mark.slow
 def test_a_relation_that_all_have_is_taken_and_named(compare, monkeypatch):
     import dpcore_stub
 
@@ -86,6 +88,7 @@ def test_json_and_quick(compare):
     assert "WITHOUT privacy" in report["statement"]
 
 
+@pytest.mark.slow
 def test_parameters_and_failures_are_told(compare):
     arguments = ("--set", "stub.counts=100000", "--set", "stub.noise=1", "--json")
     report = json.loads(compare(*arguments).stdout)

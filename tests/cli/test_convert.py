@@ -49,6 +49,7 @@ def test_a_store_is_tested_split_and_predicted_like_a_file(run, store, folder):
     assert run("schema", store).stdout.startswith("rows = 6\ncapacity = 1000\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -99,6 +100,7 @@ def test_a_store_in_the_making_is_told(run, folder):
     assert done.exit_code == 2 and "being written by another process" in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ended", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 def test_a_conversion_that_is_told_to_end_leaves_nothing(heard, folder, ended):
     script = (
@@ -129,6 +131,7 @@ def partitions(folder):
     return ["0.dpcore", "1.dpcore", "2.dpcore"]
 
 
+@pytest.mark.slow
 def test_a_folder_becomes_a_folder_of_stores(run, partitions, folder):
     asked = ("convert", "parts", "stores", "--schema", "schema.toml")
     done = run(*asked, "--jobs", 2)

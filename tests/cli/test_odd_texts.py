@@ -159,6 +159,7 @@ def walk():
     yield ("ledger", "close", ledger, 9), 2
 
 
+@pytest.mark.slow
 def test_no_command_sends_odd_texts_to_a_terminal(terminal):
     walked = set()
     for arguments, status in walk():

@@ -131,6 +131,7 @@ def test_its_probabilities_are_labelled_and_add_up(fitted, run):
         assert sum(float(row[name]) for name in names) == pytest.approx(1.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
@@ -164,6 +165,7 @@ def test_a_comparison_of_several_classes(run, table):
     assert unfit.exit_code == 2 and "objpert is for two classes, and the label has" in unfit.stderr
 
 
+@pytest.mark.slow
 def test_a_comparison_of_fits_against_the_rest(run, table):
     words = "--data", "three.csv", "--schema", "three.toml", "--folds", "2", "--seed", "1"
     asked = *words, "--algos", "outpert", "--epsilon", "40", "--multiclass", "ovr"

@@ -58,6 +58,7 @@ def test_where_no_command_is_named_all_are_there(arguments):
     assert "train" in output
 
 
+@pytest.mark.some_fast
 @pytest.mark.parametrize("name", cli._COMMANDS)
 def test_a_command_alone_has_the_help_that_it_has_beside_the_others(name):
     apps = cli._app_of([name]), cli.app
@@ -67,6 +68,7 @@ def test_a_command_alone_has_the_help_that_it_has_beside_the_others(name):
     assert f"Usage: dpcore {name}" in alone.stdout
 
 
+@pytest.mark.slow
 def test_a_command_imports_no_plugin_that_it_does_not_need(train, folder):
     """The module of every entry point had been imported: code of all plugins ran in predict."""
     assert train("--out", "m.json").exit_code == 0

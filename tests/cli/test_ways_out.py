@@ -183,6 +183,7 @@ def test_users_who_keep_their_rows_are_told_of_too(run, folder, monkeypatch):
     assert "rounds of the user who may join most; no model" in stopped
 
 
+@pytest.mark.slow
 def test_a_name_that_the_terminal_cannot_show_ends_no_run(folder):
     (folder / "r\udcff.csv").write_bytes((folder / "rows.csv").read_bytes())
     arguments = ("train", "--data", "r\udcff.csv", "--schema", "schema.toml", "--out", "m.json")

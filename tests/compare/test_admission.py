@@ -152,6 +152,7 @@ REFUSED = [
 ]
 
 
+@pytest.mark.some_fast
 @pytest.mark.parametrize(("changes", "text"), REFUSED)
 def test_refused_before_any_fit(compared, few, folder, changes, text):
     with pytest.raises(DpcoreError, match=text):

@@ -33,6 +33,7 @@ def means():
     return [*plain, *curves]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["svg", "png", "pdf"])
 def test_it_writes_the_same_bytes_twice(means, tmp_path, form, monkeypatch):
     paths = [tmp_path / f"{name}.{form}" for name in ("first", "second")]
@@ -45,6 +46,7 @@ def test_it_writes_the_same_bytes_twice(means, tmp_path, form, monkeypatch):
     assert paths[0].read_bytes() != paths[1].read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["svg", "png", "pdf"])
 def test_the_picture_itself_says_that_it_is_not_private(means, tmp_path, form):
     path = tmp_path / f"f.{form}"

@@ -146,6 +146,7 @@ def test_the_noise_of_a_fit_does_not_depend_on_what_else_is_compared(compared):
     assert all(row in untimed(many) for row in untimed(few))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("after", [1, 4, CELLS - 1, CELLS])
 def test_an_interrupted_comparison_goes_on_where_it_ended(compared, tmp_path, after):
     settings, _ = admit(compared())
@@ -176,6 +177,7 @@ def test_two_runs_do_not_write_one_journal(compared, tmp_path):
     assert seen == [1] and untimed(whole) == untimed(run(settings, None))
 
 
+@pytest.mark.slow
 def test_an_interrupt_gives_up_the_fits_under_way_in_other_processes(
     compared, tmp_path, monkeypatch
 ):
@@ -201,6 +203,7 @@ def test_processes_that_cannot_be_started_are_told_of(compared, monkeypatch):
         run(admit(compared())[0], None, jobs=2)
 
 
+@pytest.mark.slow
 def test_a_process_that_ends_by_itself_stops_the_run_and_loses_no_row(
     compared, tmp_path, monkeypatch
 ):

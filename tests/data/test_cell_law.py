@@ -169,6 +169,7 @@ def column_of(cells, dtype):
         return None
 
 
+@pytest.mark.some_fast
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_frames_of_declared_types(kind, dtype):
@@ -201,6 +202,7 @@ def arrow_of(cells, kind):
         return None
 
 
+@pytest.mark.some_fast
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("dtype", ARROW, ids=str)
 def test_parquet_files_of_declared_types(kind, dtype, tmp_path):
@@ -217,6 +219,7 @@ def test_parquet_files_of_declared_types(kind, dtype, tmp_path):
         check_law(load, held, [cell for cell in odd if arrow_of([*held, cell], dtype) is not None])
 
 
+@pytest.mark.some_fast
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("bad_rows", ["refuse", "drop"])
 def test_text_files(kind, bad_rows, tmp_path):

@@ -135,6 +135,7 @@ def arrow(cells, kind):
         return None
 
 
+@pytest.mark.some_fast
 @pytest.mark.parametrize("kind", ARROW, ids=str)
 def test_parquet_files(kind, tmp_path):
     path = str(tmp_path / "t.parquet")
@@ -160,6 +161,7 @@ def test_streams_of_arrow(kind):
     check_law(read, [cell for cell in CELLS if arrow([cell], kind) is not None])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "keys", [{}, {"decimal": ",", "thousands": ".", "separator": ";"}], ids=len
 )

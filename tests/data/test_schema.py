@@ -74,6 +74,7 @@ def schemas(draw):
 PAIRS = st.tuples(st.floats(-1e300, 0, exclude_max=True), st.floats(0, 1e300))
 
 
+@pytest.mark.slow
 @given(schemas())
 def test_toml_and_json_bring_a_schema_back(schema):
     assert Schema.from_toml(schema.to_toml()) == schema

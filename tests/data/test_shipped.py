@@ -59,6 +59,7 @@ def write(path, separator, rows):
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FILES)
 def test_a_file_of_that_shape_is_fitted_and_predicted(tmp_path, name):
     file, separator, rows, loss, n_features = FILES[name]

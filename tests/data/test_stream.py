@@ -81,6 +81,7 @@ HEADS = [b"age,city,id,y", b'"age","city","i\nd",y', b'\xef\xbb\xbf"age",city,id
 ENDS = st.lists(st.sampled_from([b"\n", b"\r\n", b"\r"]), min_size=1, max_size=3)
 
 
+@pytest.mark.some_fast
 @pytest.mark.parametrize("bad_rows", ["refuse", "drop"])
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_pieces_of_any_size_give_the_rows_and_messages_of_one(tmp_path_factory, name, bad_rows):

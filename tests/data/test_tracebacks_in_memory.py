@@ -107,6 +107,7 @@ def leaking(ways, *rows):
     return found, count
 
 
+@pytest.mark.some_fast
 @pytest.mark.filterwarnings("ignore")  # Of pandas and polars, on what they are given.
 @pytest.mark.parametrize("column", TABLE)
 @pytest.mark.parametrize("kind", ODD)
@@ -170,6 +171,7 @@ ARRAYS |= {
 }
 
 
+@pytest.mark.some_fast
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("kind", ARRAYS)
 def test_no_error_about_an_array_carries_a_cell(kind):

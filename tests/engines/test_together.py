@@ -182,6 +182,7 @@ def points(seat):
     return wrong
 
 
+@pytest.mark.slow
 def test_a_thread_that_a_fit_leaves_behind_moves_no_answer_of_the_others(slow_passes):
     threads, begun, found = [], threading.Event(), []
 

@@ -155,6 +155,7 @@ def the_error_of_a_sum_of_gradients_is_bounded():
             assert np.linalg.norm(away) <= gradient_error(problem, n, 1.0, precise)
 
 
+@pytest.mark.slow
 def test_with_the_bits_as_they_are():
     everything_is_exact()
 

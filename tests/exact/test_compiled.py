@@ -79,6 +79,7 @@ def flip(content):
 DAMAGE = [truncate, flip, lambda content: b"", lambda content: pickle.dumps({})]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", DAMAGE, ids=["truncated", "flipped", "empty", "other"])
 def test_a_damaged_kernel_is_named_and_replaced(cached, tmp_path, caplog, damage):
     # It was unpickled as it stood: EOFError after the charge, or a segmentation fault.

@@ -45,6 +45,7 @@ def against_dates(model, extra=()):
     return model.decision_function(frame), session.run(["log_odds"], {"x": cells[:, None]})[0][:, 0]
 
 
+@pytest.mark.some_fast
 @pytest.mark.parametrize("parts", [{}, BY, {"parts": ["month"]}], ids=["day", "all", "month"])
 @pytest.mark.parametrize(
     "empty", [{}, {"fill": "2020-02-29"}, {"indicator": True}], ids=["refused", "fill", "own"]

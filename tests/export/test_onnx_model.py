@@ -128,6 +128,7 @@ def with_keys(kind, empty):
     return {**column, **{key: value or fill for key, value in EMPTY[empty].items()}}
 
 
+@pytest.mark.some_fast
 @pytest.mark.parametrize(
     ("kind", "empty"),
     # A one-hot column takes a fill or an indicator, not both.
@@ -157,6 +158,7 @@ def of_all_kinds(label=TWO, loss="logistic", multiclass=None, **schema):
     return model, frame
 
 
+@pytest.mark.some_fast
 @pytest.mark.parametrize(
     ("label", "loss", "multiclass"),
     [
@@ -262,6 +264,7 @@ def test_what_is_no_graph_or_cannot_be_made_is_refused(tmp_path, monkeypatch):
     assert not any(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 @pytest.mark.data
 @pytest.mark.skipif("DPCORE_DATA_DIR" not in os.environ, reason="needs the data sets")
 @pytest.mark.parametrize("row_norm", [None, 1.0])

@@ -53,6 +53,7 @@ def csv_of(folder, cells):
     return path
 
 
+@pytest.mark.some_fast
 @pytest.mark.parametrize("kind", KINDS)
 def test_of_text_with_bad_rows_dropped(tmp_path, kind):
     a_cell_more(trained, functools.partial(csv_of, tmp_path), kind, TEXTS)
@@ -65,6 +66,7 @@ def test_of_text(tmp_path, kind):
     a_cell_more(fitted, functools.partial(csv_of, tmp_path), kind, cells)
 
 
+@pytest.mark.some_fast
 @pytest.mark.parametrize("kind", KINDS)
 def test_of_frames_of_objects(kind):
     a_cell_more(fitted, frame_of, kind, legal(kind, OBJECTS))
@@ -97,6 +99,7 @@ NUMBERS = [kind for kind, (keys, cell) in KINDS.items() if cell.isdigit() and "b
 NUMBERS = [kind for kind in NUMBERS if not kind.startswith("codes")]
 
 
+@pytest.mark.some_fast
 @pytest.mark.parametrize("kind", NUMBERS)
 def test_of_columns_of_numbers(kind):
     cells = [cell for cell in (None, 99.5, -7.0, 2.5, np.inf) if is_legal(kind, cell)]
@@ -110,6 +113,7 @@ def test_of_columns_of_numbers(kind):
         a_cell_more(fitted, write, kind, [*cells, 1.0, 3.0])
 
 
+@pytest.mark.some_fast
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_model_keeps_nothing_of_the_rows_that_it_scores(tmp_path, kind):
     model = fit(frame_of(good_cells(kind)), schema=Schema.from_dict(schema_of(kind)), **ASKED)

@@ -165,6 +165,7 @@ def test_a_process_tells_nothing_of_the_rows_that_a_model_scores(tmp_path):
     assert in_two_processes(tmp_path, [(good, good, schema_of(kind))], scored) == []
 
 
+@pytest.mark.slow
 def test_traces_of_a_broken_reader_are_found(tmp_path):
     write = writer(tmp_path, "csv", lambda cells, path: path.write_text(text_of(cells)))
     kind = "number, marked"
@@ -175,6 +176,7 @@ def test_traces_of_a_broken_reader_are_found(tmp_path):
     assert in_two_processes(tmp_path, pairs) == []
 
 
+@pytest.mark.slow
 def test_a_kernel_for_another_type_is_found():
     @njit()
     def last(x):

@@ -119,6 +119,7 @@ def test_a_row_that_is_too_long_counts_as_none():
     assert far_rows(Unheld) > 2.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by", ["slope", "curvature"])
 def test_products_of_centred_rows_keep_their_sensitivity(by):
     def query(problem):

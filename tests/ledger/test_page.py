@@ -50,6 +50,7 @@ def ledger(any_ledger):
     return any_ledger
 
 
+@pytest.mark.slow
 def test_names_are_text_and_never_markup(ledger):
     read = Read(shown(ledger, "--html"))
     assert "script" not in read.tags

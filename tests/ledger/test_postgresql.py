@@ -91,6 +91,7 @@ def test_without_psycopg_it_says_what_brings_it(monkeypatch):
         assert done.exit_code == 2 and "pip install 'dpcore[postgresql]'" in done.output
 
 
+@pytest.mark.slow
 def test_the_command_line_opens_and_raises_one(server):
     run, address = CliRunner().invoke, server.address()
     opened = run(app, ["ledger", "init", address, "--epsilon", "2"])

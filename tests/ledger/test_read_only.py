@@ -36,6 +36,7 @@ def folder(file_ledger, tmp_path):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_a_ledger_on_a_read_only_mount_is_shown_and_verified(folder):
     before = sorted(folder.iterdir())
     shown = dpcore(folder, "show", "table.ledger")
@@ -48,6 +49,7 @@ def test_a_ledger_on_a_read_only_mount_is_shown_and_verified(folder):
     assert sorted(folder.iterdir()) == before
 
 
+@pytest.mark.slow
 def test_what_is_in_its_log_alone_is_shown_too(folder, file_ledger):
     someone = sqlite3.connect(file_ledger.path)  # The last who closes the file empties the log.
     someone.execute("SELECT * FROM entry").fetchone()

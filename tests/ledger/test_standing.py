@@ -263,6 +263,7 @@ main()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", [(), ("--quiet",), ("--json",)], ids=["", "quiet", "json"])
 def test_a_run_that_is_not_closed_is_an_error_line_however_quiet(file_ledger, tmp_path, mode):
     (tmp_path / "rows.csv").write_text(ROWS)

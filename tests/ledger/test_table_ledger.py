@@ -372,6 +372,7 @@ except LedgerError as error:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="modes are POSIX's")
 @pytest.mark.parametrize(("folder", "file"), [(0o555, 0o444), (0o777, 0o444), (0o777, 0o666)])
 def test_a_ledger_that_cannot_be_written_charges_and_releases_nothing(folder, file):

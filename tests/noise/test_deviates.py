@@ -94,6 +94,7 @@ def test_an_overflowing_result_is_left_to_python_integers(pair, k):
     assert value > 2**63
 
 
+@pytest.mark.some_fast
 @pytest.mark.parametrize("pair", PAIRS)
 @pytest.mark.parametrize("scale", [GridScale(1, 1), GridScale(5, 1), GridScale(4)])
 @pytest.mark.parametrize("bits", [2, 5])

@@ -81,6 +81,7 @@ print(os.read(read, 32).hex(), entropy.words({n}).tobytes()[:32].hex())
 """
 
 
+@pytest.mark.slow
 @needs_fork
 @pytest.mark.parametrize(
     "kind, n, same",

@@ -116,6 +116,7 @@ def test_a_law_holds_at_some_scales():
     assert normal_law(GridScale(1 << 42)) is None and normal_law(GridScale(1, 1)) is None
 
 
+@pytest.mark.slow
 def test_every_integer_has_its_exact_probability():
     # All 65,536 rows of digits once: the decided ones are at most the exact share of each value,
     # and with the undecided ones they are at least that. No chance is involved.

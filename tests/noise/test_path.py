@@ -44,6 +44,7 @@ def joint_law(small, large):
     return law
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spare", [0, 1, 30])
 def test_two_levels_have_the_joint_law_of_the_floors_of_two_sums(spare):
     small, large = Fraction(3, 2), Fraction(5, 2)

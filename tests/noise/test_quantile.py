@@ -38,6 +38,7 @@ def violations(terms, bounds, step, places=(-1.0, 0.0, 1.0)):
     return found
 
 
+@pytest.mark.slow
 def test_no_row_errs_by_more_than_its_bounds():
     table = quantile_table()
     assert violations(table.coefficients.shape[1], table.full + SLACK / 4, step=1) == 0

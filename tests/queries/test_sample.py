@@ -132,6 +132,7 @@ def numbered(n):
     return Table.from_matrix(np.eye(n), np.ones(n), row_norm=1.5, raw_norm_bound=1.0)
 
 
+@pytest.mark.slow
 def test_a_row_joins_with_the_odds_asked_for_and_no_pair_together():
     # 100,000 samples of 6 rows at p = .3: the standard errors of a mean and of a product of two
     # centred coins are .00145 and .00067; one of these 21 figures is 6 of them off by chance once

@@ -27,6 +27,7 @@ def test_a_gradient_keeps_its_sensitivity(constant, loss):
     check_query(lambda problem: gradient_sum(problem, constant), loss)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("clip", [0.5, 2.0, 8.0])
 def test_moments_keep_their_sensitivity(clip):
     check_query(lambda problem: ColumnMoments(problem, clip))

@@ -47,6 +47,7 @@ def most_moved(query, relation):
     return max(moved)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("relation", [ADD, REPLACE])
 @pytest.mark.parametrize("norm", ["l1", "l2"])
 def test_a_unit_counts_once_whatever_its_rows(relation, norm):

@@ -183,6 +183,7 @@ def test_every_kind_has_its_hook():
     assert hooks == {f"register_{plural(kind)}" for kind in KINDS}
 
 
+@pytest.mark.slow
 def test_the_bad_plugins_installed_for_real():
     paths = [str(folder) for folder in sorted(BAD.iterdir())]
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}

@@ -42,6 +42,7 @@ def asked_by_name(tree):
                     yield node.args[1].value
 
 
+@pytest.mark.slow
 def test_facts_of_optimizers_are_read_in_one_way():
     # Thirteen were read by getattr, each with a default of its own, and a misspelt one was none.
     asked = {

@@ -54,6 +54,7 @@ ODD = [2.0, 5, 9], [0.0, 0, 0], [-0.0, -1, 0.5], [1e300, 0, 0]
 TABLES = [(X, Y), *((np.vstack([X, row]), np.append(Y, 0)) for row in ODD)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "make",
     [
@@ -98,6 +99,7 @@ def test_columns_of_categories():
     )
 
 
+@pytest.mark.some_fast
 @pytest.mark.parametrize("kind", KINDS)
 def test_estimators_with_a_schema(kind):
     def table(cells):

@@ -31,6 +31,7 @@ def assert_alike(ask, schema, tables):
         assert differences(found[0], other) == []
 
 
+@pytest.mark.some_fast
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "private bounds"])
 def test_sessions_over_every_kind_of_column(kind):
     good = good_cells(kind)

@@ -39,6 +39,7 @@ def half(kind):
     return Half
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [GdpAccountant, ZcdpAccountant, PureAccountant])
 def test_half_the_charge_is_caught(kind):
     with pytest.raises(AssertionError, match="It lets pass"):

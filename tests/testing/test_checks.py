@@ -218,6 +218,7 @@ def test_an_honest_optimizer_passes(optimizer, check):
     check(optimizer)
 
 
+@pytest.mark.some_fast
 @pytest.mark.parametrize(
     ("cheat", "check", "reason"),
     [

@@ -119,6 +119,7 @@ def test_ours_and_a_plain_one_pass():
     check_loss(twin(pull=1.43))
 
 
+@pytest.mark.some_fast
 @pytest.mark.parametrize(
     ("changed", "match"),
     [

@@ -29,6 +29,7 @@ def nothing_kept():
     stashes.KeepsInClass.last = None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("cheat", "reason"),
     [
@@ -60,6 +61,7 @@ def eigenvalue(place, share):
     return lambda problem: queries.Eigenvalue(problem, place, share)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", [0, 2, 4])
 def test_half_the_bound_of_an_eigenvalue_is_found(place):
     assert "a search of 200 pairs" in check_query(eigenvalue(place, 1.0)).power

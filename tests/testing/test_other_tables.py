@@ -11,6 +11,7 @@ from dpcore.testing import check_loss, check_query
 from dpcore.testing.other_tables import Steeper, SteeperClasses
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "reason"),
     [
@@ -28,6 +29,7 @@ def test_a_bound_of_usual_facts_alone_is_found(kind, reason):
         check_query(kind)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [fixed_facts.SignedSum, lambda p: GramMatrix(p, l1_norm=1.0)])
 def test_a_query_of_any_facts_passes_with_all_of_them(make):
     assert "rows of 14 tables with other public facts" in check_query(make).what

@@ -42,6 +42,7 @@ def test_a_forked_child_has_no_budget_of_its_own():
         check_outputs_released(Forks())
 
 
+@pytest.mark.slow
 def test_without_assertions_nothing_is_checked():
     code = """
 from dpcore.errors import InvalidInputError

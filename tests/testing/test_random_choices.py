@@ -65,6 +65,7 @@ def test_draws_that_depend_on_rows_are_caught():
         check_outputs_released(OneLabel(peeks=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
 def test_one_release_is_counted_again_by_its_curve(epsilon):
     accountant = SingleReleaseAccountant.from_budget(epsilon, 1e-6)

@@ -94,6 +94,7 @@ class OnlyInRuns(FifthTakesFirst):
         return kind.release(self, exact, sensitivity, noise)
 
 
+@pytest.mark.slow
 def test_the_noise_of_a_run_is_looked_at():
     tested = check_mechanisms_and_queries(Brings())
     assert "the noise of 180 of 180 releases in 3 runs" in tested.what

@@ -92,6 +92,7 @@ def half_range(loss_clip, first, last, w=0.5, direction=None):
     return lambda p: HalfRange(p, np.full(5, w), direction, steps, loss_clip)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("loss_clip", "first", "last"),
     # The settings in which the range of two rows' exchange exceeds the half, found by a search.

@@ -19,6 +19,7 @@ def total(problem):
     return ClippedGradientSum(problem, np.ones(problem.n_features), 1.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "make",
     [
@@ -152,6 +153,7 @@ def test_the_honest_twin_passes():
     check_sampler(lambda problem: Sampler(total(problem)))
 
 
+@pytest.mark.some_fast
 @pytest.mark.parametrize(
     ("sampler", "reason"),
     [

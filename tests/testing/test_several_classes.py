@@ -60,6 +60,7 @@ def of_several(problem):
     return gradient(problem)
 
 
+@pytest.mark.slow
 def test_a_query_of_several_classes_alone_needs_no_loss():
     tested = check_query(of_several)
     assert "labels of two classes, which it does not take" in tested.not_tested
@@ -141,6 +142,7 @@ class SlopesWithinOne(ClipsByTheFirst):
         return Sensitivity("l2", bound * relation.rows_changed, relation, BITS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("make", "loss"),
     [
@@ -258,6 +260,7 @@ class LazyOfClasses(OfClasses):
         return moved if problem.n_margins == 1 else w
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("cheat", "check", "reason"),
     [

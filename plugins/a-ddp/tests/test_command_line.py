@@ -79,6 +79,7 @@ def test_every_output_names_budget_relation_accountant_and_trust_model(
     assert load_model(out).privacy["users"] == privacy["users"]
 
 
+@pytest.mark.slow
 def test_users_of_a_file_spend_their_own_budgets(table, tmp_path):
     path = users_file(tmp_path, "ann,0.5,1e-8,100", "bob,8,1e-6,200", "cy,0.001,1e-8,300")
     shown = run(
@@ -104,6 +105,7 @@ def test_users_of_a_file_spend_their_own_budgets(table, tmp_path):
     assert asked["epsilon"] == 8.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
@@ -186,6 +188,7 @@ def test_relations_halve_the_noise(table):
     assert sigma["replace-one"] == pytest.approx(2 * sigma["replace-special"])
 
 
+@pytest.mark.slow
 def test_the_least_noise_is_planned_with_any_accountant(table):
     plan = ("--set", "noise=filter", "--set", "rounds=40", "--set", "rate=.02", "--json")
     ask = ("train", "--algo", "a-ddp", *table, "--relation", "replace-special", *plan)
@@ -212,6 +215,7 @@ def test_fit_takes_users_and_a_seed_repeats():
         fit(X, y, classes=(0, 1), algo="a-ddp", users=[("a", 60, 1.0, 1e-6)])
 
 
+@pytest.mark.slow
 def test_list_info_and_compare_know_them(table):
     assert "a-ddp" in run("list", "optimizers").stdout
     shown = run("info", "a-ddp").stdout
@@ -226,6 +230,7 @@ def test_list_info_and_compare_know_them(table):
     assert not json.loads(compared.stdout)["failures"]
 
 
+@pytest.mark.slow
 def test_comparisons_of_another_trust_model_say_so_and_those_of_none_are_as_before(table):
     asked = (
         "compare", *table, "--algos", "sgd-maj", "--relation", "replace-one", "--folds", 2,

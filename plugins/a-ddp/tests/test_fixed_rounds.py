@@ -58,6 +58,7 @@ class Stopped:
         return self.pool.rounds_allowed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("relation", ["replace-one", "replace-special"])
 def test_unequal_budgets_join_as_many_rounds_as_each_holds(relation):
     """Counted again by other laws: of replace-one the same curve, of replace-special neighbours
@@ -89,6 +90,7 @@ def test_a_plan_of_each_users_own_noise_would_leave_small_budgets_out():
     assert pool.rounds_allowed[0] > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("relation", ["replace-one", "replace-special"])
 @pytest.mark.parametrize("epsilon", [0.5, 8.0])
 def test_the_noise_is_the_least_that_the_public_budget_holds(relation, epsilon):
@@ -146,6 +148,7 @@ def test_a_user_who_may_join_no_round_declines_the_first():
     assert "exceed the user's budget" in user.answer(0, np.zeros(data.n_features)).reason
 
 
+@pytest.mark.slow
 def test_many_budgets_are_worked_out_between_each_other():
     rng = np.random.default_rng(0)
     users = [User(f"u{i}", 100, e, 1e-6) for i, e in enumerate(rng.uniform(0.4, 1.5, 40).tolist())]

@@ -92,6 +92,7 @@ def late(accountant, event, budget_of_rounds=10**6):
     return rounds
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.5, 2.0, 8.0])
 def test_a_user_stops_one_round_earlier_than_the_paper_does(epsilon):
     rules, delta = rules_for(noise_multiplier=6.0), 1e-6

@@ -173,6 +173,7 @@ def test_parameters_out_of_range_are_refused(changes):
         ADdp(**changes)
 
 
+@pytest.mark.slow
 def test_as_published_is_half_the_noise_and_one_round_more():
     data = make_data(60)
     planned = {"noise": "planned", "rounds": 10, "clip": 3.0, "rows_per_user": 3}
@@ -183,6 +184,7 @@ def test_as_published_is_half_the_noise_and_one_round_more():
     assert "users left a round late" in late.rules.why_not_private(NeighboringRelation.REPLACE_ONE)
 
 
+@pytest.mark.slow
 def test_as_published_says_that_users_left_late_only_where_they_did():
     relation = NeighboringRelation.REPLACE_ONE
     _, early = run(ADdp(as_published=True, most_rounds=5), make_data(60), epsilon=0.2)

@@ -116,6 +116,7 @@ def try_to_open(path, queue):
         queue.put("opened")
 
 
+@pytest.mark.slow
 def test_two_processes_cannot_spend_it_twice(tmp_path):
     path = str(tmp_path / "a.ledger")
     held = open_with_file(path)

@@ -87,6 +87,7 @@ def test_masked_sessions_add_up_to_the_sum_of_the_vectorised_pool(rate):
         assert np.abs(message.values.astype(float)).max() > 2.0**40
 
 
+@pytest.mark.slow
 def test_the_noise_of_a_sum_is_that_of_the_users_in_it():
     # 12 users of whom 5 make up sigma: the variance is 12/5 sigma^2. 7 x 200 normals nearly; the
     # mean square deviates by more than a quarter with probability below 1e-9.

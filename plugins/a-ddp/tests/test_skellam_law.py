@@ -94,6 +94,7 @@ def test_what_the_second_digits_decide_all_digits_confirm(variance):
         assert out[i] == noise.exact(rows[i], bits, more_of(i))
 
 
+@pytest.mark.slow
 def test_every_integer_has_its_exact_probability():
     # All 65,536 rows of digits once; no chance is involved.
     variance = Fraction(9)

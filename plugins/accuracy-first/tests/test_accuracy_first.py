@@ -67,6 +67,7 @@ STRICT = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("optimizer", STRICT, ids=repr)
 def test_a_walk_over_several_levels_is_faithful_and_within_its_sensitivities(optimizer):
     rows = make_rows(60, seed=3)

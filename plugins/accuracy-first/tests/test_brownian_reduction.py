@@ -53,6 +53,7 @@ STRICT = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("optimizer", STRICT, ids=repr)
 def test_a_walk_over_several_levels_is_faithful_and_within_its_sensitivities(optimizer):
     rows = make_rows(60, seed=3)
@@ -169,6 +170,7 @@ def by_quadrature(plan, beta):
     return 1 - expect(lambda v: np.prod(fails(v))), 1 - expect(last)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("tests", "failure", "beta", "first", "growth"),
     [(1, 0.1, 0.25, 1.0, ()), (6, 0.01, 0.1, 0.5, ()), (16, 0.1, 0.25, 0.65, (1.5, 4.0, 30.0)),

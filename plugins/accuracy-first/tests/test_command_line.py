@@ -38,6 +38,7 @@ def test_a_target_that_is_met_gives_a_model_and_two_figures(tmp_path):
     assert load_model(out).privacy["ex_post_epsilon"] == privacy["ex_post_epsilon"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("algo", ["output-nr", "output-doubling"])
 def test_a_target_on_the_excess_risk_says_how_likely_it_is_missed(algo):
     asked = ("--target-excess-risk", 0.5, "--failure-probability", 0.05, "--epsilon-max", 50)
@@ -123,6 +124,7 @@ def test_an_algorithm_without_targets_says_which_have_them():
     assert "output-nr" in shown.stderr
 
 
+@pytest.mark.slow
 def test_info_and_check_know_it():
     told = run("info", "output-nr").stdout
     assert "epsilon is an output, at most --epsilon-max; asked for by --target-accuracy" in told

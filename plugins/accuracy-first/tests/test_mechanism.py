@@ -110,6 +110,7 @@ HERE, THERE = [0.0] * (2 * M), [1.0] * M + [-1.0] * M
 RUNS = 1500
 
 
+@pytest.mark.slow
 def test_our_tests_pass_the_audit():
     made = NoiseReduction(None, tuple(np.geomspace(1e-6, 2e-6, 2 * M)), 0.7, 1.0, ASKED)
 
@@ -154,6 +155,7 @@ def test_a_variant_that_goes_on_after_a_success_is_caught():
         assert_as_private_as(PureDpEvent(1.0), [(pattern(HERE, 1), pattern(THERE, 2))], "SVT6")
 
 
+@pytest.mark.slow
 def test_a_variant_that_gives_the_noisy_answer_away_is_caught():
     # Silence on four questions and then a number at most 0: the threshold's noise was below it.
     def pattern(questions, seed):

@@ -89,6 +89,7 @@ def _objective(problem, rows, w):
     return values.sum() + problem.n0 * problem.l2 / 2 * float(w @ w)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
 @pytest.mark.parametrize("n0", [3, 40])
 def test_an_excess_moves_by_less_than_under_replace_one(loss, n0):

@@ -43,6 +43,7 @@ def run(optimizer, rows, accountant, seed=3, session=TableSession):
     return problem, opened, optimizer.minimize(problem, opened)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("optimizer", WALKS, ids=repr)
 def test_a_walk_is_faithful_and_within_its_sensitivities(optimizer):
     rows, accountant = make_rows(60, seed=3), GdpAccountant.from_budget(1e5, 1e-6)
@@ -108,6 +109,7 @@ def walked(excess, seed, **options):
     return session, solution, values, base_of(problem)
 
 
+@pytest.mark.slow
 def test_the_mean_of_the_levels_has_the_noise_of_its_level():
     """Of 800 walks to the last of 8 levels: a chi-square of the means over their deviations at the
     last two, and their correlation, the ratio of the mus as of a Brownian path. False alarm: 1e-8
@@ -132,6 +134,7 @@ def test_the_mean_of_the_levels_has_the_noise_of_its_level():
     assert abs(products.mean()) > 5.8 * error  # which fresh noise for each level would not have
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("failure", [0.1, 0.01])
 def test_tests_fail_as_seldom_as_is_said(failure):
     """By the plan's own figures: a model at alpha passes one of T tests, one at beta alpha fails.

@@ -35,6 +35,7 @@ def squares(problem):
     return Level(problem, squares=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("query", "intercept"),
     [

@@ -74,6 +74,7 @@ def test_sums_are_those_of_the_formula(row_map, length, stretch):
         assert answer(targets, rows) * steps == pytest.approx(vector, abs=60 * 2.0**-13)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", PARTS)
 def test_no_row_moves_the_sums_by_more_than_is_declared(part):
     check_query(

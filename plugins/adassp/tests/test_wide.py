@@ -82,6 +82,7 @@ def test_the_products_of_many_columns_are_said_to_take_memory(algo):
     assert needed[0] < 2**25 and needed[1] > 284e6 and needed[2] < 2**21
 
 
+@pytest.mark.slow
 def test_what_the_descent_cannot_do_is_refused_before_the_look(monkeypatch):
     monkeypatch.setattr(WideLook, "choose", lambda self, problem: "descent")
     rows, relation = make_rows(5, 3000), NeighboringRelation.ADD_OR_REMOVE_ONE

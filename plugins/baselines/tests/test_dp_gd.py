@@ -386,6 +386,7 @@ def test_a_hopeless_budget_asks_the_rows_nothing():
     assert not session.ledger
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", ["logistic", "quantile"])
 @pytest.mark.parametrize("epsilon", [1e-4, 1e-2])
 def test_a_run_that_swings_ever_wider_ends_with_parameters_all_the_same(loss, epsilon):

@@ -240,6 +240,7 @@ def test_an_accountant_of_one_release_is_refused_before_the_first(optimizer):
     assert not session.ledger
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("optimizer", [OutPert(), ObjPert(), DpGd(steps=3)])
 def test_a_loss_of_other_parameters_keeps_the_sensitivities(optimizer, monkeypatch):
     # Labels of -1 and +1 are targets too; slopes are of either sign, up to .9.

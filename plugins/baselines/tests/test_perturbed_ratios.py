@@ -58,6 +58,7 @@ def claim(relation, regularisation, scale, law):
     return PerturbedMinimizer(problem, regularisation, scale, law).sensitivity(relation)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("regularisation", [0.05, 0.5, 4.0])
 @pytest.mark.parametrize("sigma", [0.8, 2.0])
 def test_the_exact_curve_in_one_dimension_is_within_the_claim(regularisation, sigma):

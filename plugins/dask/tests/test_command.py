@@ -72,6 +72,7 @@ def test_predictions_of_a_number_are_held_to_its_bounds_on_a_cluster_alike(tmp_p
     assert reports[0].pop("train_rmse") > 0 and reports[0] == reports[1]
 
 
+@pytest.mark.slow
 def test_what_is_refused_on_the_command_line(folder, schema):
     status, out, told = train(folder, schema, "--engine", "dask", "--test-fraction", "0.1")
     assert (status, out) == (2, "") and "has no --test-fraction" in told

@@ -47,6 +47,7 @@ def test_a_frame_gives_the_bits_of_its_rows_at_hand(client, schema, parts, queri
         engine.close()
 
 
+@pytest.mark.slow
 def test_a_fit_of_a_frame_is_that_of_its_rows_at_hand(client, schema, parts):
     asked = {"schema": schema, "algo": "dp-gd", "epsilon": 1.0, "seed": 7}
     asked["params"] = {"steps": 3}
@@ -160,6 +161,7 @@ def test_rows_that_are_not_the_same_again_are_refused(client, schema, parts):
     assert "perhaps" not in str(told.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("when", ["before", "later", "forgotten"])
 def test_a_worker_that_ends_while_a_frame_is_made_ends_the_fit(schema, parts, monkeypatch, when):
     """Of a random source, partitions made before and after would be of two tables. So would they

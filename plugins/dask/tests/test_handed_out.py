@@ -44,6 +44,7 @@ def replayed(monkeypatch):
     return again
 
 
+@pytest.mark.slow
 def test_models_of_neighbouring_tables_are_alike(tmp_path, cluster, replayed):
     path, found = tmp_path / "t.csv", []
     engine = f"dask:{cluster.scheduler_address}"

@@ -54,6 +54,7 @@ def test_a_store_of_another_schema_in_its_place_is_one_that_changed(folder, sche
         Partition(recipe).answer(RowCount("l2"), seal)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["parquet", "dpcore"])
 @pytest.mark.parametrize("change", ["written", "touched", "gone"])
 def test_a_partition_that_changes_ends_all_answers(opened, folder, schema, kind, change):

@@ -90,6 +90,7 @@ def test_floats_are_refused_on_the_workers_before_a_charge(opened, folder):
         engine.without_rows().answer(Mean())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("algo", ["dp-agd", "auto"])
 def test_a_fit_is_that_of_the_local_engine(cluster, folder, schema, algo):
     asked = {"schema": schema, "algo": algo, "epsilon": 1.0, "seed": 7}
@@ -141,6 +142,7 @@ def test_a_run_on_a_data_set_by_name_states_the_same(cluster):
 _UNITS = {"unit": "id", "rows_per_unit": 2, "unit_in_one_file": True}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("asked", "reason"),
     [

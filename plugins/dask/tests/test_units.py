@@ -56,6 +56,7 @@ def engine_of(cluster):
         engine.close()
 
 
+@pytest.mark.slow
 def test_files_give_the_bits_of_one_table(cluster, engine_of, folder, claimed, queries):
     data = load_file(folder, claimed, coins=coins_of(7, "units"))
     local = LocalEngine(data.table(), threads=1)
@@ -81,6 +82,7 @@ def test_a_frame_gives_the_bits_of_one_table(cluster, engine_of, parts, claimed,
     assert all(np.array_equal(engine.answer(q), local.answer(q)) for q in queries(data))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("relation", ["add-or-remove-one", "replace-one"])
 def test_a_fit_states_the_claim_that_it_rests_on(cluster, folder, claimed, relation):
     asked = {"schema": claimed, "algo": "dp-gd", "epsilon": 1.0, "seed": 7, "relation": relation}

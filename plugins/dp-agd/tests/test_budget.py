@@ -61,6 +61,7 @@ def test_a_budget_too_small_for_one_release_says_what_would_do():
         recorded(DpAgd(), make_rows(10), accountant=accountant)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("accountant", "use"),
     [

@@ -18,6 +18,7 @@ def test_the_default_is_admitted(optimizer, check):
     check(optimizer)
 
 
+@pytest.mark.some_fast
 @parametrize_with_checks([RsgdAr(epochs=6, tau=3, batch_size=7, step_size=0.5)])
 def test_a_small_last_batch_is_admitted(optimizer, check):
     if check.__name__ != "check_huge_epsilon_limit":

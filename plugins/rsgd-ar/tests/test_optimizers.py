@@ -212,6 +212,7 @@ def test_noise_that_drowns_every_margin_is_warned_of_with_its_figure(run):
     assert "warning" not in solution.details
 
 
+@pytest.mark.slow
 def test_an_estimate_is_near_what_the_accountant_accepts():
     deltas, weights = 0.9 ** np.arange(30.0), np.ones(30)
     guess = estimated_sigma(deltas, weights, 0.5, 1e-8)
@@ -227,6 +228,7 @@ def test_an_estimate_is_near_what_the_accountant_accepts():
         assert calibrated(RsgdAr(), accountant, event, far) == pytest.approx(sigma, rel=2e-4)
 
 
+@pytest.mark.slow
 def test_the_noise_is_that_of_the_multiplier(run):
     session, solution = run(RsgdAr(), make_rows(500))
     query, mechanism = session.parts[0]

@@ -50,6 +50,7 @@ def schedules(draw):
     return Schedule(n, batch, np.array(steps).reshape(epochs, -1), tau)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(schedules())
 def test_it_is_never_below_the_direct_recurrence_and_near_it(schedule):

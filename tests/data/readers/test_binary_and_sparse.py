@@ -40,6 +40,7 @@ print(dataset_from_arrays(coo_matrix(X), y, row_norm=1.5).X.format)
 """
 
 
+@pytest.mark.slow
 def test_scipy_is_imported_for_sparse_rows_alone():
     # It came with every reader, and brought more than a hundred modules.
     command = [sys.executable, "-c", MADE]

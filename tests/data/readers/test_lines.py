@@ -111,6 +111,7 @@ def each_by_itself(load, layout, before, line, after, ends=(b"\n",)):
     assert company == [*load(layout, before), *alone, *load(layout, after)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "name"),
     [(",", "csv"), (",", "csv without a header"), ("\t", "tabs"), ("#", "csv with a width")]
@@ -128,6 +129,7 @@ def test_a_line_never_moves_another(load, kind, name):
     law()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["csv", "csv with a width", "whitespace", "libsvm"])
 def test_a_very_long_line_moves_no_other(load, name):
     kind = {"csv": ",", "csv with a width": "#", "whitespace": " ", "libsvm": ":"}[name]

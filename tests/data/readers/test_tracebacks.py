@@ -183,6 +183,7 @@ def ways(path, text):
     yield "train", lambda: command_line("train", "--data", path, "--schema", path.parent / "s.toml")
 
 
+@pytest.mark.some_fast
 @pytest.mark.parametrize("name", FILES)
 def test_no_error_about_a_file_carries_a_cell(tmp_path, name):
     text, content = content_of(name, tmp_path)

@@ -51,6 +51,7 @@ def is_there(process):
     return bool(done.stdout.strip()) and not done.stdout.startswith("Z")
 
 
+@pytest.mark.slow
 def test_a_killed_conversion_takes_its_processes_along_and_the_next_removes_its_rows(parts):
     out, script = parts.parent / "out", parts.parent / "killed.py"
     script.write_text(KILLED)

@@ -63,6 +63,7 @@ def test_a_report_has_the_theorem_that_the_class_states(train):
     assert theorem in " ".join(shown.split())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("algo", "use", "more"), RUNS)
 def test_a_slot_of_a_built_in_optimizer_is_filled(train, algo, use, more):
     report = train("--algo", algo, "--use", use, *more)
