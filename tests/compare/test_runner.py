@@ -107,6 +107,7 @@ def test_without_a_seed_every_fit_is_private_and_draws_anew(compared):
     assert len({row["exact_objective"] for row in fits}) == len(fits)
 
 
+@pytest.mark.slow
 def test_fits_that_go_together_have_the_rows_of_fits_one_by_one(compared, monkeypatch):
     settings, _ = admit(
         compared(algorithms=("dp-gd", "stub"), repeats=3, params={"dp-gd": {"steps": "2"}})

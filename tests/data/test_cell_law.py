@@ -149,8 +149,8 @@ def memoized(build):
     made = {}
 
     def column(cells, dtype):
-        # By identity: 1, 1.0 and True are equal, and other cells.
-        key = (*map(id, cells), str(dtype))
+        # By identity: 1, 1.0 and True are equal, and other cells; both categories are "category".
+        key = (*map(id, cells), id(dtype))
         if key not in made:
             made[key] = build(cells, dtype)
         return made[key]

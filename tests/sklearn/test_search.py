@@ -57,6 +57,7 @@ def test_the_best_is_kept_with_its_candidate_and_the_guarantee_of_the_whole():
     assert 0 <= fitted.score(X, Y) <= 1
 
 
+@pytest.mark.slow
 def test_nothing_else_is_kept():
     fitted = search(tries=5.0).fit(X, Y)
     own = {name for name in vars(fitted) if name.endswith("_")}

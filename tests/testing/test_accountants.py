@@ -13,7 +13,7 @@ from dpcore.testing import check_accountant
 from dpcore.testing.planned import check_deltas
 
 REGISTERED = [entry.name for entry in load_registry().in_order("accountant")]
-FAST = ("gdp", "zcdp", "pure", "best", "none")
+FAST = ("gdp", "pure", "best", "none")
 
 
 @pytest.mark.parametrize(

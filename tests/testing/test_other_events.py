@@ -81,6 +81,7 @@ def test_a_reserve_that_is_not_charged_is_caught():
         check_deltas(KeepsNoReserve, 0.5, 1e-6)
 
 
+@pytest.mark.slow
 def test_what_was_planned_is_not_said_to_be_left_out():
     left = " ".join(check_accountant(ZcdpAccountant).not_tested)
     assert "(epsilon, delta)" not in left and "Skellam" in left and "other sizes" in left

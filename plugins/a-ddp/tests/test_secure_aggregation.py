@@ -150,6 +150,7 @@ def test_rules_without_an_honest_user_are_refused(changes):
         make_rules(make_data(), **changes)
 
 
+@pytest.mark.slow
 def test_the_sum_of_all_shares_is_drawn_as_one_of_their_law():
     # 7 x 400 values of the sum at once and share by share: mean squares, each within a fifth of
     # 12/5 sigma^2 with probability above 1 - 1e-9.
