@@ -1,5 +1,6 @@
 """What is refused, with which words and which exit status, before anything is charged."""
 
+import re
 import shutil
 import sys
 from functools import partial
@@ -72,6 +73,8 @@ def _refused(line):
     if isinstance(said, str):  # an error that no user is to see
         return said
     told = f"exit {said.status}\n{said.out}{said.err}" if said.status else ACCEPTED
+    # An argument has capitals in some versions of typer.
+    told = re.sub(r"(?<=Missing argument ')\w+", lambda found: found[0].lower(), told)
     return normal(told).splitlines()
 
 
