@@ -109,6 +109,8 @@ def test_a_check_starts_no_cluster():
 
 
 def test_a_script_that_its_workers_import_is_told_how_to_call_fit(monkeypatch, folder, schema):
+    pytest.importorskip("cryptography", reason="needs the extra dpcore-dask[cluster]")
+
     # As in a script without the usual guard: each worker, and it alone, would start others.
     def starts(**asked):
         raise RuntimeError("Nanny failed to start.")

@@ -285,6 +285,7 @@ def test_sums_that_come_slowly_are_waited_for_longer(monkeypatch):
 
 
 def test_certificates_are_taken_from_dasks_configuration(folder, schema):
+    pytest.importorskip("cryptography", reason="needs the extra dpcore-dask[cluster]")
     made = Security.temporary()
     with small_cluster(n_workers=1, processes=False, security=made) as cluster:
         address = cluster.scheduler_address

@@ -91,6 +91,7 @@ def test_a_system_that_refuses_says_why(cluster):
 
 
 def test_workers_of_this_machine_keep_no_profile(monkeypatch):
+    pytest.importorskip("cryptography", reason="needs the extra dpcore-dask[cluster]")
     asked = []
 
     def started(**_):

@@ -8,7 +8,12 @@ import re
 
 from golden.command import dpcore
 
-_KINDS = {"str": "text", "int": "integer", "int range": "integer range", "float range": "float range"}
+_KINDS = {
+    "str": "text",
+    "int": "integer",
+    "int range": "integer range",
+    "float range": "float range",
+}
 
 
 def records():
