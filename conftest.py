@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 _ROOT = Path(__file__).parent
-# What is tested is the dpcore that is installed, with its plugins: "python -m pytest" would find the
-# one of this folder before it.
+# What is tested is the dpcore that is installed, with its plugins: "python -m pytest" would find
+# the one of this folder before it.
 if Path(sys.path[0] or ".").resolve() == _ROOT:
     del sys.path[0]
 # The naive twins are imported by tests in several folders.
