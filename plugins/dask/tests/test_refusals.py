@@ -4,8 +4,8 @@ import itertools
 import os
 import socket
 import tempfile
-import time
 import threading
+import time
 from dataclasses import replace
 from importlib import metadata
 
