@@ -18,6 +18,9 @@ sys.path.insert(0, str(_ROOT / "tests"))
 def pytest_configure(config):
     import cpu_times
 
+    # What a user is told of a model (tests ask for it by pytest.warns) is no fault of a test. In
+    # pyproject.toml it would be imported before this file is read.
+    config.addinivalue_line("filterwarnings", "ignore::dpcore.errors.DpcoreWarning")
     cpu_times.pytest_configure(config)
 
 
