@@ -7,11 +7,10 @@ import sys
 import time
 
 import pytest
+from threads_at_first import note
 
 from dpcore.engines.spawned import ONE_THREAD, spawned
 
-AT_FIRST = [os.environ.get(name, "") for name in ONE_THREAD]
-"""Said of threads when this module was loaded: by a new process, before it calls ``note``."""
 PARENT = """
 import multiprocessing, os, sys, time
 from concurrent.futures import ProcessPoolExecutor
@@ -48,11 +47,6 @@ def test_a_process_ends_when_its_parent_is_killed(tmp_path, kind):
     assert is_there(child) == (kind == "plain")
     if kind == "plain":
         os.kill(child, signal.SIGKILL)
-
-
-def note(folder):
-    with open(os.path.join(folder, "told"), "w") as file:
-        file.write(" ".join(AT_FIRST))
 
 
 def test_a_process_is_told_of_one_thread_first(tmp_path, monkeypatch):

@@ -24,8 +24,8 @@ def records():
 def in_lines(text):
     """Return a help text with a line for each entry, whatever its typer's layout.
 
-    >>> in_lines("Usage: dpcore plot [OPTIONS] {file}\\n\\n  It\\n  is.\\n\\nOptions:\\n  --y <str>  Of y.\\n")
-    ['usage: dpcore plot options file', 'It is.', 'Options:', '--y text: Of y.']
+    >>> in_lines("Usage: dpcore plot {file}\\n\\n  A\\n  b.\\n\\nOptions:\\n  --y <str>  Of y.\\n")
+    ['usage: dpcore plot file', 'A b.', 'Options:', '--y text: Of y.']
     """
     lines = []
     for block in text.replace("\\[", "[").rstrip("\n").split("\n\n"):
