@@ -33,12 +33,13 @@ from typing import Any
 import numpy as np
 from interval_tables import TABLES, Population
 
-from dpcore.fitting.inferred import Inference, inference_of
+from dpcore.fitting.inferred import Inference, Intervals
 from dpcore.fitting.plan import Plan, make_plan
 from dpcore.fitting.public_facts import check_dataset
 from dpcore.fitting.run import fit_dataset
 from dpcore.fitting.settings import Settings
 from dpcore.fitting.shares import deviation_of
+from dpcore.fitting.steps import RunView
 from dpcore.inference.estimate import NORMAL_975
 from dpcore.inference.row_products import ON_DIAGONAL, OVER_DIAGONAL, RowProducts
 from dpcore.queries.standardized import StandardizedGradientSum
@@ -116,9 +117,8 @@ def planned(population: Population, epsilon: float) -> Plan:
 def inference_in(population: Population, plan: Plan, n: int) -> Inference:
     """Return what a fit to ``n`` rows has from dpcore for its intervals."""
     dataset = population.dataset.take(np.zeros(n, dtype=np.int64))
-    inference = inference_of(check_dataset(plan, dataset), dataset, None)
-    assert inference is not None
-    return inference
+    ready = check_dataset(plan, dataset)
+    return Intervals(SHARE).check(RunView(ready, dataset))
 
 
 def table(files: list[Path]) -> Iterator[str]:

@@ -50,7 +50,7 @@ OBJECTS = [
     None, np.nan, pd.NA, pd.NaT, True, np.False_, 3, 99.5, np.inf, 10**36, -(10**400),
     np.float32(0.1), decimal.Decimal("0.10"), decimal.Decimal("sNaN"), "", "NA", "none", "x", "3",
     " 3 ", "True", b"3", b"\xff", "2020-02-30", dt.date(2020, 2, 29), dt.datetime(1960, 1, 1),
-    pd.Timestamp("2020-01-01", tz="UTC"), np.datetime64("NaT"), 3j, [1],
+    pd.Timestamp("2020-01-01", tz="UTC"), np.datetime64("NaT", "s"), 3j, [1],
 ]  # fmt: skip
 
 

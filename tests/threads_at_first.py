@@ -1,12 +1,10 @@
-"""What a process was told of threads when this module was loaded."""
+"""What a process was told when this module was loaded."""
 
 import os
 
-from dpcore.engines.spawned import ONE_THREAD
-
-AT_FIRST = [os.environ.get(name, "") for name in ONE_THREAD]
+AT_FIRST = dict(os.environ)
 
 
-def note(folder):
+def note(folder, names):
     with open(os.path.join(folder, "told"), "w") as file:
-        file.write(" ".join(AT_FIRST))
+        file.write(" ".join(AT_FIRST.get(name, "") for name in names))

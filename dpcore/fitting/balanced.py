@@ -3,7 +3,6 @@ out of its own budget."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -11,103 +10,91 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.exact.reproducible import ordered_sum
-from dpcore.fitting.class_weights import BALANCED, with_weights
+from dpcore.fitting.class_weights import with_weights
 from dpcore.fitting.engines import engine_at_hand
 from dpcore.fitting.public_facts import Ready, with_default_l2
-from dpcore.fitting.reporting import charged_in
-from dpcore.fitting.shares import deviation_of, mechanism_for, norm_of, rehearse_run, require_share
-from dpcore.noise.source import SeededNoise
+from dpcore.fitting.shares import deviation_of, mechanism_for, norm_of, require_share
+from dpcore.fitting.steps import Outcome, Phase
 from dpcore.queries.columns import CategoricalColumn
 from dpcore.queries.histogram import Histogram
-from dpcore.session.ledger import Ledger, LedgerEntry
-from dpcore.session.session import TableSession
 
 if TYPE_CHECKING:
-    from dpcore.data.blocks.table import Table
-    from dpcore.fitting.private_bounds import Bounded
-    from dpcore.noise.source import NoiseSource
+    from dpcore.fitting.steps import RunView
+    from dpcore.mechanisms.gaussian import Gaussian
+    from dpcore.mechanisms.geometric import Geometric
     from dpcore.protocols import Engine
-    from dpcore.session.charges import Charges
+    from dpcore.protocols.problem import Problem
+    from dpcore.session.session import TableSession
 
-__all__ = ["SHARE", "Balanced", "balanced_weights", "check_balanced", "with_balanced"]
+__all__ = ["SHARE", "BalancedWeights", "ClassCounts", "balanced_weights"]
 
 SHARE = Fraction(1, 20)
 """The part of a run's budget that counts of its classes take, whatever their number."""
 
 
 @dataclass(frozen=True)
-class Balanced:
-    """A run's plan and public facts with the weights of its classes, and its budget as it is then.
-
-    Parameters
-    ----------
-    bounded : its filter after the release.
-    stated : the share of the budget that the counts took; ``None`` where nothing was released.
-    """
-
-    ready: Ready
-    bounded: Bounded
-    stated: dict[str, Any] | None = None
-
-
-def check_balanced(ready: Ready) -> None:
-    """Raise InvalidInputError where counts of classes are asked for and the plan, its accountant
-    planned, has no budget to share."""
-    if ready.plan.settings.class_weight == BALANCED:
-        require_share(
-            ready.plan,
-            "Balanced weights follow from counts of the classes, which are private",
-            "Give a public weight for each class",
-        )
-
-
-def with_balanced(
-    ready: Ready,
-    bounded: Bounded,
-    engine: Engine | None,
-    table: Table | None,
-    noise: NoiseSource,
-    on_release: Callable[[TableSession], None] | None,
-    charges: Charges,
-    ledger: Ledger[LedgerEntry],
-) -> Balanced:
-    """Return the run with weights that even its classes out, by counts that are released here.
+class BalancedWeights:
+    """Weights that even the classes out, by counts that are released.
 
     One release: how many rows are of each class (``Histogram``, with its sensitivity: 1 in l2 under
     add-or-remove-one, the square root of 2 under replace-one), by normal noise where the filter
     holds it, else geometric. Where units have several rows, the door multiplies the sensitivity of
-    this sum over rows (``dpcore.session.units``): all rows of a unit may be of one class. Public
-    weights stay as they are. ``ready`` has passed ``check_balanced``.
-
-    ``engine`` : over the rows of ``table``; both ``None`` where each class has a fit of its own,
-    which has no weights.
+    this sum over rows (``dpcore.session.units``): all rows of a unit may be of one class.
     """
-    plan, problem = ready.plan, ready.problem
-    if plan.settings.class_weight != BALANCED or engine is None or table is None:
-        return Balanced(ready, bounded)
-    mechanism = mechanism_for(plan.accountant, SHARE)
-    schema = bounded.dataset.schema
-    label = CategoricalColumn((), schema.label.names)
-    query = Histogram(label, norm=norm_of(mechanism))
-    asked = bounded.accountant, plan.relation
-    none, nobodys = table.without_rows(), Ledger[LedgerEntry]()
-    rehearsed: dict[str, Any] = {"problem": problem, "ledger": nobodys}
-    of_none = engine_at_hand(plan.engine, none, schema, 1)
-    first = TableSession(of_none, *asked, SeededNoise(0), **rehearsed)
-    first.release(query, mechanism)
-    rehearse_run(ready, none, schema, first, nobodys)
-    facts: dict[str, Any] = {"problem": problem, "ledger": ledger}
-    session = TableSession(engine, *asked, noise, on_release=on_release, **facts)
-    charges.follow(lambda: charged_in(session))
-    counts = session.release(query, mechanism)
-    floor = max(1.0, deviation_of(mechanism, query, problem))
-    plan = with_weights(plan, balanced_weights(counts, floor, plan.settings.largest_weight))
-    problem = with_default_l2(replace(problem, loss=plan.loss, l2=plan.settings.l2 or 0.0), plan)
-    return Balanced(
-        Ready(plan, problem, plan),
-        replace(bounded, accountant=session.accountant),
-        {"share": float(SHARE)},
-    )
+
+    share: Fraction = SHARE
+
+    def check(self, view: RunView) -> ClassCounts:
+        """Return the release of the counts (``RunStep``)."""
+        plan = view.ready.plan
+        require_share(
+            plan,
+            "Balanced weights follow from counts of the classes, which are private",
+            "Give a public weight for each class",
+        )
+        mechanism = mechanism_for(plan.accountant, self.share)
+        label = CategoricalColumn((), view.dataset.schema.label.names)
+        query = Histogram(label, norm=norm_of(mechanism))
+        return ClassCounts(self.share, view.ready.problem, query, mechanism)
+
+
+@dataclass(frozen=True, eq=False)
+class ClassCounts:
+    """Counts of the classes (``Request``). ``mechanism`` : costs the share, at most."""
+
+    share: Fraction
+    problem: Problem
+    query: Histogram
+    mechanism: Gaussian | Geometric
+    name = "balanced"
+    phase = Phase.PROBLEM
+
+    @property
+    def stated(self) -> dict[str, Any]:
+        """The share of the budget."""
+        return {"share": float(self.share)}
+
+    def over(self, view: RunView) -> Engine:
+        """Return the engine of the run's rows."""
+        assert view.engine is not None
+        return view.engine
+
+    def over_none(self, view: RunView) -> Engine:
+        """Return one over none of them."""
+        return engine_at_hand(view.ready.plan.engine, view.without_rows(), view.dataset.schema, 1)
+
+    def rehearse(self, session: TableSession, view: RunView) -> None:
+        """Make the release."""
+        session.release(self.query, self.mechanism)
+
+    def run(self, session: TableSession, view: RunView) -> Outcome:
+        """Return the plan and its problem with the weights that follow."""
+        counts = session.release(self.query, self.mechanism)
+        floor = max(1.0, deviation_of(self.mechanism, self.query, self.problem))
+        plan = view.ready.plan
+        plan = with_weights(plan, balanced_weights(counts, floor, plan.settings.largest_weight))
+        problem = replace(self.problem, loss=plan.loss, l2=plan.settings.l2 or 0.0)
+        return Outcome(replace(view, ready=Ready(plan, with_default_l2(problem, plan), plan)))
 
 
 def balanced_weights(counts: np.ndarray, floor: float, largest: float) -> tuple[float, ...]:

@@ -17,10 +17,9 @@ from dpcore.session.session import TableSession
 
 if TYPE_CHECKING:
     from dpcore.data.dataset import Dataset
-    from dpcore.fitting.private_bounds import Bounded
-    from dpcore.fitting.public_facts import Ready
-    from dpcore.noise.source import NoiseSource
-    from dpcore.protocols import Engine
+    from dpcore.fitting.run_steps import Door
+    from dpcore.fitting.steps import RunView
+    from dpcore.protocols import Accountant, Engine
     from dpcore.protocols.problem import Solution
 
 __all__ = ["OnRelease", "Released", "opened"]
@@ -32,29 +31,23 @@ OnRelease = Callable[[Any], None] | None
 
 
 def opened(
-    ready: Ready,
-    bounded: Bounded,
-    noise: NoiseSource,
-    on_release: OnRelease,
-    rows: Engine | None,
-    ledger: Ledger[LedgerEntry],
-    *,
-    secret_rows: bool,
+    view: RunView, accountant: Accountant, door: Door, *, secret_rows: bool
 ) -> tuple[Released, Callable[[], Solution]]:
     """Return what a run releases, to be followed, and the call that solves its problem.
 
     The noise of all its fits is drawn from one source, one after the other: no two share any.
-    ``rows`` : the engine of all rows, where there is one fit. ``ledger`` : of the whole run.
+    ``accountant`` : what the run's filter has left.
     """
+    ready = view.ready
     plan, problem, engine = ready.of_each, ready.problem, ready.plan.engine
-    part = ready.part_of(bounded.accountant)
+    part = ready.part_of(accountant)
 
-    def door(rows: Engine, on_release: OnRelease, ledger: Ledger[LedgerEntry]) -> TableSession:
+    def over(rows: Engine, on_release: OnRelease, ledger: Ledger[LedgerEntry]) -> TableSession:
         return TableSession(
             rows,
             part,
             plan.relation,
-            noise,
+            door.noise,
             on_release=on_release,
             schedule=fixed_schedule(plan, problem),
             problem=problem,
@@ -68,17 +61,17 @@ def opened(
         finally:
             session.close()  # An optimizer may keep it: what is stated is all that it released.
 
-    if rows is not None:
-        session = door(rows, on_release, ledger)
+    if view.engine is not None:
+        session = over(view.engine, door.on_release, door.ledger)
         return session, lambda: solve(session)
-    before = Fraction(bounded.accountant.spent)
-    all_of_them = SessionsInTurn(plan.relation, part, ready.fits, before, ledger.entries)
+    before, on_release = Fraction(accountant.spent), door.on_release
+    all_of_them = SessionsInTurn(plan.relation, part, ready.fits, before, door.ledger.entries)
     tell = None if on_release is None else lambda _: on_release(all_of_them)
 
     def solve_class(rows: Dataset) -> Solution:
         at_hand = engine_at_hand(engine, rows.table(), rows.schema, plan.settings.threads)
-        session = door(at_hand, tell, LedgerWithin(ledger))
+        session = over(at_hand, tell, LedgerWithin(door.ledger))
         all_of_them.begin(session)
         return solve(session)
 
-    return all_of_them, lambda: solve_each(plan, bounded.dataset, problem.n_features, solve_class)
+    return all_of_them, lambda: solve_each(plan, view.dataset, problem.n_features, solve_class)

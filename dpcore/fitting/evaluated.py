@@ -1,11 +1,5 @@
 """A private evaluation: counts of rows held out, released for a share of the run's own budget.
 
-The release comes last, and its share is set aside first: the optimizer has a filter that was
-charged the event already, and can spend what is left of it. When the run is over, the whole
-filter is charged every event of the run's ledger, which the sum in any order fits, and then the
-event of the counts, at the door and before they are drawn. So one filter bounds both, by its own
-theorem, and the statement's epsilon and delta are of both.
-
 A row, or a unit, is trained on or held out by coins that do not depend on any row (by its place,
 where the number of rows is public), so one of the two parts would be enough to charge for
 (``dpcore.tuning.held_out``). The sum is charged all the same: the figures and the model are then
@@ -34,34 +28,22 @@ from dpcore.fitting.shares import (
     mechanism_for,
     mechanism_of_epsilon,
     norm_of,
-    rehearse_run,
     require_share,
 )
+from dpcore.fitting.steps import Outcome, Phase
 from dpcore.model.model import check_coefficients
-from dpcore.noise.source import SeededNoise
 from dpcore.registry.declarations import engine_facts
-from dpcore.session.in_turn import SessionAndLast
-from dpcore.session.ledger import Ledger, LedgerEntry
-from dpcore.session.session import TableSession
 
 if TYPE_CHECKING:
     from dpcore.data.dataset import Dataset
-    from dpcore.data.schema.schema import Schema
-    from dpcore.fitting.doors import OnRelease, Released
+    from dpcore.data.schema.label import Label
     from dpcore.fitting.plan import Plan
-    from dpcore.fitting.public_facts import Ready
-    from dpcore.noise.source import NoiseSource
-    from dpcore.protocols import Accountant
-    from dpcore.protocols.problem import Solution
+    from dpcore.fitting.steps import RunView
+    from dpcore.protocols import Accountant, Engine
+    from dpcore.protocols.problem import Problem
+    from dpcore.session.session import TableSession
 
-__all__ = [
-    "Evaluation",
-    "evaluated",
-    "evaluation_of",
-    "parted",
-    "require_held_out",
-    "without_share",
-]
+__all__ = ["Evaluation", "HeldOutCounts", "parted", "require_held_out"]
 
 
 def require_held_out(plan: Plan, test_fraction: float | None) -> None:
@@ -97,73 +79,59 @@ def parted(plan: Plan, rows: Any, test_fraction: float | None) -> tuple[Dataset,
     return split(rows, test_fraction, plan.relation, plan.settings.seed)
 
 
-def evaluation_of(ready: Ready, held_out: Dataset | None) -> Evaluation | None:
-    """Return the evaluation that a plan asks for, ``None`` where it asks for none.
-
-    ``ready`` : its accountant planned. Raises InvalidInputError, before anything is charged, where
-    the plan has no budget to share, or the counts are not of its model.
-    """
-    plan = ready.plan
-    if not plan.settings.evaluates or held_out is None:
-        return None
-    what = "The counts of a private evaluation are released from the rows"
-    require_share(plan, what, "Leave the evaluation out")
-    reasons = {
-        "rows have weights": held_out.weights is not None,
-        "no row is held out": plan.relation.size_is_public and held_out.n_units < 1,
-    }
-    for reason, holds in reasons.items():
-        if holds:
-            raise InvalidInputError(f"There is no private evaluation where {reason}.")
-    n = None if ready.problem.n is None else held_out.n_units
-    problem = replace(ready.problem, n=n)
-    mechanism, stated = _mechanism(plan)
-    asked = problem, np.zeros(held_out.schema.w_shape), norm_of(mechanism)
-    is_real = held_out.schema.label.is_real
-    query = PredictionMoments(*asked) if is_real else ScoreCounts(*asked)
-    return Evaluation(held_out, stated, query, mechanism)
-
-
-def _mechanism(plan: Plan) -> tuple[Any, dict[str, float]]:
-    """Return the mechanism for the share or the epsilon that was asked for, and what is stated: the
-    share, rounded up, and, where it was asked for, that epsilon."""
-    share, epsilon = plan.settings.evaluate_share, plan.settings.evaluate_epsilon
-    if epsilon is None:
-        assert share is not None
-        return mechanism_for(plan.accountant, Fraction(share)), {"share": share}
-    mechanism = mechanism_of_epsilon(plan.accountant, epsilon)
-    cost = plan.accountant.cost(mechanism.nominal_event(mechanism.noise_multiplier))
-    return mechanism, {
-        "share": float_up(cost / Fraction(plan.accountant.budget)),
-        "epsilon": epsilon,
-    }
-
-
-def without_share(evaluation: Evaluation | None, ready: Ready, rows: Dataset) -> Accountant:
-    """Return the run's filter as ``Evaluation.set_aside``; the plan's own where there is none."""
-    return ready.plan.accountant if evaluation is None else evaluation.set_aside(ready, rows)
-
-
-def evaluated(
-    evaluation: Evaluation | None,
-    ready: Ready,
-    trained: Released,
-    solution: Solution,
-    *last: Any,
-) -> tuple[Released, dict[str, Any] | None]:
-    """Return what ``Evaluation.release`` does; the run alone where there is none."""
-    if evaluation is None:
-        return trained, None
-    return evaluation.release(ready, trained, solution, *last)
-
-
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """One release of counts of rows held out, and the figures that follow.
+    """Figures of the model on rows held out.
 
     Parameters
     ----------
     held_out : rows in waiting, where bounds are private.
+    share : of the budget.
+    epsilon : of the release by itself, in place of a share.
+    """
+
+    held_out: Dataset
+    share: float | None = None
+    epsilon: float | None = None
+
+    def check(self, view: RunView) -> HeldOutCounts:
+        """Return the release of the counts (``RunStep``)."""
+        plan, held_out = view.ready.plan, self.held_out
+        what = "The counts of a private evaluation are released from the rows"
+        require_share(plan, what, "Leave the evaluation out")
+        reasons = {
+            "rows have weights": held_out.weights is not None,
+            "no row is held out": plan.relation.size_is_public and held_out.n_units < 1,
+        }
+        for reason, holds in reasons.items():
+            if holds:
+                raise InvalidInputError(f"There is no private evaluation where {reason}.")
+        problem = view.ready.problem
+        problem = replace(problem, n=None if problem.n is None else held_out.n_units)
+        mechanism, stated = self._mechanism(plan.accountant)
+        asked = problem, np.zeros(held_out.schema.w_shape), norm_of(mechanism)
+        is_real = held_out.schema.label.is_real
+        query = PredictionMoments(*asked) if is_real else ScoreCounts(*asked)
+        return HeldOutCounts(held_out, stated, query, mechanism)
+
+    def _mechanism(self, accountant: Accountant) -> tuple[Any, dict[str, float]]:
+        """Return the mechanism for the share or the epsilon that was asked for, and what is stated:
+        the share, rounded up, and, where it was asked for, that epsilon."""
+        if self.epsilon is None:
+            assert self.share is not None
+            return mechanism_for(accountant, Fraction(self.share)), {"share": self.share}
+        mechanism = mechanism_of_epsilon(accountant, self.epsilon)
+        cost = accountant.cost(mechanism.nominal_event(mechanism.noise_multiplier))
+        share = float_up(cost / Fraction(accountant.budget))
+        return mechanism, {"share": share, "epsilon": self.epsilon}
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOutCounts:
+    """One release of counts of rows held out, and the figures that follow (``Request``).
+
+    Parameters
+    ----------
     stated : of it in the privacy statement: the share of the budget, and epsilon, where asked for.
     query : of a model of zeros, in whose place the fitted one is put.
     mechanism : costs the share of the whole budget, at most.
@@ -173,61 +141,54 @@ class Evaluation:
     stated: dict[str, float]
     query: ScoreCounts | PredictionMoments
     mechanism: Any
+    name = "evaluation"
+    phase = Phase.RESULT
 
-    def set_aside(self, ready: Ready, rows: Dataset) -> Accountant:
-        """Return the run's filter without the share, after a rehearsal of all that follows, over
-        none of the rows that are trained on. Bounds that are private are released after it."""
-        plan, nobodys, ledger = ready.plan, SeededNoise(0), Ledger[LedgerEntry]()
+    @property
+    def share(self) -> Fraction:
+        """The share that is stated."""
+        return Fraction(self.stated["share"])
+
+    @property
+    def problem(self) -> Problem:
+        """The public facts of the rows held out."""
+        return self.query.problem
+
+    def over(self, view: RunView) -> Engine:
+        """Return an engine over the rows held out, encoded as those of the run are."""
+        plan, rows = view.ready.plan, encoded_rows(self.held_out, view.dataset.schema)
+        return engine_at_hand(plan.engine, rows.table(), rows.schema, plan.settings.threads)
+
+    def over_none(self, view: RunView) -> Engine:
+        """Return one over none of them. Bounds that are private are released after it."""
         none = rehearsed_rows(self.held_out, self.held_out.schema)
-        engine = engine_at_hand(plan.engine, none.table(), none.schema, 1)
-        facts: dict[str, Any] = {"problem": self.query.problem, "ledger": ledger}
-        first = TableSession(engine, plan.accountant, plan.relation, nobodys, **facts)
-        self._figures(first, self.query, none.schema, log_odds=True)
-        trained = rehearsed_rows(rows, rows.schema)
-        rehearse_run(ready, trained.table(), trained.schema, first, ledger)
-        return first.accountant
+        return engine_at_hand(view.ready.plan.engine, none.table(), none.schema, 1)
 
-    def release(
-        self,
-        ready: Ready,
-        trained: Released,
-        solution: Solution,
-        noise: NoiseSource,
-        on_release: OnRelease,
-        ledger: Ledger[LedgerEntry],
-        schema: Schema,
-    ) -> tuple[Released, dict[str, Any]]:
-        """Return the sessions of the run, this release's included, and the figures of its model.
+    def rehearse(self, session: TableSession, view: RunView) -> None:
+        """Make the release of a model of zeros."""
+        none = rehearsed_rows(self.held_out, self.held_out.schema)
+        self._figures(session, self.query, none.schema.label, log_odds=True)
 
-        ``trained`` : the closed session of the run, whose ledger this is. ``schema`` : its model's.
-        """
-        plan, rows = ready.plan, encoded_rows(self.held_out, schema)
-        w = check_coefficients(solution.w, rows.schema.w_shape, plan.entry.name)
-        accountant: Any = plan.accountant
-        for entry in ledger.entries:
-            accountant = accountant.compose(entry.event)
-        engine = engine_at_hand(plan.engine, rows.table(), rows.schema, plan.settings.threads)
-        facts: dict[str, Any] = {"problem": self.query.problem, "ledger": ledger}
-        last = TableSession(engine, accountant, plan.relation, noise, on_release, **facts)
-        try:
-            asked = replace(self.query, w=w)
-            log_odds = plan.settings.loss == "logistic"
-            figures = self._figures(last, asked, rows.schema, log_odds=log_odds)
-        finally:
-            last.close()
-        return SessionAndLast(trained, last), figures
+    def run(self, session: TableSession, view: RunView) -> Outcome:
+        """Return the figures of the model."""
+        plan, solution = view.ready.plan, view.solution
+        assert solution is not None
+        w = check_coefficients(solution.w, view.dataset.schema.w_shape, plan.entry.name)
+        asked, log_odds = replace(self.query, w=w), plan.settings.loss == "logistic"
+        label = view.dataset.schema.label
+        return Outcome(view, figures=self._figures(session, asked, label, log_odds=log_odds))
 
     def _figures(
         self,
         session: TableSession,
         query: ScoreCounts | PredictionMoments,
-        schema: Schema,
+        label: Label,
         *,
         log_odds: bool,
     ) -> dict[str, Any]:
         deviation = deviation_of(self.mechanism, query, query.problem)
         counts = session.release(query, self.mechanism).reshape(query.shape)
-        label, many = schema.label, query.problem.rows_per_unit or 1
+        many = query.problem.rows_per_unit or 1
         if label.is_real:
             return figures_of_errors(counts, label.bounds, deviation, many)
         names = tuple(map(str, label.names))

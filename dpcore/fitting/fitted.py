@@ -12,6 +12,8 @@ from dpcore.model.model import Model, check_coefficients
 from dpcore.privacy.versions import running_versions
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from dpcore.data.schema.schema import Schema
     from dpcore.fitting.plan import Plan
     from dpcore.privacy.statement import PrivacyStatement
@@ -27,13 +29,13 @@ def make_model(
     solution: Solution,
     ledger: tuple[dict[str, Any], ...],
     statement: PrivacyStatement,
-    evaluation: dict[str, Any] | None = None,
-    intervals: dict[str, Any] | None = None,
+    figures: Mapping[str, dict[str, Any]] | None = None,
 ) -> Model:
     """Return a solution with all that is said about it; OptimizerError if it is none.
 
-    ``evaluation``, ``intervals`` : figures of it that were released.
+    ``figures`` : of it that were released, by the name of their step.
     """
+    figures = figures or {}
     algo = {
         "name": plan.entry.name,
         "chosen_by": plan.chosen_by,
@@ -57,8 +59,8 @@ def make_model(
         algo=algo,
         privacy=statement.to_dict(),
         ledger=ledger,
-        evaluation=evaluation,
-        intervals=intervals,
+        evaluation=figures.get("evaluation"),
+        intervals=figures.get("intervals"),
         status=str(solution.status),
         details=plain(solution.details),
         versions=running_versions(plan.entry.distribution),

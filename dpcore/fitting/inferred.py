@@ -1,17 +1,15 @@
 """Intervals of a model's coefficients: sums at the model, for a share of the run's budget.
 
-As of a private evaluation (``dpcore.fitting.evaluated``), the share is set aside before the run,
-the releases come last, over the rows of the run, and one filter bounds all: by its own theorem, in
-which the releases may be chosen from earlier ones. Sums of gradients and of curvatures at the model
-say where the minimum is (``dpcore.inference.first_step``): clipping and few steps leave models off
-it. There the intervals are taken, by the same sums and that of squared gradients. None is clipped:
-at a released point the bounds of their rows are proved (``dpcore.inference.slopes``). What follows
-from them costs nothing (``dpcore.inference.one_step``).
+Sums of gradients and of curvatures at the model say where the minimum is
+(``dpcore.inference.first_step``): clipping and few steps leave models off it. There the intervals
+are taken, by the same sums and that of squared gradients. None is clipped: at a released point the
+bounds of their rows are proved (``dpcore.inference.slopes``). What follows from them costs nothing
+(``dpcore.inference.one_step``).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,7 +19,8 @@ from dpcore.errors import InvalidInputError
 from dpcore.exact.grid import round_parameters
 from dpcore.exact.reproducible import ordered_dot
 from dpcore.fitting.engines import engine_at_hand
-from dpcore.fitting.shares import deviation_of, mechanism_for, norm_of, rehearse_run, require_share
+from dpcore.fitting.shares import deviation_of, mechanism_for, norm_of, require_share
+from dpcore.fitting.steps import Outcome, Phase
 from dpcore.inference.centring import centring_of
 from dpcore.inference.first_step import nearer
 from dpcore.inference.one_step import TOO_LONG, Sums, one_step
@@ -29,31 +28,21 @@ from dpcore.inference.row_products import ON_DIAGONAL, By, RowProducts, matrix_o
 from dpcore.inference.slopes import largest_slope
 from dpcore.losses.facts import loss_facts
 from dpcore.model.model import check_coefficients
-from dpcore.noise.source import SeededNoise
 from dpcore.queries.gradient import ClippedGradientSum
 from dpcore.queries.standardized import StandardizedGradientSum
 from dpcore.registry.declarations import engine_facts
-from dpcore.session.in_turn import SessionAndLast
-from dpcore.session.ledger import Ledger, LedgerEntry
-from dpcore.session.session import TableSession
 
 if TYPE_CHECKING:
-    from dpcore.data.blocks.table import Table
-    from dpcore.data.files import RowFacts
     from dpcore.data.schema.schema import Schema
-    from dpcore.fitting.doors import OnRelease, Released
-    from dpcore.fitting.evaluated import Evaluation
-    from dpcore.fitting.plan import Plan
-    from dpcore.fitting.private_bounds import Bounded
-    from dpcore.fitting.public_facts import Ready
+    from dpcore.fitting.steps import RunView
     from dpcore.inference.centring import Centring
     from dpcore.mechanisms.gaussian import Gaussian
     from dpcore.mechanisms.geometric import Geometric
-    from dpcore.noise.source import NoiseSource
-    from dpcore.protocols import Accountant, Query
-    from dpcore.protocols.problem import Problem, Solution
+    from dpcore.protocols import Engine, Query
+    from dpcore.protocols.problem import Problem
+    from dpcore.session.session import TableSession
 
-__all__ = ["Inference", "inference_of", "inferred", "shares_of", "without_intervals"]
+__all__ = ["Inference", "Intervals"]
 
 _PARTS = (Fraction(2, 20), Fraction(3, 20), Fraction(5, 20), Fraction(8, 20), Fraction(2, 20))
 """The parts of the share that each sum takes, as ``_Noise`` has them. Noise of the last curvatures
@@ -65,76 +54,51 @@ _UP = 1.0 + 2.0**-20
 """More than what bounds of norms are rounded up by."""
 
 
-def inference_of(
-    ready: Ready, dataset: RowFacts, evaluation: Evaluation | None
-) -> Inference | None:
-    """Return the inference that a plan asks for, ``None`` where it asks for none.
+@dataclass(frozen=True)
+class Intervals:
+    """Intervals of the coefficients. ``share`` : of the budget."""
 
-    ``ready`` : its accountant planned. ``evaluation`` : takes a share too. Raises
-    InvalidInputError, before anything is charged, where the plan has no budget to share, or its
-    model has no intervals.
-    """
-    share, plan, problem = ready.plan.settings.intervals_share, ready.plan, ready.problem
-    if share is None:
-        return None
-    what = "The sums behind intervals are released from the rows"
-    require_share(plan, what, "Leave out --intervals-share (intervals_share=)")
-    taken = 0.0 if evaluation is None else evaluation.stated["share"]
-    if taken + share >= 1:
-        raise InvalidInputError(
-            f"The evaluation would take {taken:.3g} of the budget and the intervals {share:.3g}: "
-            "expected shares that add up to less than 1, so that the fit has the rest."
-        )
+    share: float
+
+    def check(self, view: RunView) -> Inference:
+        """Return the releases of the sums (``RunStep``)."""
+        plan, problem, share = view.ready.plan, view.ready.problem, self.share
+        what = "The sums behind intervals are released from the rows"
+        require_share(plan, what, "Leave out --intervals-share (intervals_share=)")
+        taken = float(view.taken)
+        if taken + share >= 1:
+            raise InvalidInputError(
+                f"The evaluation would take {taken:.3g} of the budget and the intervals "
+                f"{share:.3g}: expected shares that add up to less than 1, so that the fit has the "
+                "rest."
+            )
+        for reason, holds in _why_none(view).items():
+            if holds:
+                raise InvalidInputError(f"There are no intervals where {reason}.")
+        noise = _Noise(*(mechanism_for(plan.accountant, Fraction(share) * p) for p in _PARTS))
+        in_l2, schema = norm_of(noise.gradient) == "l2", view.dataset.schema
+        centring = centring_of(schema, problem) if in_l2 else None
+        return Inference(Fraction(share), problem, schema, noise, centring)
+
+
+def _why_none(view: RunView) -> dict[str, bool]:
+    """Return the reasons for which there may be no intervals, and whether each holds."""
+    plan, problem = view.ready.plan, view.ready.problem
     facts = loss_facts(plan.loss)
-    reasons = {
-        "each class has a fit of its own, or margins of its own": ready.fits > 1
+    return {
+        "each class has a fit of its own, or margins of its own": view.ready.fits > 1
         or problem.n_margins > 1,
         "rows or classes have weights": facts.largest_weight != 1.0
         or facts.weighs_rows
         or plan.settings.class_weight is not None,
         f"the loss {plan.settings.loss} states no self_concordance": facts.self_concordance is None
         or not np.isfinite(largest_slope(problem, np.zeros(problem.n_features))),
-        "bounds are private": bool(dataset.schema.unbounded),
+        "bounds are private": bool(view.dataset.schema.unbounded),
         "the engine reads the files itself": engine_facts(plan.engine).reads_files,
         f"a model has more than {_MOST_FEATURES} coefficients": problem.n_features > _MOST_FEATURES,
         "l2 is above 0 and no number of rows is public (`rows` in the schema)": problem.l2 > 0
         and problem.n_public is None,
     }
-    for reason, holds in reasons.items():
-        if holds:
-            raise InvalidInputError(f"There are no intervals where {reason}.")
-    noise = _Noise(*(mechanism_for(plan.accountant, Fraction(share) * p) for p in _PARTS))
-    in_l2 = norm_of(noise.gradient) == "l2"
-    centring = centring_of(dataset.schema, problem) if in_l2 else None
-    return Inference(share, problem, dataset.schema, noise, centring)
-
-
-def without_intervals(
-    inference: Inference | None, ready: Ready, bounded: Bounded, table: Table | None
-) -> Bounded:
-    """Return the run's budget as ``Inference.set_aside``; all of it where there is none."""
-    if inference is None or table is None:
-        return bounded
-    return replace(bounded, accountant=inference.set_aside(ready, bounded, table))
-
-
-def inferred(
-    inference: Inference | None, plan: Plan, table: Table | None, ran: Released, *last: Any
-) -> tuple[Released, dict[str, Any] | None]:
-    """Return what ``Inference.release`` does; the run alone where there is none."""
-    if inference is None or table is None:
-        return ran, None
-    return inference.release(plan, table, ran, *last)
-
-
-def shares_of(
-    evaluation: Evaluation | None, inference: Inference | None
-) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
-    """Return what is stated of the releases after a run, each ``None`` where there is none."""
-    return (
-        None if evaluation is None else evaluation.stated,
-        None if inference is None else inference.stated,
-    )
 
 
 class _Noise(NamedTuple):
@@ -149,69 +113,50 @@ class _Noise(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Inference:
-    """Five releases of sums over the rows of a run, and the intervals that follow.
+    """Five releases of sums over the rows of a run, and the intervals that follow (``Request``).
 
     Parameters
     ----------
-    share : of the budget.
     noise : mechanisms that cost the share together, at most.
     centring : of the rows in all sums, ``None`` for none. Sums and steps are in its coordinates,
         and what is stated in the model's own.
     """
 
-    share: float
+    share: Fraction
     problem: Problem
     schema: Schema
     noise: _Noise
     centring: Centring | None
+    name = "intervals"
+    phase = Phase.RESULT
 
     @property
     def stated(self) -> dict[str, Any]:
-        """The share, for the statement."""
-        return {"share": self.share}
+        """The share of the budget."""
+        return {"share": float(self.share)}
 
-    def set_aside(self, ready: Ready, bounded: Bounded, table: Table) -> Accountant:
-        """Return the filter without the share, after a rehearsal of all that follows, over no rows.
+    def over(self, view: RunView) -> Engine:
+        """Return an engine over the rows of the run."""
+        plan, table = view.ready.plan, view.table
+        assert table is not None
+        return engine_at_hand(plan.engine, table, self.schema, plan.settings.threads)
 
-        ``table`` : of the rows trained on.
-        """
-        plan, none = ready.plan, table.without_rows()
-        ledger = Ledger[LedgerEntry]()
-        asked = engine_at_hand(plan.engine, none, self.schema, 1), bounded.accountant, plan.relation
-        facts: dict[str, Any] = {"problem": self.problem, "ledger": ledger}
-        first = TableSession(*asked, SeededNoise(0), **facts)
+    def over_none(self, view: RunView) -> Engine:
+        """Return one over none of them."""
+        return engine_at_hand(view.ready.plan.engine, view.without_rows(), self.schema, 1)
+
+    def rehearse(self, session: TableSession, view: RunView) -> None:
+        """Make all releases at zero."""
         at_zero = np.zeros(self.problem.n_features)
-        self._at_model(first, at_zero)
-        self._last(first, at_zero)
-        rehearse_run(ready, none, self.schema, first, ledger)
-        return first.accountant
+        self._at_model(session, at_zero)
+        self._last(session, at_zero)
 
-    def release(
-        self,
-        plan: Plan,
-        table: Table,
-        ran: Released,
-        solution: Solution,
-        noise: NoiseSource,
-        on_release: OnRelease,
-        ledger: Ledger[LedgerEntry],
-    ) -> tuple[Released, dict[str, Any]]:
-        """Return the sessions of the run, this one included, and what is known of its model.
-
-        ``ran`` : the closed session of the run, whose ledger this is.
-        """
+    def run(self, session: TableSession, view: RunView) -> Outcome:
+        """Return what is known of the model."""
+        plan, solution = view.ready.plan, view.solution
+        assert solution is not None
         w = check_coefficients(solution.w, self.schema.w_shape, plan.entry.name)
-        accountant: Any = plan.accountant
-        for entry in ledger.entries:
-            accountant = accountant.compose(entry.event)
-        engine = engine_at_hand(plan.engine, table, self.schema, plan.settings.threads)
-        facts: dict[str, Any] = {"problem": self.problem, "ledger": ledger}
-        last = TableSession(engine, accountant, plan.relation, noise, on_release, **facts)
-        try:
-            figures = self.figures(last, w)
-        finally:
-            last.close()
-        return SessionAndLast(ran, last), figures
+        return Outcome(view, figures=self.figures(session, w))
 
     def figures(self, session: TableSession, w: np.ndarray) -> dict[str, Any]:
         """Return what follows from released sums alone, JSON-able. ``w`` : the model's."""

@@ -78,16 +78,13 @@ def state(
     why_not_private: tuple[str, ...],
     trusted: tuple[str, ...],
     dataset: RowFacts,
-    private_bounds: dict[str, Any] | None,
-    balanced: dict[str, Any] | None,
-    evaluation: dict[str, Any] | None,
-    intervals: dict[str, Any] | None,
+    steps: Mapping[str, dict[str, Any]],
     fits: int,
     ledger: dict[str, Any] | None,
 ) -> PrivacyStatement:
     """Return the privacy statement of a run. ``trusted`` : parts beside those the session saw.
-    ``private_bounds``, ``balanced``, ``evaluation``, ``intervals`` : what is stated of them.
-    ``fits`` : within the budget. ``ledger`` : the run's place in one."""
+    ``steps`` : what is stated of the steps beside the optimizer's, by name. ``fits`` : within the
+    budget. ``ledger`` : the run's place in one."""
     return state_session(
         session,
         plan.accountant,
@@ -98,13 +95,10 @@ def state(
         units=_units_of(dataset),
         figure=figure_of(plan.settings),
         ex_post_epsilon=_ex_post(plan, session),
-        private_bounds=private_bounds,
-        balanced=balanced,
-        evaluation=evaluation,
         part=None if dataset.part is None else dataset.part.name,
-        intervals=intervals,
         fits=fits,
         ledger=ledger,
+        **steps,
     )
 
 

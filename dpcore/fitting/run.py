@@ -13,18 +13,21 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.bounds.waiting import encoded_rows, rehearsed_rows
 from dpcore.errors import TargetNotMetError
-from dpcore.fitting.balanced import check_balanced, with_balanced
+from dpcore.fitting.balanced import BalancedWeights
+from dpcore.fitting.class_weights import BALANCED
 from dpcore.fitting.diagnostics import accuracy_figures, diagnose
 from dpcore.fitting.doors import OnRelease, opened
-from dpcore.fitting.engines import engine_at_hand, opened_rows, require_one_fit, source_of
-from dpcore.fitting.evaluated import evaluated, evaluation_of, require_held_out, without_share
+from dpcore.fitting.engines import opened_rows, require_one_fit, source_of
+from dpcore.fitting.evaluated import Evaluation, require_held_out
 from dpcore.fitting.fitted import make_model
 from dpcore.fitting.foresight import Foresight
-from dpcore.fitting.inferred import inference_of, inferred, shares_of, without_intervals
+from dpcore.fitting.inferred import Intervals
 from dpcore.fitting.loading import are_ours_and_generated, rows_to_test_on, schema_reasons
-from dpcore.fitting.private_bounds import check_private_bounds, with_bounds
+from dpcore.fitting.private_bounds import PrivateBounds
 from dpcore.fitting.public_facts import check_dataset
 from dpcore.fitting.reporting import bound_of, charged_in, not_met, state, summarise, why_released
+from dpcore.fitting.run_steps import Door, checked
+from dpcore.fitting.steps import RunView
 from dpcore.fitting.table_ledger import (
     LedgerRequest,
     charged_run,
@@ -40,12 +43,17 @@ from dpcore.registry.declarations import engine_facts
 from dpcore.session.charges import Charges
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from dpcore.data.blocks.table import Table
     from dpcore.data.dataset import Dataset
     from dpcore.data.files import RowFacts
     from dpcore.fitting.loading import DataRequest
     from dpcore.fitting.plan import Plan
+    from dpcore.fitting.public_facts import Ready
+    from dpcore.fitting.steps import RunStep
     from dpcore.model.model import Model
+    from dpcore.noise.source import NoiseSource
     from dpcore.protocols import Engine
 
 __all__ = ["fit_dataset", "train"]
@@ -181,64 +189,79 @@ def fit_dataset(
     that has a note of what was charged.
     """
     ready = check_dataset(plan, dataset, kept_fraction)
-    plan, problem = ready.plan, ready.problem
-    charges = charges or Charges()
+    plan, charges = ready.plan, charges or Charges()
     charges.bound = bound_of(plan, dataset.schema.units, why_not_private)
     trusted = (part_of(plan.loss), *plan.targets, *parts)
-    rows: Any = dataset  # a Dataset, unless the engine is open already
+    secret = not are_ours_and_generated(dataset, parts)
     if engine is not None:
         require_one_fit(ready)
-    secret = not are_ours_and_generated(dataset, parts)
-    check_private_bounds(plan, dataset.schema)
-    check_balanced(ready)
-    evaluation = evaluation_of(ready, held_out)
-    inference = inference_of(ready, dataset, evaluation)
+    view = RunView(ready, dataset, table, engine)
+    steps = checked(steps_of(plan, dataset, held_out), view)
     if foresight is not None:
-        foresight.look(ready.of_each, problem)
+        foresight.look(ready.of_each, ready.problem)
     if "user-pool" in plan.optimizer.needs:
         if table_ledger is not None:
             refuse_users(table_ledger, plan, dataset.schema)
-        with charges.told():
-            pool, typed_by = open_pool(plan, rows), dataset.typed_by
-            solution, statement = fit_users(
-                plan, problem, pool, charges, trusted, why_not_private, typed_by, secret
-            )
-            if dataset.part is not None:
-                statement = replace(statement, part=dataset.part.name)
-            return make_model(plan, dataset.schema, problem.l2, solution, (), statement)
-    noise = SystemNoise() if plan.settings.seed is None else SeededNoise(plan.settings.seed)
+        return _model_of_users(ready, dataset, charges, trusted, why_not_private, secret)
     with (
         charges.told(),
         charged_run(table_ledger, plan, dataset, why_not_private) as charged,
     ):
-        ledger = charged.log
-        left = without_share(evaluation, ready, rows)
-        bounded = with_bounds(ready, rows, noise, on_release, charges, ledger, left)
-        dataset = rows = bounded.dataset
-        if engine is None and ready.fits == 1:
-            table = table or rows.table()
-            engine = engine_at_hand(plan.engine, table, dataset.schema, plan.settings.threads)
-        bounded = without_intervals(inference, ready, bounded, table)
-        balanced = with_balanced(ready, bounded, engine, table, noise, on_release, charges, ledger)
-        ready, bounded = balanced.ready, balanced.bounded
-        plan, problem = ready.plan, ready.problem
-        asked = ready, bounded, noise, on_release, engine, ledger
-        released, solve = opened(*asked, secret_rows=secret)
+        door = Door(source_of_noise(plan), on_release, charges, charged.log)
+        steps, view, accountant = steps.before(view, steps.set_aside(view), door)
+        plan, dataset = view.ready.plan, view.dataset
+        released, solve = opened(view, accountant, door, secret_rows=secret)
         charges.follow(lambda: charged_in(released))
         charged.found = lambda: found_in(
             released, why_released(plan, released), trusted, dataset.typed_by
         )
-        shares = balanced.stated, *shares_of(evaluation, inference)
-        stated = bounded.stated, *shares, ready.fits, charged.reference
+        stated = steps.stated, ready.fits, charged.reference
         others = why_not_private, trusted, dataset, *stated
         try:
             solution = solve()
         except TargetNotMetError as error:
-            statement = state(plan, problem, released, *others)
+            statement = state(plan, view.ready.problem, released, *others)
             raise not_met(error, statement, dataset) from None
-        last = solution, noise, on_release, ledger
-        released, figures = evaluated(evaluation, ready, released, *last, dataset.schema)
-        released, intervals = inferred(inference, plan, table, released, *last)
+        released, figures = steps.after(replace(view, solution=solution), released, door)
+        problem = view.ready.problem
         statement = state(plan, problem, released, *others)
-        known = summarise(released), statement, figures, intervals
+        known = summarise(released), statement, figures
         return make_model(plan, dataset.schema, problem.l2, solution, *known)
+
+
+def _model_of_users(
+    ready: Ready,
+    dataset: Any,
+    charges: Charges,
+    trusted: tuple[str, ...],
+    why_not_private: tuple[str, ...],
+    secret: bool,
+) -> Model:
+    """Return the model of rows that stay with users, who have a budget each."""
+    plan, problem = ready.plan, ready.problem
+    with charges.told():
+        pool, typed_by = open_pool(plan, dataset), dataset.typed_by
+        solution, statement = fit_users(
+            plan, problem, pool, charges, trusted, why_not_private, typed_by, secret
+        )
+        if dataset.part is not None:
+            statement = replace(statement, part=dataset.part.name)
+        return make_model(plan, dataset.schema, problem.l2, solution, (), statement)
+
+
+def steps_of(plan: Plan, dataset: RowFacts, held_out: Dataset | None) -> Iterator[RunStep]:
+    """Yield the steps that the settings and the schema of a run ask for, in their order."""
+    settings = plan.settings
+    if dataset.schema.unbounded:
+        yield PrivateBounds()
+    if settings.class_weight == BALANCED:
+        yield BalancedWeights()
+    if settings.evaluates and held_out is not None:
+        yield Evaluation(held_out, settings.evaluate_share, settings.evaluate_epsilon)
+    if settings.intervals_share is not None:
+        yield Intervals(settings.intervals_share)
+
+
+def source_of_noise(plan: Plan) -> NoiseSource:
+    """Return the noise of a run: the system's, or repeatable where a seed was given."""
+    return SystemNoise() if plan.settings.seed is None else SeededNoise(plan.settings.seed)

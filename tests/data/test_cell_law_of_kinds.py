@@ -56,7 +56,7 @@ CELLS = [
     "1", "02139", "other", "True", " 2 ", "2.5", "NA", "nan", "yes", "OFF", "", "K1A", "+7", "１",
     "1e999", b"1", b"\xff", "2020-02-29", "2020-02-30", "1969-12-31T23:59:59Z", "29.02.2020",
     dt.date(2020, 2, 29), dt.datetime(1969, 12, 31, 23, 59, 59), pd.Timestamp("2020-03-01"),
-    dt.datetime(2024, 1, 1, tzinfo=dt.timezone(dt.timedelta(hours=5))), np.datetime64("NaT"),
+    dt.datetime(2024, 1, 1, tzinfo=dt.timezone(dt.timedelta(hours=5))), np.datetime64("NaT", "s"),
     np.datetime64("2020-01-01T12"), pd.Timestamp("2020-01-01", tz="UTC"), 3j, [1],
 ]  # fmt: skip
 

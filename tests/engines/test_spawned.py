@@ -52,6 +52,6 @@ def test_a_process_ends_when_its_parent_is_killed(tmp_path, kind):
 def test_a_process_is_told_of_one_thread_first(tmp_path, monkeypatch):
     for name in ONE_THREAD:
         monkeypatch.setenv(name, "2")
-    with spawned(1, note, str(tmp_path)) as pool:
+    with spawned(1, note, str(tmp_path), ONE_THREAD) as pool:
         assert pool.submit(os.getpid).result() != os.getpid()
     assert (tmp_path / "told").read_text() == "1 1 1 1 1"

@@ -11,6 +11,7 @@ from dpcore.export.onnx_model import graph_bytes
 from dpcore.plugin.parts import Model
 
 SINCE = np.datetime64("1970-01-01", "D")
+ONE_DAY = np.timedelta64(1, "D")
 DAY = {"kind": "date", "lower": "1899-12-30", "upper": "2024-03-01"}
 BY = {"parts": ["weekday", "year", "month"]}
 TWO = {"kind": "label", "classes": ["no", "yes"]}
@@ -32,8 +33,9 @@ def days(seed=4):
     first, last = np.datetime64("0001-01-01", "D"), np.datetime64("9999-12-31", "D")
     wide = rng.integers(int((first - SINCE).astype(int)), int((last - SINCE).astype(int)), 3000)
     edges = [first, last, np.datetime64("1900-02-28"), np.datetime64("2000-02-29"), SINCE]
-    near = SINCE + np.arange(-30000, 22000, 7)
-    return np.concatenate([ends, ends - 1, SINCE + wide, near, np.array(edges, "datetime64[D]")])
+    near = SINCE + np.arange(-30000, 22000, 7) * ONE_DAY
+    found = [ends, ends - ONE_DAY, SINCE + wide * ONE_DAY, near, np.array(edges, "datetime64[D]")]
+    return np.concatenate(found)
 
 
 def against_dates(model, extra=()):

@@ -9,7 +9,7 @@ import pytest
 
 from dpcore import Schema, fit, load_model
 from dpcore.errors import InvalidInputError
-from dpcore.fitting import balanced
+from dpcore.fitting import balanced, run_steps
 from dpcore.fitting.balanced import SHARE, balanced_weights
 from dpcore.fitting.class_weights import parsed_weights, with_public_weights
 from dpcore.fitting.plan import make_plan
@@ -165,7 +165,7 @@ def follow_from_what_was_released(model):
 @pytest.fixture
 def door(monkeypatch):
     Door.released = []
-    monkeypatch.setattr(balanced, "TableSession", Door)
+    monkeypatch.setattr(run_steps, "TableSession", Door)
 
 
 def test_balanced_weights_follow_from_what_the_door_gave_out(door):

@@ -15,6 +15,7 @@ from dpcore.fitting import evaluated
 from dpcore.fitting.loading import DataRequest
 from dpcore.fitting.plan import make_plan
 from dpcore.fitting.run import train
+from dpcore.fitting.run_steps import Steps
 from dpcore.fitting.settings import Settings
 from dpcore.plugin.parts import TableSession, load_registry
 
@@ -222,13 +223,14 @@ def test_of_features_of_noise_the_model_is_not_preferred(tmp_path, seed):
 def test_errors_are_those_of_what_predict_says(tmp_path, monkeypatch):
     # Coefficients that predict far beyond the range: without noise to speak of, the figures are
     # those of predict on the rows held out.
-    right, seen = evaluated.Evaluation.release, {}
+    right, seen = evaluated.HeldOutCounts.run, {}
 
-    def steep(self, ready, trained, solution, *last):
+    def steep(self, session, view):
         seen["rows"] = self.held_out
-        return right(self, ready, trained, replace(solution, w=np.array([6.0, -2.0])), *last)
+        solution = replace(view.solution, w=np.array([6.0, -2.0]))
+        return right(self, session, replace(view, solution=solution))
 
-    monkeypatch.setattr(evaluated.Evaluation, "release", steep)
+    monkeypatch.setattr(evaluated.HeldOutCounts, "run", steep)
     x = np.random.default_rng(3).random(4000)
     model = replace(of_number(tmp_path, 140 * x - 20, x=x, epsilon=1e5), w=np.array([6.0, -2.0]))
     rows = seen["rows"]
@@ -242,9 +244,7 @@ def test_errors_are_those_of_what_predict_says(tmp_path, monkeypatch):
 
 def test_a_share_that_was_not_set_aside_is_refused_by_the_filter(tmp_path, monkeypatch):
     # The broken twin: the optimizer has all of the budget. Nothing is drawn of the rows held out.
-    monkeypatch.setattr(
-        evaluated.Evaluation, "set_aside", lambda self, ready, rows: ready.plan.accountant
-    )
+    monkeypatch.setattr(Steps, "set_aside", lambda self, view: view.ready.plan.accountant)
     with pytest.raises(BudgetExceededError):
         trained(tmp_path)
 
@@ -266,12 +266,12 @@ def test_figures_follow_from_the_released_counts_alone(tmp_path, monkeypatch):
 
 
 def test_an_exact_number_of_rows_is_caught(tmp_path, monkeypatch):
-    right = evaluated.Evaluation._figures
+    right = evaluated.HeldOutCounts._figures
 
     def exact(self, *args, **kwargs):
         return {**right(self, *args, **kwargs), "held_out_rows": self.held_out.n_units}
 
-    monkeypatch.setattr(evaluated.Evaluation, "_figures", exact)
+    monkeypatch.setattr(evaluated.HeldOutCounts, "_figures", exact)
     assert figures_of(tmp_path, 0.3, monkeypatch) != figures_of(tmp_path, 0.7, monkeypatch)
 
 

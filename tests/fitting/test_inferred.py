@@ -9,6 +9,7 @@ from dpcore import fit, load_model
 from dpcore.cli.info_model import print_model
 from dpcore.errors import BudgetExceededError, InvalidInputError, ModelFileError
 from dpcore.fitting import inferred
+from dpcore.fitting.run_steps import Steps
 from dpcore.inference.words import intervals_in_words
 from dpcore.model.file import checksum, read_model_file
 from dpcore.plugin.parts import TableSession
@@ -191,9 +192,7 @@ def test_a_budget_that_is_too_small_gives_a_reason_and_no_number():
 
 def test_a_share_that_was_not_set_aside_is_refused_by_the_filter(monkeypatch):
     # The broken twin: the optimizer has all of the budget.
-    monkeypatch.setattr(
-        inferred.Inference, "set_aside", lambda self, ready, bounded, table: bounded.accountant
-    )
+    monkeypatch.setattr(Steps, "set_aside", lambda self, view: view.ready.plan.accountant)
     with pytest.raises(BudgetExceededError):
         fitted()
 

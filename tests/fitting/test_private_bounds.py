@@ -9,11 +9,12 @@ import pytest
 from dpcore import fit, load_model
 from dpcore.bounds.choice import CountNoise, bounds_of
 from dpcore.errors import DpcoreError, InvalidInputError
-from dpcore.fitting import private_bounds, run
+from dpcore.fitting import private_bounds, run, run_steps
 from dpcore.fitting.loading import DataRequest
 from dpcore.fitting.plan import make_plan
-from dpcore.fitting.private_bounds import SHARE, Bounded, with_bounds
+from dpcore.fitting.private_bounds import SHARE
 from dpcore.fitting.run import fit_dataset, train
+from dpcore.fitting.run_steps import Steps
 from dpcore.fitting.settings import Settings
 from dpcore.plugin.parts import TableSession, dataset_from_arrays
 
@@ -54,7 +55,7 @@ class Door(TableSession):
 @pytest.fixture
 def released(monkeypatch):
     Door.released = []
-    monkeypatch.setattr(private_bounds, "TableSession", Door)
+    monkeypatch.setattr(run_steps, "TableSession", Door)
     return Door.released
 
 
@@ -93,11 +94,13 @@ def test_bounds_are_charged_to_the_runs_own_budget(accountant, mechanism, relati
 
 
 def test_a_share_that_is_not_charged_is_found(monkeypatch):
-    def unspent(ready, *others):
-        bounded = with_bounds(ready, *others)
-        return Bounded(bounded.dataset, ready.plan.accountant, bounded.stated)
+    right = Steps.before
 
-    monkeypatch.setattr(run, "with_bounds", unspent)
+    def unspent(self, view, accountant, door):
+        steps, view, _ = right(self, view, accountant, door)
+        return steps, view, view.ready.plan.accountant
+
+    monkeypatch.setattr(Steps, "before", unspent)
     sessions = []
     model = fitted(QUICK, sessions)
     with pytest.raises(AssertionError):

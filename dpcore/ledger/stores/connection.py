@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Generic, Protocol, TypeVar
@@ -30,6 +31,7 @@ class Kept(Generic[T]):
     def __init__(self, connect: Callable[[], T]) -> None:
         self._connect = connect
         self._of_process: tuple[int, T] | None = None
+        self._closing: weakref.finalize[..., Kept[T]] | None = None
         self._left: tuple[tuple[int, T], ...] = ()
         self._lock = threading.Lock()
 
@@ -54,14 +56,22 @@ class Kept(Generic[T]):
                 # Closed here, it would take the locks, or end the session, of the parent.
                 self._left = (*self._left, opened)
             self._of_process = opened = os.getpid(), connection
+            # Dropped while open, it is closed; at the end of a process the process does that.
+            self._closing = weakref.finalize(self, _close_in, *opened)
+            self._closing.atexit = False
         return opened[1]
 
     def close(self) -> None:
         """Close it, if this process opened it."""
         opened, self._of_process = self._of_process, None
-        if opened is None:
+        if opened is None or self._closing is None:
             return
-        if opened[0] == os.getpid():
-            opened[1].close()
-        else:
+        if opened[0] != os.getpid():
             self._left = (*self._left, opened)
+        self._closing()
+
+
+def _close_in(process: int, connection: _Closes) -> None:
+    """Close a connection, closed before perhaps, if this is the process that opened it."""
+    if process == os.getpid():
+        connection.close()
