@@ -200,32 +200,26 @@ def fit_dataset(
     if foresight is not None:
         foresight.look(ready.of_each, ready.problem)
     if "user-pool" in plan.optimizer.needs:
-        if table_ledger is not None:
-            refuse_users(table_ledger, plan, dataset.schema)
+        refuse_users(table_ledger, plan, dataset.schema)
         return _model_of_users(ready, dataset, charges, trusted, why_not_private, secret)
-    with (
-        charges.told(),
-        charged_run(table_ledger, plan, dataset, why_not_private) as charged,
-    ):
+    run = charged_run(table_ledger, plan, dataset, why_not_private)
+    with charges.told(), run as charged:
         door = Door(source_of_noise(plan), on_release, charges, charged.log)
         steps, view, accountant = steps.before(view, steps.set_aside(view), door)
-        plan, dataset = view.ready.plan, view.dataset
+        plan, problem, dataset = view.ready.plan, view.ready.problem, view.dataset
         released, solve = opened(view, accountant, door, secret_rows=secret)
         charges.follow(lambda: charged_in(released))
         charged.found = lambda: found_in(
             released, why_released(plan, released), trusted, dataset.typed_by
         )
-        stated = steps.stated, ready.fits, charged.reference
-        others = why_not_private, trusted, dataset, *stated
+        others = why_not_private, trusted, dataset, steps.stated, ready.fits, charged.reference
         try:
             solution = solve()
         except TargetNotMetError as error:
-            statement = state(plan, view.ready.problem, released, *others)
+            statement = state(plan, problem, released, *others)
             raise not_met(error, statement, dataset) from None
         released, figures = steps.after(replace(view, solution=solution), released, door)
-        problem = view.ready.problem
-        statement = state(plan, problem, released, *others)
-        known = summarise(released), statement, figures
+        known = summarise(released), state(plan, problem, released, *others), figures
         return make_model(plan, dataset.schema, problem.l2, solution, *known)
 
 

@@ -120,6 +120,7 @@ class Steps:
                 accountant = accountant.compose(entry.event)
             last = door.session(request, view, accountant)
             ran = SessionAndLast(ran, last)
+            door.charges.follow(partial(charged_in, ran))
             try:
                 outcome = request.run(last, view)
             finally:

@@ -91,9 +91,10 @@ class LedgerRequest:
         return None
 
 
-def refuse_users(request: LedgerRequest, plan: Plan, schema: Schema) -> None:
-    """Raise InvalidInputError where rows stay with users, who have a budget each."""
-    if request.of(schema) is not None:
+def refuse_users(request: LedgerRequest | None, plan: Plan, schema: Schema) -> None:
+    """Raise InvalidInputError where there is a ledger and rows stay with users, who have a budget
+    each."""
+    if request is not None and request.of(schema) is not None:
         raise InvalidInputError(
             f"{plan.entry.name} asks users, who have a budget each: no ledger of a table holds it."
         )

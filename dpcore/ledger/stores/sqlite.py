@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -117,7 +117,10 @@ class SqliteStore:
         # one thread at a time, but not always by the same.
         options: dict[str, Any] = {"isolation_level": None, "check_same_thread": False}
         connection: sqlite3.Connection = sqlite3.connect(name, timeout=_WAIT, uri=True, **options)
-        connection.execute(f"PRAGMA synchronous = {synchronous}")
+        with ExitStack() as closing:
+            closing.callback(connection.close)
+            connection.execute(f"PRAGMA synchronous = {synchronous}")  # refused by what is no ledger
+            closing.pop_all()
         return connection
 
     def _require_ledger(self, connection: sqlite3.Connection) -> None:
