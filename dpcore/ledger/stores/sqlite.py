@@ -119,7 +119,8 @@ class SqliteStore:
         connection: sqlite3.Connection = sqlite3.connect(name, timeout=_WAIT, uri=True, **options)
         with ExitStack() as closing:
             closing.callback(connection.close)
-            connection.execute(f"PRAGMA synchronous = {synchronous}")  # refused by what is no ledger
+            # What is no database refuses that.
+            connection.execute(f"PRAGMA synchronous = {synchronous}")
             closing.pop_all()
         return connection
 
