@@ -80,3 +80,16 @@ def test_it_passes_the_admission_test(dpcore):
     lines = dpcore("check", "noisy-gd").splitlines()
     assert sum(line.startswith("ok ") for line in lines) >= 7
     assert not any(line.startswith("FAILED") for line in lines)
+
+
+def test_a_step_of_a_distribution_of_its_own_runs():
+    code = (
+        "import numpy as np; from class_counts import ClassCounts; from dpcore import fit\n"
+        "X, y = np.random.default_rng(0).random((500, 2)), np.arange(500) % 2\n"
+        "model = fit(X, y, classes=(0, 1), bounds=(0, 1), also=[ClassCounts()])\n"
+        "print(model.privacy['steps'], model.privacy['parts_not_from_dpcore'])"
+    )
+    python = [str(Path(INSTALLED) / "bin" / "python"), "-c", code]
+    done = subprocess.run(python, cwd="/", capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "{'class-counts': {'share': 0.05}} ['class_counts:ClassCounts']\n"

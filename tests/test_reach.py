@@ -16,6 +16,7 @@ PAGES = {
     "dpcore.plugin",
     "dpcore.plugin.engines",
     "dpcore.plugin.parts",
+    "dpcore.plugin.steps",
     "dpcore.sklearn",
     "dpcore.testing",
 }

@@ -23,7 +23,10 @@ QUERIES = (
     *OF_PLUGINS,
 )
 KINDS = ("optimizer", "mechanism", "accountant", "loss")
-PUBLIC = ("dpcore", "dpcore.sklearn", "dpcore.plugin", "dpcore.plugin.parts", "dpcore.testing")
+PUBLIC = (
+    *("dpcore", "dpcore.sklearn", "dpcore.plugin", "dpcore.plugin.parts", "dpcore.plugin.steps"),
+    "dpcore.testing",
+)
 
 _HAVE_PAGES: set[str] = set()
 

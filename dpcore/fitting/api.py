@@ -30,6 +30,7 @@ from dpcore.session.charges import Charges
 if TYPE_CHECKING:
     from dpcore.data.dataset import Dataset
     from dpcore.data.schema.schema import Schema
+    from dpcore.fitting.steps import RunStep
     from dpcore.model.model import Model
 
 __all__ = ["fit"]
@@ -79,6 +80,7 @@ def fit(
     evaluate_share: float | None = None,
     evaluate_epsilon: float | None = None,
     intervals_share: float | None = None,
+    also: Sequence[RunStep] = (),
     seed: int | None = None,
     ledger: str | os.PathLike[str] | None = None,
     analyst: str = "",
@@ -128,8 +130,7 @@ def fit(
         that, and the epsilon that follows at ``delta`` is stated beside it.
     targets : what such an algorithm is asked for, as ``{"target_excess_risk": 0.05}``.
     relation : ``None`` for add-or-remove-one, or the first that the algorithm declares.
-    algo : an optimizer's name; ``"auto"`` takes one by budget, loss and accountant.
-        The model names it, and why.
+    algo : an optimizer's name; ``"auto"`` takes one by budget, loss and accountant, and says why.
     accountant : ``None`` for what the preset or the algorithm names, mostly gdp; pure where
         epsilon is an output.
     engine : what sums over the rows, by name. ``dask``, or ``dask:ADDRESS``, reads them itself:
@@ -153,6 +154,8 @@ def fit(
         epsilon, within the run's, that it has by itself; figures are in ``Model.evaluation``.
     intervals_share : the share of the budget, such as 0.4, for standard errors and intervals of
         the coefficients (``summary``) and of predictions (``predict_interval``).
+    also : steps of somebody's own, each with a share of the budget; what they find is in
+        ``Model.sections``, and the statement names them.
     seed : makes the run repeatable and the result not private.
     ledger : the file, or address, of ``dpcore ledger init`` that the run's whole budget is charged
         to before the rows are asked; by default the schema's, or that of ``DPCORE_LEDGER``.
@@ -175,8 +178,7 @@ def fit(
     DpcoreWarning : before anything is charged, of a run that is not expected to do better than a
         constant, or takes a quarter of a gigabyte or more for its columns; of a model that was
         fitted: a large epsilon or delta, or noise to be expected; of the second fit in a process,
-        once, with the sum of the budgets under each relation and unit
-        of protection.
+        once, with the sum of the budgets under each relation and unit of protection.
 
     Examples
     --------
@@ -225,6 +227,7 @@ def fit(
         evaluate_share=evaluate_share,
         evaluate_epsilon=evaluate_epsilon,
         intervals_share=intervals_share,
+        also=tuple(also),
         seed=seed,
         multiclass=multiclass,
     )

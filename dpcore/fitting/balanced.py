@@ -5,28 +5,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dpcore.exact.reproducible import ordered_sum
 from dpcore.fitting.class_weights import with_weights
-from dpcore.fitting.engines import engine_at_hand
 from dpcore.fitting.public_facts import Ready, with_default_l2
-from dpcore.fitting.shares import deviation_of, mechanism_for, norm_of, require_share
-from dpcore.fitting.steps import Outcome, Phase
+from dpcore.fitting.shares import mechanism_for, norm_of, require_share
+from dpcore.fitting.steps import OneRelease, Outcome, Phase
 from dpcore.queries.columns import CategoricalColumn
 from dpcore.queries.histogram import Histogram
 
 if TYPE_CHECKING:
     from dpcore.fitting.steps import RunView
-    from dpcore.mechanisms.gaussian import Gaussian
-    from dpcore.mechanisms.geometric import Geometric
-    from dpcore.protocols import Engine
-    from dpcore.protocols.problem import Problem
-    from dpcore.session.session import TableSession
 
-__all__ = ["SHARE", "BalancedWeights", "ClassCounts", "balanced_weights"]
+__all__ = ["SHARE", "BalancedWeights", "balanced_weights"]
 
 SHARE = Fraction(1, 20)
 """The part of a run's budget that counts of its classes take, whatever their number."""
@@ -44,9 +38,9 @@ class BalancedWeights:
 
     share: Fraction = SHARE
 
-    def check(self, view: RunView) -> ClassCounts:
+    def check(self, view: RunView) -> OneRelease:
         """Return the release of the counts (``RunStep``)."""
-        plan = view.ready.plan
+        plan, problem = view.ready.plan, view.ready.problem
         require_share(
             plan,
             "Balanced weights follow from counts of the classes, which are private",
@@ -55,46 +49,16 @@ class BalancedWeights:
         mechanism = mechanism_for(plan.accountant, self.share)
         label = CategoricalColumn((), view.dataset.schema.label.names)
         query = Histogram(label, norm=norm_of(mechanism))
-        return ClassCounts(self.share, view.ready.problem, query, mechanism)
+        asked = "balanced", self.share, problem, query, mechanism
+        return OneRelease(*asked, _with_weights, phase=Phase.PROBLEM)
 
 
-@dataclass(frozen=True, eq=False)
-class ClassCounts:
-    """Counts of the classes (``Request``). ``mechanism`` : costs the share, at most."""
-
-    share: Fraction
-    problem: Problem
-    query: Histogram
-    mechanism: Gaussian | Geometric
-    name = "balanced"
-    phase = Phase.PROBLEM
-
-    @property
-    def stated(self) -> dict[str, Any]:
-        """The share of the budget."""
-        return {"share": float(self.share)}
-
-    def over(self, view: RunView) -> Engine:
-        """Return the engine of the run's rows."""
-        assert view.engine is not None
-        return view.engine
-
-    def over_none(self, view: RunView) -> Engine:
-        """Return one over none of them."""
-        return engine_at_hand(view.ready.plan.engine, view.without_rows(), view.dataset.schema, 1)
-
-    def rehearse(self, session: TableSession, view: RunView) -> None:
-        """Make the release."""
-        session.release(self.query, self.mechanism)
-
-    def run(self, session: TableSession, view: RunView) -> Outcome:
-        """Return the plan and its problem with the weights that follow."""
-        counts = session.release(self.query, self.mechanism)
-        floor = max(1.0, deviation_of(self.mechanism, self.query, self.problem))
-        plan = view.ready.plan
-        plan = with_weights(plan, balanced_weights(counts, floor, plan.settings.largest_weight))
-        problem = replace(self.problem, loss=plan.loss, l2=plan.settings.l2 or 0.0)
-        return Outcome(replace(view, ready=Ready(plan, with_default_l2(problem, plan), plan)))
+def _with_weights(view: RunView, counts: np.ndarray, deviation: float) -> Outcome:
+    """Return the plan of the run and its problem with the weights that follow."""
+    plan, floor = view.ready.plan, max(1.0, deviation)
+    plan = with_weights(plan, balanced_weights(counts, floor, plan.settings.largest_weight))
+    problem = replace(view.ready.problem, loss=plan.loss, l2=plan.settings.l2 or 0.0)
+    return Outcome(replace(view, ready=Ready(plan, with_default_l2(problem, plan), plan)))
 
 
 def balanced_weights(counts: np.ndarray, floor: float, largest: float) -> tuple[float, ...]:

@@ -29,7 +29,7 @@ def make_model(
     solution: Solution,
     ledger: tuple[dict[str, Any], ...],
     statement: PrivacyStatement,
-    figures: Mapping[str, dict[str, Any]] | None = None,
+    figures: Mapping[str, Any] | None = None,
 ) -> Model:
     """Return a solution with all that is said about it; OptimizerError if it is none.
 
@@ -61,6 +61,7 @@ def make_model(
         ledger=ledger,
         evaluation=figures.get("evaluation"),
         intervals=figures.get("intervals"),
+        sections=figures.get("sections", {}),
         status=str(solution.status),
         details=plain(solution.details),
         versions=running_versions(plan.entry.distribution),

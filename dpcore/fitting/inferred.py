@@ -18,7 +18,6 @@ import numpy as np
 from dpcore.errors import InvalidInputError
 from dpcore.exact.grid import round_parameters
 from dpcore.exact.reproducible import ordered_dot
-from dpcore.fitting.engines import engine_at_hand
 from dpcore.fitting.shares import deviation_of, mechanism_for, norm_of, require_share
 from dpcore.fitting.steps import Outcome, Phase
 from dpcore.inference.centring import centring_of
@@ -137,13 +136,11 @@ class Inference:
 
     def over(self, view: RunView) -> Engine:
         """Return an engine over the rows of the run."""
-        plan, table = view.ready.plan, view.table
-        assert table is not None
-        return engine_at_hand(plan.engine, table, self.schema, plan.settings.threads)
+        return view.over_rows()
 
     def over_none(self, view: RunView) -> Engine:
         """Return one over none of them."""
-        return engine_at_hand(view.ready.plan.engine, view.without_rows(), self.schema, 1)
+        return view.over_none()
 
     def rehearse(self, session: TableSession, view: RunView) -> None:
         """Make all releases at zero."""

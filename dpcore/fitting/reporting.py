@@ -14,7 +14,7 @@ from dpcore.errors import TargetNotMetError, UnsupportedEventError
 from dpcore.fitting.details import bounded
 from dpcore.fitting.settings import figure_of
 from dpcore.privacy.events import ComposedDpEvent, DpEvent, NonPrivateDpEvent
-from dpcore.privacy.statement import PrivacyStatement, foreign_parts
+from dpcore.privacy.statement import OF_DPCORE, PrivacyStatement, foreign_parts
 from dpcore.privacy.units import Units, protected
 from dpcore.registry.declarations import optimizer_facts
 from dpcore.session.charges import Bound, Figures
@@ -98,7 +98,8 @@ def state(
         part=None if dataset.part is None else dataset.part.name,
         fits=fits,
         ledger=ledger,
-        **steps,
+        steps={name: stated for name, stated in steps.items() if name not in OF_DPCORE} or None,
+        **{name: stated for name, stated in steps.items() if name in OF_DPCORE},
     )
 
 

@@ -191,12 +191,12 @@ def fit_dataset(
     ready = check_dataset(plan, dataset, kept_fraction)
     plan, charges = ready.plan, charges or Charges()
     charges.bound = bound_of(plan, dataset.schema.units, why_not_private)
-    trusted = (part_of(plan.loss), *plan.targets, *parts)
     secret = not are_ours_and_generated(dataset, parts)
     if engine is not None:
         require_one_fit(ready)
     view = RunView(ready, dataset, table, engine)
-    steps = checked(steps_of(plan, dataset, held_out), view)
+    steps = checked(steps_of(plan, dataset, held_out), plan.settings.also, view)
+    trusted = (part_of(plan.loss), *plan.targets, *parts, *steps.parts)
     if foresight is not None:
         foresight.look(ready.of_each, ready.problem)
     if "user-pool" in plan.optimizer.needs:

@@ -10,15 +10,21 @@ releases may be chosen from earlier ones, and the statement's epsilon and delta 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from dpcore.fitting.reporting import charged_in
-from dpcore.fitting.shares import rehearse_run
-from dpcore.fitting.steps import Phase
+from dpcore.errors import InvalidInputError
+from dpcore.fitting.details import LONGEST_TEXT, bounded
+from dpcore.fitting.reporting import charged_in, plain
+from dpcore.fitting.shares import rehearse_run, require_share
+from dpcore.fitting.steps import Outcome, Phase
 from dpcore.noise.source import SeededNoise
+from dpcore.privacy.first_party import is_ours
+from dpcore.privacy.statement import OF_DPCORE, part_of
+from dpcore.registry.declarations import engine_facts
 from dpcore.session.in_turn import SessionAndLast
 from dpcore.session.ledger import Ledger, LedgerEntry
 from dpcore.session.session import TableSession
@@ -31,6 +37,8 @@ if TYPE_CHECKING:
     from dpcore.session.charges import Charges
 
 __all__ = ["Door", "Steps", "checked"]
+
+_NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,14 +60,53 @@ class Door:
         return TableSession(*asked, problem=request.problem, **told)
 
 
-def checked(steps: Iterable[RunStep], view: RunView) -> Steps:
+def checked(steps: Iterable[RunStep], also: Iterable[RunStep], view: RunView) -> Steps:
     """Return the steps of a run with what each asks for; InvalidInputError, before anything is
-    charged, where a step does not fit the run."""
+    charged, where a step does not fit the run.
+
+    ``also`` : of somebody's own, whoever's name they bear.
+    """
     requests: list[Request] = []
     for step in steps:
         requests.append(step.check(view))
         view = replace(view, taken=view.taken + requests[-1].share)
-    return Steps(tuple(requests))
+    parts = []
+    for step in also:
+        request = step.check(view)
+        _require_fit(step, request, view, [each.name for each in requests])
+        requests.append(_ChangesNothing(request))
+        parts += [part_of(step), part_of(request)]
+        view = replace(view, taken=view.taken + request.share)
+    return Steps(tuple(requests), parts=tuple(parts))
+
+
+def _require_fit(step: RunStep, request: Request, view: RunView, taken: list[str]) -> None:
+    """Refuse a step of somebody's own where the plan cannot leave it a share, whatever its own
+    check says, or its name is not one of its own."""
+    plan, name = view.ready.plan, request.name
+    require_share(plan, f"The step {name} is released from the rows", "Leave it out")
+    if not _NAME.fullmatch(name) or name in (*OF_DPCORE, *taken):
+        raise InvalidInputError(
+            f"Expected the step {part_of(step)} to have a name of small letters and hyphens that "
+            f"no other has, such as 'class-counts', and not {name!r}."
+        )
+    if is_ours(type(step).__module__):
+        raise InvalidInputError(
+            f"Expected the step {part_of(step)} to bear the name of its own module, which the "
+            "statement then names."
+        )
+    if request.phase is Phase.SCHEMA:
+        raise InvalidInputError(f"Expected the step {name} to have the phase PROBLEM or RESULT.")
+    if not 0 < request.share < 1 - view.taken:
+        raise InvalidInputError(
+            f"The steps beside the fit would take {float(view.taken + request.share):.3g} of the "
+            "budget: expected shares that add up to less than 1, so that the fit has the rest."
+        )
+    if engine_facts(plan.engine).reads_files:
+        raise InvalidInputError(
+            f"An engine that reads files itself has no step {name}: leave it out, or take the "
+            "engine local."
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,10 +116,14 @@ class Steps:
     Parameters
     ----------
     said : what is stated of releases that were made, by the name of their request.
+    sections : of steps of somebody's own, by name, for the model file.
+    parts : these steps, as ``"module:Class"``.
     """
 
     requests: tuple[Request, ...] = ()
     said: Mapping[str, dict[str, Any]] = field(default_factory=dict)
+    sections: Mapping[str, dict[str, Any]] = field(default_factory=dict)
+    parts: tuple[str, ...] = ()
 
     @property
     def stated(self) -> dict[str, dict[str, Any]]:
@@ -93,7 +144,7 @@ class Steps:
     ) -> tuple[Steps, RunView, Accountant]:
         """Return what is said and known after the steps before the optimizer, and what the filter
         has left then."""
-        said = dict(self.said)
+        said, sections = dict(self.said), dict(self.sections)
         for phase in (Phase.SCHEMA, Phase.PROBLEM):
             view = view.encoded() if phase is Phase.PROBLEM else view
             for request in self._in(phase):
@@ -103,17 +154,17 @@ class Steps:
                 outcome = request.run(session, view)
                 accountant, view = session.accountant, outcome.view
                 said |= {} if outcome.stated is None else {request.name: outcome.stated}
-        return replace(self, said=said), view, accountant
+                sections |= _section(request, outcome)
+        return replace(self, said=said, sections=sections), view, accountant
 
-    def after(
-        self, view: RunView, ran: Released, door: Door
-    ) -> tuple[Released, dict[str, dict[str, Any]]]:
+    def after(self, view: RunView, ran: Released, door: Door) -> tuple[Released, dict[str, Any]]:
         """Return the sessions of the run, those of the steps after it included, and the figures of
-        each, by name.
+        each, by name; ``sections`` are those of somebody's own.
 
         ``ran`` : the closed sessions of the run, whose ledger is the door's.
         """
-        figures: dict[str, dict[str, Any]] = {}
+        figures: dict[str, Any] = {}
+        sections = dict(self.sections)
         for request in self._in(Phase.RESULT):
             accountant: Any = view.ready.plan.accountant
             for entry in door.ledger.entries:
@@ -127,10 +178,35 @@ class Steps:
                 last.close()
             view = outcome.view
             figures |= {} if outcome.figures is None else {request.name: outcome.figures}
-        return ran, figures
+            sections |= _section(request, outcome)
+        return ran, figures | ({"sections": sections} if sections else {})
 
     def _in(self, phase: Phase) -> list[Request]:
         return [request for request in self.requests if request.phase is phase]
+
+
+@dataclass(frozen=True, eq=False)
+class _ChangesNothing:
+    """The request of a step of somebody's own: the steps after it, and the filter, have what they
+    had without it, whatever its outcome says."""
+
+    asked: Request
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.asked, name)
+
+    def run(self, session: TableSession, view: RunView) -> Outcome:
+        """Return its section."""
+        return Outcome(view, section=self.asked.run(session, view).section)
+
+
+def _section(request: Request, outcome: Outcome) -> dict[str, dict[str, Any]]:
+    section = outcome.section
+    if section is None:
+        return {}
+    lines = [str(line)[:LONGEST_TEXT] for line in section.lines]
+    told = {"version": section.version, "part": part_of(request), "lines": lines}
+    return {request.name: {**told, "data": plain(bounded(dict(section.data)))}}
 
 
 def _rehearsed(request: Request, view: RunView, accountant: Accountant) -> Accountant:

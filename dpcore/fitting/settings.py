@@ -8,13 +8,17 @@ import numbers
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.class_weights import LARGEST, checked_bound, checked_weights
 from dpcore.fitting.option_names import option_of
 from dpcore.privacy.relations import parse_relation
+from dpcore.privacy.sealed import fault_of_unfrozen
 from dpcore.registry.parameters import convert
+
+if TYPE_CHECKING:
+    from dpcore.fitting.steps import RunStep
 
 __all__ = [
     "DEFAULT_ALGORITHM",
@@ -69,6 +73,7 @@ class Settings:
         themselves at ``delta``.
     intervals_share : the share of the budget that the sums behind intervals of the coefficients
         take; ``None`` for none.
+    also : steps of somebody's own beside the fit (``dpcore.plugin.steps``).
     seed : makes the run repeatable and the result not private; ``None`` for real noise.
     multiclass : ``"ovr"`` for a fit of each of three classes and more against the rest, by a loss
         for two; ``None`` for one fit of all.
@@ -109,6 +114,7 @@ class Settings:
     intervals_share: float | None = None
     seed: int | None = None
     multiclass: str | None = None
+    also: tuple[RunStep, ...] = ()
 
     @property
     def evaluates(self) -> bool:
@@ -136,6 +142,8 @@ def checked_settings(settings: Settings) -> Settings:
     if (intervals := settings.intervals_share) is not None:
         intervals = _checked_share("intervals_share", intervals)
         settings = dataclasses.replace(settings, intervals_share=intervals)
+    for step in settings.also:
+        _require_step(step)
     if settings.l2 is not None and settings.l2 < 0:
         raise InvalidInputError(f"Expected l2={settings.l2!r} >= 0.")
     if settings.multiclass not in (None, OVR):
@@ -225,3 +233,15 @@ def _checked_whole(name: str, value: Any, least: int, most: float = math.inf) ->
     if int(value) > most:
         raise InvalidInputError(f"Expected {name}={value!r} to be at most {most}.")
     return int(value)
+
+
+def _require_step(step: Any) -> None:
+    """Refuse what is no step: a frozen dataclass with ``check``."""
+    is_class = isinstance(step, type)
+    kind: type = step if is_class else type(step)
+    is_frozen = dataclasses.is_dataclass(kind) and not fault_of_unfrozen(kind)
+    if is_class or not (is_frozen and callable(getattr(step, "check", None))):
+        raise InvalidInputError(
+            f"Expected also=[...] of steps, each a frozen dataclass with check(view), and not "
+            f"{kind.__name__}: dpcore.plugin.steps has what they are made of."
+        )

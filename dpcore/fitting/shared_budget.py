@@ -20,9 +20,10 @@ __all__ = ["is_shared", "with_shared_accountant"]
 
 def is_shared(plan: Plan, schema: Schema, fits: int) -> bool:
     """Return whether the budget of a run is shared, from public facts alone: bounds, counts of
-    classes, an evaluation or intervals are released for a part of it, or so many fits are made."""
+    classes, an evaluation, intervals or a step of somebody's own are released for a part of it, or
+    so many fits are made."""
     settings = plan.settings
-    beside = settings.evaluates or settings.intervals_share is not None
+    beside = settings.evaluates or settings.intervals_share is not None or bool(settings.also)
     counted = settings.class_weight == BALANCED
     return beside or counted or bool(schema.unbounded) or fits > 1
 

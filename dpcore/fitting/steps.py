@@ -9,22 +9,28 @@ nothing: it returns the view that the steps after it have. How they share one fi
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol
 
+import numpy as np
+
 from dpcore.bounds.waiting import rehearsed_rows
 from dpcore.fitting.engines import engine_at_hand
+from dpcore.fitting.shares import deviation_of
 
 if TYPE_CHECKING:
     from dpcore.data.blocks.table import Table
     from dpcore.fitting.public_facts import Ready
-    from dpcore.protocols import Engine
+    from dpcore.mechanisms.gaussian import Gaussian
+    from dpcore.mechanisms.geometric import Geometric
+    from dpcore.protocols import Engine, Query
     from dpcore.protocols.problem import Problem, Solution
     from dpcore.session.session import TableSession
 
-__all__ = ["Outcome", "Phase", "Request", "RunStep", "RunView"]
+__all__ = ["OneRelease", "Outcome", "Phase", "Request", "RunStep", "RunView", "Section"]
 
 
 class Phase(Enum):
@@ -68,9 +74,45 @@ class RunView:
         schema is over."""
         if self.engine is not None or self.ready.fits > 1:
             return self
-        plan, table = self.ready.plan, self.table or self.dataset.table()
-        engine = engine_at_hand(plan.engine, table, self.dataset.schema, plan.settings.threads)
-        return replace(self, table=table, engine=engine)
+        table = self.table or self.dataset.table()
+        return replace(self, table=table, engine=self._over(table))
+
+    def over_rows(self) -> Engine:
+        """Return an engine over all encoded rows of the run."""
+        if self.engine is not None:
+            return self.engine
+        return self._over(self.table or self.dataset.table())
+
+    def over_none(self) -> Engine:
+        """Return an engine over none of them."""
+        plan = self.ready.plan
+        return engine_at_hand(plan.engine, self.without_rows(), self.dataset.schema, 1)
+
+    def _over(self, table: Table) -> Engine:
+        plan = self.ready.plan
+        return engine_at_hand(plan.engine, table, self.dataset.schema, plan.settings.threads)
+
+
+@dataclass(frozen=True)
+class Section:
+    """The part of a model file that a step of somebody's own has.
+
+    Parameters
+    ----------
+    data : JSON-able; arrays become lists.
+    lines : the same in words, as ``dpcore info`` and reports show it.
+    version : of the form of ``data``.
+
+    Examples
+    --------
+    >>> from dpcore.plugin.steps import Section
+    >>> Section({"yes": 31.5}, ("About 32 rows are of the class yes.",)).version
+    1
+    """
+
+    data: Mapping[str, Any]
+    lines: tuple[str, ...] = ()
+    version: int = 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,12 +123,14 @@ class Outcome:
     ----------
     view : what the steps after it have.
     stated : of it in the privacy statement; ``None`` for what its request states.
-    figures : for the model file, under the name of the request.
+    figures : for the model file, under the name of the request; of steps of dpcore.
+    section : the same of a step of somebody's own.
     """
 
     view: RunView
     stated: dict[str, Any] | None = None
     figures: dict[str, Any] | None = None
+    section: Section | None = None
 
 
 class Request(Protocol):
@@ -125,8 +169,50 @@ class Request(Protocol):
         """Make the releases, and return what follows from them."""
 
 
+@dataclass(frozen=True, eq=False)
+class OneRelease:
+    """One release of a query over all rows of a run (``Request``).
+
+    Parameters
+    ----------
+    mechanism : costs the share of the budget, at most (``mechanism_for``).
+    follow : returns the outcome, of the view, the noisy answer, and the standard deviation of its
+        noise. It is asked nothing in a rehearsal.
+    """
+
+    name: str
+    share: Fraction
+    problem: Problem
+    query: Query
+    mechanism: Gaussian | Geometric
+    follow: Callable[[RunView, np.ndarray, float], Outcome]
+    phase: Phase = field(default=Phase.RESULT, kw_only=True)
+
+    @property
+    def stated(self) -> dict[str, Any]:
+        """The share of the budget."""
+        return {"share": float(self.share)}
+
+    def over(self, view: RunView) -> Engine:
+        """Return an engine over the rows of the run."""
+        return view.over_rows()
+
+    def over_none(self, view: RunView) -> Engine:
+        """Return one over none of them."""
+        return view.over_none()
+
+    def rehearse(self, session: TableSession, view: RunView) -> None:
+        """Make the release."""
+        session.release(self.query, self.mechanism)
+
+    def run(self, session: TableSession, view: RunView) -> Outcome:
+        """Make the release, and return what follows."""
+        answer = session.release(self.query, self.mechanism)
+        return self.follow(view, answer, deviation_of(self.mechanism, self.query, self.problem))
+
+
 class RunStep(Protocol):
-    """A step of a run, with its options as fields."""
+    """A step of a run, with its options as fields: a frozen dataclass."""
 
     def check(self, view: RunView) -> Request:
         """Return what the step asks for.

@@ -88,6 +88,14 @@ def _weights(value: Any) -> bool:
     return _table(value) and all(map(_positive, value.values()))
 
 
+def _sections(value: Any) -> bool:
+    fields: dict[str, _Check] = {"data": _table, "lines": _list_of(_text), "part": _text}
+    return _table(value) and all(
+        _table(each) and all(holds(each.get(field)) for field, holds in fields.items())
+        for each in value.values()
+    )
+
+
 def _class(value: Any) -> bool:
     return _text(value) or _flag(value) or _number(value)
 
@@ -234,6 +242,8 @@ def _check_fields(name: str, content: Mapping[str, Any]) -> None:
     width = len(content["feature_names"]) + (content["intercept"] is not None)
     if content.get("intervals") is not None and not _intervals(content["intervals"], width):
         raise ModelFileError(f"Expected 'intervals' in {name!r} to be an estimate or a reason.")
+    if not _sections(content.get("sections", {})):
+        raise ModelFileError(f"Expected 'sections' in {name!r} to have data and lines by name.")
     if content["privacy"]["private"] == bool(content["privacy"]["why_not_private"]):
         raise ModelFileError(f"'private' and 'why_not_private' in {name!r} contradict each other.")
     several = content["format_version"] == 2

@@ -54,6 +54,7 @@ class Model(LearntFacts):
     evaluation : figures of rows held out, released with the model; ``None`` where there are none.
     intervals : a one-step ``estimate`` of the coefficients and its ``covariance``, as lists, from
         released sums; or ``why_not``; ``None`` where none were asked for.
+    sections : of steps of somebody's own, by name: ``data``, and ``lines`` of text about it.
     report : what ``dpcore train --json`` prints; in no file and no pickle, since it may hold
         figures that were computed without privacy.
     """
@@ -75,6 +76,7 @@ class Model(LearntFacts):
     weight_bound: float | None = None
     evaluation: Mapping[str, Any] | None = None
     intervals: Mapping[str, Any] | None = None
+    sections: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     report: Mapping[str, Any] = field(default_factory=dict)
 
     def decision_function(self, X: Any, bad_rows: str = "blank") -> np.ndarray:
@@ -211,6 +213,7 @@ class Model(LearntFacts):
             **({} if self.weight_bound is None else {"weight_bound": self.weight_bound}),
             **({} if self.evaluation is None else {"evaluation": dict(self.evaluation)}),
             **({} if self.intervals is None else {"intervals": dict(self.intervals)}),
+            **({"sections": dict(self.sections)} if self.sections else {}),
         }
 
 
@@ -246,6 +249,7 @@ def load_model(path: str | os.PathLike[str]) -> Model:
         weight_bound=content.get("weight_bound"),
         evaluation=content.get("evaluation"),
         intervals=content.get("intervals"),
+        sections=content.get("sections", {}),
         l2=float(content["l2"]),
         algo=content["algo"],
         privacy=content["privacy"],

@@ -17,6 +17,7 @@ __all__ = [
     "encoding_in_words",
     "fitted_in_words",
     "html_of",
+    "sections_in_words",
     "shown_bounds",
     "text_of",
     "unseen_columns",
@@ -38,6 +39,15 @@ def encoding_in_words(column: Mapping[str, Any]) -> str:
     scale = ", by its logarithm" if column.get("scale") == "log" else ""
     parts = f", with {' and '.join(column['parts'])}" if "parts" in column else ""
     return scale + parts
+
+
+def sections_in_words(model: Model) -> list[str]:
+    """Return the lines of the sections that steps of somebody's own have, each with its name."""
+    return [
+        f"{name}: {visible(' '.join(line.split()))}"
+        for name, section in model.sections.items()
+        for line in section["lines"]
+    ]
 
 
 def html_of(model: Model) -> str:

@@ -12,11 +12,13 @@ from dpcore.exact.rounding import exp_in_words
 from dpcore.privacy.first_party import is_ours
 from dpcore.privacy.units import Units, protected
 
-__all__ = ["NOTIONS", "WHERE_GIVEN", "PrivacyStatement", "foreign_parts", "part_of"]
+__all__ = ["NOTIONS", "OF_DPCORE", "WHERE_GIVEN", "PrivacyStatement", "foreign_parts", "part_of"]
 
 _IN_FILES = {"relation": "neighboring_relation"}
 """Fields that reports and model files spell in another way."""
-WHERE_GIVEN = ("units", "users", "private_bounds", "balanced", "evaluation", "intervals", "part")
+OF_DPCORE = ("private_bounds", "balanced", "evaluation", "intervals")
+"""Fields about the steps of a run that are dpcore's own."""
+WHERE_GIVEN = ("units", "users", *OF_DPCORE, "part", "steps")
 """Fields that reports and model files have where a run has them."""
 _CHANGES = {
     "add-or-remove-one": "adding or removing any one row",
@@ -68,6 +70,8 @@ class PrivacyStatement:
         the ``epsilon`` that they have by themselves at delta.
     intervals : where intervals of the coefficients were asked for: the ``share`` of the budget that
         was set aside for the sums behind them. ``releases`` says how many were released.
+    steps : where steps of somebody's own made releases within the budget: by name, the ``share`` of
+        the budget that was set aside for each.
     part : the level of a column, ``"ward=surgery"``, whose rows alone the run was over.
     fits : how many fits the model is of, one for each class against the rest, each with an equal
         part of the budget; 1 for one of all classes.
@@ -101,6 +105,7 @@ class PrivacyStatement:
     evaluation: dict[str, Any] | None = None
     part: str | None = None
     intervals: dict[str, Any] | None = None
+    steps: dict[str, dict[str, Any]] | None = None
     fits: int = 1
     search: dict[str, Any] | None = None
     ledger: dict[str, Any] | None = None
@@ -132,8 +137,8 @@ class PrivacyStatement:
             f"{subject} is {self._claim()} under {tables}, as enforced by the "
             f"{self.accountant} filter ({self.conversion} conversion){trust}. {self._in_words()}"
             f"{self._of_part()}{self._ex_post()}{self._of_users()}{self._of_bounds()}"
-            f"{self._of_counts()}{self._of_evaluation()}{self._of_intervals()}{self._of_fits()}"
-            f"{self._of_search()}"
+            f"{self._of_counts()}{self._of_evaluation()}{self._of_intervals()}{self._of_steps()}"
+            f"{self._of_fits()}{self._of_search()}"
         )
 
     def _claim(self) -> str:
@@ -214,6 +219,13 @@ class PrivacyStatement:
         return (
             " Sums behind intervals of the coefficients were released from the rows, for at most "
             f"{share}, and the guarantee is for both."
+        )
+
+    def _of_steps(self) -> str:
+        return "".join(
+            f" Of the same budget {stated['share']:.3g} was for the step {name}, and the guarantee "
+            "is for both."
+            for name, stated in (self.steps or {}).items()
         )
 
     def _of_fits(self) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.evaluation.words import evaluation_in_words
 from dpcore.inference.words import intervals_in_words
-from dpcore.model.shown import encoding_in_words, fitted_in_words, shown_bounds
+from dpcore.model.shown import encoding_in_words, fitted_in_words, sections_in_words, shown_bounds
 from dpcore.report.card import Item, Section
 
 if TYPE_CHECKING:
@@ -37,7 +37,8 @@ def fitted_section(model: Model) -> Section:
         items.append(Item(f"Bounds released from the rows: {shown_bounds(model)}."))
     items.append(Item(f"l2 = {model.l2:g}; {model.w.size} coefficients. {model.status}"))
     told = evaluation_in_words(model.evaluation or {}, private=model.privacy["private"])
-    items += [Item(line.strip()) for line in (*told, *intervals_in_words(model.intervals))]
+    told = [*told, *intervals_in_words(model.intervals), *sections_in_words(model)]
+    items += [Item(line.strip()) for line in told]
     return Section("What was fitted", items=tuple(items))
 
 

@@ -73,6 +73,8 @@ def _shares(privacy: Mapping[str, Any]) -> list[str]:
             said.append(f"S{sums[1:]} took at most {share:.3g} of the budget.")
         else:
             said.append(f"{share:.3g} of the budget was set aside for {sums}; none was released.")
+    for name, stated in privacy.get("steps", {}).items():
+        said.append(f"The step {name} took at most {stated['share']:.3g} of the budget.")
     if privacy.get("fits", 1) > 1:
         said.append(
             f"{privacy['fits']} fits, one for each class against the rest, had equal parts of it."

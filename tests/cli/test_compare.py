@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from dpcore.compare.results import read_results
 
 ARGUMENTS = ("--algos", "stub", "--data", "stub-rows", "--epsilon", ".5,1", "--folds", "2")
 ROOT = Path(__file__).parents[2]
+DRAWS = pytest.mark.skipif(find_spec("matplotlib") is None, reason="needs the extra dpcore[plot]")
 
 
 @pytest.fixture
@@ -54,6 +56,7 @@ def test_a_relation_that_all_have_is_taken_and_named(compare, monkeypatch):
     assert compare("--quiet", "--out", "r.parquet").stderr == ""
 
 
+@DRAWS
 def test_references_alone(compare, run, folder):
     done = compare("--algos", "nonprivate,majority", "--out", "r.parquet", "--markdown")
     assert done.exit_code == 0, done.stderr
@@ -151,7 +154,7 @@ REFUSED = [
     (["--out", "other.parquet"], "not a whole results file of dpcore compare. Choose another"),
     (["--data", "rows.csv", "--schema", "schema.toml", "--out", "rows.csv"], "of --data rows.csv"),
     (["--plot", "f.jpg"], ".svg, .png or .pdf"),
-    (["--plot", "no/f.svg"], "Cannot write"),
+    pytest.param(["--plot", "no/f.svg"], "Cannot write", marks=DRAWS),
     (["--json", "--markdown"], "--json or --markdown, not both"),
     (["--algos", "all,stub"], "by itself: --algos all"),
     (["--set", "other.counts=3"], "not among the algorithms: stub."),

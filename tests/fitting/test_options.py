@@ -23,8 +23,8 @@ OF_ROWS = {
 }
 """What ``fit`` is told of rows in memory, in place of a file and its schema."""
 OF_LEDGER = {field.name: field.default for field in dataclasses.fields(LedgerRequest)}
-IN_MEMORY = {"weight_bound"}
-"""Settings of weights, which rows of files have none of."""
+IN_MEMORY = {"weight_bound", "also"}
+"""Settings of weights, which rows of files have none of, and of steps, which are objects."""
 OF_A_COMMAND = {"out", "as_json", "quiet"}
 SPELT = {"params": "assignments"}
 """What the command line spells in another way: ``--set NAME=VALUE``."""
@@ -54,7 +54,7 @@ def test_fit_has_every_setting_with_its_default():
 
 def test_the_command_line_has_every_setting_with_its_default():
     asked, fields = defaults(train_command), settings_fields()
-    assert {fields.pop(name) for name in IN_MEMORY} == {None}
+    assert {fields.pop(name) for name in IN_MEMORY} == {None, ()}
     flattened = {name: asked.pop(name) for name in TARGETS if name not in fields}
     assert set(flattened.values()) <= {None, False} and fields.pop("targets") is None
     of_data = {field.name: field.default for field in dataclasses.fields(DataRequest)}

@@ -15,8 +15,8 @@ from dpcore.fitting import run
 from dpcore.fitting.balanced import BalancedWeights
 from dpcore.fitting.plan import make_plan
 from dpcore.fitting.settings import Settings
-from dpcore.fitting.steps import Outcome, Phase
-from dpcore.plugin.parts import dataset_from_arrays
+from dpcore.fitting.steps import Outcome, Phase, Section
+from dpcore.plugin.parts import BestAccountant, dataset_from_arrays
 
 DRAW = np.random.default_rng(3)
 X = DRAW.uniform(0, 1, (3000, 2))
@@ -30,8 +30,7 @@ class CountClasses:
 
     phase: Phase = Phase.RESULT
     times: int = 1
-    name: str = "intervals"
-    """In the place of one of ours, since statements have fields for these."""
+    name: str = "late"
 
     def check(self, view):
         return Counts(self, BalancedWeights(SHARE).check(view))
@@ -55,12 +54,11 @@ class Counts:
 
     def run(self, session, view):
         counts = [session.release(self.query, self.mechanism) for _ in range(self.step.times)]
-        return Outcome(view, figures={"counts": counts[-1].tolist(), "why_not": "a count"})
+        return Outcome(view, section=Section({"counts": counts[-1]}))
 
 
-def fitted(monkeypatch, *steps, **options):
-    monkeypatch.setattr(run, "steps_of", lambda *_: steps)
-    settings = Settings("dp-gd", epsilon=2.0, delta=1e-6, params={"steps": "5"})
+def fitted(*steps, **options):
+    settings = Settings("dp-gd", epsilon=2.0, delta=1e-6, params={"steps": "5"}, also=steps)
     data = dataset_from_arrays(X, Y, bounds=(0, 1), classes=(-1, 1))
     return run.fit_dataset(make_plan(settings), data, **options)
 
@@ -72,9 +70,9 @@ def share_told(error):
     return float(spent) / float(budget)
 
 
-def test_one_step_more_is_charged_within_the_budget_and_in_the_model(monkeypatch):
-    model = fitted(monkeypatch, CountClasses())
-    counts = np.array(model.intervals["counts"])
+def test_one_step_more_is_charged_within_the_budget_and_in_the_model():
+    model = fitted(CountClasses())
+    counts = np.array(model.sections["late"]["data"]["counts"])
     # 100 counts more or less are more than 10 deviations.
     assert np.abs(counts - [(Y == -1).sum(), (Y == 1).sum()]).max() < 100
     assert list(model.privacy["releases"])[-1] == "histogram"
@@ -84,14 +82,14 @@ def test_one_step_more_is_charged_within_the_budget_and_in_the_model(monkeypatch
 
 
 @pytest.mark.parametrize("phase", [Phase.PROBLEM, Phase.RESULT])
-def test_what_was_not_rehearsed_is_refused_by_the_filter(monkeypatch, phase):
+def test_what_was_not_rehearsed_is_refused_by_the_filter(phase):
     # The broken twin asks six times what it had set aside: of 1.2 budgets it has a part.
     with pytest.raises(BudgetExceededError) as caught:
-        fitted(monkeypatch, CountClasses(phase, times=6))
+        fitted(CountClasses(phase, times=6))
     assert 0 < share_told(caught.value) <= 1
 
 
-def test_charges_that_are_told_have_the_step_that_ended_the_run(monkeypatch):
+def test_charges_that_are_told_have_the_step_that_ended_the_run():
     class Interrupted(Counts):
         def run(self, session, view):
             super().run(session, view)
@@ -102,27 +100,58 @@ def test_charges_that_are_told_have_the_step_that_ended_the_run(monkeypatch):
             return Interrupted(self, BalancedWeights(SHARE).check(view))
 
     with pytest.raises(KeyboardInterrupt) as caught:
-        fitted(monkeypatch, Step())
+        fitted(Step())
     assert share_told(caught.value) > 0.99
 
 
-def test_a_step_that_refuses_does_so_before_anything_is_charged(monkeypatch):
+def test_a_step_that_refuses_does_so_before_anything_is_charged():
     class Refuses(CountClasses):
         def check(self, view):
             raise InvalidInputError("No.")
 
     with pytest.raises(InvalidInputError, match=r"^No\.$") as caught:
-        fitted(monkeypatch, CountClasses(Phase.PROBLEM), Refuses())
+        fitted(CountClasses(Phase.PROBLEM), Refuses())
     assert not hasattr(caught.value, "__notes__")
 
 
-def test_steps_run_in_the_order_of_their_phases(monkeypatch):
-    late, early = CountClasses(), CountClasses(Phase.PROBLEM, name="balanced")
+def test_steps_run_in_the_order_of_their_phases():
+    late, early = CountClasses(), CountClasses(Phase.PROBLEM, name="early")
     sessions = []
-    model = fitted(monkeypatch, late, early, on_release=sessions.append)
+    model = fitted(late, early, on_release=sessions.append)
     kinds = [entry.kind for entry in sessions[-1].ledger]
     assert kinds[0] == kinds[-1] == "histogram" and kinds.count("histogram") == 2
-    assert model.privacy["balanced"] == model.privacy["intervals"] == {"share": 0.2}
+    assert model.privacy["steps"] == {name: {"share": 0.2} for name in ("late", "early")}
+
+
+def test_a_step_of_somebodys_own_changes_nothing_of_the_run():
+    @dataclass(frozen=True)
+    class Raises(CountClasses):
+        """A step that hands on a plan with ten times the budget."""
+
+        def check(self, view):
+            counts = super().check(view)
+            more = BestAccountant.from_budget(20.0, 1e-6, None)
+
+            def run(session, view):
+                plan = replace(view.ready.plan, accountant=more)
+                return Outcome(replace(view, ready=replace(view.ready, plan=plan, of_each=plan)))
+
+            counts.run = run
+            return counts
+
+    model = fitted(Raises(Phase.PROBLEM, name="early"), CountClasses())
+    assert model.privacy["epsilon"] == 2.0 and model.privacy["accountant"] != "best"
+    assert model.sections.keys() == {"late"}
+
+
+def test_a_step_under_the_name_of_ours_or_before_the_schema_is_refused():
+    class Borrowed(CountClasses):
+        __module__ = "dpcore.fitting.balanced"
+
+    with pytest.raises(InvalidInputError, match="to bear the name of its own module"):
+        fitted(Borrowed())
+    with pytest.raises(InvalidInputError, match="to have the phase PROBLEM or RESULT"):
+        fitted(CountClasses(Phase.SCHEMA))
 
 
 def test_a_fit_is_sixty_lines():

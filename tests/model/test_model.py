@@ -156,6 +156,7 @@ def test_every_truncation_is_refused(path):
         ("l2", None, "a finite number"),
         ("loss", "logistics", "is not installed"),
         ("classes", [True, False], "do not fit"),
+        ("sections", {"a": {"data": {}, "lines": "text", "part": "a:B"}}, "data and lines"),
         ("privacy", {}, "lacks 'private'"),
         ("privacy", {**PRIVACY, "private": 1}, "true or false"),
         ("privacy", {**PRIVACY, "private": "yes"}, "true or false"),

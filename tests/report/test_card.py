@@ -98,6 +98,12 @@ KINDS = {
         ],
         ["NOT PRIVATE", "by the Gaussian noise", "on conditions", "ex-post", "users", "fits"],
     ),
+    "a step of somebody's own": (
+        changed(steps={"class-counts": {"share": 0.2}}),
+        {},
+        ["The step class-counts took at most 0.2 of the budget."],
+        ["fits"],
+    ),
     "pure": (
         changed(delta=0.0, accountant="pure", conversion="basic", unit="epsilon", budget=0.5),
         {},
