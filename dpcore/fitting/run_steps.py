@@ -12,11 +12,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import InvalidInputError
+from dpcore.exact.rounding import float_up
 from dpcore.fitting.details import LONGEST_TEXT, bounded
 from dpcore.fitting.reporting import charged_in, plain
 from dpcore.fitting.shares import rehearse_run, require_share
@@ -33,11 +36,14 @@ if TYPE_CHECKING:
     from dpcore.fitting.doors import OnRelease, Released
     from dpcore.fitting.steps import Request, RunStep, RunView
     from dpcore.noise.source import NoiseSource
-    from dpcore.protocols import Accountant
+    from dpcore.protocols import Accountant, Engine
+    from dpcore.protocols.problem import Problem
     from dpcore.session.charges import Charges
 
 __all__ = ["Door", "Steps", "checked"]
 
+_SLACK = 1 + Fraction(1, 2**30)
+"""For what figures of a filter are rounded by."""
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 
@@ -72,10 +78,10 @@ def checked(steps: Iterable[RunStep], also: Iterable[RunStep], view: RunView) ->
         view = replace(view, taken=view.taken + requests[-1].share)
     parts = []
     for step in also:
-        request = step.check(view)
+        request = _Foreign.of(step.check(view), view)
         _require_fit(step, request, view, [each.name for each in requests])
-        requests.append(_ChangesNothing(request))
-        parts += [part_of(step), part_of(request)]
+        requests.append(request)
+        parts += [part_of(step), part_of(request.asked)]
         view = replace(view, taken=view.taken + request.share)
     return Steps(tuple(requests), parts=tuple(parts))
 
@@ -186,14 +192,53 @@ class Steps:
 
 
 @dataclass(frozen=True, eq=False)
-class _ChangesNothing:
-    """The request of a step of somebody's own: the steps after it, and the filter, have what they
-    had without it, whatever its outcome says."""
+class _Foreign:
+    """The request of a step of somebody's own, as it was when it was checked. The filter, the run
+    and the steps after it have what they had without it, whatever its outcome says.
+
+    Parameters
+    ----------
+    problem : the run's, so that the door knows the units whose rows are protected together.
+    """
 
     asked: Request
+    name: str
+    phase: Phase
+    share: Fraction
+    problem: Problem
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.asked, name)
+    @classmethod
+    def of(cls, asked: Request, view: RunView) -> _Foreign:
+        """Return the request, with a share that is a float taken as its shortest decimal."""
+        name, phase, share = str(asked.name), asked.phase, asked.share
+        with suppress(TypeError, ValueError, OverflowError):
+            exact = Fraction(str(share) if isinstance(share, float) else share)
+            return cls(asked, name, phase, exact, view.ready.problem)
+        raise InvalidInputError(f"Expected the step {name} to have a share that is a number.")
+
+    @property
+    def stated(self) -> dict[str, Any]:
+        """The share of the budget, rounded up."""
+        return {"share": float_up(self.share)}
+
+    def over(self, view: RunView) -> Engine:
+        """Return its engine over the rows."""
+        return self.asked.over(view)
+
+    def over_none(self, view: RunView) -> Engine:
+        """Return its engine over none of them."""
+        return self.asked.over_none(view)
+
+    def rehearse(self, session: TableSession, view: RunView) -> None:
+        """Make its releases; InvalidInputError where they cost more than its share."""
+        before = Fraction(session.accountant.spent)
+        self.asked.rehearse(session, view)
+        cost = Fraction(session.accountant.spent) - before
+        if cost > self.share * Fraction(view.ready.plan.accountant.budget) * _SLACK:
+            raise InvalidInputError(
+                f"The step {self.name} states a share of {float(self.share):.3g} of the budget, "
+                "and its releases cost more: mechanism_for(accountant, share) has the noise of one."
+            )
 
     def run(self, session: TableSession, view: RunView) -> Outcome:
         """Return its section."""

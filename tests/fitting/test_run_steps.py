@@ -144,6 +144,38 @@ def test_a_step_of_somebodys_own_changes_nothing_of_the_run():
     assert model.sections.keys() == {"late"}
 
 
+def test_a_step_that_costs_more_than_it_states_is_refused_before_anything():
+    class Cheap(CountClasses):
+        def check(self, view):
+            asked = super().check(view)
+            asked.share = 0.1
+            return asked
+
+    for phase in (Phase.PROBLEM, Phase.RESULT):
+        with pytest.raises(InvalidInputError, match="0.1 of the budget, and its releases cost mo"):
+            fitted(Cheap(phase))
+
+
+def test_a_step_is_taken_as_it_was_when_it_was_checked():
+    class Turns(CountClasses):
+        """A step whose request has another name, share and problem at each reading."""
+
+        def check(self, view):
+            return Turning(self, BalancedWeights(SHARE).check(view))
+
+    class Turning(Counts):
+        readings = 0
+        share = property(lambda self: self.turned(SHARE, Fraction(1, 100)))
+        problem = property(lambda self: None, lambda self, _: None)
+
+        def turned(self, first, then):
+            self.readings += 1
+            return first if self.readings == 1 else then
+
+    model = fitted(Turns())
+    assert model.privacy["steps"] == {"late": {"share": 0.2}}
+
+
 def test_a_step_under_the_name_of_ours_or_before_the_schema_is_refused():
     class Borrowed(CountClasses):
         __module__ = "dpcore.fitting.balanced"
