@@ -87,7 +87,7 @@ def _print_names(registry: Registry, *, as_json: bool) -> None:
 
 def describe(entry: Entry, target: Any) -> dict[str, Any]:
     """Return what is known of an entry as JSON-able data; ``target`` is its class or function."""
-    facts: dict[str, Any] = asdict(entry)
+    facts: dict[str, Any] = entry.shown()
     if entry.kind == "dataset":
         from dpcore.data.dataset import declared_schema
 

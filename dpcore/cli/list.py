@@ -66,7 +66,7 @@ def _print_json(registry: Registry, kinds: list[str], failures: _Failures) -> No
 
 
 def _row(entry: Entry) -> dict[str, str]:
-    row = asdict(entry)
+    row = entry.shown()
     del row["kind"], row["target"]
     return row
 

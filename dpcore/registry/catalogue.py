@@ -10,7 +10,6 @@ import functools
 import importlib
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from importlib import metadata
 from typing import Any
 
@@ -18,6 +17,8 @@ import pluggy
 
 from dpcore.errors import InvalidInputError, RegistryError, near_names
 from dpcore.registry import hookspecs
+from dpcore.registry.entries import Entry, Failure, claimed_twice, clash_failure
+from dpcore.registry.kinds import KINDS, checked_data, hook_of, plural
 
 __all__ = [
     "GROUP",
@@ -28,48 +29,15 @@ __all__ = [
     "core_registry",
     "is_registered",
     "load_registry",
+    "plural",
+    "read_registry",
 ]
 
 GROUP = "dpcore"
-KINDS = ("optimizer", "mechanism", "accountant", "loss", "dataset", "engine", "pool")
 
 _BUILTINS = "dpcore.registry.builtins"
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _TARGET = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
-
-
-def plural(kind: str) -> str:
-    """Return the plural of a kind, as hooks and the command line use it."""
-    return {"loss": "losses"}.get(kind, f"{kind}s")
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One registered name. ``target`` is ``"package.module:Attribute"``."""
-
-    kind: str
-    name: str
-    target: str
-    summary: str
-    reference: str
-    distribution: str
-    version: str
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """A plugin, or a name, that cannot be used, and why, in one line."""
-
-    name: str
-    distribution: str
-    version: str
-    reason: str
-
-    @property
-    def owners(self) -> str:
-        """Each distribution with its version."""
-        pairs = zip(self.distribution.split(", "), self.version.split(", "), strict=True)
-        return " and ".join(f"{name} {version}" for name, version in pairs)
 
 
 class Registry:
@@ -85,9 +53,11 @@ class Registry:
             claims.setdefault((entry.kind, entry.name), []).append(entry)
         self._entries = {key: claim[0] for key, claim in claims.items() if len(claim) == 1}
         self._taken = {key: claim for key, claim in claims.items() if len(claim) > 1}
+        self._alone = claimed_twice(self._entries.values())
         self._sound: dict[Entry, Any] = {}
         self._failed = tuple(failures)
-        self.failures = (*self._failed, *map(_clash_failure, self._taken.values()))
+        clashes = map(clash_failure, self._taken.values())
+        self.failures = (*self._failed, *clashes, *self._alone.values())
 
     def entries(self, kind: str) -> tuple[Entry, ...]:
         """Return the usable entries of one kind, sorted by name."""
@@ -99,6 +69,13 @@ class Registry:
 
     def names(self, kind: str) -> tuple[str, ...]:
         return tuple(entry.name for entry in self.entries(kind))
+
+    def claimant(self, kind: str, key: str, value: str) -> Entry | None:
+        """Return the entry of a kind whose data have a value under a key, such as a suffix, or
+        ``None``; RegistryError where two have it."""
+        if (kind, key, value) in self._alone:
+            raise RegistryError(self._alone[kind, key, value].reason)
+        return next((e for e in self.entries(kind) if value in e.data[key]), None)
 
     def find(self, name: str) -> tuple[Entry, ...]:
         """Return the entries of every kind under one name; RegistryError if there is none."""
@@ -147,7 +124,7 @@ class Registry:
 
     def _refuse_taken(self, kind: str, name: str) -> None:
         if (kind, name) in self._taken:
-            raise RegistryError(_clash_failure(self._taken[kind, name]).reason)
+            raise RegistryError(clash_failure(self._taken[kind, name]).reason)
 
     def _refuse_failed(self, name: str) -> None:
         for failure in self.failures:
@@ -238,7 +215,7 @@ def _entries_of(point: metadata.EntryPoint) -> list[Entry]:
     manager = pluggy.PluginManager("dpcore")
     manager.add_hookspecs(hookspecs)
     manager.register(point.load(), point.name)
-    hooks = [f"register_{plural(kind)}" for kind in KINDS]
+    hooks = [hook_of(kind) for kind in KINDS]
     for name in vars(manager.hook):
         if name.startswith("register_") and name not in hooks:
             raise InvalidInputError(f"There is no hook {name!r}.{near_names(name, hooks)}")
@@ -260,9 +237,7 @@ def _register_of(
     def register(
         name: str, target: str, *, summary: str = "", reference: str = "", **others: Any
     ) -> None:
-        for other in others:
-            hint = near_names(other, ("summary", "reference"))
-            raise InvalidInputError(f"register({name!r}, ...) takes no {other!r}.{hint}")
+        data = checked_data(kind, name, others)
         if not _NAME.fullmatch(name):
             raise InvalidInputError(f"Expected the name {name!r} in kebab case.")
         if not _TARGET.fullmatch(target):
@@ -271,7 +246,8 @@ def _register_of(
             )
         if not summary or not summary.isprintable():
             raise InvalidInputError(f"register({name!r}, ...) needs summary=..., one line of text.")
-        entries.append(Entry(kind, name, target, summary, reference, distribution, version))
+        whose = summary, reference, distribution, version
+        entries.append(Entry(kind, name, target, *whose, data))
 
     register.__qualname__ = "register"
     return register
@@ -279,15 +255,3 @@ def _register_of(
 
 def _distribution(point: metadata.EntryPoint) -> tuple[str, str]:
     return (point.dist.name, point.dist.version) if point.dist else ("unknown", "unknown")
-
-
-def _clash_failure(claim: list[Entry]) -> Failure:
-    first = claim[0]
-    owners = " and ".join(f"{entry.distribution} {entry.version}" for entry in claim)
-    reason = f"The {first.kind} {first.name!r} is registered by both {owners}; uninstall one."
-    return Failure(
-        first.name,
-        ", ".join(entry.distribution for entry in claim),
-        ", ".join(entry.version for entry in claim),
-        reason,
-    )

@@ -1,0 +1,72 @@
+"""Registered names, and what cannot be used of what was registered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from dpcore.registry.kinds import kind_of
+
+__all__ = ["Entry", "Failure", "claimed_twice", "clash_failure"]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One registered name. ``target`` is ``"package.module:Attribute"``; ``data`` are those of its
+    kind (``dpcore.registry.kinds``)."""
+
+    kind: str
+    name: str
+    target: str
+    summary: str
+    reference: str
+    distribution: str
+    version: str
+    data: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+    def shown(self) -> dict[str, str]:
+        """Return what ``dpcore list`` and ``dpcore info`` say of it: all but its data."""
+        return {each.name: getattr(self, each.name) for each in fields(self)[:-1]}
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A plugin, or a name, that cannot be used, and why, in one line."""
+
+    name: str
+    distribution: str
+    version: str
+    reason: str
+
+    @property
+    def owners(self) -> str:
+        """Each distribution with its version."""
+        pairs = zip(self.distribution.split(", "), self.version.split(", "), strict=True)
+        return " and ".join(f"{name} {version}" for name, version in pairs)
+
+
+def clash_failure(claim: list[Entry], what: str = "") -> Failure:
+    first = claim[0]
+    owners = " and ".join(f"{entry.distribution} {entry.version}" for entry in claim)
+    what = what or f"The {first.kind} {first.name!r}"
+    return Failure(
+        first.name,
+        ", ".join(entry.distribution for entry in claim),
+        ", ".join(entry.version for entry in claim),
+        f"{what} is registered by both {owners}; uninstall one.",
+    )
+
+
+def claimed_twice(entries: Iterable[Entry]) -> dict[tuple[str, str, str], Failure]:
+    """Return the failure of each value of data that belongs to one entry of a kind, and has two."""
+    claims: dict[tuple[str, str, str], list[Entry]] = {}
+    for entry in entries:
+        for key in kind_of(entry.kind).alone:
+            for value in entry.data[key]:
+                claims.setdefault((entry.kind, key, value), []).append(entry)
+    twice = {claim: those for claim, those in claims.items() if len(those) > 1}
+    return {
+        (kind, key, value): clash_failure(those, f"{value!r} ({key} of a {kind})")
+        for (kind, key, value), those in twice.items()
+    }
