@@ -4,6 +4,7 @@ import gc
 import io
 import logging
 import os
+import re
 import shlex
 import sys
 import tempfile
@@ -16,6 +17,12 @@ from unittest import mock
 from golden.normal_form import normal
 
 _WIDTH = "80"
+# A line every ten seconds, which a slow machine shows.
+_PROGRESS = re.compile(
+    r"^dpcore: (reading .*|converting|fitting|auditing|comparing|rounds): "
+    r".*(read|stores|releases?|runs|fits|budget|\d)(, about .* left)?\n",
+    re.MULTILINE,
+)
 _SAME_EVERYWHERE = {"COLUMNS": _WIDTH, "TERMINAL_WIDTH": _WIDTH, "LINES": "24", "NO_COLOR": "1"}
 
 
@@ -58,7 +65,8 @@ def dpcore(line, stdin=b""):
         _as_after_its_process(),
     ):
         status = _status_of(script.load())
-    return Said(status, *(stream.buffer.getvalue().decode() for stream in _flushed(out, err)))
+    said, told = (stream.buffer.getvalue().decode() for stream in _flushed(out, err))
+    return Said(status, said, _PROGRESS.sub("", told))
 
 
 @contextmanager
