@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from dpcore import NOT_HERE
 from dpcore.errors import near_names
 
 __all__ = ["page"]
@@ -26,6 +27,8 @@ def page(module: str, file: str) -> tuple[Callable[[str], Any], Callable[[], lis
     def named(name: str) -> Any:
         if name == "__all__":
             return sorted(places())
+        if NOT_HERE:
+            raise ImportError(NOT_HERE)
         place = places().get(name)
         if place is None:
             raise AttributeError(

@@ -7,6 +7,10 @@ refuses such steps.
 
 from __future__ import annotations
 
+from dpcore import NOT_HERE
+
+if NOT_HERE:
+    raise ImportError(NOT_HERE)
 try:
     from sklearn.utils.validation import validate_data  # noqa: F401 - since 1.6
 except ImportError:

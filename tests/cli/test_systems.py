@@ -17,8 +17,11 @@ def test_a_command_is_refused_in_one_line(command):
     assert line.startswith("dpcore: dpcore runs on Linux and macOS") and "Subsystem" in line
 
 
-def test_so_is_a_public_name():
+@pytest.mark.parametrize(
+    "code", ["dpcore.fit", "import dpcore.sklearn", "from dpcore.plugin import Problem"]
+)
+def test_so_is_a_public_name(code):
     done = subprocess.run(
-        [sys.executable, "-c", f"{AS_ON_WINDOWS} dpcore.fit"], capture_output=True, text=True
+        [sys.executable, "-c", f"{AS_ON_WINDOWS} {code}"], capture_output=True, text=True
     )
     assert done.stderr.splitlines()[-1].startswith("ImportError: dpcore runs on Linux and macOS")
