@@ -49,8 +49,10 @@ def folder(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def run(stub):
-    """Run the command line in this process; an unexpected exception fails the test."""
+def run(stub, monkeypatch):
+    """Run the command line in this process; an unexpected exception fails the test. How far a
+    command is, every ten seconds, is left out: on a slow machine it is among what tests read."""
+    monkeypatch.setattr("dpcore.cli.progress._LINE_SECONDS", 1e9)
 
     def invoke(*arguments):
         from dpcore.cli import app
