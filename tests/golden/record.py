@@ -1,8 +1,8 @@
 """Golden records: what users and their files see, as it was when it was last looked at.
 
-    python tests/golden/record.py                     what differs from the records
-    python tests/golden/record.py bits commands/help  of some of them
-    python tests/golden/record.py --write             and the records anew, to be committed
+    uv run --all-packages python tests/golden/record.py                     what differs
+    uv run --all-packages python tests/golden/record.py bits commands/help  of some of them
+    uv run --all-packages python tests/golden/record.py --write             and the records anew
 
 Each kind is a module whose ``records()``, called in an empty folder, returns values by name, beside
 a file of them. All of it goes through what outlives a move between modules: the command line,

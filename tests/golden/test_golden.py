@@ -24,7 +24,11 @@ def known(kind):
 
 def show(lines):
     if lines:
-        told = "If that is meant: python tests/golden/record.py --write, and look at what differs."
+        kind = lines[0].partition(":")[0]
+        told = (
+            "If that is meant, commit the records with it, which this writes: "
+            f"uv run --all-packages python tests/golden/record.py {kind} --write"
+        )
         pytest.fail("\n".join([*lines, told]), pytrace=False)
 
 
@@ -51,6 +55,14 @@ def altered(value):
     if isinstance(value, list):
         return [altered(value[0]), *value[1:]] if value else ["new"]
     return f"{value}." if isinstance(value, str) else not value if value in (True, False) else -1
+
+
+def test_a_difference_is_told_with_what_to_do():
+    before = known("commands/help")
+    other = {**before, "dpcore list --help": altered(before["dpcore list --help"])}
+    with pytest.raises(pytest.fail.Exception, match="record.py commands/help --write$") as told:
+        show(differences("commands/help", before, other))
+    assert "changed: dpcore list --help" in str(told.value)
 
 
 @pytest.mark.parametrize("kind", [*record.FAST, *record.SLOW])
