@@ -29,6 +29,13 @@ ROWS = """age,city,label
 """
 
 
+@pytest.fixture(autouse=True)
+def nothing_on_how_far(monkeypatch):
+    """A line on how far a command is, every ten seconds, would be among what tests read on a slow
+    machine. Tests of these lines set their own time, after this one."""
+    monkeypatch.setattr("dpcore.cli.progress._LINE_SECONDS", 1e9)
+
+
 @pytest.fixture
 def stub(monkeypatch):
     """The stub plugin, installed: its distribution stands on sys.path."""
@@ -49,10 +56,8 @@ def folder(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def run(stub, monkeypatch):
-    """Run the command line in this process; an unexpected exception fails the test. How far a
-    command is, every ten seconds, is left out: on a slow machine it is among what tests read."""
-    monkeypatch.setattr("dpcore.cli.progress._LINE_SECONDS", 1e9)
+def run(stub):
+    """Run the command line in this process; an unexpected exception fails the test."""
 
     def invoke(*arguments):
         from dpcore.cli import app
