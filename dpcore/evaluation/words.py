@@ -51,8 +51,8 @@ def _of_errors(figures: Mapping[str, Any], private: bool) -> list[str]:
     lower, upper = figures["bounds"]
     return [
         _heading(figures, private),
-        f"  RMSE {_number(figures['rmse'])}; of always the mean, {_number(figures['mean'])}: "
-        f"{_number(figures['mean_rmse'])}",
+        f"  RMSE {_number(figures['rmse'])}; RMSE of always the mean: "
+        f"{_number(figures['mean_rmse'])}; the mean: {_number(figures['mean'])}",
         f"  R2 {_number(figures['r2'])}; targets and predictions are held to their bounds, "
         f"{lower:.6g} to {upper:.6g}",
         figures["verdict"],

@@ -176,8 +176,9 @@ def test_what_noise_swallows_is_unknown():
     swallowed = figures_of_errors(sums_of(y, y), BOUNDS, 40.0)
     said = evaluation_in_words(swallowed, private=True)
     unknown = "unknown (too few such rows for the noise"
-    assert said[1].startswith(f"  RMSE {unknown}; 0 to 7.15); of always the mean, 0.5 [")
-    assert said[1].endswith(f"]: {unknown}; 0 to 5.695)")
+    errors = f"  RMSE {unknown}; 0 to 7.15); RMSE of always the mean: {unknown}; 0 to 5.695); "
+    # The mean has a name of its own: "of always the mean, 0.5: unknown" read like an RMSE of 0.5.
+    assert said[1].startswith(f"{errors}the mean: 0.5 [") and said[1].endswith("]")
     assert said[2].startswith(f"  R2 {unknown}); targets")
     assert said[3].startswith("Whether the model is better than always predicting the mean is unk")
     assert swallowed["r2"] == {"value": None, "low": None, "high": None}
