@@ -63,7 +63,7 @@ def opened(
 
     if view.engine is not None:
         session = over(view.engine, door.on_release, door.ledger)
-        return session, lambda: solve(session)
+        return door.continued(session), lambda: solve(session)
     before, on_release = Fraction(accountant.spent), door.on_release
     all_of_them = SessionsInTurn(plan.relation, part, ready.fits, before, door.ledger.entries)
     tell = None if on_release is None else lambda _: on_release(all_of_them)
@@ -74,4 +74,6 @@ def opened(
         all_of_them.begin(session)
         return solve(session)
 
-    return all_of_them, lambda: solve_each(plan, view.dataset, problem.n_features, solve_class)
+    return door.continued(all_of_them), lambda: solve_each(
+        plan, view.dataset, problem.n_features, solve_class
+    )

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from dpcore.protocols.user_pool import UserPool
     from dpcore.registry.catalogue import Entry
 
-__all__ = ["full_text", "run_optimizer"]
+__all__ = ["full_text", "run_optimizer", "type_and_place"]
 
 _CORE = "dpcore"
 _MOST_CAUSES = 8
@@ -50,7 +50,7 @@ def run_optimizer(
     def failed(error: BaseException) -> BaseException:
         if isinstance(error, DpcoreError):
             return error
-        told = _type_and_place if secret_rows else full_text
+        told = type_and_place if secret_rows else full_text
         failure = OptimizerError(_failed(entry, told(error, type(optimizer).__module__)))
         failure.__cause__ = None if secret_rows else error
         return failure
@@ -83,14 +83,16 @@ def full_text(error: BaseException, module: str) -> str:
 
 def _whole(error: BaseException, module: str) -> str:
     text = f": {error}" if str(error) else ""
-    return f"{_type_and_place(error, module)}{text}"
+    return f"{type_and_place(error, module)}{text}"
 
 
 def _cause(error: BaseException) -> BaseException | None:
     return error.__cause__ or (None if error.__suppress_context__ else error.__context__)
 
 
-def _type_and_place(error: BaseException, module: str) -> str:
+def type_and_place(error: BaseException, module: str) -> str:
+    """Return an error without its text, which may hold a private value; ``module`` : of the part
+    that is looked for."""
     return f"{type(error).__name__} in {_place(error, module)}"
 
 

@@ -10,60 +10,63 @@ releases may be chosen from earlier ones, and the statement's epsilon and delta 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from dpcore.errors import InvalidInputError
-from dpcore.exact.rounding import float_up
-from dpcore.fitting.details import LONGEST_TEXT, bounded
-from dpcore.fitting.reporting import charged_in, plain
-from dpcore.fitting.shares import rehearse_run, require_share
+from dpcore.fitting.foreign_steps import SLACK, ForeignRequest, require_fit
+from dpcore.fitting.reporting import charged_in
+from dpcore.fitting.shares import rehearse_run
 from dpcore.fitting.steps import Outcome, Phase
 from dpcore.noise.source import SeededNoise
-from dpcore.privacy.first_party import is_ours
-from dpcore.privacy.statement import OF_DPCORE, part_of
-from dpcore.registry.declarations import engine_facts
-from dpcore.session.in_turn import SessionAndLast
-from dpcore.session.ledger import Ledger, LedgerEntry
+from dpcore.privacy.statement import part_of
+from dpcore.session.in_turn import Said, SessionAndLast
+from dpcore.session.ledger import Ledger, LedgerEntry, LedgerOfShare
 from dpcore.session.session import TableSession
 
 if TYPE_CHECKING:
     from dpcore.fitting.doors import OnRelease, Released
     from dpcore.fitting.steps import Request, RunStep, RunView
     from dpcore.noise.source import NoiseSource
-    from dpcore.protocols import Accountant, Engine
-    from dpcore.protocols.problem import Problem
+    from dpcore.protocols import Accountant
     from dpcore.session.charges import Charges
+    from dpcore.session.in_turn import SessionsInTurn
 
 __all__ = ["Door", "Steps", "checked"]
-
-_SLACK = 1 + Fraction(1, 2**30)
-"""For what figures of a filter are rounded by."""
-_NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 
 @dataclass(frozen=True, eq=False)
 class Door:
     """The door of a run: one source of noise, one ledger and one place to tell for all sessions.
 
-    ``charges`` : tells what was charged if the run ends on the way.
+    ``charges`` : tells what was charged if the run ends on the way. ``ended`` : what the closed
+    sessions before the optimizer's say.
     """
 
     noise: NoiseSource
     on_release: OnRelease
     charges: Charges
     ledger: Ledger[LedgerEntry]
+    ended: list[Said] = field(default_factory=list, init=False)
 
     def session(self, request: Request, view: RunView, accountant: Any) -> TableSession:
-        """Return a session of a step over its rows."""
+        """Return a session of a step over its rows, which releases no more than its share."""
+        share = Fraction(request.share)
+        most = share * Fraction(accountant.budget) * SLACK
+        what = f"The step {request.name} has a share of {float(share):.3g} of the budget"
+        ledger = LedgerOfShare(self.ledger, most, what)
         asked = request.over(view), accountant, view.ready.plan.relation, self.noise
-        told: dict[str, Any] = {"on_release": self.on_release, "ledger": self.ledger}
+        told: dict[str, Any] = {"on_release": self.on_release, "ledger": ledger}
         return TableSession(*asked, problem=request.problem, **told)
+
+    def continued(self, session: TableSession | SessionsInTurn) -> Released:
+        """Return the optimizer's session, or sessions, with those before it, read as one."""
+        released: Released = session
+        for said in self.ended:
+            released = SessionAndLast(said, released)
+        return released
 
 
 def checked(steps: Iterable[RunStep], also: Iterable[RunStep], view: RunView) -> Steps:
@@ -76,43 +79,15 @@ def checked(steps: Iterable[RunStep], also: Iterable[RunStep], view: RunView) ->
     for step in steps:
         requests.append(step.check(view))
         view = replace(view, taken=view.taken + requests[-1].share)
-    parts = []
+    parts, owners = [], {}
     for step in also:
-        request = _Foreign.of(step.check(view), view)
-        _require_fit(step, request, view, [each.name for each in requests])
+        request = ForeignRequest.of(step, view)
+        require_fit(step, request, view, [each.name for each in requests])
         requests.append(request)
         parts += [part_of(step), part_of(request.asked)]
+        owners[request.name] = part_of(step)
         view = replace(view, taken=view.taken + request.share)
-    return Steps(tuple(requests), parts=tuple(parts))
-
-
-def _require_fit(step: RunStep, request: Request, view: RunView, taken: list[str]) -> None:
-    """Refuse a step of somebody's own where the plan cannot leave it a share, whatever its own
-    check says, or its name is not one of its own."""
-    plan, name = view.ready.plan, request.name
-    require_share(plan, f"The step {name} is released from the rows", "Leave it out")
-    if not _NAME.fullmatch(name) or name in (*OF_DPCORE, *taken):
-        raise InvalidInputError(
-            f"Expected the step {part_of(step)} to have a name of small letters and hyphens that "
-            f"no other has, such as 'class-counts', and not {name!r}."
-        )
-    if is_ours(type(step).__module__):
-        raise InvalidInputError(
-            f"Expected the step {part_of(step)} to bear the name of its own module, which the "
-            "statement then names."
-        )
-    if request.phase is Phase.SCHEMA:
-        raise InvalidInputError(f"Expected the step {name} to have the phase PROBLEM or RESULT.")
-    if not 0 < request.share < 1 - view.taken:
-        raise InvalidInputError(
-            f"The steps beside the fit would take {float(view.taken + request.share):.3g} of the "
-            "budget: expected shares that add up to less than 1, so that the fit has the rest."
-        )
-    if engine_facts(plan.engine).reads_files:
-        raise InvalidInputError(
-            f"An engine that reads files itself has no step {name}: leave it out, or take the "
-            "engine local."
-        )
+    return Steps(tuple(requests), parts=tuple(parts), owners=owners)
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,13 +98,15 @@ class Steps:
     ----------
     said : what is stated of releases that were made, by the name of their request.
     sections : of steps of somebody's own, by name, for the model file.
-    parts : these steps, as ``"module:Class"``.
+    parts : these steps and their requests, as ``"module:Class"``.
+    owners : of the sections, the step of each, by name.
     """
 
     requests: tuple[Request, ...] = ()
     said: Mapping[str, dict[str, Any]] = field(default_factory=dict)
     sections: Mapping[str, dict[str, Any]] = field(default_factory=dict)
     parts: tuple[str, ...] = ()
+    owners: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def stated(self) -> dict[str, dict[str, Any]]:
@@ -157,10 +134,14 @@ class Steps:
                 _rehearsed(request, view, accountant)
                 session = door.session(request, view, accountant)
                 door.charges.follow(partial(charged_in, session))
-                outcome = request.run(session, view)
+                try:
+                    outcome = request.run(session, view)
+                finally:
+                    session.close()  # What a step keeps releases nothing beside what is stated.
+                door.ended.append(Said.of(session))
                 accountant, view = session.accountant, outcome.view
                 said |= {} if outcome.stated is None else {request.name: outcome.stated}
-                sections |= _section(request, outcome)
+                sections |= self._section(request.name, outcome)
         return replace(self, said=said, sections=sections), view, accountant
 
     def after(self, view: RunView, ran: Released, door: Door) -> tuple[Released, dict[str, Any]]:
@@ -184,74 +165,18 @@ class Steps:
                 last.close()
             view = outcome.view
             figures |= {} if outcome.figures is None else {request.name: outcome.figures}
-            sections |= _section(request, outcome)
+            sections |= self._section(request.name, outcome)
         return ran, figures | ({"sections": sections} if sections else {})
+
+    def _section(self, name: str, outcome: Outcome) -> dict[str, dict[str, Any]]:
+        section = outcome.section
+        if section is None:
+            return {}
+        told = {"version": section.version, "part": self.owners[name]}
+        return {name: {**told, "lines": list(section.lines), "data": section.data}}
 
     def _in(self, phase: Phase) -> list[Request]:
         return [request for request in self.requests if request.phase is phase]
-
-
-@dataclass(frozen=True, eq=False)
-class _Foreign:
-    """The request of a step of somebody's own, as it was when it was checked. The filter, the run
-    and the steps after it have what they had without it, whatever its outcome says.
-
-    Parameters
-    ----------
-    problem : the run's, so that the door knows the units whose rows are protected together.
-    """
-
-    asked: Request
-    name: str
-    phase: Phase
-    share: Fraction
-    problem: Problem
-
-    @classmethod
-    def of(cls, asked: Request, view: RunView) -> _Foreign:
-        """Return the request, with a share that is a float taken as its shortest decimal."""
-        name, phase, share = str(asked.name), asked.phase, asked.share
-        with suppress(TypeError, ValueError, OverflowError):
-            exact = Fraction(str(share) if isinstance(share, float) else share)
-            return cls(asked, name, phase, exact, view.ready.problem)
-        raise InvalidInputError(f"Expected the step {name} to have a share that is a number.")
-
-    @property
-    def stated(self) -> dict[str, Any]:
-        """The share of the budget, rounded up."""
-        return {"share": float_up(self.share)}
-
-    def over(self, view: RunView) -> Engine:
-        """Return its engine over the rows."""
-        return self.asked.over(view)
-
-    def over_none(self, view: RunView) -> Engine:
-        """Return its engine over none of them."""
-        return self.asked.over_none(view)
-
-    def rehearse(self, session: TableSession, view: RunView) -> None:
-        """Make its releases; InvalidInputError where they cost more than its share."""
-        before = Fraction(session.accountant.spent)
-        self.asked.rehearse(session, view)
-        cost = Fraction(session.accountant.spent) - before
-        if cost > self.share * Fraction(view.ready.plan.accountant.budget) * _SLACK:
-            raise InvalidInputError(
-                f"The step {self.name} states a share of {float(self.share):.3g} of the budget, "
-                "and its releases cost more: mechanism_for(accountant, share) has the noise of one."
-            )
-
-    def run(self, session: TableSession, view: RunView) -> Outcome:
-        """Return its section."""
-        return Outcome(view, section=self.asked.run(session, view).section)
-
-
-def _section(request: Request, outcome: Outcome) -> dict[str, dict[str, Any]]:
-    section = outcome.section
-    if section is None:
-        return {}
-    lines = [str(line)[:LONGEST_TEXT] for line in section.lines]
-    told = {"version": section.version, "part": part_of(request), "lines": lines}
-    return {request.name: {**told, "data": plain(bounded(dict(section.data)))}}
 
 
 def _rehearsed(request: Request, view: RunView, accountant: Accountant) -> Accountant:

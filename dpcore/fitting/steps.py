@@ -20,6 +20,7 @@ import numpy as np
 from dpcore.bounds.waiting import rehearsed_rows
 from dpcore.fitting.engines import engine_at_hand
 from dpcore.fitting.shares import deviation_of
+from dpcore.registry.declarations import engine_facts
 
 if TYPE_CHECKING:
     from dpcore.data.blocks.table import Table
@@ -76,6 +77,14 @@ class RunView:
             return self
         table = self.table or self.dataset.table()
         return replace(self, table=table, engine=self._over(table))
+
+    def of_no_rows(self) -> RunView:
+        """Return the view that a step of somebody's own has: of none of the rows."""
+        if engine_facts(self.ready.plan.engine).reads_files:
+            return replace(self, engine=None)
+        none = self.dataset.take(np.zeros(self.dataset.X.shape[0], dtype=bool))
+        table = None if self.table is None else self.table.without_rows()
+        return replace(self, dataset=none, table=table, engine=None)
 
     def over_rows(self) -> Engine:
         """Return an engine over all encoded rows of the run."""
@@ -134,7 +143,8 @@ class Outcome:
 
 
 class Request(Protocol):
-    """The releases that a step asks for, fixed before anything is charged.
+    """The releases that a step asks for, fixed before anything is charged. That of a step of
+    somebody's own is shown views without a row, and its releases are of all rows of the run.
 
     Parameters
     ----------
@@ -217,6 +227,7 @@ class RunStep(Protocol):
     def check(self, view: RunView) -> Request:
         """Return what the step asks for.
 
-        ``view`` : of public facts; no row of it is asked. Raises InvalidInputError, before anything
-        is charged, where the plan has no budget to share or the step does not fit it.
+        ``view`` : of public facts; that of a step of somebody's own has no row. Raises
+        InvalidInputError, before anything is charged, where the plan has no budget to share or the
+        step does not fit it.
         """

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dpcore.session.ledger import LedgerEntry
     from dpcore.session.session import TableSession
 
-__all__ = ["Budget", "SessionAndLast", "SessionsInTurn"]
+__all__ = ["Budget", "Said", "SessionAndLast", "SessionsInTurn"]
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Budget:
 
 
 @dataclass(frozen=True)
-class _Said:
+class Said:
     """The facts that a session tells of itself, without its rows."""
 
     spent: float
@@ -44,7 +44,7 @@ class _Said:
     parts_not_private: tuple[str, ...]
 
     @classmethod
-    def of(cls, session: TableSession) -> _Said:
+    def of(cls, session: TableSession) -> Said:
         try:
             ex_post = session.ex_post_epsilon
         except UnsupportedEventError:
@@ -78,7 +78,7 @@ class SessionsInTurn:
     count: int
     before: Fraction = Fraction(0)
     earlier: tuple[LedgerEntry, ...] = ()
-    _ended: list[_Said] = field(default_factory=list, init=False)
+    _ended: list[Said] = field(default_factory=list, init=False)
     _open: TableSession | None = field(default=None, init=False)
 
     def begin(self, session: TableSession) -> None:
@@ -87,8 +87,8 @@ class SessionsInTurn:
         self._ended, self._open = self._said, session
 
     @property
-    def _said(self) -> list[_Said]:
-        return [*self._ended, *([] if self._open is None else [_Said.of(self._open)])]
+    def _said(self) -> list[Said]:
+        return [*self._ended, *([] if self._open is None else [Said.of(self._open)])]
 
     @property
     def accountant(self) -> Budget:
@@ -143,23 +143,22 @@ class SessionsInTurn:
 
 @dataclass(frozen=True, eq=False)
 class SessionAndLast:
-    """A run, closed, and a last session over other rows with its filter and its ledger, read as
-    one. No door.
+    """Closed sessions of a run, and a later one with their filter and ledger, read as one. No door.
 
     Parameters
     ----------
-    last : its filter was charged what the run was, and its ledger is the run's, continued.
+    last : its filter was charged what the others were, and its ledger is theirs, continued.
     """
 
-    run: TableSession | SessionsInTurn | SessionAndLast
-    last: TableSession
+    run: TableSession | SessionsInTurn | SessionAndLast | Said
+    last: TableSession | SessionsInTurn | SessionAndLast
 
     @property
     def relation(self) -> NeighboringRelation:
         return self.last.relation
 
     @property
-    def accountant(self) -> Accountant:
+    def accountant(self) -> Accountant | Budget:
         return self.last.accountant
 
     @property

@@ -1,0 +1,154 @@
+"""Steps of somebody's own: no row is shown to them, no more than their share is theirs, and what
+they release, and with which parts, is stated."""
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpcore.errors import BudgetExceededError, InvalidInputError, OptimizerError
+from dpcore.fitting import run
+from dpcore.fitting.plan import make_plan
+from dpcore.fitting.settings import Settings
+from dpcore.fitting.steps import OneRelease, Outcome, Phase, Section
+from dpcore.plugin import Gaussian, Histogram
+from dpcore.plugin.parts import CategoricalColumn, dataset_from_arrays
+from dpcore.plugin.steps import mechanism_for
+
+DRAW = np.random.default_rng(5)
+X = DRAW.uniform(0, 1, (300, 2))
+Y = np.where(X[:, 0] > 0.3, 1, -1)
+PHASES = (Phase.PROBLEM, Phase.RESULT)
+
+
+@dataclass(frozen=True)
+class Other(Histogram):
+    """A query of somebody's own."""
+
+
+@dataclass(frozen=True)
+class Unpromising(Gaussian):
+    """A mechanism that says of itself that it promises nothing."""
+
+    private = False
+
+
+@dataclass(frozen=True)
+class Count:
+    """A step: how many rows are of each class, asked ``times`` times; ``keep`` is shown all."""
+
+    phase: Any = Phase.PROBLEM
+    times: int = 1
+    keep: Any = field(default=lambda view, session: {})
+    query: type = Histogram
+    mechanism: Any = None
+    name: str = "mine"
+
+    def check(self, view):
+        self.keep(view, None)
+        mechanism = mechanism_for(view.ready.plan.accountant, Fraction(1, 10))
+        query = self.query(CategoricalColumn((), view.dataset.schema.label.names), norm="l2")
+        if self.mechanism is not None:
+            mechanism = self.mechanism(mechanism.noise_multiplier)
+        asked = self.name, Fraction(1, 10), view.ready.problem, query, mechanism
+        return Asked(*asked, lambda *_: None, phase=self.phase, step=self)
+
+
+@dataclass(frozen=True, eq=False)
+class Asked(OneRelease):
+    step: Any = field(kw_only=True)
+
+    def run(self, session, view):
+        for _ in range(self.step.times):
+            session.release(self.query, self.mechanism)
+        return Outcome(view, section=Section(self.step.keep(view, session)))
+
+
+def fitted(*steps, **options):
+    told = {"epsilon": 2.0, "delta": 1e-6, "params": {"steps": "2"}, "accountant": "gdp"}
+    data = dataset_from_arrays(X, Y, bounds=(0, 1), classes=(-1, 1))
+    return run.fit_dataset(make_plan(Settings("dp-gd", also=steps, **told)), data, **options)
+
+
+@pytest.mark.parametrize("phase", PHASES)
+def test_a_step_releases_no_more_than_its_share(phase):
+    # The filter has room for it: the share of the optimizer, or that of the other step.
+    with pytest.raises(BudgetExceededError, match="mine has a share of 0.1 of the budget") as error:
+        fitted(Count(phase, times=2), Count(phase, name="other"))
+    assert "Charged, and spent" in error.value.__notes__[0]
+
+
+@pytest.mark.parametrize("phase", PHASES)
+def test_a_session_that_a_step_keeps_releases_nothing_after_it(phase):
+    kept = []
+    step = Count(phase, keep=lambda view, session: kept.append(session) or {})
+    fitted(step)
+    with pytest.raises(InvalidInputError, match="was closed"):
+        kept[-1].release(Histogram(CategoricalColumn((), (-1, 1)), norm="l2"), Gaussian(50.0))
+
+
+@pytest.mark.parametrize("phase", PHASES)
+def test_the_parts_of_its_releases_are_stated_whenever_they_were_made(phase):
+    model = fitted(Count(phase, query=Other, mechanism=Unpromising))
+    named = {part.rpartition(":")[2] for part in model.privacy["parts_not_from_dpcore"]}
+    assert {"Count", "Asked", "Other", "Unpromising"} <= named
+    assert not model.privacy["private"]
+    assert "promise no privacy were released" in model.privacy["why_not_private"][0]
+
+
+@pytest.mark.parametrize("phase", PHASES)
+def test_a_step_is_shown_no_row(phase):
+    seen = []
+
+    def keep(view, session):
+        rows = (view.dataset.X.shape[0], view.dataset.y.size, view.dataset.n_units)
+        seen.append((rows, view.table, view.over_rows()))
+        return {}
+
+    fitted(Count(phase, keep=keep))
+    question = Histogram(CategoricalColumn((), (-1, 1)), norm="l2")
+    assert len(seen) >= 2
+    for rows, table, engine in seen:
+        assert rows == (0, 0, 0) and (table is None or table.n_rows == 0)
+        assert not engine.answer(question).any()
+
+
+def test_its_releases_are_of_the_rows_of_the_run_whatever_its_request_says():
+    class Elsewhere(Asked):
+        def over(self, view):
+            raise AssertionError
+
+    @dataclass(frozen=True)
+    class Step(Count):
+        def check(self, view):
+            asked = Count.check(self, view)
+            return Elsewhere(**{name: getattr(asked, name) for name in asked.__dataclass_fields__})
+
+    assert fitted(Step()).privacy["releases"]["histogram"] == 1
+
+
+@pytest.mark.parametrize("phase", PHASES)
+def test_an_error_of_a_step_is_told_by_type_and_place(phase):
+    def fails(view, session):
+        if session is not None:
+            raise ValueError("a secret")
+        return {}
+
+    with pytest.raises(OptimizerError, match="The step mine failed: ValueError in .*py:") as error:
+        fitted(Count(phase, keep=fails))
+    assert "secret" not in str(error.value)
+    assert error.value.__cause__ is None and error.value.__context__ is None
+
+
+def test_a_section_names_its_step_and_one_that_is_none_is_told_as_a_failure():
+    model = fitted(Count(keep=lambda view, session: {"n": 1}))
+    assert model.sections["mine"]["part"].endswith(":Count")
+    with pytest.raises(OptimizerError, match="The step mine failed"):
+        fitted(Count(keep=lambda view, session: 7))
+
+
+def test_a_phase_that_is_none_is_refused():
+    with pytest.raises(InvalidInputError, match="to have the phase PROBLEM or RESULT"):
+        fitted(Count("result"))
