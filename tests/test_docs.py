@@ -15,7 +15,7 @@ from dpcore.compare.figure import _NOT_PRIVATE
 from dpcore.losses.logistic import Logistic
 from dpcore.plugin import ClippedGradientSum, NeighboringRelation
 from dpcore.plugin.parts import LocalEngine, load_registry, optimizer_facts
-from dpcore.registry import hookspecs
+from dpcore.registry import kinds
 from dpcore.testing import check_interactive, make_rows, run_checks
 from dpcore.testing.tables import make_problem, neighbours
 
@@ -24,7 +24,6 @@ README = ROOT / "README.md"
 DOCS = ROOT / "docs"
 PAGES = [README, *(ROOT / f"{name}.md" for name in ("CONTRIBUTING", "SECURITY", "CHANGELOG"))]
 PAGES += sorted(DOCS.rglob("*.md"))
-HOOKS = sorted(name for name in vars(hookspecs) if name.startswith("register_"))
 
 needs_readme = pytest.mark.skipif(not README.is_file(), reason="needs the README of a checkout")
 
@@ -46,12 +45,34 @@ def test_the_readme_has_its_two_commands():
     assert readme_block("test").endswith('uv run --all-packages pytest -m "not slow"')
 
 
+WITHOUT_EXAMPLE = {
+    f"register_{each}" for each in ("accountants", "losses", "datasets", "engines", "pools")
+}
+"""Hooks of which no distribution under tests/third_party has an example."""
+
+
+def signature_of(kind):
+    """Return what the pages have for a hook: it is handed ``register``, with these keywords."""
+    data = "".join(f", {name}={value!r}" for name, value in kinds.kind_of(kind).data.items())
+    return f'register(name, target, *, summary, reference=""{data})'.replace("'", '"')
+
+
 @needs_readme
-@pytest.mark.parametrize("hook", HOOKS)
-def test_every_hook_is_documented_and_has_a_test(hook):
-    assert re.search(rf"\b{hook}\b", (DOCS / "plugins.md").read_text())
+@pytest.mark.parametrize("kind", kinds.KINDS)
+def test_every_hook_is_documented_and_has_a_test(kind):
+    hook = kinds.hook_of(kind)
+    heading = f"`{hook}(register)`: `{signature_of(kind)}`"
+    assert any(heading in path.read_text() for path in DOCS.glob("*.md")), heading
     tests = [path for path in Path(__file__).parent.rglob("test_*.py") if path != Path(__file__)]
     assert any(re.search(rf"\bdef {hook}\(", path.read_text()) for path in tests)
+
+
+def test_every_hook_has_an_example_of_a_third_party():
+    plugins = "".join(path.read_text() for path in ROOT.glob("tests/third_party/*/*/__init__.py"))
+    shown = {
+        kinds.hook_of(kind) for kind in kinds.KINDS if f"def {kinds.hook_of(kind)}(" in plugins
+    }
+    assert {kinds.hook_of(kind) for kind in kinds.KINDS} - shown == WITHOUT_EXAMPLE
 
 
 @needs_readme

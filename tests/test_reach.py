@@ -14,6 +14,7 @@ PAGES = {
     "dpcore",
     "dpcore.errors",
     "dpcore.plugin",
+    "dpcore.plugin.commands",
     "dpcore.plugin.engines",
     "dpcore.plugin.parts",
     "dpcore.plugin.steps",

@@ -7,6 +7,7 @@ import importlib
 import inspect
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import mkdocs_gen_files
 import typer
@@ -25,7 +26,7 @@ QUERIES = (
 KINDS = ("optimizer", "mechanism", "accountant", "loss")
 PUBLIC = (
     *("dpcore", "dpcore.sklearn", "dpcore.plugin", "dpcore.plugin.parts", "dpcore.plugin.steps"),
-    "dpcore.testing",
+    *("dpcore.plugin.commands", "dpcore.testing"),
 )
 
 _HAVE_PAGES: set[str] = set()
@@ -94,8 +95,9 @@ def names_of(module: str) -> str:
 
 def commands() -> Iterator[str]:
     """Write what ``--help`` of every command prints."""
-    group = typer.main.get_command(app)
-    for name, command in sorted(group.commands.items()):
+    group: Any = typer.main.get_command(app)
+    for name in load_registry().names("command"):
+        command = group.get_command(None, name)
         parts = [(f"dpcore {name}", command)]
         inner = getattr(command, "commands", {})
         parts += [(f"dpcore {name} {each}", inner[each]) for each in sorted(inner)]

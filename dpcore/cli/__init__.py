@@ -4,45 +4,24 @@ from __future__ import annotations
 
 import functools
 import gc
-import importlib
 import io
 import sys
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
 from dpcore import NOT_HERE, __version__
+from dpcore.cli.commands import command_of, commands_by_heading, registry_of, stub_of
 from dpcore.cli.errors import OneLineErrors
 from dpcore.cli.printing import print_lines
 from dpcore.cli.streams import hush, open_closed_streams
+from dpcore.registry.catalogue import load_registry
+from dpcore.visible import visible
 
 if TYPE_CHECKING:
     app: typer.Typer
 
 __all__ = ["app", "main"]
-
-_COMMANDS = {
-    "train": "train:train_command",
-    "tune": "tune:tune_command",
-    "predict": "predict:predict_command",
-    "export": "export:export_command",
-    "compare": "compare:compare_command",
-    "plot": "plot:plot_command",
-    "list": "list:list_command",
-    "info": "info:info_command",
-    "check": "check:check_command",
-    "audit": "audit:audit_command",
-    "account": "account:account_command",
-    "explain": "explain:explain_command",
-    "report": "report:report_command",
-    "summary": "summary_model:summary_command",
-    "plan": "plan:plan_command",
-    "schema": "schema:schema_command",
-    "convert": "convert:convert_command",
-    "ledger": "ledger:ledger_app",
-}
-"""Where each command is, in the order of ``--help``."""
 
 
 def _print_version(asked: bool) -> None:
@@ -62,11 +41,41 @@ def _options(
     """Differentially private linear models, one plugin per published algorithm."""
 
 
-def _app_of(names: Iterable[str]) -> typer.Typer:
-    """Return the command line with these commands alone, whose files are imported."""
+class _Commands(OneLineErrors):
+    """The group of all commands. Its list needs names and summaries only."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return [entry.name for entries in commands_by_heading().values() for entry in entries]
+
+    def get_command(self, ctx: Any, name: str) -> Any:
+        registry = registry_of(name)
+        if name not in registry.names("command") and not registry.failures:
+            # What may have been meant; none of them is built for it.
+            self.commands = cast(Any, dict.fromkeys(registry.names("command")))
+            return None
+        return command_of(registry, name)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        headings = commands_by_heading()
+        names = [entry.name for entries in headings.values() for entry in entries]
+        limit = formatter.width - 6 - max(map(len, names))
+        for heading, entries in headings.items():
+            with formatter.section(heading):
+                formatter.write_dl(
+                    [(e.name, stub_of(e).get_short_help_str(limit)) for e in entries]
+                )
+        failures = load_registry("command").failures
+        if failures:
+            with formatter.section("Failed plugins"):
+                told = [(f.name, visible(f"{f.owners}: {f.reason}")) for f in failures]
+                formatter.write_dl(told)
+
+
+@functools.cache
+def _app() -> typer.Typer:
     # Pretty tracebacks would print local variables, which may hold rows.
     group = typer.Typer(
-        cls=OneLineErrors,
+        cls=_Commands,
         name="dpcore",
         help="Differentially private linear models, one plugin per published algorithm.",
         add_completion=False,
@@ -75,25 +84,12 @@ def _app_of(names: Iterable[str]) -> typer.Typer:
         rich_markup_mode=None,
     )
     group.callback()(_options)
-    for name in names:
-        module, _, attribute = _COMMANDS[name].partition(":")
-        command = getattr(importlib.import_module(f"dpcore.cli.{module}"), attribute)
-        if isinstance(command, typer.Typer):
-            group.add_typer(command, name=name)
-        else:
-            group.command(name)(command)
     return group
 
 
-@functools.cache
-def _whole_app() -> typer.Typer:
-    return _app_of(_COMMANDS)
-
-
 def __getattr__(name: str) -> Any:
-    # Built on use: a process that runs one command imports and builds no other.
     if name == "app":
-        return _whole_app()
+        return _app()
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
@@ -106,9 +102,7 @@ def main() -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A file name that a terminal has no letters for is no reason to fail after a fit.
         sys.stdout.reconfigure(errors="backslashreplace")
-    # With anything else before it, such as an unknown name, all commands are there to choose from.
-    asked = [name for name in sys.argv[1:2] if name in _COMMANDS]
     try:
-        _app_of(asked or _COMMANDS)()
+        _app()()
     finally:
         gc.freeze()  # The process ends: a last search for cycles among modules would free nothing.

@@ -4,37 +4,34 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-import typer
-
 from dpcore.cli.printing import print_json, print_lines
 from dpcore.cli.tables import print_table
 from dpcore.exact.rounding import exact
+from dpcore.registry.commands import Option
 
 __all__ = ["account_command"]
 
 
 def account_command(
-    epsilon: Annotated[
-        float | None, typer.Option(help="Budget: epsilon > 0; 1 if not given.")
-    ] = None,
-    delta: Annotated[float, typer.Option(help="Budget: 0 <= delta < 1.")] = 1e-8,
+    epsilon: Annotated[float | None, Option(help="Budget: epsilon > 0; 1 if not given.")] = None,
+    delta: Annotated[float, Option(help="Budget: 0 <= delta < 1.")] = 1e-8,
     rho: Annotated[
         float | None,
-        typer.Option(help="In place of epsilon: a budget of zCDP; epsilon at --delta follows."),
+        Option(help="In place of epsilon: a budget of zCDP; epsilon at --delta follows."),
     ] = None,
     mu: Annotated[
-        float | None, typer.Option(help="In place of epsilon: a budget of Gaussian DP, likewise.")
+        float | None, Option(help="In place of epsilon: a budget of Gaussian DP, likewise.")
     ] = None,
     rounds: Annotated[
-        int | None, typer.Option(help="Gaussian releases that share the budget, fixed beforehand.")
+        int | None, Option(help="Gaussian releases that share the budget, fixed beforehand.")
     ] = None,
     probability: Annotated[
-        float, typer.Option(help="Each over a Poisson sample at this rate; 1 for all rows.")
+        float, Option(help="Each over a Poisson sample at this rate; 1 for all rows.")
     ] = 1.0,
     relation: Annotated[
-        str, typer.Option(help="add-or-remove-one or replace-one.")
+        str, Option(help="add-or-remove-one or replace-one.")
     ] = "add-or-remove-one",
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: Annotated[bool, Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Print what (epsilon, delta) buys: the budget in each accountant's unit (rho, mu^2), and the
     noise multiplier of one Gaussian release that takes all of it; with --rounds, of each of so many

@@ -5,13 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from dpcore.cli.assignments import assigned
 from dpcore.cli.printing import print_json, print_lines
 from dpcore.cli.progress import shown
 from dpcore.cli.steps import RunsMade
 from dpcore.errors import InvalidInputError
+from dpcore.registry.commands import Argument, Option
 
 __all__ = ["audit_command"]
 
@@ -20,46 +19,46 @@ _METHODS = ("two-world", "releases", "one-run")
 
 def audit_command(
     name: Annotated[
-        str | None, typer.Argument(help="An algorithm (dpcore list optimizers).", metavar="NAME")
+        str | None, Argument(help="An algorithm (dpcore list optimizers).", metavar="NAME")
     ] = None,
     loss: Annotated[
-        str | None, typer.Option(help="logistic if not given, or ridge where NAME needs it.")
+        str | None, Option(help="logistic if not given, or ridge where NAME needs it.")
     ] = None,
     relation: Annotated[
-        str | None, typer.Option(help="add-or-remove-one, or the first that NAME declares.")
+        str | None, Option(help="add-or-remove-one, or the first that NAME declares.")
     ] = None,
-    epsilon: Annotated[float, typer.Option(help="The claim; the worst case of an output.")] = 1.0,
+    epsilon: Annotated[float, Option(help="The claim; the worst case of an output.")] = 1.0,
     delta: Annotated[
-        float, typer.Option(help="The claim; 0 for those that give out a pure epsilon.")
+        float, Option(help="The claim; 0 for those that give out a pure epsilon.")
     ] = 1e-5,
-    method: Annotated[str, typer.Option(help="two-world, releases or one-run.")] = "two-world",
+    method: Annotated[str, Option(help="two-world, releases or one-run.")] = "two-world",
     runs: Annotated[
         int | None,
-        typer.Option(
+        Option(
             help="Runs over both tables: 3,000 if not given; of releases the draws of each, "
             "100,000; of one-run the rows, 400.",
             min=1,
         ),
     ] = None,
-    rows: Annotated[int, typer.Option(help="Rows that are made for a table.", min=2)] = 64,
-    rows_per_unit: Annotated[int, typer.Option(help="Rows of a unit.", min=1)] = 1,
+    rows: Annotated[int, Option(help="Rows that are made for a table.", min=2)] = 64,
+    rows_per_unit: Annotated[int, Option(help="Rows of a unit.", min=1)] = 1,
     sets: Annotated[
-        list[str] | None, typer.Option("--set", help="NAME=VALUE: a parameter, as in train.")
+        list[str] | None, Option("--set", help="NAME=VALUE: a parameter, as in train.")
     ] = None,
     as_published: Annotated[
-        bool, typer.Option("--as-published", help="The authors' code against what it prints.")
+        bool, Option("--as-published", help="The authors' code against what it prints.")
     ] = False,
     seed: Annotated[
-        int | None, typer.Option(help="Repeatable noise; the system's if not given.", min=0)
+        int | None, Option(help="Repeatable noise; the system's if not given.", min=0)
     ] = None,
-    jobs: Annotated[int, typer.Option(help="Processes that share whole runs.", min=1)] = 1,
+    jobs: Annotated[int, Option(help="Processes that share whole runs.", min=1)] = 1,
     save: Annotated[
-        Path | None, typer.Option(help="File of a violation; audit-NAME.json if not given.")
+        Path | None, Option(help="File of a violation; audit-NAME.json if not given.")
     ] = None,
     repeated: Annotated[
-        Path | None, typer.Option("--again", help="Count again what such a file has.")
+        Path | None, Option("--again", help="Count again what such a file has.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: Annotated[bool, Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Run NAME many times on made tables that differ in one row, and print the epsilon that its
     outcomes prove beside the one it claims; exit 1 where they contradict the claim.
@@ -93,4 +92,4 @@ def audit_command(
     else:
         print_lines(*found.lines)
     if found.is_violation:
-        raise typer.Exit(1)
+        raise SystemExit(1)

@@ -7,12 +7,11 @@ import importlib
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from dpcore.cli.loading import default_optimizer
 from dpcore.cli.printing import print_json, print_lines
 from dpcore.errors import InvalidInputError, near_names
 from dpcore.registry.catalogue import load_registry
+from dpcore.registry.commands import Argument, Option
 
 if TYPE_CHECKING:
     from dpcore.testing import Outcome
@@ -23,16 +22,16 @@ __all__ = ["check_command"]
 def check_command(
     name: Annotated[
         str,
-        typer.Argument(
+        Argument(
             help="A registered name of any kind (dpcore list), or module:Name: a class, or a "
             "function from a problem to a query, a sampler or an interactive mechanism."
         ),
     ],
     kind: Annotated[
         str | None,
-        typer.Option("--kind", help="The kind, where the name is of several or it cannot be told."),
+        Option("--kind", help="The kind, where the name is of several or it cannot be told."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: Annotated[bool, Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Run the checks of dpcore.testing on a part; exit 1 if one fails.
 
@@ -53,7 +52,7 @@ def check_command(
         for outcome in outcomes:
             _print(outcome)
     if not passed:
-        raise typer.Exit(1)
+        raise SystemExit(1)
 
 
 def _find(name: str, kind: str | None) -> tuple[str, Any]:
@@ -69,6 +68,11 @@ def _find(name: str, kind: str | None) -> tuple[str, Any]:
             return entry.kind, default_optimizer(registry, name)
     from dpcore.testing.kinds import CHECKED_KINDS, default_part, kind_of
 
+    if entry is not None and entry.kind not in CHECKED_KINDS:
+        raise InvalidInputError(
+            f"{name} is a {entry.kind}, which has no checks: expected a part that is one of "
+            f"{', '.join(CHECKED_KINDS)}."
+        )
     if entry is not None:
         return entry.kind, default_part(entry.kind, registry.load(entry.kind, name))
     if kind is not None and kind not in CHECKED_KINDS:

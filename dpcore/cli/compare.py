@@ -7,14 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from dpcore.cli.interrupts import ended_as_interrupted
 from dpcore.cli.printing import print_json, print_lines
 from dpcore.cli.progress import shown
 from dpcore.cli.steps import FitsMade
 from dpcore.cli.streams import hush
 from dpcore.errors import InvalidInputError, replacing
+from dpcore.registry.commands import Option
 from dpcore.registry.parameters import parse_assignment
 
 if TYPE_CHECKING:
@@ -32,97 +31,95 @@ _STOPPED = 130
 def compare_command(
     algos: Annotated[
         str,
-        typer.Option(
+        Option(
             help="Algorithms, by commas: NAME, NAME:PRESET or NAME:as-published; all for every one "
             "installed that fits."
         ),
     ] = "all",
     data: Annotated[
         str,
-        typer.Option(
+        Option(
             help="Data sets, by commas, which count as public benchmarks, or files of your own."
         ),
     ] = "census-sim",
     schema: Annotated[
         Path | None,
-        typer.Option(help="Schema (TOML) of the files, or a shipped one's name (schema --list)."),
+        Option(help="Schema (TOML) of the files, or a shipped one's name (schema --list)."),
     ] = None,
     loss: Annotated[
         str | None,
-        typer.Option(
+        Option(
             help="Loss; see dpcore list losses. By default logistic; softmax where all labels have "
             "three classes or more."
         ),
     ] = None,
     multiclass: Annotated[
         str | None,
-        typer.Option(
+        Option(
             help="ovr: of three classes or more a fit of each against the rest, within the budget."
         ),
     ] = None,
     l2: Annotated[
         float | None,
-        typer.Option(
+        Option(
             help="Weight of the regulariser, >= 0; each algorithm's own by default, and 0 in the "
             "objective that is measured."
         ),
     ] = None,
     epsilon: Annotated[
-        str, typer.Option(help="Budget of each fit: epsilons, by commas.")
+        str, Option(help="Budget of each fit: epsilons, by commas.")
     ] = ".05,.1,.2,.4,.8,1.6",
-    delta: Annotated[
-        float, typer.Option(help="Budget of each fit: 0 <= delta < 1; 0: pure.")
-    ] = 1e-8,
+    delta: Annotated[float, Option(help="Budget of each fit: 0 <= delta < 1; 0: pure.")] = 1e-8,
     relation: Annotated[
         str | None,
-        typer.Option(
+        Option(
             help="Neighbouring relation of all: add-or-remove-one, the default where all that are "
             "named have a guarantee under it, or replace-one."
         ),
     ] = None,
     trust: Annotated[
-        str | None, typer.Option(help="What the server of users sees: local by default.")
+        str | None, Option(help="What the server of users sees: local by default.")
     ] = None,
-    folds: Annotated[int, typer.Option(help="Parts that are tested on in turn.")] = 5,
-    repeats: Annotated[int, typer.Option(help="Fits of each fold, of new noise.")] = 1,
+    folds: Annotated[int, Option(help="Parts that are tested on in turn.")] = 5,
+    repeats: Annotated[int, Option(help="Fits of each fold, of new noise.")] = 1,
     assignments: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--set",
             help="ALGORITHM.KEY=VALUE, as often as needed; ALGORITHM as in --algos: NAME or "
             "NAME:PRESET; or loss.KEY=VALUE, for all.",
         ),
     ] = None,
     jobs: Annotated[
-        int, typer.Option(help="Processes, of one thread each; 1: this one, on all processors.")
+        int, Option(help="Processes, of one thread each; 1: this one, on all processors.")
     ] = 1,
     engine: Annotated[
         str,
-        typer.Option(
+        Option(
             envvar="DPCORE_ENGINE",
             help="dask, or dask:ADDRESS: whole fits as tasks of a cluster, whose workers read the "
             "rows; local: this machine's processes.",
         ),
     ] = "local",
     out: Annotated[
-        Path | None, typer.Option(help="Results file (Parquet); what was interrupted goes on.")
+        Path | None, Option(help="Results file (Parquet); what was interrupted goes on.")
     ] = None,
-    plot: Annotated[Path | None, typer.Option(help="Figure to write: .svg, .png or .pdf.")] = None,
+    plot: Annotated[Path | None, Option(help="Figure to write: .svg, .png or .pdf.")] = None,
     seed: Annotated[
-        int | None, typer.Option(help="Repeatable noise, for tests and figures: not private.")
+        int | None, Option(help="Repeatable noise, for tests and figures: not private.")
     ] = None,
     quick: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--quick",
             help="One repeat, whatever --repeats says, and of the epsilons the smallest and the "
             "largest.",
         ),
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
-    markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown tables.")] = False,
+    as_json: Annotated[bool, Option("--json", help="Print one JSON object.")] = False,
+    markdown: Annotated[bool, Option("--markdown", help="Print Markdown tables.")] = False,
     quiet: Annotated[
-        bool, typer.Option("--quiet", help="Print nothing but errors, and what --json asks for.")
+        bool, Option("--quiet", help="Print nothing but errors, and what --json asks for.")
     ] = False,
 ) -> None:
     """Compare algorithms on equal terms: one relation, one loss, the same folds for all.
@@ -200,7 +197,7 @@ def compare_command(
             print_lines(f"Figure: {plot}")
     if failed := all_failed(results.rows):
         print_lines(f"dpcore: all fits of {', '.join(failed)} failed.", err=True)
-        raise typer.Exit(_ALL_FAILED)
+        raise SystemExit(_ALL_FAILED)
 
 
 def _check_outputs(out: Path | None, plot: Path | None, asked: Comparison) -> None:
@@ -238,7 +235,7 @@ def _run(
         if out is not None:
             kept = f"the fits that were done are in {out}.journal; the same command goes on"
         print_lines(f"dpcore: stopped; {kept}.", err=True)
-        raise typer.Exit(_STOPPED) from stop
+        raise SystemExit(_STOPPED) from stop
 
 
 def _words(text: str) -> tuple[str, ...]:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from dpcore.cli.interrupts import ended_as_interrupted
 from dpcore.cli.printing import print_lines
 from dpcore.cli.progress import shown
 from dpcore.cli.steps import FilesRead, StoresWritten
 from dpcore.errors import DataError, InvalidInputError, advised_on_bad_rows
+from dpcore.registry.commands import Argument, Option
 
 if TYPE_CHECKING:
     from dpcore.data.readers import BadRows
@@ -26,37 +25,37 @@ _DROPPED = (
 def convert_command(
     source: Annotated[
         Path,
-        typer.Argument(
+        Argument(
             help="CSV, Parquet or other file with named columns; a folder or pattern of "
             "Parquet files; - for standard input."
         ),
     ],
     out: Annotated[
         Path,
-        typer.Argument(
+        Argument(
             help="Store to write, its name ends in .dpcore; with --jobs a new folder, for a store "
             "of each Parquet file."
         ),
     ],
     schema: Annotated[
         Path | None,
-        typer.Option(help="Schema (TOML) of the file, or a shipped one's name (schema --list)."),
+        Option(help="Schema (TOML) of the file, or a shipped one's name (schema --list)."),
     ] = None,
     bad_rows: Annotated[
         str,
-        typer.Option(
+        Option(
             help="Rows that do not satisfy the schema: refuse or drop. To drop, each line of text "
             "is a row (no line breaks in cells), and fits are under add-or-remove-one."
         ),
     ] = "refuse",
     threads: Annotated[
-        int | None, typer.Option(min=1, max=65536, help="Use at most so many threads to read.")
+        int | None, Option(min=1, max=65536, help="Use at most so many threads to read.")
     ] = None,
     jobs: Annotated[
         int | None,
-        typer.Option(min=1, help="Write a folder, so many of its stores at a time."),
+        Option(min=1, help="Write a folder, so many of its stores at a time."),
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
+    quiet: Annotated[bool, Option("--quiet", help="Print nothing but errors.")] = False,
 ) -> None:
     """Convert a file of rows to a store for tables larger than memory.
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from dpcore.cli.printing import print_json, print_lines
 from dpcore.cli.tables import print_table
 from dpcore.exact.rounding import exact
+from dpcore.registry.commands import Option
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -20,15 +19,15 @@ __all__ = ["explain_command"]
 
 
 def explain_command(
-    epsilon: Annotated[float, typer.Option(help="Epsilon > 0.")] = 1.0,
-    delta: Annotated[float, typer.Option(help="0 <= delta < 1.")] = 1e-8,
+    epsilon: Annotated[float, Option(help="Epsilon > 0.")] = 1.0,
+    delta: Annotated[float, Option(help="0 <= delta < 1.")] = 1e-8,
     rows: Annotated[
-        int | None, typer.Option(help="About how many rows the table has, for advice on delta.")
+        int | None, Option(help="About how many rows the table has, for advice on delta.")
     ] = None,
     relation: Annotated[
-        str, typer.Option(help="add-or-remove-one or replace-one.")
+        str, Option(help="add-or-remove-one or replace-one.")
     ] = "add-or-remove-one",
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: Annotated[bool, Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Say what (epsilon, delta) means: how sure someone can become of you, how often an attack is
     right, and what to consider when choosing. Every figure is a bound, rounded to the safe side."""

@@ -5,16 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from dpcore.cli.printing import print_lines
+from dpcore.registry.commands import Argument
 
 __all__ = ["export_command"]
 
 
 def export_command(
-    model: Annotated[Path, typer.Argument(help="A model file of dpcore train --out.")],
-    out: Annotated[Path, typer.Argument(help="The graph to write: .onnx.")],
+    model: Annotated[Path, Argument(help="A model file of dpcore train --out.")],
+    out: Annotated[Path, Argument(help="The graph to write: .onnx.")],
 ) -> None:
     """Write a model as an ONNX graph, from the cells of rows to scores and labels.
 

@@ -6,16 +6,15 @@ from __future__ import annotations
 import inspect
 import math
 import textwrap
-from dataclasses import asdict
+from dataclasses import asdict, is_dataclass
 from typing import Annotated, Any
-
-import typer
 
 from dpcore.cli.info_model import is_model_file, print_model, print_schema, refuse_schema
 from dpcore.cli.printing import print_json, print_lines
 from dpcore.fitting.losses import has_parameters
 from dpcore.fitting.slots import others_for
 from dpcore.registry.catalogue import KINDS, Entry, Registry, load_registry, plural
+from dpcore.registry.commands import Argument, CommandGroup, Option
 from dpcore.registry.declarations import optimizer_facts
 from dpcore.registry.parameters import describe_parameters
 from dpcore.registry.slots import Slot
@@ -40,6 +39,8 @@ _SHOWN = (
     "smoothness",
 )
 """Facts of parts that are no optimizers, as they are shown where a part states them."""
+_DATA = ("group", "suffixes", "schemes", "commands")
+"""Data of registrations, and the commands of a group of them, as they are shown."""
 _WIDTH = 78
 """Letters of a line of names."""
 _NOT_PRIVATE = "none: NOT PRIVATE, whatever epsilon and delta are"
@@ -48,9 +49,9 @@ _NOT_PRIVATE = "none: NOT PRIVATE, whatever epsilon and delta are"
 def info_command(
     name: Annotated[
         str | None,
-        typer.Argument(help="Any registered name, or a model file; without one, all names."),
+        Argument(help="Any registered name, or a model file; without one, all names."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: Annotated[bool, Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Show parameters, slots, needs, relations, theorem and departures of one entry, or what a
     model predicts, from which columns, and what it guarantees."""
@@ -93,6 +94,9 @@ def describe(entry: Entry, target: Any) -> dict[str, Any]:
 
         schema = declared_schema(target)
         return facts if schema is None else {**facts, "schema": schema.to_dict()}
+    facts |= {key: _plain(value) for key, value in entry.data.items() if value}
+    if isinstance(target, CommandGroup):
+        return {**facts, "doc": target.help, "commands": [name for name, _ in target.commands]}
     facts["doc"] = inspect.getdoc(target) or ""
     if entry.kind == "optimizer":
         return {**facts, **_describe_optimizer(target)}
@@ -106,6 +110,13 @@ def describe(entry: Entry, target: Any) -> dict[str, Any]:
         if isinstance(value, (str, bool, int, float)):
             facts[name] = value
     return facts
+
+
+def _plain(value: Any) -> Any:
+    """Return data of a registration as JSON has them."""
+    if isinstance(value, tuple):
+        return [_plain(each) for each in value]
+    return asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
 
 
 def _describe_optimizer(target: Any) -> dict[str, Any]:
@@ -155,9 +166,10 @@ def _print(facts: dict[str, Any]) -> None:
         return
     if "schema" in facts:
         print_schema(facts["schema"])
-    for name in _SHOWN:
+    for name in (*_SHOWN, *_DATA):
         if name in facts:
-            print_lines(f"  {name}: {facts[name]}")
+            told = facts[name]
+            print_lines(f"  {name}: {', '.join(told) if isinstance(told, list) else told}")
     print_lines(*(f"  {line}".rstrip() for line in facts.get("doc", "").splitlines()))
     if facts.get("parameters"):
         print_lines("parameters (--set loss.NAME=VALUE); the figures above are of the defaults")

@@ -5,61 +5,50 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from dpcore.cli.printing import print_bytes, print_json, print_lines
 from dpcore.errors import InvalidInputError, LedgerError
+from dpcore.registry.commands import Argument, CommandGroup, Option
 
-__all__ = ["ledger_app"]
-
-ledger_app = typer.Typer(invoke_without_command=True)
+__all__ = ["ledger_commands"]
 
 _File = Annotated[
     str,
-    typer.Argument(
+    Argument(
         help="The ledger's file, or its address in a database: postgresql://HOST/DATABASE?"
         "ledger=NAME.",
         show_default=False,
     ),
 ]
-_Epsilon = Annotated[float, typer.Option(help="What all runs together may cost: epsilon > 0.")]
-_Delta = Annotated[float, typer.Option(help="And delta: 0 <= delta < 1; 0 needs the pure filter.")]
+_Epsilon = Annotated[float, Option(help="What all runs together may cost: epsilon > 0.")]
+_Delta = Annotated[float, Option(help="And delta: 0 <= delta < 1; 0 needs the pure filter.")]
 _Accountant = Annotated[
     str,
-    typer.Option(
+    Option(
         help="The one filter that all runs are charged to, for good: zcdp, which holds every kind "
         "of run; gdp, for runs of gdp, which it wastes nothing of, and of pure; pure; rdp."
     ),
 ]
 _Conversion = Annotated[
-    str | None, typer.Option(help="The filter's rule from (epsilon, delta) to its unit.")
+    str | None, Option(help="The filter's rule from (epsilon, delta) to its unit.")
 ]
 _Aside = Annotated[
     float | None,
-    typer.Option(
+    Option(
         help="The part of delta that is kept for runs of other accountants, which are charged "
         "whole, as (epsilon, delta); by default a quarter."
     ),
 ]
 
 
-@ledger_app.callback()
-def commands(context: typer.Context) -> None:
-    """Keep what all runs over a table have cost."""
-    if context.invoked_subcommand is None:
-        print_lines(*context.get_help().splitlines())
-
-
-@ledger_app.command("init")
 def init(
     file: _File,
     epsilon: _Epsilon,
     delta: _Delta = 1e-6,
     relation: Annotated[
-        str, typer.Option(help="What neighbouring tables differ by; as that of the runs, mostly.")
+        str, Option(help="What neighbouring tables differ by; as that of the runs, mostly.")
     ] = "add-or-remove-one",
     unit: Annotated[
-        str | None, typer.Option(help="The column of ids whose rows are protected together.")
+        str | None, Option(help="The column of ids whose rows are protected together.")
     ] = None,
     accountant: _Accountant = "zcdp",
     conversion: _Conversion = None,
@@ -87,7 +76,6 @@ def init(
     print_lines(f"Opened {file}: {promise([terms])}")
 
 
-@ledger_app.command("raise")
 def raise_cap(
     file: _File,
     epsilon: _Epsilon,
@@ -112,12 +100,11 @@ def raise_cap(
     print_lines(f"Raised {file}: {promise(ledger.state().budgets)}")
 
 
-@ledger_app.command("show")
 def show(
     file: _File,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: Annotated[bool, Option("--json", help="Print one JSON object.")] = False,
     as_html: Annotated[
-        bool, typer.Option("--html", help="Print one page of HTML, with the budget over time.")
+        bool, Option("--html", help="Print one page of HTML, with the budget over time.")
     ] = False,
 ) -> None:
     """Print the budget, what remains of it, and every run."""
@@ -143,11 +130,10 @@ def show(
         print_table("Runs", COLUMNS, run_rows(state))
 
 
-@ledger_app.command("verify")
 def verify(
     file: _File,
     models: Annotated[
-        list[Path] | None, typer.Argument(help="Model files that were made under it.")
+        list[Path] | None, Argument(help="Model files that were made under it.")
     ] = None,
 ) -> None:
     """Check that no entry was altered, and that the ledger knows the runs of models.
@@ -169,9 +155,8 @@ def verify(
     print_lines(f"{file}: {len(entries)} entries, none altered{known}.")
 
 
-@ledger_app.command("close")
 def close(
-    file: _File, run: Annotated[int, typer.Argument(help="Its number in `dpcore ledger show`.")]
+    file: _File, run: Annotated[int, Argument(help="Its number in `dpcore ledger show`.")]
 ) -> None:
     """Close a run that died, as spent: its whole budget stays charged."""
     from dpcore.ledger.table_ledger import TableLedger
@@ -179,3 +164,9 @@ def close(
     closed = TableLedger(file).close_as_spent(run)
     who = f"{closed.stated['algorithm']}, {closed.at}"
     print_lines(f"Closed run {run} ({who}) of {file} as spent.")
+
+
+ledger_commands = CommandGroup(
+    "Keep what all runs over a table have cost.",
+    (("init", init), ("raise", raise_cap), ("show", show), ("verify", verify), ("close", close)),
+)

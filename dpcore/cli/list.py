@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Annotated
 
-import typer
-
 from dpcore.cli.printing import print_json, print_lines
 from dpcore.errors import InvalidInputError, near_names
 from dpcore.registry.catalogue import (
@@ -17,6 +15,7 @@ from dpcore.registry.catalogue import (
     load_registry,
     plural,
 )
+from dpcore.registry.commands import Argument, Option
 
 __all__ = ["list_command"]
 
@@ -26,12 +25,12 @@ _Failures = tuple[Failure, ...]
 def list_command(
     kind: Annotated[
         str | None,
-        typer.Argument(help="One of: " + ", ".join(map(plural, KINDS)) + ". Default: all."),
+        Argument(help="One of: " + ", ".join(map(plural, KINDS)) + ". Default: all."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
-    markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown tables.")] = False,
+    as_json: Annotated[bool, Option("--json", help="Print one JSON object.")] = False,
+    markdown: Annotated[bool, Option("--markdown", help="Print Markdown tables.")] = False,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Import every target; exit 1 if one failed.")
+        bool, Option("--strict", help="Import every target; exit 1 if one failed.")
     ] = False,
 ) -> None:
     """List the algorithms and parts that are installed, and the plugins that failed."""
@@ -49,7 +48,7 @@ def list_command(
     else:
         _print_tables(registry, kinds, failures)
     if strict and failures:
-        raise typer.Exit(1)
+        raise SystemExit(1)
 
 
 def _kind_of(word: str) -> str:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from dpcore.cli.printing import print_json, print_lines
 from dpcore.cli.tables import print_table
 from dpcore.errors import InvalidInputError
+from dpcore.registry.commands import Option
 
 if TYPE_CHECKING:
     from dpcore.fitting.forecast import Forecast
@@ -24,34 +23,32 @@ _EPSILONS = (0.1, 0.3, 1.0, 3.0)
 def plan_command(
     features: Annotated[
         int,
-        typer.Option(help="Columns once encoded: a category counts as many as it has values."),
+        Option(help="Columns once encoded: a category counts as many as it has values."),
     ],
-    rows: Annotated[int | None, typer.Option(help="Rows to train on.")] = None,
-    epsilon: Annotated[float | None, typer.Option(help="Budget: epsilon > 0.")] = None,
-    delta: Annotated[float, typer.Option(help="Budget: 0 < delta < 1.")] = 1e-8,
+    rows: Annotated[int | None, Option(help="Rows to train on.")] = None,
+    epsilon: Annotated[float | None, Option(help="Budget: epsilon > 0.")] = None,
+    delta: Annotated[float, Option(help="Budget: 0 < delta < 1.")] = 1e-8,
     relation: Annotated[
-        str, typer.Option(help="add-or-remove-one or replace-one.")
+        str, Option(help="add-or-remove-one or replace-one.")
     ] = "add-or-remove-one",
-    loss: Annotated[
-        str, typer.Option(help="logistic, huber-svm, hinge-svm or ridge.")
-    ] = "logistic",
+    loss: Annotated[str, Option(help="logistic, huber-svm, hinge-svm or ridge.")] = "logistic",
     target_accuracy: Annotated[
-        float | None, typer.Option(help="Share of rows to get right; with --classes-share.")
+        float | None, Option(help="Share of rows to get right; with --classes-share.")
     ] = None,
     target_mse: Annotated[
-        float | None, typer.Option(help="Mean squared error, over the target's variance.")
+        float | None, Option(help="Mean squared error, over the target's variance.")
     ] = None,
     classes_share: Annotated[
-        float | None, typer.Option(help="Share of the commoner class: .5 or more.")
+        float | None, Option(help="Share of the commoner class: .5 or more.")
     ] = None,
     nonprivate_accuracy: Annotated[
         float | None,
-        typer.Option(help="Accuracy without privacy; by default as on public tables."),
+        Option(help="Accuracy without privacy; by default as on public tables."),
     ] = None,
     nonprivate_mse: Annotated[
-        float | None, typer.Option(help="Error without privacy, over the variance; likewise.")
+        float | None, Option(help="Error without privacy, over the variance; likewise.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: Annotated[bool, Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Say what a default fit may be expected to reach, from public figures alone.
 

@@ -5,26 +5,25 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from dpcore.cli.printing import print_lines
+from dpcore.registry.commands import Argument, Option
 
 __all__ = ["plot_command"]
 
 
 def plot_command(
-    results: Annotated[Path, typer.Argument(help="Results file of dpcore compare.")],
+    results: Annotated[Path, Argument(help="Results file of dpcore compare.")],
     y: Annotated[
         str | None,
-        typer.Option(
+        Option(
             help="accuracy, macro_f1 (of several classes), objective or seconds. Default: "
             "accuracy, or objective for a regression."
         ),
     ] = None,
-    facet: Annotated[str, typer.Option(help="A panel for each: data or algorithm.")] = "data",
-    out: Annotated[Path | None, typer.Option(help="Figure to write: .svg, .png or .pdf.")] = None,
-    markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown tables.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
+    facet: Annotated[str, Option(help="A panel for each: data or algorithm.")] = "data",
+    out: Annotated[Path | None, Option(help="Figure to write: .svg, .png or .pdf.")] = None,
+    markdown: Annotated[bool, Option("--markdown", help="Print Markdown tables.")] = False,
+    quiet: Annotated[bool, Option("--quiet", help="Print nothing but errors.")] = False,
 ) -> None:
     """Show the results of dpcore compare.
 

@@ -7,12 +7,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from dpcore.cli.printing import print_bytes, print_lines
 from dpcore.cli.score_files import csv_bytes, format_of_scores, parquet_bytes
 from dpcore.errors import InvalidInputError, advised_on_bad_rows
 from dpcore.model.outfile import check_writable, refuse_inputs, spooled, write_whole
+from dpcore.registry.commands import Argument, Option
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,10 +27,10 @@ _ECHOED = 2**20
 
 
 def predict_command(
-    model: Annotated[Path, typer.Argument(help="A model file of dpcore train --out.")],
+    model: Annotated[Path, Argument(help="A model file of dpcore train --out.")],
     data: Annotated[
         str,
-        typer.Option(
+        Option(
             help="A data set's name, a file, a store, a folder or pattern of Parquet files, or - "
             "for standard input, with the columns that the model was trained on; a label column is "
             "not needed."
@@ -39,32 +38,32 @@ def predict_command(
     ],
     separator: Annotated[
         str | None,
-        typer.Option(
+        Option(
             help="What is between the cells of this file, where it is not what the model's schema "
             "says: one character, \\t or whitespace."
         ),
     ] = None,
     decimal: Annotated[
         str | None,
-        typer.Option(help="What is before the decimals of numbers in this file, likewise: . or ,"),
+        Option(help="What is before the decimals of numbers in this file, likewise: . or ,"),
     ] = None,
     thousands: Annotated[
         str | None,
-        typer.Option(
+        Option(
             help="What may be between groups of three digits in this file, likewise: such as , or "
             "nothing."
         ),
     ] = None,
     keep: Annotated[
         str | None,
-        typer.Option(
+        Option(
             help="A column of the file, such as an id, whose cells are written before the scores: "
             "one that the model's schema names, dropped or not."
         ),
     ] = None,
     proba: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--proba",
             help="Write the probability of each class, probability_NAME, in place of log_odds: of "
             "losses whose margins are log odds.",
@@ -72,21 +71,21 @@ def predict_command(
     ] = False,
     threshold: Annotated[
         float | None,
-        typer.Option(
+        Option(
             help="The label is the positive class where its probability is above this, of two "
             "classes: 0.5 by default."
         ),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             help="File to write, readable by you only: Parquet where its name ends in .parquet, "
             "else CSV; CSV on standard output for - or if none."
         ),
     ] = None,
     spreadsheet_safe: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--spreadsheet-safe",
             help="Put an apostrophe before kept cells and class names of a CSV file that begin "
             "with =, +, -, @, a tab or a carriage return and are no numbers: a spreadsheet would "
@@ -95,13 +94,13 @@ def predict_command(
     ] = False,
     bad_rows: Annotated[
         str,
-        typer.Option(
+        Option(
             help="Rows with an empty cell, or one that does not satisfy the schema: blank (neither "
             "score nor label in their line; how many is told) or refuse."
         ),
     ] = "blank",
     quiet: Annotated[
-        bool, typer.Option("--quiet", help="Print nothing but errors, and scores without --out.")
+        bool, Option("--quiet", help="Print nothing but errors, and scores without --out.")
     ] = False,
 ) -> None:
     """Write a CSV line of log_odds and label for each row (margin and label, where the loss is not

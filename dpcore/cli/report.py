@@ -7,10 +7,9 @@ import json
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from dpcore.cli.printing import print_bytes
 from dpcore.errors import InvalidInputError
+from dpcore.registry.commands import Argument, Option
 
 __all__ = ["report_command"]
 
@@ -18,16 +17,16 @@ _FORMATS = ("html", "text", "json")
 
 
 def report_command(
-    model: Annotated[str, typer.Argument(help="A model file.")],
+    model: Annotated[str, Argument(help="A model file.")],
     out: Annotated[
-        str | None, typer.Option(help="The file to write; standard output if not given.")
+        str | None, Option(help="The file to write; standard output if not given.")
     ] = None,
     form: Annotated[
-        str, typer.Option("--format", help="html, text, or json (a machine-readable model card).")
+        str, Option("--format", help="html, text, or json (a machine-readable model card).")
     ] = "html",
     docs: Annotated[
         str | None,
-        typer.Option(
+        Option(
             help="The address of the folder docs of dpcore's site, for links: of http or https, or "
             "a relative path; by default the page names the documents without links."
         ),

@@ -7,11 +7,10 @@ import textwrap
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from dpcore.cli.printing import print_bytes, print_lines
 from dpcore.data.schema.shipped import SHIPPED, is_shipped, shipped_text
 from dpcore.errors import InvalidInputError
+from dpcore.registry.commands import Argument, Option
 
 __all__ = ["schema_command"]
 
@@ -22,44 +21,39 @@ _WARNING = (
 _LEAKS = "".join(f"# {line}\n" for line in textwrap.wrap(_WARNING.capitalize(), 96))
 
 
-def _list_shipped(asked: bool) -> None:
-    if not asked:
-        return
+def _list_shipped() -> None:
     for name, schema in SHIPPED.items():
         print_lines(f"{name:<{max(map(len, SHIPPED))}}  {schema.summary}")
-    raise typer.Exit
 
 
-def _help_keys(asked: bool) -> None:
-    if asked:
-        from dpcore.data.schema.keys import reference
+def _help_keys() -> None:
+    from dpcore.data.schema.keys import reference
 
-        print_bytes(reference())
-        raise typer.Exit
+    print_bytes(reference())
 
 
 def schema_command(
     file: Annotated[
         Path,
-        typer.Argument(
+        Argument(
             help="CSV, Parquet or another file of rows; or the name of a shipped schema, which is "
             "printed."
         ),
     ],
     schema: Annotated[
         Path | None,
-        typer.Argument(
+        Argument(
             help="With --check: the schema (TOML) to hold the rows against, or a shipped one's "
             "name."
         ),
     ] = None,
-    target: Annotated[str | None, typer.Option(help="Label column.")] = None,
+    target: Annotated[str | None, Option(help="Label column.")] = None,
     from_data: Annotated[
-        bool, typer.Option("--from-data", help="Copy bounds and categories off the rows: leaks.")
+        bool, Option("--from-data", help="Copy bounds and categories off the rows: leaks.")
     ] = False,
     check: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--check",
             help="Tell, for each column, the share of cells that the schema clamps, does not know, "
             "or finds empty. Exact, for the owner of the rows: not private, and a schema that is "
@@ -68,29 +62,25 @@ def schema_command(
     ] = False,
     epsilon: Annotated[
         float | None,
-        typer.Option(
-            help="With --check: noisy shares, at this budget, which adds to that of fits."
-        ),
+        Option(help="With --check: noisy shares, at this budget, which adds to that of fits."),
     ] = None,
     delta: Annotated[
-        float | None, typer.Option(help="With --epsilon: 1e-8 if not given; 0: pure.")
+        float | None, Option(help="With --epsilon: 1e-8 if not given; 0: pure.")
     ] = None,
     listed: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--list",
-            callback=_list_shipped,
-            is_eager=True,
+            instead=_list_shipped,
             help="List the shipped schemas, whose names do for a path wherever a schema is asked "
             "for and there is no file of that name.",
         ),
     ] = False,
     help_keys: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--help-keys",
-            callback=_help_keys,
-            is_eager=True,
+            instead=_help_keys,
             help="Explain all keys of a schema: kinds of column, empty cells, crosses, wildcards.",
         ),
     ] = False,

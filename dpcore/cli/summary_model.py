@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from dpcore.cli.printing import print_json, print_lines
 from dpcore.cli.tables import print_table
+from dpcore.registry.commands import Argument, Option
 
 __all__ = ["summary_command"]
 
 
 def summary_command(
-    model: Annotated[str, typer.Argument(help="A model file.")],
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    model: Annotated[str, Argument(help="A model file.")],
+    as_json: Annotated[bool, Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Print each coefficient per unit of its column, and per standard deviation of the column's
     public range, so that columns can be compared."""

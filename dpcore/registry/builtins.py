@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from dpcore.registry.builtin_commands import register_commands as register_commands
 from dpcore.registry.hookspecs import hookimpl
 
 __all__: list[str] = []

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import functools
 import importlib
+import os
 import re
+import sys
 from collections.abc import Callable, Iterable
 from importlib import metadata
 from typing import Any
@@ -17,8 +19,10 @@ import pluggy
 
 from dpcore.errors import InvalidInputError, RegistryError, near_names
 from dpcore.registry import hookspecs
+from dpcore.registry.commands import fault_of_command
 from dpcore.registry.entries import Entry, Failure, claimed_twice, clash_failure
 from dpcore.registry.kinds import KINDS, checked_data, hook_of, plural
+from dpcore.visible import visible
 
 __all__ = [
     "GROUP",
@@ -35,6 +39,7 @@ __all__ = [
 
 GROUP = "dpcore"
 
+_TRACE = "DPCORE_TRACE_PLUGINS"
 _BUILTINS = "dpcore.registry.builtins"
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _TARGET = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
@@ -105,8 +110,6 @@ class Registry:
         Raises RegistryError if that fails, or, naming what is missing or wrong, if it is not what
         its kind must be (``dpcore.registry.declarations``).
         """
-        from dpcore.registry.declarations import fault_of_part
-
         entry = self.get(kind, name)
         whose = f"The {kind} {name!r} of {entry.distribution} {entry.version} cannot be"
         module, _, attribute = entry.target.partition(":")
@@ -114,7 +117,7 @@ class Registry:
             target = getattr(importlib.import_module(module), attribute)
             if self._sound.get(entry) is target:  # It was looked at before.
                 return target
-            fault = fault_of_part(kind, target)
+            fault = _fault_of(kind, target)
         except (Exception, SystemExit) as error:
             raise RegistryError(f"{whose} loaded from {entry.target}: {one_line(error)}") from error
         if fault:
@@ -137,6 +140,14 @@ class Registry:
         """Return which plugins failed to load, and why: any of them may offer an unknown name."""
         told = [f" {failed.owners} failed to load: {failed.reason}" for failed in self._failed]
         return "".join(reason if reason.endswith(".") else f"{reason}." for reason in told)
+
+
+def _fault_of(kind: str, target: Any) -> str:
+    if kind == "command":  # The start of the command line waits for no table of parts.
+        return fault_of_command(target)
+    from dpcore.registry.declarations import fault_of_part
+
+    return fault_of_part(kind, target)
 
 
 def one_line(error: BaseException) -> str:
@@ -186,7 +197,10 @@ def core_registry() -> Registry:
 
     That a plugin claims one of their names is seen by ``load_registry`` alone.
     """
-    points = metadata.entry_points(group=GROUP)
+    try:
+        points = metadata.distribution("dpcore").entry_points.select(group=GROUP)
+    except metadata.PackageNotFoundError:
+        points = metadata.EntryPoints()
     return read_registry(point for point in points if point.module == _BUILTINS)
 
 
@@ -204,10 +218,22 @@ def read_registry(points: Iterable[metadata.EntryPoint]) -> Registry:
     failures: list[Failure] = []
     for point in sorted(points, key=lambda p: (p.name, _distribution(p))):
         try:
-            entries.extend(_entries_of(point))
+            found = _entries_of(point)
         except (Exception, SystemExit) as error:
             failures.append(Failure(point.name, *_distribution(point), one_line(error)))
+            _trace(point, f"failed: {failures[-1].reason}")
+        else:
+            entries.extend(found)
+            for entry in found:
+                _trace(point, f"{hook_of(entry.kind)}: {entry.name} = {entry.target}")
     return Registry(entries, failures)
+
+
+def _trace(point: metadata.EntryPoint, said: str) -> None:
+    """Say on standard error what a plugin did, where ``DPCORE_TRACE_PLUGINS`` is set."""
+    if os.environ.get(_TRACE):
+        whose = " ".join(_distribution(point))
+        print(visible(f"dpcore: {point.name} ({whose}) {said}"), file=sys.stderr)
 
 
 def _entries_of(point: metadata.EntryPoint) -> list[Entry]:

@@ -210,13 +210,21 @@ def mechanism_facts(mechanism: Any) -> MechanismFacts:
     return read(MechanismFacts, mechanism)
 
 
+def _fault_of_loader(target: Any) -> str:
+    return "" if callable(target) else "is no function that returns a data set."
+
+
+_CHECKS: dict[str, Callable[[Any], str]] = {
+    "dataset": _fault_of_loader,
+}
+"""The checks of kinds whose targets are no classes."""
 _NO_DATACLASS = "is not a dataclass of its parameters."
 
 
 def fault_of_part(kind: str, target: Any) -> str:
     """Return why a target cannot be of its kind, as the end of a sentence; empty if it can."""
-    if kind == "dataset":
-        return "" if callable(target) else "is no function that returns a data set."
+    if kind in _CHECKS:
+        return _CHECKS[kind](target)
     if not isinstance(target, type):
         return "is not a class." if kind != "optimizer" else _NO_DATACLASS
     if kind == "optimizer" and not dataclasses.is_dataclass(target):

@@ -1,7 +1,8 @@
-"""The whole extension surface: seven hooks, each handed a ``register`` function.
+"""The whole extension surface: hooks, each handed a ``register`` function.
 
 ``register(name, target, *, summary, reference="")``: ``name`` in kebab case, ``target`` as
-``"package.module:Attribute"``, imported only when it is used.
+``"package.module:Attribute"``, imported only when it is used. Some kinds take further keywords,
+their data, which are read without that import (``dpcore.registry.kinds``).
 """
 
 from collections.abc import Callable
@@ -12,6 +13,11 @@ __all__ = ["hookimpl", "hookspec"]
 
 hookspec = pluggy.HookspecMarker("dpcore")
 hookimpl = pluggy.HookimplMarker("dpcore")
+
+
+@hookspec
+def register_commands(register: Callable[..., None]) -> None:
+    """Register functions whose parameters are ``dpcore.plugin.commands``' Option and Argument."""
 
 
 @hookspec

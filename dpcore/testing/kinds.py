@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.pools import load_pool
 from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.registry.catalogue import KINDS, load_registry
+from dpcore.registry.catalogue import load_registry
 from dpcore.testing.accountants import check_accountant
 from dpcore.testing.datasets import check_dataset
 from dpcore.testing.engines import check_engine
@@ -30,9 +30,6 @@ if TYPE_CHECKING:
 
 __all__ = ["CHECKED_KINDS", "checks_of", "default_part", "kind_of"]
 
-CHECKED_KINDS = (*KINDS, "query", "sampler", "interactive")
-"""Registered kinds, then those that an optimizer brings along."""
-
 _CHECKS: dict[str, Check] = {
     "mechanism": check_mechanism,
     "accountant": check_accountant,
@@ -44,6 +41,8 @@ _CHECKS: dict[str, Check] = {
     "sampler": check_sampler,
     "interactive": check_interactive,
 }
+CHECKED_KINDS = ("optimizer", *_CHECKS)
+"""Registered kinds that have checks, then those that an optimizer brings along."""
 
 _METHODS = (
     ("optimizer", ("minimize",)),

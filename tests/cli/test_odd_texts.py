@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dpcore.cli import _COMMANDS, app
+from dpcore.cli import app
 from dpcore.cli.printing import print_bytes, print_json
 from dpcore.errors import DpcoreWarning, InvalidInputError, warn_caller
 from dpcore.plugin.parts import load_registry, visible
@@ -171,7 +171,7 @@ def test_no_command_sends_odd_texts_to_a_terminal(terminal):
         # A cell of CSV and a text of HTML may have lines, as anywhere.
         assert forged == [] or arguments[0] == "predict" or "html" in str(arguments), sent
         walked.add(arguments[0])
-    assert walked == set(_COMMANDS)
+    assert walked == {*load_registry("command").names("command")}
 
 
 def test_what_a_terminal_would_obey_can_be_read():

@@ -10,6 +10,10 @@ from dpcore.registry.catalogue import read_registry
 from dpcore.registry.hookspecs import hookimpl
 
 
+def register_commands(register):
+    register("an-entry", "somewhere:thing", summary="A command.", group="Others")
+
+
 def register_optimizers(register):
     register("an-entry", "somewhere:Thing", summary="An optimizer.", reference="Nobody 2001")
 
@@ -41,6 +45,7 @@ def register_pools(register):
 @pytest.mark.parametrize(
     ("kind", "hook"),
     [
+        ("command", register_commands),
         ("optimizer", register_optimizers),
         ("mechanism", register_mechanisms),
         ("accountant", register_accountants),

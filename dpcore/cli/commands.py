@@ -1,0 +1,148 @@
+"""Registered commands as typer takes them, each imported and built when it is used."""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand
+
+from dpcore.cli.printing import print_lines
+from dpcore.privacy.first_party import is_ours
+from dpcore.registry.catalogue import Entry, Registry, core_registry, load_registry
+from dpcore.registry.commands import Argument, CommandGroup, Option
+from dpcore.visible import visible
+
+__all__ = ["command_of", "commands_by_heading", "registry_of", "stub_of"]
+
+
+def registry_of(name: str) -> Registry:
+    """Return the registry that has a command: the core's, without a plugin's import, if it can."""
+    core = core_registry()
+    return core if name in core.names("command") else load_registry("command")
+
+
+def commands_by_heading() -> dict[str, list[Entry]]:
+    """Return all commands under their headings: the core's in their order, and beside them those
+    of plugins, each heading with the distribution."""
+    ours = core_registry().in_order("command")
+    others = [e for e in load_registry("command").entries("command") if e not in ours]
+    found: dict[str, list[Entry]] = {}
+    for entry in ours:
+        found.setdefault(entry.data["group"] or "Commands", []).append(entry)
+    for entry in others:
+        heading = f"{entry.data['group'] or 'Commands'} ({entry.distribution} {entry.version})"
+        found.setdefault(visible(heading), []).append(entry)
+    return found
+
+
+def stub_of(entry: Entry) -> TyperCommand:
+    """Return a command with a summary alone, for a list of them."""
+    return TyperCommand(entry.name, help=entry.summary)
+
+
+def command_of(registry: Registry, name: str) -> Any:
+    """Return a command, imported; help on a foreign one ends with its distribution."""
+    entry, target = registry.get("command", name), registry.load("command", name)
+    ours = registry is core_registry() or is_ours(entry.target.partition(":")[0])
+    whose = None if ours else visible(f"A command of {entry.distribution} {entry.version}.")
+    if isinstance(target, CommandGroup):
+        return _group(entry.name, target, whose)
+    app = _app()
+    app.command(entry.name, cls=_Command, epilog=whose)(_stated(target))
+    return typer.main.get_command(app)
+
+
+def _group(name: str, group: CommandGroup, whose: str | None) -> Any:
+    app = _app(name=name, help=group.help, epilog=whose, invoke_without_command=True)
+    app.callback()(_help_if_alone)
+    for each, function in group.commands:
+        app.command(each, cls=_Command)(_stated(function))
+    return typer.main.get_group(app)
+
+
+def _app(**options: Any) -> typer.Typer:
+    # Pretty tracebacks would print local variables, which may hold rows.
+    plain: dict[str, Any] = {"pretty_exceptions_enable": False, "rich_markup_mode": None}
+    return typer.Typer(add_completion=False, **plain, **options)
+
+
+def _help_if_alone(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        print_lines(*context.get_help().splitlines())
+
+
+class _Command(TyperCommand):
+    """A command whose options stand under the headings that they state."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        headings: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(ctx):
+            shown = parameter.get_help_record(ctx)
+            if shown is None:
+                continue
+            is_argument = parameter.param_type_name == "argument"
+            usual = "Arguments" if is_argument else "Options"
+            heading = getattr(parameter, "rich_help_panel", None) or usual
+            headings.setdefault(heading, []).append(shown)
+        for heading in sorted(headings, key=lambda each: each not in ("Arguments", "Options")):
+            with formatter.section(heading):
+                formatter.write_dl(headings[heading])
+
+
+def _stated(function: Callable[..., None]) -> Callable[..., None]:
+    """Return a function whose annotations are typer's."""
+    hints = typing.get_type_hints(function, include_extras=True)
+    signature = inspect.signature(function)
+    stated = {name: _annotation(hints[name]) for name in signature.parameters}
+    parameters = [p.replace(annotation=stated[p.name]) for p in signature.parameters.values()]
+
+    def run(**values: Any) -> None:
+        function(**values)
+
+    run.__name__, run.__doc__, run.__annotations__ = function.__name__, function.__doc__, stated
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return run
+
+
+def _annotation(hint: Any) -> Any:
+    kind, *told = typing.get_args(hint)
+    parts = [_parameter(part) for part in told]
+    return Annotated[(kind, *parts)]
+
+
+def _parameter(part: Any) -> Any:
+    """Return typer's form of a parameter; what has it already stays."""
+    if isinstance(part, Argument):
+        return typer.Argument(
+            help=part.help or None, metavar=part.metavar, show_default=part.show_default
+        )
+    if not isinstance(part, Option):
+        return part
+    eager: dict[str, Any] = {}
+    if part.instead is not None:
+        eager = {"is_eager": True, "callback": _called(part.instead)}
+    names: Any = part.names.split()
+    return typer.Option(
+        *names,
+        help=part.help or None,
+        envvar=part.envvar,
+        metavar=part.metavar,
+        min=part.min,
+        max=part.max,
+        show_default=part.show_default,
+        rich_help_panel=part.group or None,
+        **eager,
+    )
+
+
+def _called(instead: Callable[[], None]) -> Callable[[bool], None]:
+    def asked(value: bool) -> None:
+        if value:
+            instead()
+            raise typer.Exit
+
+    return asked
