@@ -16,6 +16,7 @@ PAGES = {
     "dpcore.plugin",
     "dpcore.plugin.commands",
     "dpcore.plugin.engines",
+    "dpcore.plugin.ledgers",
     "dpcore.plugin.parts",
     "dpcore.plugin.steps",
     "dpcore.sklearn",

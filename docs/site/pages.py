@@ -26,7 +26,7 @@ QUERIES = (
 KINDS = ("optimizer", "mechanism", "accountant", "loss")
 PUBLIC = (
     *("dpcore", "dpcore.sklearn", "dpcore.plugin", "dpcore.plugin.parts", "dpcore.plugin.steps"),
-    *("dpcore.plugin.commands", "dpcore.testing"),
+    *("dpcore.plugin.commands", "dpcore.plugin.ledgers", "dpcore.testing"),
 )
 
 _HAVE_PAGES: set[str] = set()

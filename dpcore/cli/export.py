@@ -1,4 +1,4 @@
-"""``dpcore export``: a saved model as a graph that other programs run."""
+"""``dpcore export``: a saved model as a file that other programs run."""
 
 from __future__ import annotations
 
@@ -13,24 +13,25 @@ __all__ = ["export_command"]
 
 def export_command(
     model: Annotated[Path, Argument(help="A model file of dpcore train --out.")],
-    out: Annotated[Path, Argument(help="The graph to write: .onnx.")],
+    out: Annotated[Path, Argument(help="The graph to write: .onnx; other suffixes by plugins.")],
 ) -> None:
     """Write a model as an ONNX graph, from the cells of rows to scores and labels.
 
     Its inputs have the names of the model's columns. Encoding, scaling of rows and truncation are
     in the graph, in float64: labels are those of dpcore predict. It needs onnx: pip install
-    'dpcore[onnx]'.
+    'dpcore[onnx]'. What else can be written: dpcore list exporters.
     """
-    from dpcore.export.onnx_model import check_exportable, write_onnx
-    from dpcore.model.outfile import refuse_inputs
+    from dpcore.export.exporters import content_of, exporter_of
+    from dpcore.model.outfile import check_writable, refuse_inputs, write_whole
 
     refuse_inputs(out, {"the model": model})
-    check_exportable(out)
+    exporter = exporter_of(out)
+    check_writable(out)
     from dpcore.model.model import load_model
 
     fitted = load_model(model)
     if not fitted.privacy["private"]:
         reasons = "; ".join(fitted.privacy["why_not_private"])
         print_lines(f"dpcore: the model is not private: {reasons}", err=True)
-    write_onnx(fitted, out)
-    print_lines(f"Graph: {out}")
+    write_whole(out, content_of(exporter, fitted))
+    print_lines(f"{exporter.writes}: {out}")

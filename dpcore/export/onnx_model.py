@@ -5,40 +5,38 @@ from __future__ import annotations
 import functools
 import importlib.util
 import json
-import os
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from dpcore.errors import InvalidInputError
 from dpcore.exact.grid import round_parameters
-from dpcore.model.outfile import check_writable, write_whole
 
 if TYPE_CHECKING:
     from dpcore.data.schema.columns import Label
     from dpcore.export.graph import Graph
     from dpcore.model.model import Model
 
-__all__ = ["check_exportable", "graph_bytes", "write_onnx"]
+__all__ = ["OnnxExporter", "graph_bytes"]
 
 
-def check_exportable(path: str | os.PathLike[str]) -> None:
-    """Raise InvalidInputError for a file that is not to be .onnx or cannot be written, and where
-    onnx is not installed."""
-    if Path(path).suffix.lower() != ".onnx":
-        raise InvalidInputError(f"Expected the graph {os.fspath(path)!r} as .onnx.")
-    if importlib.util.find_spec("onnx") is None:
-        raise InvalidInputError(
-            "An ONNX graph needs onnx, which is not installed: pip install 'dpcore[onnx]'."
-        )
-    check_writable(path)
+class OnnxExporter:
+    """Writes a model as a graph. It needs onnx."""
 
+    writes: ClassVar[str] = "Graph"
 
-def write_onnx(model: Model, path: str | os.PathLike[str]) -> None:
-    """Write the model's graph, whole or not at all."""
-    check_exportable(path)
-    write_whole(path, graph_bytes(model))
+    @classmethod
+    def check(cls) -> None:
+        """Raise InvalidInputError where onnx is not installed."""
+        if importlib.util.find_spec("onnx") is None:
+            raise InvalidInputError(
+                "An ONNX graph needs onnx, which is not installed: pip install 'dpcore[onnx]'."
+            )
+
+    @classmethod
+    def content(cls, model: Model) -> bytes:
+        """Return the bytes of a model's graph; InvalidInputError for what a graph cannot encode."""
+        return graph_bytes(model)
 
 
 def graph_bytes(model: Model) -> bytes:

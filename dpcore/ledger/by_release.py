@@ -33,6 +33,7 @@ from dpcore.ledger.remaining import budget_that_holds, shown_down
 from dpcore.ledger.reservation import close_in
 from dpcore.ledger.standing import standing_of_run
 from dpcore.ledger.state import OPEN
+from dpcore.ledger.stores import part_at
 from dpcore.session.ledger import Ledger, LedgerEntry
 from dpcore.session.one_process import OneProcess
 
@@ -120,7 +121,8 @@ class ByRelease(OneProcess):
         super().__init__()
         self._ledger, self._entry = ledger, entry
         self.log: Ledger[LedgerEntry] = _Log(ledger, entry, terms, times)
-        self.reference = reference_of(state.id, state.runs[entry.number].number, entry)
+        run = state.runs[entry.number].number
+        self.reference = reference_of(state.id, run, entry, part_at(ledger.path))
 
     def close(self, outcome: str, found: Found) -> None:
         """Close the run, which makes no more releases; all that was charged stays."""

@@ -15,6 +15,7 @@ from dpcore.ledger.reference import reference_of
 from dpcore.ledger.run_log import RunLog
 from dpcore.ledger.standing import standing_of_run
 from dpcore.ledger.state import OPEN, State, state_of, totals_and_run
+from dpcore.ledger.stores import part_at
 from dpcore.ledger.stores.store import COPY
 from dpcore.session.one_process import OneProcess
 
@@ -59,7 +60,8 @@ class Reservation(OneProcess):
         self._ledger, self._cost, self._entry = ledger, cost, entry
         self._filter = state.budgets[entry.body["budget"]].filter
         self.log = RunLog(ledger.store, entry.number, entry.digest)
-        self.reference = reference_of(state.id, state.runs[entry.number].number, entry)
+        run = state.runs[entry.number].number
+        self.reference = reference_of(state.id, run, entry, part_at(ledger.path))
         """The place of the run in the ledger, which a model keeps."""
 
     def close(self, outcome: str, found: Found = _NOTHING) -> None:

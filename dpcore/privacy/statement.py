@@ -73,12 +73,11 @@ class PrivacyStatement:
     steps : where steps of somebody's own made releases within the budget: by name, the ``share`` of
         the budget that was set aside for each.
     part : the level of a column, ``"ward=surgery"``, whose rows alone the run was over.
-    fits : how many fits the model is of, one for each class against the rest, each with an equal
-        part of the budget; 1 for one of all classes.
+    fits : 1, or how many, of each class against the rest, had equal parts of the budget.
     search : where it is the best of several fits: the public ``candidates``, the law of ``tries``,
         the budget of ``each``, ``theorem``, and ``words`` for the sentence.
     ledger : where the run was charged to a ledger of its table: that one's ``id``, the number of
-        the ``run`` in it, and number and ``digest`` of the ``entry`` that reserved it.
+        the ``run`` in it, number and ``digest`` of its ``entry``, and a ``store`` not from dpcore.
     """
 
     epsilon: float
@@ -114,6 +113,12 @@ class PrivacyStatement:
     def private(self) -> bool:
         return not self.why_not_private
 
+    @property
+    def foreign(self) -> tuple[str, ...]:
+        """The parts that are not from dpcore, the store of the run's ledger among them."""
+        store = (self.ledger or {}).get("store", "")
+        return tuple(sorted({*self.parts_not_from_dpcore, store} - {""}))
+
     def sentence(self, subject: str = "This model") -> str:
         """Return the statement as one sentence, with what it means in plain words; without a figure
         where none is guaranteed."""
@@ -127,12 +132,8 @@ class PrivacyStatement:
                 tables += " (the capacity)"
         if self.typed_by is not None:
             tables += f", given the {self.typed_by}'s column types"
-        trust = ""
-        if self.parts_not_from_dpcore:
-            trust = (
-                ", provided that these parts, which are not from dpcore, are right: "
-                f"{', '.join(self.parts_not_from_dpcore)}"
-            )
+        trust = ", provided that these parts, which are not from dpcore, are right: "
+        trust = f"{trust}{', '.join(self.foreign)}" if self.foreign else ""
         return (
             f"{subject} is {self._claim()} under {tables}, as enforced by the "
             f"{self.accountant} filter ({self.conversion} conversion){trust}. {self._in_words()}"
@@ -280,7 +281,7 @@ class PrivacyStatement:
             "sentence": self.sentence(subject),
             "unit_of_protection": self._unit_of_protection(),
             **data,
-            "parts_not_from_dpcore": list(self.parts_not_from_dpcore),
+            "parts_not_from_dpcore": list(self.foreign),
             "spent_is": "book-keeping of the filter; the guarantee is epsilon and delta",
         }
 

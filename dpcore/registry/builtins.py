@@ -193,3 +193,29 @@ def register_engines(register: Callable[..., None]) -> None:
         "dpcore.engines.local:LocalEngine",
         summary="Sums the blocks of a table in this process.",
     )
+
+
+@hookimpl
+def register_exporters(register: Callable[..., None]) -> None:
+    register(
+        "onnx",
+        "dpcore.export.onnx_model:OnnxExporter",
+        summary="An ONNX graph, from the cells of rows to scores and labels.",
+        suffixes=(".onnx",),
+    )
+
+
+@hookimpl
+def register_ledger_stores(register: Callable[..., None]) -> None:
+    register(
+        "sqlite",
+        "dpcore.ledger.stores.sqlite:SqliteStore",
+        summary="A SQLite file: every path whose suffix no other store claims.",
+        suffixes=(".ledger", ".sqlite"),
+    )
+    register(
+        "postgresql",
+        "dpcore.ledger.stores.postgresql:PostgresqlStore",
+        summary="A PostgreSQL database, for several machines: postgresql://HOST/DATABASE?ledger=NAME.",
+        schemes=("postgresql", "postgres"),
+    )

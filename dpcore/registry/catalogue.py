@@ -11,7 +11,7 @@ import importlib
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from importlib import metadata
 from typing import Any
 
@@ -35,6 +35,7 @@ __all__ = [
     "load_registry",
     "plural",
     "read_registry",
+    "registries",
 ]
 
 GROUP = "dpcore"
@@ -202,6 +203,12 @@ def core_registry() -> Registry:
     except metadata.PackageNotFoundError:
         points = metadata.EntryPoints()
     return read_registry(point for point in points if point.module == _BUILTINS)
+
+
+def registries(kind: str) -> Iterator[Registry]:
+    """Yield the core's registry, and then that of all plugins: imported if it is come to."""
+    yield core_registry()
+    yield load_registry(kind)
 
 
 def is_registered(kind: str, name: str) -> bool:

@@ -16,6 +16,7 @@ from dpcore.errors import near_names
 from dpcore.losses.facts import LossFacts
 from dpcore.privacy.sealed import fault_of_unfrozen
 from dpcore.registry.facts import Method, Words, fact, fault_of, read
+from dpcore.registry.outside_facts import ExporterFacts, LedgerStoreFacts
 from dpcore.registry.part_facts import AccountantFacts, EngineFacts, MechanismFacts, PoolFacts
 from dpcore.registry.presets import fault_of_presets
 from dpcore.registry.shapes import (
@@ -187,6 +188,8 @@ _TABLES: dict[str, type[Any]] = {
     "loss": LossFacts,
     "engine": EngineFacts,
     "pool": PoolFacts,
+    "exporter": ExporterFacts,
+    "ledger-store": LedgerStoreFacts,
 }
 
 
@@ -229,7 +232,7 @@ def fault_of_part(kind: str, target: Any) -> str:
         return "is not a class." if kind != "optimizer" else _NO_DATACLASS
     if kind == "optimizer" and not dataclasses.is_dataclass(target):
         return _NO_DATACLASS
-    if kind not in ("engine", "pool") and (fault := fault_of_unfrozen(target)):
+    if kind not in ("engine", "pool", "ledger-store") and (fault := fault_of_unfrozen(target)):
         return fault
     fault = fault_of(_TABLES[kind], target, ("conversion",) if kind == "accountant" else ())
     return fault or (_fault_of_optimizer(target) if kind == "optimizer" else "")

@@ -46,6 +46,13 @@ _KINDS = (
     Kind("engine", "engines"),
     Kind("pool", "pools"),
     Kind("command", "commands", MappingProxyType({"group": ""})),
+    Kind("exporter", "exporters", MappingProxyType({"suffixes": ()}), alone=("suffixes",)),
+    Kind(
+        "ledger-store",
+        "ledger-stores",
+        MappingProxyType({"schemes": (), "suffixes": ()}),
+        alone=("schemes", "suffixes"),
+    ),
 )
 _BY_NAME = {kind.name: kind for kind in _KINDS}
 KINDS = tuple(_BY_NAME)

@@ -27,6 +27,7 @@ def test_what_cannot_be_written_is_refused_with_what_fits(run, train, folder):
     assert train("--out", "m.json", "--quiet").exit_code == 0
     told = {
         ("m.json", "m.json"): "is the file of the model",
+        ("m.json", "no/m.onnx"): "Cannot write 'no/m.onnx'",
         ("m.json", "m.pb"): "Expected the graph 'm.pb' as .onnx.",
         ("rows.csv", "m.onnx"): "is not a whole JSON file",
     }

@@ -1,5 +1,6 @@
 """Graphs of models against the models themselves: bits of margins, labels, rows without a score."""
 
+import dataclasses
 import importlib.util
 import json
 import os
@@ -14,7 +15,8 @@ from dpcore.data.datasets import adult
 from dpcore.data.schema.columns import Label
 from dpcore.errors import InvalidInputError
 from dpcore.export import arithmetic, columns
-from dpcore.export.onnx_model import check_exportable, graph_bytes
+from dpcore.export.exporters import content_of, exporter_of
+from dpcore.export.onnx_model import graph_bytes
 from dpcore.plugin.parts import Model
 
 N = 2000
@@ -255,12 +257,14 @@ def test_columns_without_names_are_refused():
 
 def test_what_is_no_graph_or_cannot_be_made_is_refused(tmp_path, monkeypatch):
     with pytest.raises(InvalidInputError, match="Expected the graph 'm.json' as .onnx"):
-        check_exportable("m.json")
-    with pytest.raises(InvalidInputError, match="Cannot write"):
-        check_exportable(tmp_path / "no" / "m.onnx")
+        exporter_of("m.json")
+    assert exporter_of(tmp_path / "m.ONNX").writes == "Graph"
+    text = dataclasses.replace(exporter_of("m.onnx"), content=lambda model: "a text")
+    with pytest.raises(InvalidInputError, match="returned no bytes"):
+        content_of(text, None)
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(InvalidInputError, match="pip install 'dpcore.onnx.'"):
-        check_exportable(tmp_path / "m.onnx")
+        exporter_of(tmp_path / "m.onnx")
     assert not any(tmp_path.iterdir())
 
 

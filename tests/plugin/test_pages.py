@@ -8,16 +8,15 @@ from pathlib import Path
 import pytest
 
 import dpcore.plugin
-from dpcore.plugin import Problem, commands, engines, parts, steps
+from dpcore.plugin import Problem, commands, engines, ledgers, parts, steps
 
 ROOT = Path(__file__).parents[2]
 PLUGINS = sorted(ROOT.glob("plugins/*/dpcore_*/**/*.py"))
-PAGES = ("plugin", "plugin.commands", "plugin.engines", "plugin.parts", "plugin.steps", "testing")
+PUBLIC = (dpcore.plugin, commands, parts, engines, ledgers, steps)
+PAGES = (*(page.__name__.removeprefix("dpcore.") for page in PUBLIC), "testing")
 
 
-@pytest.mark.parametrize(
-    "page", [dpcore.plugin, commands, parts, engines, steps], ids=lambda page: page.__name__
-)
+@pytest.mark.parametrize("page", PUBLIC, ids=lambda page: page.__name__)
 def test_every_name_of_a_page_is_there_and_documented(page):
     for name in page.__all__:
         named = getattr(page, name)

@@ -14,6 +14,14 @@ def register_commands(register):
     register("an-entry", "somewhere:thing", summary="A command.", group="Others")
 
 
+def register_exporters(register):
+    register("an-entry", "somewhere:Thing", summary="A format.", suffixes=(".thing",))
+
+
+def register_ledger_stores(register):
+    register("an-entry", "somewhere:Thing", summary="A store.", schemes=("thing",))
+
+
 def register_optimizers(register):
     register("an-entry", "somewhere:Thing", summary="An optimizer.", reference="Nobody 2001")
 
@@ -46,6 +54,8 @@ def register_pools(register):
     ("kind", "hook"),
     [
         ("command", register_commands),
+        ("exporter", register_exporters),
+        ("ledger-store", register_ledger_stores),
         ("optimizer", register_optimizers),
         ("mechanism", register_mechanisms),
         ("accountant", register_accountants),

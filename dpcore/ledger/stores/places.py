@@ -1,25 +1,55 @@
-"""The store that a ledger's name means: the address of a database, or else the path of a file."""
+"""The store of a ledger: by the scheme of its address, or else the suffix of its path."""
 
 from __future__ import annotations
 
 import os
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from dpcore.ledger.stores.address import is_address
+from dpcore.errors import InvalidInputError, near_names
+from dpcore.registry.catalogue import Registry, core_registry, registries
 
 if TYPE_CHECKING:
     from dpcore.ledger.stores.store import Store
 
-__all__ = ["store_at"]
+__all__ = ["part_at", "store_at"]
+
+_KIND = "ledger-store"
+_USUAL = "sqlite"
+"""The store of a path whose suffix none claims."""
 
 
 def store_at(place: str | os.PathLike[str]) -> Store:
-    """Return the store of a ledger."""
-    name = os.fspath(place)
-    if is_address(name):
-        from dpcore.ledger.stores.postgresql import PostgresqlStore
+    """Return the store of a ledger.
 
-        return PostgresqlStore(name)
-    from dpcore.ledger.stores.sqlite import SqliteStore
+    Raises InvalidInputError for a scheme that there is no store of, RegistryError for a scheme or
+    suffix that two claim, or a store that cannot be loaded.
+    """
+    registry, name = _found(os.fspath(place))
+    store: Store = registry.load(_KIND, name)(os.fspath(place))
+    return store
 
-    return SqliteStore(name)
+
+def part_at(place: str | os.PathLike[str]) -> str:
+    """Return ``"module:Class"`` of a ledger's store, as it is registered."""
+    registry, name = _found(os.fspath(place))
+    return registry.get(_KIND, name).target
+
+
+def _found(place: str) -> tuple[Registry, str]:
+    """Return the name of the store of a place, and the registry that has it: the core's, without
+    the import of a plugin, if it can."""
+    scheme, _, rest = place.partition(":")
+    suffix = PurePath(place).suffix.lower()
+    for registry in registries(_KIND):
+        found = registry.claimant(_KIND, "schemes", scheme)
+        if found is None and not rest.startswith("//") and suffix:
+            found = registry.claimant(_KIND, "suffixes", suffix)
+        if found is not None:
+            return registry, found.name
+    if rest.startswith("//"):
+        known = [s for entry in registry.entries(_KIND) for s in entry.data["schemes"]]
+        raise InvalidInputError(
+            f"There is no store of ledgers for addresses of {scheme!r}.{near_names(scheme, known)}"
+        )
+    return core_registry(), _USUAL

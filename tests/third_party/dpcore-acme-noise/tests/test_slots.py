@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 
 from acme_noise.discrete_laplace import DiscreteLaplace
 from acme_noise.normal import Normal
+from dpcore.cli import app
 from dpcore.testing import check_mechanism
 
 NORMAL, LAPLACE = "acme-normal", "acme-discrete-laplace"
@@ -37,8 +38,6 @@ def train(installed, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
     def invoke(*arguments, code=0):
-        from dpcore.cli import app
-
         data = ("--data", "rows.csv", "--schema", "schema.toml")
         result = CliRunner().invoke(app, ["train", *data, "--json", *arguments])
         assert result.exit_code == code, result.stderr
@@ -55,8 +54,6 @@ def test_they_bear_out_what_they_state(mechanism):
 
 
 def test_a_report_has_the_theorem_that_the_class_states(train):
-    from dpcore.cli import app
-
     train(*("--algo", "dp-gd", "--use", f"noise={NORMAL}", *SHORT, "--out", "model.json"))
     shown = CliRunner().invoke(app, ["report", "model.json", "--format", "text"]).stdout
     theorem = "normal noise is 1/(2 m^2)-zCDP (Bun & Steinke 2016, Prop. 1.6) (by acme-noise 1.0"

@@ -15,3 +15,23 @@ def register_commands(register: Callable[..., None]) -> None:
         summary="Fit at several epsilons, and tabulate what each fit spent.",
         group="Many fits",
     )
+
+
+@hookimpl
+def register_exporters(register: Callable[..., None]) -> None:
+    register(
+        "acme-sql",
+        "acme_tools.coefficients:Coefficients",
+        summary="The coefficients as a table of SQL.",
+        suffixes=(".sql",),
+    )
+
+
+@hookimpl
+def register_ledger_stores(register: Callable[..., None]) -> None:
+    register(
+        "acme-lines",
+        "acme_tools.lines:LinesStore",
+        summary="A file of lines that only grows: acme-lines://PATH.",
+        schemes=("acme-lines",),
+    )

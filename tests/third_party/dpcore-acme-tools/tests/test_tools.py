@@ -1,9 +1,15 @@
-"""Somebody else's command, from the command line: listed, explained, run and refused."""
+"""Somebody else's command, export format and store of ledgers, from the command line."""
 
 import json
+import sqlite3
+from multiprocessing.pool import ThreadPool
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
+
+from dpcore import load_model
+from dpcore.cli import app
 
 
 @pytest.fixture
@@ -18,8 +24,6 @@ def run(installed, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
     def invoke(*arguments, code=0):
-        from dpcore.cli import app
-
         result = CliRunner().invoke(app, [*map(str, arguments)])
         assert result.exit_code == code, (result.stderr, result.exception)
         return result.stdout if code == 0 else result.stderr
@@ -52,5 +56,89 @@ def test_its_command_runs_many_fits(run):
 
 def test_a_wrong_word_of_it_is_one_line(run):
     told = run(*SWEEP, "--epsilons", "a", code=2)
-    assert told == "dpcore: Expected --epsilons 'a': numbers, by commas.\n"
+    assert told == "dpcore: Expected --epsilons 'a' as numbers, by commas.\n"
     assert run("check", "acme-sweep", code=2).startswith("dpcore: acme-sweep is a command, which")
+
+
+ROWS = ("--data", "rows.csv", "--schema", "schema.toml", "--quiet")
+TRAIN = ("train", "--algo", "dp-gd", "--set", "steps=5", *ROWS)
+
+
+def test_its_export_format_is_chosen_by_the_suffix(run):
+    run(*TRAIN, "--out", "model.json")
+    assert run("export", "model.json", "model.sql") == "SQL: model.sql\n"
+    written = sqlite3.connect(":memory:")
+    written.executescript(Path("model.sql").read_text())
+    found = dict(written.execute("SELECT * FROM coefficient"))
+    assert list(found) == ["x", "intercept"]
+    assert list(found.values()) == load_model("model.json").w.tolist()
+    written.close()
+    assert ".onnx or .sql" in run("export", "model.json", "model.txt", code=2)
+    assert json.loads(run("info", "acme-sql", "--json"))["suffixes"] == [".sql"]
+
+
+LEDGER = "acme-lines://table.lines"
+
+
+@pytest.fixture
+def ledger(run):
+    run("ledger", "init", LEDGER, "--epsilon", 3)
+    return Path("table.lines")
+
+
+def test_its_store_holds_the_charges_of_all_runs(run, ledger):
+    run(*TRAIN, "--ledger", LEDGER, "--out", "model.json")
+    privacy = json.loads(Path("model.json").read_text())["privacy"]
+    assert privacy["parts_not_from_dpcore"] == ["acme_tools.lines:LinesStore"]
+    assert "acme_tools.lines:LinesStore" in privacy["sentence"]
+    assert "none altered; 1 models known" in run("ledger", "verify", LEDGER, "model.json")
+    (done,) = json.loads(run("ledger", "show", LEDGER, "--json"))["runs"]
+    assert done["outcome"] == "finished"
+    before = ledger.read_bytes()
+    assert "Nothing was charged" in run(*TRAIN, "--epsilon", 5, "--ledger", LEDGER, code=2)
+    assert ledger.read_bytes() == before
+    assert "Cannot make" in run("ledger", "init", LEDGER, "--epsilon", 3, code=2)
+    assert ledger.read_bytes() == before
+
+
+def test_a_line_of_its_store_that_was_cut_short_was_never_charged(run, ledger):
+    whole = ledger.read_bytes()
+    ledger.write_bytes(whole + b'{"entry": [[2, "res')
+    assert "1 entries, none altered" in run("ledger", "verify", LEDGER)
+    run(*TRAIN, "--ledger", LEDGER)
+    assert ledger.read_bytes().startswith(whole + b'{"entry": [[2, "reserved"')
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (b"add-or-remove-one", b"replace-one", "was altered at entry 1"),
+        (b'{"entry"', b'{"entri"', "was damaged"),
+    ],
+)
+def test_its_store_refuses_what_was_altered(run, ledger, old, new, said):
+    assert old in ledger.read_bytes()
+    ledger.write_bytes(ledger.read_bytes().replace(old, new))
+    assert said in run(*TRAIN, "--ledger", LEDGER, code=2)
+
+
+def test_two_at_once_are_not_both_charged_what_one_leaves(run, ledger):
+    from dpcore.errors import BudgetExceededError
+    from dpcore.plugin import Settings
+    from dpcore.plugin.commands import DataRequest, LedgerRequest, make_plan, train
+
+    def fit(_):
+        request = DataRequest("rows.csv", Path("schema.toml"))
+        plan = make_plan(Settings(algo="dp-gd", epsilon=2.9, params={"steps": "5"}))
+        try:
+            return train(plan, request, table_ledger=LedgerRequest(LEDGER)).model.privacy["epsilon"]
+        except BudgetExceededError:
+            return None
+
+    with ThreadPool(2) as pool:
+        assert sorted(map(str, pool.map(fit, range(2)))) == ["2.9", "None"]
+
+
+def test_an_address_that_nobody_keeps_is_refused(run):
+    told = run("ledger", "init", "acme-line://x", "--epsilon", 1, code=2)
+    assert "no store of ledgers for addresses of 'acme-line'. Did you mean acme-lines" in told

@@ -1,0 +1,43 @@
+"""Tables of the facts of parts that see no row: exporters, and stores of ledgers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from dpcore.registry.facts import Method, fact
+from dpcore.registry.shapes import TEXT
+
+__all__ = ["ExporterFacts", "LedgerStoreFacts"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExporterFacts:
+    """Facts that the class of an exporter states."""
+
+    content: Callable[..., bytes] = fact(
+        Method(("model",), of_class=True),
+        "A class method: returns the bytes of a `Model`'s file, or refuses by InvalidInputError.",
+    )
+    writes: str = fact(TEXT, "The word for the file, which is printed before its name.", "File")
+    check: Callable[..., None] | None = fact(
+        Method((), of_class=True),
+        "A class method: refuses before a model is read, such as where a library is missing.",
+        None,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class LedgerStoreFacts:
+    """Facts that the class of a ledger's store states (``dpcore.ledger.stores.Store``)."""
+
+    creating: Callable[..., Any] = fact(Method(()), "Lends the tables of a new ledger.")
+    reading: Callable[..., Any] = fact(Method(()), "Lends the tables, as they are at one moment.")
+    writing: Callable[..., Any] = fact(
+        Method(()), "Lends the tables to one writer, whose changes are on disk at the end, or none."
+    )
+    logging: Callable[..., Any] = fact(
+        Method(()), "Lends the table of releases; what is written need not wait for the disk."
+    )
+    close: Callable[..., None] = fact(Method(()), "Closes the connections of this process.")
