@@ -82,6 +82,14 @@ def test_it_passes_the_admission_test(dpcore):
     assert not any(line.startswith("FAILED") for line in lines)
 
 
+def test_a_command_of_a_distribution_of_its_own_runs(dpcore):
+    assert "Many fits (acme-tools 1.2):\n  acme-sweep  Fit at" in dpcore("--help")
+    asked = ("acme-sweep", "census-sim", "--epsilons", "0.5,1", "--json")
+    assert [fit["epsilon"] for fit in json.loads(dpcore(*asked))["fits"]] == [0.5, 1.0]
+    dpcore("ledger", "init", "acme-lines://table.lines", "--epsilon", "3")
+    assert "1 entries, none altered" in dpcore("ledger", "verify", "acme-lines://table.lines")
+
+
 def test_a_step_of_a_distribution_of_its_own_runs():
     code = (
         "import numpy as np; from class_counts import ClassCounts; from dpcore import fit\n"

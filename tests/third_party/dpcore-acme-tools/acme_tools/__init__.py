@@ -35,3 +35,23 @@ def register_ledger_stores(register: Callable[..., None]) -> None:
         summary="A file of lines that only grows: acme-lines://PATH.",
         schemes=("acme-lines",),
     )
+
+
+@hookimpl
+def register_losses(register: Callable[..., None]) -> None:
+    register("acme-absolute", "acme_tools.parts:Absolute", summary="|y - z|: a median.")
+
+
+@hookimpl
+def register_accountants(register: Callable[..., None]) -> None:
+    register("acme-basic", "acme_tools.parts:BasicAccountant", summary="Adds up epsilons.")
+
+
+@hookimpl
+def register_datasets(register: Callable[..., None]) -> None:
+    register("acme-steps", "acme_tools.parts:load_steps", summary="Is a number above one half?")
+
+
+@hookimpl
+def register_engines(register: Callable[..., None]) -> None:
+    register("acme-one-thread", "acme_tools.parts:OneThread", summary="Sums one block at a time.")

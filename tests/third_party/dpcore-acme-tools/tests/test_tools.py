@@ -142,3 +142,20 @@ def test_two_at_once_are_not_both_charged_what_one_leaves(run, ledger):
 def test_an_address_that_nobody_keeps_is_refused(run):
     told = run("ledger", "init", "acme-line://x", "--epsilon", 1, code=2)
     assert "no store of ledgers for addresses of 'acme-line'. Did you mean acme-lines" in told
+
+
+def test_its_parts_are_used_by_name_and_named(run):
+    run("list", "--strict")  # It ends with status 1 if a target cannot be used.
+    asked = ("train", "--data", "acme-steps", "--algo", "dp-agd", "--json")
+    parts = ("--accountant", "acme-basic", "--engine", "acme-one-thread", "--delta", 0)
+    told = json.loads(run(*asked, *parts, "--use", "gradient=laplace"))
+    assert told["parts_not_from_dpcore"] == [
+        *("acme_tools.parts:BasicAccountant", "acme_tools.parts:OneThread"),
+        "acme_tools.parts:load_steps",
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["acme-absolute", "acme-basic", "acme-steps", "acme-one-thread"])
+def test_its_parts_pass_their_checks(run, name):
+    assert "FAILED" not in run("check", name)
