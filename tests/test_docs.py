@@ -74,6 +74,16 @@ def test_every_hook_has_an_example_of_a_third_party():
 
 
 @needs_readme
+def test_the_examples_of_hooks_are_those_of_the_distribution():
+    page = (DOCS / "hooks.md").read_text()
+    blocks = re.findall(r"```python\n# (\S+)\n(.*?)```", page, re.DOTALL)
+    assert len(blocks) == 5
+    for name, block in blocks:
+        source = (ROOT / "tests/third_party/dpcore-acme-tools" / name).read_text()
+        assert set(block.split("\n")) <= set(source.split("\n")), name
+
+
+@needs_readme
 def test_the_table_of_algorithms_is_what_list_prints():
     command = [sys.executable, "-m", "dpcore.cli", "list", "optimizers", "--markdown"]
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout

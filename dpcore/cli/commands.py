@@ -88,7 +88,7 @@ class _Command(TyperCommand):
             usual = "Arguments" if is_argument else "Options"
             heading = getattr(parameter, "rich_help_panel", None) or usual
             headings.setdefault(heading, []).append(shown)
-        for heading in sorted(headings, key=lambda each: each not in ("Arguments", "Options")):
+        for heading in sorted(headings, key=lambda each: each != "Arguments"):
             with formatter.section(heading):
                 formatter.write_dl(headings[heading])
 

@@ -30,7 +30,7 @@ def in_lines(text):
     lines = []
     for block in text.replace("\\[", "[").rstrip("\n").split("\n\n"):
         title, _, entries = block.partition("\n")
-        if title in ("Options:", "Arguments:", "Commands:"):
+        if entries.startswith("  ") and re.fullmatch(r"[A-Z][^:]*:", title):
             lines += [title, *map(_entry, re.split(r"\n(?=  ?\S)", entries))]
         elif block.startswith("Usage:"):
             lines.append(_name(_joined(block)))

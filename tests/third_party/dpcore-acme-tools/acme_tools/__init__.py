@@ -15,6 +15,11 @@ def register_commands(register: Callable[..., None]) -> None:
         summary="Fit at several epsilons, and tabulate what each fit spent.",
         group="Many fits",
     )
+    register(
+        "acme-largest",
+        "acme_tools.largest:largest",
+        summary="Print the largest coefficient of a model.",
+    )
 
 
 @hookimpl

@@ -64,6 +64,13 @@ ROWS = ("--data", "rows.csv", "--schema", "schema.toml", "--quiet")
 TRAIN = ("train", "--algo", "dp-gd", "--set", "steps=5", *ROWS)
 
 
+def test_its_command_reads_a_model(run):
+    run(*TRAIN, "--out", "model.json")
+    told = json.loads(run("acme-largest", "model.json", "--json"))
+    assert told["size"] == abs(load_model("model.json").w).max()
+    assert run("acme-largest", "model.json").startswith(f"{told['column']}: ")
+
+
 def test_its_export_format_is_chosen_by_the_suffix(run):
     run(*TRAIN, "--out", "model.json")
     assert run("export", "model.json", "model.sql") == "SQL: model.sql\n"
