@@ -89,6 +89,9 @@ def cases():
             yield f"{algo}:{preset}", "dense", "logistic", base | {"preset": preset}
         yield f"{algo}:as-published", "dense", "logistic", base | {"as_published": True}
     yield "dp-gd coded sizes", "coded", "logistic", {"algo": "dp-gd", "epsilon": 8.0}
+    for loss in ("logistic", "huber-svm"):
+        gamma = {"algo": "objpert", "delta": 0.0, "accountant": "pure", "use": {"noise": "gamma"}}
+        yield f"objpert {loss} of gamma", "dense", loss, gamma | {"epsilon": 2.0, "l2": 0.05}
     for slot, name in (("gradient", "laplace"), ("selection", "permute-and-flip"),
                        ("selection", "report-noisy-max")):  # fmt: skip
         yield f"dp-agd {name}", "dense", "logistic", {"algo": "dp-agd", "epsilon": 2.0,
