@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dpcore.bounds.bins import LARGEST
 from dpcore.data.schema.label import Label, check_no_other
 from dpcore.data.schema.numeric import Numeric
 from dpcore.data.schema.parts import OneNumber, Part, empty_keys, with_empty
 from dpcore.data.schema.values import PLACEHOLDER, Entry
 from dpcore.errors import InvalidInputError
+from dpcore.exact.bins import LARGEST
 
 if TYPE_CHECKING:
     from dpcore.data.schema.schema import Schema
