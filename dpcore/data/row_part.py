@@ -80,7 +80,7 @@ def _found(schema: Schema, name: str) -> tuple[RowPart, int, int]:
     place = 0
     for column in () if schema.width is not None else schema.features:
         codes = [part for part in column.parts if part.is_code]
-        if len(column.parts) == 1 and codes and column.levels:
+        if len(column.parts) == 1 and codes and column.encoding.levels:
             names = column.feature_names
             if name in names:
                 return RowPart(column.name, name, len(names)), place, names.index(name)

@@ -143,8 +143,8 @@ def _encode(
     ids: UnitIds | None = None,
 ) -> tuple[np.ndarray | csr_matrix | CodedRows, np.ndarray | None, np.ndarray | None]:
     """Return encoded rows, labels, and which rows were kept, None for all."""
-    from dpcore.data.cells.conform import conform
     from dpcore.data.cells.encode import encode
+    from dpcore.data.cells.readings import conform
     from dpcore.data.readers.raw_matrix import RawMatrix, conform_matrix
 
     if isinstance(raw, RawMatrix):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.data.blocks.table import Table
-from dpcore.data.cells.readings import number_of
+from dpcore.data.cells.targets import number_of
 from dpcore.data.schema.schema import Schema
 from dpcore.errors import DpcoreError, InvalidInputError, ModelFileError
 from dpcore.inference.estimate import required_estimate

@@ -11,10 +11,12 @@ from dpcore.data.cells.features import crossed_codes, features_of
 from dpcore.exact.grid import FEATURE_BITS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from dpcore.data.cells.conform import Columns
-    from dpcore.data.schema.parts import Part
+    from dpcore.data.cells.readings import Columns
+    from dpcore.data.schema.crosses import Crossed
+    from dpcore.data.schema.encoding import Part
+    from dpcore.data.schema.plan import ColumnPlan
     from dpcore.data.schema.schema import Schema
 
 __all__ = ["coded_layout", "encode", "on_grid"]
@@ -31,34 +33,35 @@ def encode(columns: Columns, schema: Schema) -> tuple[np.ndarray | CodedRows, np
         (``dpcore.bounds.waiting``).
     y : float64 of shape (n_rows,), or None where the label was not asked for.
     """
-    layout = coded_layout(schema)
-    waiting = any(part.in_waiting for part in schema.parts)
+    known = schema.encoded
+    layout = _layout(known.parts, known.width + schema.intercept, schema.intercept)
+    waiting = any(part.in_waiting for part in known.parts)
     form = np.float64 if waiting else np.float32
     numbers = np.ones((columns.n_rows, layout.numeric.size), dtype=form)
     codes = np.empty((columns.n_rows, layout.starts.size - 1), dtype=layout.code_type)
     at = coded = 0
-    for part, values in _parts(columns, schema):
-        width = part.width
+    of_each = _features(columns.values, schema.plans, known.crossed)
+    for part, found in zip(known.parts, of_each, strict=True):
         if part.is_code:
-            start = layout.starts[coded]
-            codes[:, coded] = start + np.where(values >= 0, values, width)
+            codes[:, coded] = layout.starts[coded] + np.where(found >= 0, found, part.width)
             coded += 1
         else:
-            held = values if part.in_waiting else on_grid(values)
-            numbers[:, at : at + width] = held.reshape(-1, width)
-            at += width
+            held = found if part.in_waiting else on_grid(found)
+            numbers[:, at : at + part.width] = held.reshape(-1, part.width)
+            at += part.width
     y = columns.values.get(schema.label.name)
     return CodedRows(layout, numbers, codes) if codes.shape[1] else numbers, y
 
 
-def _parts(columns: Columns, schema: Schema) -> Iterator[tuple[Part, np.ndarray]]:
-    """Yield the schema's ``parts`` with what rows hold of each, one column after the other."""
-    parts = iter(schema.parts)
-    for column in schema.features:
-        for features in features_of(column, columns.values[column.name]):
-            yield next(parts), features
-    for cross, part in zip(schema.crossed, parts, strict=True):
-        yield part, crossed_codes(cross, columns.values)
+def _features(
+    values: Mapping[str, np.ndarray], plans: Sequence[ColumnPlan], crosses: Sequence[Crossed]
+) -> Iterator[np.ndarray]:
+    """Yield what rows hold of each of a schema's parts, one column after the other."""
+    for plan in plans:
+        if plan.encoding is not None:
+            yield from features_of(plan.encoding, values[plan.name])
+    for cross in crosses:
+        yield crossed_codes(cross, values)
 
 
 def on_grid(unit: np.ndarray) -> np.ndarray:
@@ -70,22 +73,26 @@ def on_grid(unit: np.ndarray) -> np.ndarray:
 
 def coded_layout(schema: Schema) -> CodedLayout:
     """Return the feature that each stored cell of a schema with named columns means."""
+    return _layout(schema.parts, schema.n_features, schema.intercept)
+
+
+def _layout(parts: Sequence[Part], n_features: int, intercept: bool) -> CodedLayout:
     numeric: list[int] = []
     code_features: list[int] = []
     starts: list[int] = []
     at = 0
-    for part in schema.parts:
+    for part in parts:
         features = range(at, at + part.width)
         if part.is_code:
             starts.append(len(code_features))
-            code_features += [*features, schema.n_features]
+            code_features += [*features, n_features]
         else:
             numeric += features
         at += part.width
-    if schema.intercept:
-        numeric.append(schema.n_features - 1)
+    if intercept:
+        numeric.append(n_features - 1)
     return CodedLayout(
-        schema.n_features,
+        n_features,
         np.array(numeric, dtype=np.int64),
         np.array(code_features, np.int64),
         np.array([*starts, len(code_features)], np.int64),

@@ -1,63 +1,124 @@
-"""The plain numbers of a column as its features, by the column's kind, row by row."""
+"""The arithmetic of transforms: plain numbers clamped to public bounds, and as features.
+
+Each result is a function of one number alone, and has the same bits wherever that is in an array.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TypeAlias
+import math
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.data.cells.unit import binary_log, hats, scale_to_unit
-from dpcore.data.schema.columns import (
-    Binned,
-    Boolean,
-    Categorical,
-    Date,
-    FeatureColumn,
-    Hashed,
-    Numeric,
-    Ordinal,
-    Piecewise,
-    Unbounded,
+from dpcore.data.schema.transforms import (
+    Affine,
+    Bin,
+    Chain,
+    Clip,
+    DatePart,
+    Hat,
+    Held,
+    Log,
+    OneHot,
 )
-from dpcore.data.schema.crosses import Crossed
-from dpcore.data.schema.dates import EPOCH
 
-__all__ = ["crossed_codes", "features_of", "plain_fill"]
+if TYPE_CHECKING:
+    from dpcore.data.schema.crosses import Crossed
+    from dpcore.data.schema.encoding import Encoding
 
-_Number: TypeAlias = Numeric | Unbounded | Piecewise | Binned | Ordinal | Boolean | Date
+__all__ = [
+    "LOG_TERMS",
+    "binary_log",
+    "crossed_codes",
+    "features_of",
+    "hats",
+    "held_to",
+    "scale_to_unit",
+]
+
+LOG_TERMS = 12
 
 
-def features_of(column: FeatureColumn, values: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Return what rows hold of each of the column's ``parts``: float64 in [0, 1] of shape (n_rows,)
-    or (n_rows, n_features), new arrays; or int codes of shape (n_rows,), -1 for no level; or, where
-    bounds are still to be released, the values as they are.
+def scale_to_unit(values: np.ndarray, lower: float, upper: float) -> np.ndarray:
+    """Return ``values`` clamped to the public bounds and mapped to [0, 1]."""
+    unit = (np.clip(values, lower, upper) - lower) / (upper - lower)
+    return np.asarray(np.clip(unit, 0.0, 1.0))
 
-    ``values`` : of the column's cells, as ``dpcore.data.cells.readings`` makes them. Where it is
-    NaN, the cell is empty: it is the column's fill, or all features are 0 but for the indicator.
+
+def held_to(values: np.ndarray, lower: float, upper: float) -> np.ndarray:
+    """Return ``values`` clamped to public bounds, NaN as it is: by comparisons alone, so that a
+    graph of the same ones has the same bits, those of -0.0 at a bound of 0 too."""
+    raised = np.where(values < lower, lower, values)
+    return np.where(raised > upper, upper, raised)
+
+
+def binary_log(values: np.ndarray) -> np.ndarray:
+    """Return the logarithm to the base of 2 of positive numbers, to 1e-15 of its size or of 1.
+
+    By sums, products and quotients alone, each rounded as IEEE 754 says: a number has the same bits
+    wherever it is in an array and whatever is beside it. NumPy's own logarithm need not: it
+    takes whole vectors another way than what is left over.
     """
-    if isinstance(column, (Categorical, Hashed)):
-        return (values,)
-    if isinstance(column, Binned):
-        return (_bins(column, values),)
+    mantissa, exponent = np.frexp(values)
+    small = mantissa < math.sqrt(0.5)
+    mantissa = np.where(small, 2.0 * mantissa, mantissa)
+    # log(m) = 2 atanh(s) with s = (m - 1) / (m + 1), and |s| < 0.172.
+    s = (mantissa - 1.0) / (mantissa + 1.0)
+    square, series = s * s, np.zeros_like(s)
+    for k in reversed(range(LOG_TERMS)):
+        series = series * square + 1.0 / (2 * k + 1)
+    return np.asarray((exponent - small) + s * series * (2.0 / math.log(2.0)))
+
+
+def hats(values: np.ndarray, knots: tuple[float, ...]) -> np.ndarray:
+    """Return the hat function of each knot at values clamped to the first and the last one: float64
+    of shape (n_values, n_knots), at most two neighbours not 0, t and 1 - t of a t in [0, 1]."""
+    edges, rows = np.array(knots), np.arange(len(values))
+    clamped = np.clip(values, edges[0], edges[-1])
+    left = np.clip(np.searchsorted(edges, clamped, side="right") - 1, 0, len(edges) - 2)
+    t = scale_to_unit_each(clamped, edges[left], edges[left + 1])
+    out = np.zeros((len(values), len(edges)))
+    out[rows, left] = 1.0 - t
+    out[rows, left + 1] = t
+    return out
+
+
+def scale_to_unit_each(values: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+    return np.asarray(np.clip((values - lower) / (upper - lower), 0.0, 1.0))
+
+
+def features_of(encoding: Encoding, values: np.ndarray) -> list[np.ndarray]:
+    """Return what rows hold of each of an encoding's ``parts``: float64 in [0, 1] of shape
+    (n_rows,) or (n_rows, n_features), new arrays; or int codes of shape (n_rows,), -1 for no level;
+    or, where bounds are still to be released, the values as they are.
+
+    ``values`` : plain numbers, as ``dpcore.data.cells.readings`` makes them. Where one is NaN, the
+    cell is empty: it is the fill, or all features are 0 but for the indicator.
+    """
+    if encoding.is_code:
+        return [values]
     empty = np.isnan(values)
-    indicator = (empty.astype(np.float64),) if column.indicator else ()
-    if isinstance(column, Unbounded):
-        return values, *indicator
-    filled = np.where(empty, plain_fill(column), values) if empty.any() else values
-    unit = _unit(column, filled)
-    if column.fill is None:
-        unit[empty] = 0.0
-    if not isinstance(column, Date):
-        return unit, *indicator
-    none = empty if column.fill is None else np.zeros_like(empty)
-    parts = (np.where(none, -1, _calendar(column, key, filled)) for key in column.calendar)
-    return unit, *indicator, *parts
+    filled = np.where(empty, encoding.stand_in, values) if empty.any() else values
+    features = [_transformed(chain, filled) for chain in encoding.chains]
+    last = encoding.chains[0][-1]
+    if isinstance(last, Held):
+        features[0] = values
+    elif isinstance(last, OneHot) and encoding.indicator:
+        features[0][empty] = last.width
+    elif encoding.fill is None:
+        features[0][empty] = -1 if isinstance(last, OneHot) else 0.0
+    if encoding.fill is None:
+        for codes in features[1:]:
+            codes[empty] = -1
+    if encoding.indicator and not isinstance(last, OneHot):
+        features.insert(1, empty.astype(np.float64))
+    return features
 
 
 def crossed_codes(cross: Crossed, values: Mapping[str, np.ndarray]) -> np.ndarray:
     """Return each row's combination of the levels of a cross's columns, -1 for none: int64."""
-    levels = [_level(column, values[column.name]) for column in cross.columns]
+    levels = [_level(column.encoding, values[column.name]) for column in cross.columns]
     code, known = np.zeros_like(levels[0]), np.ones(len(levels[0]), dtype=bool)
     for level, n_levels in zip(levels, cross.levels, strict=True):
         known &= level >= 0
@@ -65,55 +126,51 @@ def crossed_codes(cross: Crossed, values: Mapping[str, np.ndarray]) -> np.ndarra
     return np.where(known, code, -1)
 
 
-def _level(column: FeatureColumn, values: np.ndarray) -> np.ndarray:
+def _level(encoding: Encoding, values: np.ndarray) -> np.ndarray:
     """Return the level of each row, the last for an empty cell that has one, -1 for none."""
-    if isinstance(column, (Categorical, Hashed)):
-        return values.astype(np.int64)
-    if isinstance(column, Binned):
-        return _bins(column, values)
+    if isinstance(encoding.chains[0][-1], OneHot):
+        return features_of(encoding, values)[0].astype(np.int64)
     empty = np.isnan(values)
-    level = np.where(empty, plain_fill(column), values).astype(np.int64)
-    if column.indicator:
-        level[empty] = len(column.levels)
+    level = np.where(empty, encoding.stand_in, values).astype(np.int64)
+    if encoding.indicator:
+        level[empty] = len(encoding.levels)
     return level
 
 
-def plain_fill(column: _Number) -> float:
-    """Return the plain number that an empty cell counts as: any, where it has no fill."""
-    if column.fill is None:
-        return 0.0 if column.bounds is None else column.bounds[0]
-    if isinstance(column, Ordinal):
-        return float(column.levels.index(column.fill))
-    if isinstance(column, Date):
-        return float(column.fill.toordinal() - EPOCH)
-    return float(column.fill)
+def _transformed(chain: Chain, values: np.ndarray) -> np.ndarray:
+    for transform in chain:
+        values = _TRANSFORMS[type(transform)](transform, values)
+    return values
 
 
-def _unit(column: Numeric | Piecewise | Ordinal | Boolean | Date, values: np.ndarray) -> np.ndarray:
-    if isinstance(column, Piecewise):
-        return hats(values, column.knots)
-    lower, upper = column.bounds
-    if isinstance(column, Numeric) and column.scale == "log":
-        values = binary_log(np.clip(values, lower, upper))
-        lower, upper = binary_log(np.array([lower, upper])).tolist()
-    return scale_to_unit(values, lower, upper)
+def _affine(to: Affine, values: np.ndarray) -> np.ndarray:
+    return np.asarray(np.clip((values - to.lower) / (to.upper - to.lower), 0.0, 1.0))
 
 
-def _bins(column: Binned, values: np.ndarray) -> np.ndarray:
-    empty = np.isnan(values)
-    bins = np.searchsorted(column.bins, np.where(empty, plain_fill(column), values), side="right")
-    if column.indicator:
-        bins[empty] = len(column.levels)
-    return bins
+def _levels(to: OneHot, values: np.ndarray) -> np.ndarray:
+    """Return whole numbers as levels, -1 for what is none of them."""
+    return np.where((values >= 0) & (values < to.width), values, -1).astype(np.int64)
 
 
-def _calendar(column: Date, key: str, days: np.ndarray) -> np.ndarray:
-    """Return the level of each whole day (since 1970-01-01, a Thursday) in a part of the date."""
-    if key == "weekday":
-        return (days.astype(np.int64) + 3) % 7
-    if key == "year":
-        days = np.clip(days, *column.bounds)
-    dates = days.astype(np.int64).view("datetime64[D]")
-    if key == "month":
+def _part_of_date(part: DatePart, days: np.ndarray) -> np.ndarray:
+    """Return a part of each whole day since 1970-01-01, a Thursday."""
+    whole = days.astype(np.int64)
+    if part.key == "weekday":
+        return (whole + 3) % 7
+    dates = whole.view("datetime64[D]")
+    if part.key == "month":
         return dates.astype("datetime64[M]").astype(np.int64) % 12
-    return dates.astype("datetime64[Y]").astype(np.int64) + 1970 - column.lower.year
+    years = dates.astype("datetime64[Y]").astype(np.int64) + 1970
+    return np.clip(years, part.first, part.last) - part.first
+
+
+_TRANSFORMS: Mapping[type, Callable[[Any, np.ndarray], np.ndarray]] = {
+    Clip: lambda to, values: np.clip(values, to.lower, to.upper),
+    Log: lambda to, values: binary_log(values),
+    Bin: lambda to, values: np.searchsorted(to.edges, values, side="right"),
+    DatePart: _part_of_date,
+    Affine: _affine,
+    Hat: lambda to, values: hats(values, to.knots),
+    OneHot: _levels,
+    Held: lambda to, values: values,
+}

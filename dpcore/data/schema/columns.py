@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from dpcore.data.schema.dates import Date, date_from
+from dpcore.data.schema.feature_column import FeatureColumn
 from dpcore.data.schema.hashed import Hashed, hashed_from
 from dpcore.data.schema.keys import COLUMN_KINDS
 from dpcore.data.schema.label import Drop, Label, label_from
@@ -47,20 +48,6 @@ __all__ = [
     "column_from_dict",
 ]
 
-FeatureColumn: TypeAlias = (
-    Numeric | Unbounded | Binned | Piecewise | Categorical | Ordinal | Boolean | Hashed | Date
-)
-"""A column that becomes features. Each has
-
-* ``parts``, its features in order, and ``feature_names``, a name for each;
-* ``square``, an upper bound of what they add to the square of a row's l2 norm, with the argument
-  for it where the kind is described;
-* ``levels``, the public values that it may have, empty if there is no list of them;
-* ``bounds``, to which its plain numbers are clamped, or None;
-* ``takes_numbers``, whether its cells are numbers where they could be text;
-* ``fill`` and ``indicator``, which say what an empty cell becomes;
-* ``missing``, words for no value beside those of the table.
-"""
 Column: TypeAlias = FeatureColumn | Label | Drop
 Waiting: TypeAlias = Unbounded | UnboundedLabel
 """A column whose bounds are still to be released."""

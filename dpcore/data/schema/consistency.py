@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dpcore.data.schema.columns import Column, Drop, Label
-from dpcore.data.schema.levels import Categorical, Ordinal
 from dpcore.data.schema.notation import Notation
+from dpcore.data.schema.transforms import Lookup
 from dpcore.data.schema.units import check_unit_column
 from dpcore.errors import InvalidInputError
 
@@ -91,7 +91,8 @@ def _check_not_missing(column: Column, notation: Notation) -> None:
     if isinstance(column, Label):
         values = column.values
     else:
-        values = column.levels if isinstance(column, (Categorical, Ordinal)) else ()
+        reading = column.encoding.reading
+        values = reading.values if isinstance(reading, Lookup) else ()
     for value in values:
         if notation.means_none(value):
             raise InvalidInputError(

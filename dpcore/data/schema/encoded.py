@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dpcore.data.schema.columns import Column, Drop, FeatureColumn, Label
 from dpcore.data.schema.crosses import Cross, Crossed, crossed
-from dpcore.data.schema.parts import Part
+from dpcore.data.schema.encoding import Part
 
 __all__ = ["EncodedColumns", "encoded_columns"]
 

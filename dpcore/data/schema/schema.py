@@ -50,10 +50,11 @@ from dpcore.data.schema.consistency import INTERCEPT, check_consistency
 from dpcore.data.schema.crosses import Cross, Crossed, crosses_of
 from dpcore.data.schema.document import column_entries, document_of, parsed_toml, typed_value
 from dpcore.data.schema.encoded import EncodedColumns, encoded_columns
+from dpcore.data.schema.encoding import Part
 from dpcore.data.schema.keys import TOP_KEYS
 from dpcore.data.schema.ledger_path import ledger_beside
 from dpcore.data.schema.notation import Notation
-from dpcore.data.schema.parts import Part
+from dpcore.data.schema.plan import ColumnPlan, column_plan
 from dpcore.data.schema.shipped import schema_text
 from dpcore.data.schema.toml_writer import format_document
 from dpcore.data.schema.unbounded import require_private_bounds, with_private_bounds
@@ -88,7 +89,8 @@ class Schema:
 
     What follows from these is worked out when it is built, and nothing is kept in it later, so that
     it tells nothing of rows that it read: ``notation``, how cells of text are written; ``label``;
-    ``unbounded``, the columns whose bounds are still to be released, in order, the label's too.
+    ``unbounded``, the columns whose bounds are still to be released, in order, the label's too;
+    ``plans``, by which the cells of the columns are read, and last the label's.
 
     Raises InvalidInputError for a description that contradicts itself.
     """
@@ -115,19 +117,20 @@ class Schema:
     notation: Notation = field(init=False, repr=False, compare=False)
     label: Label = field(init=False, repr=False, compare=False)
     unbounded: tuple[Waiting, ...] = field(init=False, repr=False, compare=False)
+    plans: tuple[ColumnPlan, ...] = field(init=False, repr=False, compare=False)
     _encoded: EncodedColumns | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         check_consistency(self)
         waiting = (c for c in self.columns if isinstance(c, (Unbounded, UnboundedLabel)))
         known = None if self.wildcards else encoded_columns(self.columns, self.crosses)
-        derived = {
-            "notation": Notation(self.missing, self.decimal, self.thousands),
-            "label": next(c for c in self.columns if isinstance(c, Label)),
-            "unbounded": tuple(waiting),
-            "_encoded": known,
-        }
-        for name, value in derived.items():
+        notation = Notation(self.missing, self.decimal, self.thousands)
+        label = next(c for c in self.columns if isinstance(c, Label))
+        read = (*(known.columns if known is not None else ()), label)
+        plans = tuple(column_plan(column, notation) for column in read)
+        derived = (notation, label, tuple(waiting), plans, known)
+        names = ("notation", "label", "unbounded", "plans", "_encoded")
+        for name, value in zip(names, derived, strict=True):
             object.__setattr__(self, name, value)
 
     @property

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpcore.bounds.bins import LARGEST
+from dpcore.data.schema.encoding import Encoding
+from dpcore.data.schema.feature_column import FeatureColumn, empty_keys
 from dpcore.data.schema.label import Label, check_no_other
 from dpcore.data.schema.numeric import Numeric
-from dpcore.data.schema.parts import OneNumber, Part, empty_keys, with_empty
+from dpcore.data.schema.transforms import Held, Number
 from dpcore.data.schema.values import PLACEHOLDER, Entry
 from dpcore.errors import InvalidInputError
 
@@ -34,7 +36,7 @@ _BOUNDS = ("lower", "upper")
 
 
 @dataclass(frozen=True, slots=True)
-class Unbounded(OneNumber):
+class Unbounded(FeatureColumn):
     """A number whose bounds, or one of them, are released before rows are encoded: it is a
     ``Numeric`` then, and has the same features. Until then rows hold the number itself.
 
@@ -45,9 +47,6 @@ class Unbounded(OneNumber):
     """
 
     kind: ClassVar[str] = "numeric"
-    takes_numbers: ClassVar[bool] = True
-    levels: ClassVar[tuple[str, ...]] = ()
-    bounds: ClassVar[None] = None
     name: str
     lower: float | None = None
     upper: float | None = None
@@ -59,8 +58,8 @@ class Unbounded(OneNumber):
         _check_known(self)
 
     @property
-    def parts(self) -> tuple[Part, ...]:
-        return with_empty((Part(1, in_waiting=True),), self.indicator)
+    def encoding(self) -> Encoding:
+        return Encoding(Number(), ((Held(),),), self.fill, self.indicator)
 
     def between(self, lower: float, upper: float) -> Numeric:
         """Return the column with bounds."""

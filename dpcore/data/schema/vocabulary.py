@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -16,6 +17,7 @@ ABSENT = -2
 """The code of a cell that holds no value."""
 
 
+@dataclass(frozen=True, slots=True)
 class Vocabulary:
     """Texts with a position each, and the words that mean that there is no value.
 
@@ -25,16 +27,26 @@ class Vocabulary:
     only where every listed text is true or false, in any case.
     """
 
-    def __init__(self, texts: Sequence[str], missing: Sequence[str]) -> None:
-        self.texts = tuple(texts)
-        self.takes_numbers = all(map(is_whole, texts))
-        self.takes_booleans = all(map(is_boolean, texts))
-        self._code = dict.fromkeys(missing, ABSENT)
-        self._code.update((text, i) for i, text in enumerate(texts))
-        self._folded: dict[str, int] = {}
-        if self.takes_booleans:
+    texts: tuple[str, ...]
+    missing: tuple[str, ...]
+    takes_numbers: bool = field(init=False)
+    takes_booleans: bool = field(init=False)
+    _code: Mapping[str, int] = field(init=False, repr=False)
+    _folded: Mapping[str, int] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        texts = self.texts
+        code = dict.fromkeys(self.missing, ABSENT)
+        code.update((text, i) for i, text in enumerate(texts))
+        takes_booleans = all(map(is_boolean, texts))
+        folded = {}
+        if takes_booleans:
             # Software writes truth values as true, True or TRUE.
-            self._folded = {text.lower(): i for i, text in reversed(list(enumerate(texts)))}
+            folded = {text.lower(): i for i, text in reversed(list(enumerate(texts)))}
+        object.__setattr__(self, "takes_numbers", all(map(is_whole, texts)))
+        object.__setattr__(self, "takes_booleans", takes_booleans)
+        object.__setattr__(self, "_code", code)
+        object.__setattr__(self, "_folded", folded)
 
     def of_text(self, word: str) -> int:
         """Return the code of a text."""
