@@ -32,7 +32,7 @@ def _list_shipped(asked: bool) -> None:
 
 def _help_keys(asked: bool) -> None:
     if asked:
-        from dpcore.data.schema.keys import reference
+        from dpcore.data.schema.installed import reference
 
         print_bytes(reference())
         raise typer.Exit

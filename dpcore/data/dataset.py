@@ -48,6 +48,7 @@ class Dataset:
         all of their cells: that these are public is the caller's claim.
     weights : the weight of each row, float64, as private as the row; ``None`` where all count once.
     part : which of a table's rows these are; ``None`` for all.
+    read_by : ``"module:Class"`` of what read them, where it is registered.
     """
 
     name: str
@@ -60,6 +61,7 @@ class Dataset:
     units: np.ndarray | None = None
     weights: np.ndarray | None = None
     part: RowPart | None = None
+    read_by: tuple[str, ...] = ()
 
     rests_on_claim: ClassVar[bool] = False
 

@@ -47,3 +47,9 @@ def register_engines(register: Callable[..., None]) -> None:
 @hookspec
 def register_pools(register: Callable[..., None]) -> None:
     """Register classes that follow ``dpcore.protocols.user_pool.LocalPool``: users in process."""
+
+
+@hookspec
+def register_column_kinds(register: Callable[..., None]) -> None:
+    """Register instances of ``dpcore.data.schema.keys.ColumnKind``: the keys of a kind of column,
+    and a function that reads them."""

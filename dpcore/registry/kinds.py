@@ -45,6 +45,7 @@ _KINDS = (
     Kind("dataset", "datasets"),
     Kind("engine", "engines"),
     Kind("pool", "pools"),
+    Kind("column-kind", "column-kinds"),
 )
 _BY_NAME = {kind.name: kind for kind in _KINDS}
 KINDS = tuple(_BY_NAME)

@@ -16,7 +16,7 @@ from dpcore import fit, load_model
 from dpcore.data.cells.features import binary_log, hats
 from dpcore.data.dataset import load_file
 from dpcore.data.readers.arrays import dataset_from_arrays
-from dpcore.data.schema.columns import column_from_dict
+from dpcore.data.schema.installed import column_from_dict
 from dpcore.data.schema.schema import Schema
 from dpcore.data.store import convert
 from dpcore.errors import DataError, InvalidInputError

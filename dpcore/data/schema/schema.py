@@ -44,13 +44,13 @@ from dpcore.data.schema.columns import (
     Unbounded,
     UnboundedLabel,
     Waiting,
-    column_from_dict,
 )
 from dpcore.data.schema.consistency import INTERCEPT, check_consistency
 from dpcore.data.schema.crosses import Cross, Crossed, crosses_of
 from dpcore.data.schema.document import column_entries, document_of, parsed_toml, typed_value
 from dpcore.data.schema.encoded import EncodedColumns, encoded_columns
 from dpcore.data.schema.encoding import Part
+from dpcore.data.schema.installed import column_from_dict
 from dpcore.data.schema.keys import TOP_KEYS
 from dpcore.data.schema.ledger_path import ledger_beside
 from dpcore.data.schema.notation import Notation

@@ -10,7 +10,8 @@ from dpcore.data.readers import format_of
 from dpcore.data.readers.column_types import ColumnType, file_types, frame_types
 from dpcore.data.readers.frames import frame_of, is_frame
 from dpcore.data.readers.raw_table import refuse_repeated
-from dpcore.data.schema.keys import COLUMN_KINDS, TOP_KEYS
+from dpcore.data.schema.installed import column_kinds
+from dpcore.data.schema.keys import TOP_KEYS
 from dpcore.data.schema.toml_writer import format_table, format_value
 from dpcore.data.schema.values import PLACEHOLDER
 from dpcore.data.schema.wildcards import alike_columns
@@ -117,7 +118,7 @@ def _template(
 def _comments() -> str:
     """Return the kinds of column and the keys of a schema, as comments."""
     lines: list[str] = []
-    for kind, (becomes, keys) in COLUMN_KINDS.items():
+    for kind, (becomes, keys) in column_kinds().items():
         words = f"{', '.join(key.name for key in keys)}: {becomes}" if keys else becomes
         lines += textwrap.wrap(
             words, 97, initial_indent=f"# {kind:<12} ", subsequent_indent=f"# {'':<12} "
