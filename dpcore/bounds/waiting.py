@@ -11,8 +11,7 @@ import numpy as np
 from dpcore.data.blocks.coded import CodedRows
 from dpcore.data.blocks.frozen import freeze
 from dpcore.data.blocks.layouts import layout_of
-from dpcore.data.cells.encode import on_grid
-from dpcore.data.cells.features import features_of
+from dpcore.data.cells.features import features_of, on_grid
 from dpcore.data.cells.targets import target_of
 from dpcore.data.schema.columns import Label, UnboundedLabel
 from dpcore.exact.grid import BLOCK_ROWS

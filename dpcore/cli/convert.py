@@ -66,8 +66,8 @@ def convert_command(
     the next one removes.
     Partitions for --engine dask: --jobs 4 makes a folder of stores, of a folder of Parquet files.
     """
+    from dpcore.data.readers.pieces import watched
     from dpcore.data.readers.places import is_there
-    from dpcore.data.readers.watching import watched
     from dpcore.data.schema.schema import Schema
     from dpcore.data.store import convert, convert_partitions, read_schema
     from dpcore.fitting.loading import reading_threads

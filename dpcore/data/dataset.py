@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from dpcore.data.readers import BadRows, format_of, is_typed
+from dpcore.data.readers import BadRows, format_of
 from dpcore.data.readers.places import refuse_stores
 from dpcore.data.schema.schema import Schema
 from dpcore.data.schema.unbounded import require_bounds
@@ -155,13 +155,16 @@ class Dataset:
         from dpcore.data.blocks.table import Table
 
         self.require_bounded()
-        require_bounds(self.schema)
+        schema = self.schema
+        if schema.unbounded:
+            require_bounds(schema)
+        row_norm, raw_norm_bound = schema.row_norm, schema.raw_norm_bound
         return Table.from_matrix(
             self.X,
             self.y,
-            row_norm=self.row_norm,
-            raw_norm_bound=self.raw_norm_bound,
-            capacity=self.capacity,
+            row_norm=min(row_norm, raw_norm_bound),
+            raw_norm_bound=raw_norm_bound,
+            capacity=schema.capacity,
             units=self.units,
             weights=self.weights,
         )
@@ -198,18 +201,22 @@ def load_file(
     from dpcore.data.blocks.assemble import assemble
 
     source = os.fspath(path)
-    refuse_stores(source)
-    if format_of(source, format) == "dpcore":
+    if not os.path.isfile(source):
+        refuse_stores(source)
+    form = format_of(source, format)
+    if form == "dpcore":
         return _load_store(source, schema, target, name)
     if schema is None:
         raise InvalidInputError(_advice(source, format, target))
-    _check_target(target, schema)
-    schema = named_schema(source, schema, format)
+    if target is not None:
+        _check_target(target, schema)
+    if schema.wildcards:
+        schema = named_schema(source, schema, form)
     ids = None if schema.unit is None else UnitIds()
-    pieces = encoded_batches(source, schema, format=format, bad_rows=bad_rows, ids=ids)
+    pieces = encoded_batches(source, schema, format=form, bad_rows=bad_rows, ids=ids)
     rows = assemble(pieces)
     data = Dataset.from_rows(name or os.path.basename(source), rows, schema, ids=ids, coins=coins)
-    typed_by: Literal["file"] | None = "file" if is_typed(source, format) else None
+    typed_by: Literal["file"] | None = "file" if form == "parquet" else None
     return replace(data, rows_dropped=bad_rows == "drop", typed_by=typed_by)
 
 

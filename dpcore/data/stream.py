@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
-from dpcore.data.readers import BadRows, format_of, separator_of
+from dpcore.data.readers import FORMATS, BadRows, format_of, separator_of
 from dpcore.data.readers.places import STDIN
 from dpcore.errors import DataError, InvalidInputError, replacing
 
@@ -101,10 +101,15 @@ def _encoded(
     labelled: bool,
     ids: UnitIds | None,
 ) -> Iterator[tuple[np.ndarray | csr_matrix | CodedRows, np.ndarray | None]]:
-    with _checked(file, path):
+    try:
         for raw in file.pieces():
             X, y, _ = _encode(raw, schema, bad_rows, labelled, ids)
             yield X, y
+    except DataError as error:
+        fault = _first_of(file, path, error)
+    else:
+        return
+    raise fault
 
 
 def _checked(file: _File, path: str) -> AbstractContextManager[None]:
@@ -143,7 +148,7 @@ def _encode(
     ids: UnitIds | None = None,
 ) -> tuple[np.ndarray | csr_matrix | CodedRows, np.ndarray | None, np.ndarray | None]:
     """Return encoded rows, labels, and which rows were kept, None for all."""
-    from dpcore.data.cells.encode import encode
+    from dpcore.data.cells.features import encode
     from dpcore.data.cells.readings import conform
     from dpcore.data.readers.raw_matrix import RawMatrix, conform_matrix
 
@@ -166,7 +171,8 @@ def open_rows(
     not fit the format."""
     if bad_rows not in ("refuse", "drop"):
         raise InvalidInputError(f"Expected bad_rows={bad_rows!r} to be refuse or drop.")
-    form, drop = format_of(path, format), bad_rows == "drop"
+    form = format if format in FORMATS else format_of(path, format)
+    drop = bad_rows == "drop"
     if schema.width is None and form in _MATRIX_FORMATS:
         raise InvalidInputError(f"A {form} file has unnamed features: its schema needs a width.")
     if schema.width is not None and form == "parquet":

@@ -14,7 +14,7 @@ import numpy as np
 if TYPE_CHECKING:
     from dpcore.data.schema.schema import Schema
 
-__all__ = ["describe_scaling", "is_over", "row_factors", "row_lengths", "shrunk"]
+__all__ = ["describe_scaling", "is_over", "row_lengths", "shrunk"]
 
 _JUST_BELOW_ONE = 1.0 - 2.0**-50
 
@@ -36,23 +36,6 @@ def describe_scaling(schema: Schema) -> str:
         f"{how}; rows longer than {norm}{with_one} are scaled down to it: the public claim; how "
         "many is private."
     )
-
-
-def row_factors(norms: np.ndarray, row_norm: float) -> np.ndarray:
-    """Return factors in (0, 1] with ``factor * norm <= row_norm``, given upper bounds of the norms.
-
-    Division rounds to nearest; two steps down leave room for the rounding of any later product.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dpcore.plugin.parts import row_factors
-    >>> row_factors(np.array([0.5, 4.0]), 2.0).round(3)
-    array([1. , 0.5])
-    """
-    safe = np.where(norms > row_norm, norms, 1.0)
-    scaled = np.nextafter(np.nextafter(row_norm / safe, 0.0), 0.0)
-    return np.where(norms > row_norm, scaled, 1.0)
 
 
 def row_lengths(squares: np.ndarray, row_of: np.ndarray, n_rows: int) -> np.ndarray:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from dpcore.data.blocks.line_path import LinePath
-from dpcore.data.blocks.truncation import MOST_FEATURES, require_finite
+from dpcore.data.blocks.truncation import MOST_FEATURES
 from dpcore.data.units import ends_of_blocks
 from dpcore.data.weighted_labels import paired
 from dpcore.errors import DataError, InvalidInputError
@@ -134,14 +134,16 @@ class Table:
         for name, value in (("row_norm", row_norm), ("raw_norm_bound", raw_norm_bound)):
             if not (math.isfinite(value) and 2.0**-8 <= value <= LARGEST_NORM):
                 raise InvalidInputError(f"Expected 2^-8 <= {name}={value!r} <= {LARGEST_NORM:.0f}.")
-        if X.ndim != 2 or X.shape[1] == 0:
+        n_rows, n_features = X.shape if X.ndim == 2 else (0, 0)
+        if n_features == 0:
             raise InvalidInputError("The data have no feature columns.")
-        if X.shape[1] > MOST_FEATURES:
+        if n_features > MOST_FEATURES:
             raise InvalidInputError(f"Expected at most {MOST_FEATURES} feature columns.")
         y = np.array(y, dtype=np.float64, order="C")
-        if y.shape != (X.shape[0],):
+        if y.shape != (n_rows,):
             raise DataError("The number of labels is not the number of rows.")
-        require_finite(y)
+        if not np.isfinite(y).all():
+            raise DataError("The data hold a value that is not finite (NaN or infinity).")
         if weights is not None:
             y = paired(y, np.asarray(weights, dtype=np.float64))
         blocks: list[Block] = []
@@ -151,7 +153,7 @@ class Table:
             blocks.append(block)
         return cls(
             blocks,
-            n_features=int(X.shape[1]),
+            n_features=int(n_features),
             raw_norm_bound=raw_norm_bound,
             row_norm=row_norm,
             capacity=capacity or CAPACITY,

@@ -19,14 +19,14 @@ import pyarrow as pa
 from dpcore.data.cells.dates import to_days
 from dpcore.data.cells.faults import advice_on
 from dpcore.data.cells.ids import ids_of
-from dpcore.data.cells.targets import label_of
+from dpcore.data.cells.targets import target_of
 from dpcore.data.cells.typed import Cells, UnreadTypeError, empty_cells, to_codes, to_numbers
 from dpcore.data.cells.words import to_buckets, to_parsed, to_truth
 from dpcore.data.schema.columns import Column, Drop, FeatureColumn, Label
 from dpcore.data.schema.plan import ColumnPlan, column_plan
 from dpcore.data.schema.toml_writer import format_value
 from dpcore.data.schema.transforms import Day, Hash, Lookup, Number, Parsed, Truth
-from dpcore.data.schema.vocabulary import UNKNOWN
+from dpcore.data.schema.vocabulary import ABSENT, UNKNOWN
 from dpcore.errors import BadRowError, DataError, replacing
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ _NO_TRUTH = (
     "the cell is no truth value, such as true, yes or 1 (other words are categories or levels)"
 )
 _FORMAT = 'format = "%d.%m.%Y", or the like, in the column\'s schema says how dates are written'
+_MOST_SHOWN = 8
 _NO_ID = "the cell is no id of a unit: expected text or a whole number"
 _EMPTY_ID = (
     "the cell is empty, and is to hold the id of a unit (where a row without one is to be a unit "
@@ -90,12 +91,11 @@ def conform(
     values: dict[str, np.ndarray] = {}
     faults: list[tuple[Column, str, np.ndarray]] = []
     plans = schema.plans if labelled else schema.plans[:-1]
-    with _unread(raw.source, lambda: (plan, raw.columns[plan.name])):
-        for plan in plans:
-            numbers, fault, reason = _read(raw.columns[plan.name], plan)
-            values[plan.name] = numbers
-            if fault is not None and fault.any():
-                faults.append((plan.column, reason, fault))
+    for plan in plans:
+        numbers, fault, reason = _told(raw.columns[plan.name], plan, raw.source)
+        values[plan.name] = numbers
+        if fault is not None and fault.any():
+            faults.append((plan.column, reason, fault))
     ids = None
     if labelled and schema.unit is not None:
         ids = _ids(raw, schema.units, schema.notation, faults)
@@ -115,9 +115,7 @@ def convert_column(
 
     ``notation`` : the table's, to which the column adds its own words for no value.
     """
-    plan = column_plan(column, notation)
-    with _unread(source, lambda: (plan, cells)):
-        return _read(cells, plan)
+    return _told(cells, column_plan(column, notation), source)
 
 
 def unread_told(source: str, name: str, of: str = "") -> AbstractContextManager[None]:
@@ -131,17 +129,13 @@ def unread_told(source: str, name: str, of: str = "") -> AbstractContextManager[
     )
 
 
-def _unread(
-    source: str, read: Callable[[], tuple[ColumnPlan, Cells]]
-) -> AbstractContextManager[None]:
-    """Return the same for the column that is being read when it is raised."""
-
-    def told(error: Exception) -> DataError:
-        plan, cells = read()
+def _told(cells: Cells, plan: ColumnPlan, source: str) -> Reading:
+    try:
+        return _read(cells, plan)
+    except (UnreadTypeError, pa.ArrowException, UnicodeError) as error:
         of = f" as {plan.column.kind}: it is of type {getattr(cells, 'type', 'object')}"
-        return _unread_error(source, plan.name, of, error)
-
-    return replacing(UnreadTypeError, pa.ArrowException, UnicodeError, by=told)
+        fault = _unread_error(source, plan.name, of, error)
+    raise fault  # not within the handler of an error whose text may quote a cell
 
 
 def _unread_error(source: str, name: str, of: str, error: Exception) -> DataError:
@@ -152,7 +146,7 @@ def _unread_error(source: str, name: str, of: str, error: Exception) -> DataErro
 
 def _read(cells: Cells, plan: ColumnPlan) -> Reading:
     if plan.encoding is None:
-        return label_of(cells, plan)
+        return _label(cells, plan)
     numbers, reason = _READINGS[type(plan.reading)](cells, plan)
     if plan.encoding.is_code:
         unknown, codes = numbers < 0, np.maximum(numbers, UNKNOWN)
@@ -166,6 +160,31 @@ def _read(cells: Cells, plan: ColumnPlan) -> Reading:
     if plan.takes_empty and bad.any():
         bad &= ~empty_cells(cells, plan.notation)
     return numbers, bad, reason
+
+
+def _label(cells: Cells, plan: ColumnPlan) -> Reading:
+    """Return labels as rows hold them, which are faults, and the reason."""
+    column = plan.column
+    assert isinstance(column, Label)
+    if isinstance(plan.reading, Number):
+        numbers = to_numbers(cells, plan.notation)
+        return target_of(column, numbers), ~np.isfinite(numbers), "the label is not a finite number"
+    places = to_codes(cells, plan)
+    fault = places < 0 if plan.others is None else places == ABSENT
+    y = column.labels_at(np.where(places < 0, plan.others or 0, places))
+    return y, fault, _no_class(column, plan) if fault.any() else ""
+
+
+def _no_class(column: Label, plan: ColumnPlan) -> str:
+    """Return why a label is none, with the public classes."""
+    if plan.others is not None:
+        return f"the label is missing{', or no number' if column.takes_numbers else ''}"
+    values = column.values
+    shown = [*map(repr, values[:_MOST_SHOWN]), *(["..."] if len(values) > _MOST_SHOWN else [])]
+    return (
+        f"the label is not one of the classes {', '.join(shown)}, which `classes` sets: list it "
+        "there, or let a schema's `other` name a class for all other values"
+    )
 
 
 def _as_number(cells: Cells, plan: ColumnPlan) -> tuple[np.ndarray, str]:

@@ -5,33 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from dpcore.data.cells.features import held_to, scale_to_unit
-from dpcore.data.cells.typed import Cells, to_codes, to_numbers
 from dpcore.data.schema.label import Label
-from dpcore.data.schema.plan import ColumnPlan
-from dpcore.data.schema.vocabulary import ABSENT
 
-__all__ = ["are_labels", "label_of", "number_of", "target_of"]
-
-_MOST_SHOWN = 8
-
-
-def label_of(cells: Cells, plan: ColumnPlan) -> tuple[np.ndarray, np.ndarray, str]:
-    """Return labels as rows hold them, which are faults, and the reason."""
-    column = plan.column
-    assert isinstance(column, Label)
-    if column.is_real:
-        numbers = to_numbers(cells, plan.notation)
-        return target_of(column, numbers), ~np.isfinite(numbers), "the label is not a finite number"
-    codes = to_codes(cells, plan)
-    classes = np.repeat(np.arange(column.n_classes), [len(values) for values in column.classes])
-    others = column.place_of_others
-    y = column.labels_at(np.where(codes < 0, others or 0, classes[np.maximum(codes, 0)]))
-    if others is None:
-        return y, codes < 0, _no_class(column)
-    missing = (
-        "the label is missing, or no number" if column.takes_numbers else "the label is missing"
-    )
-    return y, codes == ABSENT, missing
+__all__ = ["are_labels", "number_of", "target_of"]
 
 
 def target_of(column: Label, numbers: np.ndarray) -> np.ndarray:
@@ -54,13 +30,3 @@ def are_labels(column: Label, y: np.ndarray) -> np.ndarray:
     if column.is_real:
         return np.asarray(np.abs(y) <= 1)
     return np.isin(y, column.labels_at(np.arange(column.n_classes)))
-
-
-def _no_class(column: Label) -> str:
-    """Return why a label is none, with the public classes."""
-    values = column.values
-    shown = [*map(repr, values[:_MOST_SHOWN]), *(["..."] if len(values) > _MOST_SHOWN else [])]
-    return (
-        f"the label is not one of the classes {', '.join(shown)}, which `classes` sets: list it "
-        "there, or let a schema's `other` name a class for all other values"
-    )

@@ -97,6 +97,9 @@ def _of_words(cells: Cells, vocabulary: Vocabulary, notation: Notation) -> np.nd
         return object_codes(cells, vocabulary)
     kind = _value_type(cells.type)
     if is_text(kind) or pa.types.is_null(kind):
+        code, folded = vocabulary.code, vocabulary.folded
+        if not folded:
+            return _coded(cells, lambda word: code.get(word.strip(), UNKNOWN))
         return _coded(cells, vocabulary.of_text)
     if pa.types.is_boolean(kind):
         _require(vocabulary.takes_booleans, kind, vocabulary)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dpcore.data.cells.encode import encode
+from dpcore.data.cells.features import encode
 from dpcore.data.cells.readings import Columns
 from dpcore.data.dataset import Dataset
 from dpcore.data.schema.columns import Label, Numeric

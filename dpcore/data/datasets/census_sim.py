@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from dpcore.data.cells.encode import encode
+from dpcore.data.cells.features import encode
 from dpcore.data.cells.readings import Columns
 from dpcore.data.dataset import Dataset
 from dpcore.data.datasets import adult

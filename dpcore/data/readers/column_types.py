@@ -7,11 +7,11 @@ from typing import Any, Literal, TypeAlias
 import pyarrow as pa
 
 from dpcore.data.readers import format_of, separator_of
-from dpcore.data.readers.content import read_bytes
 from dpcore.data.readers.csv import read_header
 from dpcore.data.readers.frames import frame_schema
-from dpcore.data.readers.lines import first_line, utf8_lines
 from dpcore.data.readers.parquet import read_parquet_types
+from dpcore.data.readers.pieces import read_bytes
+from dpcore.data.readers.records import first_line, utf8_lines
 from dpcore.data.readers.separators import separator_in
 from dpcore.errors import InvalidInputError
 

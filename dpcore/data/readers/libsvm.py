@@ -12,10 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from scipy.sparse import csr_matrix
 
-from dpcore.data.readers.lines import utf8_lines
 from dpcore.data.readers.pieces import Piece, read_pieces
 from dpcore.data.readers.raw_matrix import RawMatrix
-from dpcore.data.readers.records import whole_records
+from dpcore.data.readers.records import utf8_lines, whole_records
 from dpcore.data.schema.notation import Notation
 from dpcore.errors import DataError
 

@@ -10,9 +10,9 @@ from functools import partial
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from dpcore.data.readers.pieces import note_share
 from dpcore.data.readers.places import parquet_files
 from dpcore.data.readers.raw_table import RawTable, check_names
-from dpcore.data.readers.watching import note_share
 from dpcore.data.schema.schema import Schema
 from dpcore.errors import DataError, replacing
 

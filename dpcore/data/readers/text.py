@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
-from contextlib import AbstractContextManager, closing
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
 
@@ -12,24 +12,23 @@ import pyarrow as pa
 
 from dpcore.data.cells.typed import to_numbers
 from dpcore.data.readers.csv import (
+    ARROW_TYPES,
     Delimited,
-    arrow_type,
     check_quotes,
     check_widths,
     first_width,
     read_delimited,
     read_header,
 )
-from dpcore.data.readers.lines import first_line, utf8_lines
 from dpcore.data.readers.pieces import Piece, read_pieces
 from dpcore.data.readers.places import STDIN
 from dpcore.data.readers.raw_matrix import RawMatrix
 from dpcore.data.readers.raw_table import RawTable, check_names
-from dpcore.data.readers.records import whole_records
+from dpcore.data.readers.records import first_line, utf8_lines, whole_records
 from dpcore.data.readers.separators import looks_separated
 from dpcore.data.readers.whitespace import to_single_spaces
 from dpcore.data.schema.schema import Schema
-from dpcore.errors import DataError, InvalidInputError, replacing
+from dpcore.errors import DataError, InvalidInputError
 
 __all__ = ["TextFile", "read_text"]
 
@@ -156,9 +155,17 @@ class TextFile:
             names = [column.name for column in schema.columns]
             if self._lacks_label(content, len(names)):
                 names.remove(schema.label.name)
-        with _told_of_another_layout(names, schema, self._separator):
-            wanted = set(check_names(names, schema, self._path, self._labelled))
-        return names, {c.name: arrow_type(c) for c in schema.columns if c.name in wanted}
+        numbers = {plan.name for plan in schema.plans if plan.tries_numbers}
+        try:
+            wanted = check_names(names, schema, self._path, self._labelled)
+        except DataError as error:
+            fault = _told_of_another_layout(error, names, schema, self._separator)
+        else:
+            types = {}
+            for name in wanted:
+                types[name] = ARROW_TYPES[name in numbers]
+            return names, types
+        raise fault
 
     def _header(self, content: bytes) -> list[str]:
         head = first_line(content)[0] if self._drop else content
@@ -172,7 +179,7 @@ class TextFile:
             names.pop()
         types = dict.fromkeys(features, pa.float64())
         if self._labelled:
-            types[_LABEL] = arrow_type(self._schema.label)
+            types[_LABEL] = ARROW_TYPES[self._schema.plans[-1].tries_numbers]
         return names, types
 
     def _lacks_label(self, content: bytes, width: int) -> bool:
@@ -182,17 +189,13 @@ class TextFile:
 
 
 def _told_of_another_layout(
-    header: list[str], schema: Schema, separator: str
-) -> AbstractContextManager[None]:
-    """Add to the error of a header that does not fit the schema what it looks like."""
-
-    def told(error: DataError) -> DataError:
-        likeness = looks_separated(header, separator)
-        if not likeness and not any(column.name in header for column in schema.columns):
-            likeness = _NO_HEADER
-        return DataError(f"{error}{likeness}")
-
-    return replacing(DataError, by=told)
+    error: DataError, header: list[str], schema: Schema, separator: str
+) -> DataError:
+    """Return the error of a header that does not fit the schema, and what it looks like."""
+    likeness = looks_separated(header, separator)
+    if not likeness and not any(column.name in header for column in schema.columns):
+        likeness = _NO_HEADER
+    return DataError(f"{error}{likeness}")
 
 
 def read_text(content: bytes, source: str, schema: Schema) -> RawTable | RawMatrix:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from dpcore.data.schema.transforms import (
     Affine,
@@ -54,6 +54,9 @@ class Encoding:
     indicator : whether the empty cell has a feature of its own: the last level of a first chain
         that ends one-hot, else a feature behind those of the first chain.
 
+    From these follow ``is_code``, whether what is read is at once the level that a row holds, and
+    ``stand_in``, the plain number in the place of an empty cell: the fill, or any.
+
     Each chain adds at most 1 to the square of a row's norm: an affine feature is in [0, 1], of
     one-hot features at most one is 1, and hats are t and 1 - t of two neighbours. An empty cell
     without a fill is 0 in all of them, so that an indicator of its own adds 1 only beside a fill.
@@ -65,6 +68,8 @@ class Encoding:
     chains: tuple[Chain, ...]
     fill: float | None = None
     indicator: bool = False
+    is_code: bool = field(init=False, repr=False, compare=False)
+    stand_in: float = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         of_features = (Affine, Hat, OneHot, Held)
@@ -75,10 +80,11 @@ class Encoding:
                     "Expected the transforms of a column to end in affine, one-hot or hat features."
                 )
 
-    @property
-    def is_code(self) -> bool:
-        """Whether what is read is at once the level that a row holds."""
-        return isinstance(self.reading, (Lookup, Hash)) and isinstance(self.chains[0][0], OneHot)
+        read_at_once = isinstance(self.reading, (Lookup, Hash))
+        is_code = read_at_once and isinstance(self.chains[0][0], OneHot)
+        least = 0.0 if self.bounds is None else self.bounds[0]
+        object.__setattr__(self, "is_code", is_code)
+        object.__setattr__(self, "stand_in", least if self.fill is None else self.fill)
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -115,13 +121,6 @@ class Encoding:
         if isinstance(first, Hat):
             return first.knots[0], first.knots[-1]
         return (first.lower, first.upper) if isinstance(first, Clip) else None
-
-    @property
-    def stand_in(self) -> float:
-        """The plain number that is in the place of an empty cell: the fill, or any."""
-        if self.fill is not None:
-            return self.fill
-        return 0.0 if self.bounds is None else self.bounds[0]
 
     @property
     def levels(self) -> tuple[Value, ...]:

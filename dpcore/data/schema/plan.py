@@ -27,6 +27,7 @@ class ColumnPlan:
     takes_empty : whether the schema says what becomes of an empty cell.
     empty_level : the level of an empty cell, of a column whose reading is its level.
     tries_numbers : whether text is worth being tried as numbers, all at once.
+    others : the place of a label's class of values that none lists; ``None`` where they are faults.
     """
 
     column: FeatureColumn | Label
@@ -38,6 +39,7 @@ class ColumnPlan:
     takes_empty: bool
     empty_level: int | None
     tries_numbers: bool
+    others: int | None
 
 
 def column_plan(column: FeatureColumn | Label, notation: Notation) -> ColumnPlan:
@@ -65,8 +67,13 @@ def column_plan(column: FeatureColumn | Label, notation: Notation) -> ColumnPlan
         takes_empty,
         empty_level,
         reading.takes_numbers and not column.missing,
+        column.place_of_others if isinstance(column, Label) else None,
     )
 
 
 def _reading_of_label(label: Label) -> Reading:
-    return Number() if label.is_real else Lookup(label.values, unknown="fault")
+    """Return a reading of the target, or of the place of a value's class."""
+    if label.is_real:
+        return Number()
+    places = (place for place, values in enumerate(label.classes) for _ in values)
+    return Lookup(label.values, tuple(places), unknown="fault")

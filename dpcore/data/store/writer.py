@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 
 from dpcore.data.blocks.coded import CodedRows
-from dpcore.data.cells.encode import coded_layout
+from dpcore.data.cells.features import coded_layout
 from dpcore.data.readers import BadRows, format_of, is_typed
 from dpcore.data.schema.unbounded import require_bounds
 from dpcore.data.store.format import HEADER, STORE_ROWS, BlockForm, Description, digest

@@ -19,8 +19,6 @@ CLOCK = '[columns]\nat = { kind = "clock" }\n' + LABEL
 ROWS = pd.DataFrame(
     {"code": ["3012", "8001", "8057", "x"] * 50, "y": ["no", "yes", "yes", "no"] * 50}
 )
-    {"code": ["3012", "8001", "8057", "x"] * 50, "y": ["no", "yes", "yes", "no"] * 50}
-)
 
 
 class _Point:
