@@ -8,13 +8,21 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from dpcore.data.readers import BadRows, format_of
+from dpcore.data.readers import STORE, BadRows, entry_of, format_of, is_store
 from dpcore.data.readers.places import refuse_stores
+from dpcore.data.readers.reader import ReadFacts
 from dpcore.data.schema.schema import Schema
 from dpcore.data.schema.unbounded import require_bounds
-from dpcore.data.stream import encoded_batches, feature_batches, named_schema
+from dpcore.data.stream import (
+    check_bad_rows,
+    encoded_rows,
+    feature_batches,
+    named_schema,
+    open_entry,
+)
 from dpcore.data.units import Coins, UnitIds, dense, kept_places, require_bounded
 from dpcore.errors import InvalidInputError
+from dpcore.registry.catalogue import load_registry
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,6 +30,7 @@ if TYPE_CHECKING:
     from dpcore.data.blocks.layouts import Rows
     from dpcore.data.blocks.table import Table
     from dpcore.data.row_part import RowPart
+    from dpcore.registry.entries import Entry
 
 __all__ = ["Dataset", "declared_schema", "feature_pieces", "load_file"]
 
@@ -203,21 +212,24 @@ def load_file(
     source = os.fspath(path)
     if not os.path.isfile(source):
         refuse_stores(source)
-    form = format_of(source, format)
-    if form == "dpcore":
-        return _load_store(source, schema, target, name)
+    entry = entry_of(source, format)
+    if entry.kind == STORE:
+        return _load_store(source, entry, schema, target, name)
     if schema is None:
         raise InvalidInputError(_advice(source, format, target))
     if target is not None:
         _check_target(target, schema)
     if schema.wildcards:
-        schema = named_schema(source, schema, form)
+        schema = named_schema(source, schema, entry.name)
     ids = None if schema.unit is None else UnitIds()
-    pieces = encoded_batches(source, schema, format=form, bad_rows=bad_rows, ids=ids)
-    rows = assemble(pieces)
+    if bad_rows != "refuse":
+        check_bad_rows(bad_rows)
+    file = open_entry(entry, source, ReadFacts(schema, drop=bad_rows == "drop"))
+    rows = assemble(encoded_rows(file, source, schema, bad_rows, True, ids))
     data = Dataset.from_rows(name or os.path.basename(source), rows, schema, ids=ids, coins=coins)
-    typed_by: Literal["file"] | None = "file" if form == "parquet" else None
-    return replace(data, rows_dropped=bad_rows == "drop", typed_by=typed_by)
+    typed_by: Literal["file"] | None = "file" if entry.data["typed"] else None
+    dropped = bad_rows == "drop"
+    return replace(data, rows_dropped=dropped, typed_by=typed_by, read_by=(entry.target,))
 
 
 def feature_pieces(
@@ -229,20 +241,21 @@ def feature_pieces(
     Raises as ``load_file``, on the way. Under ``bad_rows="drop"`` rows lack those with a cell that
     does not satisfy the schema.
     """
-    if format_of(os.fspath(path)) == "dpcore":
-        stored: Any = _load_store(os.fspath(path), schema, None, None).X
-        yield from ((rows, None) for rows in stored.pieces())
+    if is_store(source := os.fspath(path)):
+        stored: Any = _load_store(source, entry_of(source), schema, None, None).X
+        pieces = stored.pieces() if hasattr(stored, "pieces") else (stored,)
+        yield from ((rows, None) for rows in pieces)
     else:
         yield from feature_batches(path, schema, bad_rows=bad_rows)
 
 
-def _load_store(path: str, schema: Schema | None, target: str | None, name: str | None) -> Dataset:
+def _load_store(
+    path: str, entry: Entry, schema: Schema | None, target: str | None, name: str | None
+) -> Dataset:
     """Return the rows of a store, which has a schema of its own: another one must agree with it."""
-    from dpcore.data.store import open_store
-
     if schema is not None:
         require_bounds(schema)
-    X, y, description = open_store(path)
+    X, y, description = load_registry(STORE).load(STORE, entry.name).open(path)
     own = description.schema
     _check_target(target, own)
     schema = schema and schema.for_names([column.name for column in own.columns])
@@ -258,6 +271,7 @@ def _load_store(path: str, schema: Schema | None, target: str | None, name: str 
         data,
         rows_dropped=description.rows_dropped,
         typed_by="file" if description.is_typed else None,
+        read_by=(entry.target,),
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from dpcore.registry.hookspecs import hookimpl
 
-__all__ = ["register_column_kinds"]
+__all__ = ["register_column_kinds", "register_readers", "register_row_stores"]
 
 
 @hookimpl
@@ -49,4 +49,51 @@ def register_column_kinds(register: Callable[..., None]) -> None:
         "drop",
         "dpcore.data.schema.kinds:DROP",
         summary="not used",
+    )
+
+
+@hookimpl
+def register_readers(register: Callable[..., None]) -> None:
+    register(
+        "csv",
+        "dpcore.data.readers.text:open_text",
+        summary="Delimited text with a header; the schema says the separator.",
+        suffixes=(".csv", ".tsv", ".data", ".txt"),
+    )
+    register(
+        "parquet",
+        "dpcore.data.readers.parquet:open_parquet",
+        summary="Parquet files: one, or those of a folder or a pattern.",
+        suffixes=(".parquet", ".pq"),
+        typed=True,
+    )
+    register(
+        "libsvm",
+        "dpcore.data.readers.libsvm:open_libsvm",
+        summary="LIBSVM text, index:value; the schema says the width.",
+        suffixes=(".libsvm", ".svm", ".svmlight"),
+        named=False,
+    )
+    register(
+        "whitespace",
+        "dpcore.data.readers.text:open_whitespace",
+        summary="Text with blanks between cells.",
+        suffixes=(".dat",),
+    )
+    register(
+        "npz",
+        "dpcore.data.readers.npz:open_npz",
+        summary="Arrays X and y of NumPy, or the parts of a CSR matrix.",
+        suffixes=(".npz",),
+        named=False,
+    )
+
+
+@hookimpl
+def register_row_stores(register: Callable[..., None]) -> None:
+    register(
+        "dpcore",
+        "dpcore.data.store:STORE",
+        summary="Coded blocks in a memory-mapped file, for tables larger than memory.",
+        suffixes=(".dpcore",),
     )

@@ -219,6 +219,10 @@ def fault_of_part(kind: str, target: Any) -> str:
         return "" if callable(target) else "is no function that returns a data set."
     if kind == "column-kind":
         return _fault_of_column_kind(target)
+    if kind == "reader":
+        return "" if callable(target) else "is no function open(source, facts)."
+    if kind == "row-store":
+        return _fault_of_row_store(target)
     if not isinstance(target, type):
         return "is not a class." if kind != "optimizer" else _NO_DATACLASS
     if kind == "optimizer" and not dataclasses.is_dataclass(target):
@@ -237,6 +241,12 @@ def _fault_of_column_kind(target: Any) -> str:
     if not all(isinstance(key, Key) for key in target.keys) or not callable(target.read):
         return "needs keys, a tuple of Key, and read, a function."
     return ""
+
+
+def _fault_of_row_store(target: Any) -> str:
+    from dpcore.data.store.contract import RowStore
+
+    return "" if isinstance(target, RowStore) else "is no RowStore(open, write, schema)."
 
 
 def _fault_of_optimizer(target: Any) -> str:

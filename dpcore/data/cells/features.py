@@ -197,7 +197,7 @@ def encode(columns: Columns, schema: Schema) -> tuple[np.ndarray | CodedRows, np
         (``dpcore.bounds.waiting``).
     y : float64 of shape (n_rows,), or None where the label was not asked for.
     """
-    known = schema.encoded
+    known = schema.known or schema.encoded  # which says what is missing
     waiting = any(part.in_waiting for part in known.parts)
     form = np.float64 if waiting else np.float32
     layout = _layout(known.parts, known.width + schema.intercept, schema.intercept)

@@ -171,7 +171,8 @@ def _label(cells: Cells, plan: ColumnPlan) -> Reading:
         return target_of(column, numbers), ~np.isfinite(numbers), "the label is not a finite number"
     places = to_codes(cells, plan)
     fault = places < 0 if plan.others is None else places == ABSENT
-    y = column.labels_at(np.where(places < 0, plan.others or 0, places))
+    places = np.where(places < 0, plan.others or 0, places)
+    y = 2.0 * places - 1.0 if len(column.classes) == 2 else 1.0 * places
     return y, fault, _no_class(column, plan) if fault.any() else ""
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from dpcore.data.cells.typed import to_numbers
+from dpcore.data.readers import separator_of
 from dpcore.data.readers.csv import (
     ARROW_TYPES,
     Delimited,
@@ -24,13 +25,14 @@ from dpcore.data.readers.pieces import Piece, read_pieces
 from dpcore.data.readers.places import STDIN
 from dpcore.data.readers.raw_matrix import RawMatrix
 from dpcore.data.readers.raw_table import RawTable, check_names
+from dpcore.data.readers.reader import ReadFacts
 from dpcore.data.readers.records import first_line, utf8_lines, whole_records
 from dpcore.data.readers.separators import looks_separated
 from dpcore.data.readers.whitespace import to_single_spaces
 from dpcore.data.schema.schema import Schema
 from dpcore.errors import DataError, InvalidInputError
 
-__all__ = ["TextFile", "read_text"]
+__all__ = ["TextFile", "open_text", "open_whitespace", "read_text"]
 
 _LABEL = "label"
 _NO_HEADER = (
@@ -186,6 +188,21 @@ class TextFile:
         if self._labelled:
             return False
         return first_width(content, self._separator, self._quote) == width - 1
+
+
+def open_text(source: str, facts: ReadFacts) -> TextFile:
+    """Return the file of delimited text, whose name says the separator unless the schema does."""
+    separator = separator_of(source, "csv")
+    return TextFile(
+        source, facts.schema, labelled=facts.labelled, drop=facts.drop, separator=separator
+    )
+
+
+def open_whitespace(source: str, facts: ReadFacts) -> TextFile:
+    """Return the file of text with blanks between cells, unless the schema says other."""
+    return TextFile(
+        source, facts.schema, labelled=facts.labelled, drop=facts.drop, separator="whitespace"
+    )
 
 
 def _told_of_another_layout(

@@ -35,7 +35,8 @@ class EncodedColumns:
     @property
     def names(self) -> list[str]:
         """A name for each feature."""
-        return [name for each in (*self.columns, *self.crossed) for name in each.feature_names]
+        named: list[FeatureColumn | Crossed] = [*self.columns, *self.crossed]
+        return [name for each in named for name in each.feature_names]
 
 
 def encoded_columns(columns: Sequence[Column], crosses: Sequence[Cross]) -> EncodedColumns:

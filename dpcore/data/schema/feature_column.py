@@ -23,6 +23,7 @@ class FeatureColumn:
     """
 
     __slots__ = ()
+    __dataclass_fields__: ClassVar[dict[str, Any]]
     kind: ClassVar[str]
     name: str
     fill: Any

@@ -90,7 +90,8 @@ class Schema:
     What follows from these is worked out when it is built, and nothing is kept in it later, so that
     it tells nothing of rows that it read: ``notation``, how cells of text are written; ``label``;
     ``unbounded``, the columns whose bounds are still to be released, in order, the label's too;
-    ``plans``, by which the cells of the columns are read, and last the label's.
+    ``plans``, by which the cells of the columns are read, and last the label's; ``known``, the
+    encoded columns, ``None`` while wildcards stand for some.
 
     Raises InvalidInputError for a description that contradicts itself.
     """
@@ -118,7 +119,7 @@ class Schema:
     label: Label = field(init=False, repr=False, compare=False)
     unbounded: tuple[Waiting, ...] = field(init=False, repr=False, compare=False)
     plans: tuple[ColumnPlan, ...] = field(init=False, repr=False, compare=False)
-    _encoded: EncodedColumns | None = field(init=False, repr=False, compare=False)
+    known: EncodedColumns | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         check_consistency(self)
@@ -126,10 +127,10 @@ class Schema:
         known = None if self.wildcards else encoded_columns(self.columns, self.crosses)
         notation = Notation(self.missing, self.decimal, self.thousands)
         label = next(c for c in self.columns if isinstance(c, Label))
-        read = (*(known.columns if known is not None else ()), label)
+        read: list[FeatureColumn | Label] = [*(known.columns if known is not None else ()), label]
         plans = tuple(column_plan(column, notation) for column in read)
         derived = (notation, label, tuple(waiting), plans, known)
-        names = ("notation", "label", "unbounded", "plans", "_encoded")
+        names = ("notation", "label", "unbounded", "plans", "known")
         for name, value in zip(names, derived, strict=True):
             object.__setattr__(self, name, value)
 
@@ -150,12 +151,12 @@ class Schema:
     def encoded(self) -> EncodedColumns:
         """The columns that are encoded, and their features; InvalidInputError while they are not
         known."""
-        if self._encoded is None:
+        if self.known is None:
             raise InvalidInputError(
                 f"The schema's {self.wildcards[0]!r} stands for columns of a file or a frame with "
                 "names: these rows have none."
             )
-        return self._encoded
+        return self.known
 
     @property
     def features(self) -> tuple[FeatureColumn, ...]:

@@ -29,10 +29,10 @@ class Postal(FeatureColumn):
     """A code by its area, the first two digits. Another cell is of no area: all zeros."""
 
     kind: ClassVar[str] = "postal-code"
-    fill: ClassVar[None] = None
     name: str
     indicator: bool = False
     missing: tuple[str, ...] = ()
+    fill: None = None
 
     @property
     def encoding(self) -> Encoding:
@@ -48,10 +48,10 @@ class Clock(FeatureColumn):
     """A time as hours and minutes, as a number: 0 at 00:00 and 1 at 23:59."""
 
     kind: ClassVar[str] = "clock"
-    fill: ClassVar[None] = None
     name: str
     indicator: bool = False
     missing: tuple[str, ...] = ()
+    fill: None = None
 
     @property
     def encoding(self) -> Encoding:
