@@ -1,4 +1,4 @@
-"""The whole extension surface: seven hooks, each handed a ``register`` function.
+"""The whole extension surface: hooks, each handed a ``register`` function.
 
 ``register(name, target, *, summary, reference="")``: ``name`` in kebab case, ``target`` as
 ``"package.module:Attribute"``, imported only when it is used.
