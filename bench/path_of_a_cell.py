@@ -2,9 +2,9 @@
 
     python bench/path_of_a_cell.py [--route]
 
-A file of three columns (a number, a category, a label) and two rows becomes a table in one chunk. It
-prints how many files of dpcore are entered, how many functions, and how often a call goes to another
-file than the call before it; with ``--route`` each file in turn, with the functions called there.
+A file of three columns (a number, a category, a label) and two rows becomes a table in one chunk.
+It prints how many files of dpcore are entered, how many functions, and how often a call goes to
+another file than the call before it; with ``--route`` each file in turn, with the functions called.
 """
 
 from __future__ import annotations

@@ -83,8 +83,7 @@ def convert_command(
             f"{source} needs a schema of its public bounds and categories: write one from "
             f"`dpcore schema {source} > schema.toml`, fill it in, and name it with --schema."
         )
-    own = kept is not None and schema is None
-    read = kept.schema(str(source)) if own else Schema.read(str(schema))
+    read = Schema.read(str(schema)) if kept is None or schema else kept.schema(str(source))
     rows: BadRows = bad_rows  # type: ignore[assignment]
     with ended_as_interrupted(), advised_on_bad_rows("Or --bad-rows drop leaves such rows out."):
         if jobs is not None:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from dpcore.data.blocks.layouts import Rows
     from dpcore.data.blocks.table import Table
-    from dpcore.data.row_part import RowPart
+    from dpcore.data.part import RowPart
     from dpcore.registry.entries import Entry
 
 __all__ = ["Dataset", "declared_schema", "feature_pieces", "load_file"]
@@ -166,7 +166,7 @@ class Dataset:
         self.require_bounded()
         schema = self.schema
         if schema.unbounded:
-            require_bounds(schema)
+            require_bounds(schema.unbounded)
         row_norm, raw_norm_bound = schema.row_norm, schema.raw_norm_bound
         return Table.from_matrix(
             self.X,
@@ -207,8 +207,6 @@ def load_file(
     ``bad_rows`` is ``"drop"``, for the first row that does not satisfy the schema. Under ``"drop"``
     each line of text is a row by itself, so that a cell with line breaks is a bad row too.
     """
-    from dpcore.data.blocks.assemble import assemble
-
     source = os.fspath(path)
     if not os.path.isfile(source):
         refuse_stores(source)
@@ -221,15 +219,26 @@ def load_file(
         _check_target(target, schema)
     if schema.wildcards:
         schema = named_schema(source, schema, entry.name)
+    check_bad_rows(bad_rows)
+    return _read(entry, source, schema, bad_rows, name or os.path.basename(source), coins)
+
+
+def _read(
+    entry: Entry, source: str, schema: Schema, bad_rows: BadRows, name: str, coins: Coins
+) -> Dataset:
+    """Return the encoded rows of a file, as a registered reader reads it."""
+    from dpcore.data.blocks.assemble import assemble
+
     ids = None if schema.unit is None else UnitIds()
-    if bad_rows != "refuse":
-        check_bad_rows(bad_rows)
     file = open_entry(entry, source, ReadFacts(schema, drop=bad_rows == "drop"))
     rows = assemble(encoded_rows(file, source, schema, bad_rows, True, ids))
-    data = Dataset.from_rows(name or os.path.basename(source), rows, schema, ids=ids, coins=coins)
-    typed_by: Literal["file"] | None = "file" if entry.data["typed"] else None
-    dropped = bad_rows == "drop"
-    return replace(data, rows_dropped=dropped, typed_by=typed_by, read_by=(entry.target,))
+    data = Dataset.from_rows(name, rows, schema, ids=ids, coins=coins)
+    return replace(
+        data,
+        rows_dropped=bad_rows == "drop",
+        typed_by="file" if entry.data["typed"] else None,
+        read_by=(entry.target,),
+    )
 
 
 def feature_pieces(
@@ -254,7 +263,7 @@ def _load_store(
 ) -> Dataset:
     """Return the rows of a store, which has a schema of its own: another one must agree with it."""
     if schema is not None:
-        require_bounds(schema)
+        require_bounds(schema.unbounded)
     X, y, description = load_registry(STORE).load(STORE, entry.name).open(path)
     own = description.schema
     _check_target(target, own)

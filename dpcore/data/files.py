@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     import numpy as np
 
     from dpcore.data.dataset import Dataset
+    from dpcore.data.part import RowPart
     from dpcore.data.readers import BadRows
-    from dpcore.data.row_part import RowPart
     from dpcore.data.schema.schema import Schema
 
 __all__ = [

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.data.cells.features import LOG_TERMS
+from dpcore.data.cells.logarithm import LOG_TERMS
 from dpcore.exact.grid import FEATURE_BITS
 
 if TYPE_CHECKING:

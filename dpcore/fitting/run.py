@@ -197,8 +197,7 @@ def fit_dataset(
         require_one_fit(ready)
     view = RunView(ready, dataset, table, engine)
     steps = checked(steps_of(plan, dataset, held_out), plan.settings.also, view)
-    parts = (*parts, *parts_of_rows(dataset))
-    trusted = (part_of(plan.loss), *plan.targets, *parts, *steps.parts)
+    trusted = (part_of(plan.loss), *plan.targets, *parts, *steps.parts, *parts_of_rows(dataset))
     if foresight is not None:
         foresight.look(ready.of_each, ready.problem)
     if "user-pool" in plan.optimizer.needs:

@@ -7,49 +7,24 @@ from dpcore.registry.hookspecs import hookimpl
 __all__ = ["register_column_kinds", "register_readers", "register_row_stores"]
 
 
+_COLUMN_KINDS = {
+    "numeric": "a number between public bounds, in public bins, or piecewise linear "
+    "between public knots",
+    "categorical": "one of the categories, one-hot; any other value is none of them",
+    "ordinal": "one of the levels, by its position",
+    "boolean": "a truth value: true, t, yes, y, on, 1, 1.0; false, f, no, n, off, 0, 0.0",
+    "date": "a day between public bounds",
+    "hashed": "text by a public hash, one-hot: for values that nobody lists",
+    "label": "what is to be predicted; one column is",
+    "drop": "not used",
+}
+"""What a column of each kind becomes, in the order of their reference."""
+
+
 @hookimpl
 def register_column_kinds(register: Callable[..., None]) -> None:
-    register(
-        "numeric",
-        "dpcore.data.schema.kinds:NUMERIC",
-        summary="a number between public bounds, in public bins, or piecewise linear between "
-        "public knots",
-    )
-    register(
-        "categorical",
-        "dpcore.data.schema.kinds:CATEGORICAL",
-        summary="one of the categories, one-hot; any other value is none of them",
-    )
-    register(
-        "ordinal",
-        "dpcore.data.schema.kinds:ORDINAL",
-        summary="one of the levels, by its position",
-    )
-    register(
-        "boolean",
-        "dpcore.data.schema.kinds:BOOLEAN",
-        summary="a truth value: true, t, yes, y, on, 1, 1.0; false, f, no, n, off, 0, 0.0",
-    )
-    register(
-        "date",
-        "dpcore.data.schema.kinds:DATE",
-        summary="a day between public bounds",
-    )
-    register(
-        "hashed",
-        "dpcore.data.schema.kinds:HASHED",
-        summary="text by a public hash, one-hot: for values that nobody lists",
-    )
-    register(
-        "label",
-        "dpcore.data.schema.kinds:LABEL",
-        summary="what is to be predicted; one column is",
-    )
-    register(
-        "drop",
-        "dpcore.data.schema.kinds:DROP",
-        summary="not used",
-    )
+    for kind, becomes in _COLUMN_KINDS.items():
+        register(kind, f"dpcore.data.schema.kinds:{kind.upper()}", summary=becomes)
 
 
 @hookimpl

@@ -244,9 +244,9 @@ def _fault_of_column_kind(target: Any) -> str:
 
 
 def _fault_of_row_store(target: Any) -> str:
-    from dpcore.data.store.contract import RowStore
-
-    return "" if isinstance(target, RowStore) else "is no RowStore(open, write, schema)."
+    needed = ("open", "write", "schema", "check_target")
+    missing = [name for name in needed if not callable(getattr(target, name, None))]
+    return f"is no RowStore: it has no {', '.join(missing)}." if missing else ""
 
 
 def _fault_of_optimizer(target: Any) -> str:

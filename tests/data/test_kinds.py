@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpcore import fit, load_model
-from dpcore.data.cells.features import binary_log, hats
+from dpcore.data.cells.features import hats
+from dpcore.data.cells.logarithm import binary_log
 from dpcore.data.dataset import load_file
 from dpcore.data.readers.arrays import dataset_from_arrays
 from dpcore.data.schema.installed import column_from_dict

@@ -131,28 +131,11 @@ class Table:
         Raises InvalidInputError for bounds that are not finite and positive or a width of zero,
         DataError for values that are not finite or lengths that differ.
         """
-        for name, value in (("row_norm", row_norm), ("raw_norm_bound", raw_norm_bound)):
-            if not (math.isfinite(value) and 2.0**-8 <= value <= LARGEST_NORM):
-                raise InvalidInputError(f"Expected 2^-8 <= {name}={value!r} <= {LARGEST_NORM:.0f}.")
+        _check_norms(row_norm=row_norm, raw_norm_bound=raw_norm_bound)
         n_rows, n_features = X.shape if X.ndim == 2 else (0, 0)
-        if n_features == 0:
-            raise InvalidInputError("The data have no feature columns.")
-        if n_features > MOST_FEATURES:
-            raise InvalidInputError(f"Expected at most {MOST_FEATURES} feature columns.")
-        y = np.array(y, dtype=np.float64, order="C")
-        if y.shape != (n_rows,):
-            raise DataError("The number of labels is not the number of rows.")
-        if not np.isfinite(y).all():
-            raise DataError("The data hold a value that is not finite (NaN or infinity).")
-        if weights is not None:
-            y = paired(y, np.asarray(weights, dtype=np.float64))
-        blocks: list[Block] = []
-        for block in _blocks(X, y, units, LinePath(raw_norm_bound), row_norm):
-            if keep is not None:
-                block.settle(keep)
-            blocks.append(block)
+        y = _checked(y, n_rows, n_features, weights)
         return cls(
-            blocks,
+            _blocks(X, y, units, LinePath(raw_norm_bound), row_norm, keep),
             n_features=int(n_features),
             raw_norm_bound=raw_norm_bound,
             row_norm=row_norm,
@@ -160,7 +143,45 @@ class Table:
         )
 
 
+def _checked(y: np.ndarray, n_rows: int, n_features: int, weights: np.ndarray | None) -> np.ndarray:
+    """Return the labels of a table, with weights beside them if there are any."""
+    if n_features == 0:
+        raise InvalidInputError("The data have no feature columns.")
+    if n_features > MOST_FEATURES:
+        raise InvalidInputError(f"Expected at most {MOST_FEATURES} feature columns.")
+    y = np.array(y, dtype=np.float64, order="C")
+    if y.shape != (n_rows,):
+        raise DataError("The number of labels is not the number of rows.")
+    if not np.isfinite(y).all():
+        raise DataError("The data hold a value that is not finite (NaN or infinity).")
+    return y if weights is None else paired(y, np.asarray(weights, dtype=np.float64))
+
+
+def _check_norms(**norms: float) -> None:
+    for name, value in norms.items():
+        if not (math.isfinite(value) and 2.0**-8 <= value <= LARGEST_NORM):
+            raise InvalidInputError(f"Expected 2^-8 <= {name}={value!r} <= {LARGEST_NORM:.0f}.")
+
+
 def _blocks(
+    X: Rows,
+    y: np.ndarray,
+    units: np.ndarray | None,
+    path: LinePath,
+    row_norm: float,
+    keep: Callable[[np.ndarray], np.ndarray] | None,
+) -> list[Block]:
+    """Return the blocks of a table, each settled before the next one is made, where the layout
+    makes them one by one."""
+    blocks = []
+    for block in _made(X, y, units, path, row_norm):
+        if keep is not None:
+            block.settle(keep)
+        blocks.append(block)
+    return blocks
+
+
+def _made(
     X: Rows, y: np.ndarray, units: np.ndarray | None, path: LinePath, row_norm: float
 ) -> Iterator[Block]:
     """Yield the blocks of a table, each made when it is asked for where the layout does that."""

@@ -6,13 +6,13 @@ Each result is a function of one number alone, and has the same bits wherever th
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dpcore.data.blocks.coded import CodedLayout, CodedRows
+from dpcore.data.cells.logarithm import binary_log
 from dpcore.data.schema.transforms import (
     Affine,
     Bin,
@@ -29,15 +29,13 @@ from dpcore.exact.grid import FEATURE_BITS
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from dpcore.data.cells.readings import Columns
+    from dpcore.data.cells.columns import Columns
     from dpcore.data.schema.crosses import Crossed
     from dpcore.data.schema.encoding import Encoding, Part
     from dpcore.data.schema.plan import ColumnPlan
     from dpcore.data.schema.schema import Schema
 
 __all__ = [
-    "LOG_TERMS",
-    "binary_log",
     "coded_layout",
     "encode",
     "features_of",
@@ -46,8 +44,6 @@ __all__ = [
     "on_grid",
     "scale_to_unit",
 ]
-
-LOG_TERMS = 12
 
 
 def scale_to_unit(values: np.ndarray, lower: float, upper: float) -> np.ndarray:
@@ -61,24 +57,6 @@ def held_to(values: np.ndarray, lower: float, upper: float) -> np.ndarray:
     graph of the same ones has the same bits, those of -0.0 at a bound of 0 too."""
     raised = np.where(values < lower, lower, values)
     return np.where(raised > upper, upper, raised)
-
-
-def binary_log(values: np.ndarray) -> np.ndarray:
-    """Return the logarithm to the base of 2 of positive numbers, to 1e-15 of its size or of 1.
-
-    By sums, products and quotients alone, each rounded as IEEE 754 says: a number has the same bits
-    wherever it is in an array and whatever is beside it. NumPy's own logarithm need not: it
-    takes whole vectors another way than what is left over.
-    """
-    mantissa, exponent = np.frexp(values)
-    small = mantissa < math.sqrt(0.5)
-    mantissa = np.where(small, 2.0 * mantissa, mantissa)
-    # log(m) = 2 atanh(s) with s = (m - 1) / (m + 1), and |s| < 0.172.
-    s = (mantissa - 1.0) / (mantissa + 1.0)
-    square, series = s * s, np.zeros_like(s)
-    for k in reversed(range(LOG_TERMS)):
-        series = series * square + 1.0 / (2 * k + 1)
-    return np.asarray((exponent - small) + s * series * (2.0 / math.log(2.0)))
 
 
 def hats(values: np.ndarray, knots: tuple[float, ...]) -> np.ndarray:

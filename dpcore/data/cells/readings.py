@@ -10,12 +10,12 @@ dropped where the number of rows is private (add-or-remove-one): replace-one mak
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
+from dpcore.data.cells.columns import Columns
 from dpcore.data.cells.dates import to_days
 from dpcore.data.cells.faults import advice_on
 from dpcore.data.cells.ids import ids_of
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from dpcore.data.schema.schema import Schema
     from dpcore.privacy.units import Units
 
-__all__ = ["Columns", "Reading", "conform", "convert_column", "unread_told"]
+__all__ = ["Reading", "conform", "convert_column", "unread_told"]
 
 _NO_NUMBER = (
     "the cell is not a finite number (if it is a word for no value, list it in missing = [...] of "
@@ -62,22 +62,6 @@ Those of categories and buckets are int32, the level's position, -1 for none. Al
 float64: a number, the position of an ordinal level, 0 or 1 for false or true, the days of a date
 since 1970-01-01; NaN where the cell is empty and the schema says what becomes of it.
 """
-
-
-@dataclass(frozen=True)
-class Columns:
-    """Cells as numbers, by column name.
-
-    ``values[name]`` : ndarray of shape (n_rows,), as of ``Reading``; float64 for the label, -1 and
-    +1 or the target scaled to [-1, 1], absent where it was not asked for. ``kept`` : bool, one for
-    each row that was given, None if all were kept. ``ids`` : of the rows' units, as
-    ``dpcore.data.cells.ids`` has them; None where the schema has no units, or with the label.
-    """
-
-    values: dict[str, np.ndarray]
-    n_rows: int
-    kept: np.ndarray | None = None
-    ids: np.ndarray | None = None
 
 
 def conform(

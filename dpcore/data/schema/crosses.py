@@ -14,7 +14,7 @@ from dpcore.data.schema.values import check_keys, short
 from dpcore.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from dpcore.data.schema.columns import FeatureColumn
+    from dpcore.data.schema.feature_column import FeatureColumn
 
 __all__ = ["Cross", "Crossed", "crossed", "crosses_of"]
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from dpcore.data.cells.features import binary_log
+from dpcore.data.cells.logarithm import binary_log
 from dpcore.data.schema.encoding import Encoding
 from dpcore.data.schema.feature_column import FeatureColumn, empty_keys
 from dpcore.data.schema.transforms import (

@@ -257,7 +257,8 @@ class Schema:
         of_units = {key: values.pop(key) for key in ("unit", *NO_UNITS) if key in values}
         schema = cls(columns, crosses=crosses_of(data.get("crosses", ())), **values)
         schema = schema.with_units(of_units.pop("unit", None), **of_units)
-        return require_private_bounds(schema) if private_bounds else schema
+        require_private_bounds(schema.unbounded if private_bounds else None)
+        return schema
 
     def for_names(self, names: Sequence[str]) -> Schema:
         """Return the schema of columns of these names: its wildcards stand for some of them."""

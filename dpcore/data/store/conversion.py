@@ -63,7 +63,7 @@ def convert(
             f"A store holds no ids, and this schema's guarantee is for units by {schema.unit!r}: "
             "train on the file itself, which has to fit in memory."
         )
-    require_bounds(schema)
+    require_bounds(schema.unbounded)
     target = os.fspath(out)
     store = store_at(target)
     store.check_target(target)
