@@ -219,7 +219,6 @@ def load_file(
         _check_target(target, schema)
     if schema.wildcards:
         schema = named_schema(source, schema, entry.name)
-    check_bad_rows(bad_rows)
     return _read(entry, source, schema, bad_rows, name or os.path.basename(source), coins)
 
 
@@ -230,6 +229,7 @@ def _read(
     from dpcore.data.blocks.assemble import assemble
 
     ids = None if schema.unit is None else UnitIds()
+    check_bad_rows(bad_rows)
     file = open_entry(entry, source, ReadFacts(schema, drop=bad_rows == "drop"))
     rows = assemble(encoded_rows(file, source, schema, bad_rows, True, ids))
     data = Dataset.from_rows(name, rows, schema, ids=ids, coins=coins)

@@ -135,7 +135,7 @@ class Table:
         n_rows, n_features = X.shape if X.ndim == 2 else (0, 0)
         y = _checked(y, n_rows, n_features, weights)
         return cls(
-            _blocks(X, y, units, LinePath(raw_norm_bound), row_norm, keep),
+            _blocks(X, y, units, (raw_norm_bound, row_norm), keep),
             n_features=int(n_features),
             raw_norm_bound=raw_norm_bound,
             row_norm=row_norm,
@@ -167,14 +167,13 @@ def _blocks(
     X: Rows,
     y: np.ndarray,
     units: np.ndarray | None,
-    path: LinePath,
-    row_norm: float,
+    norms: tuple[float, float],
     keep: Callable[[np.ndarray], np.ndarray] | None,
 ) -> list[Block]:
     """Return the blocks of a table, each settled before the next one is made, where the layout
     makes them one by one."""
     blocks = []
-    for block in _made(X, y, units, path, row_norm):
+    for block in _made(X, y, units, *norms):
         if keep is not None:
             block.settle(keep)
         blocks.append(block)
@@ -182,12 +181,13 @@ def _blocks(
 
 
 def _made(
-    X: Rows, y: np.ndarray, units: np.ndarray | None, path: LinePath, row_norm: float
+    X: Rows, y: np.ndarray, units: np.ndarray | None, raw_norm_bound: float, row_norm: float
 ) -> Iterator[Block]:
     """Yield the blocks of a table, each made when it is asked for where the layout does that."""
     from dpcore.data.blocks.layouts import layout_of
 
-    layout, rows = layout_of(X), cast("Any", X)
+    path, rows = LinePath(raw_norm_bound), cast("Any", X)
+    layout = layout_of(X)
     if units is None:
         yield from layout.blocks(X, y, path, row_norm)
         return

@@ -90,7 +90,8 @@ class TextFile:
         for piece in self._pieces():
             text = self._utf8(piece)
             layout = layout or self._layout(text)
-            yield self._rows(text, layout)
+            raw = read_delimited(text, layout)
+            yield raw if self._schema.width is None else self._matrix(raw)
 
     def check(self) -> None:
         """Raise the DataError that comes first where the file is read as one piece: bytes that
@@ -108,7 +109,8 @@ class TextFile:
     def read(self, content: bytes) -> RawTable | RawMatrix:
         """Return the rows of text in memory."""
         text = self._utf8(Piece(content))
-        return self._rows(text, self._layout(text))
+        raw = read_delimited(text, self._layout(text))
+        return raw if self._schema.width is None else self._matrix(raw)
 
     def _pieces(self) -> Generator[Piece, None, None]:
         quote = None if self._drop else self._quote
@@ -126,12 +128,11 @@ class TextFile:
         )
         return replace(piece, content=to_single_spaces(content) if self._blanks else content)
 
-    def _rows(self, piece: Piece, layout: Delimited) -> RawTable | RawMatrix:
-        raw = read_delimited(piece, layout)
-        if self._schema.width is None:
-            return raw
-        X = np.empty((raw.n_rows, self._schema.width))
-        for j in range(self._schema.width):
+    def _matrix(self, raw: RawTable) -> RawMatrix:
+        """Return rows of unnamed features."""
+        width = self._schema.width or 0
+        X = np.empty((raw.n_rows, width))
+        for j in range(width):
             X[:, j] = to_numbers(raw.columns[_feature(j)], self._schema.notation)
         return RawMatrix(X, raw.columns.get(_LABEL), raw.source, raw.where)
 
