@@ -159,7 +159,7 @@ def test_a_row_that_is_longer_than_its_columns_say_is_refused(csv):
     rows.table()
     short = Schema.from_dict(DOCUMENT)
     stated = dataclasses.replace(short.encoded, square=6)
-    object.__setattr__(short, "_encoded", stated)
+    object.__setattr__(short, "known", stated)
     object.__setattr__(rows, "schema", short)
     with pytest.raises(InvalidInputError, match="below what the columns allow"):
         rows.table()

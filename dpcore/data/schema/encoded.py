@@ -43,7 +43,8 @@ def encoded_columns(columns: Sequence[Column], crosses: Sequence[Cross]) -> Enco
     """Return the encoded ones of some columns; InvalidInputError for a cross that cannot be."""
     features = tuple(c for c in columns if not isinstance(c, (Label, Drop)))
     found = tuple(crossed(cross, features) for cross in crosses)
-    own = (part for column in features for part in column.parts)
+    encodings = [column.encoding for column in features]
+    own = (part for encoding in encodings for part in encoding.parts)
     parts = (*own, *(cross.part for cross in found))
-    square = sum(column.square for column in features) + len(found)
+    square = sum(encoding.square for encoding in encodings) + len(found)
     return EncodedColumns(features, found, parts, sum(part.width for part in parts), square)

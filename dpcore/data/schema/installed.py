@@ -39,14 +39,13 @@ def column_from_dict(name: str, data: Any) -> Column:
     if not isinstance(data, Mapping):
         raise InvalidInputError(f"Expected {where} to be a table with a kind.")
     kind = data.get("kind")
-    known = ", ".join(_names(load_registry(_KIND)))
     if kind == PLACEHOLDER:
-        raise InvalidInputError(f"The kind of {where} is still to be filled in: one of {known}.")
+        raise InvalidInputError(f"The kind of {where} is still to be filled in: one of {_known()}.")
     if not isinstance(kind, str):
-        raise InvalidInputError(f"Expected kind of {where} to be one of: {known}.")
+        raise InvalidInputError(f"Expected kind of {where} to be one of: {_known()}.")
 
     def told(error: RegistryError) -> InvalidInputError:
-        return InvalidInputError(f"Expected kind of {where} to be one of: {known}. {error}")
+        return InvalidInputError(f"Expected kind of {where} to be one of: {_known()}. {error}")
 
     with replacing(RegistryError, by=told):
         described = _load(kind)
@@ -75,6 +74,10 @@ def reference() -> str:
         *_lines(CROSS_KEYS),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _known() -> str:
+    return ", ".join(_names(load_registry(_KIND)))
 
 
 def _load(kind: str) -> ColumnKind:

@@ -256,7 +256,7 @@ class Schema:
             values.setdefault("wildcards", with_a_star(columns))
         of_units = {key: values.pop(key) for key in ("unit", *NO_UNITS) if key in values}
         schema = cls(columns, crosses=crosses_of(data.get("crosses", ())), **values)
-        schema = schema.with_units(of_units.pop("unit", None), **of_units)
+        schema = schema.with_units(of_units.pop("unit", None), **of_units) if of_units else schema
         require_private_bounds(schema.unbounded if private_bounds else None)
         return schema
 

@@ -10,7 +10,7 @@ from dpcore import fit, load_model
 from dpcore.data.schema.installed import reference
 from dpcore.data.schema.schema import Schema
 from dpcore.errors import DpcoreError, InvalidInputError
-from dpcore.export import onnx_model
+from dpcore.export.onnx_model import graph_bytes
 from dpcore.registry import catalogue
 
 LABEL = 'y = { kind = "label", classes = ["no", "yes"] }\n'
@@ -58,7 +58,7 @@ def test_it_is_trained_predicted_described_and_named(tmp_path):
 
 def test_the_export_has_the_same_margins():
     model = fitted(SCHEMA)
-    graph = onnx.reference.ReferenceEvaluator(onnx_model(model))
+    graph = onnx.reference.ReferenceEvaluator(graph_bytes(model))
     cells = {"code": ROWS[["code"]].to_numpy(dtype=str)}
     margins = graph.run(["log_odds"], cells)[0].ravel()
     np.testing.assert_array_equal(margins, model.decision_function(ROWS[["code"]]))
@@ -69,7 +69,7 @@ def test_a_function_of_a_cell_is_trained_and_no_graph():
     model = fitted(CLOCK, rows)
     assert model.privacy["parts_not_from_dpcore"] == ["postal.kinds:Clock"]
     with pytest.raises(InvalidInputError, match="computes no function of a text"):
-        onnx_model(model)
+        graph_bytes(model)
 
 
 def test_a_cell_without_a_reading_is_a_bad_row_and_not_quoted():
