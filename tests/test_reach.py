@@ -17,6 +17,8 @@ PAGES = {
     "dpcore.plugin.engines",
     "dpcore.plugin.parts",
     "dpcore.plugin.steps",
+    "dpcore.plugin.columns",
+    "dpcore.plugin.readers",
     "dpcore.sklearn",
     "dpcore.testing",
 }

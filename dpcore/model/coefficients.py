@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.data.schema.columns import Boolean, Date, FeatureColumn, Numeric, Ordinal
+from dpcore.data.schema.feature_column import FeatureColumn
+from dpcore.data.schema.transforms import Day, Log, Lookup, Truth
 from dpcore.exact.rounding import exact
 from dpcore.model.estimate import NORMAL_975, estimate_of
 from dpcore.visible import visible
@@ -44,6 +45,8 @@ _TARGET = (
     "Newton step: the estimate is not the model's own coefficient. How many intervals are looked "
     "at is not corrected for."
 )
+_UNITS = {Day: "day", Lookup: "level"}
+"""What one is of a plain number, where it is not 1, by how a cell is read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,14 +178,13 @@ def _features(schema: Schema) -> Iterator[tuple[str, str, str, float | None]]:
 def _range(column: FeatureColumn) -> tuple[str, float | None]:
     """Return the unit of a column whose feature is one number, and how many of it its bounds are
     apart."""
-    if column.bounds is None or isinstance(column, Boolean):
+    encoding = column.encoding
+    if encoding.bounds is None or isinstance(encoding.reading, Truth):
         return "if so", None
-    lower, upper = column.bounds
-    if isinstance(column, Numeric) and column.scale == "log":
+    lower, upper = encoding.bounds
+    if any(isinstance(transform, Log) for transform in encoding.chains[0]):
         return "doubling", math.log2(upper) - math.log2(lower)
-    if isinstance(column, Date):
-        return "day", upper - lower
-    return "level" if isinstance(column, Ordinal) else "1", upper - lower
+    return _UNITS.get(type(encoding.reading), "1"), upper - lower
 
 
 def _level(name: str, column: str) -> str:

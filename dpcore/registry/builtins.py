@@ -2,9 +2,14 @@
 
 from collections.abc import Callable
 
+from dpcore.registry.builtins_of_data import (
+    register_column_kinds,
+    register_readers,
+    register_row_stores,
+)
 from dpcore.registry.hookspecs import hookimpl
 
-__all__: list[str] = []
+__all__ = ["register_column_kinds", "register_readers", "register_row_stores"]
 
 
 @hookimpl

@@ -217,6 +217,12 @@ def fault_of_part(kind: str, target: Any) -> str:
     """Return why a target cannot be of its kind, as the end of a sentence; empty if it can."""
     if kind == "dataset":
         return "" if callable(target) else "is no function that returns a data set."
+    if kind == "column-kind":
+        return _fault_of_column_kind(target)
+    if kind == "reader":
+        return "" if callable(target) else "is no function open(source, facts)."
+    if kind == "row-store":
+        return _fault_of_row_store(target)
     if not isinstance(target, type):
         return "is not a class." if kind != "optimizer" else _NO_DATACLASS
     if kind == "optimizer" and not dataclasses.is_dataclass(target):
@@ -225,6 +231,22 @@ def fault_of_part(kind: str, target: Any) -> str:
         return fault
     fault = fault_of(_TABLES[kind], target, ("conversion",) if kind == "accountant" else ())
     return fault or (_fault_of_optimizer(target) if kind == "optimizer" else "")
+
+
+def _fault_of_column_kind(target: Any) -> str:
+    from dpcore.data.schema.keys import ColumnKind, Key
+
+    if not isinstance(target, ColumnKind):
+        return "is no ColumnKind(keys, read)."
+    if not all(isinstance(key, Key) for key in target.keys) or not callable(target.read):
+        return "needs keys, a tuple of Key, and read, a function."
+    return ""
+
+
+def _fault_of_row_store(target: Any) -> str:
+    needed = ("open", "write", "schema", "check_target")
+    missing = [name for name in needed if not callable(getattr(target, name, None))]
+    return f"is no RowStore: it has no {', '.join(missing)}." if missing else ""
 
 
 def _fault_of_optimizer(target: Any) -> str:

@@ -1,4 +1,4 @@
-"""The whole extension surface: seven hooks, each handed a ``register`` function.
+"""The whole extension surface: hooks, each handed a ``register`` function.
 
 ``register(name, target, *, summary, reference="")``: ``name`` in kebab case, ``target`` as
 ``"package.module:Attribute"``, imported only when it is used.
@@ -47,3 +47,21 @@ def register_engines(register: Callable[..., None]) -> None:
 @hookspec
 def register_pools(register: Callable[..., None]) -> None:
     """Register classes that follow ``dpcore.protocols.user_pool.LocalPool``: users in process."""
+
+
+@hookspec
+def register_column_kinds(register: Callable[..., None]) -> None:
+    """Register instances of ``dpcore.data.schema.keys.ColumnKind``: the keys of a kind of column,
+    and a function that reads them."""
+
+
+@hookspec
+def register_readers(register: Callable[..., None]) -> None:
+    """Register functions ``open(source, facts)`` of ``dpcore.data.readers.reader``: rows of a
+    format, by its ``suffixes`` and ``schemes``."""
+
+
+@hookspec
+def register_row_stores(register: Callable[..., None]) -> None:
+    """Register instances of ``dpcore.data.store.contract.RowStore``: encoded rows in a file, by its
+    ``suffixes``."""

@@ -45,6 +45,14 @@ _KINDS = (
     Kind("dataset", "datasets"),
     Kind("engine", "engines"),
     Kind("pool", "pools"),
+    Kind("column-kind", "column-kinds"),
+    Kind(
+        "reader",
+        "readers",
+        {"suffixes": (), "schemes": (), "named": True, "typed": False},
+        alone=("suffixes", "schemes"),
+    ),
+    Kind("row-store", "row-stores", {"suffixes": ()}, alone=("suffixes",)),
 )
 _BY_NAME = {kind.name: kind for kind in _KINDS}
 KINDS = tuple(_BY_NAME)

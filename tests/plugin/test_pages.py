@@ -8,15 +8,23 @@ from pathlib import Path
 import pytest
 
 import dpcore.plugin
-from dpcore.plugin import Problem, engines, parts, steps
+from dpcore.plugin import Problem, columns, engines, parts, readers, steps
 
 ROOT = Path(__file__).parents[2]
 PLUGINS = sorted(ROOT.glob("plugins/*/dpcore_*/**/*.py"))
-PAGES = ("plugin", "plugin.engines", "plugin.parts", "plugin.steps", "testing")
+PAGES = (
+    "plugin",
+    "plugin.columns",
+    "plugin.engines",
+    "plugin.parts",
+    "plugin.readers",
+    "plugin.steps",
+    "testing",
+)
 
 
 @pytest.mark.parametrize(
-    "page", [dpcore.plugin, parts, engines, steps], ids=lambda page: page.__name__
+    "page", [dpcore.plugin, parts, engines, steps, columns, readers], ids=lambda page: page.__name__
 )
 def test_every_name_of_a_page_is_there_and_documented(page):
     for name in page.__all__:

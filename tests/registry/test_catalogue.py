@@ -20,6 +20,7 @@ from dpcore.registry.catalogue import (
     plural,
     read_registry,
 )
+from dpcore.registry.kinds import hook_of
 
 BAD = Path(__file__).parents[1] / "bad_plugins"
 
@@ -48,7 +49,7 @@ def test_each_bad_plugin_is_listed_with_its_distribution_and_reason(registry):
     assert "a_module_that_nobody_has" in reasons["import-error"][1]
     told = reasons["misspelt-hook"][1]
     assert "no hook 'register_optimisers'. Did you mean register_optimizers" in told
-    assert all(f"register_{plural(kind)}" in told.split("Known: ")[1] for kind in KINDS)
+    assert all(hook_of(kind) in told.split("Known: ")[1] for kind in KINDS)
     assert reasons["raising-hook"] == ("bad-raising-hook", "RuntimeError: the hook")
     assert "bad-taken-name" in reasons["gaussian"][0] and "dpcore" in reasons["gaussian"][0]
     assert len(reasons) == 4
@@ -180,7 +181,7 @@ def test_every_kind_has_its_hook():
     from dpcore.registry import hookspecs
 
     hooks = {name for name in vars(hookspecs) if name.startswith("register_")}
-    assert hooks == {f"register_{plural(kind)}" for kind in KINDS}
+    assert hooks == set(map(hook_of, KINDS))
 
 
 @pytest.mark.slow
