@@ -66,7 +66,7 @@ def test_every_hook_is_documented_and_has_a_test(kind):
 
 
 def test_every_hook_has_an_example_of_a_third_party():
-    plugins = "".join(path.read_text() for path in ROOT.glob("tests/third_party/*/*/__init__.py"))
+    plugins = "".join(path.read_text() for path in ROOT.glob("tests/third_party/*/*/*.py"))
     shown = {
         kinds.hook_of(kind) for kind in kinds.KINDS if f"def {kinds.hook_of(kind)}(" in plugins
     }

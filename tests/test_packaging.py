@@ -101,3 +101,20 @@ def test_a_step_of_a_distribution_of_its_own_runs():
     done = subprocess.run(python, cwd="/", capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout == "{'class-counts': {'share': 0.05}} ['class_counts:ClassCounts']\n"
+
+
+def test_rows_are_read_and_encoded_by_distributions_of_their_own(dpcore, tmp_path):
+    rows = [{"code": f"{3000 + i}", "ill": ["no", "yes"][i % 2]} for i in range(200)]
+    (tmp_path / "rows.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    schema = tmp_path / "schema.toml"
+    schema.write_text(
+        '[columns]\ncode = { kind = "postal-code" }\n'
+        'ill = { kind = "label", classes = ["no", "yes"] }\n'
+    )
+    data = "--data", tmp_path / "rows.jsonl", "--schema", schema
+    dpcore("train", *data, "--algo", "dp-gd", "--out", tmp_path / "model.json", "--quiet")
+    privacy = json.loads((tmp_path / "model.json").read_text())["privacy"]
+    named = ["jsonl_rows.reader:open_jsonl", "postal.kinds:Postal"]
+    assert privacy["parts_not_from_dpcore"] == named
+    dpcore("convert", tmp_path / "rows.jsonl", tmp_path / "rows.coded", "--schema", schema)
+    assert 'kind = "postal-code"' in dpcore("schema", tmp_path / "rows.coded")

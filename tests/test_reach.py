@@ -19,10 +19,12 @@ PAGES = {
     "dpcore.plugin.ledgers",
     "dpcore.plugin.parts",
     "dpcore.plugin.steps",
+    "dpcore.plugin.columns",
+    "dpcore.plugin.readers",
     "dpcore.sklearn",
     "dpcore.testing",
 }
-MOST_DEEP_IMPORTS = 586
+MOST_DEEP_IMPORTS = 584
 """It was 1,392. It may only fall: whoever makes it less states that here."""
 
 

@@ -11,9 +11,8 @@ import numpy as np
 from dpcore.data.blocks.coded import CodedRows
 from dpcore.data.blocks.frozen import freeze
 from dpcore.data.blocks.layouts import layout_of
-from dpcore.data.cells.encode import on_grid
-from dpcore.data.cells.features import features_of
-from dpcore.data.cells.readings import target_of
+from dpcore.data.cells.features import features_of, on_grid
+from dpcore.data.cells.targets import target_of
 from dpcore.data.schema.columns import Label, UnboundedLabel
 from dpcore.exact.grid import BLOCK_ROWS
 
@@ -102,7 +101,7 @@ def _encoded(X: Rows, schema: Schema, places: Mapping[str, int]) -> Rows:
     for column in schema.features:
         if column.name in places:
             cells = numbers[:, places[column.name]]
-            numbers[:, places[column.name]] = on_grid(features_of(column, cells)[0])
+            numbers[:, places[column.name]] = on_grid(features_of(column.encoding, cells)[0])
     rows: Any = numbers.astype(np.float32)
     if isinstance(X, CodedRows):
         rows = CodedRows(X.layout, rows, X.codes)

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from dpcore import NOT_HERE, __version__
+from dpcore import __version__
 from dpcore.cli.commands import command_of, commands_by_heading, registry_of, stub_of
 from dpcore.cli.errors import OneLineErrors
 from dpcore.cli.printing import print_lines
 from dpcore.cli.streams import hush, open_closed_streams
 from dpcore.registry.catalogue import load_registry
+from dpcore.systems import NOT_HERE
 from dpcore.visible import visible
 
 if TYPE_CHECKING:

@@ -223,7 +223,7 @@ def _run(
     comparison: Comparison, out: Path | None, jobs: int, engine: str, *, hidden: bool
 ) -> Results:
     from dpcore.compare.runner import run
-    from dpcore.data.readers.watching import watched
+    from dpcore.data.readers.pieces import watched
 
     fits = FitsMade()
     try:

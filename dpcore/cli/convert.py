@@ -65,22 +65,24 @@ def convert_command(
     the next one removes.
     Partitions for --engine dask: --jobs 4 makes a folder of stores, of a folder of Parquet files.
     """
+    from dpcore.data.readers.pieces import watched
     from dpcore.data.readers.places import is_there
-    from dpcore.data.readers.watching import watched
     from dpcore.data.schema.schema import Schema
-    from dpcore.data.store import convert, convert_partitions, read_schema
+    from dpcore.data.store import convert, convert_partitions
+    from dpcore.data.store.conversion import store_of
     from dpcore.fitting.loading import reading_threads
     from dpcore.model.outfile import refuse_inputs
 
     refuse_inputs(out, {"SOURCE": source, "--schema": schema})
     if not is_there(str(source)):
         raise DataError(f"No such file: {source}.")
-    if schema is None and source.suffix != ".dpcore":
+    kept = store_of(str(source))
+    if schema is None and kept is None:
         raise InvalidInputError(
             f"{source} needs a schema of its public bounds and categories: write one from "
             f"`dpcore schema {source} > schema.toml`, fill it in, and name it with --schema."
         )
-    read = Schema.read(schema) if schema is not None else read_schema(source)
+    read = Schema.read(str(schema)) if kept is None or schema else kept.schema(str(source))
     rows: BadRows = bad_rows  # type: ignore[assignment]
     with ended_as_interrupted(), advised_on_bad_rows("Or --bad-rows drop leaves such rows out."):
         if jobs is not None:

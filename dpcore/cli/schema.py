@@ -27,7 +27,7 @@ def _list_shipped() -> None:
 
 
 def _help_keys() -> None:
-    from dpcore.data.schema.keys import reference
+    from dpcore.data.schema.installed import reference
 
     print_bytes(reference())
 
@@ -131,9 +131,9 @@ def _check(
     if delta is not None and epsilon is None:
         raise InvalidInputError("Expected --delta with --epsilon only: exact shares have none.")
     from dpcore.cli.schema_check import print_check
-    from dpcore.data.schema.check import check_schema
     from dpcore.data.schema.schema import Schema
     from dpcore.session.charges import Charges
+    from dpcore.statistics.schema_check import check_schema
 
     charges = Charges()
     charges.fate = lambda: "the shares may not have been printed"

@@ -9,8 +9,8 @@ from dpcore.cli.printing import print_lines
 from dpcore.cli.tables import print_table
 
 if TYPE_CHECKING:
-    from dpcore.data.schema.check import SchemaCheck
     from dpcore.data.schema.unit_check import UnitCheck
+    from dpcore.statistics.schema_check import SchemaCheck
 
 __all__ = ["print_check"]
 

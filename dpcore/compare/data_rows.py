@@ -78,7 +78,7 @@ class Rows:
             refuse_stdin(request.data)
             coins = unit_coins(name, self._key)
             data = load_data(request, self._relation, self._threads, coins=coins)
-            require_bounds(data.train.schema)
+            require_bounds(data.train.schema.unbounded)
             numbers = fold_numbers(
                 name,
                 data.train.n_units,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from dpcore.data.readers import format_of
+from dpcore.data.readers import is_named
 from dpcore.data.readers.places import refuse_stdin
 from dpcore.data.readers.raw_table import RawTable
 from dpcore.data.schema.columns import Drop, Hashed, Label
@@ -28,7 +28,7 @@ def column_texts(path: str, schema: Schema, name: str) -> Iterator[str]:
     Raises InvalidInputError at once for a column that the schema does not name, and rows without
     names or that can be read once only; DataError on the way, as ``open_rows`` does.
     """
-    if schema.width is not None or format_of(path) in ("dpcore", "libsvm", "npz"):
+    if schema.width is not None or not is_named(path):
         raise InvalidInputError(f"Expected a file with named columns to keep column {name!r} of.")
     names = [column.name for column in schema.columns if not isinstance(column, Label)]
     if name not in names:

@@ -8,20 +8,29 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from dpcore.data.readers import BadRows, format_of, is_typed
+from dpcore.data.readers import STORE, BadRows, entry_of, format_of, is_store
 from dpcore.data.readers.places import refuse_stores
+from dpcore.data.readers.reader import ReadFacts
 from dpcore.data.schema.schema import Schema
 from dpcore.data.schema.unbounded import require_bounds
-from dpcore.data.stream import encoded_batches, feature_batches, named_schema
+from dpcore.data.stream import (
+    check_bad_rows,
+    encoded_rows,
+    feature_batches,
+    named_schema,
+    open_entry,
+)
 from dpcore.data.units import Coins, UnitIds, dense, kept_places, require_bounded
 from dpcore.errors import InvalidInputError
+from dpcore.registry.catalogue import load_registry
 
 if TYPE_CHECKING:
     import numpy as np
 
     from dpcore.data.blocks.layouts import Rows
     from dpcore.data.blocks.table import Table
-    from dpcore.data.row_part import RowPart
+    from dpcore.data.part import RowPart
+    from dpcore.registry.entries import Entry
 
 __all__ = ["Dataset", "declared_schema", "feature_pieces", "load_file"]
 
@@ -48,6 +57,7 @@ class Dataset:
         all of their cells: that these are public is the caller's claim.
     weights : the weight of each row, float64, as private as the row; ``None`` where all count once.
     part : which of a table's rows these are; ``None`` for all.
+    read_by : ``"module:Class"`` of what read them, where it is registered.
     """
 
     name: str
@@ -60,6 +70,7 @@ class Dataset:
     units: np.ndarray | None = None
     weights: np.ndarray | None = None
     part: RowPart | None = None
+    read_by: tuple[str, ...] = ()
 
     rests_on_claim: ClassVar[bool] = False
 
@@ -153,13 +164,16 @@ class Dataset:
         from dpcore.data.blocks.table import Table
 
         self.require_bounded()
-        require_bounds(self.schema)
+        schema = self.schema
+        if schema.unbounded:
+            require_bounds(schema.unbounded)
+        row_norm, raw_norm_bound = schema.row_norm, schema.raw_norm_bound
         return Table.from_matrix(
             self.X,
             self.y,
-            row_norm=self.row_norm,
-            raw_norm_bound=self.raw_norm_bound,
-            capacity=self.capacity,
+            row_norm=min(row_norm, raw_norm_bound),
+            raw_norm_bound=raw_norm_bound,
+            capacity=schema.capacity,
             units=self.units,
             weights=self.weights,
         )
@@ -193,22 +207,38 @@ def load_file(
     ``bad_rows`` is ``"drop"``, for the first row that does not satisfy the schema. Under ``"drop"``
     each line of text is a row by itself, so that a cell with line breaks is a bad row too.
     """
-    from dpcore.data.blocks.assemble import assemble
-
     source = os.fspath(path)
-    refuse_stores(source)
-    if format_of(source, format) == "dpcore":
-        return _load_store(source, schema, target, name)
+    if not os.path.isfile(source):
+        refuse_stores(source)
+    entry = entry_of(source, format)
+    if entry.kind == STORE:
+        return _load_store(source, entry, schema, target, name)
     if schema is None:
         raise InvalidInputError(_advice(source, format, target))
-    _check_target(target, schema)
-    schema = named_schema(source, schema, format)
+    if target is not None:
+        _check_target(target, schema)
+    if schema.wildcards:
+        schema = named_schema(source, schema, entry.name)
+    return _read(entry, source, schema, bad_rows, name or os.path.basename(source), coins)
+
+
+def _read(
+    entry: Entry, source: str, schema: Schema, bad_rows: BadRows, name: str, coins: Coins
+) -> Dataset:
+    """Return the encoded rows of a file, as a registered reader reads it."""
+    from dpcore.data.blocks.assemble import assemble
+
     ids = None if schema.unit is None else UnitIds()
-    pieces = encoded_batches(source, schema, format=format, bad_rows=bad_rows, ids=ids)
-    rows = assemble(pieces)
-    data = Dataset.from_rows(name or os.path.basename(source), rows, schema, ids=ids, coins=coins)
-    typed_by: Literal["file"] | None = "file" if is_typed(source, format) else None
-    return replace(data, rows_dropped=bad_rows == "drop", typed_by=typed_by)
+    check_bad_rows(bad_rows)
+    file = open_entry(entry, source, ReadFacts(schema, drop=bad_rows == "drop"))
+    rows = assemble(encoded_rows(file, source, schema, bad_rows, True, ids))
+    data = Dataset.from_rows(name, rows, schema, ids=ids, coins=coins)
+    return replace(
+        data,
+        rows_dropped=bad_rows == "drop",
+        typed_by="file" if entry.data["typed"] else None,
+        read_by=(entry.target,),
+    )
 
 
 def feature_pieces(
@@ -220,20 +250,21 @@ def feature_pieces(
     Raises as ``load_file``, on the way. Under ``bad_rows="drop"`` rows lack those with a cell that
     does not satisfy the schema.
     """
-    if format_of(os.fspath(path)) == "dpcore":
-        stored: Any = _load_store(os.fspath(path), schema, None, None).X
-        yield from ((rows, None) for rows in stored.pieces())
+    if is_store(source := os.fspath(path)):
+        stored: Any = _load_store(source, entry_of(source), schema, None, None).X
+        pieces = stored.pieces() if hasattr(stored, "pieces") else (stored,)
+        yield from ((rows, None) for rows in pieces)
     else:
         yield from feature_batches(path, schema, bad_rows=bad_rows)
 
 
-def _load_store(path: str, schema: Schema | None, target: str | None, name: str | None) -> Dataset:
+def _load_store(
+    path: str, entry: Entry, schema: Schema | None, target: str | None, name: str | None
+) -> Dataset:
     """Return the rows of a store, which has a schema of its own: another one must agree with it."""
-    from dpcore.data.store import open_store
-
     if schema is not None:
-        require_bounds(schema)
-    X, y, description = open_store(path)
+        require_bounds(schema.unbounded)
+    X, y, description = load_registry(STORE).load(STORE, entry.name).open(path)
     own = description.schema
     _check_target(target, own)
     schema = schema and schema.for_names([column.name for column in own.columns])
@@ -249,6 +280,7 @@ def _load_store(path: str, schema: Schema | None, target: str | None, name: str 
         data,
         rows_dropped=description.rows_dropped,
         typed_by="file" if description.is_typed else None,
+        read_by=(entry.target,),
     )
 
 

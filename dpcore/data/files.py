@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     import numpy as np
 
     from dpcore.data.dataset import Dataset
+    from dpcore.data.part import RowPart
     from dpcore.data.readers import BadRows
-    from dpcore.data.row_part import RowPart
     from dpcore.data.schema.schema import Schema
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "RowSource",
     "RowsElsewhere",
     "is_elsewhere",
+    "parts_of_rows",
 ]
 
 
@@ -162,7 +163,16 @@ class RowFacts(Protocol):
     @property
     def part(self) -> RowPart | None: ...
     @property
+    def read_by(self) -> tuple[str, ...]: ...
+    @property
     def rests_on_claim(self) -> bool: ...
+
+
+def parts_of_rows(rows: RowFacts) -> tuple[str, ...]:
+    """Return ``"module:Class"`` of what saw the rows before any query did: the kinds of their
+    columns, and what read them."""
+    kinds = {type(column) for column in rows.schema.columns}
+    return (*sorted(f"{kind.__module__}:{kind.__qualname__}" for kind in kinds), *rows.read_by)
 
 
 @dataclass(frozen=True)
@@ -180,6 +190,7 @@ class RowsElsewhere:
     rows_dropped: bool = False
     typed_by: Literal["frame", "file"] | None = None
     is_generated: bool = False
+    read_by: tuple[str, ...] = ()
 
     units: ClassVar[None] = None
     weights: ClassVar[None] = None

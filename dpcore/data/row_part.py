@@ -7,13 +7,14 @@ of the levels is in none. Parallel composition rests on that (``dpcore.ledger.pa
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dpcore.data.blocks.coded import CodedRows
 from dpcore.data.blocks.stored import StoredRows
+from dpcore.data.part import RowPart
 from dpcore.errors import InvalidInputError, near_names
 
 if TYPE_CHECKING:
@@ -22,23 +23,7 @@ if TYPE_CHECKING:
     from dpcore.data.dataset import Dataset
     from dpcore.data.schema.schema import Schema
 
-__all__ = ["RowPart", "rows_of_part"]
-
-
-@dataclass(frozen=True)
-class RowPart:
-    """A part, in public words.
-
-    Parameters
-    ----------
-    column : by which the rows are in parts.
-    name : ``"column=level"``, the name of the level's feature.
-    of : into how many listed levels the column divides the rows.
-    """
-
-    column: str
-    name: str
-    of: int
+__all__ = ["rows_of_part"]
 
 
 def rows_of_part(dataset: Dataset, name: str | None) -> Dataset:
@@ -80,7 +65,7 @@ def _found(schema: Schema, name: str) -> tuple[RowPart, int, int]:
     place = 0
     for column in () if schema.width is not None else schema.features:
         codes = [part for part in column.parts if part.is_code]
-        if len(column.parts) == 1 and codes and column.levels:
+        if len(column.parts) == 1 and codes and column.encoding.levels:
             names = column.feature_names
             if name in names:
                 return RowPart(column.name, name, len(names)), place, names.index(name)

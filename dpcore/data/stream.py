@@ -6,11 +6,13 @@ import os
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
-from dpcore.data.readers import BadRows, format_of, separator_of
+from dpcore.data.readers import READER, BadRows, entry_of, is_named
 from dpcore.data.readers.places import STDIN
+from dpcore.data.readers.reader import ReadFacts, RowFile
 from dpcore.errors import DataError, InvalidInputError, replacing
+from dpcore.registry.catalogue import load_registry
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,33 +23,15 @@ if TYPE_CHECKING:
     from dpcore.data.readers.raw_table import RawTable
     from dpcore.data.schema.schema import Schema
     from dpcore.data.units import UnitIds
+    from dpcore.registry.entries import Entry
 
 __all__ = ["encode_piece", "encoded_batches", "feature_batches", "named_schema", "open_rows"]
-
-_MATRIX_FORMATS = ("libsvm", "npz")
-
-
-class _File(Protocol):
-    """A reader of one file."""
-
-    def pieces(self) -> Iterator[RawTable | RawMatrix]:
-        """Yield the rows as they are, one piece at least, with their places in the file."""
-        ...
-
-    def names(self) -> list[str]:
-        """Return the names of the columns, without reading the rows."""
-        ...
-
-    def check(self) -> None:
-        """Raise the DataError, if any, that reading the file as one piece raises before it comes
-        to the cells."""
-        ...
 
 
 def named_schema(path: str | os.PathLike[str], schema: Schema, format: str | None = None) -> Schema:
     """Return the schema with the wildcards replaced by the file's columns; DataError for a header
     that cannot be read, InvalidInputError for a wildcard that means none, or no header."""
-    if not schema.wildcards or format_of(os.fspath(path), format) in _MATRIX_FORMATS:
+    if not schema.wildcards or not is_named(os.fspath(path), format):
         return schema
     return schema.for_names(open_rows(os.fspath(path), schema, format).names())
 
@@ -73,7 +57,7 @@ def encoded_batches(
     ``bad_rows`` is ``"drop"``, for the first row that does not satisfy the schema.
     """
     file = open_rows(os.fspath(path), schema, format, bad_rows, labelled)
-    return _encoded(file, os.fspath(path), schema, bad_rows, labelled, ids)
+    return encoded_rows(file, os.fspath(path), schema, bad_rows, labelled, ids)
 
 
 def feature_batches(
@@ -93,26 +77,32 @@ def feature_batches(
             yield X, kept
 
 
-def _encoded(
-    file: _File,
+def encoded_rows(
+    file: RowFile,
     path: str,
     schema: Schema,
     bad_rows: BadRows,
     labelled: bool,
     ids: UnitIds | None,
 ) -> Iterator[tuple[np.ndarray | csr_matrix | CodedRows, np.ndarray | None]]:
-    with _checked(file, path):
+    """Yield the pieces of an opened file, as ``encoded_batches`` does."""
+    try:
         for raw in file.pieces():
             X, y, _ = _encode(raw, schema, bad_rows, labelled, ids)
             yield X, y
+    except DataError as error:
+        fault = error
+    else:
+        return
+    raise _first_of(file, path, fault)  # not within the handler, whose error it would keep
 
 
-def _checked(file: _File, path: str) -> AbstractContextManager[None]:
+def _checked(file: RowFile, path: str) -> AbstractContextManager[None]:
     """Let the error that reading the file as one piece raises come before another one."""
     return replacing(DataError, by=partial(_first_of, file, path))
 
 
-def _first_of(file: _File, path: str, error: DataError) -> DataError:
+def _first_of(file: RowFile, path: str, error: DataError) -> DataError:
     if path != STDIN and os.path.isfile(path):  # a pipe cannot be read twice
         try:
             file.check()
@@ -143,8 +133,8 @@ def _encode(
     ids: UnitIds | None = None,
 ) -> tuple[np.ndarray | csr_matrix | CodedRows, np.ndarray | None, np.ndarray | None]:
     """Return encoded rows, labels, and which rows were kept, None for all."""
-    from dpcore.data.cells.conform import conform
-    from dpcore.data.cells.encode import encode
+    from dpcore.data.cells.features import encode
+    from dpcore.data.cells.readings import conform
     from dpcore.data.readers.raw_matrix import RawMatrix, conform_matrix
 
     if isinstance(raw, RawMatrix):
@@ -161,29 +151,27 @@ def open_rows(
     format: str | None = None,
     bad_rows: BadRows = "refuse",
     labelled: bool = True,
-) -> _File:
+) -> RowFile:
     """Return the reader of a file's rows as they are; InvalidInputError for a schema that does
     not fit the format."""
+    check_bad_rows(bad_rows)
+    return open_entry(entry_of(path, format), path, ReadFacts(schema, labelled, bad_rows == "drop"))
+
+
+def check_bad_rows(bad_rows: BadRows) -> None:
+    """Raise InvalidInputError for anything but refuse and drop."""
     if bad_rows not in ("refuse", "drop"):
         raise InvalidInputError(f"Expected bad_rows={bad_rows!r} to be refuse or drop.")
-    form, drop = format_of(path, format), bad_rows == "drop"
-    if schema.width is None and form in _MATRIX_FORMATS:
-        raise InvalidInputError(f"A {form} file has unnamed features: its schema needs a width.")
-    if schema.width is not None and form == "parquet":
-        raise InvalidInputError("A Parquet file has named columns: its schema has no width.")
-    if form == "parquet":
-        from dpcore.data.readers.parquet import ParquetFile
 
-        return ParquetFile(path, schema, labelled=labelled)
-    if form == "npz":
-        from dpcore.data.readers.npz import NpzFile
 
-        return NpzFile(path, labelled=labelled)
-    if form == "libsvm":
-        from dpcore.data.readers.libsvm import LibsvmFile
-
-        return LibsvmFile(path, schema.width or 0, drop=drop)
-    from dpcore.data.readers.text import TextFile
-
-    separator = separator_of(path, form)
-    return TextFile(path, schema, labelled=labelled, drop=drop, separator=separator)
+def open_entry(entry: Entry, path: str, facts: ReadFacts) -> RowFile:
+    """Return the rows of a file as a registered reader opens it. Raises as ``open_rows``, and
+    InvalidInputError for a store."""
+    if entry.kind != READER:
+        raise InvalidInputError(f"The store {path} holds encoded rows, which no reader reads.")
+    if facts.schema.width is None and not entry.data["named"]:
+        raise InvalidInputError(
+            f"A {entry.name} file has unnamed features: its schema needs a width."
+        )
+    opened: RowFile = load_registry(READER).load(READER, entry.name)(path, facts)
+    return opened

@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.data.cells.unit import LOG_TERMS, binary_log
+from dpcore.data.cells.logarithm import LOG_TERMS
 from dpcore.exact.grid import FEATURE_BITS
 
 if TYPE_CHECKING:
     from dpcore.export.graph import Graph
 
 __all__ = [
+    "affine",
     "count_from",
     "hats",
-    "log_unit",
+    "logarithm",
     "logistic_logarithm",
     "on_grid",
     "one_hot",
@@ -34,18 +35,22 @@ one below (Rump, Zimmermann, Boldo & Melquiond 2009, algorithm 1)."""
 def unit(graph: Graph, values: str, lower: float, upper: float) -> str:
     """Return finite numbers clamped to bounds and mapped to [0, 1], as ``scale_to_unit`` does."""
     clamped = graph.op("Clip", values, float(lower), float(upper))
-    share = graph.op("Div", graph.op("Sub", clamped, float(lower)), float(upper - lower))
+    return affine(graph, clamped, lower, upper)
+
+
+def affine(graph: Graph, values: str, lower: float, upper: float) -> str:
+    """Return numbers between bounds, mapped to [0, 1]."""
+    share = graph.op("Div", graph.op("Sub", values, float(lower)), float(upper - lower))
     return graph.op("Clip", share, 0.0, 1.0)
 
 
-def log_unit(graph: Graph, values: str, lower: float, upper: float) -> str:
-    """Return the same of their logarithms, as ``binary_log`` takes these; bounds > 0."""
-    clamped = graph.op("Clip", values, float(lower), float(upper))
+def logarithm(graph: Graph, values: str, lower: float, upper: float) -> str:
+    """Return the logarithms of numbers between positive bounds, as ``binary_log`` takes these."""
     least, most = math.frexp(lower)[1], math.frexp(upper)[1]
     exponents = np.arange(least, most + 1)
-    place = count_from(graph, clamped, np.ldexp(1.0, exponents[:-1]))
+    place = count_from(graph, values, np.ldexp(1.0, exponents[:-1]))
     whole = graph.op("Gather", exponents.astype(np.float64), place)
-    mantissa = graph.op("Mul", clamped, graph.op("Gather", np.ldexp(1.0, -exponents), place))
+    mantissa = graph.op("Mul", values, graph.op("Gather", np.ldexp(1.0, -exponents), place))
     small = graph.op("Less", mantissa, math.sqrt(0.5))
     mantissa = graph.op("Where", small, graph.op("Mul", mantissa, 2.0), mantissa)
     s = graph.op("Div", graph.op("Sub", mantissa, 1.0), graph.op("Add", mantissa, 1.0))
@@ -54,13 +59,11 @@ def log_unit(graph: Graph, values: str, lower: float, upper: float) -> str:
     for k in reversed(range(LOG_TERMS)):
         series = graph.op("Add", graph.op("Mul", series, square), 1.0 / (2 * k + 1))
     fraction = graph.op("Mul", graph.op("Mul", s, series), 2.0 / math.log(2.0))
-    log = graph.op("Add", graph.op("Sub", whole, graph.cast(small, float)), fraction)
-    low, high = binary_log(np.array([lower, upper])).tolist()
-    return unit(graph, log, low, high)
+    return graph.op("Add", graph.op("Sub", whole, graph.cast(small, float)), fraction)
 
 
 def hats(graph: Graph, values: str, knots: Sequence[float]) -> str:
-    """Return the hat functions of the knots, as ``dpcore.data.cells.unit.hats`` does."""
+    """Return the hat functions of the knots, as ``dpcore.data.cells.features.hats`` does."""
     clamped = graph.op("Clip", values, float(knots[0]), float(knots[-1]))
     # Of the inner knots: above the last one is the last stretch, the last knot included.
     left = count_from(graph, clamped, np.array(knots[1:-1], dtype=np.float64))

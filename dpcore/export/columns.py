@@ -1,4 +1,5 @@
-"""Columns of cells as features in a graph, by their kind, as ``dpcore.data.cells`` encodes them."""
+"""Columns of cells as features in a graph, by their readings and transforms, as
+``dpcore.data.cells`` encodes them."""
 
 from __future__ import annotations
 
@@ -9,28 +10,35 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.data.cells.features import plain_fill
-from dpcore.data.cells.vocabulary import Vocabulary
 from dpcore.data.cells.words import TRUTH
-from dpcore.data.schema.columns import (
-    Binned,
-    Boolean,
-    Categorical,
-    Date,
-    Numeric,
-    Ordinal,
-    Piecewise,
+from dpcore.data.schema.plan import ColumnPlan, column_plan
+from dpcore.data.schema.transforms import (
+    Affine,
+    Bin,
+    Chain,
+    Clip,
+    DatePart,
+    Day,
+    Hash,
+    Hat,
+    Log,
+    Lookup,
+    Number,
+    OneHot,
+    Parsed,
+    Truth,
 )
-from dpcore.data.schema.values import are_numbers
 from dpcore.errors import InvalidInputError
-from dpcore.export.arithmetic import count_from, hats, log_unit, on_grid, one_hot, unit
-from dpcore.export.dates import calendar, days_of
+from dpcore.export.arithmetic import affine, count_from, hats, logarithm, on_grid, one_hot
+from dpcore.export.dates import days_of, part_of_date
+from dpcore.export.graph import Graph
 
 if TYPE_CHECKING:
-    from dpcore.data.schema.columns import FeatureColumn
     from dpcore.data.schema.crosses import Crossed
+    from dpcore.data.schema.encoding import Encoding
+    from dpcore.data.schema.feature_column import FeatureColumn
     from dpcore.data.schema.notation import Notation
-    from dpcore.export.graph import Graph
+    from dpcore.data.schema.vocabulary import Vocabulary
 
 __all__ = ["Encoded", "encoded_column", "encoded_cross", "takes_text"]
 
@@ -54,25 +62,58 @@ class Encoded:
     level: str | None = None
 
 
+@dataclass(frozen=True)
+class _Read:
+    """Names of what is read of a column's cells: a plain number, float64 or int64, another one in
+    the place of what has none; whether the cell is empty; and whether it is a fault, ``None`` where
+    none is."""
+
+    value: str
+    empty: str
+    fault: str | None
+
+
 def takes_text(column: FeatureColumn) -> bool:
     """Return whether the cells of a column are text in the graph, and not float64.
 
-    Raises InvalidInputError for a kind that the graph cannot encode.
+    Raises InvalidInputError for a reading that the graph cannot compute.
     """
-    if type(column) not in _ENCODERS:
+    reading = column.encoding.reading
+    if type(reading) not in _READINGS:
         raise InvalidInputError(
             f"Column {column.name!r} is of kind {column.kind}, which ONNX has no operators for: a "
-            "graph computes no hash of a text. Score with dpcore predict or by hand from the JSON "
-            "file; or train with a categorical column that lists its values, or without this one."
+            f"graph computes no {_NAMES[type(reading)]} of a text. Score with dpcore predict or by "
+            "hand from the JSON file; or train with a categorical column that lists its values, or "
+            "without this one."
         )
-    return not (column.takes_numbers or type(column) in _AS_NUMBERS)
+    return isinstance(reading, Truth) or isinstance(reading, Lookup) and not reading.takes_numbers
 
 
 def encoded_column(graph: Graph, column: FeatureColumn, notation: Notation) -> Encoded:
     """Return the column's features; the graph gets an input of its name."""
-    name = graph.input(column.name, "U" if takes_text(column) else "f")
-    encode = _ENCODERS[type(column)]
-    return encode(graph, name, column, notation.with_words(column.missing))
+    plan, encoding = column_plan(column, notation), column.encoding
+    cells = graph.input(column.name, "U" if takes_text(column) else "f")
+    read = _READINGS[type(encoding.reading)](graph, cells, plan)
+    first = encoding.chains[0]
+    features, level = [], None
+    if isinstance(last := first[-1], OneHot):
+        level = _transformed(graph, first[:-1], read.value)
+        if encoding.indicator:
+            level = graph.op("Where", read.empty, last.width, level)
+        elif encoding.is_code:
+            level = graph.op("Where", read.empty, _filled(encoding), level)
+        features.append(one_hot(graph, level, last.width + encoding.indicator))
+    else:
+        numbers = _transformed(graph, first, graph.cast(read.value, float))
+        features.append(_with_empty(graph, numbers, read.empty, encoding))
+        if encoding.levels:
+            level = read.value
+            if encoding.indicator:
+                level = graph.op("Where", read.empty, len(encoding.levels), level)
+    for chain in encoding.chains[1:]:
+        features.append(_others(graph, chain, read, encoding))
+    joined = graph.op("Concat", *features, axis=1) if len(features) > 1 else features[0]
+    return Encoded(joined, read.fault, level)
 
 
 def encoded_cross(graph: Graph, cross: Crossed, levels: Mapping[str, str]) -> str:
@@ -86,134 +127,125 @@ def encoded_cross(graph: Graph, cross: Crossed, levels: Mapping[str, str]) -> st
     return one_hot(graph, code, cross.part.width)
 
 
-def _categories(graph: Graph, cells: str, column: Categorical, notation: Notation) -> Encoded:
-    width = len(column.categories) + column.indicator
-    filled = _UNKNOWN if column.fill is None else column.categories.index(column.fill)
-    level = len(column.categories) if column.indicator else filled
-    code = _codes(graph, cells, column.categories, notation)
-    code = graph.op("Where", graph.op("Equal", code, _EMPTY), level, code)
-    return Encoded(one_hot(graph, code, width), level=code)
+def _filled(encoding: Encoding) -> int:
+    return _UNKNOWN if encoding.fill is None else int(encoding.fill)
 
 
-def _bins(graph: Graph, cells: str, column: Binned, notation: Notation) -> Encoded:
-    numbers, empty, fault = _numbers(graph, cells, column, notation)
-    code = count_from(graph, numbers, np.array(column.bins, dtype=np.float64))
-    if column.indicator:
-        code = graph.op("Where", empty, len(column.levels), code)
-    return Encoded(one_hot(graph, code, len(column.levels) + column.indicator), fault, code)
+def _others(graph: Graph, chain: Chain, read: _Read, encoding: Encoding) -> str:
+    """Return the features of a further chain; 0 for an empty cell without a fill."""
+    last = chain[-1]
+    value = _transformed(graph, chain[:-1] if isinstance(last, OneHot) else chain, read.value)
+    none = read.empty if encoding.fill is None else None
+    if isinstance(last, OneHot):
+        code = value if none is None else graph.op("Where", none, _UNKNOWN, value)
+        return one_hot(graph, code, last.width)
+    return on_grid(graph, value if none is None else graph.op("Where", none, 0.0, value))
 
 
-def _number(graph: Graph, cells: str, column: Numeric, notation: Notation) -> Encoded:
-    numbers, empty, fault = _numbers(graph, cells, column, notation)
-    scaled = log_unit if column.scale == "log" else unit
-    return Encoded(_with_empty(graph, scaled(graph, numbers, *column.bounds), empty, column), fault)
+def _transformed(graph: Graph, chain: Chain, value: str) -> str:
+    for transform in chain:
+        value = _TRANSFORMS[type(transform)](graph, value, transform)
+    return value
 
 
-def _piecewise(graph: Graph, cells: str, column: Piecewise, notation: Notation) -> Encoded:
-    numbers, empty, fault = _numbers(graph, cells, column, notation)
-    return Encoded(_with_empty(graph, hats(graph, numbers, column.knots), empty, column), fault)
+def _as_number(graph: Graph, cells: str, plan: ColumnPlan) -> _Read:
+    """Return finite numbers; a number that means so is empty too."""
+    empty = graph.op("IsNaN", cells)
+    if plan.notation.numbers:
+        empty = graph.op("Or", empty, _any_equal(graph, cells, plan.notation.numbers))
+    fault = graph.op("IsInf", cells)
+    if not plan.takes_empty:
+        fault = graph.op("Or", fault, empty)
+    bad = graph.op("Or", fault, empty)
+    return _Read(graph.op("Where", bad, _stand_in(plan), cells), empty, fault)
 
 
-def _ordinal(graph: Graph, cells: str, column: Ordinal, notation: Notation) -> Encoded:
-    return _positions(graph, _codes(graph, cells, column.levels, notation), column)
-
-
-def _boolean(graph: Graph, cells: str, column: Boolean, notation: Notation) -> Encoded:
-    words = {word: int(value) for word, value in TRUTH.items()}
-    codes = {form: code for word, code in words.items() for form in _cases(word)}
-    codes |= dict.fromkeys(notation.empty, _EMPTY)
-    return _positions(graph, _looked_up(graph, cells, codes), column)
-
-
-def _date(graph: Graph, cells: str, column: Date, notation: Notation) -> Encoded:
+def _as_day(graph: Graph, cells: str, plan: ColumnPlan) -> _Read:
     """Cells are days since 1970-01-01, whatever texts the notation has for no value."""
     empty = graph.op("IsNaN", cells)
     days, wrong = days_of(graph, cells)
-    fault = wrong
-    if _takes_empty(column):
-        fault = graph.op("And", wrong, graph.op("Not", empty))
-    days = graph.op("Where", wrong, float(plain_fill(column)), days)
-    first = _with_empty(graph, unit(graph, days, *column.bounds), empty, column)
-    none = empty if column.fill is None else None
-    parts = [calendar(graph, column, key, days, none) for key in column.calendar]
-    return Encoded(graph.op("Concat", first, *parts, axis=1) if parts else first, fault)
+    fault = graph.op("And", wrong, graph.op("Not", empty)) if plan.takes_empty else wrong
+    return _Read(graph.op("Where", wrong, _stand_in(plan), days), empty, fault)
 
 
-_Encoder = Callable[["Graph", str, Any, "Notation"], Encoded]
-_ENCODERS: Mapping[type, _Encoder] = {
-    Numeric: _number,
-    Binned: _bins,
-    Piecewise: _piecewise,
-    Categorical: _categories,
-    Ordinal: _ordinal,
-    Boolean: _boolean,
-    Date: _date,
+def _as_place(graph: Graph, cells: str, plan: ColumnPlan) -> _Read:
+    assert isinstance(plan.reading, Lookup)
+    return _place(graph, _codes(graph, cells, plan), plan, plan.reading.unknown == "fault")
+
+
+def _as_truth(graph: Graph, cells: str, plan: ColumnPlan) -> _Read:
+    words = {word: int(value) for word, value in TRUTH.items()}
+    codes = {form: code for word, code in words.items() for form in _cases(word)}
+    codes |= dict.fromkeys(plan.notation.empty, _EMPTY)
+    return _place(graph, _looked_up(graph, cells, codes), plan, True)
+
+
+def _place(graph: Graph, code: str, plan: ColumnPlan, is_fault: bool) -> _Read:
+    """Return the places that codes are, another one for a cell that has none."""
+    encoding = plan.encoding
+    assert encoding is not None
+    empty = graph.op("Equal", code, _EMPTY)
+    if encoding.is_code and not is_fault:
+        return _Read(code, empty, None)
+    fault = graph.op("Equal", code, _UNKNOWN) if plan.takes_empty else graph.op("Less", code, 0)
+    place = graph.op("Where", graph.op("Less", code, 0), int(_stand_in(plan)), code)
+    return _Read(place, empty, fault)
+
+
+def _stand_in(plan: ColumnPlan) -> float:
+    assert plan.encoding is not None
+    return float(plan.encoding.stand_in)
+
+
+_READINGS: Mapping[type, Callable[[Graph, str, ColumnPlan], _Read]] = {
+    Number: _as_number,
+    Day: _as_day,
+    Lookup: _as_place,
+    Truth: _as_truth,
 }
-_AS_NUMBERS = (Date,)
-"""Kinds whose cells are texts elsewhere, and numbers in a graph."""
+_NAMES: Mapping[type, str] = {Hash: "hash", Parsed: "function"}
+_TRANSFORMS: Mapping[type, Callable[[Graph, str, Any], str]] = {
+    Clip: lambda graph, value, to: graph.op("Clip", value, float(to.lower), float(to.upper)),
+    Log: lambda graph, value, to: logarithm(graph, value, to.lower, to.upper),
+    Bin: lambda graph, value, to: count_from(graph, value, np.array(to.edges, dtype=np.float64)),
+    DatePart: part_of_date,
+    Affine: lambda graph, value, to: affine(graph, value, to.lower, to.upper),
+    Hat: lambda graph, value, to: hats(graph, value, to.knots),
+}
 
 
-def _numbers(
-    graph: Graph, cells: str, column: Numeric | Binned | Piecewise, notation: Notation
-) -> tuple[str, str, str]:
-    """Return finite numbers, an empty cell as its fill or a number in its place; which cells are
-    empty, a number that means so included; and which rows are at fault."""
-    empty = graph.op("IsNaN", cells)
-    if notation.numbers:
-        means_none = _any_equal(graph, cells, notation.numbers)
-        empty = graph.op("Or", empty, means_none)
-    fault = graph.op("IsInf", cells)
-    if not _takes_empty(column):
-        fault = graph.op("Or", fault, empty)
-    bad = graph.op("Or", fault, empty)
-    return graph.op("Where", bad, float(plain_fill(column)), cells), empty, fault
-
-
-def _positions(graph: Graph, codes: str, column: Ordinal | Boolean) -> Encoded:
-    """Return levels' positions as one feature."""
-    empty = graph.op("Equal", codes, _EMPTY)
-    is_read = _takes_empty(column)
-    fault = graph.op("Equal", codes, _UNKNOWN) if is_read else graph.op("Less", codes, 0)
-    known = graph.op("Where", graph.op("Less", codes, 0), int(plain_fill(column)), codes)
-    level = known
-    if column.indicator:
-        level = graph.op("Where", empty, len(column.levels), known)
-    share = unit(graph, graph.cast(known, float), *column.bounds)
-    return Encoded(_with_empty(graph, share, empty, column), fault, level)
-
-
-def _with_empty(graph: Graph, numbers: str, empty: str, column: Any) -> str:
+def _with_empty(graph: Graph, numbers: str, empty: str, encoding: Encoding) -> str:
     """Return the features of a number on the grid: 0 for an empty cell without a fill, and with the
     indicator beside them."""
-    if column.fill is None and column.indicator:
+    if encoding.fill is None and encoding.indicator:
         numbers = graph.op("Where", empty, 0.0, numbers)
     features = on_grid(graph, numbers)
-    if column.indicator:
+    if encoding.indicator:
         features = graph.op("Concat", features, graph.cast(empty, float), axis=1)
     return features
 
 
-def _takes_empty(column: Any) -> bool:
-    return column.indicator or column.fill is not None
-
-
-def _codes(graph: Graph, cells: str, values: tuple[Any, ...], notation: Notation) -> str:
-    """Return each cell's place in a list, int64, or whether it is unknown or empty."""
-    if not are_numbers(values):
-        return _looked_up(graph, cells, _codes_of_words(values, notation))
+def _codes(graph: Graph, cells: str, plan: ColumnPlan) -> str:
+    """Return each cell's place in a lookup, int64, or whether it is unknown or empty."""
+    lookup, notation = plan.reading, plan.notation
+    assert isinstance(lookup, Lookup)
+    values, places = lookup.values, lookup.places or range(len(lookup.values))
+    if plan.vocabulary is not None:
+        codes = _codes_of_words(plan.vocabulary, notation)
+        codes = {word: places[code] if code >= 0 else code for word, code in codes.items()}
+        return _looked_up(graph, cells, codes)
     empty = graph.op("IsNaN", cells)
     listed = np.array(values, dtype=np.float64)[np.newaxis]
     found = graph.cast(graph.op("Equal", cells, listed), int)
-    places = graph.op("Mul", found, np.arange(1, len(values) + 1)[np.newaxis])
-    code = graph.op("Sub", graph.op("ReduceSum", places, [1], keepdims=1), 1)
+    counted = graph.op("Mul", found, np.array(places)[np.newaxis] + 1)
+    code = graph.op("Sub", graph.op("ReduceSum", counted, [1], keepdims=1), 1)
     if notation.numbers:
         empty = graph.op("Or", empty, _any_equal(graph, cells, notation.numbers))
     return graph.op("Where", empty, _EMPTY, code)
 
 
-def _codes_of_words(values: tuple[Any, ...], notation: Notation) -> dict[str, int]:
+def _codes_of_words(vocabulary: Vocabulary, notation: Notation) -> dict[str, int]:
     """Return the codes of all texts that mean one of the values, or nothing."""
-    vocabulary = Vocabulary([str(value) for value in values], notation.missing)
     forms: Iterable[str] = vocabulary.texts
     if vocabulary.takes_booleans:
         forms = (form for text in vocabulary.texts for form in _cases(text))

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcore.data.schema.dates import EPOCH
-from dpcore.export.arithmetic import count_from, one_hot
+from dpcore.export.arithmetic import count_from
 
 if TYPE_CHECKING:
-    from dpcore.data.schema.dates import Date
+    from dpcore.data.schema.transforms import DatePart
     from dpcore.export.graph import Graph
 
-__all__ = ["calendar", "days_of"]
+__all__ = ["days_of", "part_of_date"]
 
 _ERA = 146_097
 """The days of 400 years of the Gregorian calendar."""
@@ -32,29 +32,25 @@ def days_of(graph: Graph, cells: str) -> tuple[str, str]:
     return days, wrong
 
 
-def calendar(graph: Graph, column: Date, key: str, days: str, none: str | None) -> str:
-    """Return a column for each level of a part of a date, 1.0 where it is the row's.
-
-    ``days`` : float64, whole, of the years 1 to 9999. ``none`` : where there is no date.
-    """
-    code = {"year": _year, "month": _month, "weekday": _weekday}[key](graph, column, days)
-    if none is not None:
-        code = graph.op("Where", none, -1, code)
-    return one_hot(graph, code, len(column.levels_of(key)))
+def part_of_date(graph: Graph, days: str, part: DatePart) -> str:
+    """Return a part of whole days of the years 1 to 9999, float64, as int64 from 0."""
+    if part.key == "year":
+        return _year(graph, days, part)
+    return _month(graph, days) if part.key == "month" else _weekday(graph, days)
 
 
-def _year(graph: Graph, column: Date, days: str) -> str:
-    years = range(column.lower.year + 1, column.upper.year + 1)
+def _year(graph: Graph, days: str, part: DatePart) -> str:
+    years = range(part.first + 1, part.last + 1)
     firsts = [float(date(year, 1, 1).toordinal() - EPOCH) for year in years]
     return count_from(graph, days, np.array(firsts))
 
 
-def _weekday(graph: Graph, column: Date, days: str) -> str:
+def _weekday(graph: Graph, days: str) -> str:
     """1970-01-01 was a Thursday; ONNX's remainder has the sign of the divisor."""
     return graph.op("Mod", graph.op("Add", graph.cast(days, int), 3), 7)
 
 
-def _month(graph: Graph, column: Date, days: str) -> str:
+def _month(graph: Graph, days: str) -> str:
     """Return the month, 0 for January, in whole numbers >= 0, whose division rounds down: the day
     of an era, its year and its day of a year that begins in March, whose months are in turn of 31,
     30, 31, 30 and 31 days (153 in all)."""

@@ -232,6 +232,8 @@ def _require_file(path: str | Path) -> None:
     name = os.fspath(path)
     if os.path.isfile(path) or name.endswith(".dpcore"):
         return
+    if "://" in name and format_of(name):  # A registered reader says whether it is there.
+        return
     if not (is_there(name) and format_of(name) in ("csv", "parquet")):
         reason = "it is no file" if os.path.exists(path) else "no such file"
         raise DataError(f"Cannot read {os.fspath(path)!r}: {reason}.")

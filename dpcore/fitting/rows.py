@@ -41,7 +41,9 @@ def schema_of(schema: Any, private_bounds: bool = False) -> Schema | None:
         raise InvalidInputError("Expected schema to be a Schema, a mapping, a path or a name.")
     if schema is None:
         return None
-    return require_private_bounds(schema.anew()) if private_bounds else schema.anew()
+    if private_bounds:
+        require_private_bounds(schema.unbounded)
+    return schema.anew()
 
 
 def with_units(schema: Schema | None, unit: str | None, rows_per_unit: int | None) -> Schema | None:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dpcore.bounds.waiting import encoded_rows, rehearsed_rows
+from dpcore.data.files import parts_of_rows
 from dpcore.errors import TargetNotMetError
 from dpcore.fitting.balanced import BalancedWeights
 from dpcore.fitting.class_weights import BALANCED
@@ -196,7 +197,7 @@ def fit_dataset(
         require_one_fit(ready)
     view = RunView(ready, dataset, table, engine)
     steps = checked(steps_of(plan, dataset, held_out), plan.settings.also, view)
-    trusted = (part_of(plan.loss), *plan.targets, *parts, *steps.parts)
+    trusted = (part_of(plan.loss), *plan.targets, *parts, *steps.parts, *parts_of_rows(dataset))
     if foresight is not None:
         foresight.look(ready.of_each, ready.problem)
     if "user-pool" in plan.optimizer.needs:

@@ -24,7 +24,7 @@ from dpcore.session.ledger import Ledger, LedgerEntry
 
 if TYPE_CHECKING:
     from dpcore.data.files import RowFacts
-    from dpcore.data.row_part import RowPart
+    from dpcore.data.part import RowPart
     from dpcore.data.schema.schema import Schema
     from dpcore.fitting.doors import Released
     from dpcore.fitting.plan import Plan

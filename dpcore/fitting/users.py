@@ -81,7 +81,8 @@ def fit_pool(plan: Plan, schema: Schema, pool: UserPool) -> Model:
         raise InvalidInputError(f"{plan.entry.name} needs all rows in one place.")
     problem = check_public(plan, schema, sum(user.n_rows for user in pool.users)).problem
     charges = Charges()
-    trusted = (part_of(plan.loss), *plan.targets)
+    kinds = {type(column) for column in schema.columns}
+    trusted = (part_of(plan.loss), *plan.targets, *map(part_of, kinds))
     with charges.told():
         solution, statement = fit_users(
             plan, problem, pool, charges, trusted, schema_reasons(schema)

@@ -77,8 +77,7 @@ def schema_of_rows(request: DataRequest) -> Schema | None:
 
 def _schema_of_store(path: str) -> Schema | None:
     """Return the schema of a file that keeps its own, if it is one and there."""
-    if not path.endswith(".dpcore") or not os.path.isfile(path):
-        return None
-    from dpcore.data.store import read_schema
+    from dpcore.data.store.conversion import store_of
 
-    return read_schema(path)
+    store = store_of(path) if os.path.isfile(path) else None
+    return None if store is None else store.schema(path)

@@ -23,9 +23,9 @@ from dpcore.compare.references import fit_nonprivate, majority_label
 from dpcore.data.blocks.block import Block, RawRows
 from dpcore.data.blocks.csr import CsrBlock
 from dpcore.data.blocks.line_path import LinePath
-from dpcore.data.blocks.row_norms import row_factors
 from dpcore.data.blocks.standardization import Standardization
 from dpcore.data.blocks.table import Table
+from dpcore.data.blocks.truncation import row_factors
 from dpcore.data.dataset import Dataset, load_file
 from dpcore.data.readers import format_of
 from dpcore.data.readers.arrays import dataset_from_arrays

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.data.cells.unit import scale_to_unit
+from dpcore.data.cells.features import scale_to_unit
 from dpcore.data.schema.columns import Drop, Label, Numeric
 from dpcore.data.weighted_labels import plain_labels
 from dpcore.errors import InvalidInputError, near_names
@@ -125,7 +125,9 @@ def column_of(schema: Schema, name: str) -> NumericColumn | CategoricalColumn:
         if column.name == name:
             if len(column.parts) == 1 and column.parts[0].is_code:
                 empty = ("",) if column.indicator else ()
-                return CategoricalColumn(tuple(range(at, at + width)), (*column.levels, *empty))
+                return CategoricalColumn(
+                    tuple(range(at, at + width)), (*column.encoding.levels, *empty)
+                )
             if isinstance(column, Numeric) and column.scale == "linear":
                 return NumericColumn(at, column.lower, column.upper)
             raise InvalidInputError(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from dpcore.data.blocks.row_norms import row_factors
+from dpcore.data.blocks.truncation import row_factors
 from dpcore.errors import InvalidInputError
 from dpcore.exact.compiled import njit
 from dpcore.exact.grid import BLOCK_SUM_BITS, FEATURE_BITS

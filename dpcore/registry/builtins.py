@@ -2,10 +2,20 @@
 
 from collections.abc import Callable
 
-from dpcore.registry.builtin_commands import register_commands as register_commands
+from dpcore.registry.builtin_commands import register_commands
+from dpcore.registry.builtins_of_data import (
+    register_column_kinds,
+    register_readers,
+    register_row_stores,
+)
 from dpcore.registry.hookspecs import hookimpl
 
-__all__: list[str] = []
+__all__ = [
+    "register_column_kinds",
+    "register_commands",
+    "register_readers",
+    "register_row_stores",
+]
 
 
 @hookimpl

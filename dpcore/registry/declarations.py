@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import near_names
-from dpcore.losses.facts import LossFacts
 from dpcore.privacy.sealed import fault_of_unfrozen
 from dpcore.registry.facts import Method, Words, fact, fault_of, read
+from dpcore.registry.loss_facts import LossFacts
 from dpcore.registry.outside_facts import ExporterFacts, LedgerStoreFacts
 from dpcore.registry.part_facts import AccountantFacts, EngineFacts, MechanismFacts, PoolFacts
 from dpcore.registry.presets import fault_of_presets
@@ -33,7 +33,7 @@ from dpcore.registry.slots import Slot
 
 if TYPE_CHECKING:
     from dpcore.privacy.events import DpEvent
-    from dpcore.protocols.outlook import Outlook
+    from dpcore.registry.outlook import Outlook
 
 __all__ = [
     "NEEDS",
@@ -217,10 +217,10 @@ def _fault_of_loader(target: Any) -> str:
     return "" if callable(target) else "is no function that returns a data set."
 
 
-_CHECKS: dict[str, Callable[[Any], str]] = {
-    "dataset": _fault_of_loader,
-}
-"""The checks of kinds whose targets are no classes."""
+def _fault_of_reader(target: Any) -> str:
+    return "" if callable(target) else "is no function open(source, facts)."
+
+
 _NO_DATACLASS = "is not a dataclass of its parameters."
 
 
@@ -236,6 +236,31 @@ def fault_of_part(kind: str, target: Any) -> str:
         return fault
     fault = fault_of(_TABLES[kind], target, ("conversion",) if kind == "accountant" else ())
     return fault or (_fault_of_optimizer(target) if kind == "optimizer" else "")
+
+
+def _fault_of_column_kind(target: Any) -> str:
+    from dpcore.data.schema.keys import ColumnKind, Key
+
+    if not isinstance(target, ColumnKind):
+        return "is no ColumnKind(keys, read)."
+    if not all(isinstance(key, Key) for key in target.keys) or not callable(target.read):
+        return "needs keys, a tuple of Key, and read, a function."
+    return ""
+
+
+def _fault_of_row_store(target: Any) -> str:
+    needed = ("open", "write", "schema", "check_target")
+    missing = [name for name in needed if not callable(getattr(target, name, None))]
+    return f"is no RowStore: it has no {', '.join(missing)}." if missing else ""
+
+
+_CHECKS: dict[str, Callable[[Any], str]] = {
+    "column-kind": _fault_of_column_kind,
+    "dataset": _fault_of_loader,
+    "reader": _fault_of_reader,
+    "row-store": _fault_of_row_store,
+}
+"""The checks of kinds whose targets are no classes."""
 
 
 def _fault_of_optimizer(target: Any) -> str:

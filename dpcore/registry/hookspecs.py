@@ -63,3 +63,21 @@ def register_exporters(register: Callable[..., None]) -> None:
 @hookspec
 def register_ledger_stores(register: Callable[..., None]) -> None:
     """Register classes that follow ``dpcore.ledger.stores.Store``, built from an address."""
+
+
+@hookspec
+def register_column_kinds(register: Callable[..., None]) -> None:
+    """Register instances of ``dpcore.data.schema.keys.ColumnKind``: the keys of a kind of column,
+    and a function that reads them."""
+
+
+@hookspec
+def register_readers(register: Callable[..., None]) -> None:
+    """Register functions ``open(source, facts)`` of ``dpcore.data.readers.reader``: rows of a
+    format, by its ``suffixes`` and ``schemes``."""
+
+
+@hookspec
+def register_row_stores(register: Callable[..., None]) -> None:
+    """Register instances of ``dpcore.data.store.contract.RowStore``: encoded rows in a file, by its
+    ``suffixes``."""

@@ -53,6 +53,14 @@ _KINDS = (
         MappingProxyType({"schemes": (), "suffixes": ()}),
         alone=("schemes", "suffixes"),
     ),
+    Kind("column-kind", "column-kinds"),
+    Kind(
+        "reader",
+        "readers",
+        {"suffixes": (), "schemes": (), "named": True, "typed": False},
+        alone=("suffixes", "schemes"),
+    ),
+    Kind("row-store", "row-stores", {"suffixes": ()}, alone=("suffixes",)),
 )
 _BY_NAME = {kind.name: kind for kind in _KINDS}
 KINDS = tuple(_BY_NAME)

@@ -89,7 +89,7 @@ class PublicScaler(OneToOneFeatureMixin, PublicTransformer):
             numbers, fault, _ = convert_column(cells, column, schema.notation, "X")
             if fault is not None and fault.any():
                 raise DataError(f"X, column {column.name!r}: {_NO_NUMBER}")
-            (scaled[:, j],) = features_of(column, numbers)
+            (scaled[:, j],) = features_of(column.encoding, numbers)
         return scaled
 
     def __sklearn_tags__(self) -> Any:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from dpcore.data.files import parts_of_rows
 from dpcore.data.readers.array_columns import leave_to_schema
 from dpcore.data.schema.numbers import number_features
 from dpcore.errors import InvalidInputError, warn_caller
@@ -125,7 +126,12 @@ def open_session(
         accountant=empty,
         engine=load_engine(engine, registry),
         threads=settings.threads,
-        trusted=(part_of(empty), *(registry.get(*name).target for name in names), *readers),
+        trusted=(
+            part_of(empty),
+            *(registry.get(*name).target for name in names),
+            *readers,
+            *parts_of_rows(dataset),
+        ),
         why_not_private=(*_seeded(seed), *schema_reasons(dataset.schema)),
         typed_by=dataset.typed_by,
         figure=figure_of(settings),

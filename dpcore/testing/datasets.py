@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.data.cells.readings import are_labels
+from dpcore.data.cells.targets import are_labels
 from dpcore.data.datasets import fetch
 from dpcore.testing.altered_files import ALTERATIONS, ReadFiles, alter
 from dpcore.testing.canonical import canonical

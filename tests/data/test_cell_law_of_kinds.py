@@ -73,7 +73,7 @@ def bits(raw, notation=SCHEMA.notation):
             table.append([None] * raw.n_rows)
             continue
         bad = np.zeros(raw.n_rows, dtype=bool) if fault is None else fault
-        parts = features.features_of(column, values[~bad])
+        parts = features.features_of(column.encoding, values[~bad])
         found = iter([tuple(part[i].tobytes() for part in parts) for i in range((~bad).sum())])
         table.append(["bad" if is_bad else next(found) for is_bad in bad])
     return list(zip(*table, strict=True))

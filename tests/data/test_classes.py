@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from dpcore.data.blocks.coded import CodedRows
-from dpcore.data.cells.encode import coded_layout
+from dpcore.data.cells.features import coded_layout
 from dpcore.data.cells.readings import convert_column
 from dpcore.data.dataset import load_file
 from dpcore.data.readers.arrays import dataset_from_arrays

@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpcore.data.blocks.coded import CodedRows
-from dpcore.data.cells.conform import Columns
-from dpcore.data.cells.encode import encode
-from dpcore.data.cells.unit import scale_to_unit
+from dpcore.data.cells.columns import Columns
+from dpcore.data.cells.features import encode, scale_to_unit
 from dpcore.data.schema.columns import Categorical, Label, Numeric
 from dpcore.data.schema.schema import Schema
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from dpcore.data.schema.columns import column_from_dict
-from dpcore.data.schema.keys import COLUMN_KINDS, CROSS_KEYS, TOP_KEYS, reference
+from dpcore.data.schema.installed import column_from_dict, column_kinds, reference
+from dpcore.data.schema.keys import CROSS_KEYS, TOP_KEYS
 from dpcore.data.schema.schema import Schema
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "schema.md"
@@ -22,9 +22,9 @@ WHOLE = {
 INSTEAD = {"bins", "knots", "positive"}
 
 
-@pytest.mark.parametrize("kind", COLUMN_KINDS)
+@pytest.mark.parametrize("kind", column_kinds())
 def test_every_key_of_a_kind_is_read_as_its_example_says(kind):
-    keys = {key.name: tomllib.loads(f"x = {key.example}")["x"] for key in COLUMN_KINDS[kind][1]}
+    keys = {key.name: tomllib.loads(f"x = {key.example}")["x"] for key in column_kinds()[kind][1]}
     for name, value in keys.items():
         data = {key: keys[key] for key in WHOLE.get(kind, [])} | {name: value}
         if name in INSTEAD:

@@ -13,10 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpcore import fit, load_model
-from dpcore.data.cells.unit import binary_log, hats
+from dpcore.data.cells.features import hats
+from dpcore.data.cells.logarithm import binary_log
 from dpcore.data.dataset import load_file
 from dpcore.data.readers.arrays import dataset_from_arrays
-from dpcore.data.schema.columns import column_from_dict
+from dpcore.data.schema.installed import column_from_dict
 from dpcore.data.schema.schema import Schema
 from dpcore.data.store import convert
 from dpcore.errors import DataError, InvalidInputError
@@ -158,7 +159,7 @@ def test_a_row_that_is_longer_than_its_columns_say_is_refused(csv):
     rows.table()
     short = Schema.from_dict(DOCUMENT)
     stated = dataclasses.replace(short.encoded, square=6)
-    object.__setattr__(short, "_encoded", stated)
+    object.__setattr__(short, "known", stated)
     object.__setattr__(rows, "schema", short)
     with pytest.raises(InvalidInputError, match="below what the columns allow"):
         rows.table()
@@ -219,11 +220,12 @@ def test_dates_as_they_are_written():
 
 
 def test_the_hash_is_what_is_stated():
-    column = column_from_dict("x", {"kind": "hashed", "buckets": 1000})
+    column = column_from_dict("x", {"kind": "hashed", "buckets": 1000}).encoding.reading
     # Of `printf %s 02139 | b2sum -l 64`.
     assert hashlib.blake2b(b"02139", digest_size=8).hexdigest() == "49ff8fa274b9868e"
     assert column.bucket("02139") == column.bucket(" 02139 ") == bucket("02139", 1000)
-    numbers = column_from_dict("x", {"kind": "hashed", "buckets": 1000, "numbers": True})
+    described = {"kind": "hashed", "buckets": 1000, "numbers": True}
+    numbers = column_from_dict("x", described).encoding.reading
     assert numbers.bucket(0.0) == numbers.bucket(-0.0) == numbers.bucket(0)
     both = {"kind": "hashed", "buckets": 64, "numbers": True}
     cells = [2139, 2139.0, "2139", "02139", " 2139 "]

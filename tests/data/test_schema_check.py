@@ -8,13 +8,13 @@ import pytest
 
 from dpcore.data.readers.raw_cells import checked_names, raw_cells
 from dpcore.data.schema.cell_counts import CellCounts
-from dpcore.data.schema.check import check_schema
 from dpcore.data.schema.schema import Schema
 from dpcore.data.schema.width import width_schema
 from dpcore.data.store import convert
 from dpcore.errors import DataError, InvalidInputError
 from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.parts import TableSession
+from dpcore.statistics.schema_check import check_schema
 
 COLUMNS = {
     "age": {"kind": "numeric", "lower": 0, "upper": 100},

@@ -9,12 +9,12 @@ import pytest
 from dpcore import fit, load_model, schema_template
 from dpcore.data.dataset import load_file
 from dpcore.data.readers.arrays import dataset_from_arrays
-from dpcore.data.schema.check import check_schema
 from dpcore.data.schema.columns import Drop
 from dpcore.data.schema.schema import Schema
 from dpcore.data.schema.wildcards import expanded
 from dpcore.data.store import convert
 from dpcore.errors import InvalidInputError
+from dpcore.statistics.schema_check import check_schema
 
 TOML = """
 [columns]

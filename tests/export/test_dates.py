@@ -68,8 +68,8 @@ def test_dates_are_days_since_1970(empty, parts):
 def test_a_month_that_begins_a_day_late_is_found(monkeypatch):
     right = dates._month
 
-    def shifted(graph, column, days):
-        return right(graph, column, graph.op("Sub", days, 1.0))
+    def shifted(graph, days):
+        return right(graph, graph.op("Sub", days, 1.0))
 
     monkeypatch.setattr(dates, "_month", shifted)
     expected, found = against_dates(model_of({**DAY, **BY}))

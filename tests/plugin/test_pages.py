@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 import dpcore.plugin
-from dpcore.plugin import Problem, commands, engines, ledgers, parts, steps
+from dpcore.plugin import Problem, columns, commands, engines, ledgers, parts, readers, steps
 
 ROOT = Path(__file__).parents[2]
 PLUGINS = sorted(ROOT.glob("plugins/*/dpcore_*/**/*.py"))
-PUBLIC = (dpcore.plugin, commands, parts, engines, ledgers, steps)
+PUBLIC = (dpcore.plugin, columns, commands, parts, engines, ledgers, readers, steps)
 PAGES = (*(page.__name__.removeprefix("dpcore.") for page in PUBLIC), "testing")
 
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Literal, Self
 
 import numpy as np
 
-from dpcore.data.blocks.row_norms import row_factors
-from dpcore.data.blocks.truncation import held_squares, l1_norms_up, l2_norms_up
+from dpcore.data.blocks.truncation import held_squares, l1_norms_up, l2_norms_up, row_factors
 from dpcore.exact.compiled import njit
 
 if TYPE_CHECKING:
@@ -51,8 +50,9 @@ class CachedMargins:
         self.n_rows: int = y.shape[0]
         self.n_features = n_features
         self._path = path
-        self._norms = {"l2": l2_norms_up(squares)}
-        self.factor = self.factors_within(row_norm)
+        norms = l2_norms_up(squares)
+        self._norms = {"l2": norms}
+        self.factor = row_factors(norms, row_norm)
         self._is_scaled = bool((self.factor != 1.0).any())
         self._forget()
 

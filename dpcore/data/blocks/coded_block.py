@@ -16,8 +16,7 @@ from dpcore.data.blocks.cached_margins import CachedMargins
 from dpcore.data.blocks.coded import CodedLayout, CodedRows
 from dpcore.data.blocks.frozen import freeze, share
 from dpcore.data.blocks.layout import Layout
-from dpcore.data.blocks.truncation import require_finite
-from dpcore.errors import InvalidInputError
+from dpcore.errors import DataError, InvalidInputError
 from dpcore.exact.compiled import njit
 from dpcore.exact.grid import FEATURE_BITS
 
@@ -88,13 +87,14 @@ class CodedBlock(CachedMargins):
 
     @classmethod
     def from_rows(cls, X: CodedRows, y: np.ndarray, path: LinePath, row_norm: float) -> CodedBlock:
-        require_finite(X.numeric)
+        if not np.isfinite(X.numeric).all():
+            raise DataError("The data hold a value that is not finite (NaN or infinity).")
         # Copies, or what cannot change: the rows whose norms are taken are those that stay.
         codes = share(X.codes, np.array(X.codes, order="C"))
-        if not X.layout.holds(codes):
-            raise InvalidInputError("A code is not one of its column's.")
         steps = np.ldexp(np.clip(X.numeric, 0.0, 1.0), FEATURE_BITS).astype(np.int64)
         numeric = share(X.numeric, np.ldexp(steps.astype(np.float32), -FEATURE_BITS))
+        if not X.layout.holds(codes):
+            raise InvalidInputError("A code is not one of its column's.")
         return cls(_lending(CodedRows(X.layout, numeric, codes)), y, path, row_norm)
 
     @classmethod
@@ -172,9 +172,7 @@ class CodedBlock(CachedMargins):
 
 class _Coded(Layout[CodedRows]):
     block_type = CodedBlock
-
-    def holds(self, X: object) -> bool:
-        return isinstance(X, CodedRows)
+    row_type = CodedRows
 
     def parts(self, X: CodedRows) -> tuple[np.ndarray, ...]:
         return X.numeric, X.codes

@@ -170,9 +170,7 @@ class DenseBlock(CachedMargins):
 
 class _Dense(MatrixLayout[np.ndarray]):
     block_type = DenseBlock
-
-    def holds(self, X: object) -> bool:
-        return isinstance(X, np.ndarray)
+    row_type = np.ndarray
 
     def parts(self, X: np.ndarray) -> tuple[np.ndarray, ...]:
         return (X,)

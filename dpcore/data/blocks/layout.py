@@ -36,9 +36,11 @@ class Layout(Generic[R]):
     them."""
 
     block_type: ClassVar[_BlockType]
+    row_type: ClassVar[type | None] = None
+    """Of rows of this form; ``None`` where ``holds`` tells them."""
 
     def holds(self, X: object) -> bool:
-        """Return whether these rows are of this form."""
+        """Return whether these rows are of this form, where no type says so."""
         raise TypeError("a layout tells its own rows from others")
 
     def parts(self, X: R) -> tuple[np.ndarray, ...]:
@@ -59,11 +61,13 @@ class Layout(Generic[R]):
         or pairs. Of no rows it is one block without rows: what is refused before a charge does not
         depend on their number."""
         rows: Any = X
+        if len(y) <= BLOCK_ROWS:
+            return [self.block_type.from_rows(rows, y, path, row_norm)]
         return [
             self.block_type.from_rows(
                 rows[begin : begin + BLOCK_ROWS], y[begin : begin + BLOCK_ROWS], path, row_norm
             )
-            for begin in range(0, max(rows.shape[0], 1), BLOCK_ROWS)
+            for begin in range(0, len(y), BLOCK_ROWS)
         ]
 
 

@@ -26,7 +26,7 @@ __all__ = ["LAYOUTS", "layout_of", "matrix_layout_of"]
 L = TypeVar("L", bound=Layout[Any])
 
 MATRIX_LAYOUTS: tuple[MatrixLayout[Any], ...] = (DENSE, CSR)
-LAYOUTS: tuple[Layout[Any], ...] = (*MATRIX_LAYOUTS, CODED, STORED)
+LAYOUTS: tuple[Layout[Any], ...] = (DENSE, CODED, STORED, CSR)
 
 
 def layout_of(X: Rows) -> Layout[Any]:
@@ -41,6 +41,6 @@ def matrix_layout_of(X: Matrix) -> MatrixLayout[Any]:
 
 def _first(layouts: tuple[L, ...], X: object) -> L:
     for layout in layouts:
-        if layout.holds(X):
+        if isinstance(X, layout.row_type) if layout.row_type is not None else layout.holds(X):
             return layout
     raise InvalidInputError("Expected rows as a NumPy array, a SciPy CSR matrix or coded rows.")

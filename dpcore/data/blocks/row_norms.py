@@ -6,53 +6,11 @@ float64; ``Table`` truncates it to the feature grid and verifies the bound in in
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-if TYPE_CHECKING:
-    from dpcore.data.schema.schema import Schema
-
-__all__ = ["describe_scaling", "is_over", "row_factors", "row_lengths", "shrunk"]
+__all__ = ["is_over", "row_lengths", "shrunk"]
 
 _JUST_BELOW_ONE = 1.0 - 2.0**-50
-
-
-def describe_scaling(schema: Schema) -> str:
-    """Return what becomes of the length of rows, as a sentence of public facts."""
-    how = "Columns are encoded by their bounds and categories"
-    if schema.width is None and schema.row_norm >= schema.raw_norm_bound:
-        return f"{how}: no row is longer than sqrt({schema.square}), and none is scaled down."
-    scale, norm = schema.feature_scale, f"row_norm={schema.row_norm!r}"
-    if scale != 1.0:
-        power = round(-math.log2(scale))
-        how = f"Features and row_norm={schema.norm!r} are divided by 2^{power}"
-        norm = repr(schema.row_norm)
-    elif schema.width is not None:
-        how = "Features are used as they are, without bounds"
-    with_one = " (the intercept's 1 included)" if schema.intercept else ""
-    return (
-        f"{how}; rows longer than {norm}{with_one} are scaled down to it: the public claim; how "
-        "many is private."
-    )
-
-
-def row_factors(norms: np.ndarray, row_norm: float) -> np.ndarray:
-    """Return factors in (0, 1] with ``factor * norm <= row_norm``, given upper bounds of the norms.
-
-    Division rounds to nearest; two steps down leave room for the rounding of any later product.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dpcore.plugin.parts import row_factors
-    >>> row_factors(np.array([0.5, 4.0]), 2.0).round(3)
-    array([1. , 0.5])
-    """
-    safe = np.where(norms > row_norm, norms, 1.0)
-    scaled = np.nextafter(np.nextafter(row_norm / safe, 0.0), 0.0)
-    return np.where(norms > row_norm, scaled, 1.0)
 
 
 def row_lengths(squares: np.ndarray, row_of: np.ndarray, n_rows: int) -> np.ndarray:

@@ -100,8 +100,7 @@ class _Lender:
 class _Stored(Layout[StoredRows]):
     """Blocks of a table that are blocks of the store; there is nothing to freeze or to join."""
 
-    def holds(self, X: object) -> bool:
-        return isinstance(X, StoredRows)
+    row_type = StoredRows
 
     def blocks(
         self, X: StoredRows, y: np.ndarray, path: LinePath, row_norm: float

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from dpcore.data.blocks.line_path import LinePath
-from dpcore.data.blocks.truncation import MOST_FEATURES, require_finite
+from dpcore.data.blocks.truncation import MOST_FEATURES
 from dpcore.data.units import ends_of_blocks
 from dpcore.data.weighted_labels import paired
 from dpcore.errors import DataError, InvalidInputError
@@ -131,40 +131,63 @@ class Table:
         Raises InvalidInputError for bounds that are not finite and positive or a width of zero,
         DataError for values that are not finite or lengths that differ.
         """
-        for name, value in (("row_norm", row_norm), ("raw_norm_bound", raw_norm_bound)):
-            if not (math.isfinite(value) and 2.0**-8 <= value <= LARGEST_NORM):
-                raise InvalidInputError(f"Expected 2^-8 <= {name}={value!r} <= {LARGEST_NORM:.0f}.")
-        if X.ndim != 2 or X.shape[1] == 0:
-            raise InvalidInputError("The data have no feature columns.")
-        if X.shape[1] > MOST_FEATURES:
-            raise InvalidInputError(f"Expected at most {MOST_FEATURES} feature columns.")
-        y = np.array(y, dtype=np.float64, order="C")
-        if y.shape != (X.shape[0],):
-            raise DataError("The number of labels is not the number of rows.")
-        require_finite(y)
-        if weights is not None:
-            y = paired(y, np.asarray(weights, dtype=np.float64))
-        blocks: list[Block] = []
-        for block in _blocks(X, y, units, LinePath(raw_norm_bound), row_norm):
-            if keep is not None:
-                block.settle(keep)
-            blocks.append(block)
+        _check_norms(row_norm=row_norm, raw_norm_bound=raw_norm_bound)
+        n_rows, n_features = X.shape if X.ndim == 2 else (0, 0)
+        y = _checked(y, n_rows, n_features, weights)
         return cls(
-            blocks,
-            n_features=int(X.shape[1]),
+            _blocks(X, y, units, (raw_norm_bound, row_norm), keep),
+            n_features=int(n_features),
             raw_norm_bound=raw_norm_bound,
             row_norm=row_norm,
             capacity=capacity or CAPACITY,
         )
 
 
+def _checked(y: np.ndarray, n_rows: int, n_features: int, weights: np.ndarray | None) -> np.ndarray:
+    """Return the labels of a table, with weights beside them if there are any."""
+    if n_features == 0:
+        raise InvalidInputError("The data have no feature columns.")
+    if n_features > MOST_FEATURES:
+        raise InvalidInputError(f"Expected at most {MOST_FEATURES} feature columns.")
+    y = np.array(y, dtype=np.float64, order="C")
+    if y.shape != (n_rows,):
+        raise DataError("The number of labels is not the number of rows.")
+    if not np.isfinite(y).all():
+        raise DataError("The data hold a value that is not finite (NaN or infinity).")
+    return y if weights is None else paired(y, np.asarray(weights, dtype=np.float64))
+
+
+def _check_norms(**norms: float) -> None:
+    for name, value in norms.items():
+        if not (math.isfinite(value) and 2.0**-8 <= value <= LARGEST_NORM):
+            raise InvalidInputError(f"Expected 2^-8 <= {name}={value!r} <= {LARGEST_NORM:.0f}.")
+
+
 def _blocks(
-    X: Rows, y: np.ndarray, units: np.ndarray | None, path: LinePath, row_norm: float
+    X: Rows,
+    y: np.ndarray,
+    units: np.ndarray | None,
+    norms: tuple[float, float],
+    keep: Callable[[np.ndarray], np.ndarray] | None,
+) -> list[Block]:
+    """Return the blocks of a table, each settled before the next one is made, where the layout
+    makes them one by one."""
+    blocks = []
+    for block in _made(X, y, units, *norms):
+        if keep is not None:
+            block.settle(keep)
+        blocks.append(block)
+    return blocks
+
+
+def _made(
+    X: Rows, y: np.ndarray, units: np.ndarray | None, raw_norm_bound: float, row_norm: float
 ) -> Iterator[Block]:
     """Yield the blocks of a table, each made when it is asked for where the layout does that."""
     from dpcore.data.blocks.layouts import layout_of
 
-    layout, rows = layout_of(X), cast("Any", X)
+    path, rows = LinePath(raw_norm_bound), cast("Any", X)
+    layout = layout_of(X)
     if units is None:
         yield from layout.blocks(X, y, path, row_norm)
         return

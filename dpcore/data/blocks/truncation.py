@@ -14,6 +14,7 @@ __all__ = [
     "l1_norms_up",
     "l2_norms_up",
     "require_finite",
+    "row_factors",
     "to_grid",
     "truncate_rows",
 ]
@@ -62,6 +63,23 @@ def _in_units(norms_in_steps: np.ndarray) -> np.ndarray:
 def _above(values: np.ndarray) -> np.ndarray:
     """Return the next float64 above each value that is not zero: undoes one rounding to nearest."""
     return np.where(values == 0.0, 0.0, np.nextafter(values, np.inf))
+
+
+def row_factors(norms: np.ndarray, row_norm: float) -> np.ndarray:
+    """Return factors in (0, 1] with ``factor * norm <= row_norm``, given upper bounds of the norms.
+
+    Division rounds to nearest; two steps down leave room for the rounding of any later product.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpcore.plugin.parts import row_factors
+    >>> row_factors(np.array([0.5, 4.0]), 2.0).round(3)
+    array([1. , 0.5])
+    """
+    safe = np.where(norms > row_norm, norms, 1.0)
+    scaled = np.nextafter(np.nextafter(row_norm / safe, 0.0), 0.0)
+    return np.where(norms > row_norm, scaled, 1.0)
 
 
 def truncate_rows(

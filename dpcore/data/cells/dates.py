@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from dpcore.data.cells.objects import text_of
 from dpcore.data.cells.typed import Cells, UnreadTypeError, by_text, is_text, plain_numbers
-from dpcore.data.schema.dates import EPOCH, Date, date_pattern
+from dpcore.data.schema.dates import EPOCH, date_pattern
 from dpcore.data.schema.notation import Notation
 
 __all__ = ["to_days"]
@@ -21,9 +21,9 @@ __all__ = ["to_days"]
 _PER_DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
 
 
-def to_days(cells: Cells, column: Date, notation: Notation) -> np.ndarray:
-    """Return the cells as days since 1970-01-01, float64, NaN for what is none."""
-    pattern = date_pattern(column.name, column.format)
+def to_days(cells: Cells, name: str, format: str | None, notation: Notation) -> np.ndarray:
+    """Return the cells of a column as days since 1970-01-01, float64, NaN for what is none."""
+    pattern = date_pattern(name, format)
 
     def parsed(word: str) -> float:
         return np.nan if word.strip() in notation.missing else _parsed(word.strip(), pattern)

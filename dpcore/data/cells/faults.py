@@ -8,8 +8,9 @@ import re
 import numpy as np
 
 from dpcore.data.cells.typed import Cells, empty_cells, text_at
-from dpcore.data.schema.columns import FeatureColumn
+from dpcore.data.schema.feature_column import FeatureColumn
 from dpcore.data.schema.notation import Notation
+from dpcore.data.schema.transforms import Number
 
 __all__ = ["advice_on"]
 
@@ -56,7 +57,8 @@ def advice_on(cells: Cells, row: int, column: FeatureColumn, notation: Notation)
         return None
     if word.lower() in _USUAL_WORDS:
         return _on_word(word, column)
-    return _on_number(word, notation) if column.kind == "numeric" else None
+    is_number = isinstance(column.encoding.reading, Number)
+    return _on_number(word, notation) if is_number else None
 
 
 def _on_word(word: str, column: FeatureColumn) -> str:

@@ -1,63 +1,112 @@
-"""The plain numbers of a column as its features, by the column's kind, row by row."""
+"""Plain numbers as feature rows, by the schema alone: the same function when training and
+predicting.
+
+Each result is a function of one number alone, and has the same bits wherever that is in an array.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TypeAlias
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.data.cells.unit import binary_log, hats, scale_to_unit
-from dpcore.data.schema.columns import (
-    Binned,
-    Boolean,
-    Categorical,
-    Date,
-    FeatureColumn,
-    Hashed,
-    Numeric,
-    Ordinal,
-    Piecewise,
-    Unbounded,
+from dpcore.data.blocks.coded import CodedLayout, CodedRows
+from dpcore.data.cells.logarithm import binary_log
+from dpcore.data.schema.transforms import (
+    Affine,
+    Bin,
+    Chain,
+    Clip,
+    DatePart,
+    Hat,
+    Held,
+    Log,
+    OneHot,
 )
-from dpcore.data.schema.crosses import Crossed
-from dpcore.data.schema.dates import EPOCH
+from dpcore.exact.grid import FEATURE_BITS
 
-__all__ = ["crossed_codes", "features_of", "plain_fill"]
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
 
-_Number: TypeAlias = Numeric | Unbounded | Piecewise | Binned | Ordinal | Boolean | Date
+    from dpcore.data.cells.columns import Columns
+    from dpcore.data.schema.crosses import Crossed
+    from dpcore.data.schema.encoding import Encoding, Part
+    from dpcore.data.schema.plan import ColumnPlan
+    from dpcore.data.schema.schema import Schema
+
+__all__ = [
+    "coded_layout",
+    "encode",
+    "features_of",
+    "hats",
+    "held_to",
+    "on_grid",
+    "scale_to_unit",
+]
 
 
-def features_of(column: FeatureColumn, values: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Return what rows hold of each of the column's ``parts``: float64 in [0, 1] of shape (n_rows,)
-    or (n_rows, n_features), new arrays; or int codes of shape (n_rows,), -1 for no level; or, where
-    bounds are still to be released, the values as they are.
+def scale_to_unit(values: np.ndarray, lower: float, upper: float) -> np.ndarray:
+    """Return ``values`` clamped to the public bounds and mapped to [0, 1]."""
+    unit = (np.clip(values, lower, upper) - lower) / (upper - lower)
+    return np.asarray(np.clip(unit, 0.0, 1.0))
 
-    ``values`` : of the column's cells, as ``dpcore.data.cells.readings`` makes them. Where it is
-    NaN, the cell is empty: it is the column's fill, or all features are 0 but for the indicator.
+
+def held_to(values: np.ndarray, lower: float, upper: float) -> np.ndarray:
+    """Return ``values`` clamped to public bounds, NaN as it is: by comparisons alone, so that a
+    graph of the same ones has the same bits, those of -0.0 at a bound of 0 too."""
+    raised = np.where(values < lower, lower, values)
+    return np.where(raised > upper, upper, raised)
+
+
+def hats(values: np.ndarray, knots: tuple[float, ...]) -> np.ndarray:
+    """Return the hat function of each knot at values clamped to the first and the last one: float64
+    of shape (n_values, n_knots), at most two neighbours not 0, t and 1 - t of a t in [0, 1]."""
+    edges, rows = np.array(knots), np.arange(len(values))
+    clamped = np.clip(values, edges[0], edges[-1])
+    left = np.clip(np.searchsorted(edges, clamped, side="right") - 1, 0, len(edges) - 2)
+    t = scale_to_unit_each(clamped, edges[left], edges[left + 1])
+    out = np.zeros((len(values), len(edges)))
+    out[rows, left] = 1.0 - t
+    out[rows, left + 1] = t
+    return out
+
+
+def scale_to_unit_each(values: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+    return np.asarray(np.clip((values - lower) / (upper - lower), 0.0, 1.0))
+
+
+def features_of(encoding: Encoding, values: np.ndarray) -> list[np.ndarray]:
+    """Return what rows hold of each of an encoding's ``parts``: float64 in [0, 1] of shape
+    (n_rows,) or (n_rows, n_features), new arrays; or int codes of shape (n_rows,), -1 for no level;
+    or, where bounds are still to be released, the values as they are.
+
+    ``values`` : plain numbers, as ``dpcore.data.cells.readings`` makes them. Where one is NaN, the
+    cell is empty: it is the fill, or all features are 0 but for the indicator.
     """
-    if isinstance(column, (Categorical, Hashed)):
-        return (values,)
-    if isinstance(column, Binned):
-        return (_bins(column, values),)
+    if encoding.is_code:
+        return [values]
     empty = np.isnan(values)
-    indicator = (empty.astype(np.float64),) if column.indicator else ()
-    if isinstance(column, Unbounded):
-        return values, *indicator
-    filled = np.where(empty, plain_fill(column), values) if empty.any() else values
-    unit = _unit(column, filled)
-    if column.fill is None:
-        unit[empty] = 0.0
-    if not isinstance(column, Date):
-        return unit, *indicator
-    none = empty if column.fill is None else np.zeros_like(empty)
-    parts = (np.where(none, -1, _calendar(column, key, filled)) for key in column.calendar)
-    return unit, *indicator, *parts
+    filled = np.where(empty, encoding.stand_in, values) if empty.any() else values
+    features = [_transformed(chain, filled) for chain in encoding.chains]
+    last = encoding.chains[0][-1]
+    if isinstance(last, Held):
+        features[0] = values
+    elif isinstance(last, OneHot) and encoding.indicator:
+        features[0][empty] = last.width
+    elif encoding.fill is None:
+        features[0][empty] = -1 if isinstance(last, OneHot) else 0.0
+    if encoding.fill is None:
+        for codes in features[1:]:
+            codes[empty] = -1
+    if encoding.indicator and not isinstance(last, OneHot):
+        features.insert(1, empty.astype(np.float64))
+    return features
 
 
-def crossed_codes(cross: Crossed, values: Mapping[str, np.ndarray]) -> np.ndarray:
+def _crossed_codes(cross: Crossed, values: Mapping[str, np.ndarray]) -> np.ndarray:
     """Return each row's combination of the levels of a cross's columns, -1 for none: int64."""
-    levels = [_level(column, values[column.name]) for column in cross.columns]
+    levels = [_level(column.encoding, values[column.name]) for column in cross.columns]
     code, known = np.zeros_like(levels[0]), np.ones(len(levels[0]), dtype=bool)
     for level, n_levels in zip(levels, cross.levels, strict=True):
         known &= level >= 0
@@ -65,55 +114,128 @@ def crossed_codes(cross: Crossed, values: Mapping[str, np.ndarray]) -> np.ndarra
     return np.where(known, code, -1)
 
 
-def _level(column: FeatureColumn, values: np.ndarray) -> np.ndarray:
+def _level(encoding: Encoding, values: np.ndarray) -> np.ndarray:
     """Return the level of each row, the last for an empty cell that has one, -1 for none."""
-    if isinstance(column, (Categorical, Hashed)):
-        return values.astype(np.int64)
-    if isinstance(column, Binned):
-        return _bins(column, values)
+    if isinstance(encoding.chains[0][-1], OneHot):
+        return features_of(encoding, values)[0].astype(np.int64)
     empty = np.isnan(values)
-    level = np.where(empty, plain_fill(column), values).astype(np.int64)
-    if column.indicator:
-        level[empty] = len(column.levels)
+    level = np.where(empty, encoding.stand_in, values).astype(np.int64)
+    if encoding.indicator:
+        level[empty] = len(encoding.levels)
     return level
 
 
-def plain_fill(column: _Number) -> float:
-    """Return the plain number that an empty cell counts as: any, where it has no fill."""
-    if column.fill is None:
-        return 0.0 if column.bounds is None else column.bounds[0]
-    if isinstance(column, Ordinal):
-        return float(column.levels.index(column.fill))
-    if isinstance(column, Date):
-        return float(column.fill.toordinal() - EPOCH)
-    return float(column.fill)
+def _transformed(chain: Chain, values: np.ndarray) -> np.ndarray:
+    for transform in chain:
+        values = _TRANSFORMS[type(transform)](transform, values)
+    return values
 
 
-def _unit(column: Numeric | Piecewise | Ordinal | Boolean | Date, values: np.ndarray) -> np.ndarray:
-    if isinstance(column, Piecewise):
-        return hats(values, column.knots)
-    lower, upper = column.bounds
-    if isinstance(column, Numeric) and column.scale == "log":
-        values = binary_log(np.clip(values, lower, upper))
-        lower, upper = binary_log(np.array([lower, upper])).tolist()
-    return scale_to_unit(values, lower, upper)
+def _affine(to: Affine, values: np.ndarray) -> np.ndarray:
+    return np.asarray(np.clip((values - to.lower) / (to.upper - to.lower), 0.0, 1.0))
 
 
-def _bins(column: Binned, values: np.ndarray) -> np.ndarray:
-    empty = np.isnan(values)
-    bins = np.searchsorted(column.bins, np.where(empty, plain_fill(column), values), side="right")
-    if column.indicator:
-        bins[empty] = len(column.levels)
-    return bins
+def _levels(to: OneHot, values: np.ndarray) -> np.ndarray:
+    """Return whole numbers as levels, -1 for what is none of them."""
+    return np.where((values >= 0) & (values < to.width), values, -1).astype(np.int64)
 
 
-def _calendar(column: Date, key: str, days: np.ndarray) -> np.ndarray:
-    """Return the level of each whole day (since 1970-01-01, a Thursday) in a part of the date."""
-    if key == "weekday":
-        return (days.astype(np.int64) + 3) % 7
-    if key == "year":
-        days = np.clip(days, *column.bounds)
-    dates = days.astype(np.int64).view("datetime64[D]")
-    if key == "month":
+def _part_of_date(part: DatePart, days: np.ndarray) -> np.ndarray:
+    """Return a part of each whole day since 1970-01-01, a Thursday."""
+    whole = days.astype(np.int64)
+    if part.key == "weekday":
+        return (whole + 3) % 7
+    dates = whole.view("datetime64[D]")
+    if part.key == "month":
         return dates.astype("datetime64[M]").astype(np.int64) % 12
-    return dates.astype("datetime64[Y]").astype(np.int64) + 1970 - column.lower.year
+    years = dates.astype("datetime64[Y]").astype(np.int64) + 1970
+    return np.clip(years, part.first, part.last) - part.first
+
+
+_TRANSFORMS: Mapping[type, Callable[[Any, np.ndarray], np.ndarray]] = {
+    Clip: lambda to, values: np.clip(values, to.lower, to.upper),
+    Log: lambda to, values: binary_log(values),
+    Bin: lambda to, values: np.searchsorted(to.edges, values, side="right"),
+    DatePart: _part_of_date,
+    Affine: _affine,
+    Hat: lambda to, values: hats(values, to.knots),
+    OneHot: _levels,
+    Held: lambda to, values: values,
+}
+
+
+def encode(columns: Columns, schema: Schema) -> tuple[np.ndarray | CodedRows, np.ndarray | None]:
+    """Return the feature rows and the labels of ``columns``.
+
+    Returns
+    -------
+    X : of shape (n_rows, n_features), in [0, 1], truncated to the feature grid: coded rows if some
+        features are held as codes, dense float32 in C order otherwise. The intercept, a column of
+        ones, is the last. Columns that wait for bounds are numbers as they are, in float64
+        (``dpcore.bounds.waiting``).
+    y : float64 of shape (n_rows,), or None where the label was not asked for.
+    """
+    known = schema.known or schema.encoded  # which says what is missing
+    waiting = any(part.in_waiting for part in known.parts)
+    form = np.float64 if waiting else np.float32
+    layout = _layout(known.parts, known.width + schema.intercept, schema.intercept)
+    numbers = np.ones((columns.n_rows, layout.numeric.size), dtype=form)
+    codes = np.empty((columns.n_rows, layout.starts.size - 1), dtype=layout.code_type)
+    at = coded = 0
+    of_each = _features(columns.values, schema.plans, known.crossed)
+    for part, found in zip(known.parts, of_each, strict=True):
+        if part.is_code:
+            codes[:, coded] = layout.starts[coded] + np.where(found >= 0, found, part.width)
+            coded += 1
+        else:
+            held = found if part.in_waiting else on_grid(found)
+            numbers[:, at : at + part.width] = held.reshape(-1, part.width)
+            at += part.width
+    y = columns.values.get(schema.label.name)
+    return CodedRows(layout, numbers, codes) if codes.shape[1] else numbers, y
+
+
+def _features(
+    values: Mapping[str, np.ndarray], plans: Sequence[ColumnPlan], crosses: Sequence[Crossed]
+) -> Iterator[np.ndarray]:
+    """Yield what rows hold of each of a schema's parts, one column after the other."""
+    for plan in plans:
+        if plan.encoding is not None:
+            yield from features_of(plan.encoding, values[plan.name])
+    for cross in crosses:
+        yield _crossed_codes(cross, values)
+
+
+def on_grid(unit: np.ndarray) -> np.ndarray:
+    """Return numbers in [0, 1], truncated in float64: float32 would round to nearest, and up to 1
+    at that."""
+    np.ldexp(unit, FEATURE_BITS, out=unit)
+    return np.asarray(np.ldexp(np.trunc(unit, out=unit), -FEATURE_BITS, out=unit))
+
+
+def coded_layout(schema: Schema) -> CodedLayout:
+    """Return the feature that each stored cell of a schema with named columns means."""
+    return _layout(schema.parts, schema.n_features, schema.intercept)
+
+
+def _layout(parts: Sequence[Part], n_features: int, intercept: bool) -> CodedLayout:
+    numeric: list[int] = []
+    code_features: list[int] = []
+    starts: list[int] = []
+    at = 0
+    for part in parts:
+        features = range(at, at + part.width)
+        if part.is_code:
+            starts.append(len(code_features))
+            code_features += [*features, n_features]
+        else:
+            numeric += features
+        at += part.width
+    if intercept:
+        numeric.append(n_features - 1)
+    return CodedLayout(
+        n_features,
+        np.array(numeric, dtype=np.int64),
+        np.array(code_features, np.int64),
+        np.array([*starts, len(code_features)], np.int64),
+    )

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from dpcore.data.cells.vocabulary import ABSENT, UNKNOWN, Vocabulary
 from dpcore.data.schema.notation import Notation
+from dpcore.data.schema.vocabulary import ABSENT, UNKNOWN, Vocabulary
 
 __all__ = [
     "as_objects",

@@ -1,37 +1,44 @@
-"""The cells of a column as plain numbers, by the column's kind: each is a function of that cell, of
-the schema and of the declared type of the column (``dpcore.data.cells.typed``)."""
+"""The cells of columns as plain numbers, under a schema: each is a function of that cell, of the
+schema and of the declared type of the column (``dpcore.data.cells.typed``). A cell never affects
+another row.
+
+A row that does not satisfy the schema is refused with its place (for the owner's eyes: this is
+loading), or mapped to no row. Either way the result is a function of each row alone. Rows are
+dropped where the number of rows is private (add-or-remove-one): replace-one makes it public.
+"""
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
+from dpcore.data.cells.columns import Columns
 from dpcore.data.cells.dates import to_days
-from dpcore.data.cells.typed import (
-    Cells,
-    UnreadTypeError,
-    empty_cells,
-    to_codes,
-    to_numbers,
-)
-from dpcore.data.cells.unit import held_to, scale_to_unit
-from dpcore.data.cells.vocabulary import ABSENT, UNKNOWN
-from dpcore.data.cells.words import to_buckets, to_truth
-from dpcore.data.schema.columns import (
-    Boolean,
-    Categorical,
-    Date,
-    FeatureColumn,
-    Hashed,
-    Label,
-    Ordinal,
-)
-from dpcore.data.schema.notation import Notation
-from dpcore.errors import DataError, replacing
+from dpcore.data.cells.faults import advice_on
+from dpcore.data.cells.ids import ids_of
+from dpcore.data.cells.targets import target_of
+from dpcore.data.cells.typed import Cells, UnreadTypeError, empty_cells, to_codes, to_numbers
+from dpcore.data.cells.words import to_buckets, to_parsed, to_truth
+from dpcore.data.schema.columns import Column, Drop, FeatureColumn, Label
+from dpcore.data.schema.plan import ColumnPlan, column_plan
+from dpcore.data.schema.toml_writer import format_value
+from dpcore.data.schema.transforms import Day, Hash, Lookup, Number, Parsed, Truth
+from dpcore.data.schema.vocabulary import ABSENT, UNKNOWN
+from dpcore.errors import BadRowError, DataError, replacing
 
-__all__ = ["Reading", "are_labels", "convert_column", "number_of", "unread_told"]
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from dpcore.data.readers import BadRows
+    from dpcore.data.readers.raw_table import RawTable
+    from dpcore.data.schema.notation import Notation
+    from dpcore.data.schema.schema import Schema
+    from dpcore.privacy.units import Units
+
+__all__ = ["Reading", "conform", "convert_column", "unread_told"]
 
 _NO_NUMBER = (
     "the cell is not a finite number (if it is a word for no value, list it in missing = [...] of "
@@ -42,6 +49,11 @@ _NO_TRUTH = (
 )
 _FORMAT = 'format = "%d.%m.%Y", or the like, in the column\'s schema says how dates are written'
 _MOST_SHOWN = 8
+_NO_ID = "the cell is no id of a unit: expected text or a whole number"
+_EMPTY_ID = (
+    "the cell is empty, and is to hold the id of a unit (where a row without one is to be a unit "
+    'by itself, a schema says so: unit = {name}, rows_per_unit = K, unit_missing = "row")'
+)
 
 Reading = tuple[np.ndarray, np.ndarray | None, str]
 """Cells as numbers, which of them are faults (bool or None), and the reason.
@@ -52,6 +64,34 @@ since 1970-01-01; NaN where the cell is empty and the schema says what becomes o
 """
 
 
+def conform(
+    raw: RawTable, schema: Schema, *, labelled: bool = True, bad_rows: BadRows = "refuse"
+) -> Columns:
+    """Return the cells of every row that satisfies the schema.
+
+    Raises DataError with file, line and column for the first row that does not, or drops such rows
+    if ``bad_rows`` is ``"drop"``.
+    """
+    values: dict[str, np.ndarray] = {}
+    faults: list[tuple[Column, str, np.ndarray]] = []
+    plans = schema.plans if labelled else schema.plans[:-1]
+    for plan in plans:
+        numbers, fault, reason = _told(raw.columns[plan.name], plan, raw.source)
+        values[plan.name] = numbers
+        if fault is not None and fault.any():
+            faults.append((plan.column, reason, fault))
+    ids = None
+    if labelled and schema.unit is not None:
+        ids = _ids(raw, schema.units, schema.notation, faults)
+    if not faults:
+        return Columns(values, raw.n_rows, ids=ids)
+    if bad_rows != "drop":
+        raise _first_fault(raw, faults, schema)
+    kept = ~np.logical_or.reduce([fault for _, _, fault in faults])
+    values = {name: cells[kept] for name, cells in values.items()}
+    return Columns(values, int(kept.sum()), kept, None if ids is None else ids[kept])
+
+
 def convert_column(
     cells: Cells, column: FeatureColumn | Label, notation: Notation, source: str
 ) -> Reading:
@@ -59,64 +99,71 @@ def convert_column(
 
     ``notation`` : the table's, to which the column adds its own words for no value.
     """
-    notation = notation.with_words(column.missing)
-    of = f" as {column.kind}: it is of type {getattr(cells, 'type', 'object')}"
-    with unread_told(source, column.name, of):
-        if isinstance(column, Label):
-            return _label(cells, column, notation)
-        if isinstance(column, (Categorical, Hashed)):
-            return _levels(cells, column, notation), None, ""
-        numbers, reason = _numbers(cells, column, notation)
-        bad = ~np.isfinite(numbers)
-        if (column.indicator or column.fill is not None) and bad.any():
-            bad &= ~empty_cells(cells, notation)
-        return numbers, bad, reason
+    return _told(cells, column_plan(column, notation), source)
 
 
 def unread_told(source: str, name: str, of: str = "") -> AbstractContextManager[None]:
     """Turn what a block raises of a column whose type or bytes it cannot read into a DataError.
     ``of`` : more of the sentence."""
-
-    def told(error: Exception) -> DataError:
-        if isinstance(error, UnreadTypeError):
-            return DataError(f"{source}: column {name!r} {error}")
-        return DataError(f"{source}: column {name!r} cannot be read{of} ({type(error).__name__}).")
-
-    return replacing(UnreadTypeError, pa.ArrowException, UnicodeError, by=told)
-
-
-def _numbers(cells: Cells, column: FeatureColumn, notation: Notation) -> tuple[np.ndarray, str]:
-    """Return plain numbers, NaN for what is none, and the reason that it is none."""
-    if isinstance(column, Ordinal):
-        levels = to_codes(cells, column.levels, notation)
-        return np.where(levels < 0, np.nan, levels), "the cell is none of the levels"
-    if isinstance(column, Boolean):
-        return to_truth(cells, notation), _NO_TRUTH
-    if isinstance(column, Date):
-        said = f"{column.format}, the column's format in the schema"
-        written = f"2024-02-29; {_FORMAT}" if column.format is None else said
-        reason = f"the cell is no date that is written as {written}"
-        return to_days(cells, column, notation), reason
-    return to_numbers(cells, notation), _NO_NUMBER
+    return replacing(
+        UnreadTypeError,
+        pa.ArrowException,
+        UnicodeError,
+        by=lambda error: _unread_error(source, name, of, error),
+    )
 
 
-def _levels(cells: Cells, column: Categorical | Hashed, notation: Notation) -> np.ndarray:
-    """Return each cell's level: that of an empty cell is the fill's, or the last, or none."""
-    if isinstance(column, Hashed):
-        codes, last = to_buckets(cells, column, notation), column.buckets
-        fill = None if column.fill is None else column.bucket(column.fill)
-    else:
-        codes, last = to_codes(cells, column.categories, notation), len(column.categories)
-        fill = None if column.fill is None else column.categories.index(column.fill)
-    unknown, codes = codes < 0, np.maximum(codes, UNKNOWN)
-    level = last if column.indicator else fill
-    if level is not None:
-        codes[unknown & empty_cells(cells, notation)] = level
-    return np.asarray(codes)
+def _told(cells: Cells, plan: ColumnPlan, source: str) -> Reading:
+    try:
+        return _read(cells, plan)
+    except (UnreadTypeError, pa.ArrowException, UnicodeError) as error:
+        of = f" as {plan.column.kind}: it is of type {getattr(cells, 'type', 'object')}"
+        fault = _unread_error(source, plan.name, of, error)
+    raise fault  # not within the handler of an error whose text may quote a cell
 
 
-def _no_class(column: Label) -> str:
+def _unread_error(source: str, name: str, of: str, error: Exception) -> DataError:
+    if isinstance(error, UnreadTypeError):
+        return DataError(f"{source}: column {name!r} {error}")
+    return DataError(f"{source}: column {name!r} cannot be read{of} ({type(error).__name__}).")
+
+
+def _read(cells: Cells, plan: ColumnPlan) -> Reading:
+    if plan.encoding is None:
+        return _label(cells, plan)
+    numbers, reason = _READINGS[type(plan.reading)](cells, plan)
+    if plan.encoding.is_code:
+        unknown, codes = numbers < 0, np.maximum(numbers, UNKNOWN)
+        if plan.empty_level is not None:
+            codes[unknown & empty_cells(cells, plan.notation)] = plan.empty_level
+        is_fault = isinstance(plan.reading, Lookup) and plan.reading.unknown == "fault"
+        return codes, codes < 0 if is_fault else None, reason
+    if isinstance(plan.reading, (Lookup, Hash)):
+        numbers = np.where(numbers < 0, np.nan, numbers)
+    bad = ~np.isfinite(numbers)
+    if plan.takes_empty and bad.any():
+        bad &= ~empty_cells(cells, plan.notation)
+    return numbers, bad, reason
+
+
+def _label(cells: Cells, plan: ColumnPlan) -> Reading:
+    """Return labels as rows hold them, which are faults, and the reason."""
+    column = plan.column
+    assert isinstance(column, Label)
+    if isinstance(plan.reading, Number):
+        numbers = to_numbers(cells, plan.notation)
+        return target_of(column, numbers), ~np.isfinite(numbers), "the label is not a finite number"
+    places = to_codes(cells, plan)
+    fault = places < 0 if plan.others is None else places == ABSENT
+    places = np.where(places < 0, plan.others or 0, places)
+    y = 2.0 * places - 1.0 if len(column.classes) == 2 else 1.0 * places
+    return y, fault, _no_class(column, plan) if fault.any() else ""
+
+
+def _no_class(column: Label, plan: ColumnPlan) -> str:
     """Return why a label is none, with the public classes."""
+    if plan.others is not None:
+        return f"the label is missing{', or no number' if column.takes_numbers else ''}"
     values = column.values
     shown = [*map(repr, values[:_MOST_SHOWN]), *(["..."] if len(values) > _MOST_SHOWN else [])]
     return (
@@ -125,39 +172,74 @@ def _no_class(column: Label) -> str:
     )
 
 
-def target_of(column: Label, numbers: np.ndarray) -> np.ndarray:
-    """Return a real-valued target between its bounds as [-1, 1]; as it is while it waits for
-    them."""
-    if column.lower is None or column.upper is None:
-        return numbers
-    return 2.0 * scale_to_unit(numbers, column.lower, column.upper) - 1.0
+def _as_number(cells: Cells, plan: ColumnPlan) -> tuple[np.ndarray, str]:
+    return to_numbers(cells, plan.notation), _NO_NUMBER
 
 
-def number_of(column: Label, scaled: np.ndarray) -> np.ndarray:
-    """Return what ``target_of`` maps to these values in the target's own unit, between its bounds,
-    where a prediction is held too."""
-    middle, half = column.scale
-    return held_to(middle + half * scaled, *column.bounds)
+def _as_truth(cells: Cells, plan: ColumnPlan) -> tuple[np.ndarray, str]:
+    return to_truth(cells, plan.notation), _NO_TRUTH
 
 
-def are_labels(column: Label, y: np.ndarray) -> np.ndarray:
-    """Return which numbers are labels as rows hold them, bool."""
-    if column.is_real:
-        return np.asarray(np.abs(y) <= 1)
-    return np.isin(y, column.labels_at(np.arange(column.n_classes)))
+def _as_code(cells: Cells, plan: ColumnPlan) -> tuple[np.ndarray, str]:
+    return to_codes(cells, plan), "the cell is none of the levels"
 
 
-def _label(cells: Cells, column: Label, notation: Notation) -> Reading:
-    if column.is_real:
-        numbers = to_numbers(cells, notation)
-        return target_of(column, numbers), ~np.isfinite(numbers), "the label is not a finite number"
-    codes = to_codes(cells, column.values, notation)
-    classes = np.repeat(np.arange(column.n_classes), [len(values) for values in column.classes])
-    others = column.place_of_others
-    y = column.labels_at(np.where(codes < 0, others or 0, classes[np.maximum(codes, 0)]))
-    if others is None:
-        return y, codes < 0, _no_class(column)
-    missing = (
-        "the label is missing, or no number" if column.takes_numbers else "the label is missing"
+def _as_bucket(cells: Cells, plan: ColumnPlan) -> tuple[np.ndarray, str]:
+    assert isinstance(plan.reading, Hash)
+    return to_buckets(cells, plan.reading, plan.notation), _NO_NUMBER
+
+
+def _as_parsed(cells: Cells, plan: ColumnPlan) -> tuple[np.ndarray, str]:
+    assert isinstance(plan.reading, Parsed)
+    found = to_parsed(cells, plan.reading, plan.column.kind, plan.notation)
+    return found, f"the cell is no {plan.reading.wanted}"
+
+
+def _as_day(cells: Cells, plan: ColumnPlan) -> tuple[np.ndarray, str]:
+    assert isinstance(plan.reading, Day)
+    form = plan.reading.format
+    said = f"{form}, the column's format in the schema"
+    written = f"2024-02-29; {_FORMAT}" if form is None else said
+    days = to_days(cells, plan.name, form, plan.notation)
+    return days, f"the cell is no date that is written as {written}"
+
+
+_READINGS: Mapping[type, Callable[[Any, ColumnPlan], tuple[np.ndarray, str]]] = {
+    Number: _as_number,
+    Truth: _as_truth,
+    Lookup: _as_code,
+    Hash: _as_bucket,
+    Parsed: _as_parsed,
+    Day: _as_day,
+}
+
+
+def _ids(
+    raw: RawTable,
+    units: Units | None,
+    notation: Notation,
+    faults: list[tuple[Column, str, np.ndarray]],
+) -> np.ndarray:
+    """Return the ids of the rows' units; rows without one that they need, and with a cell that is
+    none, are added to the faults."""
+    assert units is not None
+    with unread_told(raw.source, units.column):
+        ids, bad = ids_of(raw.columns[units.column], notation)
+    empty = np.fromiter((id is None for id in ids), bool, len(ids)) & ~bad
+    missing = empty & (units.missing == "refuse")
+    reasons = {_EMPTY_ID.format(name=format_value(units.column)): missing, _NO_ID: bad}
+    faults += [(Drop(units.column), text, fault) for text, fault in reasons.items() if fault.any()]
+    return ids
+
+
+def _first_fault(
+    raw: RawTable, faults: list[tuple[Column, str, np.ndarray]], schema: Schema
+) -> BadRowError:
+    row, column, reason = min(
+        ((int(np.argmax(fault)), column, reason) for column, reason, fault in faults),
+        key=lambda entry: entry[0],
     )
-    return y, codes == ABSENT, missing
+    if not isinstance(column, (Label, Drop)):
+        cells = raw.columns[column.name]
+        reason = advice_on(cells, row, column, schema.notation) or reason
+    return BadRowError(f"{raw.source}, {raw.where(row)}, column {column.name!r}: {reason}.")

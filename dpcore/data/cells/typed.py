@@ -22,12 +22,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dpcore.data.cells.objects import is_missing_object, object_codes, object_numbers, text_of
-from dpcore.data.cells.vocabulary import ABSENT, UNKNOWN, Vocabulary
-from dpcore.data.schema.values import Value, are_numbers
+from dpcore.data.schema.notation import Notation
+from dpcore.data.schema.transforms import Lookup
+from dpcore.data.schema.vocabulary import ABSENT, UNKNOWN, Vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-from dpcore.data.schema.notation import Notation
+
+    from dpcore.data.schema.plan import ColumnPlan
 
 __all__ = [
     "Cells",
@@ -74,17 +76,30 @@ def text_at(cells: Cells, row: int) -> str | None:
     return text_of(cell).strip() if isinstance(cell, (str, bytes)) else None
 
 
-def to_codes(cells: Cells, values: tuple[Value, ...], notation: Notation) -> np.ndarray:
-    """Return each cell's position in ``values``, or UNKNOWN or ABSENT: int32."""
-    if are_numbers(values):
+def to_codes(cells: Cells, plan: ColumnPlan) -> np.ndarray:
+    """Return each cell's place in the lookup of a plan, or UNKNOWN or ABSENT: int32."""
+    lookup, notation = plan.reading, plan.notation
+    assert isinstance(lookup, Lookup)
+    if plan.vocabulary is None:
         numbers = to_numbers(cells, notation)
-        found = _positions(numbers, np.array(values, dtype=np.float64))
-        return np.where(np.isfinite(numbers), found, np.int32(ABSENT))
-    vocabulary = Vocabulary([str(value) for value in values], notation.missing)
+        found = _positions(numbers, np.array(lookup.values, dtype=np.float64))
+        codes = np.where(np.isfinite(numbers), found, np.int32(ABSENT))
+    else:
+        codes = _of_words(cells, plan.vocabulary, notation)
+    if lookup.places is None:
+        return codes
+    return np.array([*lookup.places, ABSENT, UNKNOWN], dtype=np.int32)[codes]
+
+
+def _of_words(cells: Cells, vocabulary: Vocabulary, notation: Notation) -> np.ndarray:
+    """Return the codes of cells in a vocabulary, int32."""
     if isinstance(cells, np.ndarray):
         return object_codes(cells, vocabulary)
     kind = _value_type(cells.type)
     if is_text(kind) or pa.types.is_null(kind):
+        code, folded = vocabulary.code, vocabulary.folded
+        if not folded:
+            return _coded(cells, lambda word: code.get(word.strip(), UNKNOWN))
         return _coded(cells, vocabulary.of_text)
     if pa.types.is_boolean(kind):
         _require(vocabulary.takes_booleans, kind, vocabulary)

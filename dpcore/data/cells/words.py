@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import functools
+from contextlib import suppress
 
 import numpy as np
 import pyarrow as pa
 
 from dpcore.data.cells.objects import float_of, is_missing_object, is_number, text_of
 from dpcore.data.cells.typed import Cells, UnreadTypeError, by_text, is_text, to_numbers
-from dpcore.data.schema.hashed import Hashed
 from dpcore.data.schema.notation import Notation
+from dpcore.data.schema.transforms import Hash, Parsed
 
-__all__ = ["TRUTH", "to_buckets", "to_truth"]
+__all__ = ["TRUTH", "to_buckets", "to_parsed", "to_truth"]
 
 TRUTH = {
     **dict.fromkeys(("true", "t", "yes", "y", "on", "1", "1.0"), 1.0),
@@ -43,15 +44,15 @@ def _truth_of(cell: object, notation: Notation) -> float:
     return float_of(cell) if float_of(cell) in (0.0, 1.0) else np.nan
 
 
-def to_buckets(cells: Cells, column: Hashed, notation: Notation) -> np.ndarray:
+def to_buckets(cells: Cells, hash: Hash, notation: Notation) -> np.ndarray:
     """Return each cell's bucket, int32, -1 for a word that means no value, and for what is no text,
     or no finite number where the column's cells are numbers."""
-    if column.numbers:
-        return _of_numbers(to_numbers(cells, notation), column)
+    if hash.numbers:
+        return _of_numbers(to_numbers(cells, notation), hash)
 
     @functools.cache
     def bucket(word: str) -> float:
-        return np.nan if word.strip() in notation.empty else float(column.bucket(word))
+        return np.nan if word.strip() in notation.empty else float(hash.bucket(word))
 
     if isinstance(cells, np.ndarray):
         found = (bucket(text_of(c)) if isinstance(c, (str, bytes)) else np.nan for c in cells)
@@ -68,8 +69,33 @@ def to_buckets(cells: Cells, column: Hashed, notation: Notation) -> np.ndarray:
     return np.where(np.isnan(buckets), -1.0, buckets).astype(np.int32)
 
 
-def _of_numbers(numbers: np.ndarray, column: Hashed) -> np.ndarray:
+def _of_numbers(numbers: np.ndarray, hash: Hash) -> np.ndarray:
     """Return the buckets of numbers, each distinct one hashed once."""
     distinct, place = np.unique(numbers, return_inverse=True)
-    buckets = [column.bucket(x) if np.isfinite(x) else -1 for x in distinct.tolist()]
+    buckets = [hash.bucket(x) if np.isfinite(x) else -1 for x in distinct.tolist()]
     return np.array(buckets, dtype=np.int32)[place.reshape(-1)]
+
+
+def to_parsed(cells: Cells, reading: Parsed, kind: str, notation: Notation) -> np.ndarray:
+    """Return what the reading's function makes of each cell's text, float64, NaN for none: for a
+    word that means no value, and for what is no text."""
+
+    @functools.cache
+    def number(word: str) -> float:
+        word = word.strip()
+        # An error of somebody's own function may quote the cell: it is a fault like any other.
+        with suppress(Exception):
+            found = None if word in notation.empty else reading.of(word)
+            return np.nan if found is None else float(found)
+        return np.nan
+
+    if isinstance(cells, np.ndarray):
+        found = (number(text_of(c)) if isinstance(c, (str, bytes)) else np.nan for c in cells)
+        return np.fromiter(found, np.float64, len(cells))
+    type = cells.type.value_type if pa.types.is_dictionary(cells.type) else cells.type
+    if not (is_text(type) or pa.types.is_null(type)):
+        raise UnreadTypeError(
+            f"is of type {type}, and its kind is {kind}, which reads text: keep the column as text "
+            "(pandas: dtype=str)."
+        )
+    return by_text(cells, number)

@@ -38,7 +38,7 @@ def load(columns: Schema | None = None) -> Dataset:
     """Return the rows of both files, by the published schema or another one of these columns.
     Raises DataError if a file cannot be had."""
     from dpcore.data.blocks.assemble import assemble
-    from dpcore.data.readers.content import read_bytes
+    from dpcore.data.readers.pieces import read_bytes
     from dpcore.data.readers.text import read_text
     from dpcore.data.stream import encode_piece
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from dpcore.data.cells.conform import Columns
-from dpcore.data.cells.encode import encode
+from dpcore.data.cells.columns import Columns
+from dpcore.data.cells.features import encode
 from dpcore.data.dataset import Dataset
 from dpcore.data.schema.columns import Label, Numeric
 from dpcore.data.schema.schema import Schema

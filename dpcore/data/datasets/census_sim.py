@@ -13,8 +13,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from dpcore.data.cells.conform import Columns
-from dpcore.data.cells.encode import encode
+from dpcore.data.cells.columns import Columns
+from dpcore.data.cells.features import encode
 from dpcore.data.dataset import Dataset
 from dpcore.data.datasets import adult
 from dpcore.data.schema.columns import Categorical

@@ -8,26 +8,30 @@ from typing import Literal
 
 from dpcore.data.readers.places import STDIN
 from dpcore.errors import InvalidInputError
+from dpcore.registry.catalogue import load_registry
+from dpcore.registry.entries import Entry
 
-__all__ = ["FORMATS", "BadRows", "format_of", "is_typed", "separator_of"]
+__all__ = [
+    "BadRows",
+    "entry_of",
+    "format_of",
+    "is_named",
+    "is_store",
+    "is_typed",
+    "separator_of",
+    "suffixes",
+]
 
 BadRows = Literal["refuse", "drop"]
 """Whether a row that does not satisfy the schema is an error, or is left out."""
 
-FORMATS = {
-    "csv": (".csv", ".tsv", ".data", ".txt"),
-    "parquet": (".parquet", ".pq"),
-    "libsvm": (".libsvm", ".svm", ".svmlight"),
-    "whitespace": (".dat",),
-    "npz": (".npz",),
-    "dpcore": (".dpcore",),
-}
-"""Format name -> suffixes; the separator of text is the schema's. A further ``.gz`` is unpacked."""
+READER, STORE = "reader", "row-store"
+"""The kinds of what a file of rows may be, in the registry."""
 
 
 def format_of(path: str, format: str | None = None) -> str:
     """Return the format to read ``path`` with: ``format``, or by its suffix; of standard input
-    ("-") it is csv, of a folder parquet.
+    ("-") it is csv, of a folder parquet. A further ``.gz`` is unpacked.
 
     Raises InvalidInputError for an unknown format or suffix.
 
@@ -37,29 +41,66 @@ def format_of(path: str, format: str | None = None) -> str:
     >>> format_of("rows.csv.gz"), format_of("rows.parquet")
     ('csv', 'parquet')
     """
+    return entry_of(path, format).name
+
+
+def entry_of(path: str, format: str | None = None) -> Entry:
+    """Return the registered reader, or store, of a file. Raises as ``format_of``."""
     if format is not None:
-        if format not in FORMATS:
-            raise InvalidInputError(f"Unknown format {format!r}. Known: {', '.join(FORMATS)}.")
-        return format
+        return _named(format)
     if path == STDIN:
-        return "csv"
+        return _named("csv")
     if os.path.isdir(path):
-        return "parquet"
+        return _named("parquet")
     name = PurePath(path).name.lower().removesuffix(".gz")
-    for known, suffixes in FORMATS.items():
-        if name.endswith(suffixes):
-            return known
+    scheme = path.partition("://")[0] if "://" in path else None
+    for kind in (READER, STORE):
+        registry = load_registry(kind)
+        for entry in registry.in_order(kind):
+            for suffix in entry.data["suffixes"]:
+                if name.endswith(suffix):
+                    registry.claimant(kind, "suffixes", suffix)  # or raises: two have it
+                    return entry
+            if scheme in entry.data.get("schemes", ()):
+                registry.claimant(kind, "schemes", str(scheme))
+                return entry
     raise InvalidInputError(
         f"Cannot tell the format of {path!r} from its name: let it end in one of "
-        f"{', '.join(suffix for suffixes in FORMATS.values() for suffix in suffixes)}. Save a file "
-        "of another program (.xlsx, .sav, .feather) as CSV or Parquet from there, or read it with "
-        "pandas and pass the frame to dpcore.fit."
+        f"{', '.join(suffixes())}. Save a file of another program (.xlsx, .sav, .feather) as CSV "
+        "or Parquet from there, or read it with pandas and pass the frame to dpcore.fit."
     )
+
+
+def suffixes() -> tuple[str, ...]:
+    """Return the suffixes of all files that can be read, those of dpcore's own readers first."""
+    entries = [entry for kind in (READER, STORE) for entry in load_registry(kind).in_order(kind)]
+    entries.sort(key=lambda entry: entry.distribution != "dpcore")
+    return tuple(suffix for entry in entries for suffix in entry.data["suffixes"])
+
+
+def is_store(path: str, format: str | None = None) -> bool:
+    """Return whether the file is a store of encoded rows."""
+    return entry_of(path, format).kind == STORE
+
+
+def is_named(path: str, format: str | None = None) -> bool:
+    """Return whether a file's rows, not those of a store, have named columns."""
+    return bool(entry_of(path, format).data.get("named", False))
 
 
 def is_typed(path: str, format: str | None = None) -> bool:
     """Return whether the file declares types of its columns, which another program chose."""
-    return format_of(path, format) == "parquet"
+    return bool(entry_of(path, format).data.get("typed", False))
+
+
+def _named(form: str) -> Entry:
+    known: list[str] = []
+    for kind in (READER, STORE):
+        entries = {entry.name: entry for entry in load_registry(kind).in_order(kind)}
+        if form in entries:
+            return entries[form]
+        known += entries
+    raise InvalidInputError(f"Unknown format {form!r}. Known: {', '.join(known)}.")
 
 
 def separator_of(path: str, format: str) -> str:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from dpcore.data.cells.conform import conform
-from dpcore.data.cells.encode import encode
+from dpcore.data.cells.features import encode
+from dpcore.data.cells.readings import conform
 from dpcore.data.dataset import Dataset
 from dpcore.data.readers.array_columns import array_schema, array_table, leave_to_schema
 from dpcore.data.readers.frames import frame_names, frame_of, frame_table, is_frame

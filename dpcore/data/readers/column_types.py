@@ -6,12 +6,12 @@ from typing import Any, Literal, TypeAlias
 
 import pyarrow as pa
 
-from dpcore.data.readers import format_of, separator_of
-from dpcore.data.readers.content import read_bytes
+from dpcore.data.readers import format_of, is_named, is_store, separator_of
 from dpcore.data.readers.csv import read_header
 from dpcore.data.readers.frames import frame_schema
-from dpcore.data.readers.lines import first_line, utf8_lines
 from dpcore.data.readers.parquet import read_parquet_types
+from dpcore.data.readers.pieces import read_bytes
+from dpcore.data.readers.records import first_line, utf8_lines
 from dpcore.data.readers.separators import separator_in
 from dpcore.errors import InvalidInputError
 
@@ -38,10 +38,15 @@ def file_types(source: str) -> tuple[list[tuple[str, ColumnType]], str]:
         separator = separator_in(source, form, read_header(content, source, separator))
         header = read_header(content, source, separator)
         return [(name, "unknown") for name in header], separator
-    if form == "dpcore":
+    if is_store(source, form):
         raise InvalidInputError(
             f"The store {source} has its own schema, which `dpcore schema {source}` prints; "
             "nothing is to be read off its rows."
+        )
+    if form not in ("parquet", "whitespace") and is_named(source, form):
+        raise InvalidInputError(
+            f"A {form} file says no types of its columns to dpcore: write its schema by hand, "
+            "whose keys `dpcore schema --help-keys` lists."
         )
     if form != "parquet":
         raise InvalidInputError(

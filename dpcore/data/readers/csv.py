@@ -8,38 +8,33 @@ import itertools
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from typing import Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
-from dpcore.data.readers.content import arrow_reader
-from dpcore.data.readers.lines import (
-    BYTE_ORDER_MARK,
-    compile_lines,
-    first_line,
-    is_plain,
-    trimmed,
-    whole_lines,
-)
-from dpcore.data.readers.pieces import Piece
+from dpcore.data.readers.pieces import Piece, arrow_reader
 from dpcore.data.readers.raw_table import RawTable
 from dpcore.data.readers.records import (
+    BYTE_ORDER_MARK,
+    compile_lines,
     compile_records,
     count_lines,
+    first_line,
+    is_plain,
     records,
+    trimmed,
+    whole_lines,
     whole_records,
 )
 from dpcore.data.readers.separators import looks_separated
-from dpcore.data.schema.columns import Column, Drop
 from dpcore.data.schema.notation import Notation
-from dpcore.errors import DataError, replacing
+from dpcore.errors import DataError
 
 __all__ = [
+    "ARROW_TYPES",
     "Delimited",
-    "arrow_type",
     "check_quotes",
     "check_widths",
     "first_width",
@@ -47,7 +42,9 @@ __all__ = [
     "read_header",
 ]
 
-_TEXT = pa.dictionary(pa.int32(), pa.string())
+ARROW_TYPES = {True: pa.float64(), False: pa.dictionary(pa.int32(), pa.string())}
+"""The type that cells are first tried as, by whether they are tried as numbers. Arrow knows words
+for no value of a file only, not of a column."""
 _BLOCK = 2**20
 _LARGEST_BLOCK = 2**31 - 1
 
@@ -95,12 +92,16 @@ def read_delimited(piece: Piece, layout: Delimited) -> RawTable:
         return RawTable(empty, 0, layout.source, place)
     if not layout.drop:
         check_quotes(piece, layout)
-    with replacing(pa.ArrowException, by=partial(_unreadable, layout.source)):
+    try:
         table = _parse_typed(piece, content, layout)
         if table is None:
             table = _parse_as_text(piece, content, layout)
-    columns = dict(zip(layout.types, table.columns, strict=True))
-    return RawTable(columns, table.num_rows, layout.source, place)
+    except pa.ArrowException as error:
+        fault = _unreadable(layout.source, error)
+    else:
+        columns = dict(zip(layout.types, table.columns, strict=True))
+        return RawTable(columns, table.num_rows, layout.source, place)
+    raise fault
 
 
 def check_quotes(piece: Piece, layout: Delimited) -> None:
@@ -135,11 +136,14 @@ def read_header(content: bytes, source: str, separator: str, quote: str | None =
     """Return the column names of the first line that is not blank, stripped of outer spaces."""
     text = io.TextIOWrapper(io.BytesIO(trimmed(content)), "utf-8", errors="replace", newline="")
     quoted: Literal[0, 3] = csv.QUOTE_MINIMAL if quote else csv.QUOTE_NONE
-    with replacing(csv.Error, by=partial(_unreadable, source)):
+    fault = DataError(f"{source}: the file is empty; there is no header line.")
+    try:
         for record in csv.reader(text, delimiter=separator, quoting=quoted):
             if record:
-                return [name.strip() for name in record]
-    raise DataError(f"{source}: the file is empty; there is no header line.")
+                return [*map(str.strip, record)]
+    except csv.Error as error:
+        fault = _unreadable(source, error)
+    raise fault
 
 
 def _records_of(piece: Piece, layout: Delimited) -> tuple[int, bytes]:
@@ -221,13 +225,6 @@ def _parse(
             decimal_point=layout.notation.decimal,
         ),
     )
-
-
-def arrow_type(column: Column) -> pa.DataType:
-    """Return the type that a column's cells are first tried as."""
-    if isinstance(column, Drop) or not column.takes_numbers or column.missing:
-        return _TEXT  # Arrow knows words for no value of a file only, not of a column.
-    return pa.float64()
 
 
 def _holds_nan(column: pa.ChunkedArray) -> bool:

@@ -68,7 +68,8 @@ def encoded_parts(
     names = frame_names(frame)
     wanted = check_names(names, schema, name)
     columns: dict[str, FeatureColumn | Label | None] = {schema.unit or "": None}
-    columns |= {column.name: column for column in (*schema.features, schema.label)}
+    columns |= {column.name: column for column in schema.features}
+    columns[schema.label.name] = schema.label
     for begin in range(0, max(1, len(frame)), _ROWS):
         part = frame.iloc[begin : begin + _ROWS]
         cells = {

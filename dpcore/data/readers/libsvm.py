@@ -12,14 +12,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from scipy.sparse import csr_matrix
 
-from dpcore.data.readers.lines import utf8_lines
 from dpcore.data.readers.pieces import Piece, read_pieces
 from dpcore.data.readers.raw_matrix import RawMatrix
-from dpcore.data.readers.records import whole_records
+from dpcore.data.readers.reader import ReadFacts
+from dpcore.data.readers.records import utf8_lines, whole_records
 from dpcore.data.schema.notation import Notation
 from dpcore.errors import DataError
 
-__all__ = ["LibsvmFile", "read_libsvm"]
+__all__ = ["open_libsvm", "LibsvmFile", "read_libsvm"]
 
 _BLANK = np.zeros(256, dtype=bool)
 _BLANK[list(b" \t\n")] = True
@@ -65,6 +65,11 @@ class LibsvmFile:
 
     def _pieces(self) -> Iterator[Piece]:
         return read_pieces(self._path, partial(whole_records, separator=" ", quote=None))
+
+
+def open_libsvm(source: str, facts: ReadFacts) -> LibsvmFile:
+    """Return the file of LIBSVM text."""
+    return LibsvmFile(source, facts.schema.width or 0, drop=facts.drop)
 
 
 def read_libsvm(

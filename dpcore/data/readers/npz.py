@@ -11,9 +11,10 @@ from scipy.sparse import csr_matrix
 
 from dpcore.data.readers.in_memory import canonical_csr, labels_of, misfit, real_matrix
 from dpcore.data.readers.raw_matrix import RawMatrix
+from dpcore.data.readers.reader import ReadFacts
 from dpcore.errors import DataError, replacing
 
-__all__ = ["NpzFile", "read_npz"]
+__all__ = ["open_npz", "NpzFile", "read_npz"]
 
 _CSR_PARTS = ("data", "indices", "indptr", "shape")
 
@@ -35,6 +36,11 @@ class NpzFile:
 
     def check(self) -> None:
         """Do nothing: one piece has its faults in order."""
+
+
+def open_npz(source: str, facts: ReadFacts) -> NpzFile:
+    """Return the archive."""
+    return NpzFile(source, labelled=facts.labelled)
 
 
 def read_npz(path: str, *, labelled: bool = True) -> RawMatrix:

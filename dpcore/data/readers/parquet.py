@@ -10,13 +10,14 @@ from functools import partial
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from dpcore.data.readers.pieces import note_share
 from dpcore.data.readers.places import parquet_files
 from dpcore.data.readers.raw_table import RawTable, check_names
-from dpcore.data.readers.watching import note_share
+from dpcore.data.readers.reader import ReadFacts
 from dpcore.data.schema.schema import Schema
-from dpcore.errors import DataError, replacing
+from dpcore.errors import DataError, InvalidInputError, replacing
 
-__all__ = ["BATCH_ROWS", "ParquetFile", "read_parquet_types"]
+__all__ = ["open_parquet", "BATCH_ROWS", "ParquetFile", "read_parquet_types"]
 
 BATCH_ROWS = 2**15
 """How many rows are read at a time. No row and no message depends on it."""
@@ -58,6 +59,13 @@ class ParquetFile:
             columns = {name: table.column(name) for name in wanted}
             yield RawTable(columns, table.num_rows, path, partial(_where, before))
             before += table.num_rows
+
+
+def open_parquet(source: str, facts: ReadFacts) -> ParquetFile:
+    """Return the Parquet files; InvalidInputError for a schema with a width."""
+    if facts.schema.width is not None:
+        raise InvalidInputError("A Parquet file has named columns: its schema has no width.")
+    return ParquetFile(source, facts.schema, labelled=facts.labelled)
 
 
 def _tables(path: str, wanted: list[str], note: Callable[[float], None]) -> Iterator[pa.Table]:

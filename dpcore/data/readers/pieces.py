@@ -3,24 +3,41 @@
 from __future__ import annotations
 
 import gzip
+import os
+import stat
+import sys
 import zlib
-from collections.abc import Callable, Generator, Iterator
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
 from typing import IO, Any
 
-from dpcore.data.readers.lines import trimmed
-from dpcore.data.readers.places import is_there, open_bytes
-from dpcore.data.readers.records import count_lines
-from dpcore.data.readers.watching import note_position
+import pyarrow as pa
+
+from dpcore.data.readers.places import STDIN, is_there
+from dpcore.data.readers.records import count_lines, trimmed
 from dpcore.errors import DataError, replacing
 
-__all__ = ["PIECE_BYTES", "Cut", "Piece", "file_errors", "read_pieces"]
+__all__ = [
+    "PIECE_BYTES",
+    "Cut",
+    "OnBytes",
+    "Piece",
+    "arrow_reader",
+    "file_errors",
+    "note_share",
+    "open_bytes",
+    "read_bytes",
+    "read_pieces",
+    "watched",
+]
 
 PIECE_BYTES = 2**20
 """How much is read at a time. No row and no message depends on it."""
 
+_ERRORS = (EOFError, zlib.error, OSError, ValueError)
 _BLANKS = b" \t\f\v\r\n"
 
 Cut = Callable[[bytes], int]
@@ -47,9 +64,8 @@ def read_pieces(path: str, cut: Cut) -> Generator[Piece, None, None]:
 
     Raises DataError if it cannot be read or unpacked to its end.
     """
-    with file_errors(path):
-        is_packed = path.lower().endswith(".gz")
-        opened: Any = gzip.open(path) if is_packed else open_bytes(path)
+    unpacked = gzip.open if path.lower().endswith(".gz") else open_bytes
+    opened: Any = _tried(path, partial(unpacked, path))
     with opened as file:
         yield from _cut(file, path, cut)
 
@@ -57,10 +73,10 @@ def read_pieces(path: str, cut: Cut) -> Generator[Piece, None, None]:
 def _cut(file: IO[bytes], path: str, cut: Cut) -> Iterator[Piece]:
     rest, lines, first, size, taken = b"", 0, True, PIECE_BYTES, 0
     while True:
-        with file_errors(path):
-            content = rest + _read(file, size)
-        taken += len(content) - len(rest)
-        note_position(path, file, taken)
+        read = _tried(path, partial(_read, file, size))
+        taken += len(read)
+        content = rest + read
+        _note_position(path, file, taken)
         if len(content) == len(rest):
             break
         end = _end(content, cut, first)
@@ -93,9 +109,18 @@ def _end(content: bytes, cut: Cut, first: bool) -> int:
     return end if content[begin:end].strip(_BLANKS) else 0
 
 
+def _tried(path: str, act: Callable[[], Any]) -> Any:
+    """Return what an act on a file returns; DataError where it cannot be read."""
+    try:
+        return act()
+    except _ERRORS as error:
+        fault = _fault_of(path, error)
+    raise fault  # not within the handler of an error whose text may quote the file
+
+
 def file_errors(path: str) -> AbstractContextManager[None]:
     """Turn the errors of reading and unpacking ``path`` into a DataError."""
-    return replacing(EOFError, zlib.error, OSError, ValueError, by=partial(_fault_of, path))
+    return replacing(*_ERRORS, by=partial(_fault_of, path))
 
 
 def _fault_of(path: str, error: Exception) -> DataError:
@@ -110,3 +135,80 @@ def _fault_of(path: str, error: Exception) -> DataError:
         return DataError(f"{path}: not a whole gzip file; it may be cut short.")
     reason = getattr(error, "strerror", None) or "not a path"
     return DataError(f"Cannot read {path!r}: {reason}.")
+
+
+def open_bytes(path: str) -> AbstractContextManager[IO[bytes]]:
+    """Open a file for reading bytes, or hand out standard input, which stays open. Raises OSError
+    or ValueError."""
+    return nullcontext(sys.stdin.buffer) if path == STDIN else open(path, "rb")
+
+
+def read_bytes(path: str) -> bytes:
+    """Return the content of a file; a gzip file (by its name) is unpacked.
+
+    Raises DataError if it cannot be read or unpacked to its end.
+    """
+    with file_errors(path):
+        with open_bytes(path) as file:
+            content = file.read()
+        return gzip.decompress(content) if path.lower().endswith(".gz") else content
+
+
+def arrow_reader(content: bytes) -> pa.BufferReader:
+    """Return a reader of a copy that belongs to Arrow alone.
+
+    Arrow's threads let go of what they read after the reader has returned. Letting go of Python's
+    bytes takes Python's lock, and a thread that asks for it while the process ends, ends in an
+    abort (apache/arrow issue 34314).
+    """
+    buffer = pa.allocate_buffer(len(content))
+    with pa.FixedSizeBufferWriter(buffer) as writer:
+        writer.write(content)
+    return pa.BufferReader(buffer)
+
+
+OnBytes = Callable[[str, int, int | None], None]
+"""Gets path, bytes read, and bytes in all: ``None`` of a pipe, whose end nobody knows."""
+
+_WATCH: ContextVar[OnBytes | None] = ContextVar("_WATCH", default=None)
+
+
+@contextmanager
+def watched(on_bytes: OnBytes) -> Iterator[None]:
+    """Tell ``on_bytes`` of every piece that is read in the block, in the thread that reads it."""
+    before = _WATCH.set(on_bytes)
+    try:
+        yield
+    finally:
+        _WATCH.reset(before)
+
+
+def _note_position(path: str, file: IO[bytes], taken: int) -> None:
+    """Tell where an open file is read, a packed one in its packed bytes; of what has no place, how
+    many bytes were ``taken`` from it."""
+    on_bytes = _WATCH.get()
+    if on_bytes is None:
+        return
+    done, total = taken, None
+    try:
+        number = file.fileno()
+        state = os.fstat(number)
+        if stat.S_ISREG(state.st_mode):
+            done, total = os.lseek(number, 0, os.SEEK_CUR), state.st_size
+    except (OSError, ValueError):
+        pass
+    on_bytes(path, done, total)
+
+
+def note_share(path: str, files: Sequence[str], place: int, share: float) -> None:
+    """Tell how much is read of several files, one after the other: all before ``place``, and a
+    share of that one."""
+    on_bytes = _WATCH.get()
+    if on_bytes is None:
+        return
+    try:
+        sizes = [os.path.getsize(name) for name in files[: place + 1]]
+        total = sum(sizes) + sum(os.path.getsize(name) for name in files[place + 1 :])
+    except OSError:  # Whoever opens it says what is wrong.
+        return
+    on_bytes(path, sum(sizes[:place]) + int(share * sizes[place]), total)

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import glob
 import os
-import sys
-from contextlib import AbstractContextManager, nullcontext
-from typing import IO
 
 from dpcore.errors import DataError, InvalidInputError
 
 __all__ = [
     "STDIN",
     "is_there",
-    "open_bytes",
     "parquet_files",
     "partition_files",
     "refuse_stdin",
@@ -24,12 +20,6 @@ STDIN = "-"
 """The name of standard input: delimited text, read once."""
 _PARQUET = (".parquet", ".pq")
 _STORE = ".dpcore"
-
-
-def open_bytes(path: str) -> AbstractContextManager[IO[bytes]]:
-    """Open a file for reading bytes, or hand out standard input, which stays open. Raises OSError
-    or ValueError."""
-    return nullcontext(sys.stdin.buffer) if path == STDIN else open(path, "rb")
 
 
 def refuse_stdin(path: str) -> None:

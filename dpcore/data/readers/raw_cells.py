@@ -44,7 +44,7 @@ class RawCells:
             labels = raw.one_label_each()
             parts = [_of_rows(raw, schema), _of_cells(labels, schema.label, schema, raw)]
             return np.array([raw.X.shape[0], *np.ravel(parts)], dtype=np.int64)
-        columns = (*schema.features, schema.label)
+        columns: list[FeatureColumn | Label] = [*schema.features, schema.label]
         parts = [_of_cells(raw.columns[c.name], c, schema, raw) for c in columns]
         return np.array([raw.n_rows, *np.ravel(parts)], dtype=np.int64)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
-from contextlib import AbstractContextManager, closing
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
 
@@ -11,27 +11,28 @@ import numpy as np
 import pyarrow as pa
 
 from dpcore.data.cells.typed import to_numbers
+from dpcore.data.readers import separator_of
 from dpcore.data.readers.csv import (
+    ARROW_TYPES,
     Delimited,
-    arrow_type,
     check_quotes,
     check_widths,
     first_width,
     read_delimited,
     read_header,
 )
-from dpcore.data.readers.lines import first_line, utf8_lines
 from dpcore.data.readers.pieces import Piece, read_pieces
 from dpcore.data.readers.places import STDIN
 from dpcore.data.readers.raw_matrix import RawMatrix
 from dpcore.data.readers.raw_table import RawTable, check_names
-from dpcore.data.readers.records import whole_records
+from dpcore.data.readers.reader import ReadFacts
+from dpcore.data.readers.records import first_line, utf8_lines, whole_records
 from dpcore.data.readers.separators import looks_separated
 from dpcore.data.readers.whitespace import to_single_spaces
 from dpcore.data.schema.schema import Schema
-from dpcore.errors import DataError, InvalidInputError, replacing
+from dpcore.errors import DataError, InvalidInputError
 
-__all__ = ["TextFile", "read_text"]
+__all__ = ["TextFile", "open_text", "open_whitespace", "read_text"]
 
 _LABEL = "label"
 _NO_HEADER = (
@@ -89,7 +90,8 @@ class TextFile:
         for piece in self._pieces():
             text = self._utf8(piece)
             layout = layout or self._layout(text)
-            yield self._rows(text, layout)
+            raw = read_delimited(text, layout)
+            yield raw if self._schema.width is None else self._matrix(raw)
 
     def check(self) -> None:
         """Raise the DataError that comes first where the file is read as one piece: bytes that
@@ -107,7 +109,8 @@ class TextFile:
     def read(self, content: bytes) -> RawTable | RawMatrix:
         """Return the rows of text in memory."""
         text = self._utf8(Piece(content))
-        return self._rows(text, self._layout(text))
+        raw = read_delimited(text, self._layout(text))
+        return raw if self._schema.width is None else self._matrix(raw)
 
     def _pieces(self) -> Generator[Piece, None, None]:
         quote = None if self._drop else self._quote
@@ -125,12 +128,11 @@ class TextFile:
         )
         return replace(piece, content=to_single_spaces(content) if self._blanks else content)
 
-    def _rows(self, piece: Piece, layout: Delimited) -> RawTable | RawMatrix:
-        raw = read_delimited(piece, layout)
-        if self._schema.width is None:
-            return raw
-        X = np.empty((raw.n_rows, self._schema.width))
-        for j in range(self._schema.width):
+    def _matrix(self, raw: RawTable) -> RawMatrix:
+        """Return rows of unnamed features."""
+        width = self._schema.width or 0
+        X = np.empty((raw.n_rows, width))
+        for j in range(width):
             X[:, j] = to_numbers(raw.columns[_feature(j)], self._schema.notation)
         return RawMatrix(X, raw.columns.get(_LABEL), raw.source, raw.where)
 
@@ -156,9 +158,17 @@ class TextFile:
             names = [column.name for column in schema.columns]
             if self._lacks_label(content, len(names)):
                 names.remove(schema.label.name)
-        with _told_of_another_layout(names, schema, self._separator):
-            wanted = set(check_names(names, schema, self._path, self._labelled))
-        return names, {c.name: arrow_type(c) for c in schema.columns if c.name in wanted}
+        numbers = {plan.name for plan in schema.plans if plan.tries_numbers}
+        try:
+            wanted = check_names(names, schema, self._path, self._labelled)
+        except DataError as error:
+            fault = _told_of_another_layout(error, names, schema, self._separator)
+        else:
+            types = {}
+            for name in wanted:
+                types[name] = ARROW_TYPES[name in numbers]
+            return names, types
+        raise fault
 
     def _header(self, content: bytes) -> list[str]:
         head = first_line(content)[0] if self._drop else content
@@ -172,7 +182,7 @@ class TextFile:
             names.pop()
         types = dict.fromkeys(features, pa.float64())
         if self._labelled:
-            types[_LABEL] = arrow_type(self._schema.label)
+            types[_LABEL] = ARROW_TYPES[self._schema.plans[-1].tries_numbers]
         return names, types
 
     def _lacks_label(self, content: bytes, width: int) -> bool:
@@ -181,18 +191,29 @@ class TextFile:
         return first_width(content, self._separator, self._quote) == width - 1
 
 
+def open_text(source: str, facts: ReadFacts) -> TextFile:
+    """Return the file of delimited text, whose name says the separator unless the schema does."""
+    separator = separator_of(source, "csv")
+    return TextFile(
+        source, facts.schema, labelled=facts.labelled, drop=facts.drop, separator=separator
+    )
+
+
+def open_whitespace(source: str, facts: ReadFacts) -> TextFile:
+    """Return the file of text with blanks between cells, unless the schema says other."""
+    return TextFile(
+        source, facts.schema, labelled=facts.labelled, drop=facts.drop, separator="whitespace"
+    )
+
+
 def _told_of_another_layout(
-    header: list[str], schema: Schema, separator: str
-) -> AbstractContextManager[None]:
-    """Add to the error of a header that does not fit the schema what it looks like."""
-
-    def told(error: DataError) -> DataError:
-        likeness = looks_separated(header, separator)
-        if not likeness and not any(column.name in header for column in schema.columns):
-            likeness = _NO_HEADER
-        return DataError(f"{error}{likeness}")
-
-    return replacing(DataError, by=told)
+    error: DataError, header: list[str], schema: Schema, separator: str
+) -> DataError:
+    """Return the error of a header that does not fit the schema, and what it looks like."""
+    likeness = looks_separated(header, separator)
+    if not likeness and not any(column.name in header for column in schema.columns):
+        likeness = _NO_HEADER
+    return DataError(f"{error}{likeness}")
 
 
 def read_text(content: bytes, source: str, schema: Schema) -> RawTable | RawMatrix:

@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-from dpcore.data.schema.dates import Date, date_from
-from dpcore.data.schema.hashed import Hashed, hashed_from
-from dpcore.data.schema.keys import COLUMN_KINDS
-from dpcore.data.schema.label import Drop, Label, label_from
+from dpcore.data.schema.dates import Date
+from dpcore.data.schema.feature_column import FeatureColumn
+from dpcore.data.schema.hashed import Hashed
+from dpcore.data.schema.label import Drop, Label
 from dpcore.data.schema.levels import (
     Boolean,
     Categorical,
     Ordinal,
-    boolean_from,
-    categorical_from,
-    ordinal_from,
 )
-from dpcore.data.schema.numeric import Binned, Numeric, Piecewise, numeric_from
+from dpcore.data.schema.numeric import Binned, Numeric, Piecewise
 from dpcore.data.schema.unbounded import (
     Unbounded,
     UnboundedLabel,
-    has_private_bounds,
-    unbounded_from,
-    unbounded_label_from,
 )
-from dpcore.data.schema.values import PLACEHOLDER, Entry, check_keys
-from dpcore.errors import InvalidInputError
 
 __all__ = [
     "Binned",
@@ -44,66 +35,8 @@ __all__ = [
     "Unbounded",
     "UnboundedLabel",
     "Waiting",
-    "column_from_dict",
 ]
 
-FeatureColumn: TypeAlias = (
-    Numeric | Unbounded | Binned | Piecewise | Categorical | Ordinal | Boolean | Hashed | Date
-)
-"""A column that becomes features. Each has
-
-* ``parts``, its features in order, and ``feature_names``, a name for each;
-* ``square``, an upper bound of what they add to the square of a row's l2 norm, with the argument
-  for it where the kind is described;
-* ``levels``, the public values that it may have, empty if there is no list of them;
-* ``bounds``, to which its plain numbers are clamped, or None;
-* ``takes_numbers``, whether its cells are numbers where they could be text;
-* ``fill`` and ``indicator``, which say what an empty cell becomes;
-* ``missing``, words for no value beside those of the table.
-"""
 Column: TypeAlias = FeatureColumn | Label | Drop
 Waiting: TypeAlias = Unbounded | UnboundedLabel
 """A column whose bounds are still to be released."""
-
-
-def _number_from(name: str, entry: Entry) -> Column:
-    is_private = has_private_bounds(entry)
-    return unbounded_from(name, entry) if is_private else numeric_from(name, entry)
-
-
-def _target_from(name: str, entry: Entry) -> Column:
-    is_private = has_private_bounds(entry)
-    return unbounded_label_from(name, entry) if is_private else label_from(name, entry)
-
-
-_READERS: dict[str, Callable[[str, Entry], Column]] = {
-    "numeric": _number_from,
-    "categorical": categorical_from,
-    "ordinal": ordinal_from,
-    "boolean": boolean_from,
-    "date": date_from,
-    "hashed": hashed_from,
-    "label": _target_from,
-    "drop": lambda name, _: Drop(name),
-}
-
-
-def column_from_dict(name: str, data: Any) -> Column:
-    """Return the column described by ``data``, as ``to_dict`` writes it.
-
-    Raises InvalidInputError, naming the column, for anything else.
-    """
-    where = f"column {name!r}"
-    if not (isinstance(name, str) and name.strip() == name and name):
-        raise InvalidInputError(f"Expected column name {name!r} to be text without outer spaces.")
-    if not isinstance(data, Mapping):
-        raise InvalidInputError(f"Expected {where} to be a table with a kind.")
-    kind = data.get("kind")
-    known = ", ".join(COLUMN_KINDS)
-    if kind == PLACEHOLDER:
-        raise InvalidInputError(f"The kind of {where} is still to be filled in: one of {known}.")
-    if not isinstance(kind, str) or kind not in COLUMN_KINDS:
-        raise InvalidInputError(f"Expected kind of {where} to be one of: {known}.")
-    _, keys = COLUMN_KINDS[kind]
-    check_keys(where, data, ("kind", *(key.name for key in keys)))
-    return _READERS[kind](name, Entry(where, data))

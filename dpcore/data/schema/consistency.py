@@ -5,16 +5,17 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from dpcore.data.schema.columns import Column, Drop, Label
-from dpcore.data.schema.levels import Categorical, Ordinal
 from dpcore.data.schema.notation import Notation
+from dpcore.data.schema.transforms import Lookup
 from dpcore.data.schema.units import check_unit_column
 from dpcore.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from dpcore.data.schema.schema import Schema
+    from dpcore.data.schema.crosses import Cross
+    from dpcore.privacy.units import Units
 
 __all__ = ["INTERCEPT", "check_consistency"]
 
@@ -27,7 +28,40 @@ _MOST_CROSSES = 1000
 _LEAST_NORM, _LARGEST_NORM = 2.0**-8, 2.0**512
 
 
-def check_consistency(schema: Schema) -> None:
+class Described(Protocol):
+    """The keys of a schema, as its class has them."""
+
+    @property
+    def columns(self) -> tuple[Column, ...]: ...
+    @property
+    def width(self) -> int | None: ...
+    @property
+    def rows(self) -> int | None: ...
+    @property
+    def capacity(self) -> int | None: ...
+    @property
+    def norm(self) -> float | None: ...
+    @property
+    def intercept(self) -> bool: ...
+    @property
+    def separator(self) -> str: ...
+    @property
+    def missing(self) -> tuple[str, ...]: ...
+    @property
+    def decimal(self) -> str: ...
+    @property
+    def thousands(self) -> str: ...
+    @property
+    def crosses(self) -> tuple[Cross, ...]: ...
+    @property
+    def wildcards(self) -> tuple[str, ...]: ...
+    @property
+    def ledger(self) -> str | None: ...
+    @property
+    def units(self) -> Units | None: ...
+
+
+def check_consistency(schema: Described) -> None:
     """Raise InvalidInputError for a schema that contradicts itself."""
     check_unit_column(schema.units, schema.columns, schema.width)
     _check_columns(schema.columns, schema.width, schema.intercept)
@@ -73,7 +107,7 @@ def _check_columns(columns: Sequence[Column], width: int | None, intercept: bool
         raise InvalidInputError(f"A column named {INTERCEPT!r} needs intercept = false.")
 
 
-def _check_counts(schema: Schema) -> None:
+def _check_counts(schema: Described) -> None:
     for key, bits in (("width", 31), ("rows", 40), ("capacity", 40)):
         value = getattr(schema, key)
         if value is not None and not 1 <= value < 2**bits:
@@ -91,7 +125,8 @@ def _check_not_missing(column: Column, notation: Notation) -> None:
     if isinstance(column, Label):
         values = column.values
     else:
-        values = column.levels if isinstance(column, (Categorical, Ordinal)) else ()
+        reading = column.encoding.reading
+        values = reading.values if isinstance(reading, Lookup) else ()
     for value in values:
         if notation.means_none(value):
             raise InvalidInputError(

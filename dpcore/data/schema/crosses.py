@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
+from dpcore.data.schema.encoding import Part
 from dpcore.data.schema.keys import CROSS_KEYS
-from dpcore.data.schema.parts import Part
 from dpcore.data.schema.values import check_keys, short
 from dpcore.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from dpcore.data.schema.columns import FeatureColumn
+    from dpcore.data.schema.feature_column import FeatureColumn
 
 __all__ = ["Cross", "Crossed", "crossed", "crosses_of"]
 
@@ -43,7 +43,7 @@ class Crossed:
     levels: tuple[int, ...] = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
-        levels = (len(column.levels) + column.indicator for column in self.columns)
+        levels = (len(column.encoding.levels) + column.indicator for column in self.columns)
         object.__setattr__(self, "levels", tuple(levels))
 
     @property
@@ -53,7 +53,7 @@ class Crossed:
     @property
     def feature_names(self) -> tuple[str, ...]:
         words = [
-            [*map(short, column.levels), *(["empty"] if column.indicator else [])]
+            [*map(short, column.encoding.levels), *(["empty"] if column.indicator else [])]
             for column in self.columns
         ]
         name = "*".join(column.name for column in self.columns)
@@ -85,7 +85,7 @@ def crossed(cross: Cross, features: Sequence[FeatureColumn]) -> Crossed:
     for name in cross.columns:
         if name not in known:
             raise InvalidInputError(f"The schema has no column {name!r} to cross.")
-        if not known[name].levels:
+        if not known[name].encoding.levels:
             raise InvalidInputError(
                 f"Column {name!r} cannot be crossed, since it has no levels; give a number bins."
             )

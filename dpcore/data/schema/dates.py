@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any, ClassVar
 
-from dpcore.data.schema.parts import Part, empty_keys, named_with_empty, with_empty
+from dpcore.data.schema.encoding import Encoding
+from dpcore.data.schema.feature_column import FeatureColumn, empty_keys
+from dpcore.data.schema.transforms import Chain, DatePart, Day, OneHot, between
 from dpcore.data.schema.unbounded import PRIVATE
 from dpcore.data.schema.values import PLACEHOLDER, Entry
 from dpcore.errors import InvalidInputError
@@ -35,7 +36,7 @@ _DIRECTIVES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Date:
+class Date(FeatureColumn):
     """A day, clamped to the public [lower, upper] and mapped to [0, 1], and by ``calendar`` some of
     its parts, one-hot each: the year of the clamped day, the month and the weekday of the day
     itself.
@@ -49,8 +50,6 @@ class Date:
     """
 
     kind: ClassVar[str] = "date"
-    takes_numbers: ClassVar[bool] = False
-    levels: ClassVar[tuple[str, ...]] = ()
     name: str
     lower: date
     upper: date
@@ -72,30 +71,17 @@ class Date:
         date_pattern(self.name, self.format)
 
     @property
-    def bounds(self) -> tuple[float, float]:
-        return float(self.lower.toordinal() - EPOCH), float(self.upper.toordinal() - EPOCH)
-
-    @property
-    def parts(self) -> tuple[Part, ...]:
-        first = with_empty((Part(1),), self.indicator)
-        return (*first, *(Part(len(self.levels_of(key)), is_code=True) for key in self.calendar))
-
-    @property
-    def feature_names(self) -> tuple[str, ...]:
-        first = named_with_empty(self.name, (self.name,), self.indicator)
-        pairs = ((key, level) for key in self.calendar for level in self.levels_of(key))
-        return (*first, *(f"{self.name}.{key}={level}" for key, level in pairs))
-
-    def levels_of(self, key: str) -> Sequence[object]:
-        """Return the levels of a part of the date, in order."""
+    def encoding(self) -> Encoding:
+        lower, upper = float(_day_number(self.lower)), float(_day_number(self.upper))
         years = range(self.lower.year, self.upper.year + 1)
-        known: dict[str, Sequence[object]]
-        known = {"year": years, "month": _MONTHS, "weekday": _WEEKDAYS}
-        return known[key]
-
-    @property
-    def square(self) -> int:
-        return 1 + len(self.calendar) + (self.indicator and self.fill is not None)
+        chain_of: dict[str, Chain] = {
+            "year": (DatePart("year", years[0], years[-1]), OneHot(years, part=".year")),
+            "month": (DatePart("month"), OneHot(_MONTHS, part=".month")),
+            "weekday": (DatePart("weekday"), OneHot(_WEEKDAYS, part=".weekday")),
+        }
+        chains = (between(lower, upper), *(chain_of[key] for key in self.calendar))
+        fill = None if self.fill is None else float(_day_number(self.fill))
+        return Encoding(Day(self.format), chains, fill, self.indicator)
 
     def to_dict(self) -> dict[str, Any]:
         data: dict[str, Any] = {"kind": self.kind, "lower": str(self.lower)}
@@ -106,6 +92,10 @@ class Date:
             data["format"] = self.format
         fill = None if self.fill is None else str(self.fill)
         return data | empty_keys(fill, self.indicator, self.missing)
+
+
+def _day_number(day: date) -> int:
+    return day.toordinal() - EPOCH
 
 
 def date_pattern(name: str, format: str | None) -> re.Pattern[str]:

@@ -5,13 +5,10 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dpcore.data.schema.values import PLACEHOLDER
 from dpcore.errors import InvalidInputError, replacing
-
-if TYPE_CHECKING:
-    from dpcore.data.schema.schema import Schema
 
 __all__ = ["column_entries", "document_of", "parsed_toml", "typed_value"]
 
@@ -62,7 +59,7 @@ def typed_value(key: str, value: Any) -> Any:
     return value
 
 
-def document_of(schema: Schema) -> dict[str, Any]:
+def document_of(schema: Any) -> dict[str, Any]:
     """Return the keys of a schema that are not the default, JSON-able, columns as a list."""
     data: dict[str, Any] = {}
     for key in fields(schema):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dpcore.data.schema.columns import Column, Drop, FeatureColumn, Label
 from dpcore.data.schema.crosses import Cross, Crossed, crossed
-from dpcore.data.schema.parts import Part
+from dpcore.data.schema.encoding import Part
 
 __all__ = ["EncodedColumns", "encoded_columns"]
 
@@ -35,14 +35,16 @@ class EncodedColumns:
     @property
     def names(self) -> list[str]:
         """A name for each feature."""
-        return [name for each in (*self.columns, *self.crossed) for name in each.feature_names]
+        named: list[FeatureColumn | Crossed] = [*self.columns, *self.crossed]
+        return [name for each in named for name in each.feature_names]
 
 
 def encoded_columns(columns: Sequence[Column], crosses: Sequence[Cross]) -> EncodedColumns:
     """Return the encoded ones of some columns; InvalidInputError for a cross that cannot be."""
     features = tuple(c for c in columns if not isinstance(c, (Label, Drop)))
     found = tuple(crossed(cross, features) for cross in crosses)
-    own = (part for column in features for part in column.parts)
+    encodings = [column.encoding for column in features]
+    own = (part for encoding in encodings for part in encoding.parts)
     parts = (*own, *(cross.part for cross in found))
-    square = sum(column.square for column in features) + len(found)
+    square = sum(encoding.square for encoding in encodings) + len(found)
     return EncodedColumns(features, found, parts, sum(part.width for part in parts), square)

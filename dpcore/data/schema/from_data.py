@@ -86,8 +86,8 @@ def _read_all(source: str) -> tuple[Any, str, Notation]:
     import pyarrow.csv as pacsv
     import pyarrow.parquet as pq
 
-    from dpcore.data.readers.content import arrow_reader, read_bytes
-    from dpcore.data.readers.lines import utf8_lines
+    from dpcore.data.readers.pieces import arrow_reader, read_bytes
+    from dpcore.data.readers.records import utf8_lines
 
     columns, separator = file_types(source)
     names = [name for name, _ in columns]

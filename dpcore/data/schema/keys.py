@@ -1,10 +1,16 @@
-"""The keys of a schema: the one table of them, from which templates, checks and documents are."""
+"""The keys of a schema, from which templates, checks and documents are; those of the kinds of
+column are where the kinds are registered."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["COLUMN_KINDS", "CROSS_KEYS", "TOP_KEYS", "Key", "reference"]
+if TYPE_CHECKING:
+    from dpcore.data.schema.values import Entry
+
+__all__ = ["CROSS_KEYS", "FILL", "INDICATOR", "MISSING", "TOP_KEYS", "ColumnKind", "Key"]
 
 
 @dataclass(frozen=True)
@@ -17,6 +23,21 @@ class Key:
     name: str
     example: str
     meaning: str
+
+
+@dataclass(frozen=True)
+class ColumnKind:
+    """A kind of column, as it is registered.
+
+    Parameters
+    ----------
+    keys : that a schema may have of such a column, beside ``kind``.
+    read : a function of the column's name and its ``Entry``, the table of its keys, that returns
+        the column, or raises InvalidInputError.
+    """
+
+    keys: tuple[Key, ...]
+    read: Callable[[str, Entry], Any]
 
 
 TOP_KEYS = (
@@ -45,106 +66,8 @@ TOP_KEYS = (
     Key("from_data", "true", "bounds or categories were read off the rows: models are not private"),
 )
 
-_FILL = Key("fill", "40", "what an empty cell counts as")
-_INDICATOR = Key("indicator", "true", "a feature of its own says that the cell is empty")
-_MISSING = Key("missing", '["-9"]', "words for no value here, beside those of the table")
-
-COLUMN_KINDS: dict[str, tuple[str, tuple[Key, ...]]] = {
-    "numeric": (
-        "a number between public bounds, in public bins, or piecewise linear between public knots",
-        (
-            Key("lower", "17", 'the lower bound; values are clamped to it; "private": released'),
-            Key("upper", "90", 'the upper bound; or "private"'),
-            Key("scale", '"log"', "the number counts by its logarithm; needs lower > 0"),
-            Key("bins", "[18, 30, 65]", "in place of bounds: edges of intervals, one-hot"),
-            Key("knots", "[0, 10, 50]", "in place of bounds: where the slope may change"),
-            _FILL,
-            _INDICATOR,
-            _MISSING,
-        ),
-    ),
-    "categorical": (
-        "one of the categories, one-hot; any other value is none of them",
-        (
-            Key("categories", '["Bern", "Basel"]', "text or numbers; true and false in any case"),
-            Key("fill", '"Bern"', "the category that an empty cell counts as"),
-            Key("indicator", "true", "the empty cell is a category of its own, the last"),
-            _MISSING,
-        ),
-    ),
-    "ordinal": (
-        "one of the levels, by its position",
-        (
-            Key("levels", '["low", "mid", "high"]', "lowest first; any other value is a bad row"),
-            Key("fill", '"mid"', "the level that an empty cell counts as"),
-            _INDICATOR,
-            _MISSING,
-        ),
-    ),
-    "boolean": (
-        "a truth value: true, t, yes, y, on, 1, 1.0; false, f, no, n, off, 0, 0.0",
-        (Key("fill", "false", "what an empty cell counts as"), _INDICATOR, _MISSING),
-    ),
-    "date": (
-        "a day between public bounds",
-        (
-            Key("lower", "2015-01-01", "the first day; others are clamped"),
-            Key("upper", "2024-12-31", "the last day"),
-            Key("parts", '["year", "month", "weekday"]', "these too, one-hot each"),
-            Key("format", '"%d.%m.%Y"', "of text, by %Y %m %d %H %M %S; default ISO 8601"),
-            Key("fill", "2020-01-01", "the day that an empty cell counts as"),
-            _INDICATOR,
-            _MISSING,
-        ),
-    ),
-    "hashed": (
-        "text by a public hash, one-hot: for values that nobody lists",
-        (
-            Key("buckets", "64", "how many features"),
-            Key("numbers", "true", "cells are numbers: 3, 3.0 and \"3\" are one"),
-            Key("fill", '"02139"', "the value that an empty cell counts as"),
-            Key("indicator", "true", "the empty cell is a bucket of its own, the last"),
-            _MISSING,
-        ),
-    ),
-    "label": (
-        "what is to be predicted; one column is",
-        (
-            Key(
-                "classes",
-                '["no", ["yes", "y"]]',
-                "negative and positive, or three and more; each a value or a list",
-            ),
-            Key("positive", '["yes"]', "in place of classes: any other value is negative"),
-            Key("other", '"no"', "the class of values that none lists: one of those, or one more"),
-            Key("lower", "0", "in place of classes: the lower bound of a number to predict"),
-            Key("upper", "1e6", 'and the upper bound; or "private", each'),
-            _MISSING,
-        ),
-    ),
-    "drop": ("not used", ()),
-}  # fmt: skip
-"""By kind: what a column of it becomes, and its keys beside ``kind``."""
+FILL = Key("fill", "40", "what an empty cell counts as")
+INDICATOR = Key("indicator", "true", "a feature of its own says that the cell is empty")
+MISSING = Key("missing", '["-9"]', "words for no value here, beside those of the table")
 
 CROSS_KEYS = (Key("columns", '["city", "flag"]', "two or more columns of levels, bins or buckets"),)
-
-
-def reference() -> str:
-    """Return all keys of a schema, as ``dpcore schema --help-keys`` prints them."""
-    lines = ["At the top of the file:", "", *_lines(TOP_KEYS), ""]
-    lines += ['[columns], as in  age = { kind = "numeric", lower = 17, upper = 90 }', ""]
-    for kind, (becomes, keys) in COLUMN_KINDS.items():
-        lines += [f'  kind = "{kind}": {becomes}', *_lines(keys, "    "), ""]
-    lines += [
-        'A name with a *, as in  "x*" = { kind = "numeric", lower = 0, upper = 1 }, stands for all',
-        "columns of the file that the schema does not name otherwise; the first that fits holds.",
-        "",
-        "[[crosses]]: a combination of the levels of columns, one-hot",
-        "",
-        *_lines(CROSS_KEYS),
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def _lines(keys: tuple[Key, ...], indent: str = "  ") -> list[str]:
-    return [f"{indent}{f'{key.name} = {key.example}':<38}  {key.meaning}" for key in keys]

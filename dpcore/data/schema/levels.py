@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from dpcore.data.schema.parts import OneNumber, Part, empty_keys, level_names, level_parts
+from dpcore.data.schema.encoding import Encoding
+from dpcore.data.schema.feature_column import FeatureColumn, empty_keys
+from dpcore.data.schema.transforms import Lookup, OneHot, Truth, between
 from dpcore.data.schema.values import (
     Entry,
     Value,
-    are_numbers,
     check_distinct,
     check_one_of_both,
-    short,
 )
 from dpcore.errors import InvalidInputError
 
@@ -20,7 +20,7 @@ __all__ = ["Boolean", "Categorical", "Ordinal", "boolean_from", "categorical_fro
 
 
 @dataclass(frozen=True, slots=True)
-class Categorical:
+class Categorical(FeatureColumn):
     """One of the public categories, one-hot; a value that is none of them is all zeros.
 
     ``fill`` : the category that an empty cell counts as. ``indicator`` : whether the empty cell is
@@ -29,8 +29,6 @@ class Categorical:
     """
 
     kind: ClassVar[str] = "categorical"
-    square: ClassVar[int] = 1
-    bounds: ClassVar[None] = None
     name: str
     categories: tuple[Value, ...]
     fill: Value | None = None
@@ -44,20 +42,11 @@ class Categorical:
         check_one_of_both(self.name, self.fill, self.indicator)
 
     @property
-    def takes_numbers(self) -> bool:
-        return are_numbers(self.categories)
-
-    @property
-    def levels(self) -> tuple[Value, ...]:
-        return self.categories
-
-    @property
-    def parts(self) -> tuple[Part, ...]:
-        return level_parts(len(self.categories), self.indicator)
-
-    @property
-    def feature_names(self) -> tuple[str, ...]:
-        return level_names(self.name, tuple(map(short, self.categories)), self.indicator)
+    def encoding(self) -> Encoding:
+        fill = None if self.fill is None else self.categories.index(self.fill)
+        return Encoding(
+            Lookup(self.categories), ((OneHot(self.categories),),), fill, self.indicator
+        )
 
     def to_dict(self) -> dict[str, Any]:
         data = {"kind": self.kind, "categories": list(self.categories)}
@@ -65,7 +54,7 @@ class Categorical:
 
 
 @dataclass(frozen=True, slots=True)
-class Ordinal(OneNumber):
+class Ordinal(FeatureColumn):
     """One of the public levels, lowest first, as its position mapped to [0, 1]: one feature.
 
     A value that is none of them is a malformed row: there is no place for it among the others.
@@ -85,12 +74,11 @@ class Ordinal(OneNumber):
         check_distinct(self.name, "levels", self.levels)
 
     @property
-    def takes_numbers(self) -> bool:
-        return are_numbers(self.levels)
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        return 0.0, len(self.levels) - 1.0
+    def encoding(self) -> Encoding:
+        fill = None if self.fill is None else float(self.levels.index(self.fill))
+        positions = between(0.0, len(self.levels) - 1.0)
+        reading = Lookup(self.levels, unknown="fault")
+        return Encoding(reading, (positions,), fill, self.indicator)
 
     def to_dict(self) -> dict[str, Any]:
         data = {"kind": self.kind, "levels": list(self.levels)}
@@ -98,7 +86,7 @@ class Ordinal(OneNumber):
 
 
 @dataclass(frozen=True, slots=True)
-class Boolean(OneNumber):
+class Boolean(FeatureColumn):
     """A truth value, as one feature: 1 for true and 0 for false.
 
     Cells are true, t, yes, y, on, 1 or 1.0, and false, f, no, n, off, 0 or 0.0, in any case;
@@ -107,13 +95,15 @@ class Boolean(OneNumber):
     """
 
     kind: ClassVar[str] = "boolean"
-    takes_numbers: ClassVar[bool] = False
-    levels: ClassVar[tuple[str, ...]] = ("false", "true")
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     name: str
     fill: bool | None = None
     indicator: bool = False
     missing: tuple[str, ...] = ()
+
+    @property
+    def encoding(self) -> Encoding:
+        fill = None if self.fill is None else float(self.fill)
+        return Encoding(Truth(), (between(0.0, 1.0),), fill, self.indicator)
 
     def to_dict(self) -> dict[str, Any]:
         return {"kind": self.kind} | empty_keys(self.fill, self.indicator, self.missing)

@@ -7,16 +7,22 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, ClassVar, Literal
 
-from dpcore.data.schema.parts import (
-    OneNumber,
-    Part,
-    empty_keys,
-    level_names,
-    level_parts,
-    named_with_empty,
-    with_empty,
+import numpy as np
+
+from dpcore.data.cells.logarithm import binary_log
+from dpcore.data.schema.encoding import Encoding
+from dpcore.data.schema.feature_column import FeatureColumn, empty_keys
+from dpcore.data.schema.transforms import (
+    Bin,
+    Chain,
+    Clip,
+    Hat,
+    Log,
+    Number,
+    OneHot,
+    between,
 )
-from dpcore.data.schema.values import Entry, check_bounds, check_one_of_both
+from dpcore.data.schema.values import Entry, check_bounds, check_one_of_both, written
 from dpcore.errors import InvalidInputError
 
 __all__ = ["Binned", "Numeric", "Piecewise", "numeric_from"]
@@ -27,7 +33,7 @@ _LEAST_RATIO = 1.0 + 2.0**-20
 
 
 @dataclass(frozen=True, slots=True)
-class Numeric(OneNumber):
+class Numeric(FeatureColumn):
     """A number, clamped to the public [lower, upper] and mapped to [0, 1], by its logarithm if
     ``scale`` is ``"log"``.
 
@@ -38,8 +44,6 @@ class Numeric(OneNumber):
     """
 
     kind: ClassVar[str] = "numeric"
-    takes_numbers: ClassVar[bool] = True
-    levels: ClassVar[tuple[str, ...]] = ()
     name: str
     lower: float
     upper: float
@@ -59,9 +63,13 @@ class Numeric(OneNumber):
             )
 
     @property
-    def bounds(self) -> tuple[float, float]:
-        """The bounds that cells are clamped to, in the unit of plain numbers."""
-        return self.lower, self.upper
+    def encoding(self) -> Encoding:
+        chain: Chain = between(self.lower, self.upper)
+        if self.scale == "log":
+            low, high = binary_log(np.array([self.lower, self.upper])).tolist()
+            log = Log(self.lower, self.upper)
+            chain = Clip(self.lower, self.upper), log, *between(low, high)
+        return Encoding(Number(), (chain,), self.fill, self.indicator)
 
     def to_dict(self) -> dict[str, Any]:
         data: dict[str, Any] = {"kind": self.kind, "lower": self.lower, "upper": self.upper}
@@ -71,7 +79,7 @@ class Numeric(OneNumber):
 
 
 @dataclass(frozen=True, slots=True)
-class Binned:
+class Binned(FeatureColumn):
     """A number by the public interval that it lies in: one-hot, below the first edge, from each
     edge to below the next, and from the last edge up.
 
@@ -80,9 +88,6 @@ class Binned:
     """
 
     kind: ClassVar[str] = "numeric"
-    square: ClassVar[int] = 1
-    takes_numbers: ClassVar[bool] = True
-    bounds: ClassVar[None] = None
     name: str
     bins: tuple[float, ...]
     fill: float | None = None
@@ -94,17 +99,11 @@ class Binned:
         check_one_of_both(self.name, self.fill, self.indicator)
 
     @property
-    def levels(self) -> tuple[str, ...]:
-        between = [f"[{_written(a)},{_written(b)})" for a, b in pairwise(self.bins)]
-        return f"<{_written(self.bins[0])}", *between, f">={_written(self.bins[-1])}"
-
-    @property
-    def parts(self) -> tuple[Part, ...]:
-        return level_parts(len(self.bins) + 1, self.indicator)
-
-    @property
-    def feature_names(self) -> tuple[str, ...]:
-        return level_names(self.name, self.levels, self.indicator)
+    def encoding(self) -> Encoding:
+        edges = [written(edge) for edge in self.bins]
+        inner = [f"[{a},{b})" for a, b in pairwise(edges)]
+        intervals = OneHot((f"<{edges[0]}", *inner, f">={edges[-1]}"))
+        return Encoding(Number(), ((Bin(self.bins), intervals),), self.fill, self.indicator)
 
     def to_dict(self) -> dict[str, Any]:
         data = {"kind": self.kind, "bins": list(self.bins)}
@@ -112,7 +111,7 @@ class Binned:
 
 
 @dataclass(frozen=True, slots=True)
-class Piecewise:
+class Piecewise(FeatureColumn):
     """A number, clamped to the first and the last of its public knots, as hat functions: a feature
     for each knot, 1 there, falling to 0 at the knots beside it. So a linear model of them is
     piecewise linear in the number.
@@ -123,8 +122,6 @@ class Piecewise:
     """
 
     kind: ClassVar[str] = "numeric"
-    takes_numbers: ClassVar[bool] = True
-    levels: ClassVar[tuple[str, ...]] = ()
     name: str
     knots: tuple[float, ...]
     fill: float | None = None
@@ -135,21 +132,8 @@ class Piecewise:
         _check_ascending(self.name, "knots", self.knots, 2)
 
     @property
-    def bounds(self) -> tuple[float, float]:
-        return self.knots[0], self.knots[-1]
-
-    @property
-    def parts(self) -> tuple[Part, ...]:
-        return with_empty((Part(len(self.knots)),), self.indicator)
-
-    @property
-    def feature_names(self) -> tuple[str, ...]:
-        names = tuple(f"{self.name}@{_written(knot)}" for knot in self.knots)
-        return named_with_empty(self.name, names, self.indicator)
-
-    @property
-    def square(self) -> int:
-        return 1 + (self.indicator and self.fill is not None)
+    def encoding(self) -> Encoding:
+        return Encoding(Number(), ((Hat(self.knots),),), self.fill, self.indicator)
 
     def to_dict(self) -> dict[str, Any]:
         data = {"kind": self.kind, "knots": list(self.knots)}
@@ -172,10 +156,6 @@ def numeric_from(name: str, entry: Entry) -> Numeric | Binned | Piecewise:
     bounds = entry.bound("lower"), entry.bound("upper")
     scale = entry.data.get("scale", "linear")
     return Numeric(name, *bounds, fill, indicator, scale, missing)
-
-
-def _written(number: float) -> str:
-    return str(int(number)) if number.is_integer() else repr(number)
 
 
 def _check_ascending(name: str, key: str, numbers: tuple[float, ...], least: int) -> None:

@@ -44,16 +44,17 @@ from dpcore.data.schema.columns import (
     Unbounded,
     UnboundedLabel,
     Waiting,
-    column_from_dict,
 )
 from dpcore.data.schema.consistency import INTERCEPT, check_consistency
 from dpcore.data.schema.crosses import Cross, Crossed, crosses_of
 from dpcore.data.schema.document import column_entries, document_of, parsed_toml, typed_value
 from dpcore.data.schema.encoded import EncodedColumns, encoded_columns
+from dpcore.data.schema.encoding import Part
+from dpcore.data.schema.installed import column_from_dict
 from dpcore.data.schema.keys import TOP_KEYS
 from dpcore.data.schema.ledger_path import ledger_beside
 from dpcore.data.schema.notation import Notation
-from dpcore.data.schema.parts import Part
+from dpcore.data.schema.plan import ColumnPlan, column_plan
 from dpcore.data.schema.shipped import schema_text
 from dpcore.data.schema.toml_writer import format_document
 from dpcore.data.schema.unbounded import require_private_bounds, with_private_bounds
@@ -88,7 +89,9 @@ class Schema:
 
     What follows from these is worked out when it is built, and nothing is kept in it later, so that
     it tells nothing of rows that it read: ``notation``, how cells of text are written; ``label``;
-    ``unbounded``, the columns whose bounds are still to be released, in order, the label's too.
+    ``unbounded``, the columns whose bounds are still to be released, in order, the label's too;
+    ``plans``, by which the cells of the columns are read, and last the label's; ``known``, the
+    encoded columns, ``None`` while wildcards stand for some.
 
     Raises InvalidInputError for a description that contradicts itself.
     """
@@ -115,19 +118,20 @@ class Schema:
     notation: Notation = field(init=False, repr=False, compare=False)
     label: Label = field(init=False, repr=False, compare=False)
     unbounded: tuple[Waiting, ...] = field(init=False, repr=False, compare=False)
-    _encoded: EncodedColumns | None = field(init=False, repr=False, compare=False)
+    plans: tuple[ColumnPlan, ...] = field(init=False, repr=False, compare=False)
+    known: EncodedColumns | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         check_consistency(self)
         waiting = (c for c in self.columns if isinstance(c, (Unbounded, UnboundedLabel)))
         known = None if self.wildcards else encoded_columns(self.columns, self.crosses)
-        derived = {
-            "notation": Notation(self.missing, self.decimal, self.thousands),
-            "label": next(c for c in self.columns if isinstance(c, Label)),
-            "unbounded": tuple(waiting),
-            "_encoded": known,
-        }
-        for name, value in derived.items():
+        notation = Notation(self.missing, self.decimal, self.thousands)
+        label = next(c for c in self.columns if isinstance(c, Label))
+        read: list[FeatureColumn | Label] = [*(known.columns if known is not None else ()), label]
+        plans = tuple(column_plan(column, notation) for column in read)
+        derived = (notation, label, tuple(waiting), plans, known)
+        names = ("notation", "label", "unbounded", "plans", "known")
+        for name, value in zip(names, derived, strict=True):
             object.__setattr__(self, name, value)
 
     @property
@@ -147,12 +151,12 @@ class Schema:
     def encoded(self) -> EncodedColumns:
         """The columns that are encoded, and their features; InvalidInputError while they are not
         known."""
-        if self._encoded is None:
+        if self.known is None:
             raise InvalidInputError(
                 f"The schema's {self.wildcards[0]!r} stands for columns of a file or a frame with "
                 "names: these rows have none."
             )
-        return self._encoded
+        return self.known
 
     @property
     def features(self) -> tuple[FeatureColumn, ...]:
@@ -252,8 +256,9 @@ class Schema:
             values.setdefault("wildcards", with_a_star(columns))
         of_units = {key: values.pop(key) for key in ("unit", *NO_UNITS) if key in values}
         schema = cls(columns, crosses=crosses_of(data.get("crosses", ())), **values)
-        schema = schema.with_units(of_units.pop("unit", None), **of_units)
-        return require_private_bounds(schema) if private_bounds else schema
+        schema = schema.with_units(of_units.pop("unit", None), **of_units) if of_units else schema
+        require_private_bounds(schema.unbounded if private_bounds else None)
+        return schema
 
     def for_names(self, names: Sequence[str]) -> Schema:
         """Return the schema of columns of these names: its wildcards stand for some of them."""

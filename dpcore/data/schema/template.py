@@ -6,11 +6,12 @@ import os
 import textwrap
 from typing import Any
 
-from dpcore.data.readers import format_of
+from dpcore.data.readers import STORE, entry_of
 from dpcore.data.readers.column_types import ColumnType, file_types, frame_types
 from dpcore.data.readers.frames import frame_of, is_frame
 from dpcore.data.readers.raw_table import refuse_repeated
-from dpcore.data.schema.keys import COLUMN_KINDS, TOP_KEYS
+from dpcore.data.schema.installed import column_kinds
+from dpcore.data.schema.keys import TOP_KEYS
 from dpcore.data.schema.toml_writer import format_table, format_value
 from dpcore.data.schema.values import PLACEHOLDER
 from dpcore.data.schema.wildcards import alike_columns
@@ -75,13 +76,13 @@ def schema_template(source: Any, target: str | None = None) -> str:
     if is_frame(source):
         return _template(frame_types(source), "the frame", target)
     name = os.fspath(source)
-    form = format_of(name)
-    if form == "dpcore":
-        from dpcore.data.store import read_schema
+    entry = entry_of(name)
+    if entry.kind == STORE:
+        from dpcore.data.store.conversion import store_at
 
-        return read_schema(name).to_toml()
-    if form not in ("csv", "parquet"):
-        return _width_template(name, form, target)
+        return store_at(name).schema(name).to_toml()
+    if entry.name == "whitespace" or not entry.data["named"]:
+        return _width_template(name, entry.name, target)
     columns, separator = file_types(name)
     keys = "" if separator == "," else f"separator = {format_value(separator)}\n"
     return _template(columns, name, target, keys)
@@ -117,7 +118,7 @@ def _template(
 def _comments() -> str:
     """Return the kinds of column and the keys of a schema, as comments."""
     lines: list[str] = []
-    for kind, (becomes, keys) in COLUMN_KINDS.items():
+    for kind, (becomes, keys) in column_kinds().items():
         words = f"{', '.join(key.name for key in keys)}: {becomes}" if keys else becomes
         lines += textwrap.wrap(
             words, 97, initial_indent=f"# {kind:<12} ", subsequent_indent=f"# {'':<12} "

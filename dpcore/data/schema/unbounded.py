@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
-from dpcore.bounds.bins import LARGEST
+from dpcore.data.schema.encoding import Encoding
+from dpcore.data.schema.feature_column import FeatureColumn, empty_keys
 from dpcore.data.schema.label import Label, check_no_other
 from dpcore.data.schema.numeric import Numeric
-from dpcore.data.schema.parts import OneNumber, Part, empty_keys, with_empty
+from dpcore.data.schema.transforms import Held, Number
 from dpcore.data.schema.values import PLACEHOLDER, Entry
 from dpcore.errors import InvalidInputError
-
-if TYPE_CHECKING:
-    from dpcore.data.schema.schema import Schema
+from dpcore.exact.bins import LARGEST
 
 __all__ = [
     "PRIVATE",
@@ -34,7 +33,7 @@ _BOUNDS = ("lower", "upper")
 
 
 @dataclass(frozen=True, slots=True)
-class Unbounded(OneNumber):
+class Unbounded(FeatureColumn):
     """A number whose bounds, or one of them, are released before rows are encoded: it is a
     ``Numeric`` then, and has the same features. Until then rows hold the number itself.
 
@@ -45,9 +44,6 @@ class Unbounded(OneNumber):
     """
 
     kind: ClassVar[str] = "numeric"
-    takes_numbers: ClassVar[bool] = True
-    levels: ClassVar[tuple[str, ...]] = ()
-    bounds: ClassVar[None] = None
     name: str
     lower: float | None = None
     upper: float | None = None
@@ -59,8 +55,8 @@ class Unbounded(OneNumber):
         _check_known(self)
 
     @property
-    def parts(self) -> tuple[Part, ...]:
-        return with_empty((Part(1, in_waiting=True),), self.indicator)
+    def encoding(self) -> Encoding:
+        return Encoding(Number(), ((Held(),),), self.fill, self.indicator)
 
     def between(self, lower: float, upper: float) -> Numeric:
         """Return the column with bounds."""
@@ -150,19 +146,19 @@ def with_private_bounds(data: Any) -> Any:
     return {**data, **dict.fromkeys(missing, PRIVATE)}
 
 
-def require_private_bounds(schema: Schema) -> Schema:
-    """Return the schema; InvalidInputError if no bound of it is to be released."""
-    if not schema.unbounded:
+def require_private_bounds(waiting: Sequence[Unbounded | UnboundedLabel] | None) -> None:
+    """Raise InvalidInputError if no bound of a schema is to be released; not for ``None``, where
+    private bounds were not asked for."""
+    if waiting is not None and not waiting:
         raise InvalidInputError(
             "Private bounds are those of numeric columns without any, and the schema has none."
         )
-    return schema
 
 
-def require_bounds(schema: Schema) -> None:
+def require_bounds(waiting: Sequence[Unbounded | UnboundedLabel]) -> None:
     """Raise InvalidInputError for columns whose bounds are still to be released."""
-    if schema.unbounded:
+    if waiting:
         raise InvalidInputError(
-            f"The bounds of column {schema.unbounded[0].name!r} are private: a fit of one model "
+            f"The bounds of column {waiting[0].name!r} are private: a fit of one model "
             "releases them, within its own budget. Here bounds have to be public."
         )

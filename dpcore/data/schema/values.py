@@ -23,6 +23,7 @@ __all__ = [
     "is_boolean",
     "is_whole",
     "short",
+    "written",
 ]
 
 PLACEHOLDER = "FILL-IN"
@@ -214,9 +215,14 @@ def check_one_of_both(name: str, fill: Any, indicator: bool) -> None:
         )
 
 
-def short(value: Value) -> str:
+def short(value: object) -> str:
     """Return a category or a number as the name of a feature has it."""
     return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def written(number: float) -> str:
+    """Return an edge or a knot as the name of a feature has it."""
+    return str(int(number)) if number.is_integer() else repr(number)
 
 
 def _as_text(value: Any) -> str:

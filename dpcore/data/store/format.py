@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.data.cells.encode import coded_layout
+from dpcore.data.cells.features import coded_layout
 from dpcore.data.schema.schema import Schema
 from dpcore.errors import DataError, replacing
 

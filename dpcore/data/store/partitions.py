@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dpcore.data.readers import BadRows, format_of
+from dpcore.data.readers import BadRows, is_store
 from dpcore.data.readers.places import partition_files
 from dpcore.data.store.unfinished import claimed_folder, hold_folder, is_at, partial_path
 from dpcore.engines.spawned import spawned
@@ -52,7 +52,7 @@ def convert_partitions(
     twice = [name for name, count in Counter(stores).items() if count > 1]
     if twice:
         raise InvalidInputError(f"Two of the files would be {twice[0]!r}: rename one of them.")
-    if any(format_of(name) == "dpcore" for name in files):
+    if any(is_store(name) for name in files):
         raise InvalidInputError(f"{os.fspath(source)} has stores already; copy the files.")
     with _folder_of(os.fspath(out), target) as (unfinished, claimed):
         pairs = [
@@ -109,6 +109,6 @@ def _prepare(unfinished: str, claimed: os.stat_result) -> None:
 
 
 def _convert(source: str, out: str, schema: Schema, bad_rows: BadRows) -> None:
-    from dpcore.data.store.writer import convert
+    from dpcore.data.store.conversion import convert
 
     convert(source, out, schema, bad_rows=bad_rows)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, BinaryIO
 import numpy as np
 
 from dpcore.data.blocks.stored import StoredRows
-from dpcore.data.cells.encode import coded_layout
-from dpcore.data.cells.readings import are_labels
+from dpcore.data.cells.features import coded_layout
+from dpcore.data.cells.targets import are_labels
 from dpcore.data.store.format import PAGE, Description, check_header, digest
 from dpcore.data.store.store_file import StoreFile
 from dpcore.data.store.unfinished import partial_path

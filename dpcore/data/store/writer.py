@@ -10,12 +10,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 
 from dpcore.data.blocks.coded import CodedRows
-from dpcore.data.cells.encode import coded_layout
-from dpcore.data.readers import BadRows, format_of, is_typed
-from dpcore.data.schema.unbounded import require_bounds
+from dpcore.data.cells.features import coded_layout
 from dpcore.data.store.format import HEADER, STORE_ROWS, BlockForm, Description, digest
 from dpcore.data.store.unfinished import claimed_file, is_at, partial_path
-from dpcore.data.stream import encoded_batches, named_schema
 from dpcore.errors import InvalidInputError, replacing
 
 if TYPE_CHECKING:
@@ -23,45 +20,7 @@ if TYPE_CHECKING:
 
     from dpcore.data.schema.schema import Schema
 
-__all__ = ["check_target", "convert", "write_rows"]
-
-
-def convert(
-    source: str | os.PathLike[str],
-    out: str | os.PathLike[str],
-    schema: Schema,
-    *,
-    format: str | None = None,
-    bad_rows: BadRows = "refuse",
-) -> None:
-    """Write the rows of a file to the store ``out``, in bounded memory.
-
-    The rows are beside ``out`` under another name until all of them are written; then ``out``
-    appears, or is replaced, at once. What an interrupted run left is begun anew by the next one.
-    The file can be read by its owner only.
-
-    Raises InvalidInputError for a source that is a store, a schema with a width (a store has named
-    columns) or units (it has no ids), a path that cannot be written (a full disk too: nothing is
-    left behind) or that another process is writing, and as ``encoded_batches`` does.
-    """
-    if format_of(os.fspath(source), format) == "dpcore":
-        raise InvalidInputError(f"{os.fspath(source)} is a store already; copy the file.")
-    if schema.width is not None:
-        raise InvalidInputError(
-            "A store has named columns, and this schema describes unnamed features by a width; "
-            "train on the file itself."
-        )
-    if schema.unit is not None:
-        raise InvalidInputError(
-            f"A store holds no ids, and this schema's guarantee is for units by {schema.unit!r}: "
-            "train on the file itself, which has to fit in memory."
-        )
-    require_bounds(schema)
-    check_target(out)
-    schema = named_schema(source, schema, format)
-    pieces = encoded_batches(source, schema, format=format, bad_rows=bad_rows)
-    stated = bad_rows == "drop", is_typed(os.fspath(source), format)
-    write_rows(pieces, out, schema, *stated)
+__all__ = ["check_target", "write_rows"]
 
 
 def write_rows(

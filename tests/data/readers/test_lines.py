@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from dpcore.data.dataset import load_file
-from dpcore.data.readers import lines
+from dpcore.data.readers import records
 from dpcore.data.schema.notation import Notation
 from dpcore.data.schema.schema import Schema
 from dpcore.data.schema.width import width_schema
@@ -206,7 +206,7 @@ def test_the_law_finds_records_of_several_lines(load, monkeypatch, broken):
 
 def test_lines_are_split_where_arrow_splits_cells():
     def kept(line, width):
-        return lines.whole_lines(line, width, ",", '"') == line + b"\n"
+        return records.whole_lines(line, width, ",", '"') == line + b"\n"
 
     for line, width in [(b'"a,""b",c', 2), (b'a"b,c', 2), (b'""a",', 2), (b'"a" ,"b"', 2)]:
         assert kept(line, width) and not kept(line, width + 1)
@@ -217,5 +217,5 @@ def test_lines_are_split_where_arrow_splits_cells():
 def test_many_quoted_lines_take_seconds():
     content = b'0.5,"x","q, r",n\n' * 100_000 + b'"0.5,n\n'
     start = time.process_time()
-    assert lines.whole_lines(content, 4, ",", '"').count(b"\n") == 100_000
+    assert records.whole_lines(content, 4, ",", '"').count(b"\n") == 100_000
     assert time.process_time() - start < 5

@@ -11,12 +11,12 @@ from dpcore.data.dataset import load_file
 from dpcore.data.readers import format_of
 from dpcore.data.readers.arrays import dataset_from_arrays
 from dpcore.data.readers.places import partition_files
-from dpcore.data.schema.check import check_schema
 from dpcore.data.schema.from_data import schema_from_data
 from dpcore.data.schema.schema import Schema
 from dpcore.data.schema.template import schema_template
 from dpcore.data.store import convert
 from dpcore.errors import DataError, InvalidInputError
+from dpcore.statistics.schema_check import check_schema
 
 COLUMNS = """
 [columns]

@@ -18,12 +18,12 @@ import dpcore
 from dpcore.cli import app
 from dpcore.data.column_texts import column_texts
 from dpcore.data.dataset import load_file
-from dpcore.data.schema.check import check_schema
 from dpcore.data.schema.from_data import document_from_data, schema_from_data
 from dpcore.data.schema.schema import Schema
 from dpcore.data.schema.template import schema_template
 from dpcore.data.store import convert, convert_partitions
 from dpcore.errors import DataError, DpcoreError, replacing
+from dpcore.statistics.schema_check import check_schema
 
 COLUMNS = """
 [columns]

@@ -12,7 +12,7 @@ import pytest
 
 from dpcore.data.dataset import load_file
 from dpcore.data.readers import pieces
-from dpcore.data.readers.watching import watched
+from dpcore.data.readers.pieces import watched
 from dpcore.data.schema.schema import Schema
 
 SCHEMA = Schema.from_toml("""

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dpcore.data.dataset import load_file
-from dpcore.data.readers.watching import watched
+from dpcore.data.readers.pieces import watched
 from dpcore.data.schema.schema import Schema
 from dpcore.data.store import convert, open_store
 from dpcore.data.store.unfinished import partial_path
@@ -37,7 +37,7 @@ def in_a_child(rows, out, before):
         "import os, resource, signal, sys, traceback\n"
         "from dpcore.data.schema.schema import Schema\n"
         "from dpcore.data.store import convert\n"
-        "from dpcore.data.readers.watching import watched\n"
+        "from dpcore.data.readers.pieces import watched\n"
         f"on_bytes = lambda *told: None\n{before}\n"
         f"schema = Schema.read({str(rows.parent / 'schema.toml')!r})\n"
         "try:\n"

@@ -15,7 +15,7 @@ import numpy as np
 from dpcore.accountants.calibrate import noise_multiplier
 from dpcore.accountants.gdp import GdpAccountant
 from dpcore.accountants.pure import PureAccountant
-from dpcore.data.readers import format_of, is_typed
+from dpcore.data.readers import is_store, is_typed
 from dpcore.data.readers.places import refuse_stdin
 from dpcore.data.readers.raw_cells import BINS, RawCells, checked_names, raw_cells
 from dpcore.data.schema.cell_counts import CellCounts
@@ -100,7 +100,7 @@ def check_schema(
     Raises InvalidInputError for a store, whose rows are encoded, and for a budget that cannot be;
     DataError (for the owner's eyes) for a file that cannot be read, before anything is spent.
     """
-    if format_of(path) == "dpcore":
+    if is_store(path):
         raise InvalidInputError(
             f"The rows of the store {path} are encoded: what was clamped or unknown is not told "
             "apart there any more. Check the file that it was converted from."

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -16,40 +17,52 @@ ABSENT = -2
 """The code of a cell that holds no value."""
 
 
+@dataclass(frozen=True, slots=True)
 class Vocabulary:
     """Texts with a position each, and the words that mean that there is no value.
 
     A number is one of them only where every listed text is the canonical text of a whole number
     below 2^53 in size, so that 3, 3.0 and "3" are one: what was "02139" or a code of 17 digits
     before another program made a number of it cannot be told from the number. A truth value is one
-    only where every listed text is true or false, in any case.
+    only where every listed text is true or false, in any case. ``code`` : by text; ``folded`` : by
+    the text of a truth value in lower case.
     """
 
-    def __init__(self, texts: Sequence[str], missing: Sequence[str]) -> None:
-        self.texts = tuple(texts)
-        self.takes_numbers = all(map(is_whole, texts))
-        self.takes_booleans = all(map(is_boolean, texts))
-        self._code = dict.fromkeys(missing, ABSENT)
-        self._code.update((text, i) for i, text in enumerate(texts))
-        self._folded: dict[str, int] = {}
-        if self.takes_booleans:
+    texts: tuple[str, ...]
+    missing: tuple[str, ...]
+    takes_numbers: bool = field(init=False)
+    takes_booleans: bool = field(init=False)
+    code: Mapping[str, int] = field(init=False, repr=False)
+    folded: Mapping[str, int] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        texts = self.texts
+        code = dict.fromkeys(self.missing, ABSENT)
+        code.update((text, i) for i, text in enumerate(texts))
+        takes_booleans = all(map(is_boolean, texts))
+        folded = {}
+        if takes_booleans:
             # Software writes truth values as true, True or TRUE.
-            self._folded = {text.lower(): i for i, text in reversed(list(enumerate(texts)))}
+            folded = {text.lower(): i for i, text in reversed(list(enumerate(texts)))}
+        object.__setattr__(self, "takes_numbers", all(map(is_whole, texts)))
+        object.__setattr__(self, "takes_booleans", takes_booleans)
+        object.__setattr__(self, "code", code)
+        object.__setattr__(self, "folded", folded)
 
     def of_text(self, word: str) -> int:
         """Return the code of a text."""
         word = word.strip()
-        return self._code.get(word, self._folded.get(word.lower(), UNKNOWN))
+        return self.code.get(word, self.folded.get(word.lower(), UNKNOWN))
 
     def of_truth(self, value: bool) -> int:
         """Return the code of a truth value."""
-        return self._folded.get("true" if value else "false", UNKNOWN)
+        return self.folded.get("true" if value else "false", UNKNOWN)
 
     def of_numbers(self, values: np.ndarray) -> np.ndarray:
         """Return the codes, int32, of float64 values, among which NaN means that there is none."""
         if not self.takes_numbers:
             return np.where(np.isnan(values), ABSENT, UNKNOWN).astype(np.int32)
-        known = {int(text): code for text, code in self._code.items() if is_whole(text)}
+        known = {int(text): code for text, code in self.code.items() if is_whole(text)}
         numbers = np.array(sorted(known), dtype=np.float64)
         codes = np.array([known[int(number)] for number in numbers], dtype=np.int32)
         at = np.minimum(np.searchsorted(numbers, values), len(numbers) - 1)

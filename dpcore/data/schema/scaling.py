@@ -1,0 +1,28 @@
+"""What becomes of the length of rows, in words."""
+
+from __future__ import annotations
+
+import math
+
+from dpcore.data.schema.schema import Schema
+
+__all__ = ["describe_scaling"]
+
+
+def describe_scaling(schema: Schema) -> str:
+    """Return what becomes of the length of rows, as a sentence of public facts."""
+    how = "Columns are encoded by their bounds and categories"
+    if schema.width is None and schema.row_norm >= schema.raw_norm_bound:
+        return f"{how}: no row is longer than sqrt({schema.square}), and none is scaled down."
+    scale, norm = schema.feature_scale, f"row_norm={schema.row_norm!r}"
+    if scale != 1.0:
+        power = round(-math.log2(scale))
+        how = f"Features and row_norm={schema.norm!r} are divided by 2^{power}"
+        norm = repr(schema.row_norm)
+    elif schema.width is not None:
+        how = "Features are used as they are, without bounds"
+    with_one = " (the intercept's 1 included)" if schema.intercept else ""
+    return (
+        f"{how}; rows longer than {norm}{with_one} are scaled down to it: the public claim; how "
+        "many is private."
+    )

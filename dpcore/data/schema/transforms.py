@@ -1,0 +1,218 @@
+"""How a cell becomes features, as data: a reading, then transforms of the number that it gives.
+
+Everything that is public about a column follows from these: the width and the names of its
+features, the bound of their norm, the levels that a cross combines, the graph of an export and the
+exact bits. ``dpcore.data.cells.features`` computes them; nothing else knows how.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal, TypeAlias
+
+from dpcore.data.schema.values import Value, are_numbers, short
+from dpcore.errors import InvalidInputError
+
+__all__ = [
+    "Affine",
+    "Bin",
+    "Chain",
+    "Clip",
+    "DatePart",
+    "Day",
+    "Hash",
+    "Hat",
+    "Held",
+    "Log",
+    "Lookup",
+    "Number",
+    "OneHot",
+    "Parsed",
+    "Reading",
+    "Transform",
+    "Truth",
+    "between",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A finite number: a number, a truth value, or a text that is a number in the notation."""
+
+    takes_numbers: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """1 for true, t, yes, y, on, 1 or 1.0 and 0 for false, f, no, n, off, 0 or 0.0, in any case."""
+
+    takes_numbers: ClassVar[bool] = False
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """The days since 1970-01-01; ``format`` : of text, by default ISO 8601."""
+
+    format: str | None = None
+    takes_numbers: ClassVar[bool] = False
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """The position of a value among listed ones, or what ``places`` says for each of them, from 0.
+
+    ``unknown`` : whether another value is none of them, or a fault of its row.
+    """
+
+    values: tuple[Value, ...]
+    places: tuple[int, ...] | None = None
+    unknown: Literal["none", "fault"] = "none"
+
+    def __post_init__(self) -> None:
+        if self.places is not None:
+            if len(self.places) != len(self.values) or min(self.places, default=0) < 0:
+                raise InvalidInputError("Expected places of a lookup, one from 0 for each value.")
+
+    @property
+    def takes_numbers(self) -> bool:
+        return are_numbers(self.values)
+
+
+@dataclass(frozen=True, slots=True)
+class Hash:
+    """The bucket of a text, or of a number where ``numbers`` says that cells are numbers.
+
+    The hash is public, and the same on every platform and in every version: BLAKE2b of 8 bytes
+    (RFC 7693, no key) of the cell's text without outer spaces in UTF-8, as a little-endian whole
+    number modulo ``buckets``; of a number that of the 8 bytes of the little-endian IEEE 754 double,
+    so that 3, 3.0 and "3" fall into one bucket.
+    """
+
+    buckets: int
+    numbers: bool = False
+
+    def bucket(self, value: Value) -> int:
+        """Return the bucket of a text, or, where ``numbers`` says so, of a finite number."""
+        content = str(value).strip().encode("utf-8", "surrogatepass")
+        if self.numbers:
+            content = struct.pack("<d", float(value) + 0.0)  # 0.0 for -0.0
+        digest = hashlib.blake2b(content, digest_size=8).digest()
+        return int.from_bytes(digest, "little") % self.buckets
+
+    @property
+    def takes_numbers(self) -> bool:
+        return self.numbers
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """What a function of a cell's text alone returns, without outer spaces: a number, or ``None``
+    or NaN where the cell is a fault of its row.
+
+    ``of`` : a function of a module: it runs on private cells, inside the trust boundary, and must
+    neither keep nor tell any. ``wanted`` : what a cell should be, for the message about a fault.
+    No graph can compute it, so that an export to ONNX is refused.
+    """
+
+    of: Callable[[str], float | None]
+    wanted: str
+    takes_numbers: ClassVar[bool] = False
+
+
+Reading: TypeAlias = Number | Truth | Day | Lookup | Hash | Parsed
+"""A cell as a plain number; what has none is a fault of its row, or none of the values."""
+
+
+@dataclass(frozen=True, slots=True)
+class Clip:
+    """Clamped to public bounds."""
+
+    lower: float
+    upper: float
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """The logarithm to the base of 2 of a number that is clamped to positive bounds before."""
+
+    lower: float
+    upper: float
+
+
+@dataclass(frozen=True, slots=True)
+class Bin:
+    """How many of the ascending edges a number has reached."""
+
+    edges: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DatePart:
+    """The month or the weekday of a day, from 0, or its year, clamped to these two, from the first
+    on."""
+
+    key: Literal["year", "month", "weekday"]
+    first: int = 1
+    last: int = 9999
+
+
+@dataclass(frozen=True, slots=True)
+class Affine:
+    """One feature: 0 at ``lower``, 1 at ``upper`` and a straight line between them."""
+
+    lower: float
+    upper: float
+    width: ClassVar[int] = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Hat:
+    """A feature for each ascending knot: 1 there and 0 from the knots beside it on."""
+
+    knots: tuple[float, ...]
+
+    @property
+    def width(self) -> int:
+        return len(self.knots)
+
+
+@dataclass(frozen=True, slots=True)
+class OneHot:
+    """A feature for each level, 1 for the one whose position the number is; all 0 for -1.
+
+    ``prefix`` : of the levels' names; ``part`` : of which part of the cell they are, as in
+    ``".month"``.
+    """
+
+    levels: Sequence[object]
+    prefix: str = ""
+    part: str = ""
+
+    @property
+    def width(self) -> int:
+        return len(self.levels)
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The levels as the names of features have them."""
+        return tuple(f"{self.prefix}{short(level)}" for level in self.levels)
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """The number itself in the feature's place, until its bounds are released."""
+
+    width: ClassVar[int] = 1
+
+
+Transform: TypeAlias = Clip | Log | Bin | DatePart | Affine | Hat | OneHot | Held
+Chain: TypeAlias = tuple[Transform, ...]
+"""Transforms, one after the other. The last one makes features: affine, hat, one-hot or held."""
+
+
+def between(lower: float, upper: float) -> Chain:
+    """Return the transforms that map public bounds to [0, 1]."""
+    return Clip(lower, upper), Affine(lower, upper)

@@ -1,0 +1,53 @@
+"""The names of ``dpcore.plugin.columns``, for authors of kinds of column.
+
+A kind says what becomes of private cells. It is inside the trust boundary, and the statement names
+it.
+"""
+
+from dpcore.data.schema.encoding import Encoding, Part
+from dpcore.data.schema.feature_column import FeatureColumn, empty_keys
+from dpcore.data.schema.keys import FILL, INDICATOR, MISSING, ColumnKind, Key
+from dpcore.data.schema.transforms import (
+    Affine,
+    Bin,
+    Clip,
+    DatePart,
+    Day,
+    Hash,
+    Hat,
+    Log,
+    Lookup,
+    Number,
+    OneHot,
+    Parsed,
+    Truth,
+    between,
+)
+from dpcore.data.schema.values import Entry
+
+__all__ = [
+    "FILL",
+    "INDICATOR",
+    "MISSING",
+    "Affine",
+    "Bin",
+    "Clip",
+    "ColumnKind",
+    "DatePart",
+    "Day",
+    "Encoding",
+    "Entry",
+    "FeatureColumn",
+    "Hash",
+    "Hat",
+    "Key",
+    "Log",
+    "Lookup",
+    "Number",
+    "OneHot",
+    "Parsed",
+    "Part",
+    "Truth",
+    "between",
+    "empty_keys",
+]

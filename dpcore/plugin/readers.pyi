@@ -1,0 +1,36 @@
+"""The names of ``dpcore.plugin.readers``, for authors of readers and of stores of rows.
+
+Whatever is built of these sees private rows. It is inside the trust boundary, and the statement
+names it.
+"""
+
+from dpcore.data.blocks.assemble import assemble
+from dpcore.data.blocks.coded import CodedLayout, CodedRows
+from dpcore.data.cells.features import coded_layout
+from dpcore.data.cells.objects import as_objects
+from dpcore.data.readers.pieces import Piece, read_bytes, read_pieces
+from dpcore.data.readers.raw_matrix import RawMatrix
+from dpcore.data.readers.raw_table import RawTable, check_names
+from dpcore.data.readers.reader import ReadFacts, RowFile, wanted_names
+from dpcore.data.readers.records import utf8_lines, whole_records
+from dpcore.data.store.contract import RowStore
+
+__all__ = [
+    "CodedLayout",
+    "CodedRows",
+    "Piece",
+    "RawMatrix",
+    "RawTable",
+    "ReadFacts",
+    "RowFile",
+    "RowStore",
+    "as_objects",
+    "assemble",
+    "check_names",
+    "coded_layout",
+    "read_bytes",
+    "read_pieces",
+    "utf8_lines",
+    "wanted_names",
+    "whole_records",
+]

@@ -1,0 +1,1 @@
+"""Rows of JSON lines, and rows that are encoded already, for dpcore."""

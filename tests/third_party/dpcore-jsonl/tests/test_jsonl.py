@@ -1,0 +1,92 @@
+"""A reader and a store of a distribution of its own, found by the suffixes that it registers."""
+
+import json
+
+import pytest
+from jsonl_rows import hooks
+
+from dpcore import fit, load_model
+from dpcore.data.dataset import load_file
+from dpcore.data.readers import format_of, suffixes
+from dpcore.data.schema.schema import Schema
+from dpcore.data.store import convert
+from dpcore.errors import DataError, InvalidInputError
+from dpcore.registry import catalogue
+
+SCHEMA = Schema.from_toml("""
+[columns]
+age = { kind = "numeric", lower = 17, upper = 90 }
+city = { kind = "categorical", categories = ["Bern", "Basel"] }
+id = { kind = "drop" }
+ill = { kind = "label", classes = ["no", "yes"] }
+""")
+ROWS = [
+    {"age": 20 + i, "city": ["Bern", "Basel"][i % 2], "ill": ["no", "yes"][i % 2]}
+    for i in range(60)
+]
+
+
+class _Point:
+    """An entry point, where the distribution is not installed."""
+
+    name, dist = "jsonl", None
+
+    def load(self):
+        return hooks
+
+
+@pytest.fixture(autouse=True)
+def installed(monkeypatch):
+    points = [*catalogue.metadata.entry_points(group=catalogue.GROUP)]
+    if all(point.name != "jsonl" for point in points):
+        points.append(_Point())
+    registry = catalogue.read_registry(points)
+    for module in ("readers", "stream", "dataset", "store.conversion"):
+        monkeypatch.setattr(f"dpcore.data.{module}.load_registry", lambda kind: registry)
+
+
+def written(folder, lines, name="rows.jsonl"):
+    (folder / name).write_text("".join(f"{line}\n" for line in lines))
+    return folder / name
+
+
+def test_it_is_trained_predicted_and_named(tmp_path):
+    path = written(tmp_path, map(json.dumps, ROWS))
+    model = fit(path, schema=SCHEMA, algo="dp-gd", params={"steps": "9"}, epsilon=3.0)
+    assert model.privacy["parts_not_from_dpcore"] == ["jsonl_rows.reader:open_jsonl"]
+    model.save(tmp_path / "model.json")
+    assert len(load_model(tmp_path / "model.json").predict(path)) == 60
+
+
+@pytest.mark.parametrize("line", ['{"age": 7, "city": "S3cret"', '["S3cret"]', '{"age": "S3cret"}'])
+def test_a_malformed_line_is_refused_by_its_place_or_dropped_by_itself(tmp_path, line):
+    path = written(tmp_path, [json.dumps(ROWS[0]), line, "", json.dumps(ROWS[1])])
+    with pytest.raises(DataError, match=r"rows.jsonl, line 2: no JSON object") as told:
+        load_file(path, SCHEMA)
+    assert "S3cret" not in str(told.value) and told.value.__context__ is None
+    assert load_file(path, SCHEMA, bad_rows="drop").y.tolist() == [-1.0, 1.0]
+
+
+def test_a_bad_cell_is_refused_by_its_line(tmp_path):
+    path = written(tmp_path, [json.dumps(ROWS[0]), json.dumps(ROWS[1] | {"age": "S3cret"})])
+    with pytest.raises(DataError, match="line 2, column 'age': the cell is not a finite") as told:
+        load_file(path, SCHEMA)
+    assert "S3cret" not in str(told.value)
+
+
+def test_suffixes_are_listed_and_no_lines_are_rows_too(tmp_path):
+    assert ".jsonl" in suffixes() and suffixes()[0] == ".csv"
+    with pytest.raises(InvalidInputError, match=r"let it end in one of .csv, .*\.jsonl, "):
+        format_of("rows.xlsx")
+    assert load_file(written(tmp_path, []), SCHEMA).X.shape == (0, SCHEMA.n_features)
+
+
+def test_a_store_keeps_rows_and_schema(tmp_path):
+    path = written(tmp_path, map(json.dumps, ROWS))
+    convert(path, tmp_path / "rows.coded", SCHEMA)
+    kept, rows = load_file(tmp_path / "rows.coded", None), load_file(path, SCHEMA)
+    assert kept.schema == SCHEMA and (kept.X.toarray() == rows.X.toarray()).all()
+    assert (kept.y == rows.y).all() and kept.read_by == ("jsonl_rows.store:STORE",)
+    (tmp_path / "rows.coded").write_bytes(b"PK")
+    with pytest.raises(DataError, match="no whole store of encoded rows"):
+        load_file(tmp_path / "rows.coded", None)
