@@ -37,7 +37,7 @@ HEADS = (
 _DEVIATIONS = math.sqrt(12.0)
 """Standard deviations in the width of a uniform law."""
 _UNITS = {Day: "day", Lookup: "level"}
-"""What one is of a plain number, where it is not 1, by how a cell is read."""
+"""The unit of a plain number, where it is not 1, by how a cell is read."""
 
 
 @dataclass(frozen=True, slots=True)

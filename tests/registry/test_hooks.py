@@ -38,6 +38,18 @@ def register_pools(register):
     register("an-entry", "somewhere:Thing", summary="A pool of users.")
 
 
+def register_column_kinds(register):
+    register("an-entry", "somewhere:THING", summary="A kind of column.")
+
+
+def register_readers(register):
+    register("an-entry", "somewhere:thing", summary="A reader.", suffixes=(".an-entry",))
+
+
+def register_row_stores(register):
+    register("an-entry", "somewhere:THING", summary="A store.", suffixes=(".an-entry",))
+
+
 @pytest.mark.parametrize(
     ("kind", "hook"),
     [
@@ -48,6 +60,9 @@ def register_pools(register):
         ("dataset", register_datasets),
         ("engine", register_engines),
         ("pool", register_pools),
+        ("column-kind", register_column_kinds),
+        ("reader", register_readers),
+        ("row-store", register_row_stores),
     ],
 )
 def test_a_hook_registers_its_kind(monkeypatch, kind, hook):
