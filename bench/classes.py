@@ -45,7 +45,7 @@ from dpcore.fitting.run import fit_dataset
 from dpcore.fitting.settings import Settings
 from dpcore.losses.logistic import Logistic, Softmax
 from dpcore.mechanisms.gaussian import Gaussian
-from dpcore.model.scoring import places_said
+from dpcore.model.probabilities import places_said
 from dpcore.noise.source import SystemNoise
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.protocols.problem import Problem

@@ -40,8 +40,8 @@ from dpcore.fitting.run import fit_dataset
 from dpcore.fitting.settings import Settings
 from dpcore.fitting.shares import deviation_of
 from dpcore.fitting.steps import RunView
-from dpcore.inference.estimate import NORMAL_975
 from dpcore.inference.row_products import ON_DIAGONAL, OVER_DIAGONAL, RowProducts
+from dpcore.model.estimate import NORMAL_975
 from dpcore.queries.standardized import StandardizedGradientSum
 
 SIZES, EPSILONS = (1_000, 10_000, 100_000), (0.1, 1.0, 4.0)

@@ -17,12 +17,12 @@ import tempfile
 import numpy as np
 from private_bounds import accuracy, adult_file, without_bounds
 
-from dpcore.bounds.bins import LEAVES, edge, leaves_of
 from dpcore.bounds.waiting import WaitingRows
 from dpcore.data.dataset import load_file
 from dpcore.data.datasets import adult, bank
 from dpcore.data.datasets.fetch import fetch
 from dpcore.data.schema.schema import Schema
+from dpcore.exact.bins import LEAVES, edge, leaves_of
 from dpcore.fitting import private_bounds
 from dpcore.fitting.plan import make_plan
 from dpcore.fitting.settings import Settings

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
+
+from dpcore.systems import NOT_HERE
 
 if TYPE_CHECKING:
     from dpcore.data.schema.schema import Schema
@@ -15,14 +16,6 @@ if TYPE_CHECKING:
 __all__ = ["Schema", "__version__", "fit", "load_model", "open_session", "schema_template"]
 
 __version__ = "0.1.0"
-
-NOT_HERE = (
-    "dpcore runs on Linux and macOS, where files can be locked and kept for their owner alone. On "
-    "Windows it runs in the Windows Subsystem for Linux."
-    if os.name == "nt"
-    else None
-)
-"""Why nothing runs on this system, if nothing does."""
 
 _LAZY = {
     "Schema": "dpcore.data.schema.schema",

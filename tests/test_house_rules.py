@@ -45,6 +45,8 @@ OF_THE_PROJECT = {
     "test_docs.py",
     "test_examples.py",
     "test_house_rules.py",
+    "test_imports.py",
+    "test_measures.py",
     "test_packaging.py",
     "test_raises.py",
     "test_reach.py",

@@ -55,11 +55,11 @@ def noise_multiplier(
         first = accountant.cost(make_event(1.0))
     except UnsupportedEventError as error:
         raise UnsupportedEventError(f"{_owner(make_event)}: {error}") from None
+    return _least(lambda m: accountant.cost(make_event(m)) <= limit, cost, _about(first, limit))
 
-    def holds(m: float) -> bool:
-        return accountant.cost(make_event(m)) <= limit
 
-    about = _about(first, limit)
+def _least(holds: Callable[[float], bool], cost: float | Fraction, about: float) -> float:
+    """Return the smallest multiplier that ``holds``, which is ``about`` so large."""
     low, high = _bracket(holds, cost, about)
     found = _halved(_Known(holds, low, high, about), low, high)
     # Where a cost does not fall evenly with m, each step is asked for by itself.

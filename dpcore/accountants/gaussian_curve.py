@@ -30,6 +30,8 @@ _R_ERROR = 2.0**-46
 """Tests find a thirtieth of it, against mpmath."""
 _NARROW = 0.25
 _LARGEST_A, _LARGEST_MU = 37.0, 50.0
+_FARTHEST = 2.0**60
+"""In deviations; beyond ``_LARGEST_A`` there is one pair of bounds for all."""
 _TINY = 1e-290
 """An upper bound of Phi(-37): what is granted where phi(a) is out of range."""
 _POINTS, _WEIGHTS = np.array(
@@ -48,12 +50,13 @@ _POINTS, _WEIGHTS = np.array(
 
 
 def gaussian_bounds(mu: float, z: np.ndarray, off: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return lower and upper bounds of H(z) at ``z`` >= 0, itself right to ``off``."""
+    """Return lower and upper bounds of H(z) at ``z`` >= 0, infinite ones too, which are right to
+    ``off``, at most a quarter of them."""
     if mu > _LARGEST_MU:
         return gaussian_bounds(_LARGEST_MU, z, off)[0], np.ones_like(z)
-    ratio = z / mu
+    ratio = np.minimum(z / mu, _FARTHEST)
     a = ratio - mu / 2
-    either = 2.0**-48 * (1 + ratio + mu) + off / mu
+    either = 2.0**-48 * (1 + ratio + mu) + np.minimum(off / mu, _FARTHEST / 2)
     low, high = _at(mu, a + either)[0], _at(mu, a - either)[1]
     far = a - either > _LARGEST_A
     low[a + either > _LARGEST_A], high[far] = 0.0, _TINY

@@ -42,6 +42,8 @@ __all__ = ["DENSITY", "LossLaw", "law_of"]
 DENSITY = 32
 """Knots to a factor e of |x|, and steps from 0 to where that begins, at least."""
 _MARGIN = 1 + 2.0**-48
+_FARTHEST = 700.0
+"""A loss whose e^x is a float."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +69,7 @@ def law_of(curve: Curve, step: float, negligible: float, density: int = DENSITY)
     ``negligible`` is left beside what no loss is above."""
     knots = _knots(math.floor(curve.least / step), math.ceil(curve.most / step), density)
     x = knots * step
-    low, high = curve.bounds(x)
+    low, high = _bounds(curve, x)
     cut = int(np.argmax(high <= high[-1] + negligible))
     knots, x, low, high = knots[: cut + 1], x[: cut + 1], low[: cut + 1], high[: cut + 1]
     rest = np.clip(high[:-1] - low[1:], 0.0, None) / array_expm1(np.diff(x))
@@ -77,6 +79,14 @@ def law_of(curve: Curve, step: float, negligible: float, density: int = DENSITY)
     probabilities = -np.diff(reached) * _MARGIN
     some = probabilities > 0
     return LossLaw(knots[some], x[some], probabilities[some], infinite)
+
+
+def _bounds(curve: Curve, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return lower and upper bounds of H, between 0 and 1 and falling, where e^x or e^-x is out of
+    a float's range too: a step may be longer than any loss."""
+    low, high = curve.bounds(np.clip(x, -_FARTHEST, _FARTHEST))
+    low[x > _FARTHEST], high[x < -_FARTHEST] = 0.0, 1.0
+    return low, high
 
 
 def _knots(least: int, most: int, density: int) -> np.ndarray:

@@ -116,6 +116,8 @@ def _one_order(curves: Sequence[tuple[Curve, int]], epsilon: float, about: float
         if step > _LARGEST_STEP:
             return 1.0
         laws = _laws(curves, step, about, density)
+        if any(law.infinite >= 1.0 for law, _ in laws):
+            return 1.0
         tilt = _tilt(laws, epsilon)
     points = _points(laws, tilt, step)
     first = round(_moments(laws, tilt)[1] / step) - points // 2

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from dpcore.bounds.bins import BINS, LEAVES, leaves_of
+from dpcore.exact.bins import BINS, LEAVES, leaves_of
 from dpcore.exact.rounding import float_up, sqrt_up
 from dpcore.privacy.sealed import sealed
 from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dpcore import NOT_HERE, __version__
+from dpcore import __version__
 from dpcore.cli.errors import OneLineErrors
 from dpcore.cli.printing import print_lines
 from dpcore.cli.streams import hush, open_closed_streams
+from dpcore.systems import NOT_HERE
 
 if TYPE_CHECKING:
     app: typer.Typer

@@ -211,7 +211,8 @@ class _Output:
     def rows(self) -> Iterator[Iterator[tuple[Any, ...]]]:
         """Yield the rows in pieces, each to be gone through before the next."""
         from dpcore.fitting.rows_to_score import feature_rows
-        from dpcore.model.margins import blank_rows, margins_in_pieces
+        from dpcore.model.margins import margins_in_pieces
+        from dpcore.model.probabilities import blank_rows
 
         nothing = (None,) * len(self._said.heads)
         pieces = feature_rows(self._data, self._schema, self._bad_rows)

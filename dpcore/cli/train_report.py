@@ -10,8 +10,8 @@ from dpcore.cli.diagnostics import calibration_of, confusion_of, figures_of, ver
 from dpcore.cli.printing import print_json, print_lines
 from dpcore.cli.streams import was_told
 from dpcore.evaluation.words import evaluation_in_words
-from dpcore.fitting.losses import shown_loss
 from dpcore.inference.words import intervals_in_words
+from dpcore.losses.words import shown_loss
 from dpcore.model.shown import shown_bounds
 
 if TYPE_CHECKING:

@@ -77,26 +77,11 @@ def admit(comparison: Comparison) -> tuple[Comparison, dict[str, str]]:
     if named:
         labels = tuple(label for label in comparison.algorithms if label not in REFERENCES)
     if named and not labels:
-        rows = Rows(comparison, fold_key(comparison.seed))
-        for name in filter(is_private, comparison.data):
-            schema = rows.data(name).train.schema
-            note_outside(LedgerRequest(), schema, "references of a comparison: exact fits")
         return _admit_references(comparison), {}
     _check_params(comparison, labels)
     must = labels if named else comparison.labels_set
     plans, left_out = _plans(comparison, labels, must)
-    rows = Rows(comparison, fold_key(comparison.seed))
-    for name in comparison.data if plans else ():
-        data = rows.data(name)
-        if is_private(name):
-            note_outside(LedgerRequest(), data.train.schema, "a comparison: its scores are exact")
-        unfit = _unfit(plans, data)
-        left_out |= unfit
-        for label, why in unfit.items():
-            if label not in must:
-                continue
-            fit = ", ".join(_fitting(comparison, data)) or "none"
-            raise InvalidInputError(f"{label} does not fit: {why} Algorithms that do: {fit}.")
+    left_out |= _unfit_for_data(comparison, plans, must)
     if not plans:
         raise _nothing_fits(left_out)
     classification = next(iter(plans.values()))[0].loss.classification
@@ -106,13 +91,16 @@ def admit(comparison: Comparison) -> tuple[Comparison, dict[str, str]]:
 
 def _admit_references(comparison: Comparison) -> Comparison:
     """Return the comparison of the references that are named and of nothing else."""
+    rows = Rows(comparison, fold_key(comparison.seed))
+    for name in filter(is_private, comparison.data):
+        schema = rows.data(name).train.schema
+        note_outside(LedgerRequest(), schema, "references of a comparison: exact fits")
     named = tuple(name for name in REFERENCES if name in comparison.algorithms)
     _check_params(comparison, ())
     checked_settings(comparison.settings(named[0], comparison.epsilons[0], comparison.seed))
     loss = make_loss(comparison.loss, comparison.loss_params, load_registry())
     if "majority" in named and not loss.classification:
         raise InvalidInputError(f"majority is of classes, and {loss.name} is for real values.")
-    rows = Rows(comparison, fold_key(comparison.seed))
     for name in comparison.data:
         dataset = rows.data(name).train
         check_label(loss, dataset.schema, one_against_rest=comparison.multiclass is not None)
@@ -172,6 +160,26 @@ def _check_input(label: str) -> None:
         )
     if stated.targets:
         raise InvalidInputError(f"Epsilon is what {label} puts out, and a comparison sets it.")
+
+
+def _unfit_for_data(comparison: Comparison, plans: _Plans, must: tuple[str, ...]) -> dict[str, str]:
+    """Take the algorithms that do not fit all data sets out of ``plans``, and return why;
+    InvalidInputError for one of ``must``. That private rows are scored is noted in their ledgers.
+    """
+    left_out: dict[str, str] = {}
+    rows = Rows(comparison, fold_key(comparison.seed))
+    for name in comparison.data if plans else ():
+        data = rows.data(name)
+        if is_private(name):
+            note_outside(LedgerRequest(), data.train.schema, "a comparison: its scores are exact")
+        unfit = _unfit(plans, data)
+        left_out |= unfit
+        for label, why in unfit.items():
+            if label not in must:
+                continue
+            fit = ", ".join(_fitting(comparison, data)) or "none"
+            raise InvalidInputError(f"{label} does not fit: {why} Algorithms that do: {fit}.")
+    return left_out
 
 
 def _unfit(plans: _Plans, data: Data) -> dict[str, str]:

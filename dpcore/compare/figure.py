@@ -116,10 +116,7 @@ def draw(
     panels = list(dict.fromkeys(getattr(mean, facet) for mean in curves))
     if not panels:
         raise InvalidInputError(f"No algorithm has a value of {measure}.")
-    columns = min(3, len(panels))
-    rows = -(-len(panels) // columns)
-    width, height = _PANEL
-    size = (max(width * columns, 6.0), height * rows + 0.6)
+    (rows, columns), size = _laid_out(len(panels))
     figure = Figure(figsize=size, layout="constrained")
     # Data sets have ranges of their own; algorithms are to be read against each other.
     shared = facet == "algorithm"
@@ -134,9 +131,7 @@ def draw(
         _scale(axis, measure, range_of(alike, levels, measure))
         draw_levels(axis, levels, upwards=measure in SHARES)
         draw_hopeless(axis, of_panel, upwards=measure in SHARES)
-        remark = (remarks or {}).get(panel)
-        title = f"{panel} ({remark})" if remark else panel
-        _label(axis, title, sorted({m.epsilon for m in alike if m.epsilon is not None}), settings)
+        _label(axis, _titled(panel, remarks), alike, settings)
     for axis in list(axes)[len(panels) :]:
         axis.set_axis_off()
     figure.supylabel(MEASURES[measure])
@@ -210,11 +205,25 @@ def _scale(axis: Any, measure: str, limits: tuple[float, float]) -> None:
     axis.set_ylim(*limits)
 
 
-def _label(axis: Any, panel: str, epsilons: list[float], settings: Mapping[str, Any]) -> None:
+def _laid_out(n_panels: int) -> tuple[tuple[int, int], tuple[float, float]]:
+    """Return rows and columns of so many panels, and the figure's width and height in inches."""
+    columns = min(3, n_panels)
+    rows = -(-n_panels // columns)
+    width, height = _PANEL
+    return (rows, columns), (max(width * columns, 6.0), height * rows + 0.6)
+
+
+def _titled(panel: str, remarks: Mapping[str, str] | None) -> str:
+    remark = (remarks or {}).get(panel)
+    return f"{panel} ({remark})" if remark else panel
+
+
+def _label(axis: Any, title: str, means: Sequence[Mean], settings: Mapping[str, Any]) -> None:
+    epsilons = sorted({mean.epsilon for mean in means if mean.epsilon is not None})
     axis.set_xscale("log", base=2)
     axis.set_xticks(epsilons, [*map(exact, epsilons)])
     axis.minorticks_off()
-    axis.set_title(panel, fontsize=10)
+    axis.set_title(title, fontsize=10)
     axis.set_xlabel(f"epsilon (delta = {exact(settings['delta'])})")
     axis.grid(axis="y", color="0.9", lw=0.8)
     axis.set_axisbelow(True)

@@ -15,14 +15,15 @@ from dpcore.compare.references import fit_nonprivate, majority_label, objective_
 from dpcore.engines.together import most_together, run_together
 from dpcore.errors import DpcoreError
 from dpcore.fitting.diagnostics import macro_f1
-from dpcore.fitting.losses import loss_parameters, make_loss, shown_loss
+from dpcore.fitting.losses import loss_parameters, make_loss
 from dpcore.fitting.memory import memory_of
 from dpcore.fitting.ovr import against_the_rest
 from dpcore.fitting.plan import make_plan
 from dpcore.fitting.public_facts import check_dataset
 from dpcore.fitting.reporting import plain
 from dpcore.fitting.run import fit_dataset
-from dpcore.model.scoring import places_said
+from dpcore.losses.words import shown_loss
+from dpcore.model.probabilities import places_said
 from dpcore.privacy.versions import running_versions
 from dpcore.registry.catalogue import load_registry
 from dpcore.session.charges import Charges

@@ -8,8 +8,9 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from dpcore.errors import InvalidInputError
-from dpcore.fitting.losses import OF_LOSS, shown_loss
+from dpcore.fitting.losses import OF_LOSS
 from dpcore.fitting.settings import DEFAULT_ALGORITHM, Settings, has_units
+from dpcore.losses.words import shown_loss
 from dpcore.privacy.sensitivity import NeighboringRelation
 
 __all__ = [

@@ -41,13 +41,7 @@ def figures_of_counts(
         "constant_accuracy": _told(shares[commonest]),
         "recall": _by_class(names, [(of == k) for k in places], counts, right, asked),
         "precision": _by_class(names, [(said == k) for k in places], counts, right, asked),
-        "confusion": {
-            names[k]: {
-                names[j]: _told(count_of(counts[(of == k) & (said == j)], deviation))
-                for j in places
-            }
-            for k in places
-        },
+        "confusion": _confusion(names, counts, of, said, deviation),
         "verdict": _verdict(accuracy, shares[commonest], names[commonest]),
         "noise_deviation": deviation,
         "counts": counts.tolist(),
@@ -62,6 +56,23 @@ def _cells(shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
     """Return of each cell the class of its rows, and the class that the model says of them."""
     of, bins = np.indices(shape)
     return of, (bins > len(CUTS) // 2).astype(np.int64) if shape[0] == 2 else bins
+
+
+def _confusion(
+    names: tuple[str, ...],
+    counts: np.ndarray,
+    of: np.ndarray,
+    said: np.ndarray,
+    deviation: float,
+) -> dict[str, dict[str, Any]]:
+    """Return of each class how many rows the model gives to each class."""
+    return {
+        name: {
+            other: _told(count_of(counts[(of == k) & (said == j)], deviation))
+            for j, other in enumerate(names)
+        }
+        for k, name in enumerate(names)
+    }
 
 
 def _by_class(

@@ -10,7 +10,7 @@ from dpcore.fitting.number_errors import number_errors
 from dpcore.fitting.probability_scores import probability_scores
 from dpcore.fitting.reporting import plain
 from dpcore.losses.facts import loss_facts
-from dpcore.model.scoring import places_said
+from dpcore.model.probabilities import places_said
 
 if TYPE_CHECKING:
     from dpcore.data.dataset import Dataset

@@ -17,7 +17,7 @@ from dpcore.protocols.problem import Problem
 if TYPE_CHECKING:
     from dpcore.fitting.plan import Plan
     from dpcore.fitting.settings import Settings
-    from dpcore.protocols.outlook import Outlook
+    from dpcore.registry.outlook import Outlook
 
 __all__ = ["Forecast"]
 

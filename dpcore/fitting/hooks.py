@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from dpcore.privacy.events import DpEvent
     from dpcore.protocols import Accountant
     from dpcore.protocols.optimizer import Optimizer
-    from dpcore.protocols.outlook import Outlook
     from dpcore.protocols.problem import Problem
+    from dpcore.registry.outlook import Outlook
 
 __all__ = [
     "chosen_settings",

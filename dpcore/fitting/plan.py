@@ -27,7 +27,7 @@ from dpcore.registry.parameters import convert_all
 if TYPE_CHECKING:
     from dpcore.protocols import Accountant, Engine, Loss
     from dpcore.protocols.optimizer import Optimizer
-    from dpcore.protocols.outlook import Outlook
+    from dpcore.registry.outlook import Outlook
 
 __all__ = [
     "Plan",

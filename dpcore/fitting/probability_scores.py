@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.model.scoring import log_probabilities_of
+from dpcore.model.probabilities import log_probabilities_of
 
 if TYPE_CHECKING:
     from dpcore.model.model import Model

@@ -39,6 +39,7 @@ from dpcore.session.one_process import OneProcess
 if TYPE_CHECKING:
     from dpcore.ledger.chain import Entry
     from dpcore.ledger.cost import Run
+    from dpcore.ledger.decided import Decision
     from dpcore.ledger.reservation import Found
     from dpcore.ledger.state import State
     from dpcore.ledger.table_ledger import TableLedger
@@ -46,8 +47,6 @@ if TYPE_CHECKING:
     from dpcore.privacy.events import DpEvent
 
 __all__ = ["ByRelease", "opened_run"]
-
-_Decision = tuple[str, str, dict[str, Any]]
 
 
 def opened_run(
@@ -64,7 +63,7 @@ def opened_run(
     """
     found: list[tuple[State, Terms, int]] = []
 
-    def decide(state: State) -> _Decision:
+    def decide(state: State) -> Decision:
         ledger.require_table(state, table, confirmed)
         terms = state.budgets[-1]
         found.append((state, terms, times_of(run, terms)))
@@ -90,7 +89,7 @@ class _Log(Ledger[LedgerEntry]):
         cost = _cost_of(entry.event, self._terms, self._times)
         number, budget = self._entry.number, self._entry.body["budget"]
 
-        def decide(state: State) -> _Decision:
+        def decide(state: State) -> Decision:
             if state.runs[number].outcome != OPEN:
                 raise LedgerError("The run was closed in its ledger: it makes no more releases.")
             if not budget_that_holds(state, cost, budget):
@@ -135,7 +134,7 @@ class ByRelease(OneProcess):
     def _close(self, outcome: str, found: Found) -> None:
         number = self._entry.number
 
-        def decide(state: State) -> _Decision:
+        def decide(state: State) -> Decision:
             run = state.runs[number]
             if run.outcome != OPEN:
                 raise LedgerError(f"Run {run.number} of the ledger was closed while it ran.")

@@ -21,7 +21,7 @@ from dpcore.session.one_process import OneProcess
 if TYPE_CHECKING:
     from dpcore.ledger.chain import Entry
     from dpcore.ledger.cost import Cost
-    from dpcore.ledger.table_ledger import TableLedger
+    from dpcore.ledger.decided import DecidedEntries
 
 __all__ = ["Found", "Reservation", "close_in", "closing"]
 
@@ -54,7 +54,7 @@ class Reservation(OneProcess):
     state : of the ledger with it.
     """
 
-    def __init__(self, ledger: TableLedger, entry: Entry, cost: Cost, state: State) -> None:
+    def __init__(self, ledger: DecidedEntries, entry: Entry, cost: Cost, state: State) -> None:
         super().__init__()
         self._ledger, self._cost, self._entry = ledger, cost, entry
         self._filter = state.budgets[entry.body["budget"]].filter
@@ -121,7 +121,7 @@ class Reservation(OneProcess):
         return ticks * self._cost.times, aside
 
 
-def close_in(ledger: TableLedger, entry: Entry, outcome: str, close: Callable[[], None]) -> None:
+def close_in(ledger: DecidedEntries, entry: Entry, outcome: str, close: Callable[[], None]) -> None:
     """Close the run of an entry by ``close``, and close the ledger.
 
     Where that fails it is looked up over a new connection whether the run has this outcome, which

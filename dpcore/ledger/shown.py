@@ -13,7 +13,7 @@ from dpcore.ledger.state import OPEN, UNTOLD, charges_of, seen_of
 from dpcore.visible import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from dpcore.ledger.chain import Entry
     from dpcore.ledger.state import RunState, State
@@ -90,31 +90,37 @@ def _not_told(runs: Sequence[RunState]) -> str:
     )
 
 
+def _remaining_of(state: State, place: int, terms: Terms) -> Iterator[str]:
+    """Yield what remains of a budget, and of it for each part of the rows."""
+    used = state.spent(place)
+    yield (
+        f"Budget {place + 1}: {shown_up(used.spent)} of {shown_down(used.budget)} {used.unit} "
+        f"counts as spent, which is book-keeping; {shown_down(used.remaining)} remains."
+    )
+    for part in state.parts(place):
+        seen = state.spent(place, part)
+        yield (
+            f"On {part.name}, runs on all rows included: {shown_up(seen.spent)} {used.unit} "
+            f"counts as spent; {shown_down(seen.remaining)} remains."
+        )
+    name, delta = terms.filter.name, exact(terms.filter.delta)
+    if fits := _fitting_epsilon(state, place, terms):
+        yield f"A run of the {name} accountant fits at epsilon {fits:.4g}, delta {delta}."
+    else:
+        yield f"No run of the {name} accountant fits at delta {delta}."
+
+
+def _fitting_epsilon(state: State, place: int, terms: Terms) -> float | None:
+    """Return the epsilon of a run by the budget's own accountant that still fits into it."""
+    return epsilon_that_fits(state, Run(terms.filter, terms.relation, terms.unit), place)
+
+
 def remaining(state: State) -> list[str]:
     """Return what remains of the budgets, in the terms of who plans a run."""
     said = promise(state.budgets, [*state.runs.values()])
     lines = [said[:1].upper() + said[1:]]
     for place, terms in enumerate(state.budgets):
-        used = state.spent(place)
-        lines.append(
-            f"Budget {place + 1}: {shown_up(used.spent)} of {shown_down(used.budget)} {used.unit} "
-            f"counts as spent, which is book-keeping; {shown_down(used.remaining)} remains."
-        )
-        for part in state.parts(place):
-            seen = state.spent(place, part)
-            lines.append(
-                f"On {part.name}, runs on all rows included: {shown_up(seen.spent)} {used.unit} "
-                f"counts as spent; {shown_down(seen.remaining)} remains."
-            )
-        own = Run(terms.filter, terms.relation, terms.unit)
-        fits = epsilon_that_fits(state, own, place)
-        lines.append(
-            f"A run of the {terms.filter.name} accountant fits at epsilon {fits:.4g}, delta "
-            f"{exact(terms.filter.delta)}."
-            if fits
-            else f"No run of the {terms.filter.name} accountant fits at delta "
-            f"{exact(terms.filter.delta)}."
-        )
+        lines += _remaining_of(state, place, terms)
     charged = [run for run in state.runs.values() if any(run.reserved)]
     if charged:
         last = charged[-1]
@@ -175,55 +181,51 @@ def history(state: State, entries: Sequence[Entry]) -> list[dict[str, Any]]:
 
 def to_dict(state: State, entries: Sequence[Entry]) -> dict[str, Any]:
     """Return all of a ledger but its chain."""
-    budgets = []
-    for place, terms in enumerate(state.budgets):
-        used = state.spent(place)
-        budgets.append(
-            {
-                "epsilon": used.epsilon,
-                "delta": used.delta,
-                "accountant": used.name,
-                "unit": used.unit,
-                "budget": used.budget,
-                "spent": used.spent,
-                "spent_is": "book-keeping of the filter; the guarantee is epsilon and delta",
-                "remaining": used.remaining,
-                "epsilon_that_fits": epsilon_that_fits(
-                    state, Run(terms.filter, terms.relation, terms.unit), place
-                ),
-                "relation": terms.relation,
-                "unit_of_protection": terms.unit or "one row",
-                "parts": [
-                    {"part": part.name, "spent": seen.spent, "remaining": seen.remaining}
-                    for part in state.parts(place)
-                    for seen in (state.spent(place, part),)
-                ],
-            }
-        )
-    runs = [
-        {
-            "run": run.number,
-            "entry": run.entry,
-            "at": run.at,
-            **run.stated,
-            "budget": run.budget,
-            "part": None if run.part is None else run.part.name,
-            "counts": float_up(Fraction(run.ticks, _ONE)),
-            "counts_of_delta": float_up(Fraction(run.aside_ticks, _ONE)),
-            "outcome": run.outcome,
-            **run.found,
-            "models": run.models,
-        }
-        for run in state.runs.values()
-    ]
     last = state.runs[max(state.runs)] if state.runs else None
-    outside = [{"at": entry.at, **entry.body} for entry in state.outside]
     return {
         "id": state.id,
         "promise": promise(state.budgets, [*state.runs.values()]),
-        "budgets": budgets,
+        "budgets": [_budget_of(state, *placed) for placed in enumerate(state.budgets)],
         "more_like_the_last": None if last is None else more_like(state, last),
-        "runs": runs,
-        "outside": outside,
+        "runs": [*map(_run_of, state.runs.values())],
+        "outside": [{"at": entry.at, **entry.body} for entry in state.outside],
         "history": history(state, entries),
+    }
+
+
+def _budget_of(state: State, place: int, terms: Terms) -> dict[str, Any]:
+    used = state.spent(place)
+    return {
+        "epsilon": used.epsilon,
+        "delta": used.delta,
+        "accountant": used.name,
+        "unit": used.unit,
+        "budget": used.budget,
+        "spent": used.spent,
+        "spent_is": "book-keeping of the filter; the guarantee is epsilon and delta",
+        "remaining": used.remaining,
+        "epsilon_that_fits": _fitting_epsilon(state, place, terms),
+        "relation": terms.relation,
+        "unit_of_protection": terms.unit or "one row",
+        "parts": [
+            {"part": part.name, "spent": seen.spent, "remaining": seen.remaining}
+            for part in state.parts(place)
+            for seen in (state.spent(place, part),)
+        ],
+    }
+
+
+def _run_of(run: RunState) -> dict[str, Any]:
+    return {
+        "run": run.number,
+        "entry": run.entry,
+        "at": run.at,
+        **run.stated,
+        "budget": run.budget,
+        "part": None if run.part is None else run.part.name,
+        "counts": float_up(Fraction(run.ticks, _ONE)),
+        "counts_of_delta": float_up(Fraction(run.aside_ticks, _ONE)),
+        "outcome": run.outcome,
+        **run.found,
+        "models": run.models,
     }

@@ -19,39 +19,26 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import BudgetExceededError, InvalidInputError
 from dpcore.exact.rounding import exact
-from dpcore.ledger.chain import Chain
 from dpcore.ledger.cost import cost_of
+from dpcore.ledger.decided import DecidedEntries
 from dpcore.ledger.reference import entry_of
 from dpcore.ledger.remaining import budget_that_holds, epsilon_that_fits, shown_down
 from dpcore.ledger.reservation import Found, Reservation, closing
-from dpcore.ledger.standing import standing_of_entry
-from dpcore.ledger.state import DIED, OPEN, State, state_after, state_of, totals_of
-from dpcore.session.charges import tell_of_ledger
+from dpcore.ledger.state import DIED, OPEN, State, state_after, totals_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
-    from dpcore.ledger.chain import Entry
     from dpcore.ledger.cost import Cost, Run
+    from dpcore.ledger.decided import Decision
     from dpcore.ledger.state import RunState
-    from dpcore.ledger.stores.store import Store
     from dpcore.ledger.terms import Terms
 
 __all__ = ["TableLedger"]
 
-_Decision = tuple[str, str, dict[str, Any]]
 
-
-class TableLedger:
+class TableLedger(DecidedEntries):
     """A ledger's file. Every method reads it anew, and raises LedgerError as ``Chain`` does."""
-
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.chain = Chain(path)
-        self.path = self.chain.address
-
-    @property
-    def store(self) -> Store:
-        return self.chain.store
 
     @classmethod
     def create(cls, path: str | os.PathLike[str], terms: Terms) -> TableLedger:
@@ -64,15 +51,6 @@ class TableLedger:
         ledger.chain.created("opened", _now(), {**body, "after": state.carried()})
         return ledger
 
-    def close(self) -> None:
-        """Close the file, which then is whole by itself; the next call opens it anew."""
-        self.store.stays_open = False
-        self.store.close()
-
-    def state(self) -> State:
-        """Return all that was charged, and to what."""
-        return state_of(self.chain.entries())
-
     def raise_cap(self, terms: Terms) -> None:
         """Open a further budget. What is promised is the sum; raised in the light of what was
         released, it is no promise that was fixed beforehand.
@@ -80,7 +58,7 @@ class TableLedger:
         Raises InvalidInputError where it is of another relation or unit.
         """
 
-        def decide(state: State) -> _Decision:
+        def decide(state: State) -> Decision:
             first = state.budgets[0]
             if (terms.relation, terms.unit) != (first.relation, first.unit):
                 raise InvalidInputError("Expected the relation and unit of the ledger's budget.")
@@ -107,7 +85,7 @@ class TableLedger:
         """
         found: list[tuple[Cost, State]] = []
 
-        def decide(state: State) -> _Decision:
+        def decide(state: State) -> Decision:
             if table is not None:
                 self.require_table(state, table, confirmed)
             budget, cost = _that_holds(state, run, self.path)
@@ -151,7 +129,7 @@ class TableLedger:
         """
         found: list[RunState] = []
 
-        def decide(state: State) -> _Decision:
+        def decide(state: State) -> Decision:
             still_open = [each for each in state.runs.values() if each.outcome == OPEN]
             found[:] = [each for each in still_open if each.number == run]
             if not found:
@@ -170,35 +148,6 @@ class TableLedger:
         """Note the SHA-256 of a file that the model of a run, by its reference, was saved in."""
         body = {"run": entry_of(reference), "digest": digest}
         self.add(lambda _: ("model", "", body))
-
-    def add(
-        self,
-        decide: Callable[[State], _Decision],
-        read: Callable[[list[Entry]], State] = state_of,
-        tells: bool = True,
-    ) -> Entry:
-        """Return a new entry, decided in the light of the state that ``read`` makes of all before
-        it, with the sums after it.
-
-        What ends it once that is decided, an interrupt too, has a note of whether the ledger has
-        the entry, if it ``tells``.
-        """
-        wanted: list[tuple[int, str, str, dict[str, Any]]] = []
-
-        def decided(entries: list[Entry]) -> _Decision:
-            state, number = read(entries), len(entries) + 1
-            kind, at, body = decide(state)
-            after = state_after(state, number, (kind, at, body)).carried()
-            wanted.append((number, kind, at, {**body, "after": after}))
-            return wanted[-1][1:]
-
-        try:
-            return self.chain.added(decided)
-        except BaseException as error:
-            if wanted and tells:
-                self.close()
-                tell_of_ledger(error, standing_of_entry(self.chain, wanted[-1]))
-            raise
 
 
 def _that_holds(state: State, run: Run, path: str) -> tuple[int, Cost]:

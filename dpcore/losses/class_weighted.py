@@ -12,8 +12,9 @@ import numpy as np
 
 from dpcore.errors import InvalidInputError
 from dpcore.exact.rounding import float_up
-from dpcore.losses.facts import MOST_WEIGHT, LossFacts, loss_facts
+from dpcore.losses.facts import MOST_WEIGHT, loss_facts
 from dpcore.privacy.sealed import sealed
+from dpcore.registry.loss_facts import LossFacts
 
 if TYPE_CHECKING:
     from dpcore.protocols import Loss

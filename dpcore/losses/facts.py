@@ -1,4 +1,4 @@
-"""The facts that a loss states of itself: one table, and its one reader.
+"""The one reader of the facts that a loss states of itself, by the table of ``dpcore.registry``.
 
 Sensitivities rest on these facts. No part asks for the type of a loss: whoever's loss states a fact
 is treated as the core's own, and ``dpcore.testing.check_loss`` checks what can be checked cheaply.
@@ -8,79 +8,21 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import math
-from collections.abc import Callable
-from dataclasses import MISSING, dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import MISSING
+from typing import TYPE_CHECKING
 
 from dpcore.errors import InvalidInputError
-from dpcore.privacy.sealed import fault_of_unfrozen, sealed
-from dpcore.registry.facts import Method, Shape, fact, fault_of, near_name
+from dpcore.privacy.sealed import fault_of_unfrozen
+from dpcore.registry.facts import Shape, fault_of, near_name
+from dpcore.registry.loss_facts import LossFacts
 
 if TYPE_CHECKING:
     from dpcore.protocols import Loss
 
-__all__ = ["MOST_WEIGHT", "LossFacts", "loss_facts"]
+__all__ = ["MOST_WEIGHT", "loss_facts"]
 
 MOST_WEIGHT = 2.0**20
 """No weight of rows is larger, and none of a class smaller than its inverse."""
-
-_TEXT = Shape("a text", lambda value: type(value) is str)
-_FLAG = Shape("True or False", lambda value: type(value) is bool)
-_BOUND = Shape("a number > 0, or inf", lambda value: _is_number(value) and value > 0)
-_FIGURE = Shape("a number >= 0", lambda value: _is_number(value) and 0 <= value < math.inf)
-_FILLS = Method(("z", "y", "out"))
-
-
-def _is_number(value: Any) -> bool:
-    """Return whether a value is an int or a float, and no truth value."""
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
-@sealed
-@dataclass(frozen=True, slots=True)
-class LossFacts:
-    """The facts of a loss. Those with a default count only where the loss's own class states them,
-    and not a base of it: a subclass may be another function."""
-
-    name: str = fact(_TEXT, "the name that it is registered by")
-    classification: bool = fact(
-        _FLAG, "labels are -1.0 and +1.0, or places of classes; otherwise real numbers"
-    )
-    lipschitz: float = fact(_BOUND, "bound of the size of `dvalue`")
-    smoothness: float = fact(_BOUND, "Lipschitz constant of `dvalue` in z; `inf` for a corner")
-    value: Callable[..., None] = fact(_FILLS, "fills `out` with the losses, each >= 0")
-    dvalue: Callable[..., None] = fact(_FILLS, "fills `out` with their slopes in z")
-    multiclass: bool = fact(
-        _FLAG,
-        "z, and `out` of `dvalue`, have a row for each class; labels are places 0.0, 1.0, ...",
-        False,
-    )
-    convex: bool = fact(_FLAG, "`value` is convex in z", False)
-    falling: bool = fact(_FLAG, "`value` never grows with y z: slopes have the sign of -y", False)
-    quadratic: bool = fact(_FLAG, "`value` is (z - y)^2 / 2", False)
-    pull: float | None = fact(
-        _FIGURE, "bound of -z `dvalue` over all z and labels, rounded up; none: `value` at 0", None
-    )
-    self_concordance: float | None = fact(
-        _FIGURE, "bound of third over second derivative of `value` in z; none: unknown", None
-    )
-    thread_safe: bool = fact(_FLAG, "nothing is kept between calls, which may overlap", False)
-    largest_weight: float = fact(
-        _BOUND, "the most that a row's loss is multiplied by; errors grow with it", 1.0
-    )
-    weighs_rows: bool = fact(
-        _FLAG, "labels are pairs of label and weight (`dpcore.data.weighted_labels`)", False
-    )
-    precise_dvalue: Callable[..., None] | None = fact(
-        _FILLS, "`dvalue` to within 2^-46, the last bits perhaps not those of other calls", None
-    )
-    line_totals: Callable[..., Any] | None = fact(
-        Method(("line", "y", "step", "count", "clip", "scale")),
-        "clipped totals of evenly spaced margins at once, as `Loss` says",
-        None,
-    )
-
 
 _SHAPES = {
     field.name: (field.metadata["kind"], field.default)

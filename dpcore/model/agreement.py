@@ -10,12 +10,12 @@ from dpcore.registry.catalogue import is_registered
 
 if TYPE_CHECKING:
     from dpcore.data.schema.columns import Label
-    from dpcore.model.model import Model
+    from dpcore.model.learnt import LearntFacts
 
 __all__ = ["check_agreement"]
 
 
-def check_agreement(name: str, content: Mapping[str, Any], model: Model) -> None:
+def check_agreement(name: str, content: Mapping[str, Any], model: LearntFacts) -> None:
     """Raise ModelFileError if a file of this name and its model do not agree, or its loss is not
     installed."""
     schema = model.schema

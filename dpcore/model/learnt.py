@@ -1,33 +1,75 @@
-"""The facts of a fitted model that follow from its parameters and its schema."""
+"""The facts of a fitted model: those it is made of, and those that follow from them."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.data.schema.schema import INTERCEPT
+from dpcore.data.blocks.table import Table
+from dpcore.data.cells.readings import number_of
+from dpcore.data.schema.schema import INTERCEPT, Schema
 from dpcore.errors import InvalidInputError
+from dpcore.model.probabilities import blank_rows, places_said, probabilities_of
 
 if TYPE_CHECKING:
-    from dpcore.data.schema.schema import Schema
+    from dpcore.data.blocks.layouts import Rows
 
 __all__ = ["LearntFacts"]
 
 
+@dataclass(frozen=True, eq=False, slots=True)
 class LearntFacts:
     """Released coefficients and public names. Those that end in ``_`` are scikit-learn's, in its
-    shapes."""
+    shapes.
 
-    __slots__ = ()
+    Parameters
+    ----------
+    w : float64 array of shape (n_features,), or (n_classes, n_features) of three classes and more,
+        in C order; the intercept last if the schema has one.
+    schema : the public encoding of rows and labels, built for the model: it read no row of the fit.
+    loss, loss_parameters : its registered name, and the parameters of its own, public facts.
+    algo : name, distribution, parameters and slots of the algorithm.
+    privacy : the privacy statement (``dpcore.privacy.statement``) as data.
+    ledger : one summary for each kind of release and mechanism.
+    status, details : how the run ended, and the algorithm's figures.
+    class_values : the classes as the caller's own objects, in the schema's order; ``None`` for its
+        text or numbers.
+    multiclass : ``"ovr"`` where each class has a fit of its own against the rest; ``None`` for one
+        fit of all.
+    class_weights : the weight that the fit gave to each class, by its name in the schema, public
+        or released; empty where it gave none.
+    weight_bound : the public bound of rows' own weights; ``None`` where rows had none.
+    evaluation : figures of rows held out, released with the model; ``None`` where there are none.
+    intervals : a one-step ``estimate`` of the coefficients and its ``covariance``, as lists, from
+        released sums; or ``why_not``; ``None`` where none were asked for.
+    sections : of steps of somebody's own, by name: ``data``, and ``lines`` of text about it.
+    report : what ``dpcore train --json`` prints; in no file and no pickle, since it may hold
+        figures that were computed without privacy.
+    """
+
     w: np.ndarray
     schema: Schema
     loss: str
-    multiclass: str | None
+    l2: float
+    algo: Mapping[str, Any]
     privacy: Mapping[str, Any]
-    class_values: tuple[Any, ...] | None
+    ledger: tuple[Mapping[str, Any], ...]
+    status: str
+    details: Mapping[str, Any]
+    versions: Mapping[str, str]
+    class_values: tuple[Any, ...] | None = None
+    loss_parameters: Mapping[str, Any] = field(default_factory=dict)
+    multiclass: str | None = None
+    class_weights: Mapping[str, float] = field(default_factory=dict)
+    weight_bound: float | None = None
+    evaluation: Mapping[str, Any] | None = None
+    intervals: Mapping[str, Any] | None = None
+    sections: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    report: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def coef(self) -> np.ndarray:
@@ -136,3 +178,33 @@ class LearntFacts:
         """The public l2 norm that rows are scaled down to, unnamed features as given."""
         norm = min(self.schema.row_norm, self.schema.raw_norm_bound)
         return norm / self.schema.feature_scale
+
+    def margins(self, encoded: Rows) -> np.ndarray:
+        """Return the margins of encoded rows, the intercept's column included: of shape (n_rows,),
+        or (n_classes, n_rows) of three classes and more."""
+        if encoded.shape[0] == 0:
+            return np.zeros((*self.w.shape[:-1], 0))
+        table = Table.from_matrix(
+            encoded,
+            np.zeros(encoded.shape[0]),
+            row_norm=min(self.schema.row_norm, self.schema.raw_norm_bound),
+            raw_norm_bound=self.schema.raw_norm_bound,
+        )
+        return np.concatenate([block.margins(self.w) for block in table.blocks], axis=-1)
+
+    def probabilities(self, margins: np.ndarray) -> np.ndarray:
+        """Return the probabilities of the classes by the margins of rows, as ``predict_proba``."""
+        return probabilities_of(margins, one_vs_rest=self.multiclass is not None)
+
+    def labels(self, margins: np.ndarray, least: float = 0.0) -> np.ndarray:
+        """Return the class that each row's margins say, of two the positive one above ``least``, of
+        several the first with the largest, None where they are NaN; for a regression, the value in
+        the target's own unit, held to its public bounds."""
+        if self.classes is None:
+            return number_of(self.schema.label, margins)
+        blank = blank_rows(margins)
+        labels: np.ndarray = self.classes_[places_said(margins, least)]
+        if blank.any():
+            labels = labels.astype(object)
+            labels[blank] = None
+        return labels

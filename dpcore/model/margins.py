@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.errors import DataError, InvalidInputError, warn_caller
+from dpcore.model.probabilities import blank_rows
 
 if TYPE_CHECKING:
     from dpcore.data.blocks.layouts import Rows
     from dpcore.data.readers import BadRows
     from dpcore.data.schema.schema import Schema
-    from dpcore.model.model import Model
+    from dpcore.model.learnt import LearntFacts
 
 __all__ = [
-    "blank_rows",
     "first_reason",
     "margins_in_pieces",
     "margins_of",
@@ -28,7 +28,7 @@ __all__ = [
 
 
 def margins_of(
-    model: Model, X: Any, bad_rows: str, of_rows: Callable[[Rows], np.ndarray] | None = None
+    model: LearntFacts, X: Any, bad_rows: str, of_rows: Callable[[Rows], np.ndarray] | None = None
 ) -> np.ndarray:
     """Return the margins of every row of an array, a frame or a file, as ``Model.margins`` shapes
     them; or, by ``of_rows``, what else encoded rows have, float64 with the rows last.
@@ -58,12 +58,6 @@ def margins_in_pieces(
             known, margins = margins, np.full((*margins.shape[:-1], kept.size), np.nan)
             margins[..., kept] = known
         yield margins
-
-
-def blank_rows(margins: np.ndarray) -> np.ndarray:
-    """Return which rows have no score, bool of shape (n_rows,)."""
-    blank: np.ndarray = np.isnan(margins if margins.ndim == 1 else margins[0])
-    return blank
 
 
 def reading_of(bad_rows: str) -> BadRows:

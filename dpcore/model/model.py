@@ -4,80 +4,30 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from dpcore.data.blocks.table import Table
-from dpcore.data.cells.targets import number_of
 from dpcore.data.schema.schema import Schema
 from dpcore.errors import DpcoreError, InvalidInputError, ModelFileError
-from dpcore.inference.estimate import required_estimate
 from dpcore.model.agreement import check_agreement
+from dpcore.model.coefficients import Summary, summary_of
+from dpcore.model.estimate import required_estimate
 from dpcore.model.file import fate_of, read_model_file, write_model_file
 from dpcore.model.learnt import LearntFacts
-from dpcore.model.margins import blank_rows, margins_of
-from dpcore.model.scoring import places_said, probabilities_of, score_of
+from dpcore.model.margins import margins_of
+from dpcore.model.scoring import score_of
 from dpcore.model.shown import html_of, text_of
 from dpcore.session.charges import Charges
-
-if TYPE_CHECKING:
-    from dpcore.data.blocks.layouts import Rows
-    from dpcore.report.coefficients import Summary
 
 __all__ = ["Model", "load_model"]
 
 
 @dataclass(frozen=True, eq=False, slots=True, weakref_slot=True)
 class Model(LearntFacts):
-    """A linear model, everything in it released or public.
-
-    Parameters
-    ----------
-    w : float64 array of shape (n_features,), or (n_classes, n_features) of three classes and more,
-        in C order; the intercept last if the schema has one.
-    schema : the public encoding of rows and labels, built for the model: it read no row of the fit.
-    loss, loss_parameters : its registered name, and the parameters of its own, public facts.
-    algo : name, distribution, parameters and slots of the algorithm.
-    privacy : the privacy statement (``dpcore.privacy.statement``) as data.
-    ledger : one summary for each kind of release and mechanism.
-    status, details : how the run ended, and the algorithm's figures.
-    class_values : the classes as the caller's own objects, in the schema's order; ``None`` for its
-        text or numbers.
-    multiclass : ``"ovr"`` where each class has a fit of its own against the rest; ``None`` for one
-        fit of all.
-    class_weights : the weight that the fit gave to each class, by its name in the schema, public
-        or released; empty where it gave none.
-    weight_bound : the public bound of rows' own weights; ``None`` where rows had none.
-    evaluation : figures of rows held out, released with the model; ``None`` where there are none.
-    intervals : a one-step ``estimate`` of the coefficients and its ``covariance``, as lists, from
-        released sums; or ``why_not``; ``None`` where none were asked for.
-    sections : of steps of somebody's own, by name: ``data``, and ``lines`` of text about it.
-    report : what ``dpcore train --json`` prints; in no file and no pickle, since it may hold
-        figures that were computed without privacy.
-    """
-
-    w: np.ndarray
-    schema: Schema
-    loss: str
-    l2: float
-    algo: Mapping[str, Any]
-    privacy: Mapping[str, Any]
-    ledger: tuple[Mapping[str, Any], ...]
-    status: str
-    details: Mapping[str, Any]
-    versions: Mapping[str, str]
-    class_values: tuple[Any, ...] | None = None
-    loss_parameters: Mapping[str, Any] = field(default_factory=dict)
-    multiclass: str | None = None
-    class_weights: Mapping[str, float] = field(default_factory=dict)
-    weight_bound: float | None = None
-    evaluation: Mapping[str, Any] | None = None
-    intervals: Mapping[str, Any] | None = None
-    sections: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    report: Mapping[str, Any] = field(default_factory=dict)
+    """A linear model, everything in it released or public: its parameters are ``LearntFacts``'."""
 
     def decision_function(self, X: Any, bad_rows: str = "blank") -> np.ndarray:
         """Return the margin of every row, float64 of shape (n_rows,); above 0: positive class. Of
@@ -130,42 +80,10 @@ class Model(LearntFacts):
         """
         return score_of(self, X, y, sample_weight)
 
-    def margins(self, encoded: Rows) -> np.ndarray:
-        """Return the margins of encoded rows, the intercept's column included: of shape (n_rows,),
-        or (n_classes, n_rows) of three classes and more."""
-        if encoded.shape[0] == 0:
-            return np.zeros((*self.w.shape[:-1], 0))
-        table = Table.from_matrix(
-            encoded,
-            np.zeros(encoded.shape[0]),
-            row_norm=min(self.schema.row_norm, self.schema.raw_norm_bound),
-            raw_norm_bound=self.schema.raw_norm_bound,
-        )
-        return np.concatenate([block.margins(self.w) for block in table.blocks], axis=-1)
-
-    def probabilities(self, margins: np.ndarray) -> np.ndarray:
-        """Return the probabilities of the classes by the margins of rows, as ``predict_proba``."""
-        return probabilities_of(margins, one_vs_rest=self.multiclass is not None)
-
-    def labels(self, margins: np.ndarray, least: float = 0.0) -> np.ndarray:
-        """Return the class that each row's margins say, of two the positive one above ``least``, of
-        several the first with the largest, None where they are NaN; for a regression, the value in
-        the target's own unit, held to its public bounds."""
-        if self.classes is None:
-            return number_of(self.schema.label, margins)
-        blank = blank_rows(margins)
-        labels: np.ndarray = self.classes_[places_said(margins, least)]
-        if blank.any():
-            labels = labels.astype(object)
-            labels[blank] = None
-        return labels
-
     def summary(self) -> Summary:
         """Return the coefficients per unit of their columns, and per standard deviation of the
         columns' public ranges, with their intervals where those were released; it prints as a
         table."""
-        from dpcore.report.coefficients import summary_of
-
         return summary_of(self)
 
     def __repr__(self) -> str:
@@ -237,10 +155,17 @@ def load_model(path: str | os.PathLike[str]) -> Model:
         schema = Schema.from_dict(content["schema"])
     except DpcoreError as error:
         raise ModelFileError(f"{os.fspath(path)!r}: {error}") from error
+    model = _model_of(content, schema)
+    check_agreement(os.fspath(path), content, model)
+    return model
+
+
+def _model_of(content: Mapping[str, Any], schema: Schema) -> Model:
+    """Return the model of a file's content, with its schema."""
     intercept = content["intercept"]
     coef = np.array(content["coefficients"], float) / schema.feature_scale
     last = () if intercept is None else (np.array(intercept, float)[..., np.newaxis],)
-    model = Model(
+    return Model(
         w=np.concatenate([coef, *last], axis=-1),
         schema=schema,
         loss=content["loss"]["name"],
@@ -260,8 +185,6 @@ def load_model(path: str | os.PathLike[str]) -> Model:
         multiclass=content.get("multiclass"),
         class_values=None if content["classes"] is None else tuple(content["classes"]),
     )
-    check_agreement(os.fspath(path), content, model)
-    return model
 
 
 def check_coefficients(w: Any, shape: tuple[int, ...], algo: str) -> np.ndarray:

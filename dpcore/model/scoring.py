@@ -1,4 +1,4 @@
-"""Probabilities and scores of a model on rows: exact figures of these rows, for their owner."""
+"""The score of a model on labelled rows: an exact figure of these rows, for their owner."""
 
 from __future__ import annotations
 
@@ -12,51 +12,20 @@ from dpcore.data.cells.typed import to_numbers
 from dpcore.data.readers.in_memory import labels_of
 from dpcore.errors import DataError, advised_on_bad_rows
 from dpcore.model.margins import margins_of
+from dpcore.model.probabilities import places_said
 
 if TYPE_CHECKING:
     from dpcore.data.cells.typed import Cells
     from dpcore.data.schema.schema import Schema
-    from dpcore.model.model import Model
+    from dpcore.model.learnt import LearntFacts
 
-__all__ = ["log_probabilities_of", "places_said", "probabilities_of", "score_of"]
+__all__ = ["score_of"]
 
 _SOURCE = "the labels"
 _ADVICE = "Such a row has no score: leave it, and its label, out."
 
 
-def probabilities_of(margins: np.ndarray, *, one_vs_rest: bool = False) -> np.ndarray:
-    """Return the probabilities of the classes, of shape (n_rows, n_classes), each to full relative
-    precision: of log odds, of shape (n_rows,), those of the negative and the positive class; else
-    the softmax of margins of shape (n_classes, n_rows).
-
-    ``one_vs_rest`` : such margins are the log odds of each class against the rest; the
-    probabilities that follow are divided by their sum, as scikit-learn does it: in logarithms, so
-    that they have a sum where all of them are next to nothing.
-    """
-    from scipy.special import expit, log_expit, softmax
-
-    if margins.ndim == 1:
-        return np.column_stack([expit(-margins), expit(margins)])
-    return np.asarray(softmax(log_expit(margins) if one_vs_rest else margins, axis=0).T)
-
-
-def log_probabilities_of(margins: np.ndarray, *, one_vs_rest: bool = False) -> np.ndarray:
-    """Return the natural logarithms of ``probabilities_of``, finite where a probability is next to
-    nothing."""
-    from scipy.special import log_expit, log_softmax
-
-    if margins.ndim == 1:
-        return np.column_stack([log_expit(-margins), log_expit(margins)])
-    return np.asarray(log_softmax(log_expit(margins) if one_vs_rest else margins, axis=0).T)
-
-
-def places_said(margins: np.ndarray, least: float = 0.0) -> np.ndarray:
-    """Return the place of each row's class: of two the positive one above ``least``, of several the
-    first with the largest margin."""
-    return np.asarray((margins > least).astype(np.intp) if margins.ndim == 1 else margins.argmax(0))
-
-
-def score_of(model: Model, X: Any, y: Any, sample_weight: Any) -> float:
+def score_of(model: LearntFacts, X: Any, y: Any, sample_weight: Any) -> float:
     """Return the accuracy of a model on labelled rows, or the R2 of a regression.
 
     Labels are read as training reads them, but for a target's bounds: the R2 is that of the target

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from dpcore.fitting.losses import shown_loss
+from dpcore.losses.words import shown_loss
 from dpcore.visible import visible
 
 if TYPE_CHECKING:
-    from dpcore.model.model import Model
+    from dpcore.model.learnt import LearntFacts
 
 __all__ = [
     "classes_in_words",
@@ -26,7 +26,7 @@ __all__ = [
 _MOST_NAMES = 8
 
 
-def text_of(model: Model) -> str:
+def text_of(model: LearntFacts) -> str:
     """Return three lines: what was fitted, what is guaranteed, and which columns a row has."""
     claim = model.privacy["sentence"].partition(" In words:")[0]
     lines = f"Model: {fitted_in_words(model)}", claim, f"It takes rows of {_columns(model)}."
@@ -41,7 +41,7 @@ def encoding_in_words(column: Mapping[str, Any]) -> str:
     return scale + parts
 
 
-def sections_in_words(model: Model) -> list[str]:
+def sections_in_words(model: LearntFacts) -> list[str]:
     """Return the lines of the sections that steps of somebody's own have, each with its name."""
     return [
         f"{name}: {visible(' '.join(line.split()))}"
@@ -50,7 +50,7 @@ def sections_in_words(model: Model) -> list[str]:
     ]
 
 
-def html_of(model: Model) -> str:
+def html_of(model: LearntFacts) -> str:
     """Return a small table of the same, with the whole sentence and all coefficients."""
     facts = {
         "Model": fitted_in_words(model),
@@ -67,7 +67,7 @@ def html_of(model: Model) -> str:
     )
 
 
-def _coefficients(model: Model) -> str:
+def _coefficients(model: LearntFacts) -> str:
     """Return a row of each feature, its name and its coefficients; of several classes below their
     names."""
     import numpy as np
@@ -87,7 +87,7 @@ def _coefficients(model: Model) -> str:
     return head + "".join(rows)
 
 
-def shown_bounds(model: Model) -> str:
+def shown_bounds(model: LearntFacts) -> str:
     """Return the bounds that the fit released, column by column; a default, where no rows were
     seen, is named as one."""
     bounds, unseen = model.released_bounds.items(), unseen_columns(model)
@@ -97,12 +97,12 @@ def shown_bounds(model: Model) -> str:
     )
 
 
-def unseen_columns(model: Model) -> tuple[str, ...]:
+def unseen_columns(model: LearntFacts) -> tuple[str, ...]:
     """Return the columns whose bounds were to be released, and are a default."""
     return tuple(model.privacy.get("private_bounds", {}).get("unseen", ()))
 
 
-def fitted_in_words(model: Model) -> str:
+def fitted_in_words(model: LearntFacts) -> str:
     """Return what the model predicts, and how it was fitted."""
     label = model.schema.label
     kind = classes_in_words([repr(name) for name in model.classes or ()])
@@ -125,7 +125,7 @@ def classes_in_words(names: Sequence[str]) -> str:
     return " or ".join([", ".join(names[:-1]), *names[-1:]])
 
 
-def _columns(model: Model) -> str:
+def _columns(model: LearntFacts) -> str:
     if model.schema.width is not None:
         return f"{model.schema.width} columns without names"
     names = [column.name for column in model.schema.features]

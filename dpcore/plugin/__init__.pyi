@@ -31,7 +31,6 @@ from dpcore.mechanisms.permute_and_flip import PermuteAndFlip
 from dpcore.mechanisms.report_noisy_max import ReportNoisyMax
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.protocols import Accountant, Loss
-from dpcore.protocols.outlook import Outlook
 from dpcore.protocols.problem import Problem, Solution
 from dpcore.protocols.session import PrivacySession
 from dpcore.protocols.user_messages import User
@@ -49,6 +48,7 @@ from dpcore.queries import (
 )
 from dpcore.queries.gram import GramMatrix
 from dpcore.registry.hookspecs import hookimpl
+from dpcore.registry.outlook import Outlook
 from dpcore.registry.parameters import check_ranges, option
 from dpcore.registry.slots import Slot
 

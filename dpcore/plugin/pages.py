@@ -14,8 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from dpcore import NOT_HERE
 from dpcore.errors import near_names
+from dpcore.systems import NOT_HERE
 
 __all__ = ["page"]
 

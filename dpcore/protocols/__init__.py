@@ -146,7 +146,8 @@ class Loss(Protocol):
     is a pure function of its own ``z`` and ``y``: same bits in any order, split or company
     (``dpcore.testing.check_loss``). They run on raw rows, inside the trust boundary.
 
-    All that it may state beside these attributes is in the table ``dpcore.losses.facts.LossFacts``.
+    All that it may state beside these attributes is in the table
+    ``dpcore.registry.loss_facts.LossFacts``.
     What is there with a default counts only where the class itself states it, not a base of it.
 
     A loss may also offer ``line_totals((z, z_direction, factor), y, step, count, clip, scale)``:

@@ -59,16 +59,9 @@ def minimize(
             memory.clear()
             step, downhill = g / curvature, float(ordered_dot(g, g)) / curvature
         step = _within(step, w, radius)
-        length = 1.0
-        for _ in range(_TRIALS):
-            ahead = rounded(w - length * step)
-            ahead_g = gradient(ahead)
-            left -= 1
-            # Along the step the slope grows from -downhill: back to about where it is 0.
-            uphill = -float(ordered_dot(step, ahead_g))
-            if uphill <= _TOO_FAR * downhill or left <= 0:
-                break
-            length *= max(0.1, downhill / (downhill + uphill))
+        asked = min(_TRIALS, left)
+        ahead, ahead_g, tried = _ahead(gradient, rounded, w, step, downhill, asked)
+        left -= tried
         moved, turned = ahead - w, ahead_g - g
         if ordered_dot(moved, turned) > 0:
             memory.append((moved, turned))
@@ -78,6 +71,28 @@ def minimize(
         if ordered_norm(g) < ordered_norm(best_g):
             best, best_g = w, g
     return _steepest(gradient, rounded, best, best_g, curvature, mu, radius, tolerance)
+
+
+def _ahead(
+    gradient: Callable[[np.ndarray], np.ndarray],
+    rounded: Callable[[np.ndarray], np.ndarray],
+    w: np.ndarray,
+    step: np.ndarray,
+    downhill: float,
+    most: int,
+) -> tuple[np.ndarray, np.ndarray, int]:
+    """Return a point along the step that is not too far, its gradient, and how many were asked for,
+    ``most`` or fewer."""
+    length, tried = 1.0, 0
+    while True:
+        ahead = rounded(w - length * step)
+        ahead_g = gradient(ahead)
+        tried += 1
+        # Along the step the slope grows from -downhill: back to about where it is 0.
+        uphill = -float(ordered_dot(step, ahead_g))
+        if uphill <= _TOO_FAR * downhill or tried == most:
+            return ahead, ahead_g, tried
+        length *= max(0.1, downhill / (downhill + uphill))
 
 
 def steps_that_suffice(curvature: float, mu: float, radius: float, tolerance: float) -> int:

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import near_names
-from dpcore.losses.facts import LossFacts
 from dpcore.privacy.sealed import fault_of_unfrozen
 from dpcore.registry.facts import Method, Words, fact, fault_of, read
+from dpcore.registry.loss_facts import LossFacts
 from dpcore.registry.part_facts import AccountantFacts, EngineFacts, MechanismFacts, PoolFacts
 from dpcore.registry.presets import fault_of_presets
 from dpcore.registry.shapes import (
@@ -32,7 +32,7 @@ from dpcore.registry.slots import Slot
 
 if TYPE_CHECKING:
     from dpcore.privacy.events import DpEvent
-    from dpcore.protocols.outlook import Outlook
+    from dpcore.registry.outlook import Outlook
 
 __all__ = [
     "NEEDS",

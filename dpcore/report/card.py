@@ -3,32 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from dpcore.exact.rounding import exact
+from dpcore.model.shown import fitted_in_words
+from dpcore.report.fitted import columns_section, fitted_section, versions_section
+from dpcore.report.guarantee import explained_of, meaning_section, whose_section
+from dpcore.report.limits import outside_section, public_section, secrets_section
+from dpcore.report.spending import ledger_section, theorems_section
 
 if TYPE_CHECKING:
     from dpcore.model.model import Model
+    from dpcore.report.sections import Section
 
-__all__ = ["Card", "Item", "Section", "card_of"]
-
-
-class Item(NamedTuple):
-    """A point of a list, and the page of the documents that has more of it, if one has."""
-
-    text: str
-    page: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """A head, and, where there are any, sentences, points and a table."""
-
-    title: str
-    lines: tuple[str, ...] = ()
-    items: tuple[Item, ...] = ()
-    heads: tuple[str, ...] = ()
-    rows: tuple[tuple[str, ...], ...] = ()
+__all__ = ["Card", "card_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +55,6 @@ def card_of(model: Model, digest: str | None = None) -> Card:
 
     Raises InvalidInputError for a statement of a relation that is not known here.
     """
-    from dpcore.model.shown import fitted_in_words
-    from dpcore.report.fitted import columns_section, fitted_section, versions_section
-    from dpcore.report.guarantee import explained_of, meaning_section, whose_section
-    from dpcore.report.limits import outside_section, public_section, secrets_section
-    from dpcore.report.spending import ledger_section, theorems_section
-
     privacy = dict(model.privacy)
     explained = explained_of(privacy)
     sections = (

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dpcore.evaluation.words import evaluation_in_words
 from dpcore.inference.words import intervals_in_words
 from dpcore.model.shown import encoding_in_words, fitted_in_words, sections_in_words, shown_bounds
-from dpcore.report.card import Item, Section
+from dpcore.report.sections import Item, Section
 
 if TYPE_CHECKING:
     from dpcore.model.model import Model

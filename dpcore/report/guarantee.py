@@ -10,8 +10,8 @@ from dpcore.exact.rounding import sqrt_up
 from dpcore.fitting.cautions import cautions_of_budget
 from dpcore.privacy.relations import parse_relation
 from dpcore.privacy.units import Units
-from dpcore.report.card import Item, Section
 from dpcore.report.explained import Explained
+from dpcore.report.sections import Item, Section
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

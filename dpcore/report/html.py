@@ -11,7 +11,8 @@ from dpcore.report.stylesheet import stylesheet
 from dpcore.visible import visible
 
 if TYPE_CHECKING:
-    from dpcore.report.card import Card, Item, Section
+    from dpcore.report.card import Card
+    from dpcore.report.sections import Item, Section
 
 __all__ = ["html_of"]
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.exact.rounding import exact
 from dpcore.ledger.reference import named
-from dpcore.report.card import Item, Section
 from dpcore.report.guarantee import public_number
+from dpcore.report.sections import Item, Section
 
 if TYPE_CHECKING:
     from dpcore.model.model import Model

@@ -11,7 +11,7 @@ from dpcore.privacy.first_party import DISTRIBUTIONS
 from dpcore.privacy.odds import percent_up
 from dpcore.registry.catalogue import load_registry
 from dpcore.registry.declarations import mechanism_facts, optimizer_facts
-from dpcore.report.card import Item, Section
+from dpcore.report.sections import Item, Section
 from dpcore.report.theorems import ACCOUNTANTS, MECHANISMS, PAGE, Theorem
 
 if TYPE_CHECKING:

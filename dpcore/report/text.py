@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from dpcore.visible import visible
 
 if TYPE_CHECKING:
-    from dpcore.report.card import Card, Section
+    from dpcore.report.card import Card
+    from dpcore.report.sections import Section
 
 __all__ = ["text_of"]
 

@@ -7,7 +7,7 @@ refuses such steps.
 
 from __future__ import annotations
 
-from dpcore import NOT_HERE
+from dpcore.systems import NOT_HERE
 
 if NOT_HERE:
     raise ImportError(NOT_HERE)

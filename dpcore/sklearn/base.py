@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from typing import Self
 
     from dpcore.data.schema.schema import Schema
+    from dpcore.model.coefficients import Summary
     from dpcore.model.model import Model
-    from dpcore.report.coefficients import Summary
 
 __all__ = ["WITHOUT_SCORE", "PrivateEstimator"]
 

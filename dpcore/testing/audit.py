@@ -78,22 +78,18 @@ def largest_probability(event: DpEvent, p: float) -> float:
     Objective perturbation: the best line of its curve.
     Skellam, zCDP: the best of the whole Renyi orders (Mironov 2017, Proposition 10), both of the
     outcomes and of their complement, and of their variance (``_by_variance``); a stated curve: of
-    its own. An (epsilon, delta) release: its
-    definition, of both. A dominating pair: the outcomes of the largest ratios (Neyman & Pearson
-    1933), either way round.
+    its own. An (epsilon, delta) release: its definition, of both. A dominating pair: the outcomes
+    of the largest ratios (Neyman & Pearson 1933), either way round.
     """
     match event:
         case GaussianDpEvent(noise_multiplier=m):
-            from scipy.special import ndtr, ndtri
-
-            return float(ndtr(ndtri(p) + 1 / m))
+            return _largest_normal(m, p)
         case SkellamDpEvent() | ZcdpDpEvent():
             return _largest_renyi(event, p, range(2, 40))
         case RenyiDpEvent(orders=orders):
             return _largest_renyi(event, p, orders)
         case ApproximateDpEvent(epsilon=epsilon, delta=delta):
-            least = math.exp(-epsilon) * (1 - p - delta)
-            return min(1.0, math.exp(min(epsilon, 700.0)) * p + delta, 1 - max(0.0, least))
+            return _largest_approximate(epsilon, delta, p)
         case DominatingPairDpEvent():
             return max(_largest_of_pair(*w, p) for w in ((event.p, event.q), (event.q, event.p)))
         case LaplaceDpEvent(noise_multiplier=m):
@@ -105,17 +101,34 @@ def largest_probability(event: DpEvent, p: float) -> float:
         case RandomizedSensitivityGaussian(deltas=deltas, sigma=s):
             return largest_probability(GaussianDpEvent(s / max(deltas)), p)
         case ObjectivePerturbationDpEvent(shifts=shifts, log_determinant=c):
-            from scipy.special import ndtr
-
-            # p' <= e^epsilon p + delta(epsilon) for every epsilon >= c.
-            mu, rest = np.array(shifts), np.linspace(0, 12, 1201)[:, None]
-            delta = ndtr(mu / 2 - rest / mu) - np.exp(rest) * ndtr(-rest / mu - mu / 2)
-            return min(1.0, float((np.exp(c + rest[:, 0]) * p + delta.sum(axis=1)).min()))
+            return _largest_perturbed(shifts, c, p)
         case ComposedDpEvent(events=events):
             for part in events:
                 p = largest_probability(part, p)
             return p
     raise UnknownEventError(f"The audit does not know {type(event).__name__}.")
+
+
+def _largest_normal(noise_multiplier: float, p: float) -> float:
+    from scipy.special import ndtr, ndtri
+
+    return float(ndtr(ndtri(p) + 1 / noise_multiplier))
+
+
+def _largest_approximate(epsilon: float, delta: float, p: float) -> float:
+    least = math.exp(-epsilon) * (1 - p - delta)
+    return min(1.0, math.exp(min(epsilon, 700.0)) * p + delta, 1 - max(0.0, least))
+
+
+def _largest_perturbed(shifts: Sequence[float], log_determinant: float, p: float) -> float:
+    """Return it of an objective perturbation: p' <= e^epsilon p + delta(epsilon) for every epsilon
+    of the logarithm of the determinant and above."""
+    from scipy.special import ndtr
+
+    mu, rest = np.array(shifts), np.linspace(0, 12, 1201)[:, None]
+    delta = ndtr(mu / 2 - rest / mu) - np.exp(rest) * ndtr(-rest / mu - mu / 2)
+    bounds = np.exp(log_determinant + rest[:, 0]) * p + delta.sum(axis=1)
+    return min(1.0, float(bounds.min()))
 
 
 def _largest_of_pair(there: Sequence[int], here: Sequence[int], p: float) -> float:

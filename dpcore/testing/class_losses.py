@@ -15,8 +15,8 @@ from dpcore.testing.variants import unranged, variants
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpcore.losses.facts import LossFacts
     from dpcore.protocols import Loss
+    from dpcore.registry.loss_facts import LossFacts
 
     Kernel = Callable[[np.ndarray, np.ndarray, np.ndarray], None]
     """Margins and labels in, in the last array one number a row, or one a row and class."""

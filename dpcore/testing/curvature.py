@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from dpcore.losses.facts import LossFacts
+    from dpcore.registry.loss_facts import LossFacts
 
 __all__ = ["bends_within"]
 

@@ -23,7 +23,7 @@ from dpcore.testing.tested import Tested
 from dpcore.testing.transcripts import Played, Script, played, shape_of, telling_sets
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from dpcore.protocols.interactive import InteractiveMechanism
     from dpcore.protocols.problem import Problem
@@ -63,21 +63,23 @@ def check_interactive(
         power = _audit(mechanism, script, event)
     except UnknownEventError:
         power = ""
-    left_out = ["an interrupt within a reply", "replies in words", "relations but the question's"]
-    if mechanism.most_questions > _MOST_QUESTIONS:
-        left_out.append(f"more than {_MOST_QUESTIONS} questions")
-    if hasattr(mechanism, "narrowed"):
-        left_out.append(
-            "what all answers cost together: narrowed may let a row take part in several"
-        )
-    if not power:
-        left_out.append("what it costs, for want of a second count or of draws")
     return Tested(
         f"the course of a run, and {_RUNS} transcripts of up to {script.n_questions} questions on "
         "each of several neighbours",
         power,
-        tuple(left_out),
+        tuple(_left_out(mechanism, power)),
     )
+
+
+def _left_out(mechanism: Any, power: str) -> Iterator[str]:
+    """Yield what was not tested of a mechanism, whose cost was, with this ``power``."""
+    yield from ("an interrupt within a reply", "replies in words", "relations but the question's")
+    if mechanism.most_questions > _MOST_QUESTIONS:
+        yield f"more than {_MOST_QUESTIONS} questions"
+    if hasattr(mechanism, "narrowed"):
+        yield "what all answers cost together: narrowed may let a row take part in several"
+    if not power:
+        yield "what it costs, for want of a second count or of draws"
 
 
 def _script(mechanism: Any, relation: NeighboringRelation, n_coordinates: int | None) -> Script:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from dpcore.losses.facts import LossFacts, loss_facts
+from dpcore.losses.facts import loss_facts
 from dpcore.privacy.first_party import is_ours
+from dpcore.registry.loss_facts import LossFacts
 from dpcore.testing.class_losses import check_class_loss
 from dpcore.testing.curvature import bends_within
 from dpcore.testing.guard import require_assertions
@@ -43,9 +44,9 @@ def check_loss(loss: Loss) -> Tested:
     sensitivity. So would a loss that mixes overlapping calls, and says that it is thread-safe. Then
     ``|dvalue| <= lipschitz``, the slope of ``dvalue`` at most ``smoothness``, ``dvalue`` against
     finite differences of ``value``, and every fact that its class states
-    (``dpcore.losses.facts.LossFacts``). Margins are of every size that the grid allows, up to
-    2^60, and beside powers of two. All but the rows is looked at with other parameters too: at the
-    ends of the ranges that its fields state, and at random within.
+    (``dpcore.registry.loss_facts.LossFacts``). Margins are of every size that the grid allows, up
+    to 2^60, and beside powers of two. All but the rows is looked at with other parameters too: at
+    the ends of the ranges that its fields state, and at random within.
     """
     require_assertions()
     rng = np.random.default_rng(0)

@@ -70,15 +70,9 @@ def renyi_divergence(event: DpEvent, alpha: float) -> float:
         case SkellamDpEvent(variance=mu, l1_bound=d1, l2_bound=d2):
             return _skellam(mu, d1, d2, alpha)
         case LaplaceDpEvent(noise_multiplier=m):
-            up = math.log(alpha / (2 * alpha - 1)) + (alpha - 1) / m
-            down = math.log((alpha - 1) / (2 * alpha - 1)) - alpha / m
-            return _log_add(up, down) / (alpha - 1)
+            return _laplace(m, alpha)
         case PureDpEvent(epsilon=e) | ExPostDpEvent(epsilon=e) | ApproximateDpEvent(epsilon=e):
-            log_q = -e - math.log1p(math.exp(-e))
-            log_p = -math.log1p(math.exp(-e))
-            up = alpha * log_p + (1 - alpha) * log_q
-            down = alpha * log_q + (1 - alpha) * log_p
-            return _log_add(up, down) / (alpha - 1)
+            return _pure(e, alpha)
         case ExponentialMechanismDpEvent(epsilon=e):
             return min(alpha * e * e / 8, renyi_divergence(PureDpEvent(e), alpha))
         case RandomizedSensitivityGaussian(deltas=deltas, weights=weights, sigma=s):
@@ -100,6 +94,20 @@ def renyi_divergence(event: DpEvent, alpha: float) -> float:
         case ComposedDpEvent(events=events):
             return sum(renyi_divergence(part, alpha) for part in events)
     raise UnknownEventError(f"The recount does not know {type(event).__name__}.")
+
+
+def _laplace(noise_multiplier: float, alpha: float) -> float:
+    up = math.log(alpha / (2 * alpha - 1)) + (alpha - 1) / noise_multiplier
+    down = math.log((alpha - 1) / (2 * alpha - 1)) - alpha / noise_multiplier
+    return _log_add(up, down) / (alpha - 1)
+
+
+def _pure(epsilon: float, alpha: float) -> float:
+    log_q = -epsilon - math.log1p(math.exp(-epsilon))
+    log_p = -math.log1p(math.exp(-epsilon))
+    up = alpha * log_p + (1 - alpha) * log_q
+    down = alpha * log_q + (1 - alpha) * log_p
+    return _log_add(up, down) / (alpha - 1)
 
 
 def recounted_epsilon(events: Iterable[DpEvent], delta: float, enough: float = math.inf) -> float:

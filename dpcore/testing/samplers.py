@@ -50,6 +50,15 @@ _PLACE_BITS, _TESTS = 12, 8
 _SEED = 15
 
 
+def _made(make: SampledQuery | Callable[[Problem], SampledQuery]) -> Any:
+    """Return the query, made from a problem of five features where it is not one yet."""
+    if hasattr(make, "sampled_event"):
+        return make
+    loss = load_registry().load("loss", "logistic")()
+    made: Any = make
+    return made(make_problem(make_rows(12), NeighboringRelation.ADD_OR_REMOVE_ONE, loss))
+
+
 def check_sampler(make: SampledQuery | Callable[[Problem], SampledQuery]) -> Tested:
     """Raise AssertionError unless a sampled query draws the rows as its event states.
 
@@ -62,11 +71,7 @@ def check_sampler(make: SampledQuery | Callable[[Problem], SampledQuery]) -> Tes
     honest sampler fails with probability 1e-7.
     """
     require_assertions()
-    sampler: Any = make
-    if not hasattr(make, "sampled_event"):
-        loss = load_registry().load("loss", "logistic")()
-        rows = make_rows(12)
-        sampler = make(make_problem(rows, NeighboringRelation.ADD_OR_REMOVE_ONE, loss))
+    sampler = _made(make)
     require_frozen(sampler)
     stated = _stated(_events(sampler))
     places = _with_sum(sampler, _Places(stated.n_rows))

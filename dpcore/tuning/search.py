@@ -97,14 +97,7 @@ def make_search(
     target is a number.
     Raises InvalidInputError or RegistryError for what cannot be searched.
     """
-    if kind not in KINDS:
-        raise InvalidInputError(f"Expected search={kind!r} to be one of {', '.join(KINDS)}.")
-    for name in _NOT_SEARCHED:
-        if getattr(settings, name) != getattr(Settings, name):
-            raise InvalidInputError(f"A search takes no {name}.")
-    if not 0.0 < held_out < 1.0:
-        raise InvalidInputError(f"Expected 0 < held-out={held_out!r} < 1.")
-    _check_algorithm(settings.algo)
+    _check_asked(settings, kind, held_out)
     epsilon = 1.0 if settings.epsilon is None else settings.epsilon
     whole = replace(settings, epsilon=epsilon)
     if kind == "random":
@@ -118,6 +111,24 @@ def make_search(
     for plan in plans:
         _check(plan, plans[0])
     measure = measure or ("error" if plans[0].loss.classification else "loss")
+    _check_measure(measure, plans[0], candidates)
+    listed = tuple(dict(candidate) for candidate in candidates)
+    return Search(listed, tuple(plans), drawn, float(epsilon), delta, measure, held_out)
+
+
+def _check_asked(settings: Settings, kind: str, held_out: float) -> None:
+    if kind not in KINDS:
+        raise InvalidInputError(f"Expected search={kind!r} to be one of {', '.join(KINDS)}.")
+    for name in _NOT_SEARCHED:
+        if getattr(settings, name) != getattr(Settings, name):
+            raise InvalidInputError(f"A search takes no {name}.")
+    if not 0.0 < held_out < 1.0:
+        raise InvalidInputError(f"Expected 0 < held-out={held_out!r} < 1.")
+    _check_algorithm(settings.algo)
+
+
+def _check_measure(measure: str, plan: Plan, candidates: Sequence[Candidate]) -> None:
+    """Refuse a score that does not compare the candidates, or is not of the label."""
     if measure not in MEASURES:
         raise InvalidInputError(f"Expected score={measure!r} to be one of {', '.join(MEASURES)}.")
     named = {name for candidate in candidates for name in candidate}
@@ -125,10 +136,8 @@ def make_search(
         raise InvalidInputError(
             "Candidates of several losses are compared by the score error only."
         )
-    if measure == "error" and not plans[0].loss.classification:
+    if measure == "error" and not plan.loss.classification:
         raise InvalidInputError("The label is a number: expected the score loss.")
-    listed = tuple(dict(candidate) for candidate in candidates)
-    return Search(listed, tuple(plans), drawn, float(epsilon), delta, measure, held_out)
 
 
 def _check_algorithm(name: str) -> None:

@@ -73,6 +73,16 @@ def test_what_no_float_holds_is_refused():
         PldAccountant.from_budget(1e300, 0.5).compose(GaussianDpEvent(1.0))
 
 
+@pytest.mark.parametrize("count", [10**15, pytest.param(10**18, marks=pytest.mark.slow)])
+def test_a_step_longer_than_any_loss_has_a_bound(count):
+    """Of 10^15 releases the grid's step is above the largest loss, where e^x is out of range: an
+    empty law raised ValueError, and NumPy's warnings leaked."""
+    event = PoissonSampledDpEvent(1e-3, GaussianDpEvent(1.0), ADD)
+    assert composed_delta_up(((event, count),), 1.0, 1e-6) == 1.0
+    wide = PoissonSampledDpEvent(1e-3, GaussianDpEvent(1e15), ADD)
+    assert 0 < composed_delta_up(((wide, count),), 1.0, 1e-6) < 1e-6
+
+
 EDGES = (5e-324, 1e-300, 1e-100, 1.0, 1e100, 1.7e308)
 KINDS = [
     GaussianDpEvent,

@@ -8,7 +8,7 @@ import pytest
 
 from dpcore import fit, load_model
 from dpcore.errors import InvalidInputError
-from dpcore.fitting.losses import loss_parameters, make_loss, params_apart, shown_loss
+from dpcore.fitting.losses import loss_parameters, make_loss, params_apart
 from dpcore.fitting.plan import make_plan
 from dpcore.fitting.settings import Settings
 from dpcore.losses.quantile import Quantile
@@ -93,9 +93,3 @@ def test_a_model_file_remembers_them(tmp_path):
     (tmp_path / "m.json").write_text(json.dumps(content))
     old = load_model(tmp_path / "m.json")
     assert (old.loss, old.loss_parameters) == ("ridge", {})
-
-
-def test_a_loss_in_words():
-    assert shown_loss("logistic", {}) == "logistic"
-    shown = shown_loss("quantile", {"tau": 0.9, "half_width": None})
-    assert shown == "quantile (tau=0.9, half_width=none)"

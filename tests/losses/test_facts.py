@@ -1,20 +1,18 @@
 """What a loss states: checked by its values, refused where misspelt, and the same for all."""
 
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from dpcore.errors import InvalidInputError
-from dpcore.losses.facts import LossFacts, loss_facts
+from dpcore.losses.facts import loss_facts
 from dpcore.losses.hinge import HingeSvm
 from dpcore.losses.huber import HuberSvm
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.parts import gradient_error
-from dpcore.registry.facts import markdown
 from dpcore.testing import check_loss, make_rows
 from dpcore.testing.tables import make_problem
 from dpcore_accuracy_first.public_ball import PublicBall
@@ -159,8 +157,3 @@ class Imprecise(Logistic):
 def test_a_fact_that_does_not_hold_is_caught(loss, reason):
     with pytest.raises(AssertionError, match=reason):
         check_loss(loss)
-
-
-def test_the_documented_table_is_the_one_that_is_read():
-    page = Path(__file__).parents[2] / "docs" / "plugins.md"
-    assert markdown(LossFacts) in page.read_text()

@@ -48,7 +48,7 @@ from dpcore.plugin.parts import (
 )
 from dpcore.privacy.sealed import attributes, constant, private_copy, require_untouched, sealed
 from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
-from dpcore.privacy.trusted import parts_within
+from dpcore.session.trusted import parts_within
 from dpcore.testing import make_rows
 from dpcore.testing.canonical import canonical
 from dpcore.testing.tables import make_problem

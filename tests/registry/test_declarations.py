@@ -10,6 +10,7 @@ import pytest
 from dpcore.registry import declarations, part_facts
 from dpcore.registry.declarations import OptimizerFacts, fault_of_part
 from dpcore.registry.facts import markdown
+from dpcore.registry.loss_facts import LossFacts
 
 ROOT = Path(__file__).parents[2]
 OPTIONAL = [
@@ -23,7 +24,6 @@ OPTIONAL = [
 def test_the_documentation_shows_every_table():
     page = (ROOT / "docs/plugins.md").read_text()
     shown = dict(re.findall(r"<!-- facts: (\w+) -->\n(.*?)\n<!-- end -->", page, re.DOTALL))
-    # That of a loss has its own test.
     tables = {
         name: getattr(module, name)
         for module in (declarations, part_facts)
@@ -31,6 +31,7 @@ def test_the_documentation_shows_every_table():
         if name.endswith("Facts")
     }
     assert shown == {name: markdown(table) for name, table in tables.items()}
+    assert markdown(LossFacts) in page
 
 
 def asked_by_name(tree):
@@ -51,7 +52,7 @@ def test_facts_of_optimizers_are_read_in_one_way():
         for path in folder.rglob("*.py")
     }
     # Of queries, which have no table.
-    assert asked.pop("dpcore/privacy/trusted.py") == ["private"]
+    assert asked.pop("dpcore/session/trusted.py") == ["private"]
     assert {path: names for path, names in asked.items() if names} == {}
     assert [*asked_by_name(ast.parse("getattr(target, 'theorem', '')"))] == ["theorem"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from dpcore_a_ddp.outlook import Outlook
 
 if TYPE_CHECKING:
     from dpcore.plugin import Problem, UserPool
+    from dpcore.plugin.parts import Answers
     from dpcore_a_ddp.options import UserSgdOptions
     from dpcore_a_ddp.round_rules import GradientRounds
 
@@ -39,43 +41,88 @@ def descend(
     outlook = Outlook.of(problem, rules, draws[allowed > 0], planned)
     outlook.tell()
     step = options.step_size or default_step(problem, outlook, options.radius)
-    w, index, asked, rejected = np.zeros(problem.n_features), 0, 0, 0
-    latter, count = np.zeros(problem.n_features), 0
-    while index < most_rounds and (pool.rounds_joined < allowed).any():
-        answers = pool.round(index, w)
-        index += 1
-        rejected += len(answers.rejected)
-        if answers.joined.size:
-            # Normal noise is floored to the grid: half a step too low on average, each time.
-            floored = rules.noise_multiplier > 0 and not rules.is_secure
-            half = answers.joined.size / 2 if floored else 0.0
-            total = np.ldexp(answers.total.astype(np.float64) + half, -rules.grid_bits)
-            mean = total / draws[answers.joined].sum()
-            w = w - step * (mean + problem.l2 * w)
-            if asked >= planned // 2:
-                latter, count = latter + w, count + 1
-            asked += 1
-        elif answers.declined.size == draws.size:
-            break
+    course = _course(problem, pool, rules, most_rounds, allowed, draws, step)
     joined = pool.rounds_joined
+    is_cut = int(joined.max()) < int(allowed.max()) or planned == most_rounds
     return Solution(
-        latter / count if count and options.average else w,
-        _status(asked, int(joined.max()) < int(allowed.max()) or planned == most_rounds, rules),
+        course.mean if options.average else course.w,
+        _status(course.rounds, is_cut, rules),
         {
-            "rounds": asked,
+            "rounds": course.rounds,
             "rounds_joined": _spread(joined),
             "rounds_allowed": _spread(allowed),
             "users": len(pool.users),
-            "noise_multiplier": rules.noise_multiplier,
-            "sigma": rules.sigma,
-            "clip": rules.clip,
-            "sampling": rules.sampling,
+            **_of_rules(rules),
             "step_size": step,
             "planned_for": list(pool.reference),
-            "messages_rejected": rejected,
+            "messages_rejected": course.rejected,
             **({"warning": outlook.warning} if outlook.warning else {}),
         },
     )
+
+
+@dataclass
+class _Course:
+    """The parameters as rounds move them, and the sum of those of the latter half of ``rounds``."""
+
+    w: np.ndarray
+    latter: np.ndarray
+    in_latter: int = 0
+    index: int = 0
+    rounds: int = 0
+    rejected: int = 0
+
+    def move(self, step: np.ndarray, planned: int) -> None:
+        self.w = self.w - step
+        if self.rounds >= planned // 2:
+            self.latter, self.in_latter = self.latter + self.w, self.in_latter + 1
+        self.rounds += 1
+
+    @property
+    def mean(self) -> np.ndarray:
+        """The mean over the latter half, or the parameters where there is none."""
+        return self.latter / self.in_latter if self.in_latter else self.w
+
+
+def _course(
+    problem: Problem,
+    pool: UserPool,
+    rules: GradientRounds,
+    most_rounds: int,
+    allowed: np.ndarray,
+    draws: np.ndarray,
+    step: float,
+) -> _Course:
+    """Return the course of all rounds that users may join, as many each as ``allowed``; ``draws`` :
+    the records that a round of each is expected to hold."""
+    course = _Course(np.zeros(problem.n_features), np.zeros(problem.n_features))
+    while course.index < most_rounds and (pool.rounds_joined < allowed).any():
+        answers = pool.round(course.index, course.w)
+        course.index += 1
+        course.rejected += len(answers.rejected)
+        if answers.joined.size:
+            mean = _total(answers, rules) / draws[answers.joined].sum()
+            course.move(step * (mean + problem.l2 * course.w), int(allowed.max()))
+        elif answers.declined.size == draws.size:
+            break
+    return course
+
+
+def _total(answers: Answers, rules: GradientRounds) -> np.ndarray:
+    """Return the sum of a round's replies."""
+    # Normal noise is floored to the grid: half a step too low on average, each time.
+    floored = rules.noise_multiplier > 0 and not rules.is_secure
+    half = answers.joined.size / 2 if floored else 0.0
+    return np.ldexp(answers.total.astype(np.float64) + half, -rules.grid_bits)
+
+
+def _of_rules(rules: GradientRounds) -> dict[str, Any]:
+    return {
+        "noise_multiplier": rules.noise_multiplier,
+        "sigma": rules.sigma,
+        "clip": rules.clip,
+        "sampling": rules.sampling,
+    }
 
 
 def default_step(problem: Problem, outlook: Outlook, radius: float) -> float:

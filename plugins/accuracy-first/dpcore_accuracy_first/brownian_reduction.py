@@ -13,14 +13,15 @@ from dpcore_accuracy_first.boundary import least_clocks
 from dpcore_accuracy_first.forecast import forecast
 from dpcore_accuracy_first.in_l2 import CovBaseInL2, OutputBaseInL2
 from dpcore_accuracy_first.levels import near_and_far_levels
-from dpcore_accuracy_first.options import TargetOptions, positive, pure_cap
+from dpcore_accuracy_first.options import TargetOptions, kind_of, positive, pure_cap
 from dpcore_accuracy_first.realistic import too_dear
 from dpcore_accuracy_first.reduced_guarantee import reduced_test
 from dpcore_accuracy_first.reduced_threshold import ReducedAboveThreshold
 from dpcore_accuracy_first.revealed import revealed_walk
-from dpcore_accuracy_first.target import kind_of
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from dpcore.plugin import Accountant, PrivacySession, Problem
     from dpcore.plugin.parts import DpEvent
     from dpcore_accuracy_first.reduced_guarantee import ReducedPlan
@@ -170,26 +171,33 @@ class _BrownianOptions(TargetOptions):
             question=target.asked,
             reference=target.reference,
         )
-        exchange = session.start(mechanism)
-        value, level = exchange.value, 0
-        while True:
-            w = base.hypothesis(value, mus[level])
-            reply = exchange.ask(target.question(w))
-            if reply.value is None:
-                break
-            value, level = reply.value, level + 1
+        w, level, accepted = _walked(session.start(mechanism), base, target, mus)
         details = {
             "target": target.text,
-            "target_met": reply.accepted,
+            "target_met": accepted,
             "failure_probability": self.failure_probability,
             "levels_tested": level + 1,
             "test_epsilon": tests[level],
             "level_epsilon": losses[level],
         }
-        if not reply.accepted:
+        if not accepted:
             return self.missed(w, details)
         status = f"The target was met at level {level + 1} of {len(losses)}: {target.text}."
         return Solution(w, status, details)
+
+
+def _walked(
+    exchange: Any, base: Any, target: Target, mus: tuple[float, ...]
+) -> tuple[np.ndarray, int, bool]:
+    """Return the hypothesis that the mechanism stopped at, its level, and whether it was accepted
+    there."""
+    value, level = exchange.value, 0
+    while True:
+        w = base.hypothesis(value, mus[level])
+        reply = exchange.ask(target.question(w))
+        if reply.value is None:
+            return w, level, reply.accepted
+        value, level = reply.value, level + 1
 
 
 def _tests(plan: ReducedPlan, target: Target) -> tuple[float, ...]:

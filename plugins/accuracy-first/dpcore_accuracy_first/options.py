@@ -16,14 +16,21 @@ from dpcore.plugin import (
 )
 from dpcore.plugin.parts import ExPostDpEvent, optimizer_facts
 from dpcore_accuracy_first.paper import PUBLISHED_L2
-from dpcore_accuracy_first.target import kind_of
 
 if TYPE_CHECKING:
     import numpy as np
 
     from dpcore.plugin import Accountant, Problem
 
-__all__ = ["ExcessRiskOptions", "PublishedOptions", "SearchOptions", "TargetOptions", "pure_cap"]
+__all__ = [
+    "ExcessRiskOptions",
+    "PublishedOptions",
+    "SearchOptions",
+    "TargetOptions",
+    "kind_of",
+    "positive",
+    "pure_cap",
+]
 
 _OF_A_PAIR = 128.0
 """Bytes of a pair of columns (``bench/memory.py``)."""
@@ -167,6 +174,31 @@ class TargetOptions(ExcessRiskOptions):
             )
         details["warning"] = "the target was not met; this is the last level's model."
         return Solution(w, f"{text}; the last one is returned, as asked.", details)
+
+
+def kind_of(options: TargetOptions) -> str:
+    """Return the one target that was given: accuracy, excess-risk or risk.
+
+    Raises InvalidInputError for none, for two, or for a slack that is missing.
+    """
+    given = {
+        "accuracy": options.target_accuracy,
+        "excess-risk": options.target_excess_risk,
+        "risk": options.target_risk,
+    }
+    chosen = [name for name, value in given.items() if value is not None]
+    if len(chosen) != 1:
+        which = " and ".join(f"--target-{name}" for name in chosen) or "none"
+        raise InvalidInputError(
+            "Expected one of --target-accuracy, --target-excess-risk and --target-risk, not "
+            f"{which}."
+        )
+    if chosen != ["excess-risk"] and options.slack is None:
+        raise InvalidInputError(
+            f"Expected --slack with --target-{chosen[0]}: how far beside it a model may be. A "
+            "target without slack cannot be tested privately."
+        )
+    return chosen[0]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -22,9 +22,9 @@ from dpcore.plugin.parts import Sensitivity, float_up, sealed
 from dpcore_accuracy_first.excess import Excess
 from dpcore_accuracy_first.levels import near_and_far_levels
 from dpcore_accuracy_first.loss_sum import ErrorCount, ObjectiveSum
+from dpcore_accuracy_first.options import kind_of
 from dpcore_accuracy_first.quadratic import QuadraticObjective
 from dpcore_accuracy_first.realistic import Loosest, advice
-from dpcore_accuracy_first.target import kind_of
 
 if TYPE_CHECKING:
     from dpcore.plugin import NeighboringRelation, PrivacySession, Problem
@@ -87,6 +87,34 @@ def revealed_walk(
 ) -> Solution:
     """Look at one level after the other, and charge each when it is released.
 
+    ``make_base`` : a function of a problem and of the least mu that is released.
+    """
+    kind = kind_of(options)
+    base = make_base(problem)
+    plan = _plan(base, base.target(options, kind), options, session, count)
+    base = make_base(problem, min(plan.steps))
+    target = base.target(options, kind)
+    _require_room(base, target, plan)
+    w, level, accepted = _looked_at(base, target, plan, session, count)
+    details = {
+        "target": target.text,
+        "target_met": accepted,
+        "failure_probability": options.failure_probability,
+        "levels_tested": level,
+        "test_mu": plan.test,
+        "level_mu": plan.levels[level - 1],
+    }
+    if not accepted:
+        return options.missed(w, details)
+    return Solution(w, f"The target was met at level {level} of {count}: {target.text}.", details)
+
+
+def _looked_at(
+    base: Any, target: Target, plan: _Plan, session: PrivacySession, count: int
+) -> tuple[np.ndarray, int, bool]:
+    """Return the hypothesis of the last level that was released, its number, and whether its test
+    was passed.
+
     With W a Brownian motion, s f + W(s) at the clock s = mu^2 / Delta^2 is s times the answer f
     with noise of variance 1 / s: the Brownian mechanism run by its clock (time inversion). What it
     adds between two levels is independent of what was seen before, and is one Gaussian release of
@@ -99,17 +127,9 @@ def revealed_walk(
     noise reduction may be composed so is Rogers, Samorodnitsky, Wu & Ramdas 2023; the proof above
     is of normal noise alone. Relation and constants are those of the sensitivities in l2 that the
     session asks for at each release.
-
-    ``make_base`` : a function of a problem and of the least mu that is released.
     """
-    kind = kind_of(options)
-    base = make_base(problem)
-    plan = _plan(base, base.target(options, kind), options, session, count)
-    base = make_base(problem, min(plan.steps))
-    target = base.target(options, kind)
-    _require_room(base, target, plan)
     limit = plan.limit * target.alpha + target.goal
-    weighted, accepted, w, level = 0.0, False, np.zeros(problem.w_shape), 0
+    weighted, accepted, level = 0.0, False, 0
     while level < count and not accepted:
         try:
             noisy = session.release(base.query, _gaussian(plan.steps[level]))
@@ -124,17 +144,7 @@ def revealed_walk(
                 raise
             break
         accepted = bool(passed[0] <= limit)
-    details = {
-        "target": target.text,
-        "target_met": accepted,
-        "failure_probability": options.failure_probability,
-        "levels_tested": level,
-        "test_mu": plan.test,
-        "level_mu": plan.levels[level - 1],
-    }
-    if not accepted:
-        return options.missed(w, details)
-    return Solution(w, f"The target was met at level {level} of {count}: {target.text}.", details)
+    return w, level, accepted
 
 
 def _plan(

@@ -25,7 +25,6 @@ __all__ = [
     "Target",
     "absolute_target",
     "excess_target",
-    "kind_of",
     "make_target",
     "tested_excess",
 ]
@@ -58,31 +57,6 @@ class Target:
     goal: float
     alpha: float
     distance: float
-
-
-def kind_of(options: TargetOptions) -> str:
-    """Return the one target that was given: accuracy, excess-risk or risk.
-
-    Raises InvalidInputError for none, for two, or for a slack that is missing.
-    """
-    given = {
-        "accuracy": options.target_accuracy,
-        "excess-risk": options.target_excess_risk,
-        "risk": options.target_risk,
-    }
-    chosen = [name for name, value in given.items() if value is not None]
-    if len(chosen) != 1:
-        which = " and ".join(f"--target-{name}" for name in chosen) or "none"
-        raise InvalidInputError(
-            "Expected one of --target-accuracy, --target-excess-risk and --target-risk, not "
-            f"{which}."
-        )
-    if chosen != ["excess-risk"] and options.slack is None:
-        raise InvalidInputError(
-            f"Expected --slack with --target-{chosen[0]}: how far beside it a model may be. A "
-            "target without slack cannot be tested privately."
-        )
-    return chosen[0]
 
 
 def absolute_target(options: TargetOptions, problem: Problem, ball: PublicBall) -> Target:

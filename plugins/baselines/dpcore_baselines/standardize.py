@@ -32,6 +32,14 @@ def unchanged(problem: Problem) -> Standardization:
     return Standardization.nearest(ones, np.zeros(problem.n_features), None)
 
 
+def _shrunk(means: np.ndarray, problem: Problem, noise: float) -> np.ndarray:
+    """Return the means as far as their noise lets them be taken off."""
+    if not problem.intercept:
+        return np.zeros(problem.n_features)
+    means = np.clip(means, -problem.row_norm, problem.row_norm)
+    return means * np.minimum(1.0, np.square(means / (_SURE * noise)))
+
+
 def from_moments(
     problem: Problem,
     moments: np.ndarray,
@@ -58,12 +66,8 @@ def from_moments(
     constant = width - 1 if problem.intercept else None
     noise = deviation / n
     seen = np.maximum(np.abs(moments[:width]), moments[width:]) >= least_seen(width) * deviation
-    means, squares = moments[:width] / n, np.maximum(moments[width:] / n, 0.0)
-    means = np.clip(means, -problem.row_norm, problem.row_norm)
-    means *= np.minimum(1.0, np.square(means / (_SURE * noise)))
-    if constant is None:
-        means = np.zeros(width)
-    variances = np.maximum(squares - np.square(means), 0.0)
+    means, squares = _shrunk(moments[:width] / n, problem, noise), moments[width:] / n
+    variances = np.maximum(np.maximum(squares, 0.0) - np.square(means), 0.0)
     divisors = variances + max(noise, _LEAST_VARIANCE)
     if sizes is not None:
         small = sizes.squares < divisors[sizes.columns]

@@ -74,7 +74,7 @@ class FrameSource:
 
 def held(source: FrameSource, frame: Any) -> Partition:
     """Return the partition that a worker has as a frame."""
-    return Partition(source, lambda: source.written(frame))
+    return Partition(source, lambda: source.written(frame), sent)
 
 
 def sent(source: Any, failed: DpcoreError | None, opened: Opened | None) -> tuple[Any, ...]:
@@ -86,11 +86,11 @@ def sent(source: Any, failed: DpcoreError | None, opened: Opened | None) -> tupl
 
 
 def _copied(source: FrameSource, content: bytes, n_units: int) -> Partition:
-    return Partition(source, lambda: source.copied(content, n_units))
+    return Partition(source, lambda: source.copied(content, n_units), sent)
 
 
 def _failed(source: FrameSource, error: DpcoreError) -> Partition:
     def fail() -> Opened:
         raise error
 
-    return Partition(source, fail)
+    return Partition(source, fail, sent)

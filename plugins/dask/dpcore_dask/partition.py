@@ -114,23 +114,28 @@ class Source(Protocol):
         ...
 
 
+Sent = Callable[[Any, DpcoreError | None, Opened | None], tuple[Any, ...]]
+"""Source, failure and rows of a partition to what ``pickle`` has of it."""
+
+
 class Partition:
     """A partition that is opened where it is first asked, once in a process."""
 
-    def __init__(self, source: Source, held: Callable[[], Opened] | None = None) -> None:
-        """``held`` : opens rows that the source does not lead to again."""
-        self._source, self._held = source, held
+    def __init__(
+        self, source: Source, held: Callable[[], Opened] | None = None, sent: Sent | None = None
+    ) -> None:
+        """``held`` : opens rows that the source does not lead to again. ``sent`` : how another
+        worker then makes the same partition."""
+        self._source, self._held, self._sent = source, held, sent
         self._lock = threading.Lock()
         self._open: Opened | None = None
         self._failed: DpcoreError | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        if self._held is None:
+        if self._sent is None:
             return Partition, (self._source,)
-        from dpcore_dask.frames import sent
-
         with self._lock:
-            return sent(self._source, self._failed, self._open)
+            return self._sent(self._source, self._failed, self._open)
 
     def __sizeof__(self) -> int:
         return 1024 + (0 if self._open is None else _BYTES_PER_ROW * self._open.table.n_rows)

@@ -65,11 +65,7 @@ def plan_run(
         sampled = min(1.0, options.batch_size / max(n, 1.0))
     u = 1.0
     if n is not None:
-        mu = 1 / noise_multiplier(
-            accountant, mechanisms["gradient"].nominal_event, accountant.remaining
-        )
-        mu /= problem.rows_changed
-        u = max(defaults.signal(max(n * sampled, 1.0), mu, math.prod(problem.w_shape)), 1e-6)
+        u = _signal(mechanisms["gradient"], problem, accountant, n * sampled)
     gradient_share, selection_share = _shares(options, accountant, u)
     steps = accountant.remaining / (gradient_share + selection_share)
     return RunPlan(
@@ -84,6 +80,13 @@ def plan_run(
         gradient_share=gradient_share,
         selection_share=selection_share,
     )
+
+
+def _signal(mechanism: Any, problem: Problem, accountant: Accountant, n: float) -> float:
+    """Return how far the gradient of so many rows shows above the noise of the whole budget."""
+    mu = 1 / noise_multiplier(accountant, mechanism.nominal_event, accountant.remaining)
+    mu /= problem.rows_changed
+    return max(defaults.signal(max(n, 1.0), mu, math.prod(problem.w_shape)), 1e-6)
 
 
 def _shares(options: Options, accountant: Accountant, u: float) -> tuple[float, float]:

@@ -90,59 +90,80 @@ def minimize_as_published(
             "(as_published=): a step of the authors' code shrinks w by l2 times up to "
             f"{_MAX_STEP:g}, and diverges."
         )
-    accountant = session.accountant
-    epsilon = 0.5 * accountant.epsilon / _SPLITS
-    rho_select = 0.5 * epsilon**2
-    rho_gradient = epsilon**2 / (4 * math.log(1.25 / accountant.delta))
-    rho = (
-        math.sqrt(math.log(1 / accountant.delta) + accountant.epsilon)
-        - math.sqrt(math.log(1 / accountant.delta))
-    ) ** 2
-    selection = PublishedNoisyMin(1 / epsilon / problem.relation.rows_changed)
-    w, largest, taken, chosen = np.zeros(problem.n_features), _MAX_STEP, 0, []
-
-    def batch(query: Query) -> Any:
-        """Return the query over the batch of this step, or over all rows without one."""
-        if batch_size is None:
-            return query
-        return PublishedBatch(query, batch_size, (_PUBLIC_SEED, taken))
-
-    def measure(share: float) -> np.ndarray:
-        """Return the noisy gradient at ``w``, of this much rho."""
-        multiplier = 1 / math.sqrt(2 * share) / problem.relation.rows_changed
-        query = ClippedGradientSum(problem, w, _CLIP, "l2", multiplier)
-        gradient: np.ndarray = session.release(batch(query), Gaussian(multiplier))
-        return gradient
-
+    loop = _Loop(problem, session, batch_size)
     try:
-        while rho > 0:
-            first = gradient = measure(rho_gradient)
-            rho -= rho_gradient
-            steps, index = candidate_steps(largest, _CANDIDATES), 0
-            while index == 0 and rho >= 0:
-                direction = _published_direction(gradient, problem.l2, w)
-                query = ClippedLossLine(problem, w, direction, steps, _CLIP)
-                index = session.release(batch(query), selection)
-                rho -= rho_select
-                if index == 0:
-                    before, rho_gradient = rho_gradient, (1 + _GAMMA) * rho_gradient
-                    share = before / rho_gradient
-                    gradient = share * first + (1 - share) * measure(rho_gradient - before)
-                    rho -= rho_gradient - before
-            if index > 0:
-                if rho >= 0:
-                    applied = steps[index - 1] * direction
-                    w = round_parameters(w - applied, problem.raw_norm_bound)
-                rho -= rho_gradient
-                chosen.append(steps[index])
-                taken += 1
-                if taken % _TAU == 0:
-                    largest, chosen = min((1 + _ETA) * max(chosen), _MAX_STEP), []
+        while loop.rho > 0:
+            loop.step()
     except BudgetExceededError:
         if not session.ledger:
             raise
     return Solution(
-        w=w,
+        w=loop.w,
         status="The published loop ended: its own budget is used up. Not private.",
-        details={"steps_taken": taken, **_CONSTANTS},
+        details={"steps_taken": loop.taken, **_CONSTANTS},
     )
+
+
+class _Loop:
+    """The authors' loop: where it is, and what it thinks is left of its budget, ``rho``."""
+
+    def __init__(self, problem: Problem, session: PrivacySession, batch_size: int | None) -> None:
+        self._problem, self._session, self._batch_size = problem, session, batch_size
+        accountant = session.accountant
+        epsilon = 0.5 * accountant.epsilon / _SPLITS
+        self._rho_select = 0.5 * epsilon**2
+        self._rho_gradient = epsilon**2 / (4 * math.log(1.25 / accountant.delta))
+        self.rho = (
+            math.sqrt(math.log(1 / accountant.delta) + accountant.epsilon)
+            - math.sqrt(math.log(1 / accountant.delta))
+        ) ** 2
+        self._selection = PublishedNoisyMin(1 / epsilon / problem.relation.rows_changed)
+        self.w, self.taken = np.zeros(problem.n_features), 0
+        self._largest, self._chosen = _MAX_STEP, list[float]()
+
+    def step(self) -> None:
+        """Select a step along the noisy gradient, measured again where none is better."""
+        first = gradient = self._measured(self._rho_gradient)
+        self.rho -= self._rho_gradient
+        steps, index = candidate_steps(self._largest, _CANDIDATES), 0
+        while index == 0 and self.rho >= 0:
+            direction = _published_direction(gradient, self._problem.l2, self.w)
+            query = ClippedLossLine(self._problem, self.w, direction, steps, _CLIP)
+            index = self._session.release(self._batch(query), self._selection)
+            self.rho -= self._rho_select
+            if index == 0:
+                gradient = self._measured_again(first)
+        if index > 0:
+            self._take(steps, index, direction)
+
+    def _take(self, steps: np.ndarray, index: int, direction: np.ndarray) -> None:
+        if self.rho >= 0:
+            applied = steps[index - 1] * direction
+            self.w = round_parameters(self.w - applied, self._problem.raw_norm_bound)
+        self.rho -= self._rho_gradient
+        self._chosen.append(steps[index])
+        self.taken += 1
+        if self.taken % _TAU == 0:
+            self._largest = min((1 + _ETA) * max(self._chosen), _MAX_STEP)
+            self._chosen = []
+
+    def _measured_again(self, first: np.ndarray) -> np.ndarray:
+        """Return the mean of the first measurement and one more, of more rho from now on."""
+        before, self._rho_gradient = self._rho_gradient, (1 + _GAMMA) * self._rho_gradient
+        more, share = self._rho_gradient - before, before / self._rho_gradient
+        gradient = share * first + (1 - share) * self._measured(more)
+        self.rho -= more
+        return gradient
+
+    def _measured(self, share: float) -> np.ndarray:
+        """Return the noisy gradient at ``w``, of this much rho."""
+        multiplier = 1 / math.sqrt(2 * share) / self._problem.relation.rows_changed
+        query = ClippedGradientSum(self._problem, self.w, _CLIP, "l2", multiplier)
+        gradient: np.ndarray = self._session.release(self._batch(query), Gaussian(multiplier))
+        return gradient
+
+    def _batch(self, query: Query) -> Any:
+        """Return the query over the batch of this step, or over all rows without one."""
+        if self._batch_size is None:
+            return query
+        return PublishedBatch(query, self._batch_size, (_PUBLIC_SEED, self.taken))

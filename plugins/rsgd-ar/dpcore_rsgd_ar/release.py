@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -67,7 +67,7 @@ def release_pass(
     )
     w = session.release(query, noise(multiplier))
     margin_noise = multiplier * sensitivity.bound * facts.row_norm
-    details: dict[str, Any] = {
+    details = {
         "epochs": schedule.epochs,
         "batches": schedule.n_batches,
         "batch_size": int(schedule.sizes.max()),
@@ -78,13 +78,20 @@ def release_pass(
         "l2": problem.l2,
         "sensitivity": sensitivity.bound,
         "noise_in_a_margin": margin_noise,
+        **_warning(margin_noise),
     }
-    if margin_noise > _USELESS:
-        details["warning"] = (
-            f"the noise moves the margin of a row by {margin_noise:.3g} (standard deviation): the "
-            "model is mostly noise. Raise epsilon or --l2 (l2=), or lower step_size or epochs."
-        )
     return Solution(w, "One pass was released with all of the budget.", details)
+
+
+def _warning(margin_noise: float) -> dict[str, str]:
+    """Return a warning of noise that hides the model, if it does."""
+    if margin_noise <= _USELESS:
+        return {}
+    warning = (
+        f"the noise moves the margin of a row by {margin_noise:.3g} (standard deviation): the "
+        "model is mostly noise. Raise epsilon or --l2 (l2=), or lower step_size or epochs."
+    )
+    return {"warning": warning}
 
 
 def _query(

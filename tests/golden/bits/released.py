@@ -9,7 +9,7 @@ from golden.normal_form import normal
 def digest(model):
     """Return the coefficients to the bit, and what was charged for which releases, as one word."""
     told = [model.w.tobytes().hex(), model.ledger, model.privacy["spent"], model.status]
-    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:16]
+    return word(told)
 
 
 def released(model):
@@ -21,6 +21,7 @@ def released(model):
         "evaluation": model.evaluation,
         "intervals": model.intervals,
         "chosen": model.privacy.get("search", {}).get("chosen"),
+        "sections": dict(model.sections),
     }
     told |= {name: value for name, value in beside.items() if value}
     return _short({name: _rounded(name, value) for name, value in told.items()})
@@ -32,7 +33,15 @@ def _rounded(name, value):
 
 
 def _short(told):
-    """Return figures without those that follow from counts beside them."""
-    for name in ("calibration", "confusion", "recall", "precision"):
-        told.get("evaluation", {}).pop(name, None)
+    """Return figures with one word for those that follow from counts beside them."""
+    figures = told.get("evaluation", {})
+    names = ("calibration", "confusion", "recall", "precision")
+    follow = {name: figures.pop(name) for name in names if name in figures}
+    if follow:
+        figures["what follows"] = word(follow)
     return told
+
+
+def word(value):
+    """Return a word for JSON-able data: another for other data."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:16]

@@ -7,6 +7,7 @@ import pandas as pd
 from golden import tables
 from golden.bits.released import released
 from golden.command import outcome
+from golden.own_step import STEP
 
 from dpcore import fit
 from dpcore.plugin import User
@@ -16,6 +17,7 @@ _OVR = {"multiclass": "ovr", "algo": "dp-gd"}
 _PURE = {"delta": 0.0, "accountant": "pure", "algo": "privgene"}
 _INTERVALS = {"intervals_share": 0.5, "epsilon": 100.0, "times": 30}
 _USERS = [User(f"u{k}", 20, 4.0 + 4 * (k % 2), 1e-8) for k in range(tables.N_ROWS // 20)]
+_OWN = {"also": [STEP], "algo": "dp-gd"}
 _POOL = {"algo": "a-ddp", "users": _USERS, "params": {"most_rounds": 20}}
 STEPS = {
     "none": {},
@@ -55,6 +57,19 @@ STEPS = {
     "part, evaluation": {"part": "city=Basel", **_HELD_OUT},
     "users": _POOL,
     "users, secure aggregation": {**_POOL, "trust": "secure-aggregation"},
+    "a step of somebody's own": _OWN,
+    "a step of somebody's own, replace-one": {"relation": "replace-one", **_OWN},
+    "a step of somebody's own, one-vs-rest, evaluation": {
+        "label": "ward",
+        **_OWN,
+        **_OVR,
+        **_HELD_OUT,
+    },
+    "a step of somebody's own, private bounds, balanced": {
+        **_OWN,
+        "private_bounds": True,
+        "class_weight": "balanced",
+    },
     "rho": {"epsilon": None, "rho": 0.3},
     "mu": {"epsilon": None, "mu": 0.8},
     "bounds, weights, evaluation": {

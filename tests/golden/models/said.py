@@ -64,6 +64,9 @@ def _said(content, rows):
         "summary": lines("dpcore summary model.json"),
         "report --format json": outcome(lambda: _report(content)),
         "predict": lines(f"dpcore predict model.json --data {rows}"),
+        "predict --proba --threshold": lines(
+            f"dpcore predict model.json --data {rows} --proba --threshold .2 --quiet"
+        ),
         "load_model": (loaded := outcome(lambda: _loaded(rows))),
         "export": outcome(lambda: _graph(loaded)),
     }
@@ -152,7 +155,11 @@ def _loaded(rows):
     again = load_model("again.json")
     assert np.array_equal(again.decision_function(rows), margins, equal_nan=True)
     assert json.loads(Path("again.json").read_text())["privacy"] == model.privacy
-    return _plain({"margins": margins.tolist(), "labels": model.predict(rows).tolist()})
+    told = {"margins": margins.tolist(), "labels": model.predict(rows).tolist()}
+    if model.intervals is not None and "why_not" not in model.intervals:
+        ends = model.predict_interval(rows).tolist()
+        told["intervals"] = json.loads(normal(json.dumps(ends), digits=6))
+    return _plain(told)
 
 
 def _plain(value):

@@ -10,7 +10,10 @@ import pyarrow.parquet as pq
 from golden import store, tables
 from golden.command import dpcore
 from golden.normal_form import normal
+from golden.own_step import STEP
 from golden.training.pairs import covering
+
+from dpcore import fit
 
 COMBINATIONS = Path(__file__).with_name("combinations.json")
 ALGORITHMS = {
@@ -41,6 +44,28 @@ STEPS = {
     "one-vs-rest": "--multiclass ovr",
 }
 SOURCES = ("CSV", "Parquet", "folder", "store", "standard input")
+_TUNE = "dpcore tune --data rows.csv --schema hired-public.toml --epsilon 8"
+_TUNE += " --candidates l2=.01,.1 --algo"
+_TRAIN = "dpcore train --data rows.csv --schema hired-public.toml --delta 1e-6"
+OTHERS = {
+    "rho": f"{_TRAIN} --algo dp-gd --rho .3",
+    "mu": f"{_TRAIN} --algo dp-agd --mu .8",
+    "pure": f"{_TRAIN.replace('1e-6', '0')} --algo privgene --accountant pure --epsilon 2",
+    "seed": f"{_TRAIN} --algo dp-gd --epsilon 2 --seed 7",
+    "not private": f"{_TRAIN} --algo nonprivate",
+    "as published": f"{_TRAIN} --algo dp-agd --epsilon 2 --as-published",
+    "rows left out": f"{_TRAIN} --data bad.csv --algo dp-gd --epsilon 2 --bad-rows drop",
+    "evaluation by its epsilon": f"{_TRAIN} --algo dp-gd --epsilon 4 --test-fraction .3"
+    " --evaluate-epsilon 1",
+    "users of a file": f"{_TRAIN} --algo a-ddp --users users.csv --set most_rounds=5",
+    "users, secure aggregation": f"{_TRAIN} --algo a-ddp --users users.csv --set most_rounds=5"
+    " --trust secure-aggregation",
+    "tune": f"{_TUNE} dp-gd",
+    "tune by a list": f"{_TUNE} dp-gd --search list",
+    "tune, poisson": f"{_TUNE} privgene --law poisson --accountant pure",
+    "tune, units": f"{_TUNE} dp-gd --unit person --rows-per-unit 2",
+}
+"""Commands of what no pair has."""
 FACTORS = [[*ALGORITHMS], [*LOSSES], [*RELATIONS], [*STEPS], [*SOURCES]]
 
 
@@ -64,7 +89,22 @@ def records():
     fitted, never = combinations()
     _write()
     rows = dict.fromkeys([*fitted, *(row for _, row in never)])
-    return _without_the_common({", ".join(row): _told(_run(row)) for row in rows})
+    found = _without_the_common({", ".join(row): _told(_run(row)) for row in rows})
+    return found | {name: _of_other(line) for name, line in OTHERS.items()} | _of_own_step()
+
+
+def _of_other(line):
+    """Return the statement of a command, and of a search the types, which no pair has."""
+    told = _told(dpcore(f"{line} --json --quiet"))
+    if line.startswith("dpcore train"):
+        del told["types"]
+    return told
+
+
+def _of_own_step():
+    asked = {"schema": "hired-public.toml", "algo": "dp-gd", "epsilon": 2.0}
+    model = fit("rows.csv", also=[STEP], **asked)
+    return {"a step of somebody's own": {"states": _stated(model.privacy)}}
 
 
 def _write():
@@ -73,6 +113,9 @@ def _write():
         for kind, text in _schemas(label).items():
             Path(f"{label}-{kind}.toml").write_text(text)
     Path("rows.csv").write_text(tables.csv())
+    Path("bad.csv").write_text(f"{tables.csv()}p1,old,0,Bern,no,a,5\n")
+    users = (f"u{number},{2 + 2 * (number % 2)},1e-8,20\n" for number in range(12))
+    Path("users.csv").write_text(f"user,epsilon,delta,rows\n{''.join(users)}")
     table = pyarrow.csv.read_csv("rows.csv")
     pq.write_table(table, "rows.parquet")
     Path("folder").mkdir()
@@ -106,8 +149,9 @@ def _run(row):
 
 _STATED = ("private", "why_not_private", "sentence", "epsilon", "delta", "rho", "mu",
            "neighboring_relation", "accountant", "conversion", "budget", "unit", "units", "users",
-           "private_bounds", "balanced", "evaluation", "intervals", "part", "fits", "most_rows",
-           "n0", "capacity", "typed_by", "unit_of_protection", "parts_not_from_dpcore")  # fmt: skip
+           "private_bounds", "balanced", "evaluation", "intervals", "part", "steps", "fits",
+           "most_rows", "n0", "capacity", "typed_by", "unit_of_protection",
+           "parts_not_from_dpcore")  # fmt: skip
 _PERHAPS = ("verdict", "warning")
 _LOSS_OF_OUTCOME = re.compile(r"(?<=a privacy loss of at most )[\d.]+")
 
@@ -116,9 +160,12 @@ def _told(said):
     if said.status:
         return normal(f"exit {said.status}\n{said.err.strip()}").splitlines()
     report = json.loads(normal(said.out))
-    report["sentence"] = _LOSS_OF_OUTCOME.sub("FIGURE", report["sentence"])
+    return {"types": _shape(report), "states": _stated(report)}
+
+
+def _stated(report):
     stated = {key: report[key] for key in _STATED if key in report}
-    return {"types": _shape(report), "states": stated}
+    return stated | {"sentence": _LOSS_OF_OUTCOME.sub("FIGURE", report["sentence"])}
 
 
 def _shape(value):

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dpcore.plugin import DpcoreError, InvalidInputError, Settings
 from dpcore.plugin.parts import (
@@ -26,6 +26,9 @@ from dpcore_a_ddp.flower.pool import check_trust
 from dpcore_a_ddp.flower.processes import Deployment, DeploymentError
 from dpcore_a_ddp.flower.split import count_rows, share_out
 from dpcore_a_ddp.users_file import read_users
+
+if TYPE_CHECKING:
+    from dpcore.plugin import User
 
 __all__ = ["deploy", "main"]
 
@@ -77,40 +80,44 @@ def deploy(
     # Flower's processes run elsewhere.
     settings = replace(settings, users=os.path.abspath(settings.users))
     plan = make_plan(settings)
-    optimizer: Any = plan.optimizer
     if plan.accountant.name == "best":
         raise InvalidInputError("Users need one accountant by name, not best.")
     check_writable(out)
     n_rows = count_rows(data, Schema.read(schema))
-    users = read_users(settings.users, n_rows, optimizer_facts(optimizer).rows_per_user)
-    if len(users) < 2:
-        raise InvalidInputError("Expected two users or more.")
+    users = _users_of(settings.users, plan.optimizer, n_rows)
     names = (plan.relation.value, plan.accountant.name)
     own = share_out(data, schema, users, folder / "users", *names, settings.seed)
     progress, model = folder / "rounds.jsonl", folder / "model.json"
     for old in (progress, model):
         old.unlink(missing_ok=True)
-    job = Job(
-        settings=settings,
-        n_rows=n_rows,
-        schema=os.fspath(own[0].with_name("schema.toml").resolve()),
-        out=os.fspath(model.resolve()),
-        progress=os.fspath(progress.resolve()),
-        n_nodes=len(users),
-        timeout=timeout,
-    )
+    places = {"schema": own[0].with_name("schema.toml"), "out": model, "progress": progress}
+    whole: dict[str, Any] = {name: os.fspath(place.resolve()) for name, place in places.items()}
+    job = Job(settings=settings, n_rows=n_rows, n_nodes=len(users), timeout=timeout, **whole)
     job.write(folder / "job.json")
-    with Deployment(folder / "processes") as deployment:
-        for place, settings_file in enumerate(own):
-            deployment.start_node(f"node-{place}", settings_file)
-        told = _Progress(progress)
-        deployment.run(folder / "job.json", seconds, told.tell)
-    told.tell()
+    _run(folder, own, progress, seconds)
     if not model.exists():
         raise DeploymentError(f"The run ended without a model; see {folder / 'processes'}.")
     write_whole(out, model.read_bytes())
     for line in (f"Model: {out}", f"Users, with their ledgers: {folder / 'users'}"):
         print(visible(line))
+
+
+def _users_of(file: str, optimizer: Any, n_rows: int) -> tuple[User, ...]:
+    """Return the users of a run; InvalidInputError for fewer than two."""
+    users = read_users(file, n_rows, optimizer_facts(optimizer).rows_per_user)
+    if len(users) < 2:
+        raise InvalidInputError("Expected two users or more.")
+    return users
+
+
+def _run(folder: Path, own: Sequence[Path], progress: Path, seconds: float) -> None:
+    """Start a node for each user's own settings, and tell of the run's rounds until it ends."""
+    told = _Progress(progress)
+    with Deployment(folder / "processes") as deployment:
+        for place, settings_file in enumerate(own):
+            deployment.start_node(f"node-{place}", settings_file)
+        deployment.run(folder / "job.json", seconds, told.tell)
+    told.tell()
 
 
 class _Progress:

@@ -8,10 +8,8 @@ import pytest
 
 pytest.importorskip("flwr", reason="needs the extra dpcore-a-ddp[flower]")
 
-from dpcore import fit  # noqa: E402
-from dpcore.data.schema.schema import Schema  # noqa: E402
-from dpcore.fitting.settings import Settings  # noqa: E402
-from dpcore.model.model import load_model  # noqa: E402
+from dpcore import Schema, fit, load_model  # noqa: E402
+from dpcore.plugin import Settings  # noqa: E402
 from dpcore_a_ddp.flower.deploy import deploy, main  # noqa: E402
 from dpcore_a_ddp.flower.processes import Deployment  # noqa: E402
 from dpcore_a_ddp.users_file import read_users  # noqa: E402

@@ -28,6 +28,7 @@ def fitted(*steps, **options):
 def test_it_is_charged_named_and_kept(tmp_path, relation):
     model = fitted(ClassCounts(Fraction(1, 5)), relation=relation)
     counts, deviation = model.sections["class-counts"]["data"].values()
+    assert model.sections["class-counts"]["part"] == "class_counts:ClassCounts"
     # Six deviations: a false alarm of 2e-9 for each count.
     assert abs(counts["yes"] - (Y == "yes").sum()) < 6 * deviation
     privacy = model.privacy

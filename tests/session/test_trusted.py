@@ -17,13 +17,13 @@ from dpcore.plugin import (
     Gaussian,
     GramMatrix,
     Laplace,
+    NeighboringRelation,
     PoissonSample,
     RowCount,
     StandardizedGradientSum,
 )
-from dpcore.plugin.parts import LocalEngine, SeededNoise, Standardization, TableSession
-from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
-from dpcore.privacy.trusted import parts_within
+from dpcore.plugin.parts import LocalEngine, SeededNoise, Sensitivity, Standardization, TableSession
+from dpcore.session.trusted import parts_within
 from dpcore.testing import make_rows
 from dpcore.testing.tables import make_problem
 from dpcore_accuracy_first.excess import Excess

@@ -18,15 +18,14 @@ import numpy as np
 from dpcore.data.schema.feature_column import FeatureColumn
 from dpcore.data.schema.transforms import Day, Log, Lookup, Truth
 from dpcore.exact.rounding import exact
-from dpcore.inference.estimate import NORMAL_975, estimate_of
-from dpcore.inference.words import notes_on_intervals
+from dpcore.model.estimate import NORMAL_975, estimate_of
 from dpcore.visible import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from dpcore.data.schema.schema import Schema
-    from dpcore.model.model import Model
+    from dpcore.model.learnt import LearntFacts
 
 __all__ = ["HEADS", "Coefficient", "Summary", "summary_of"]
 
@@ -38,6 +37,16 @@ _DEVIATIONS = math.sqrt(12.0)
 """Standard deviations in the width of a uniform law."""
 _UNITS = {Day: "day", Lookup: "level"}
 """The unit of a plain number, where it is not 1, by how a cell is read."""
+_NONE = (
+    "No interval is stated for them: none was asked for by --intervals-share (intervals_share=)."
+)
+_TARGET = (
+    "Estimate, standard error and 95 % interval are for the minimum of the stated objective over "
+    "the population that the rows are independent draws from, at the fit's number of rows. They "
+    "count the noise of all releases behind them and the rows as a sample, and follow from one "
+    "Newton step: the estimate is not the model's own coefficient. How many intervals are looked "
+    "at is not corrected for."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +107,7 @@ class Summary:
         return "\n".join([*lines, *map(visible, self.notes)])
 
 
-def summary_of(model: Model) -> Summary:
+def summary_of(model: LearntFacts) -> Summary:
     """Return the coefficients of a model in the units of its columns, and notes on them."""
     found, notes = _coefficients(model), _notes(model)
     estimate = estimate_of(model.intervals)
@@ -119,7 +128,7 @@ def summary_of(model: Model) -> Summary:
     return Summary(tuple(shown), notes)
 
 
-def _coefficients(model: Model) -> list[Coefficient]:
+def _coefficients(model: LearntFacts) -> list[Coefficient]:
     """Return the coefficients of a model. Each grows with its own parameter, by a public factor."""
     half = model.schema.label.scale[1] if model.schema.label.is_real else 1.0
     names = (None,) if model.w.ndim == 1 else model.classes or ()
@@ -185,7 +194,7 @@ def _level(name: str, column: str) -> str:
     return f"at {rest[1:]}" if rest[:1] == "@" else rest[1:]
 
 
-def _notes(model: Model) -> tuple[str, ...]:
+def _notes(model: LearntFacts) -> tuple[str, ...]:
     label, schema = model.schema.label, model.schema
     margin = "the margin" if model.w.ndim == 1 else "the margin of the class"
     if label.is_real:
@@ -208,7 +217,16 @@ def _notes(model: Model) -> tuple[str, ...]:
             "of its features then counts for less."
         )
     notes.append("Coefficients hold the noise of their release.")
-    return (*notes, *notes_on_intervals(model.intervals))
+    return (*notes, *_notes_on_intervals(model.intervals))
+
+
+def _notes_on_intervals(intervals: Mapping[str, Any] | None) -> tuple[str, ...]:
+    """Return what is to be known of a model's intervals, or why it has none."""
+    if intervals is None:
+        return (_NONE,)
+    if "why_not" in intervals:
+        return (f"There is no interval: {intervals['why_not']}.",)
+    return (_TARGET,)
 
 
 def _cells(found: Coefficient) -> tuple[str, ...]:

@@ -1,0 +1,45 @@
+"""Probabilities and classes by the margins of rows."""
+
+from __future__ import annotations
+
+import numpy as np
+
+__all__ = ["blank_rows", "log_probabilities_of", "places_said", "probabilities_of"]
+
+
+def probabilities_of(margins: np.ndarray, *, one_vs_rest: bool = False) -> np.ndarray:
+    """Return the probabilities of the classes, of shape (n_rows, n_classes), each to full relative
+    precision: of log odds, of shape (n_rows,), those of the negative and the positive class; else
+    the softmax of margins of shape (n_classes, n_rows).
+
+    ``one_vs_rest`` : such margins are the log odds of each class against the rest; the
+    probabilities that follow are divided by their sum, as scikit-learn does it: in logarithms, so
+    that they have a sum where all of them are next to nothing.
+    """
+    from scipy.special import expit, log_expit, softmax
+
+    if margins.ndim == 1:
+        return np.column_stack([expit(-margins), expit(margins)])
+    return np.asarray(softmax(log_expit(margins) if one_vs_rest else margins, axis=0).T)
+
+
+def log_probabilities_of(margins: np.ndarray, *, one_vs_rest: bool = False) -> np.ndarray:
+    """Return the natural logarithms of ``probabilities_of``, finite where a probability is next to
+    nothing."""
+    from scipy.special import log_expit, log_softmax
+
+    if margins.ndim == 1:
+        return np.column_stack([log_expit(-margins), log_expit(margins)])
+    return np.asarray(log_softmax(log_expit(margins) if one_vs_rest else margins, axis=0).T)
+
+
+def places_said(margins: np.ndarray, least: float = 0.0) -> np.ndarray:
+    """Return the place of each row's class: of two the positive one above ``least``, of several the
+    first with the largest margin."""
+    return np.asarray((margins > least).astype(np.intp) if margins.ndim == 1 else margins.argmax(0))
+
+
+def blank_rows(margins: np.ndarray) -> np.ndarray:
+    """Return which rows have no score, bool of shape (n_rows,)."""
+    blank: np.ndarray = np.isnan(margins if margins.ndim == 1 else margins[0])
+    return blank

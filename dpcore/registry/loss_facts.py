@@ -1,0 +1,69 @@
+"""The table of the facts that a loss states of itself; its reader is ``dpcore.losses.facts``."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from dpcore.privacy.sealed import sealed
+from dpcore.registry.facts import Method, Shape, fact
+
+__all__ = ["LossFacts"]
+
+_TEXT = Shape("a text", lambda value: type(value) is str)
+_FLAG = Shape("True or False", lambda value: type(value) is bool)
+_BOUND = Shape("a number > 0, or inf", lambda value: _is_number(value) and value > 0)
+_FIGURE = Shape("a number >= 0", lambda value: _is_number(value) and 0 <= value < math.inf)
+_FILLS = Method(("z", "y", "out"))
+
+
+def _is_number(value: Any) -> bool:
+    """Return whether a value is an int or a float, and no truth value."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+@sealed
+@dataclass(frozen=True, slots=True)
+class LossFacts:
+    """The facts of a loss. Those with a default count only where the loss's own class states them,
+    and not a base of it: a subclass may be another function."""
+
+    name: str = fact(_TEXT, "the name that it is registered by")
+    classification: bool = fact(
+        _FLAG, "labels are -1.0 and +1.0, or places of classes; otherwise real numbers"
+    )
+    lipschitz: float = fact(_BOUND, "bound of the size of `dvalue`")
+    smoothness: float = fact(_BOUND, "Lipschitz constant of `dvalue` in z; `inf` for a corner")
+    value: Callable[..., None] = fact(_FILLS, "fills `out` with the losses, each >= 0")
+    dvalue: Callable[..., None] = fact(_FILLS, "fills `out` with their slopes in z")
+    multiclass: bool = fact(
+        _FLAG,
+        "z, and `out` of `dvalue`, have a row for each class; labels are places 0.0, 1.0, ...",
+        False,
+    )
+    convex: bool = fact(_FLAG, "`value` is convex in z", False)
+    falling: bool = fact(_FLAG, "`value` never grows with y z: slopes have the sign of -y", False)
+    quadratic: bool = fact(_FLAG, "`value` is (z - y)^2 / 2", False)
+    pull: float | None = fact(
+        _FIGURE, "bound of -z `dvalue` over all z and labels, rounded up; none: `value` at 0", None
+    )
+    self_concordance: float | None = fact(
+        _FIGURE, "bound of third over second derivative of `value` in z; none: unknown", None
+    )
+    thread_safe: bool = fact(_FLAG, "nothing is kept between calls, which may overlap", False)
+    largest_weight: float = fact(
+        _BOUND, "the most that a row's loss is multiplied by; errors grow with it", 1.0
+    )
+    weighs_rows: bool = fact(
+        _FLAG, "labels are pairs of label and weight (`dpcore.data.weighted_labels`)", False
+    )
+    precise_dvalue: Callable[..., None] | None = fact(
+        _FILLS, "`dvalue` to within 2^-46, the last bits perhaps not those of other calls", None
+    )
+    line_totals: Callable[..., Any] | None = fact(
+        Method(("line", "y", "step", "count", "clip", "scale")),
+        "clipped totals of evenly spaced margins at once, as `Loss` says",
+        None,
+    )

@@ -1,0 +1,26 @@
+"""The sections of a report: heads, sentences, points and tables, however they are shown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+__all__ = ["Item", "Section"]
+
+
+class Item(NamedTuple):
+    """A point of a list, and the page of the documents that has more of it, if one has."""
+
+    text: str
+    page: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A head, and, where there are any, sentences, points and a table."""
+
+    title: str
+    lines: tuple[str, ...] = ()
+    items: tuple[Item, ...] = ()
+    heads: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()

@@ -1,0 +1,161 @@
+"""Imports go downwards, room by room, and no file is imported by what it imports."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGES = {"dpcore": ROOT / "dpcore", **{p.name: p for p in ROOT.glob("plugins/*/dpcore_*")}}
+
+MOST_FILES_IN_CIRCLES = {"dpcore.data": 12, "dpcore.fitting": 21}
+"""Files that import each other in a circle, by room. It may only become less."""
+MOST_UPWARD_IMPORTS = {
+    ("data", "accountants"): 3,
+    ("data", "bounds"): 1,
+    ("data", "engines"): 1,
+    ("data", "fitting"): 3,
+    ("data", "ledger"): 1,
+    ("data", "mechanisms"): 2,
+    ("data", "protocols"): 1,
+    ("data", "session"): 2,
+}
+"""Imports of a higher room, each counted once a file. It may only become less."""
+
+
+def rooms_in_order():
+    """Return the rooms, the lowest first, as the page on design lists them."""
+    section = (ROOT / "docs" / "design.md").read_text().partition("## Rooms")[2]
+    listed = section.partition("```")[2].partition("```")[0]
+    return re.findall(r"\w+", listed)
+
+
+def modules_of(name, folder):
+    """Return the files of a package by the full names of their modules."""
+    found = {}
+    for path in folder.rglob("*.py"):
+        parts = path.relative_to(folder).with_suffix("").parts
+        found[".".join([name, *(part for part in parts if part != "__init__")])] = path
+    return found
+
+
+def imported(tree, module, is_package):
+    """Yield the names that a module imports, wherever in it: in functions and for types too."""
+    package = module.split(".") if is_package else module.split(".")[:-1]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) + 1 - node.level] if node.level else []
+            base = ".".join([*above, *filter(None, [node.module])])
+            yield from (f"{base}.{alias.name}" for alias in node.names)
+
+
+def module_within(name, modules):
+    """Return the module that a name is or is in, ``None`` for one of another package."""
+    while name and name not in modules:
+        name = name.rpartition(".")[0]
+    return name or None
+
+
+def graph_of(modules):
+    """Return the modules that each module imports."""
+    graph = {}
+    for module, path in modules.items():
+        names = imported(ast.parse(path.read_text()), module, path.name == "__init__.py")
+        graph[module] = {module_within(name, modules) for name in names} - {module, None}
+    return graph
+
+
+def in_circles(graph):
+    """Return the modules that can be reached from themselves."""
+
+    def reached(start):
+        seen, waiting = set(), [start]
+        while waiting:
+            for each in graph[waiting.pop()] - seen:
+                seen.add(each)
+                waiting.append(each)
+        return seen
+
+    return {module for module in graph if module in reached(module)}
+
+
+def room_of(module):
+    """Return the room of a module of the core; of the package itself ``dpcore``."""
+    return module.split(".")[1] if "." in module else "dpcore"
+
+
+def upward(graph, rooms):
+    """Return the imports of a room from a lower one, as pairs of modules."""
+    rank = {room: at for at, room in enumerate(rooms)}
+    return [
+        (module, other)
+        for module, others in graph.items()
+        for other in sorted(others)
+        if rank[room_of(module)] < rank[room_of(other)]
+    ]
+
+
+GRAPHS = {name: graph_of(modules_of(name, folder)) for name, folder in PACKAGES.items()}
+
+
+def counted(names):
+    return {name: names.count(name) for name in names}
+
+
+def more_than(found, most):
+    return {name: count for name, count in found.items() if count > most.get(name, 0)}
+
+
+def test_every_room_has_its_place():
+    rooms = {room_of(module) for module in GRAPHS["dpcore"]}
+    assert sorted(rooms_in_order()) == sorted(rooms)
+
+
+def test_no_files_import_each_other_in_a_circle():
+    circles = [module for graph in GRAPHS.values() for module in sorted(in_circles(graph))]
+    found = counted([re.match(r"dpcore\.\w+|\w+", module)[0] for module in circles])
+    assert more_than(found, MOST_FILES_IN_CIRCLES) == {}, circles
+
+
+def test_no_import_runs_upwards():
+    pairs = upward(GRAPHS["dpcore"], rooms_in_order())
+    found = counted([(room_of(module), room_of(other)) for module, other in pairs])
+    assert more_than(found, MOST_UPWARD_IMPORTS) == {}, pairs
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("import dpcore.noise.source", "dpcore.noise.source"),
+        ("from dpcore.noise import source", "dpcore.noise.source"),
+        ("from dpcore.noise.source import NoiseSource", "dpcore.noise.source"),
+        ("if TYPE_CHECKING:\n    from dpcore.noise import source", "dpcore.noise.source"),
+        ("def f():\n    from dpcore.noise import source", "dpcore.noise.source"),
+        ("from .source import NoiseSource", "dpcore.noise.source"),
+        ("from . import source", "dpcore.noise.source"),
+        ("from ..noise.source import NoiseSource", "dpcore.noise.source"),
+        ("from dpcore.noise import __all__", "dpcore.noise"),
+        ("from numpy.noise import source", None),
+        ("TARGET = 'dpcore.noise.source:NoiseSource'", None),
+    ],
+)
+def test_an_import_is_found(line, found):
+    modules = {"dpcore.noise": None, "dpcore.noise.source": None, "dpcore": None}
+    names = imported(ast.parse(line), "dpcore.noise.entropy", is_package=False)
+    assert [module_within(name, modules) for name in names] == ([found] if "import" in line else [])
+
+
+def test_a_circle_and_an_upward_import_are_found():
+    graph = {
+        "dpcore.noise.a": {"dpcore.noise.b"},
+        "dpcore.noise.b": {"dpcore.noise.c"},
+        "dpcore.noise.c": {"dpcore.noise.a", "dpcore.exact.d"},
+        "dpcore.exact.d": {"dpcore.cli"},
+        "dpcore.cli": set(),
+    }
+    assert in_circles(graph) == {f"dpcore.noise.{name}" for name in "abc"}
+    assert upward(graph, ["exact", "noise", "cli"]) == [("dpcore.exact.d", "dpcore.cli")]
+    assert more_than({"a": 2, "b": 1}, {"a": 2}) == {"b": 1}
