@@ -217,12 +217,10 @@ def fault_of_part(kind: str, target: Any) -> str:
     """Return why a target cannot be of its kind, as the end of a sentence; empty if it can."""
     if kind == "dataset":
         return "" if callable(target) else "is no function that returns a data set."
-    if kind == "column-kind":
-        return _fault_of_column_kind(target)
     if kind == "reader":
         return "" if callable(target) else "is no function open(source, facts)."
-    if kind == "row-store":
-        return _fault_of_row_store(target)
+    if kind in _CALLED:
+        return _fault_of_object(kind, target)
     if not isinstance(target, type):
         return "is not a class." if kind != "optimizer" else _NO_DATACLASS
     if kind == "optimizer" and not dataclasses.is_dataclass(target):
@@ -233,20 +231,16 @@ def fault_of_part(kind: str, target: Any) -> str:
     return fault or (_fault_of_optimizer(target) if kind == "optimizer" else "")
 
 
-def _fault_of_column_kind(target: Any) -> str:
-    from dpcore.data.schema.keys import ColumnKind, Key
-
-    if not isinstance(target, ColumnKind):
-        return "is no ColumnKind(keys, read)."
-    if not all(isinstance(key, Key) for key in target.keys) or not callable(target.read):
-        return "needs keys, a tuple of Key, and read, a function."
-    return ""
+_CALLED = {
+    "column-kind": ("read",),
+    "row-store": ("open", "write", "schema", "check_target"),
+}
+"""The functions that an object of a kind has to have."""
 
 
-def _fault_of_row_store(target: Any) -> str:
-    needed = ("open", "write", "schema", "check_target")
-    missing = [name for name in needed if not callable(getattr(target, name, None))]
-    return f"is no RowStore: it has no {', '.join(missing)}." if missing else ""
+def _fault_of_object(kind: str, target: Any) -> str:
+    missing = [name for name in _CALLED[kind] if not callable(getattr(target, name, None))]
+    return f"has no function {' and '.join(missing)}." if missing else ""
 
 
 def _fault_of_optimizer(target: Any) -> str:
