@@ -29,6 +29,7 @@ from dpcore.registry.shapes import (
     WHOLE,
 )
 from dpcore.registry.slots import Slot
+from dpcore.registry.step_options import fault_of_step
 
 if TYPE_CHECKING:
     from dpcore.privacy.events import DpEvent
@@ -227,6 +228,8 @@ def fault_of_part(kind: str, target: Any) -> str:
         return _NO_DATACLASS
     if kind not in ("engine", "pool") and (fault := fault_of_unfrozen(target)):
         return fault
+    if kind == "step":
+        return fault_of_step(target)
     fault = fault_of(_TABLES[kind], target, ("conversion",) if kind == "accountant" else ())
     return fault or (_fault_of_optimizer(target) if kind == "optimizer" else "")
 

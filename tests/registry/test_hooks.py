@@ -50,6 +50,10 @@ def register_row_stores(register):
     register("an-entry", "somewhere:THING", summary="A store.", suffixes=(".an-entry",))
 
 
+def register_steps(register):
+    register("an-entry", "somewhere:Thing", summary="A step of a run.")
+
+
 @pytest.mark.parametrize(
     ("kind", "hook"),
     [
@@ -63,6 +67,7 @@ def register_row_stores(register):
         ("column-kind", register_column_kinds),
         ("reader", register_readers),
         ("row-store", register_row_stores),
+        ("step", register_steps),
     ],
 )
 def test_a_hook_registers_its_kind(monkeypatch, kind, hook):
