@@ -39,7 +39,7 @@ from dpcore.fitting.public_facts import check_dataset
 from dpcore.fitting.run import fit_dataset
 from dpcore.fitting.settings import Settings
 from dpcore.fitting.shares import deviation_of
-from dpcore.fitting.steps import RunView
+from dpcore.fitting.step_views import PublicFacts
 from dpcore.inference.row_products import ON_DIAGONAL, OVER_DIAGONAL, RowProducts
 from dpcore.model.estimate import NORMAL_975
 from dpcore.queries.standardized import StandardizedGradientSum
@@ -67,8 +67,10 @@ class FloatSums:
                 whole = mapped(mapped(whole).T).T
             factors = np.where(np.eye(len(whole), dtype=bool), ON_DIAGONAL, OVER_DIAGONAL)
             answer = (whole * factors)[np.triu_indices(len(whole))]
-        deviation = deviation_of(mechanism, query, query.problem)
-        return answer + self.rng.normal(0.0, deviation, answer.size)
+        return answer + self.rng.normal(0.0, self.deviation(query, mechanism), answer.size)
+
+    def deviation(self, query: Any, mechanism: Any) -> float:
+        return deviation_of(mechanism, query, query.problem)
 
 
 def outcome(truth: np.ndarray, plain: np.ndarray, found: dict[str, Any]) -> dict[str, Any]:
@@ -103,14 +105,14 @@ def run_cell(
     for _ in range(len(given), asked.repeats):
         counts = population.drawn(rng, cell["n"])
         least = population.minimiser(counts, truth)
-        session: Any = FloatSums(population, counts, rng)
-        figures = inference.figures(session, least + ended[rng.integers(len(ended))])
+        door: Any = FloatSums(population, counts, rng)
+        figures = inference.figures(door, least + ended[rng.integers(len(ended))])
         yield outcome(truth, population.plain_errors(counts, least), figures)
 
 
 def planned(population: Population, epsilon: float) -> Plan:
     """Return the plan of every fit of a cell."""
-    more: dict[str, Any] = {"intervals_share": SHARE, "l2": 0.0, "threads": 1}
+    more: dict[str, Any] = {"also": (Intervals(SHARE),), "l2": 0.0, "threads": 1}
     return make_plan(Settings(epsilon=epsilon, delta=DELTA, loss=population.loss, **more))
 
 
@@ -118,7 +120,7 @@ def inference_in(population: Population, plan: Plan, n: int) -> Inference:
     """Return what a fit to ``n`` rows has from dpcore for its intervals."""
     dataset = population.dataset.take(np.zeros(n, dtype=np.int64))
     ready = check_dataset(plan, dataset)
-    return Intervals(SHARE).check(RunView(ready, dataset))
+    return Intervals(SHARE).check(PublicFacts(ready, dataset.schema))
 
 
 def table(files: list[Path]) -> Iterator[str]:

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from dpcore import fit
+from dpcore import BalancedWeights, fit
 
 ROWS, SHARES, EPSILONS = 15_000, (0.6, 0.3, 0.08, 0.02), (0.3, 1.0, 4.0)
 WEIGHT = 20.0
@@ -64,7 +64,8 @@ def main() -> None:
     print("table epsilon weights  loss  macro F1  accuracy  least recall")
     for name, (y, n_classes) in tables.items():
         for epsilon in EPSILONS:
-            ways = {"none": None, "public": {n_classes - 1: WEIGHT}, "balanced": "balanced"}
+            public = {"class_weight": {n_classes - 1: WEIGHT}}
+            ways = {"none": {}, "public": public, "balanced": {"also": [BalancedWeights()]}}
             for way, weights in ways.items():
                 fits = [
                     fit(
@@ -72,11 +73,11 @@ def main() -> None:
                         y,
                         algo=asked.algo,
                         classes=range(n_classes),
-                        class_weight=weights,
                         bounds=(0, 1),
                         row_norm=None,
                         epsilon=epsilon,
                         delta=1e-6,
+                        **weights,
                     )
                     for _ in range(asked.fits)
                 ]

@@ -10,14 +10,63 @@ if TYPE_CHECKING:
     from dpcore.data.schema.schema import Schema
     from dpcore.data.schema.template import schema_template
     from dpcore.fitting.api import fit
+    from dpcore.fitting.balanced import BalancedWeights
+    from dpcore.fitting.evaluated import Evaluation
+    from dpcore.fitting.fit_options import (
+        Algorithm,
+        Budget,
+        Ledger,
+        OneVsRest,
+        Rows,
+        Threads,
+        Unit,
+        Users,
+        Weights,
+    )
+    from dpcore.fitting.inferred import Intervals
+    from dpcore.fitting.private_bounds import PrivateBounds
     from dpcore.model.model import load_model
     from dpcore.statistics.opening import open_session
 
-__all__ = ["Schema", "__version__", "fit", "load_model", "open_session", "schema_template"]
+__all__ = [
+    "Algorithm",
+    "BalancedWeights",
+    "Budget",
+    "Evaluation",
+    "Intervals",
+    "Ledger",
+    "OneVsRest",
+    "PrivateBounds",
+    "Rows",
+    "Schema",
+    "Threads",
+    "Unit",
+    "Users",
+    "Weights",
+    "__version__",
+    "fit",
+    "load_model",
+    "open_session",
+    "schema_template",
+]
 
 __version__ = "0.1.0"
 
+_WORDS = "dpcore.fitting.fit_options"
 _LAZY = {
+    "Algorithm": _WORDS,
+    "BalancedWeights": "dpcore.fitting.balanced",
+    "Budget": _WORDS,
+    "Evaluation": "dpcore.fitting.evaluated",
+    "Intervals": "dpcore.fitting.inferred",
+    "Ledger": _WORDS,
+    "OneVsRest": _WORDS,
+    "PrivateBounds": "dpcore.fitting.private_bounds",
+    "Rows": _WORDS,
+    "Threads": _WORDS,
+    "Unit": _WORDS,
+    "Users": _WORDS,
+    "Weights": _WORDS,
     "Schema": "dpcore.data.schema.schema",
     "fit": "dpcore.fitting.api",
     "load_model": "dpcore.model.model",

@@ -164,7 +164,7 @@ class DpcoreWarning(UserWarning):
     """A warning to the owner of a model about it: the command line prints the same."""
 
 
-def warn_caller(message: str, remembered: bool = True) -> None:
+def warn_caller(message: str, remembered: bool = True, kind: type[Warning] = DpcoreWarning) -> None:
     """Warn the owner of a model, at the first line outside this package that led here.
 
     ``remembered`` : whether Python may keep the message, so as to show it once; not where it has a
@@ -176,7 +176,7 @@ def warn_caller(message: str, remembered: bool = True) -> None:
     known = frame.f_globals
     where = frame.f_code.co_filename, frame.f_lineno, known.get("__name__", "<unknown>")
     registry = known.setdefault("__warningregistry__", {}) if remembered else {}
-    warnings.warn_explicit(visible(message), DpcoreWarning, *where, registry)
+    warnings.warn_explicit(visible(message), kind, *where, registry)
 
 
 def near_names(name: str, known: Iterable[str]) -> str:

@@ -100,7 +100,7 @@ def test_a_step_of_a_distribution_of_its_own_runs():
     python = [str(Path(INSTALLED) / "bin" / "python"), "-c", code]
     done = subprocess.run(python, cwd="/", capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert done.stdout == "{'class-counts': {'share': 0.05}} ['class_counts:ClassCounts']\n"
+    assert done.stdout == "{'class-counts': {'share': 0.05}} ['class_counts.step:ClassCounts']\n"
 
 
 def test_rows_are_read_and_encoded_by_distributions_of_their_own(dpcore, tmp_path):

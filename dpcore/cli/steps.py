@@ -13,7 +13,7 @@ from dpcore.registry.declarations import accountant_facts
 from dpcore.session.in_turn import Budget
 
 if TYPE_CHECKING:
-    from dpcore.fitting.doors import OnRelease
+    from dpcore.fitting.released import OnRelease
     from dpcore.protocols import Accountant
     from dpcore.session.charges import Charges
     from dpcore.session.session import TableSession

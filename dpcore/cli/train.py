@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -13,13 +13,14 @@ from dpcore.cli.assignments import assigned
 from dpcore.cli.interrupts import ended_as_interrupted
 from dpcore.cli.modules import modules_for_good
 from dpcore.cli.printing import print_json
+from dpcore.cli.step_options import steps_asked, with_step_options
 from dpcore.cli.steps import fit_progress, rounds_progress
 from dpcore.cli.streams import tell_outlook
 from dpcore.cli.train_report import tell_training
 from dpcore.errors import TargetNotMetError, advised_on_bad_rows
-from dpcore.fitting.class_weights import parsed_weights
 from dpcore.fitting.plan import make_plan
 from dpcore.fitting.settings import Settings, has_units
+from dpcore.fitting.weight_values import parsed_weights
 from dpcore.model.file import check_replaceable
 from dpcore.model.outfile import check_writable, refuse_inputs
 from dpcore.session.charges import Charges
@@ -29,138 +30,175 @@ __all__ = ["train_command"]
 _ADVICE = "Or --bad-rows drop leaves such rows out."
 
 
+@with_step_options
 def train_command(
     algo: options.Algorithm = "auto",
     data: options.Data = "census-sim",
     schema: options.SchemaFile = None,
     schema_from_data: Annotated[
         bool,
-        typer.Option("--schema-from-data", help="Read bounds and categories off the rows: leaks."),
-    ] = False,
-    private_bounds: Annotated[
-        bool, typer.Option("--private-bounds", help="Release the bounds that the schema lacks.")
+        typer.Option(
+            "--schema-from-data",
+            help="Read bounds and categories off the rows: leaks.",
+            rich_help_panel=options.DATA,
+        ),
     ] = False,
     target: options.Target = None,
     loss: Annotated[
         str | None,
         typer.Option(
             help="Loss; see dpcore list losses. By default, as the label has two classes, more, or "
-            "is a number: logistic, softmax or ridge."
+            "is a number: logistic, softmax or ridge.",
+            rich_help_panel=options.PROBLEM,
         ),
     ] = None,
     multiclass: Annotated[
         str | None,
         typer.Option(
             help="ovr: of three classes or more a fit of each against the rest, all within the "
-            "budget, for algorithms and losses of two classes. One fit of all by default."
+            "budget, for algorithms and losses of two classes. One fit of all by default.",
+            rich_help_panel=options.PROBLEM,
         ),
     ] = None,
     l2: Annotated[
         float | None,
-        typer.Option(help="Weight of the regulariser, >= 0; 0 or the algorithm's own by default."),
+        typer.Option(
+            help="Weight of the regulariser, >= 0; 0 or the algorithm's own by default.",
+            rich_help_panel=options.PROBLEM,
+        ),
     ] = None,
     epsilon: Annotated[
-        float | None, typer.Option(help="Privacy budget: epsilon > 0; 1 if not given.")
+        float | None,
+        typer.Option(
+            help="Privacy budget: epsilon > 0; 1 if not given.", rich_help_panel=options.BUDGET
+        ),
     ] = None,
-    delta: Annotated[float, typer.Option(help="Privacy budget: 0 <= delta < 1; 0: pure.")] = 1e-8,
+    delta: Annotated[
+        float,
+        typer.Option(
+            help="Privacy budget: 0 <= delta < 1; 0: pure.", rich_help_panel=options.BUDGET
+        ),
+    ] = 1e-8,
     rho: Annotated[
         float | None,
-        typer.Option(help="In place of epsilon: a budget of zCDP; epsilon at --delta follows."),
+        typer.Option(
+            help="In place of epsilon: a budget of zCDP; epsilon at --delta follows.",
+            rich_help_panel=options.BUDGET,
+        ),
     ] = None,
     mu: Annotated[
-        float | None, typer.Option(help="In place of epsilon: a budget of Gaussian DP, likewise.")
+        float | None,
+        typer.Option(
+            help="In place of epsilon: a budget of Gaussian DP, likewise.",
+            rich_help_panel=options.BUDGET,
+        ),
     ] = None,
     epsilon_max: Annotated[
         float | None,
-        typer.Option(help="Where epsilon is an output: the worst case agreed to; 5 if not given."),
+        typer.Option(
+            help="Where epsilon is an output: the worst case agreed to; 5 if not given.",
+            rich_help_panel=options.TARGETS,
+        ),
     ] = None,
     target_accuracy: Annotated[
-        float | None, typer.Option(help="Share of training rows to classify right.")
+        float | None,
+        typer.Option(
+            help="Share of training rows to classify right.", rich_help_panel=options.TARGETS
+        ),
     ] = None,
     target_excess_risk: Annotated[
-        float | None, typer.Option(help="Largest mean objective above the minimum.")
+        float | None,
+        typer.Option(
+            help="Largest mean objective above the minimum.", rich_help_panel=options.TARGETS
+        ),
     ] = None,
-    target_risk: Annotated[float | None, typer.Option(help="Largest mean objective.")] = None,
+    target_risk: Annotated[
+        float | None, typer.Option(help="Largest mean objective.", rich_help_panel=options.TARGETS)
+    ] = None,
     slack: Annotated[
-        float | None, typer.Option(help="How far beside its accuracy or risk a model may be.")
+        float | None,
+        typer.Option(
+            help="How far beside its accuracy or risk a model may be.",
+            rich_help_panel=options.TARGETS,
+        ),
     ] = None,
     failure_probability: Annotated[
-        float | None, typer.Option(help="Chance that a target is missed unnoticed; 0.1.")
+        float | None,
+        typer.Option(
+            help="Chance that a target is missed unnoticed; 0.1.", rich_help_panel=options.TARGETS
+        ),
     ] = None,
     release_last: Annotated[
-        bool, typer.Option("--release-last", help="Target not met: the last model all the same.")
+        bool,
+        typer.Option(
+            "--release-last",
+            help="Target not met: the last model all the same.",
+            rich_help_panel=options.TARGETS,
+        ),
     ] = False,
     relation: options.OfRelation = None,
     accountant: Annotated[
-        str | None, typer.Option(help="Accountant; the algorithm's own by default (dpcore info).")
+        str | None,
+        typer.Option(
+            help="Accountant; the algorithm's own by default (dpcore info).",
+            rich_help_panel=options.BUDGET,
+        ),
     ] = None,
     conversion: Annotated[
-        str | None, typer.Option(help="The accountant's rule from (epsilon, delta) to its unit.")
+        str | None,
+        typer.Option(
+            help="The accountant's rule from (epsilon, delta) to its unit.",
+            rich_help_panel=options.BUDGET,
+        ),
     ] = None,
     engine: Annotated[
         str,
         typer.Option(
             envvar="DPCORE_ENGINE",
             help="What sums over the rows: a name of dpcore list, or NAME:ADDRESS.",
+            rich_help_panel=options.RUNNING,
         ),
     ] = "local",
     threads: options.Threads = None,
     use: options.Use = None,
     assignments: Annotated[
-        list[str] | None, typer.Option("--set", help="KEY=VALUE, or loss.KEY=VALUE; repeatable.")
+        list[str] | None,
+        typer.Option(
+            "--set",
+            help="KEY=VALUE, or loss.KEY=VALUE; repeatable.",
+            rich_help_panel=options.ALGORITHM,
+        ),
     ] = None,
-    preset: Annotated[str | None, typer.Option(help="A named set of parameters.")] = None,
+    preset: Annotated[
+        str | None,
+        typer.Option(help="A named set of parameters.", rich_help_panel=options.ALGORITHM),
+    ] = None,
     as_published: Annotated[
         bool,
-        typer.Option("--as-published", help="Run the authors' code as it is: marked not private."),
+        typer.Option(
+            "--as-published",
+            help="Run the authors' code as it is: marked not private.",
+            rich_help_panel=options.ALGORITHM,
+        ),
     ] = False,
     bad_rows: options.BadRows = "refuse",
     users: Annotated[
         Path | None,
         typer.Option(
             help="Where rows stay with users: a CSV file of user, epsilon, delta and, if wanted, "
-            "rows. --epsilon and --delta for each of them by default."
+            "rows. --epsilon and --delta for each of them by default.",
+            rich_help_panel=options.USERS,
         ),
     ] = None,
     trust: Annotated[
-        str | None, typer.Option(help="What the server of users sees: local by default.")
-    ] = None,
-    test_fraction: Annotated[
-        float | None, typer.Option(help="Hold out rows and report on them, without privacy.")
-    ] = None,
-    evaluate_share: Annotated[
-        float | None,
+        str | None,
         typer.Option(
-            help="Release figures of the rows held out, for this share of the budget: private, in "
-            "the model file. In place of the exact ones."
-        ),
-    ] = None,
-    intervals_share: Annotated[
-        float | None,
-        typer.Option(
-            help="Release sums behind 95 % intervals of the coefficients, for this share of the "
-            "budget: dpcore summary shows them."
-        ),
-    ] = None,
-    evaluate_epsilon: Annotated[
-        float | None,
-        typer.Option(
-            help="In place of --evaluate-share: the epsilon of these figures by themselves, at "
-            "--delta. It is a part of --epsilon, not beside it."
+            help="What the server of users sees: local by default.", rich_help_panel=options.USERS
         ),
     ] = None,
     test: options.TestFile = None,
     unit: options.Unit = None,
     rows_per_unit: options.RowsPerUnit = None,
-    class_weight: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="CLASS=NUMBER,... (1 for others), or balanced: from counts that are released."
-        ),
-    ] = None,
-    largest_weight: Annotated[
-        float, typer.Option(help="The most that a balanced weight may come to.")
-    ] = Settings.largest_weight,
     out: options.Out = None,
     seed: options.Seed = None,
     ledger: options.LedgerOf = None,
@@ -170,11 +208,14 @@ def train_command(
         str | None,
         typer.Option(
             help="COLUMN=LEVEL: train on these rows alone. In a ledger, runs on parts by one "
-            "column cost what the dearest part costs, not the sum."
+            "column cost what the dearest part costs, not the sum.",
+            rich_help_panel=options.LEDGER,
         ),
     ] = None,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
+    *,
+    of_steps: Any,
 ) -> None:
     """Fit a private linear model."""
     with modules_for_good():
@@ -184,12 +225,14 @@ def train_command(
         from dpcore.fitting.usual_loss import loss_of_schemas, schema_of_rows, with_schema
 
     tell_outlook(quiet)
+    test_fraction, private_bounds = of_steps["test_fraction"], of_steps["private_bounds"]
     rows = data, schema, target, bad_rows, schema_from_data
     request = DataRequest(*rows, test, test_fraction, unit, rows_per_unit, private_bounds, part)
     if loss is None:
         request = with_schema(request)
         schemas = () if multiclass else (schema_of_rows(request),)
         loss = loss_of_schemas(*schemas)
+    weights = parsed_weights(of_steps["class_weight"])
     settings = Settings(
         algo=algo,
         loss=loss,
@@ -219,11 +262,8 @@ def train_command(
         users=users,
         trust=trust,
         units=has_units(schema, unit, private_bounds),
-        class_weight=parsed_weights(class_weight),
-        largest_weight=largest_weight,
-        evaluate_share=evaluate_share,
-        evaluate_epsilon=evaluate_epsilon,
-        intervals_share=intervals_share,
+        class_weight=None if isinstance(weights, str) else weights,
+        also=steps_asked(of_steps),
         seed=seed,
         multiclass=multiclass,
     )

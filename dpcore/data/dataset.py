@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from dpcore.data.readers import STORE, BadRows, entry_of, format_of, is_store
+from dpcore.data.advice import check_target, schema_advice
+from dpcore.data.readers import STORE, BadRows, entry_of, is_store
 from dpcore.data.readers.places import refuse_stores
 from dpcore.data.readers.reader import ReadFacts
 from dpcore.data.schema.schema import Schema
@@ -214,9 +215,9 @@ def load_file(
     if entry.kind == STORE:
         return _load_store(source, entry, schema, target, name)
     if schema is None:
-        raise InvalidInputError(_advice(source, format, target))
+        raise InvalidInputError(schema_advice(source, format, target))
     if target is not None:
-        _check_target(target, schema)
+        check_target(target, schema)
     if schema.wildcards:
         schema = named_schema(source, schema, entry.name)
     return _read(entry, source, schema, bad_rows, name or os.path.basename(source), coins)
@@ -266,7 +267,7 @@ def _load_store(
         require_bounds(schema.unbounded)
     X, y, description = load_registry(STORE).load(STORE, entry.name).open(path)
     own = description.schema
-    _check_target(target, own)
+    check_target(target, own)
     schema = schema and schema.for_names([column.name for column in own.columns])
     if schema is not None and schema.unit is not None:
         raise InvalidInputError(f"The store {path} holds no ids of units; train on its source.")
@@ -281,25 +282,4 @@ def _load_store(
         rows_dropped=description.rows_dropped,
         typed_by="file" if description.is_typed else None,
         read_by=(entry.target,),
-    )
-
-
-def _check_target(target: str | None, schema: Schema) -> None:
-    if target is not None and target != schema.label.name:
-        raise InvalidInputError(
-            f"The target {target!r} is not the schema's label, {schema.label.name!r}."
-        )
-
-
-def _advice(path: str, format: str | None, target: str | None) -> str:
-    form, asked = format_of(path, format), "" if target is None else f" --target {target}"
-    command = f"`dpcore schema {path}{asked} > schema.toml`"
-    if form in ("csv", "parquet"):
-        return (
-            f"{path} needs a schema of its public bounds and categories: write one from {command}, "
-            "or train with --schema-from-data (not private)."
-        )
-    return (
-        f"{path} needs a schema with its width, its label's classes and its row_norm: write one "
-        f"from {command}."
     )

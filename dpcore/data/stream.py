@@ -94,7 +94,7 @@ def encoded_rows(
         fault = error
     else:
         return
-    raise _first_of(file, path, fault)  # not within the handler, whose error it would keep
+    raise _first_of(file, path, fault)
 
 
 def _checked(file: RowFile, path: str) -> AbstractContextManager[None]:

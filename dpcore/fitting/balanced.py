@@ -3,22 +3,23 @@ out of its own budget."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from dpcore.exact.reproducible import ordered_sum
-from dpcore.fitting.class_weights import with_weights
-from dpcore.fitting.public_facts import Ready, with_default_l2
-from dpcore.fitting.shares import mechanism_for, norm_of, require_share
-from dpcore.fitting.steps import OneRelease, Outcome, Phase
+from dpcore.fitting.shares import mechanism_for, norm_of
+from dpcore.fitting.step_facts import Phase
+from dpcore.fitting.step_shares import exact_share
+from dpcore.fitting.steps import OneRelease, Outcome, WeightsOfClasses
+from dpcore.fitting.weight_values import LARGEST, checked_largest
 from dpcore.queries.columns import CategoricalColumn
 from dpcore.queries.histogram import Histogram
 
 if TYPE_CHECKING:
-    from dpcore.fitting.steps import RunView
+    from dpcore.fitting.step_views import PublicFacts
 
 __all__ = ["SHARE", "BalancedWeights", "balanced_weights"]
 
@@ -34,31 +35,52 @@ class BalancedWeights:
     add-or-remove-one, the square root of 2 under replace-one), by normal noise where the filter
     holds it, else geometric. Where units have several rows, the door multiplies the sensitivity of
     this sum over rows (``dpcore.session.units``): all rows of a unit may be of one class.
+
+    Parameters
+    ----------
+    largest : the most that a weight may come to, from 1 to 2^20.
+    share : of the budget.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpcore import BalancedWeights, fit
+    >>> X, y = np.array([[0.0], [0.2], [0.9], [1.0]] * 50), np.array([0, 0, 0, 1] * 50)
+    >>> public = {"classes": (0, 1), "bounds": (0, 1), "epsilon": 5.0}
+    >>> model = fit(X, y, **public, also=[BalancedWeights(largest=4.0)])
+    >>> max(model.class_weights.values()) <= 4.0
+    True
     """
 
+    name: ClassVar[str] = "balanced"
+    phase: ClassVar[Phase] = Phase.PROBLEM
+    asks: ClassVar[str] = "Balanced weights follow from counts of the classes, which are private"
+    instead: ClassVar[str] = "Give a public weight for each class"
+
+    largest: float = LARGEST
     share: Fraction = SHARE
 
-    def check(self, view: RunView) -> OneRelease:
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "largest", checked_largest(self.largest))
+
+    @property
+    def largest_weight(self) -> float:
+        """The weight that the run is checked with beforehand."""
+        return self.largest
+
+    def check(self, facts: PublicFacts) -> OneRelease:
         """Return the release of the counts (``RunStep``)."""
-        plan, problem = view.ready.plan, view.ready.problem
-        require_share(
-            plan,
-            "Balanced weights follow from counts of the classes, which are private",
-            "Give a public weight for each class",
-        )
-        mechanism = mechanism_for(plan.accountant, self.share)
-        label = CategoricalColumn((), view.dataset.schema.label.names)
+        share = exact_share(self.share, "BalancedWeights")
+        mechanism = mechanism_for(facts.accountant, share)
+        label = CategoricalColumn((), facts.schema.label.names)
         query = Histogram(label, norm=norm_of(mechanism))
-        asked = "balanced", self.share, problem, query, mechanism
-        return OneRelease(*asked, _with_weights, phase=Phase.PROBLEM)
+        stated = {"share": float(share)}
+        return OneRelease(share, query, mechanism, self._weights, stated=stated)
 
-
-def _with_weights(view: RunView, counts: np.ndarray, deviation: float) -> Outcome:
-    """Return the plan of the run and its problem with the weights that follow."""
-    plan, floor = view.ready.plan, max(1.0, deviation)
-    plan = with_weights(plan, balanced_weights(counts, floor, plan.settings.largest_weight))
-    problem = replace(view.ready.problem, loss=plan.loss, l2=plan.settings.l2 or 0.0)
-    return Outcome(replace(view, ready=Ready(plan, with_default_l2(problem, plan), plan)))
+    def _weights(self, view: Any, counts: np.ndarray, deviation: float) -> Outcome:
+        """Return the weights that follow."""
+        floor = max(1.0, deviation)
+        return Outcome(change=WeightsOfClasses(balanced_weights(counts, floor, self.largest)))
 
 
 def balanced_weights(counts: np.ndarray, floor: float, largest: float) -> tuple[float, ...]:

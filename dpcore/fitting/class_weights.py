@@ -6,99 +6,23 @@ that is not named has the weight 1, as in scikit-learn.
 
 from __future__ import annotations
 
-import math
-import numbers
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import InvalidInputError, near_names
-from dpcore.losses.facts import MOST_WEIGHT
 from dpcore.registry.declarations import optimizer_facts
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from dpcore.data.schema.label import Label
-    from dpcore.fitting.plan import Plan
+    from dpcore.fitting.planned import Plan
     from dpcore.protocols import Loss
 
 __all__ = [
-    "BALANCED",
-    "checked_bound",
-    "checked_weights",
-    "parsed_weights",
     "unweighted",
     "weights_by_name",
     "with_public_weights",
     "with_weights",
 ]
-
-BALANCED = "balanced"
-
-
-LARGEST = 10.0
-"""The most that a balanced weight may come to where nothing else is said."""
-
-
-def parsed_weights(texts: Sequence[str] | None) -> str | dict[str, str] | None:
-    """Return the weights of a command line: ``balanced``, or CLASS=NUMBER, several with commas
-    between them or one by one."""
-    if not texts:
-        return None
-    if [*texts] == [BALANCED]:
-        return BALANCED
-    pairs = [part.rpartition("=") for text in texts for part in text.split(",")]
-    named = {name.strip(): weight for name, _, weight in pairs}
-    if "" in named or len(named) < len(pairs):
-        raise InvalidInputError(
-            "Expected --class-weight balanced, or CLASS=NUMBER once for each class, as in "
-            "--class-weight a=1,b=20."
-        )
-    return named
-
-
-def checked_weights(given: Any, largest: Any) -> tuple[dict[Any, float] | str | None, float]:
-    """Return weights as they are asked for, numbers as float, and the largest that ``balanced`` may
-    come to; InvalidInputError for what are none."""
-    if not (given is None or given == BALANCED or (isinstance(given, Mapping) and given)):
-        raise InvalidInputError(
-            f"Expected class_weight={given!r} to be 'balanced' or a weight by each class's name."
-        )
-    if not (_is_number(largest) and 1 <= largest <= MOST_WEIGHT):
-        raise InvalidInputError(f"Expected largest_weight={largest!r} from 1 to 2^20.")
-    if given != BALANCED and largest != LARGEST:
-        raise InvalidInputError(
-            f"Expected largest_weight={largest!r} beside class_weight='balanced' alone, whose "
-            "weights it caps."
-        )
-    if not isinstance(given, Mapping):
-        return given, float(largest)
-    return {name: _checked_weight(name, weight) for name, weight in given.items()}, float(largest)
-
-
-def checked_bound(given: Any) -> float | None:
-    """Return the bound of weights of rows; InvalidInputError for what is none."""
-    if given is None or (_is_number(given) and 1 / MOST_WEIGHT <= given <= MOST_WEIGHT):
-        return None if given is None else float(given)
-    raise InvalidInputError(f"Expected weight_bound={given!r} to be a number from 2^-20 to 2^20.")
-
-
-def _checked_weight(name: Any, weight: Any) -> float:
-    try:
-        number = float(weight) if isinstance(weight, str) or _is_number(weight) else math.nan
-    except ValueError:
-        number = math.nan
-    if not 1 / MOST_WEIGHT <= number <= MOST_WEIGHT:
-        raise InvalidInputError(
-            f"Expected the weight {weight!r} of the class {name!r} to be a number from 2^-20 to "
-            "2^20."
-        )
-    return number
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
 def with_public_weights(plan: Plan, label: Label) -> Plan:
@@ -107,8 +31,11 @@ def with_public_weights(plan: Plan, label: Label) -> Plan:
 
     Raises InvalidInputError for weights that do not fit the label, the loss or the algorithm.
     """
-    given: Any = plan.settings.class_weight
-    if given is None and plan.settings.weight_bound is None:
+    given, largest = plan.settings.class_weight, plan.settings.largest_class_weight
+    if given is not None and largest is not None:
+        raise InvalidInputError("Expected public weights of classes or BalancedWeights, not both.")
+    of_classes = given is not None or largest is not None
+    if not of_classes and plan.settings.weight_bound is None:
         return plan
     stated = optimizer_facts(plan.optimizer)
     reasons = {
@@ -117,18 +44,18 @@ def with_public_weights(plan: Plan, label: Label) -> Plan:
     }
     for reason, holds in reasons.items():
         if holds:
-            what = "sample_weight" if given is None else "class_weight"
+            what = "class_weight" if of_classes else "sample_weight"
             raise InvalidInputError(f"{plan.entry.name} takes no {what}: {reason}.")
-    if given is None:
+    if not of_classes:
         return with_weights(plan, ())
     if label.is_real:
         raise InvalidInputError(
             f"Weights are of classes, and the label {label.name!r} is a real-valued target."
         )
-    if given == BALANCED:
-        return with_weights(plan, (plan.settings.largest_weight,) * label.n_classes)
+    if largest is not None:
+        return with_weights(plan, (largest,) * label.n_classes)
     weights = [1.0] * label.n_classes
-    for name, weight in given.items():
+    for name, weight in (given or {}).items():
         weights[_place_of(name, label)] = weight
     return with_weights(plan, tuple(weights))
 

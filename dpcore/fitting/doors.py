@@ -11,48 +11,36 @@ from dpcore.fitting.engines import engine_at_hand
 from dpcore.fitting.fixed_schedule import fixed_schedule
 from dpcore.fitting.optimizer_run import run_optimizer
 from dpcore.fitting.ovr import solve_each
-from dpcore.session.in_turn import SessionAndLast, SessionsInTurn
+from dpcore.session.in_turn import SessionsInTurn
 from dpcore.session.ledger import Ledger, LedgerEntry, LedgerWithin
 from dpcore.session.session import TableSession
 
 if TYPE_CHECKING:
     from dpcore.data.dataset import Dataset
-    from dpcore.fitting.run_steps import Door
-    from dpcore.fitting.steps import RunView
-    from dpcore.protocols import Accountant, Engine
+    from dpcore.fitting.released import OnRelease, Released
+    from dpcore.fitting.run_state import RunDoor, RunState
+    from dpcore.protocols import Engine
     from dpcore.protocols.problem import Solution
 
-__all__ = ["OnRelease", "Released", "opened"]
-
-Released = TableSession | SessionsInTurn | SessionAndLast
-"""The charges and releases of a run, as far as its report asks."""
-OnRelease = Callable[[Any], None] | None
-"""Is called with that after each release."""
+__all__ = ["opened"]
 
 
 def opened(
-    view: RunView, accountant: Accountant, door: Door, *, secret_rows: bool
+    state: RunState, door: RunDoor, *, secret_rows: bool
 ) -> tuple[Released, Callable[[], Solution]]:
     """Return what a run releases, to be followed, and the call that solves its problem.
 
-    The noise of all its fits is drawn from one source, one after the other: no two share any.
-    ``accountant`` : what the run's filter has left.
+    The noise of all its fits is drawn from one source, one after the other: no two share any. Each
+    has its part of what the run's filter has left.
     """
-    ready = view.ready
+    ready, rows, accountant = state.facts.ready, state.rows, state.accountant
     plan, problem, engine = ready.of_each, ready.problem, ready.plan.engine
     part = ready.part_of(accountant)
 
-    def over(rows: Engine, on_release: OnRelease, ledger: Ledger[LedgerEntry]) -> TableSession:
-        return TableSession(
-            rows,
-            part,
-            plan.relation,
-            door.noise,
-            on_release=on_release,
-            schedule=fixed_schedule(plan, problem),
-            problem=problem,
-            ledger=ledger,
-        )
+    def over(engine: Engine, on_release: OnRelease, ledger: Ledger[LedgerEntry]) -> TableSession:
+        told: dict[str, Any] = {"on_release": on_release, "problem": problem, "ledger": ledger}
+        told["schedule"] = fixed_schedule(plan, problem)
+        return TableSession(engine, part, plan.relation, door.noise, **told)
 
     def solve(session: TableSession) -> Solution:
         asked = plan.optimizer, plan.entry, problem, session
@@ -61,19 +49,18 @@ def opened(
         finally:
             session.close()  # An optimizer may keep it: what is stated is all that it released.
 
-    if view.engine is not None:
-        session = over(view.engine, door.on_release, door.ledger)
+    if rows.engine is not None:
+        session = over(rows.engine, door.on_release, door.ledger)
         return door.continued(session), lambda: solve(session)
     before, on_release = Fraction(accountant.spent), door.on_release
     all_of_them = SessionsInTurn(plan.relation, part, ready.fits, before, door.ledger.entries)
     tell = None if on_release is None else lambda _: on_release(all_of_them)
 
-    def solve_class(rows: Dataset) -> Solution:
-        at_hand = engine_at_hand(engine, rows.table(), rows.schema, plan.settings.threads)
+    def solve_class(own: Dataset) -> Solution:
+        at_hand = engine_at_hand(engine, own.table(), own.schema, plan.settings.threads)
         session = over(at_hand, tell, LedgerWithin(door.ledger))
         all_of_them.begin(session)
         return solve(session)
 
-    return door.continued(all_of_them), lambda: solve_each(
-        plan, view.dataset, problem.n_features, solve_class
-    )
+    asked = plan, rows.dataset, problem.n_features, solve_class
+    return door.continued(all_of_them), lambda: solve_each(*asked)

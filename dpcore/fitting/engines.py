@@ -8,7 +8,6 @@ from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import InvalidInputError
-from dpcore.fitting.class_weights import BALANCED
 from dpcore.registry.catalogue import load_registry
 from dpcore.registry.declarations import engine_facts
 
@@ -17,9 +16,9 @@ if TYPE_CHECKING:
     from dpcore.data.dataset import Dataset
     from dpcore.data.files import RowFacts, RowSource
     from dpcore.data.schema.schema import Schema
-    from dpcore.fitting.loading import DataRequest
-    from dpcore.fitting.plan import Plan
-    from dpcore.fitting.public_facts import Ready
+    from dpcore.fitting.data_request import DataRequest
+    from dpcore.fitting.planned import Plan
+    from dpcore.fitting.ready import Ready
     from dpcore.protocols import Engine
     from dpcore.protocols.file_engine import FileEngine
     from dpcore.registry.catalogue import Registry
@@ -170,20 +169,12 @@ def require_all_rows(engine: Any, part: str | None) -> None:
 
 
 def require_one_fit(ready: Ready) -> None:
-    """Refuse a run that asks an engine of files for more than one fit, or counts before it."""
-    asked = {
-        "fit for each class": (ready.fits > 1, "take --loss softmax (loss='softmax')"),
-        "balanced weights": (
-            ready.plan.settings.class_weight == BALANCED,
-            "give a public weight for each class",
-        ),
-    }
-    for what, (is_asked, advice) in asked.items():
-        if is_asked:
-            raise InvalidInputError(
-                f"An engine that reads files itself has no {what}: {advice}, or take the engine "
-                "local."
-            )
+    """Refuse a run that asks an engine of files for more than one fit."""
+    if ready.fits > 1:
+        raise InvalidInputError(
+            "An engine that reads files itself has no fit for each class: take --loss softmax "
+            "(loss='softmax'), or take the engine local."
+        )
 
 
 def _require_sums(schema: Schema | None) -> None:

@@ -8,122 +8,122 @@ covered whoever held the rows out, also where the split was somebody's choice.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from dpcore.bounds.waiting import encoded_rows, rehearsed_rows
 from dpcore.errors import InvalidInputError
 from dpcore.evaluation.error_figures import figures_of_errors
 from dpcore.evaluation.figures import figures_of_counts
 from dpcore.evaluation.prediction_moments import PredictionMoments
 from dpcore.evaluation.score_counts import ScoreCounts
+from dpcore.evaluation.words import evaluation_in_words
 from dpcore.exact.rounding import float_up
-from dpcore.fitting.engines import engine_at_hand
-from dpcore.fitting.loading import split
-from dpcore.fitting.shares import (
-    deviation_of,
-    mechanism_for,
-    mechanism_of_epsilon,
-    norm_of,
-    require_share,
-)
-from dpcore.fitting.steps import Outcome, Phase
+from dpcore.fitting.shares import mechanism_for, mechanism_of_epsilon, norm_of
+from dpcore.fitting.step_facts import Phase, RowsAsked
+from dpcore.fitting.step_shares import exact_share
+from dpcore.fitting.step_values import checked_epsilon, checked_share
+from dpcore.fitting.steps import Outcome, Section
 from dpcore.model.model import check_coefficients
-from dpcore.registry.declarations import engine_facts
 
 if TYPE_CHECKING:
-    from dpcore.data.dataset import Dataset
-    from dpcore.data.schema.label import Label
-    from dpcore.fitting.plan import Plan
-    from dpcore.fitting.steps import RunView
-    from dpcore.protocols import Accountant, Engine
-    from dpcore.protocols.problem import Problem
-    from dpcore.session.session import TableSession
+    from dpcore.data.schema.schema import Schema
+    from dpcore.fitting.step_shares import ShareDoor
+    from dpcore.fitting.step_views import PublicFacts, ResultView
+    from dpcore.model.model import Model
+    from dpcore.protocols import Accountant, Mechanism, Query
 
-__all__ = ["Evaluation", "HeldOutCounts", "parted", "require_held_out"]
+__all__ = ["Evaluation", "HeldOutCounts"]
 
 
-def require_held_out(plan: Plan, test_fraction: float | None) -> None:
-    """Raise InvalidInputError where an evaluation is asked for and no rows are held out for it."""
-    if not plan.settings.evaluates:
-        return
-    name = "evaluate_share" if plan.settings.evaluate_epsilon is None else "evaluate_epsilon"
-    asked = f"--{name.replace('_', '-')} ({name}=)"
-    if test_fraction is None:
-        raise InvalidInputError(
-            f"Expected --test-fraction (test_fraction=) beside {asked}: rows of the same table are "
-            "held out for it."
-        )
-    if engine_facts(plan.engine).reads_files:
-        raise InvalidInputError(
-            f"Expected no {asked} with an engine that reads the files itself: it holds no rows out."
-        )
-
-
-def parted(plan: Plan, rows: Any, test_fraction: float | None) -> tuple[Dataset, Dataset | None]:
-    """Return the rows to train on and those held out for an evaluation, ``None`` where none is
-    asked for. ``rows`` : a Dataset, or, of an engine that reads them itself, their facts.
-
-    Raises InvalidInputError for rows held out for nothing.
-    """
-    if test_fraction is None:
-        return rows, None
-    if not plan.settings.evaluates:
-        raise InvalidInputError(
-            "Expected evaluate_share or evaluate_epsilon beside test_fraction: rows are held out "
-            "for a private evaluation. For exact figures of a model, hold rows out beforehand."
-        )
-    return split(rows, test_fraction, plan.relation, plan.settings.seed)
-
-
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Evaluation:
-    """Figures of the model on rows held out.
+    """Figures of the model on rows held out, released within the budget of its run.
 
     Parameters
     ----------
-    held_out : rows in waiting, where bounds are private.
     share : of the budget.
-    epsilon : of the release by itself, in place of a share.
+    epsilon : of the release by itself, within that of the run, in place of a share.
+    test_fraction : of the rows, or units, to be held out by coins.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpcore import Evaluation, fit
+    >>> X, y = np.array([[0.0], [0.2], [0.9], [1.0]] * 250), np.array([0, 0, 1, 1] * 250)
+    >>> public = {"classes": (0, 1), "bounds": (0, 1), "epsilon": 20.0}
+    >>> model = fit(X, y, **public, also=[Evaluation(share=0.2, test_fraction=0.4)])
+    >>> found = Evaluation.of(model)
+    >>> found.data["accuracy"]["value"] > 0.5
+    True
+    >>> print(found.lines[0][:20])
+    Private evaluation:
     """
 
-    held_out: Dataset
-    share: float | None = None
-    epsilon: float | None = None
+    name: ClassVar[str] = "evaluation"
+    phase: ClassVar[Phase] = Phase.RESULT
+    needs: ClassVar[frozenset[str]] = frozenset({"adaptive-filter", "held-out-rows", "rows-here"})
+    rows: ClassVar[RowsAsked] = RowsAsked.HELD_OUT
+    asks: ClassVar[str] = "The counts of a private evaluation are released from the rows"
+    instead: ClassVar[str] = "Leave the evaluation out"
 
-    def check(self, view: RunView) -> HeldOutCounts:
+    share: float | Fraction | None = None
+    epsilon: float | None = None
+    test_fraction: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.share is not None and self.epsilon is not None:
+            raise InvalidInputError(
+                "Expected --evaluate-share (evaluate_share=) or --evaluate-epsilon "
+                "(evaluate_epsilon=), not both."
+            )
+        if self.share is None and self.epsilon is None:
+            raise InvalidInputError("Expected a share of the budget for Evaluation, or an epsilon.")
+        if self.share is not None:
+            object.__setattr__(self, "share", checked_share("evaluate_share", self.share))
+        if self.epsilon is not None:
+            object.__setattr__(self, "epsilon", checked_epsilon("evaluate_epsilon", self.epsilon))
+        if self.test_fraction is not None and not 0.0 < self.test_fraction < 1.0:
+            raise InvalidInputError(f"Expected 0 < test_fraction={self.test_fraction} < 1.")
+
+    @classmethod
+    def of(cls, model: Model) -> Section | None:
+        """Return the figures of a model, and the same in words; ``None`` where it has none."""
+        if model.evaluation is None:
+            return None
+        lines = evaluation_in_words(model.evaluation, private=bool(model.privacy["private"]))
+        return Section(model.evaluation, tuple(lines))
+
+    def check(self, facts: PublicFacts) -> HeldOutCounts:
         """Return the release of the counts (``RunStep``)."""
-        plan, held_out = view.ready.plan, self.held_out
-        what = "The counts of a private evaluation are released from the rows"
-        require_share(plan, what, "Leave the evaluation out")
+        held_out, problem = facts.held_out, facts.held_out_problem
+        assert held_out is not None
         reasons = {
-            "rows have weights": held_out.weights is not None,
-            "no row is held out": plan.relation.size_is_public and held_out.n_units < 1,
+            "rows have weights": held_out.weighted,
+            "no row is held out": held_out.n_units is not None and held_out.n_units < 1,
         }
         for reason, holds in reasons.items():
             if holds:
                 raise InvalidInputError(f"There is no private evaluation where {reason}.")
-        problem = view.ready.problem
-        problem = replace(problem, n=None if problem.n is None else held_out.n_units)
-        mechanism, stated = self._mechanism(plan.accountant)
-        asked = problem, np.zeros(held_out.schema.w_shape), norm_of(mechanism)
-        is_real = held_out.schema.label.is_real
+        mechanism, share, stated = self._mechanism(facts.accountant)
+        asked = problem, np.zeros(facts.schema.w_shape), norm_of(mechanism)
+        is_real = facts.schema.label.is_real
         query = PredictionMoments(*asked) if is_real else ScoreCounts(*asked)
-        return HeldOutCounts(held_out, stated, query, mechanism)
+        return HeldOutCounts(share, stated, query, mechanism)
 
-    def _mechanism(self, accountant: Accountant) -> tuple[Any, dict[str, float]]:
-        """Return the mechanism for the share or the epsilon that was asked for, and what is stated:
-        the share, rounded up, and, where it was asked for, that epsilon."""
+    def _mechanism(self, accountant: Accountant) -> tuple[Any, Fraction, dict[str, float]]:
+        """Return the mechanism for the share or the epsilon that was asked for, the share, and what
+        is stated: the share, rounded up, and, where it was asked for, that epsilon."""
         if self.epsilon is None:
-            assert self.share is not None
-            return mechanism_for(accountant, Fraction(self.share)), {"share": self.share}
+            share = exact_share(self.share, "Evaluation")
+            return mechanism_for(accountant, share), share, {"share": float(share)}
         mechanism = mechanism_of_epsilon(accountant, self.epsilon)
         cost = accountant.cost(mechanism.nominal_event(mechanism.noise_multiplier))
-        share = float_up(cost / Fraction(accountant.budget))
-        return mechanism, {"share": share, "epsilon": self.epsilon}
+        own = float_up(cost / Fraction(accountant.budget))
+        return mechanism, Fraction(own), {"share": own, "epsilon": self.epsilon}
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,59 +137,30 @@ class HeldOutCounts:
     mechanism : costs the share of the whole budget, at most.
     """
 
-    held_out: Dataset
+    share: Fraction
     stated: dict[str, float]
     query: ScoreCounts | PredictionMoments
     mechanism: Any
-    name = "evaluation"
-    phase = Phase.RESULT
 
     @property
-    def share(self) -> Fraction:
-        """The share that is stated."""
-        return Fraction(self.stated["share"])
+    def releases(self) -> Sequence[tuple[Query, Mechanism]]:
+        """The one, of a model of zeros."""
+        return ((self.query, self.mechanism),)
 
-    @property
-    def problem(self) -> Problem:
-        """The public facts of the rows held out."""
-        return self.query.problem
-
-    def over(self, view: RunView) -> Engine:
-        """Return an engine over the rows held out, encoded as those of the run are."""
-        plan, rows = view.ready.plan, encoded_rows(self.held_out, view.dataset.schema)
-        return engine_at_hand(plan.engine, rows.table(), rows.schema, plan.settings.threads)
-
-    def over_none(self, view: RunView) -> Engine:
-        """Return one over none of them. Bounds that are private are released after it."""
-        none = rehearsed_rows(self.held_out, self.held_out.schema)
-        return engine_at_hand(view.ready.plan.engine, none.table(), none.schema, 1)
-
-    def rehearse(self, session: TableSession, view: RunView) -> None:
-        """Make the release of a model of zeros."""
-        none = rehearsed_rows(self.held_out, self.held_out.schema)
-        self._figures(session, self.query, none.schema.label, log_odds=True)
-
-    def run(self, session: TableSession, view: RunView) -> Outcome:
+    def run(self, door: ShareDoor, view: ResultView) -> Outcome:
         """Return the figures of the model."""
-        plan, solution = view.ready.plan, view.solution
-        assert solution is not None
-        w = check_coefficients(solution.w, view.dataset.schema.w_shape, plan.entry.name)
-        asked, log_odds = replace(self.query, w=w), plan.settings.loss == "logistic"
-        label = view.dataset.schema.label
-        return Outcome(view, figures=self._figures(session, asked, label, log_odds=log_odds))
+        plan, schema = view.plan, view.schema
+        w = check_coefficients(view.solution.w, schema.w_shape, plan.entry.name)
+        figures = self._figures(door, replace(self.query, w=w), schema, plan.settings.loss)
+        return Outcome(Section(figures))
 
     def _figures(
-        self,
-        session: TableSession,
-        query: ScoreCounts | PredictionMoments,
-        label: Label,
-        *,
-        log_odds: bool,
+        self, door: ShareDoor, query: ScoreCounts | PredictionMoments, schema: Schema, loss: str
     ) -> dict[str, Any]:
-        deviation = deviation_of(self.mechanism, query, query.problem)
-        counts = session.release(query, self.mechanism).reshape(query.shape)
-        many = query.problem.rows_per_unit or 1
+        deviation = door.deviation(query, self.mechanism)
+        counts = door.release(query, self.mechanism).reshape(query.shape)
+        many, label = query.problem.rows_per_unit or 1, schema.label
         if label.is_real:
             return figures_of_errors(counts, label.bounds, deviation, many)
-        names = tuple(map(str, label.names))
+        names, log_odds = tuple(map(str, label.names)), loss == "logistic"
         return figures_of_counts(counts, names, deviation, many, log_odds=log_odds)

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from dpcore.data.schema.schema import Schema
-    from dpcore.fitting.plan import Plan
+    from dpcore.fitting.planned import Plan
+    from dpcore.fitting.run_state import RunState
     from dpcore.privacy.statement import PrivacyStatement
     from dpcore.protocols.problem import Solution
 
@@ -29,14 +30,37 @@ def make_model(
     solution: Solution,
     ledger: tuple[dict[str, Any], ...],
     statement: PrivacyStatement,
-    figures: Mapping[str, Any] | None = None,
+    known: RunState | None = None,
 ) -> Model:
     """Return a solution with all that is said about it; OptimizerError if it is none.
 
-    ``figures`` : of it that were released, by the name of their step.
+    ``known`` : the run, with the sections of its steps.
     """
-    figures = figures or {}
-    algo = {
+    figures: Mapping[str, Any] = {} if known is None else known.figures
+    return Model(
+        w=check_coefficients(solution.w, schema.w_shape, plan.entry.name),
+        schema=schema.anew(),
+        loss=plan.settings.loss,
+        multiclass=plan.settings.multiclass if statement.fits > 1 else None,
+        loss_parameters=plain(loss_parameters(unweighted(plan.loss))),
+        weight_bound=plan.settings.weight_bound,
+        class_weights=weights_by_name(plan.loss, schema.label),
+        l2=l2,
+        algo=_algorithm(plan),
+        privacy=statement.to_dict(),
+        ledger=ledger,
+        evaluation=figures.get("evaluation"),
+        intervals=figures.get("intervals"),
+        sections={} if known is None else known.sections,
+        status=str(solution.status),
+        details=plain(solution.details),
+        versions=running_versions(plan.entry.distribution),
+    )
+
+
+def _algorithm(plan: Plan) -> dict[str, Any]:
+    """Return what a model keeps of its algorithm."""
+    return {
         "name": plan.entry.name,
         "chosen_by": plan.chosen_by,
         "distribution": plan.entry.distribution,
@@ -47,22 +71,3 @@ def make_model(
         "slots": None if plan.settings.as_published else plan.use,
         "engine": engine_name(plan.settings.engine),
     }
-    return Model(
-        w=check_coefficients(solution.w, schema.w_shape, plan.entry.name),
-        schema=schema.anew(),
-        loss=plan.settings.loss,
-        multiclass=plan.settings.multiclass if statement.fits > 1 else None,
-        loss_parameters=plain(loss_parameters(unweighted(plan.loss))),
-        weight_bound=plan.settings.weight_bound,
-        class_weights=weights_by_name(plan.loss, schema.label),
-        l2=l2,
-        algo=algo,
-        privacy=statement.to_dict(),
-        ledger=ledger,
-        evaluation=figures.get("evaluation"),
-        intervals=figures.get("intervals"),
-        sections=figures.get("sections", {}),
-        status=str(solution.status),
-        details=plain(solution.details),
-        versions=running_versions(plan.entry.distribution),
-    )

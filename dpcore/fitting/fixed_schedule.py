@@ -22,7 +22,7 @@ from dpcore.registry.declarations import optimizer_facts
 
 if TYPE_CHECKING:
     from dpcore.accountants.schedule import Schedule
-    from dpcore.fitting.plan import Plan
+    from dpcore.fitting.planned import Plan
     from dpcore.protocols import Accountant
     from dpcore.protocols.problem import Problem
 

@@ -15,7 +15,7 @@ from dpcore.losses.facts import loss_facts
 from dpcore.protocols.problem import Problem
 
 if TYPE_CHECKING:
-    from dpcore.fitting.plan import Plan
+    from dpcore.fitting.planned import Plan
     from dpcore.fitting.settings import Settings
     from dpcore.registry.outlook import Outlook
 

@@ -11,7 +11,7 @@ from dpcore.fitting.hooks import expected, foretold
 from dpcore.fitting.memory import MUCH_MEMORY, columns_of, gigabytes, memory_of
 
 if TYPE_CHECKING:
-    from dpcore.fitting.plan import Plan
+    from dpcore.fitting.planned import Plan
     from dpcore.protocols.problem import Problem
 
 __all__ = ["Foresight", "rounded"]

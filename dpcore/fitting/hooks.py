@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from dpcore.accountants.schedule import Schedule
-    from dpcore.fitting.plan import Plan
+    from dpcore.fitting.planned import Plan
     from dpcore.fitting.settings import Settings
     from dpcore.privacy.events import DpEvent
     from dpcore.protocols import Accountant

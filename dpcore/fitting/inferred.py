@@ -9,37 +9,42 @@ bounds of their rows are proved (``dpcore.inference.slopes``). What follows from
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from dpcore.errors import InvalidInputError
 from dpcore.exact.grid import round_parameters
 from dpcore.exact.reproducible import ordered_dot
-from dpcore.fitting.shares import deviation_of, mechanism_for, norm_of, require_share
-from dpcore.fitting.steps import Outcome, Phase
+from dpcore.fitting.shares import mechanism_for, norm_of
+from dpcore.fitting.step_facts import Phase
+from dpcore.fitting.step_shares import exact_share
+from dpcore.fitting.step_values import checked_share
+from dpcore.fitting.steps import Outcome, Section
 from dpcore.inference.centring import centring_of
 from dpcore.inference.first_step import nearer
 from dpcore.inference.one_step import TOO_LONG, Sums, one_step
 from dpcore.inference.row_products import ON_DIAGONAL, By, RowProducts, matrix_of
 from dpcore.inference.slopes import largest_slope
+from dpcore.inference.words import intervals_in_words
 from dpcore.losses.facts import loss_facts
 from dpcore.model.model import check_coefficients
 from dpcore.queries.gradient import ClippedGradientSum
 from dpcore.queries.standardized import StandardizedGradientSum
-from dpcore.registry.declarations import engine_facts
 
 if TYPE_CHECKING:
     from dpcore.data.schema.schema import Schema
-    from dpcore.fitting.steps import RunView
+    from dpcore.fitting.step_shares import ShareDoor
+    from dpcore.fitting.step_views import PublicFacts, ResultView
     from dpcore.inference.centring import Centring
     from dpcore.mechanisms.gaussian import Gaussian
     from dpcore.mechanisms.geometric import Geometric
-    from dpcore.protocols import Engine, Query
+    from dpcore.model.model import Model
+    from dpcore.protocols import Mechanism, Query
     from dpcore.protocols.problem import Problem
-    from dpcore.session.session import TableSession
 
 __all__ = ["Inference", "Intervals"]
 
@@ -55,45 +60,65 @@ _UP = 1.0 + 2.0**-20
 
 @dataclass(frozen=True)
 class Intervals:
-    """Intervals of the coefficients. ``share`` : of the budget."""
+    """Standard errors and intervals of a model's coefficients and predictions.
 
-    share: float
+    Parameters
+    ----------
+    share : of the budget, such as 0.4.
 
-    def check(self, view: RunView) -> Inference:
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpcore import Intervals, fit
+    >>> X, y = np.array([[0.0], [0.2], [0.9], [1.0]] * 250), np.array([0, 1, 0, 1] * 250)
+    >>> public = {"classes": (0, 1), "bounds": (0, 1), "epsilon": 20.0}
+    >>> model = fit(X, y, **public, also=[Intervals(share=0.4)])
+    >>> Intervals.of(model).lines
+    ('Intervals of coefficients were released: dpcore summary MODEL shows them.',)
+    >>> model.privacy["intervals"]
+    {'share': 0.4}
+    """
+
+    name: ClassVar[str] = "intervals"
+    phase: ClassVar[Phase] = Phase.RESULT
+    needs: ClassVar[frozenset[str]] = frozenset(
+        {"adaptive-filter", "one-margin", "public-bounds", "unweighted"}
+    )
+    asks: ClassVar[str] = "The sums behind intervals are released from the rows"
+    instead: ClassVar[str] = "Leave out --intervals-share (intervals_share=)"
+    refusal: ClassVar[str] = "There are no intervals where {reason}."
+
+    share: float | Fraction
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "share", checked_share("intervals_share", self.share))
+
+    @classmethod
+    def of(cls, model: Model) -> Section | None:
+        """Return what is known of a model's coefficients; ``None`` where that was not asked for."""
+        if model.intervals is None:
+            return None
+        return Section(model.intervals, tuple(intervals_in_words(model.intervals)))
+
+    def check(self, facts: PublicFacts) -> Inference:
         """Return the releases of the sums (``RunStep``)."""
-        plan, problem, share = view.ready.plan, view.ready.problem, self.share
-        what = "The sums behind intervals are released from the rows"
-        require_share(plan, what, "Leave out --intervals-share (intervals_share=)")
-        taken = float(view.taken)
-        if taken + share >= 1:
-            raise InvalidInputError(
-                f"The evaluation would take {taken:.3g} of the budget and the intervals "
-                f"{share:.3g}: expected shares that add up to less than 1, so that the fit has the "
-                "rest."
-            )
-        for reason, holds in _why_none(view).items():
+        for reason, holds in _why_none(facts).items():
             if holds:
-                raise InvalidInputError(f"There are no intervals where {reason}.")
-        noise = _Noise(*(mechanism_for(plan.accountant, Fraction(share) * p) for p in _PARTS))
-        in_l2, schema = norm_of(noise.gradient) == "l2", view.dataset.schema
+                raise InvalidInputError(self.refusal.replace("{reason}", reason))
+        share, problem = exact_share(self.share, "Intervals"), facts.problem
+        noise = _Noise(*(mechanism_for(facts.accountant, share * p) for p in _PARTS))
+        in_l2, schema = norm_of(noise.gradient) == "l2", facts.schema
         centring = centring_of(schema, problem) if in_l2 else None
-        return Inference(Fraction(share), problem, schema, noise, centring)
+        return Inference(share, problem, schema, noise, centring)
 
 
-def _why_none(view: RunView) -> dict[str, bool]:
+def _why_none(facts: PublicFacts) -> dict[str, bool]:
     """Return the reasons for which there may be no intervals, and whether each holds."""
-    plan, problem = view.ready.plan, view.ready.problem
-    facts = loss_facts(plan.loss)
+    plan, problem = facts.plan, facts.problem
+    concordance = loss_facts(plan.loss).self_concordance
     return {
-        "each class has a fit of its own, or margins of its own": view.ready.fits > 1
-        or problem.n_margins > 1,
-        "rows or classes have weights": facts.largest_weight != 1.0
-        or facts.weighs_rows
-        or plan.settings.class_weight is not None,
-        f"the loss {plan.settings.loss} states no self_concordance": facts.self_concordance is None
+        f"the loss {plan.settings.loss} states no self_concordance": concordance is None
         or not np.isfinite(largest_slope(problem, np.zeros(problem.n_features))),
-        "bounds are private": bool(view.dataset.schema.unbounded),
-        "the engine reads the files itself": engine_facts(plan.engine).reads_files,
         f"a model has more than {_MOST_FEATURES} coefficients": problem.n_features > _MOST_FEATURES,
         "l2 is above 0 and no number of rows is public (`rows` in the schema)": problem.l2 > 0
         and problem.n_public is None,
@@ -126,48 +151,43 @@ class Inference:
     schema: Schema
     noise: _Noise
     centring: Centring | None
-    name = "intervals"
-    phase = Phase.RESULT
 
     @property
     def stated(self) -> dict[str, Any]:
         """The share of the budget."""
         return {"share": float(self.share)}
 
-    def over(self, view: RunView) -> Engine:
-        """Return an engine over the rows of the run."""
-        return view.over_rows()
+    @property
+    def releases(self) -> Sequence[tuple[Query, Mechanism]]:
+        """All five, at zero."""
+        zero, noise = np.zeros(self.problem.n_features), self.noise
+        queries = (
+            self._gradient_query(zero, noise.first_gradient),
+            self._products_query(zero, "curvature", noise.first_curvature),
+            self._gradient_query(zero, noise.gradient),
+            self._products_query(zero, "curvature", noise.curvature),
+            self._products_query(zero, "slope", noise.squares),
+        )
+        return tuple(zip(queries, noise, strict=True))
 
-    def over_none(self, view: RunView) -> Engine:
-        """Return one over none of them."""
-        return view.over_none()
-
-    def rehearse(self, session: TableSession, view: RunView) -> None:
-        """Make all releases at zero."""
-        at_zero = np.zeros(self.problem.n_features)
-        self._at_model(session, at_zero)
-        self._last(session, at_zero)
-
-    def run(self, session: TableSession, view: RunView) -> Outcome:
+    def run(self, door: ShareDoor, view: ResultView) -> Outcome:
         """Return what is known of the model."""
-        plan, solution = view.ready.plan, view.solution
-        assert solution is not None
-        w = check_coefficients(solution.w, self.schema.w_shape, plan.entry.name)
-        return Outcome(view, figures=self.figures(session, w))
+        w = check_coefficients(view.solution.w, self.schema.w_shape, view.plan.entry.name)
+        return Outcome(Section(self.figures(door, w)))
 
-    def figures(self, session: TableSession, w: np.ndarray) -> dict[str, Any]:
+    def figures(self, door: ShareDoor, w: np.ndarray) -> dict[str, Any]:
         """Return what follows from released sums alone, JSON-able. ``w`` : the model's."""
         problem, back = self.problem, self._back
         regulariser = problem.l2 * (problem.n_public or 0) * back.T @ back
         if self._is_too_long(w):
             return {"why_not": TOO_LONG}
-        (gradient, of_gradient), (curvature, of_curvature) = self._at_model(session, w)
+        (gradient, of_gradient), (curvature, of_curvature) = self._at_model(door, w)
         of_noise = of_gradient, of_curvature
         v = nearer(self._point(w), gradient, curvature, *of_noise, regulariser)
         w = ordered_dot(back, v)
         if self._is_too_long(w):
             return {"why_not": TOO_LONG}
-        last = self._last(session, w)
+        last = self._last(door, w)
         concordance = loss_facts(problem.loss).self_concordance or 0.0
         of_rows = self._row_norm, problem.rows_per_unit or 1
         found = one_step(self._point(w), last, regulariser, concordance, *of_rows)
@@ -177,17 +197,17 @@ class Inference:
         return {"estimate": (back @ found.estimate).tolist(), "covariance": covariance.tolist()}
 
     def _at_model(
-        self, session: TableSession, w: np.ndarray
+        self, door: ShareDoor, w: np.ndarray
     ) -> tuple[tuple[np.ndarray, float], tuple[np.ndarray, float]]:
         """Return the sums of gradients and of curvatures at a model, each with its deviation."""
-        gradient = self._gradient(session, w, self.noise.first_gradient)
-        return gradient, self._products(session, w, "curvature", self.noise.first_curvature)
+        gradient = self._gradient(door, w, self.noise.first_gradient)
+        return gradient, self._products(door, w, "curvature", self.noise.first_curvature)
 
-    def _last(self, session: TableSession, w: np.ndarray) -> Sums:
+    def _last(self, door: ShareDoor, w: np.ndarray) -> Sums:
         """Return the sums at a point from which intervals follow."""
-        gradient, of_gradient = self._gradient(session, w, self.noise.gradient)
-        curvature, of_curvature = self._products(session, w, "curvature", self.noise.curvature)
-        squares, of_squares = self._products(session, w, "slope", self.noise.squares)
+        gradient, of_gradient = self._gradient(door, w, self.noise.gradient)
+        curvature, of_curvature = self._products(door, w, "curvature", self.noise.curvature)
+        squares, of_squares = self._products(door, w, "slope", self.noise.squares)
         return Sums(gradient, curvature, squares, of_gradient, of_curvature, of_squares)
 
     @property
@@ -216,26 +236,30 @@ class Inference:
         return self._longest(w) > _LONGEST
 
     def _gradient(
-        self, session: TableSession, w: np.ndarray, mechanism: Gaussian | Geometric
+        self, door: ShareDoor, w: np.ndarray, mechanism: Gaussian | Geometric
     ) -> tuple[np.ndarray, float]:
         """Return the noisy sum of gradients at a point, and the deviation of an entry."""
+        query = self._gradient_query(w, mechanism)
+        return door.release(query, mechanism), door.deviation(query, mechanism)
+
+    def _gradient_query(self, w: np.ndarray, mechanism: Gaussian | Geometric) -> Query:
         problem, norm, multiplier = self.problem, norm_of(mechanism), mechanism.noise_multiplier
         width = np.sqrt(problem.n_features) if norm == "l1" else 1.0
         # No row's gradient is longer, so that none is clipped.
         clip = self._longest(self._on_grid(w)) * width * _UP
-        query: Query
         if self.centring is None:
-            query = ClippedGradientSum(problem, w, clip, norm, multiplier)
-        else:
-            mapped = self.centring.standardization
-            query = StandardizedGradientSum(problem, w, mapped, clip, multiplier)
-        return session.release(query, mechanism), deviation_of(mechanism, query, problem)
+            return ClippedGradientSum(problem, w, clip, norm, multiplier)
+        mapped = self.centring.standardization
+        return StandardizedGradientSum(problem, w, mapped, clip, multiplier)
 
     def _products(
-        self, session: TableSession, w: np.ndarray, by: By, mechanism: Gaussian | Geometric
+        self, door: ShareDoor, w: np.ndarray, by: By, mechanism: Gaussian | Geometric
     ) -> tuple[np.ndarray, float]:
         """Return a noisy matrix of products, and the deviation of an entry on its diagonal."""
+        query = self._products_query(w, by, mechanism)
+        found = matrix_of(door.release(query, mechanism), self.problem.n_features)
+        return found, door.deviation(query, mechanism) / ON_DIAGONAL
+
+    def _products_query(self, w: np.ndarray, by: By, mechanism: Gaussian | Geometric) -> Query:
         asked = norm_of(mechanism), mechanism.noise_multiplier, self.centring
-        query = RowProducts(self.problem, w, by, *asked)
-        found = matrix_of(session.release(query, mechanism), self.problem.n_features)
-        return found, deviation_of(mechanism, query, self.problem) / ON_DIAGONAL
+        return RowProducts(self.problem, w, by, *asked)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from dpcore.data.dataset import Dataset
     from dpcore.data.schema.label import Label
-    from dpcore.fitting.plan import Plan
+    from dpcore.fitting.planned import Plan
     from dpcore.protocols.problem import Problem
 
 __all__ = ["against_the_rest", "fits_of", "planned_parts", "solve_each"]
@@ -57,7 +57,8 @@ def fits_of(plan: Plan, label: Label) -> int:
             "against the rest, which a rare class meets by never being said. Take --loss softmax "
             "(loss='softmax'), whose target is of the classes themselves, or a target risk."
         )
-    if settings.class_weight is not None or settings.weight_bound is not None:
+    weights = settings.class_weight, settings.largest_class_weight, settings.weight_bound
+    if any(weight is not None for weight in weights):
         raise InvalidInputError(
             "--multiclass ovr (multiclass='ovr') takes no weights of classes or rows: its fits are "
             "of one class against the rest. Leave the weights out, or take --loss softmax "

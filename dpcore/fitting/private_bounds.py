@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpcore.bounds.choice import CountNoise, are_defaults, bounds_of
 from dpcore.bounds.counts import BinCounts
-from dpcore.bounds.waiting import WaitingRows, bounded_schema, encoded_rows
-from dpcore.fitting.shares import deviation_of, mechanism_for, norm_of, require_share
-from dpcore.fitting.steps import Outcome, Phase
+from dpcore.fitting.shares import mechanism_for, norm_of
+from dpcore.fitting.step_facts import Phase, RowsAsked
+from dpcore.fitting.step_shares import exact_share
+from dpcore.fitting.steps import Bounds, Outcome
 from dpcore.mechanisms.gaussian import Gaussian
 
 if TYPE_CHECKING:
-    from dpcore.fitting.steps import RunView
+    from dpcore.data.schema.schema import Schema
+    from dpcore.fitting.step_shares import ShareDoor
+    from dpcore.fitting.step_views import PublicFacts
     from dpcore.mechanisms.geometric import Geometric
-    from dpcore.protocols import Engine
-    from dpcore.protocols.problem import Problem
-    from dpcore.session.session import TableSession
+    from dpcore.protocols import Mechanism, Query
 
 __all__ = ["SHARE", "BoundsRelease", "PrivateBounds"]
 
@@ -42,18 +42,36 @@ class PrivateBounds:
     (Kaplan, Schnapp & Stemmer 2022): at the same price a fit is as accurate. Of models of adult and
     bank at epsilon .1, .4 and 2, pure and under zCDP, it is better by .09 points at most and worse
     by up to .17 (``bench/private_bounds_exponential.py``, eight fits each).
+
+    Parameters
+    ----------
+    share : of the budget.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpcore import PrivateBounds, fit
+    >>> X, y = np.array([[0.0], [20.0], [90.0], [99.0]] * 50), np.array([0, 0, 1, 1] * 50)
+    >>> model = fit(X, y, classes=(0, 1), epsilon=5.0, also=[PrivateBounds()])
+    >>> model.privacy["private_bounds"]["share"]
+    0.1
     """
+
+    name: ClassVar[str] = "private_bounds"
+    phase: ClassVar[Phase] = Phase.SCHEMA
+    needs: ClassVar[frozenset[str]] = frozenset({"adaptive-filter", "rows-here"})
+    rows: ClassVar[RowsAsked] = RowsAsked.WAITING
+    asks: ClassVar[str] = "The bounds of column {column} are private"
+    instead: ClassVar[str] = "Give public bounds"
 
     share: Fraction = SHARE
 
-    def check(self, view: RunView) -> BoundsRelease:
+    def check(self, facts: PublicFacts) -> BoundsRelease:
         """Return the release of the counts (``RunStep``)."""
-        plan, unbounded = view.ready.plan, view.dataset.schema.unbounded
-        column = unbounded[0].name
-        require_share(plan, f"The bounds of column {column!r} are private", "Give public bounds")
-        mechanism = mechanism_for(plan.accountant, self.share)
-        query = BinCounts(len(unbounded), norm_of(mechanism))
-        return BoundsRelease(self.share, view.ready.problem, query, mechanism)
+        share = exact_share(self.share, "PrivateBounds")
+        mechanism = mechanism_for(facts.accountant, share)
+        query = BinCounts(len(facts.schema.unbounded), norm_of(mechanism))
+        return BoundsRelease(share, facts.schema, query, mechanism)
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,40 +79,30 @@ class BoundsRelease:
     """Counts of cells in bins (``Request``). ``mechanism`` : costs the share, at most."""
 
     share: Fraction
-    problem: Problem
+    schema: Schema
     query: BinCounts
     mechanism: Gaussian | Geometric
-    name = "private_bounds"
-    phase = Phase.SCHEMA
-    stated = None
+    stated: ClassVar[None] = None
 
-    def over(self, view: RunView) -> Engine:
-        """Return an engine over the cells as they are."""
-        return WaitingRows(view.dataset)
+    @property
+    def releases(self) -> Sequence[tuple[Query, Mechanism]]:
+        """The one."""
+        return ((self.query, self.mechanism),)
 
-    def over_none(self, view: RunView) -> Engine:
-        """Return one over none of them."""
-        rows = view.dataset
-        return WaitingRows(rows.take(np.zeros(rows.X.shape[0], dtype=bool)))
-
-    def rehearse(self, session: TableSession, view: RunView) -> None:
-        """Make the release."""
-        session.release(self.query, self.mechanism)
-
-    def run(self, session: TableSession, view: RunView) -> Outcome:
-        """Return the rows encoded by the bounds that follow.
+    def run(self, door: ShareDoor, view: PublicFacts) -> Outcome:
+        """Return the bounds that follow.
 
         Stated are columns and share, and the columns in which no rows were seen, if any.
         """
-        schema, n_columns = view.dataset.schema, self.query.n_columns
-        counts = session.release(self.query, self.mechanism).reshape(n_columns, -1)
-        deviation = deviation_of(self.mechanism, self.query, self.problem)
+        n_columns = self.query.n_columns
+        counts = door.release(self.query, self.mechanism).reshape(n_columns, -1)
+        deviation = door.deviation(self.query, self.mechanism)
         added = CountNoise(deviation, isinstance(self.mechanism, Gaussian), n_columns)
         bounds, unseen = {}, []
-        for column, own in zip(schema.unbounded, counts, strict=True):
+        for column, own in zip(self.schema.unbounded, counts, strict=True):
             released = own, added, column.lower, column.upper
             bounds[column.name] = bounds_of(*released)
             unseen += [column.name] if are_defaults(*released) else []
-        rows = encoded_rows(view.dataset, bounded_schema(schema, bounds))
-        stated = {"columns": list(bounds), "share": float(self.share)}
-        return Outcome(replace(view, dataset=rows), stated | ({"unseen": unseen} if unseen else {}))
+        stated: dict[str, Any] = {"columns": list(bounds), "share": float(self.share)}
+        stated |= {"unseen": unseen} if unseen else {}
+        return Outcome(change=Bounds(bounds), stated=stated)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dpcore.accountants.equal_parts import equal_part
@@ -13,6 +13,7 @@ from dpcore.fitting.compatibility import check_fits, check_label
 from dpcore.fitting.hooks import default_l2
 from dpcore.fitting.memory import require_memory
 from dpcore.fitting.ovr import fits_of, planned_parts
+from dpcore.fitting.ready import Ready
 from dpcore.fitting.settings import OVR
 from dpcore.fitting.shared_budget import is_shared, with_shared_accountant
 from dpcore.losses.facts import loss_facts
@@ -23,32 +24,9 @@ from dpcore.registry.declarations import optimizer_facts
 if TYPE_CHECKING:
     from dpcore.data.files import RowFacts
     from dpcore.data.schema.schema import Schema
-    from dpcore.fitting.plan import Plan
-    from dpcore.protocols import Accountant
+    from dpcore.fitting.planned import Plan
 
 __all__ = ["Ready", "check_dataset", "check_drop", "check_public", "with_default_l2"]
-
-
-@dataclass(frozen=True)
-class Ready:
-    """A plan that fits the data, its accountant planned for them, and the public facts of both.
-
-    Parameters
-    ----------
-    of_each : the plan of one of ``fits`` fits, whose accountant is its part of the budget; the plan
-        itself where there is one.
-    """
-
-    plan: Plan
-    problem: Problem
-    of_each: Plan
-    fits: int = 1
-
-    def part_of(self, accountant: Accountant) -> Accountant:
-        """Return the filter of each fit in what the run's own, charged perhaps, has left."""
-        if self.fits == 1:
-            return accountant
-        return equal_part(accountant, self.fits) if accountant.spent else self.of_each.accountant
 
 
 def check_dataset(plan: Plan, dataset: RowFacts, kept_fraction: float = 1.0) -> Ready:

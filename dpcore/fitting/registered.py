@@ -9,7 +9,7 @@ from dpcore.privacy.statement import part_of
 from dpcore.registry.catalogue import load_registry
 
 if TYPE_CHECKING:
-    from dpcore.fitting.loading import DataRequest
+    from dpcore.fitting.data_request import DataRequest
 
 __all__ = ["registered_parts"]
 

@@ -21,10 +21,11 @@ from dpcore.session.charges import Bound, Figures
 
 if TYPE_CHECKING:
     from dpcore.data.files import RowFacts
-    from dpcore.fitting.doors import Released
-    from dpcore.fitting.plan import Plan
+    from dpcore.fitting.planned import Plan
+    from dpcore.fitting.released import Released
+    from dpcore.fitting.run_request import Run
+    from dpcore.fitting.step_views import PublicFacts
     from dpcore.protocols import Accountant
-    from dpcore.protocols.problem import Problem
 
 __all__ = [
     "bound_of",
@@ -72,31 +73,31 @@ def not_met(
 
 
 def state(
-    plan: Plan,
-    problem: Problem,
+    run: Run,
+    facts: PublicFacts,
     session: Released,
-    why_not_private: tuple[str, ...],
     trusted: tuple[str, ...],
-    dataset: RowFacts,
     steps: Mapping[str, dict[str, Any]],
-    fits: int,
     ledger: dict[str, Any] | None,
 ) -> PrivacyStatement:
-    """Return the privacy statement of a run. ``trusted`` : parts beside those the session saw.
-    ``steps`` : what is stated of the steps beside the optimizer's, by name. ``fits`` : within the
-    budget. ``ledger`` : the run's place in one."""
+    """Return the privacy statement of a run.
+
+    ``trusted`` : parts beside those the session saw. ``steps`` : what is stated of the steps beside
+    the optimizer's, by name. ``ledger`` : the run's place in one.
+    """
+    plan, problem, rows = facts.plan, facts.problem, run.dataset
     return state_session(
         session,
         plan.accountant,
-        (*plan.why_not_private(), *why_released(plan, session), *why_not_private),
+        (*plan.why_not_private(), *why_released(plan, session), *run.why_not_private),
         trusted,
-        dataset.typed_by,
+        rows.typed_by,
         n0=problem.n0 if problem.n is None else None,
-        units=_units_of(dataset),
+        units=_units_of(rows),
         figure=figure_of(plan.settings),
         ex_post_epsilon=_ex_post(plan, session),
-        part=None if dataset.part is None else dataset.part.name,
-        fits=fits,
+        part=None if rows.part is None else rows.part.name,
+        fits=facts.ready.fits,
         ledger=ledger,
         steps={name: stated for name, stated in steps.items() if name not in OF_DPCORE} or None,
         **{name: stated for name, stated in steps.items() if name in OF_DPCORE},

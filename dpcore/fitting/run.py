@@ -14,28 +14,22 @@ from typing import TYPE_CHECKING, Any
 from dpcore.bounds.waiting import encoded_rows, rehearsed_rows
 from dpcore.data.files import parts_of_rows
 from dpcore.errors import TargetNotMetError
-from dpcore.fitting.balanced import BalancedWeights
-from dpcore.fitting.class_weights import BALANCED
+from dpcore.fitting.checked_steps import checked, foreign_parts_of
 from dpcore.fitting.diagnostics import accuracy_figures, diagnose
-from dpcore.fitting.doors import OnRelease, opened
+from dpcore.fitting.doors import opened
 from dpcore.fitting.engines import opened_rows, require_one_fit, source_of
-from dpcore.fitting.evaluated import Evaluation, require_held_out
 from dpcore.fitting.fitted import make_model
 from dpcore.fitting.foresight import Foresight
-from dpcore.fitting.inferred import Intervals
+from dpcore.fitting.held_out_rows import holds_out, require_held_out
+from dpcore.fitting.ledger_request import LedgerRequest
 from dpcore.fitting.loading import are_ours_and_generated, rows_to_test_on, schema_reasons
-from dpcore.fitting.private_bounds import PrivateBounds
+from dpcore.fitting.own_steps import steps_of
 from dpcore.fitting.public_facts import check_dataset
 from dpcore.fitting.reporting import bound_of, charged_in, not_met, state, summarise, why_released
-from dpcore.fitting.run_steps import Door, checked
-from dpcore.fitting.steps import RunView
-from dpcore.fitting.table_ledger import (
-    LedgerRequest,
-    charged_run,
-    found_in,
-    note_outside,
-    refuse_users,
-)
+from dpcore.fitting.run_request import Run
+from dpcore.fitting.run_state import RunDoor, RunState
+from dpcore.fitting.run_steps import run_after, run_before, set_aside, stated_of
+from dpcore.fitting.table_ledger import charged_run, found_in, note_outside, refuse_users
 from dpcore.fitting.training import Training
 from dpcore.fitting.users import fit_users, open_pool
 from dpcore.noise.source import SeededNoise, SystemNoise
@@ -44,20 +38,17 @@ from dpcore.registry.declarations import engine_facts
 from dpcore.session.charges import Charges
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dpcore.data.blocks.table import Table
-    from dpcore.data.dataset import Dataset
     from dpcore.data.files import RowFacts
-    from dpcore.fitting.loading import DataRequest
-    from dpcore.fitting.plan import Plan
-    from dpcore.fitting.public_facts import Ready
-    from dpcore.fitting.steps import RunStep
+    from dpcore.fitting.checked_steps import CheckedStep
+    from dpcore.fitting.data_request import DataRequest
+    from dpcore.fitting.planned import Plan
+    from dpcore.fitting.ready import Ready
+    from dpcore.fitting.released import OnRelease
+    from dpcore.fitting.table_ledger import Charged
     from dpcore.model.model import Model
     from dpcore.noise.source import NoiseSource
-    from dpcore.protocols import Engine
 
-__all__ = ["fit_dataset", "train"]
+__all__ = ["fit_dataset", "fit_run", "train"]
 
 
 def train(
@@ -82,21 +73,13 @@ def train(
     if data.test is not None and data.train.schema.unbounded:
         rehearsed_rows(data.test, data.train.schema)
     foresight, table_ledger = Foresight(_tell, _note), table_ledger or LedgerRequest()
-    held_out, test = (data.test, None) if settings.evaluates else (None, data.test)
+    held_out, test = (data.test, None) if holds_out(settings) else (None, data.test)
     if test is not None:
         note_outside(table_ledger, data.train.schema, "exact figures of test rows")
-    model = fit_dataset(
-        plan,
-        data.train,
-        data.why_not_private,
-        data.parts,
-        on_release,
-        data.kept_fraction,
-        charges=charges,
-        foresight=foresight,
-        table_ledger=table_ledger,
-        held_out=held_out,
-    )
+    told: dict[str, Any] = {"charges": charges, "foresight": foresight, "held_out": held_out}
+    told |= {"on_release": on_release, "table_ledger": table_ledger}
+    given = data.train, data.why_not_private, data.parts
+    model = fit_dataset(plan, *given, kept_fraction=data.kept_fraction, **told)
     diagnostics: dict[str, Any] = {}
     if test is not None:
         parts = (encoded_rows(rows, model.schema) for rows in (data.train, test))
@@ -162,99 +145,89 @@ def finish(
     return replace(training, model=replace(model, report=training.report()))
 
 
-def fit_dataset(
-    plan: Plan,
-    dataset: RowFacts,
-    why_not_private: tuple[str, ...] = (),
-    parts: tuple[str, ...] = (),
-    on_release: OnRelease = None,
-    kept_fraction: float = 1.0,
-    table: Table | None = None,
-    charges: Charges | None = None,
-    foresight: Foresight | None = None,
-    engine: Engine | None = None,
-    table_ledger: LedgerRequest | None = None,
-    held_out: Dataset | None = None,
-) -> Model:
-    """Return the model that the plan's optimizer fits to a data set.
+def fit_dataset(plan: Plan, dataset: RowFacts, *given: Any, **others: Any) -> Model:
+    """Return the model that the plan's optimizer fits to a data set: ``fit_run`` of a ``Run`` of
+    these."""
+    return fit_run(Run(plan, dataset, *given, **others))
 
-    ``parts`` : readers that ran on raw rows, as ``"module:Class"``. ``kept_fraction`` : the public
-    part of the rows that this is, by which the schema's n0 shrinks. ``table`` : the data set's
-    ``table()``, where the caller has it already. ``charges`` : the caller's, to follow.
-    ``foresight`` : tells the outlook, where the caller wants it told. ``engine`` : open over the
-    rows already; of rows elsewhere. ``table_ledger`` : charged the whole budget before anything is
-    asked; ``None``: no ledger, whatever the schema names. ``held_out`` : rows for the evaluation
-    that the plan asks for.
+
+def fit_run(run: Run) -> Model:
+    """Return the model of a run.
+
     Raises InvalidInputError, before anything is spent, if the parts do not fit each other;
     LedgerError or BudgetExceededError where a ledger cannot hold the run. What ends the fit after
     that has a note of what was charged.
     """
-    ready = check_dataset(plan, dataset, kept_fraction)
-    plan, charges = ready.plan, charges or Charges()
-    charges.bound = bound_of(plan, dataset.schema.units, why_not_private)
-    secret = not are_ours_and_generated(dataset, parts)
-    if engine is not None:
+    ready = check_dataset(run.plan, run.dataset, run.kept_fraction)
+    run = replace(run, plan=ready.plan, charges=run.charges or Charges())
+    charges = _charges_of(run)
+    charges.bound = bound_of(ready.plan, run.dataset.schema.units, run.why_not_private)
+    if run.engine is not None:
         require_one_fit(ready)
-    view = RunView(ready, dataset, table, engine)
-    steps = checked(steps_of(plan, dataset, held_out), plan.settings.also, view)
-    trusted = (part_of(plan.loss), *plan.targets, *parts, *steps.parts, *parts_of_rows(dataset))
-    if foresight is not None:
-        foresight.look(ready.of_each, ready.problem)
-    if "user-pool" in plan.optimizer.needs:
-        refuse_users(table_ledger, plan, dataset.schema)
-        return _model_of_users(ready, dataset, charges, trusted, why_not_private, secret)
-    run = charged_run(table_ledger, plan, dataset, why_not_private)
-    with charges.told(), run as charged:
-        door = Door(source_of_noise(plan), on_release, charges, charged.log)
-        steps, view, accountant = steps.before(view, steps.set_aside(view), door)
-        plan, problem, dataset = view.ready.plan, view.ready.problem, view.dataset
-        released, solve = opened(view, accountant, door, secret_rows=secret)
-        charges.follow(lambda: charged_in(released))
-        charged.found = lambda: found_in(
-            released, why_released(plan, released), trusted, dataset.typed_by
-        )
-        others = why_not_private, trusted, dataset, steps.stated, ready.fits, charged.reference
-        try:
-            solution = solve()
-        except TargetNotMetError as error:
-            statement = state(plan, problem, released, *others)
-            raise not_met(error, statement, dataset) from None
-        released, figures = steps.after(replace(view, solution=solution), released, door)
-        known = summarise(released), state(plan, problem, released, *others), figures
-        return make_model(plan, dataset.schema, problem.l2, solution, *known)
+    begun = RunState.of(run, ready)
+    steps = checked(steps_of(run.plan.settings, run.dataset.schema), begun.facts)
+    if run.foresight is not None:
+        run.foresight.look(ready.of_each, ready.problem)
+    if "user-pool" in run.plan.optimizer.needs:
+        refuse_users(run.table_ledger, run.plan, run.dataset.schema)
+        return _model_of_users(run, ready)
+    ledger = charged_run(run.table_ledger, run.plan, run.dataset, run.why_not_private)
+    with charges.told(), ledger as charged:
+        return _model_of_rows(run, steps, begun, charged)
 
 
-def _model_of_users(
-    ready: Ready,
-    dataset: Any,
-    charges: Charges,
-    trusted: tuple[str, ...],
-    why_not_private: tuple[str, ...],
-    secret: bool,
+def _model_of_rows(
+    run: Run, steps: tuple[CheckedStep, ...], begun: RunState, charged: Charged
 ) -> Model:
-    """Return the model of rows that stay with users, who have a budget each."""
-    plan, problem = ready.plan, ready.problem
+    """Return the model of rows that a door opens: the phases of the run, in order."""
+    door = RunDoor(source_of_noise(run.plan), run.on_release, _charges_of(run), charged.log)
+    trusted = (*_trusted(run), *foreign_parts_of(steps))
+    known = run_before(steps, set_aside(steps, begun), door)
+    plan, rows = known.facts.plan, known.rows.dataset
+    released, solve = opened(known, door, secret_rows=_is_secret(run))
+    door.charges.follow(lambda: charged_in(released))
+    charged.found = lambda: found_in(released, why_released(plan, released), trusted, rows.typed_by)
+
+    def statement() -> Any:
+        said = stated_of(steps, known), charged.reference
+        return state(run, known.facts, released, trusted, *said)
+
+    try:
+        solution = solve()
+    except TargetNotMetError as error:
+        raise not_met(error, statement(), rows) from None
+    released, known = run_after(steps, known, solution, released, door)
+    told = summarise(released), statement(), known
+    return make_model(plan, rows.schema, known.facts.problem.l2, solution, *told)
+
+
+def _charges_of(run: Run) -> Charges:
+    assert run.charges is not None
+    return run.charges
+
+
+def _trusted(run: Run) -> tuple[str, ...]:
+    """Return the parts inside the trust boundary, beside those that a session sees."""
+    rows = parts_of_rows(run.dataset)
+    return (part_of(run.plan.loss), *run.plan.targets, *run.parts, *rows)
+
+
+def _is_secret(run: Run) -> bool:
+    return not are_ours_and_generated(run.dataset, run.parts)
+
+
+def _model_of_users(run: Run, ready: Ready) -> Model:
+    """Return the model of rows that stay with users, who have a budget each: a run of the phase
+    ``solve`` alone."""
+    plan, problem, dataset = ready.plan, ready.problem, run.dataset
+    charges = _charges_of(run)
     with charges.told():
-        pool, typed_by = open_pool(plan, dataset), dataset.typed_by
-        solution, statement = fit_users(
-            plan, problem, pool, charges, trusted, why_not_private, typed_by, secret
-        )
+        pool: Any = open_pool(plan, dataset)  # type: ignore[arg-type]
+        asked = charges, _trusted(run), run.why_not_private, dataset.typed_by, _is_secret(run)
+        solution, statement = fit_users(plan, problem, pool, *asked)
         if dataset.part is not None:
             statement = replace(statement, part=dataset.part.name)
         return make_model(plan, dataset.schema, problem.l2, solution, (), statement)
-
-
-def steps_of(plan: Plan, dataset: RowFacts, held_out: Dataset | None) -> Iterator[RunStep]:
-    """Yield the steps that the settings and the schema of a run ask for, in their order."""
-    settings = plan.settings
-    if dataset.schema.unbounded:
-        yield PrivateBounds()
-    if settings.class_weight == BALANCED:
-        yield BalancedWeights()
-    if settings.evaluates and held_out is not None:
-        yield Evaluation(held_out, settings.evaluate_share, settings.evaluate_epsilon)
-    if settings.intervals_share is not None:
-        yield Intervals(settings.intervals_share)
 
 
 def source_of_noise(plan: Plan) -> NoiseSource:

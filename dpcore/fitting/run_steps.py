@@ -4,187 +4,176 @@ A step after the optimizer has its share set aside first: the optimizer has a fi
 charged the step's events already, and can spend what is left of it. When the run is over, the whole
 filter is charged every event of the run's ledger, which the sum in any order fits, and then the
 events of the step, at the door and each before it is drawn. A step before the optimizer is charged
-to the filter that the run goes on with. So one filter bounds all, by its own theorem, in which
-releases may be chosen from earlier ones, and the statement's epsilon and delta are of all together.
+to the filter that the run goes on with: all events that it stated, whether it made them or not, so
+that nothing unspent is handed on. So one filter bounds all, by its own theorem, in which releases
+may be chosen from earlier ones, and the statement's epsilon and delta are of all together. A step's
+own session refuses what would cost more than its share (``dpcore.fitting.step_shares``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from fractions import Fraction
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from dpcore.fitting.foreign_steps import SLACK, ForeignRequest, require_fit
-from dpcore.fitting.reporting import charged_in
+from dpcore.errors import DpcoreError, InvalidInputError, OptimizerError, replacing
+from dpcore.fitting.checked_steps import CheckedStep, changed
+from dpcore.fitting.details import LONGEST_TEXT, bounded
+from dpcore.fitting.optimizer_run import type_and_place
+from dpcore.fitting.reporting import plain
 from dpcore.fitting.shares import rehearse_run
-from dpcore.fitting.steps import Outcome, Phase
+from dpcore.fitting.step_facts import Phase
+from dpcore.fitting.step_shares import ShareDoor, ShareOfBudget
+from dpcore.fitting.step_views import ResultView
+from dpcore.fitting.steps import Outcome, Section
 from dpcore.noise.source import SeededNoise
-from dpcore.privacy.statement import part_of
+from dpcore.registry.declarations import engine_facts
 from dpcore.session.in_turn import Said, SessionAndLast
-from dpcore.session.ledger import Ledger, LedgerEntry, LedgerOfShare
+from dpcore.session.ledger import Ledger, LedgerEntry
 from dpcore.session.session import TableSession
 
 if TYPE_CHECKING:
-    from dpcore.fitting.doors import OnRelease, Released
-    from dpcore.fitting.steps import Request, RunStep, RunView
-    from dpcore.noise.source import NoiseSource
+    from collections.abc import Iterable
+
+    from dpcore.fitting.released import Released
+    from dpcore.fitting.run_state import RunDoor, RunState
+    from dpcore.fitting.step_views import PublicFacts
     from dpcore.protocols import Accountant
-    from dpcore.session.charges import Charges
-    from dpcore.session.in_turn import SessionsInTurn
+    from dpcore.protocols.problem import Solution
 
-__all__ = ["Door", "Steps", "checked"]
+__all__ = ["run_after", "run_before", "set_aside", "stated_of"]
 
-
-@dataclass(frozen=True, eq=False)
-class Door:
-    """The door of a run: one source of noise, one ledger and one place to tell for all sessions.
-
-    ``charges`` : tells what was charged if the run ends on the way. ``ended`` : what the closed
-    sessions before the optimizer's say.
-    """
-
-    noise: NoiseSource
-    on_release: OnRelease
-    charges: Charges
-    ledger: Ledger[LedgerEntry]
-    ended: list[Said] = field(default_factory=list, init=False)
-
-    def session(self, request: Request, view: RunView, accountant: Any) -> TableSession:
-        """Return a session of a step over its rows, which releases no more than its share."""
-        share = Fraction(request.share)
-        most = share * Fraction(accountant.budget) * SLACK
-        what = f"The step {request.name} has a share of {float(share):.3g} of the budget"
-        ledger = LedgerOfShare(self.ledger, most, what)
-        asked = request.over(view), accountant, view.ready.plan.relation, self.noise
-        told: dict[str, Any] = {"on_release": self.on_release, "ledger": ledger}
-        return TableSession(*asked, problem=request.problem, **told)
-
-    def continued(self, session: TableSession | SessionsInTurn) -> Released:
-        """Return the optimizer's session, or sessions, with those before it, read as one."""
-        released: Released = session
-        for said in self.ended:
-            released = SessionAndLast(said, released)
-        return released
+Steps = tuple[CheckedStep, ...]
 
 
-def checked(steps: Iterable[RunStep], also: Iterable[RunStep], view: RunView) -> Steps:
-    """Return the steps of a run with what each asks for; InvalidInputError, before anything is
-    charged, where a step does not fit the run.
-
-    ``also`` : of somebody's own, whoever's name they bear.
-    """
-    requests: list[Request] = []
-    for step in steps:
-        requests.append(step.check(view))
-        view = replace(view, taken=view.taken + requests[-1].share)
-    parts, owners = [], {}
-    for step in also:
-        request = ForeignRequest.of(step, view)
-        require_fit(step, request, view, [each.name for each in requests])
-        requests.append(request)
-        parts += [part_of(step), part_of(request.asked)]
-        owners[request.name] = part_of(step)
-        view = replace(view, taken=view.taken + request.share)
-    return Steps(tuple(requests), parts=tuple(parts), owners=owners)
+def stated_of(steps: Steps, state: RunState) -> dict[str, dict[str, Any]]:
+    """Return the entries of the privacy statement, by name."""
+    known = {step.name: step.stated for step in steps if step.stated is not None}
+    return {**known, **state.stated}
 
 
-@dataclass(frozen=True, eq=False)
-class Steps:
-    """The requests of a run's steps, each in its phase, in order.
-
-    Parameters
-    ----------
-    said : what is stated of releases that were made, by the name of their request.
-    sections : of steps of somebody's own, by name, for the model file.
-    parts : these steps and their requests, as ``"module:Class"``.
-    owners : of the sections, the step of each, by name.
-    """
-
-    requests: tuple[Request, ...] = ()
-    said: Mapping[str, dict[str, Any]] = field(default_factory=dict)
-    sections: Mapping[str, dict[str, Any]] = field(default_factory=dict)
-    parts: tuple[str, ...] = ()
-    owners: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def stated(self) -> dict[str, dict[str, Any]]:
-        """The entries of the privacy statement, by name."""
-        known = {each.name: each.stated for each in self.requests if each.stated is not None}
-        return {**known, **self.said}
-
-    def set_aside(self, view: RunView) -> Accountant:
-        """Return the run's filter without the shares of the steps after the optimizer, each after a
-        rehearsal of it and of all that follows."""
-        accountant = view.ready.plan.accountant
-        for request in self._in(Phase.RESULT):
-            accountant = _rehearsed(request, view, accountant)
-        return accountant
-
-    def before(
-        self, view: RunView, accountant: Accountant, door: Door
-    ) -> tuple[Steps, RunView, Accountant]:
-        """Return what is said and known after the steps before the optimizer, and what the filter
-        has left then."""
-        said, sections = dict(self.said), dict(self.sections)
-        for phase in (Phase.SCHEMA, Phase.PROBLEM):
-            view = view.encoded() if phase is Phase.PROBLEM else view
-            for request in self._in(phase):
-                _rehearsed(request, view, accountant)
-                session = door.session(request, view, accountant)
-                door.charges.follow(partial(charged_in, session))
-                try:
-                    outcome = request.run(session, view)
-                finally:
-                    session.close()  # What a step keeps releases nothing beside what is stated.
-                door.ended.append(Said.of(session))
-                accountant, view = session.accountant, outcome.view
-                said |= {} if outcome.stated is None else {request.name: outcome.stated}
-                sections |= self._section(request.name, outcome)
-        return replace(self, said=said, sections=sections), view, accountant
-
-    def after(self, view: RunView, ran: Released, door: Door) -> tuple[Released, dict[str, Any]]:
-        """Return the sessions of the run, those of the steps after it included, and the figures of
-        each, by name; ``sections`` are those of somebody's own.
-
-        ``ran`` : the closed sessions of the run, whose ledger is the door's.
-        """
-        figures: dict[str, Any] = {}
-        sections = dict(self.sections)
-        for request in self._in(Phase.RESULT):
-            accountant: Any = view.ready.plan.accountant
-            for entry in door.ledger.entries:
-                accountant = accountant.compose(entry.event)
-            last = door.session(request, view, accountant)
-            ran = SessionAndLast(ran, last)
-            door.charges.follow(partial(charged_in, ran))
-            try:
-                outcome = request.run(last, view)
-            finally:
-                last.close()
-            view = outcome.view
-            figures |= {} if outcome.figures is None else {request.name: outcome.figures}
-            sections |= self._section(request.name, outcome)
-        return ran, figures | ({"sections": sections} if sections else {})
-
-    def _section(self, name: str, outcome: Outcome) -> dict[str, dict[str, Any]]:
-        section = outcome.section
-        if section is None:
-            return {}
-        told = {"version": section.version, "part": self.owners[name]}
-        return {name: {**told, "lines": list(section.lines), "data": section.data}}
-
-    def _in(self, phase: Phase) -> list[Request]:
-        return [request for request in self.requests if request.phase is phase]
+def set_aside(steps: Steps, state: RunState) -> RunState:
+    """Return the run whose filter is without the shares of the steps after the optimizer, each
+    after a rehearsal of it and of all that follows."""
+    for step in _in(Phase.RESULT, steps):
+        state = replace(state, accountant=_rehearsed(step, state))
+    return state
 
 
-def _rehearsed(request: Request, view: RunView, accountant: Accountant) -> Accountant:
+def run_before(steps: Steps, state: RunState, door: RunDoor) -> RunState:
+    """Return the run after the steps before its optimizer."""
+    for phase in (Phase.SCHEMA, Phase.PROBLEM):
+        if phase is Phase.PROBLEM:
+            state = replace(state, rows=state.rows.encoded(state.facts.ready))
+        for step in _in(phase, steps):
+            left = _rehearsed(step, state)
+            session = _session(step, state, door, state.accountant)
+            door.follow(session)
+            outcome = _ran(step, session, state.facts)
+            door.ended.append(Said.of(session))
+            state = replace(changed(state, step, outcome), accountant=left)
+            state = _noted(state, step, outcome)
+    return state
+
+
+def run_after(
+    steps: Steps, state: RunState, solution: Solution, ran: Released, door: RunDoor
+) -> tuple[Released, RunState]:
+    """Return the sessions of the run, those of the steps after its optimizer included, and the run
+    with what they found. ``ran`` : its closed sessions, whose ledger is the door's."""
+    view = ResultView.of(state.facts, solution)
+    for step in _in(Phase.RESULT, steps):
+        accountant: Any = state.facts.accountant
+        for entry in door.ledger.entries:
+            accountant = accountant.compose(entry.event)
+        session = _session(step, state, door, accountant)
+        ran = SessionAndLast(ran, session)
+        door.follow(ran)
+        state = _noted(state, step, _ran(step, session, view))
+    return ran, state
+
+
+def _in(phase: Phase, steps: Iterable[CheckedStep]) -> list[CheckedStep]:
+    return [step for step in steps if step.phase is phase]
+
+
+def _session(
+    step: CheckedStep, state: RunState, door: RunDoor, accountant: Accountant
+) -> TableSession:
+    """Return a session over the rows of a step, held to what it stated."""
+    engine = state.rows.over(step.facts.rows, state.facts.plan)
+    held_to = ShareOfBudget(state.facts.accountant, step.share, step.name)
+    return door.session(engine, accountant, step.problem, schedule=held_to)
+
+
+def _ran(step: CheckedStep, session: TableSession, view: PublicFacts) -> Outcome:
+    try:
+        with _told_by_place(step):
+            outcome = step.request.run(ShareDoor(session, step.problem), view)
+            return outcome if step.is_ours else Outcome(_plain(outcome.section))
+    finally:
+        session.close()  # A step may keep its door: what is stated is all that it released.
+
+
+def _plain(section: Section | None) -> Section | None:
+    """Return a section of somebody's own as plain data, bounded in its length."""
+    if section is None:
+        return None
+    lines = tuple(str(line)[:LONGEST_TEXT] for line in section.lines)
+    return Section(plain(bounded(dict(section.data))), lines, int(section.version))
+
+
+def _told_by_place(step: CheckedStep) -> AbstractContextManager[None]:
+    """Raise OptimizerError in place of an error of a step of somebody's own, without its text,
+    which may hold a private value."""
+
+    def failed(error: BaseException) -> BaseException:
+        if isinstance(error, DpcoreError):
+            return error
+        told = type_and_place(error, step.part.partition(":")[0])
+        return OptimizerError(f"The step {step.name} failed: {told}.")
+
+    return nullcontext() if step.is_ours else replacing(Exception, SystemExit, by=failed)
+
+
+def _rehearsed(step: CheckedStep, state: RunState) -> Accountant:
     """Return the filter after the releases of a step, made of no rows; then the run's first one is
-    made so too (``rehearse_run``). A refusal comes while nothing is charged."""
-    plan, ledger = view.ready.plan, Ledger[LedgerEntry]()
-    asked = request.over_none(view), accountant, plan.relation, SeededNoise(0)
-    first = TableSession(*asked, problem=request.problem, ledger=ledger)
-    request.rehearse(first, view)
-    rehearse_run(view.ready, view.without_rows(), view.dataset.schema, first, ledger)
+    made so too (``rehearse_run``), unless its rows are elsewhere. A refusal comes while nothing is
+    charged."""
+    facts, ledger = state.facts, Ledger[LedgerEntry]()
+    plan = facts.plan
+    none = state.rows.over_none(step.facts.rows, plan)
+    asked = none, state.accountant, plan.relation, SeededNoise(0)
+    first = TableSession(*asked, problem=step.problem, ledger=ledger)
+    with _told_by_place(step):
+        for query, mechanism in step.request.releases:
+            first.release(query, mechanism)
+    _require_stated(step, state.accountant, first.accountant)
+    if not engine_facts(plan.engine).reads_files:
+        rehearse_run(facts.ready, state.rows.none(), facts.schema, first, ledger)
     return first.accountant
+
+
+def _require_stated(step: CheckedStep, before: Accountant, after: Accountant) -> None:
+    """Refuse a step whose releases cost more than the share that it states."""
+    cost = Fraction(after.spent) - Fraction(before.spent)
+    if cost > step.share * Fraction(after.budget) * (1 + Fraction(1, 2**30)):
+        raise InvalidInputError(
+            f"The step {step.name} states a share of {float(step.share):.3g} of the budget, and "
+            "its releases cost more: mechanism_for(accountant, share) has the noise of one."
+        )
+
+
+def _noted(state: RunState, step: CheckedStep, outcome: Outcome) -> RunState:
+    """Return the run with the section of a step, and what is stated of it."""
+    stated, section = outcome.stated, outcome.section
+    if stated is not None:
+        state = replace(state, stated={**state.stated, step.name: stated})
+    if section is None:
+        return state
+    if step.is_ours:
+        return replace(state, figures={**state.figures, step.name: dict(section.data)})
+    told = {"version": section.version, "part": step.part, "lines": list(section.lines)}
+    kept = {**told, "data": dict(section.data)}
+    return replace(state, sections={**state.sections, step.name: kept})

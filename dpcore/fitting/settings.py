@@ -8,17 +8,14 @@ import numbers
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dpcore.errors import InvalidInputError
-from dpcore.fitting.class_weights import LARGEST, checked_bound, checked_weights
 from dpcore.fitting.option_names import option_of
+from dpcore.fitting.step_facts import step_facts
+from dpcore.fitting.weight_values import checked_bound, checked_weights
 from dpcore.privacy.relations import parse_relation
-from dpcore.privacy.sealed import fault_of_unfrozen
 from dpcore.registry.parameters import convert
-
-if TYPE_CHECKING:
-    from dpcore.fitting.steps import RunStep
 
 __all__ = [
     "DEFAULT_ALGORITHM",
@@ -65,15 +62,9 @@ class Settings:
     trust : what the server sees there; ``None`` for ``local``.
     units : whether neighbours differ in units of several rows, as the schema or the request says;
         a choice of algorithm may go by it.
-    class_weight : a public weight by class, or ``"balanced"``, which is released; ``None`` for no
-        weights. ``largest_weight`` : the most that a balanced one may come to.
+    class_weight : a public weight by class; ``None`` for no weights.
     weight_bound : the public bound of weights that rows come with; ``None`` for rows without.
-    evaluate_share : the share of the budget that counts of rows held out take, for figures of the
-        model; ``None`` for none. ``evaluate_epsilon`` : in its place, the epsilon that they have by
-        themselves at ``delta``.
-    intervals_share : the share of the budget that the sums behind intervals of the coefficients
-        take; ``None`` for none.
-    also : steps of somebody's own beside the fit (``dpcore.plugin.steps``).
+    also : steps beside the fit, each with a share of the budget (``dpcore.plugin.steps``).
     seed : makes the run repeatable and the result not private; ``None`` for real noise.
     multiclass : ``"ovr"`` for a fit of each of three classes and more against the rest, by a loss
         for two; ``None`` for one fit of all.
@@ -106,20 +97,17 @@ class Settings:
     users: Any = None
     trust: str | None = None
     units: bool = False
-    class_weight: Mapping[Any, Any] | str | None = None
-    largest_weight: float = LARGEST
+    class_weight: Mapping[Any, Any] | None = None
     weight_bound: float | None = None
-    evaluate_share: float | None = None
-    evaluate_epsilon: float | None = None
-    intervals_share: float | None = None
     seed: int | None = None
     multiclass: str | None = None
-    also: tuple[RunStep, ...] = ()
+    also: tuple[Any, ...] = ()
 
     @property
-    def evaluates(self) -> bool:
-        """Whether figures of rows held out are released."""
-        return self.evaluate_share is not None or self.evaluate_epsilon is not None
+    def largest_class_weight(self) -> float | None:
+        """The most that weights of classes may come to which a step gives; ``None`` for none."""
+        given = (step_facts(step).largest_weight for step in self.also)
+        return next((largest for largest in given if largest is not None), None)
 
 
 def checked_settings(settings: Settings) -> Settings:
@@ -128,22 +116,16 @@ def checked_settings(settings: Settings) -> Settings:
     from dpcore.accountants.additive import validated_delta
 
     validated_delta(settings.delta, zero_allowed=True)
-    class_weight, largest = checked_weights(settings.class_weight, settings.largest_weight)
     settings = dataclasses.replace(
         settings,
-        class_weight=class_weight,
-        largest_weight=largest,
+        class_weight=checked_weights(settings.class_weight),
         weight_bound=checked_bound(settings.weight_bound),
         l2=None if settings.l2 is None else convert("l2", float, settings.l2),
         seed=_checked_whole("seed", settings.seed, 0),
         threads=_checked_whole("threads", settings.threads, 1, _MOST_THREADS),
     )
-    settings = _with_checked_evaluation(settings)
-    if (intervals := settings.intervals_share) is not None:
-        intervals = _checked_share("intervals_share", intervals)
-        settings = dataclasses.replace(settings, intervals_share=intervals)
     for step in settings.also:
-        _require_step(step)
+        step_facts(step)
     if settings.l2 is not None and settings.l2 < 0:
         raise InvalidInputError(f"Expected l2={settings.l2!r} >= 0.")
     if settings.multiclass not in (None, OVR):
@@ -202,29 +184,6 @@ def _with_accountant_of_figure(settings: Settings) -> Settings:
     return dataclasses.replace(settings, **changed)
 
 
-def _with_checked_evaluation(settings: Settings) -> Settings:
-    share, epsilon = settings.evaluate_share, settings.evaluate_epsilon
-    if share is not None and epsilon is not None:
-        raise InvalidInputError(
-            "Expected --evaluate-share (evaluate_share=) or --evaluate-epsilon "
-            "(evaluate_epsilon=), not both."
-        )
-    if share is not None:
-        share = _checked_share("evaluate_share", share)
-    if epsilon is not None:
-        epsilon = convert("evaluate_epsilon", float, epsilon)
-        if not (math.isfinite(epsilon) and epsilon > 0):
-            raise InvalidInputError(f"Expected evaluate_epsilon={epsilon} to be finite and > 0.")
-    return dataclasses.replace(settings, evaluate_share=share, evaluate_epsilon=epsilon)
-
-
-def _checked_share(name: str, value: Any) -> float:
-    share: float = convert(name.replace("-", "_"), float, value)
-    if not 0.0 < share < 1.0:
-        raise InvalidInputError(f"Expected 0 < {name}={share} < 1.")
-    return share
-
-
 def _checked_whole(name: str, value: Any, least: int, most: float = math.inf) -> int | None:
     if value is None:
         return None
@@ -233,15 +192,3 @@ def _checked_whole(name: str, value: Any, least: int, most: float = math.inf) ->
     if int(value) > most:
         raise InvalidInputError(f"Expected {name}={value!r} to be at most {most}.")
     return int(value)
-
-
-def _require_step(step: Any) -> None:
-    """Refuse what is no step: a frozen dataclass with ``check``."""
-    is_class = isinstance(step, type)
-    kind: type = step if is_class else type(step)
-    is_frozen = dataclasses.is_dataclass(kind) and not fault_of_unfrozen(kind)
-    if is_class or not (is_frozen and callable(getattr(step, "check", None))):
-        raise InvalidInputError(
-            f"Expected also=[...] of steps, each a frozen dataclass with check(view), and not "
-            f"{kind.__name__}: dpcore.plugin.steps has what they are made of."
-        )

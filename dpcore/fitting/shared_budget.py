@@ -7,13 +7,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dpcore.accountants.registered import target_of
-from dpcore.fitting.class_weights import BALANCED
+from dpcore.fitting.step_facts import Phase, step_facts
 from dpcore.registry.catalogue import load_registry
 from dpcore.registry.declarations import accountant_facts, optimizer_facts
 
 if TYPE_CHECKING:
     from dpcore.data.schema.schema import Schema
-    from dpcore.fitting.plan import Plan
+    from dpcore.fitting.planned import Plan
 
 __all__ = ["is_shared", "with_shared_accountant"]
 
@@ -22,10 +22,9 @@ def is_shared(plan: Plan, schema: Schema, fits: int) -> bool:
     """Return whether the budget of a run is shared, from public facts alone: bounds, counts of
     classes, an evaluation, intervals or a step of somebody's own are released for a part of it, or
     so many fits are made."""
-    settings = plan.settings
-    beside = settings.evaluates or settings.intervals_share is not None or bool(settings.also)
-    counted = settings.class_weight == BALANCED
-    return beside or counted or bool(schema.unbounded) or fits > 1
+    steps = (step_facts(step) for step in plan.settings.also)
+    beside = any(step.phase is not Phase.SCHEMA for step in steps)
+    return beside or bool(schema.unbounded) or fits > 1
 
 
 def with_shared_accountant(plan: Plan) -> Plan:

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
     from dpcore.data.blocks.table import Table
     from dpcore.data.schema.schema import Schema
-    from dpcore.fitting.plan import Plan
-    from dpcore.fitting.public_facts import Ready
+    from dpcore.fitting.planned import Plan
+    from dpcore.fitting.ready import Ready
     from dpcore.protocols import Accountant, DerivedQuery, Query, TableQuery
     from dpcore.protocols.problem import Problem
     from dpcore.session.exchange import Known

@@ -19,7 +19,7 @@ from dpcore.session.charges import Charges
 if TYPE_CHECKING:
     from dpcore.data.dataset import Dataset
     from dpcore.data.schema.schema import Schema
-    from dpcore.fitting.plan import Plan
+    from dpcore.fitting.planned import Plan
     from dpcore.model.model import Model
     from dpcore.protocols.problem import Problem, Solution
     from dpcore.protocols.user_pool import UserPool

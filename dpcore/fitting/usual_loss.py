@@ -8,7 +8,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dpcore.data.dataset import declared_schema
-from dpcore.fitting.loading import DataRequest, read_schema_of
+from dpcore.fitting.data_request import DataRequest
+from dpcore.fitting.loading import read_schema_of
 from dpcore.registry.catalogue import load_registry
 
 if TYPE_CHECKING:

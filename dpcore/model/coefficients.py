@@ -35,6 +35,8 @@ HEADS = (
 )
 _DEVIATIONS = math.sqrt(12.0)
 """Standard deviations in the width of a uniform law."""
+_UNITS = {Day: "day", Lookup: "level"}
+"""The unit of a plain number, where it is not 1, by how a cell is read."""
 _NONE = (
     "No interval is stated for them: none was asked for by --intervals-share (intervals_share=)."
 )
@@ -45,8 +47,6 @@ _TARGET = (
     "Newton step: the estimate is not the model's own coefficient. How many intervals are looked "
     "at is not corrected for."
 )
-_UNITS = {Day: "day", Lookup: "level"}
-"""What one is of a plain number, where it is not 1, by how a cell is read."""
 
 
 @dataclass(frozen=True, slots=True)

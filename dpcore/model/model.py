@@ -65,7 +65,7 @@ class Model(LearntFacts):
         shape (n_rows, 2): of a logistic model of the log odds, whose 1 / (1 + e^-m) are the bounds
         of its probability; for a regression of the predicted value, between the same bounds.
 
-        Raises InvalidInputError for a model without intervals (``fit(intervals_share=...)``).
+        Raises InvalidInputError for a model without intervals (``fit(also=[Intervals(...)])``).
         """
         estimate = required_estimate(self.intervals)
         found = margins_of(self, X, bad_rows, lambda rows: estimate.margins(self, rows))

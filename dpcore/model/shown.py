@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.util
+import sys
 from collections.abc import Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -42,12 +44,21 @@ def encoding_in_words(column: Mapping[str, Any]) -> str:
 
 
 def sections_in_words(model: LearntFacts) -> list[str]:
-    """Return the lines of the sections that steps of somebody's own have, each with its name."""
+    """Return the lines of the sections that steps of somebody's own have, each with its name, and
+    whose package is not installed here: their sections are kept, and shown as the file has them."""
     return [
         f"{name}: {visible(' '.join(line.split()))}"
         for name, section in model.sections.items()
-        for line in section["lines"]
+        for line in [*section["lines"], *_not_here(section["part"])]
     ]
+
+
+def _not_here(part: str) -> list[str]:
+    package = part.partition(":")[0].partition(".")[0]
+    known = package in sys.modules or not package.isidentifier()
+    if known or importlib.util.find_spec(package) is not None:
+        return []
+    return [f"The step's package, {package}, is not installed here; its section is kept."]
 
 
 def html_of(model: LearntFacts) -> str:

@@ -5,10 +5,11 @@ the model alone.
 """
 
 from dpcore.cli.printing import print_bytes, print_json, print_lines
-from dpcore.fitting.loading import DataRequest
-from dpcore.fitting.plan import Plan, make_plan
+from dpcore.fitting.data_request import DataRequest
+from dpcore.fitting.ledger_request import LedgerRequest
+from dpcore.fitting.plan import make_plan
+from dpcore.fitting.planned import Plan
 from dpcore.fitting.run import train
-from dpcore.fitting.table_ledger import LedgerRequest
 from dpcore.registry.commands import Argument, CommandGroup, Option
 
 __all__ = [

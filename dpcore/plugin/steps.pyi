@@ -5,24 +5,24 @@ it.
 """
 
 from dpcore.fitting.shares import deviation_of, mechanism_for, norm_of, require_share
-from dpcore.fitting.steps import (
-    OneRelease,
-    Outcome,
-    Phase,
-    Request,
-    RunStep,
-    RunView,
-    Section,
-)
+from dpcore.fitting.step_facts import Phase, RowsAsked
+from dpcore.fitting.step_shares import ShareDoor
+from dpcore.fitting.step_views import PublicFacts, ResultView
+from dpcore.fitting.steps import OneRelease, Outcome, Request, RunStep, Section
+from dpcore.registry.step_options import StepOption
 
 __all__ = [
     "OneRelease",
     "Outcome",
     "Phase",
+    "PublicFacts",
     "Request",
+    "ResultView",
+    "RowsAsked",
     "RunStep",
-    "RunView",
     "Section",
+    "ShareDoor",
+    "StepOption",
     "deviation_of",
     "mechanism_for",
     "norm_of",

@@ -9,12 +9,14 @@ from dpcore.registry.builtins_of_data import (
     register_row_stores,
 )
 from dpcore.registry.hookspecs import hookimpl
+from dpcore.registry.own_steps import register_steps
 
 __all__ = [
     "register_column_kinds",
     "register_commands",
     "register_readers",
     "register_row_stores",
+    "register_steps",
 ]
 
 

@@ -18,7 +18,7 @@ _COLUMN_KINDS = {
     "label": "what is to be predicted; one column is",
     "drop": "not used",
 }
-"""What a column of each kind becomes, in the order of their reference."""
+"""Kinds of column, in the order of their reference, and a summary of each."""
 
 
 @hookimpl

@@ -30,6 +30,7 @@ from dpcore.registry.shapes import (
     WHOLE,
 )
 from dpcore.registry.slots import Slot
+from dpcore.registry.step_options import fault_of_step
 
 if TYPE_CHECKING:
     from dpcore.privacy.events import DpEvent
@@ -213,54 +214,39 @@ def mechanism_facts(mechanism: Any) -> MechanismFacts:
     return read(MechanismFacts, mechanism)
 
 
-def _fault_of_loader(target: Any) -> str:
-    return "" if callable(target) else "is no function that returns a data set."
-
-
-def _fault_of_reader(target: Any) -> str:
-    return "" if callable(target) else "is no function open(source, facts)."
-
-
 _NO_DATACLASS = "is not a dataclass of its parameters."
 
 
 def fault_of_part(kind: str, target: Any) -> str:
     """Return why a target cannot be of its kind, as the end of a sentence; empty if it can."""
-    if kind in _CHECKS:
-        return _CHECKS[kind](target)
+    if kind == "dataset":
+        return "" if callable(target) else "is no function that returns a data set."
+    if kind == "reader":
+        return "" if callable(target) else "is no function open(source, facts)."
+    if kind in _CALLED:
+        return _fault_of_object(kind, target)
     if not isinstance(target, type):
         return "is not a class." if kind != "optimizer" else _NO_DATACLASS
     if kind == "optimizer" and not dataclasses.is_dataclass(target):
         return _NO_DATACLASS
     if kind not in ("engine", "pool", "ledger-store") and (fault := fault_of_unfrozen(target)):
         return fault
+    if kind == "step":
+        return fault_of_step(target)
     fault = fault_of(_TABLES[kind], target, ("conversion",) if kind == "accountant" else ())
     return fault or (_fault_of_optimizer(target) if kind == "optimizer" else "")
 
 
-def _fault_of_column_kind(target: Any) -> str:
-    from dpcore.data.schema.keys import ColumnKind, Key
-
-    if not isinstance(target, ColumnKind):
-        return "is no ColumnKind(keys, read)."
-    if not all(isinstance(key, Key) for key in target.keys) or not callable(target.read):
-        return "needs keys, a tuple of Key, and read, a function."
-    return ""
-
-
-def _fault_of_row_store(target: Any) -> str:
-    needed = ("open", "write", "schema", "check_target")
-    missing = [name for name in needed if not callable(getattr(target, name, None))]
-    return f"is no RowStore: it has no {', '.join(missing)}." if missing else ""
-
-
-_CHECKS: dict[str, Callable[[Any], str]] = {
-    "column-kind": _fault_of_column_kind,
-    "dataset": _fault_of_loader,
-    "reader": _fault_of_reader,
-    "row-store": _fault_of_row_store,
+_CALLED = {
+    "column-kind": ("read",),
+    "row-store": ("open", "write", "schema", "check_target"),
 }
-"""The checks of kinds whose targets are no classes."""
+"""The functions that an object of a kind has to have."""
+
+
+def _fault_of_object(kind: str, target: Any) -> str:
+    missing = [name for name in _CALLED[kind] if not callable(getattr(target, name, None))]
+    return f"has no function {' and '.join(missing)}." if missing else ""
 
 
 def _fault_of_optimizer(target: Any) -> str:

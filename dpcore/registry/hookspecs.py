@@ -81,3 +81,9 @@ def register_readers(register: Callable[..., None]) -> None:
 def register_row_stores(register: Callable[..., None]) -> None:
     """Register instances of ``dpcore.data.store.contract.RowStore``: encoded rows in a file, by its
     ``suffixes``."""
+
+
+@hookspec
+def register_steps(register: Callable[..., None]) -> None:
+    """Register classes that follow ``dpcore.fitting.steps.RunStep``; ``options`` : a
+    ``StepOption`` for each option of ``dpcore train`` that one has."""

@@ -61,6 +61,7 @@ _KINDS = (
         alone=("suffixes", "schemes"),
     ),
     Kind("row-store", "row-stores", {"suffixes": ()}, alone=("suffixes",)),
+    Kind("step", "steps", {"options": ()}),
 )
 _BY_NAME = {kind.name: kind for kind in _KINDS}
 KINDS = tuple(_BY_NAME)

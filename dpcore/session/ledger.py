@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from dpcore.errors import BudgetExceededError
 from dpcore.noise.entropy import Unshareable
 
 if TYPE_CHECKING:
     from dpcore.privacy.events import DpEvent
 
-__all__ = ["Ledger", "LedgerEntry", "LedgerOfShare", "LedgerWithin"]
+__all__ = ["Ledger", "LedgerEntry", "LedgerWithin"]
 
 Entry = TypeVar("Entry")
 
@@ -65,31 +63,3 @@ class LedgerEntry:
     event: DpEvent
     cost: float
     part: str | None = None
-
-
-class LedgerOfShare(Ledger[LedgerEntry]):
-    """A run's ledger, as one of its steps has it: it takes no more from there than its share.
-
-    Parameters
-    ----------
-    most : that may be charged here, in the accountant's unit.
-    what : the subject of the refusal, with its share.
-    """
-
-    def __init__(self, whole: Ledger[LedgerEntry], most: Fraction, what: str) -> None:
-        super().__init__()
-        self._whole, self._left, self._what = whole, most, what
-
-    @property
-    def entries(self) -> tuple[LedgerEntry, ...]:
-        return self._whole.entries
-
-    def __len__(self) -> int:
-        return len(self._whole)
-
-    def charge(self, entry: LedgerEntry) -> None:
-        cost = Fraction(entry.cost)
-        if cost > self._left:
-            raise BudgetExceededError(f"{self._what}, of which this release would take too much.")
-        self._left -= cost
-        self._whole.charge(entry)

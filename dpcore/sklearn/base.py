@@ -18,6 +18,7 @@ from dpcore.data.readers.array_columns import leave_to_schema
 from dpcore.data.readers.frames import is_frame
 from dpcore.errors import InvalidInputError, advised_on_bad_rows
 from dpcore.fitting.api import fit
+from dpcore.fitting.fit_options import Ledger, Weights
 from dpcore.fitting.rows import schema_of, with_units
 from dpcore.sklearn.public import described_schema, with_label_ascending
 from dpcore.sklearn.rows import (
@@ -29,11 +30,13 @@ from dpcore.sklearn.rows import (
     sample_weight_of,
     without_ids,
 )
+from dpcore.sklearn.steps import loss_of_each, steps_of
 
 if TYPE_CHECKING:
     from typing import Self
 
     from dpcore.data.schema.schema import Schema
+    from dpcore.fitting.fit_options import OneVsRest
     from dpcore.model.coefficients import Summary
     from dpcore.model.model import Model
 
@@ -125,7 +128,7 @@ class PrivateEstimator(ABC, BaseEstimator):
 
         Raises DataError or InvalidInputError before any budget is spent.
         """
-        weights = sample_weight_of(metadata)
+        weights, also = sample_weight_of(metadata), self._steps()
         rows, labels, schema, own = self._described_rows(X, y)
         with advised_on_bad_rows(self._advice()):
             model = fit(
@@ -135,21 +138,15 @@ class PrivateEstimator(ABC, BaseEstimator):
                 algo=self.algo,
                 epsilon=self.epsilon,
                 delta=self.delta,
-                loss=self._loss_of(schema),
+                loss=self._loss(schema),
                 l2=self.l2,
                 relation=self.relation,
                 accountant=self.accountant,
                 seed=self._seed(),
-                multiclass=self._multiclass(),
-                sample_weight=weights,
-                weight_bound=None if weights is None else self.weight_bound,
-                test_fraction=self.test_fraction,
-                evaluate_share=self.evaluate_share,
-                evaluate_epsilon=self.evaluate_epsilon,
-                intervals_share=self.intervals_share,
-                **self._weights(),
-                ledger=self.ledger,
-                analyst=self.analyst,
+                sample_weight=None if weights is None else Weights(weights, self.weight_bound),
+                class_weight=self._public_weights(),
+                also=also,
+                ledger=Ledger(self.ledger, self.analyst),
             )
         self.model_: Model = model if own is None else replace(model, class_values=own)
         return self
@@ -231,12 +228,17 @@ class PrivateEstimator(ABC, BaseEstimator):
         return self.loss
 
     def _multiclass(self) -> str | None:
-        """Return how several classes are fitted, as ``dpcore.fit`` takes it."""
+        """Return how several classes are fitted, as ``Settings`` have it."""
         return None
 
-    def _weights(self) -> dict[str, Any]:
-        """Return what a fit is told of weights of classes."""
-        return {}
+    def _loss(self, schema: Schema) -> str | OneVsRest:
+        return loss_of_each(self._loss_of(schema), self._multiclass())
+
+    def _public_weights(self) -> Any:
+        return None
+
+    def _steps(self) -> list[Any]:
+        return steps_of(self)
 
     @abstractmethod
     def _label(self, labels: Any) -> tuple[tuple[Any, ...] | None, dict[str, Any], bool]:

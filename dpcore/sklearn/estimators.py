@@ -15,6 +15,7 @@ from dpcore.sklearn.base import WITHOUT_SCORE, PrivateEstimator
 from dpcore.sklearn.explained import explained
 from dpcore.sklearn.public import classes_label, target_label
 from dpcore.sklearn.rows import classes_in
+from dpcore.sklearn.steps import balanced_of, is_balanced
 
 if TYPE_CHECKING:
     from dpcore.data.schema.schema import Schema
@@ -68,8 +69,11 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
         values, label = classes_label(classes_in(labels) if is_read_off else self.classes)
         return tuple(values), label, is_read_off
 
-    def _weights(self) -> dict[str, Any]:
-        return {"class_weight": self.class_weight, "largest_weight": self.largest_weight}
+    def _public_weights(self) -> Any:
+        return None if is_balanced(self.class_weight) else self.class_weight
+
+    def _steps(self) -> list[Any]:
+        return [*balanced_of(self.class_weight, self.largest_weight), *super()._steps()]
 
     def _multiclass(self) -> str | None:
         return self.multiclass

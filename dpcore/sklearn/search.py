@@ -134,7 +134,8 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):
             units=schema.unit is not None,
             seed=estimator._seed(),
             multiclass=estimator._multiclass(),
-            class_weight=estimator._weights().get("class_weight"),
+            class_weight=estimator._public_weights(),
+            also=tuple(estimator._steps()),
         )
         given: Any = self.candidates
         return make_search(

@@ -104,6 +104,8 @@ def checks_of(part: Any, kind: str | None = None) -> tuple[Check, ...]:
         return checks_of_sessions(part)
     if kind == "query" or (kind in ("sampler", "interactive") and callable(part)):
         _require_maker(part, kind)
+    if kind not in _CHECKS:
+        raise InvalidInputError(f"There is no check of a {kind} by itself: its page says how.")
     return (_CHECKS[kind],)
 
 

@@ -20,6 +20,7 @@ from dpcore.fitting.losses import OF_LOSS
 from dpcore.fitting.plan import make_plan
 from dpcore.fitting.settings import Settings
 from dpcore.fitting.shared_budget import with_shared_accountant
+from dpcore.fitting.step_facts import step_facts
 from dpcore.registry.catalogue import load_registry
 from dpcore.registry.declarations import accountant_facts, optimizer_facts
 from dpcore.tuning.candidates import settings_of
@@ -122,6 +123,11 @@ def _check_asked(settings: Settings, kind: str, held_out: float) -> None:
     for name in _NOT_SEARCHED:
         if getattr(settings, name) != getattr(Settings, name):
             raise InvalidInputError(f"A search takes no {name}.")
+    for step in settings.also:
+        raise InvalidInputError(
+            f"A search takes no step {step_facts(step).name}: it is one release. Fit the best "
+            "candidate's parameters with it."
+        )
     if not 0.0 < held_out < 1.0:
         raise InvalidInputError(f"Expected 0 < held-out={held_out!r} < 1.")
     _check_algorithm(settings.algo)

@@ -150,7 +150,7 @@ def test_in_python_too(stub, monkeypatch, tmp_path):
     (note,) = caught.value.__notes__
     assert note.startswith(CHARGED) and note.endswith("no/m.json'.") and "is not in" in note
 
-    monkeypatch.setattr("dpcore.fitting.api.finish", raises(KeyboardInterrupt))
+    monkeypatch.setattr("dpcore.fitting.in_memory.finish", raises(KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt) as stopped:
         fitted()
     assert stopped.value.__notes__[0].startswith(CHARGED)

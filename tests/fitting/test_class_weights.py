@@ -6,15 +6,16 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
+from step_words import settings
 
 from dpcore import Schema, fit, load_model
 from dpcore.errors import InvalidInputError
-from dpcore.fitting import balanced, run_steps
+from dpcore.fitting import balanced, run_state
 from dpcore.fitting.balanced import SHARE, balanced_weights
-from dpcore.fitting.class_weights import parsed_weights, with_public_weights
+from dpcore.fitting.class_weights import with_public_weights
 from dpcore.fitting.plan import make_plan
 from dpcore.fitting.run import fit_dataset
-from dpcore.fitting.settings import Settings
+from dpcore.fitting.weight_values import parsed_weights
 from dpcore.losses.class_weighted import ClassWeighted
 from dpcore.losses.logistic import Logistic
 from dpcore.plugin.parts import Ledger, TableSession, dataset_from_arrays
@@ -118,7 +119,7 @@ UNITS_MORE = {"add-or-remove-one": 1.0, "replace-one": 2**0.5}
 def test_counts_are_charged_to_the_runs_own_budget(accountant, mechanism, relation):
     delta = 0.0 if accountant == "pure" else 1e-6
     own = {} if accountant == "pure" else {"algo": "dp-gd", "params": {"steps": "3"}}
-    settings = Settings(
+    asked = settings(
         epsilon=2.0,
         delta=delta,
         accountant=accountant,
@@ -128,7 +129,7 @@ def test_counts_are_charged_to_the_runs_own_budget(accountant, mechanism, relati
     )
     sessions = []
     data = dataset_from_arrays(X, RARE, classes=(0, 1), **BOUNDED)
-    model = fit_dataset(make_plan(settings), data, on_release=sessions.append)
+    model = fit_dataset(make_plan(asked), data, on_release=sessions.append)
     first, last = sessions[0].ledger, sessions[-1].ledger
     assert last == first and [e.kind for e in first].count("histogram") == 1
     assert first[0].kind == "histogram"
@@ -165,7 +166,7 @@ def follow_from_what_was_released(model):
 @pytest.fixture
 def door(monkeypatch):
     Door.released = []
-    monkeypatch.setattr(run_steps, "TableSession", Door)
+    monkeypatch.setattr(run_state, "TableSession", Door)
 
 
 def test_balanced_weights_follow_from_what_the_door_gave_out(door):
@@ -197,7 +198,7 @@ def test_a_unit_moves_the_counts_by_all_of_its_rows(relation, door):
     }
     schema = Schema.from_dict({"unit": "id", "rows_per_unit": 4, "columns": columns})
     few = {"params": {"steps": "3"}, "relation": relation}
-    plan = make_plan(Settings("dp-gd", epsilon=2.0, class_weight="balanced", **few))
+    plan = make_plan(settings("dp-gd", epsilon=2.0, class_weight="balanced", **few))
     fit_dataset(plan, dataset_from_arrays(frame, None, schema=schema))
     fit_dataset(plan, dataset_from_arrays(X, RARE, classes=(0, 1), **BOUNDED))
     of_units, of_rows = (scale for _, scale in Door.released)
@@ -252,10 +253,10 @@ def test_classes_are_named_as_a_label_reads_them():
     label = {"kind": "label", "classes": ["<=50K", [">50K", ">50K."]]}
     schema = Schema.from_dict({"columns": {**columns, "y": label}})
     named = parsed_weights([">50K.=3", "<=50K=.5"])
-    plan = with_public_weights(make_plan(Settings("dp-gd", class_weight=named)), schema.label)
+    plan = with_public_weights(make_plan(settings("dp-gd", class_weight=named)), schema.label)
     assert plan.loss == ClassWeighted(Logistic(), (0.5, 3.0))
     truth = replace(schema.label, classes=(("false",), ("true",)))
-    plan = with_public_weights(make_plan(Settings("dp-gd", class_weight={True: 3})), truth)
+    plan = with_public_weights(make_plan(settings("dp-gd", class_weight={True: 3})), truth)
     assert plan.loss.weights == (1.0, 3.0)
 
 

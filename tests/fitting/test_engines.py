@@ -1,18 +1,18 @@
 """Engines by name, over rows at hand and over files that they read themselves."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
+from step_words import settings
 
-from dpcore import Schema
+from dpcore import BalancedWeights, Schema
 from dpcore.cli.train_report import tell_training
 from dpcore.errors import DataError, InvalidInputError
 from dpcore.fitting.engines import engine_at_hand, engine_name, load_engine, opened_rows
 from dpcore.fitting.loading import DataRequest
 from dpcore.fitting.plan import make_plan
 from dpcore.fitting.run import train
-from dpcore.fitting.settings import Settings
 from dpcore.plugin.engines import Files, RowsElsewhere
 from dpcore.plugin.parts import LocalEngine, load_file, load_registry
 from dpcore.registry.declarations import fault_of_part
@@ -67,7 +67,7 @@ def rows(tmp_path):
 
 
 def plan(engine=ReadsFiles, **options):
-    asked = Settings(**{"algo": "dp-gd", "epsilon": 1.0, "seed": 4, **options})
+    asked = settings(**{"algo": "dp-gd", "epsilon": 1.0, "seed": 4, **options})
     return replace(make_plan(asked), engine=engine)
 
 
@@ -79,6 +79,29 @@ def test_files_that_an_engine_reads_give_the_model_of_rows_at_hand(rows, relatio
     assert there.facts.get("n_train") == here.facts.get("n_train")
     assert there.model.privacy["sentence"] == here.model.privacy["sentence"]
     assert len(ReadsFiles.opened) == len(ReadsFiles.closed) == 1
+
+
+@pytest.mark.parametrize(
+    "asked", [{"class_weight": "balanced"}, {"intervals_share": 0.5, "epsilon": 50.0}]
+)
+def test_a_step_asks_an_engine_of_files_what_it_asks_of_rows_at_hand(rows, asked):
+    asked = {"params": {"steps": 3}, **asked}
+    request = DataRequest(str(rows), SCHEMA)
+    there, here = (train(plan(e, **asked), request).model for e in (ReadsFiles, LocalEngine))
+    assert np.array_equal(there.w, here.w)
+    assert (there.class_weights, there.intervals) == (here.class_weights, here.intervals)
+    assert there.privacy["releases"] == here.privacy["releases"]
+    assert there.privacy["spent"] == here.privacy["spent"]
+
+
+def test_a_step_of_rows_in_this_process_is_refused_elsewhere_by_its_name(rows):
+    @dataclass(frozen=True)
+    class Needs(BalancedWeights):
+        name = "needs"
+        needs = frozenset({"rows-here"})
+
+    with pytest.raises(InvalidInputError, match="The step needs needs rows in this process"):
+        train(plan(also=[Needs()]), DataRequest(str(rows), SCHEMA))
 
 
 def test_a_test_is_offered_where_rows_are_at_hand(rows, capsys):
@@ -144,7 +167,6 @@ def test_bounds_that_are_private_are_refused():
 @pytest.mark.parametrize(
     ("labels", "asked", "reason"),
     [
-        ("", {"class_weight": "balanced"}, "has no balanced weights: give a public weight"),
         ('"so",', {"multiclass": "ovr"}, "has no fit for each class: take --loss softmax"),
     ],
 )

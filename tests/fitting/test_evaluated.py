@@ -7,16 +7,16 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from step_words import settings
 
 from dpcore import load_model
 from dpcore.errors import BudgetExceededError, InvalidInputError
 from dpcore.evaluation.words import evaluation_in_words
-from dpcore.fitting import evaluated
+from dpcore.fitting import evaluated, run
 from dpcore.fitting.loading import DataRequest
 from dpcore.fitting.plan import make_plan
 from dpcore.fitting.run import train
-from dpcore.fitting.run_steps import Steps
-from dpcore.fitting.settings import Settings
+from dpcore.fitting.run_rows import RunRows
 from dpcore.plugin.parts import TableSession, load_registry
 
 SCHEMA = """
@@ -49,9 +49,9 @@ def rows_file(folder, n=2000, classes=("a", "b"), signal=8.0):
 def trained(folder, fraction=0.5, share=0.2, epsilon=2.0, classes=("a", "b"), **others):
     loss = "logistic" if len(classes) == 2 or others.get("multiclass") else "softmax"
     values = {"algo": "dp-gd", "loss": loss, "delta": 1e-6, "params": {"steps": "10"}, **others}
-    settings = Settings(epsilon=epsilon, evaluate_share=share, **values)
+    asked = settings(epsilon=epsilon, evaluate_share=share, **values)
     data, schema = rows_file(folder, classes=classes)
-    return train(make_plan(settings), DataRequest(data, schema, test_fraction=fraction))
+    return train(make_plan(asked), DataRequest(data, schema, test_fraction=fraction))
 
 
 def test_one_release_is_charged_last_and_within_the_budget(tmp_path):
@@ -121,9 +121,9 @@ def with_private_bounds(folder, share, **others):
     data, schema = rows_file(folder)
     schema.write_text(WITHOUT_BOUNDS.format(classes='["a", "b"]'))
     values = {"algo": "dp-gd", "delta": 1e-6, "params": {"steps": "10"}, **others}
-    settings = Settings(epsilon=20.0, evaluate_share=share, **values)
+    asked = settings(epsilon=20.0, evaluate_share=share, **values)
     request = DataRequest(data, schema, test_fraction=0.5, private_bounds=True)
-    return train(make_plan(settings), request).model
+    return train(make_plan(asked), request).model
 
 
 def test_bounds_and_figures_and_the_fit_share_one_budget(tmp_path):
@@ -137,7 +137,8 @@ def test_bounds_and_figures_and_the_fit_share_one_budget(tmp_path):
 
 
 def test_shares_of_bounds_and_figures_that_are_too_much_are_refused_before_a_charge(tmp_path):
-    with pytest.raises(BudgetExceededError) as caught:
+    told = "The private_bounds would take 0.1 of the budget and the evaluation 0.95: expected"
+    with pytest.raises(InvalidInputError, match=told) as caught:
         with_private_bounds(tmp_path, 0.95)  # The bounds take a tenth.
     assert not any("charged" in note for note in getattr(caught.value, "__notes__", ()))
 
@@ -189,7 +190,7 @@ def of_number(folder, y, epsilon=50.0, share=0.3, **others):
     (folder / "schema.toml").write_text(text)
     values = {"algo": "dp-gd", "loss": "ridge", "delta": 1e-6, "evaluate_share": share, **others}
     request = DataRequest(str(folder / "rows.csv"), folder / "schema.toml", test_fraction=0.5)
-    return train(make_plan(Settings(epsilon=epsilon, **values)), request).model
+    return train(make_plan(settings(epsilon=epsilon, **values)), request).model
 
 
 def test_of_a_number_there_are_errors_and_a_verdict(tmp_path):
@@ -225,10 +226,17 @@ def test_errors_are_those_of_what_predict_says(tmp_path, monkeypatch):
     # those of predict on the rows held out.
     right, seen = evaluated.HeldOutCounts.run, {}
 
-    def steep(self, session, view):
-        seen["rows"] = self.held_out
+    def steep(self, door, view):
         solution = replace(view.solution, w=np.array([6.0, -2.0]))
-        return right(self, session, replace(view, solution=solution))
+        return right(self, door, replace(view, solution=solution))
+
+    opened = RunRows.over
+
+    def over(self, asked, plan):
+        seen["rows"] = self.held_out
+        return opened(self, asked, plan)
+
+    monkeypatch.setattr(RunRows, "over", over)
 
     monkeypatch.setattr(evaluated.HeldOutCounts, "run", steep)
     x = np.random.default_rng(3).random(4000)
@@ -244,7 +252,7 @@ def test_errors_are_those_of_what_predict_says(tmp_path, monkeypatch):
 
 def test_a_share_that_was_not_set_aside_is_refused_by_the_filter(tmp_path, monkeypatch):
     # The broken twin: the optimizer has all of the budget. Nothing is drawn of the rows held out.
-    monkeypatch.setattr(Steps, "set_aside", lambda self, view: view.ready.plan.accountant)
+    monkeypatch.setattr(run, "set_aside", lambda steps, state: state)
     with pytest.raises(BudgetExceededError):
         trained(tmp_path)
 
@@ -266,11 +274,16 @@ def test_figures_follow_from_the_released_counts_alone(tmp_path, monkeypatch):
 
 
 def test_an_exact_number_of_rows_is_caught(tmp_path, monkeypatch):
-    right = evaluated.HeldOutCounts._figures
+    right, opened, seen = evaluated.HeldOutCounts._figures, RunRows.over, {}
+
+    def over(self, asked, plan):
+        seen["rows"] = self.held_out
+        return opened(self, asked, plan)
 
     def exact(self, *args, **kwargs):
-        return {**right(self, *args, **kwargs), "held_out_rows": self.held_out.n_units}
+        return {**right(self, *args, **kwargs), "held_out_rows": seen["rows"].n_units}
 
+    monkeypatch.setattr(RunRows, "over", over)
     monkeypatch.setattr(evaluated.HeldOutCounts, "_figures", exact)
     assert figures_of(tmp_path, 0.3, monkeypatch) != figures_of(tmp_path, 0.7, monkeypatch)
 
@@ -281,9 +294,9 @@ def test_units_have_noise_for_all_of_their_rows(tmp_path):
     with_ids = [f"{line},{i // 4}" for i, line in enumerate(text[1:])]
     (tmp_path / "rows.csv").write_text("\n".join(["x,y,who", *with_ids]) + "\n")
     values = {"algo": "dp-gd", "params": {"steps": "10"}, "evaluate_share": 0.2}
-    settings = Settings(epsilon=2.0, delta=1e-6, units=True, **values)
+    asked = settings(epsilon=2.0, delta=1e-6, units=True, **values)
     request = DataRequest(data, schema, test_fraction=0.5, unit="who", rows_per_unit=4)
-    of_units = train(make_plan(settings), request).model.evaluation["noise_deviation"]
+    of_units = train(make_plan(asked), request).model.evaluation["noise_deviation"]
     assert of_units == pytest.approx(4 * trained(tmp_path).model.evaluation["noise_deviation"])
 
 

@@ -30,7 +30,7 @@ def test_rows_in_memory_are_held_out_too():
         ({"test_fraction": 0.5}, "evaluate_share or evaluate_epsilon beside test_fraction"),
         ({"evaluate_share": 0.5}, "--test-fraction .* beside --evaluate-share"),
         ({"evaluate_epsilon": 0.5}, "--test-fraction .* beside --evaluate-epsilon"),
-        ({"evaluate_epsilon": 0.5, "test_fraction": 1.5}, "0 < fraction=1.5 < 1"),
+        ({"evaluate_epsilon": 0.5, "test_fraction": 1.5}, "0 < test_fraction=1.5 < 1"),
     ],
 )
 def test_rows_in_memory_that_cannot_be_held_out_are_refused(monkeypatch, others, message):

@@ -8,7 +8,7 @@ import pytest
 
 from dpcore import fit
 from dpcore.errors import DpcoreWarning
-from dpcore.fitting import api
+from dpcore.fitting import in_memory
 from dpcore.fitting.fits import Fits
 from dpcore.session.charges import Bound
 
@@ -17,7 +17,7 @@ X, Y = np.tile([[0.25], [0.75]], (50, 1)), np.tile([0, 1], 50)
 
 @pytest.fixture(autouse=True)
 def fits(monkeypatch):
-    monkeypatch.setattr(api, "FITS", Fits())
+    monkeypatch.setattr(in_memory, "FITS", Fits())
 
 
 def asked(**options):
@@ -89,7 +89,7 @@ def test_a_refused_fit_does_not_count():
     assert told(asked()) == []
 
 
-@pytest.mark.parametrize("place", ["run.make_model", "api.finish"])
+@pytest.mark.parametrize("place", ["run.make_model", "in_memory.finish"])
 def test_a_fit_that_broke_after_a_charge_counts_in_full(place, monkeypatch):
     def broken(*_):
         raise KeyboardInterrupt

@@ -145,7 +145,10 @@ class Remembering(Notation):
 
 def of_a_notation_that_remembers(cells):
     schema = Schema.from_dict(schema_of("number, marked"))
-    object.__setattr__(schema, "notation", Remembering(schema.missing))
+    notation = Remembering(schema.missing)
+    plans = tuple(replace(plan, notation=notation) for plan in schema.plans)
+    object.__setattr__(schema, "notation", notation)
+    object.__setattr__(schema, "plans", plans)
     return fitted(frame_of(cells), schema)
 
 

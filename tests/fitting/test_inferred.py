@@ -8,8 +8,7 @@ import pytest
 from dpcore import fit, load_model
 from dpcore.cli.info_model import print_model
 from dpcore.errors import BudgetExceededError, InvalidInputError, ModelFileError
-from dpcore.fitting import inferred
-from dpcore.fitting.run_steps import Steps
+from dpcore.fitting import inferred, run
 from dpcore.inference.words import intervals_in_words
 from dpcore.model.file import checksum, read_model_file
 from dpcore.plugin.parts import TableSession
@@ -192,7 +191,7 @@ def test_a_budget_that_is_too_small_gives_a_reason_and_no_number():
 
 def test_a_share_that_was_not_set_aside_is_refused_by_the_filter(monkeypatch):
     # The broken twin: the optimizer has all of the budget.
-    monkeypatch.setattr(Steps, "set_aside", lambda self, view: view.ready.plan.accountant)
+    monkeypatch.setattr(run, "set_aside", lambda steps, state: state)
     with pytest.raises(BudgetExceededError):
         fitted()
 
@@ -232,8 +231,8 @@ def test_figures_follow_from_what_was_released_alone(monkeypatch):
         ({"loss": "hinge-svm"}, "states no self_concordance"),
         ({"loss": "huber-svm"}, "states no self_concordance"),
         ({"classes": (0, 1, 2)}, "margins of its own"),
-        ({"class_weight": {0: 2.0}}, "have weights"),
-        ({"class_weight": "balanced"}, "have weights"),
+        ({"class_weight": {0: 2.0}}, "where rows or classes have weights"),
+        ({"class_weight": "balanced"}, "where rows or classes have weights"),
         ({"l2": 0.1}, "no number of rows is public"),
         ({"algo": "sgd-adv", "params": {}}, "fixed schedule"),
         ({"algo": "objpert", "params": {}}, "objpert cannot leave"),

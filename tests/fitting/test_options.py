@@ -1,37 +1,35 @@
 """The options of a fit: the same words and defaults in settings, ``fit`` and ``dpcore train``."""
 
-import ast
 import dataclasses
 import inspect
-from pathlib import Path
 
-import pytest
-
-from dpcore.cli import train as command
+from dpcore import Algorithm, BalancedWeights, Budget, OneVsRest, Threads, Users, Weights, fit
 from dpcore.cli.train import train_command
-from dpcore.fitting import api
-from dpcore.fitting.api import fit
-from dpcore.fitting.loading import DataRequest
+from dpcore.fitting.data_request import DataRequest
+from dpcore.fitting.old_words import OLD_WORDS
 from dpcore.fitting.settings import Settings
-from dpcore.fitting.table_ledger import LedgerRequest
+from dpcore.fitting.words import asked_of
 from dpcore.registry.declarations import TARGETS
 
-OF_ROWS = {
-    *("X", "y", "classes", "target_bounds", "bounds", "row_norm", "intercept", "n0", "capacity"),
-    *("schema", "private_bounds", "unit", "rows_per_unit", "sample_weight", "part"),
-    "test_fraction",
-}
-"""What ``fit`` is told of rows in memory, in place of a file and its schema."""
-OF_LEDGER = {field.name: field.default for field in dataclasses.fields(LedgerRequest)}
+OF_LEDGER = {"ledger": None, "analyst": "", "same_table": False}
 IN_MEMORY = {"weight_bound", "also"}
 """Settings of weights, which rows of files have none of, and of steps, which are objects."""
 OF_A_COMMAND = {"out", "as_json", "quiet"}
+OF_STEPS = {
+    "evaluate_share": None,
+    "evaluate_epsilon": None,
+    "intervals_share": None,
+    "largest_weight": BalancedWeights.largest,
+}
+"""Options of a step's own, of those that a run has beside its fit."""
 SPELT = {"params": "assignments"}
 """What the command line spells in another way: ``--set NAME=VALUE``."""
+MOST_WORDS = 25
 
 
 def defaults(function):
-    return {name: p.default for name, p in inspect.signature(function).parameters.items()}
+    found = inspect.signature(function).parameters.items()
+    return {name: p.default for name, p in found if p.kind is not p.VAR_KEYWORD}
 
 
 def settings_fields():
@@ -46,10 +44,43 @@ def settings_fields():
     return found
 
 
-def test_fit_has_every_setting_with_its_default():
+def test_fit_has_25_words_and_each_earlier_one_is_a_field_of_a_value_or_a_step():
+    # It had 47, and a page of defaults in front of what a first fit needs.
+    assert len(defaults(fit)) == MOST_WORDS and len(OLD_WORDS) == 23
+    assert not {*OLD_WORDS} & {*defaults(fit)}
+
+
+def test_fit_has_the_defaults_of_the_settings():
     asked, fields = defaults(fit), settings_fields()
-    assert {name: asked.pop(name) for name in OF_LEDGER} == OF_LEDGER
-    assert {name: asked[name] for name in asked if name not in OF_ROWS} == fields
+    alike = {name: default for name, default in asked.items() if name in fields}
+    assert alike == {name: fields[name] for name in alike} and len(alike) == 13
+
+
+def test_every_setting_is_passed_on_by_fit():
+    values = {
+        "algo": Algorithm("dp-agd", {"selection": "permute-and-flip"}, None, True),
+        "epsilon": Budget(1.0, 2.0, 3.0, 4.0, {"target_risk": 0.1}, "tight"),
+        "delta": 1e-5,
+        "params": {"steps": 3},
+        "loss": OneVsRest("huber-svm"),
+        "l2": 0.5,
+        "relation": "replace-one",
+        "accountant": "zcdp",
+        "engine": Threads(2, "dask"),
+        "users": Users("users.csv", "local"),
+        "class_weight": {"a": 2.0},
+        "sample_weight": Weights([1.0], 3.0),
+        "also": (BalancedWeights(),),
+        "seed": 4,
+    }
+    words = {**defaults(fit), "X": [[0.0]], "y": [1.0], **values}
+    settings, usual = asked_of(words).settings, Settings()
+    same = [
+        field.name
+        for field in dataclasses.fields(Settings)
+        if getattr(settings, field.name) == getattr(usual, field.name)
+    ]
+    assert same == ["preset", "units"]  # The preset was left out, and there is no schema.
 
 
 def test_the_command_line_has_every_setting_with_its_default():
@@ -61,16 +92,5 @@ def test_the_command_line_has_every_setting_with_its_default():
     assert {name: asked.pop(name) for name in of_data} == of_data
     assert {name: asked.pop(name) for name in OF_LEDGER} == OF_LEDGER
     assert {asked.pop(name) for name in OF_A_COMMAND} == {None, False}
+    assert {name: asked.pop(name) for name in OF_STEPS} == OF_STEPS
     assert asked == {SPELT.get(name, name): default for name, default in fields.items()}
-
-
-@pytest.mark.parametrize("module", [api, command], ids=["fit", "train"])
-def test_every_setting_is_passed_on(module):
-    tree = ast.parse(Path(module.__file__).read_text())
-    (call,) = [
-        node
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Settings"
-    ]
-    elsewhere = IN_MEMORY if module is command else set()
-    assert {keyword.arg for keyword in call.keywords} == {*settings_fields(), "units"} - elsewhere

@@ -9,12 +9,11 @@ import pytest
 from dpcore import fit, load_model
 from dpcore.bounds.choice import CountNoise, bounds_of
 from dpcore.errors import DpcoreError, InvalidInputError
-from dpcore.fitting import private_bounds, run, run_steps
+from dpcore.fitting import private_bounds, run, run_rows, run_state
 from dpcore.fitting.loading import DataRequest
 from dpcore.fitting.plan import make_plan
 from dpcore.fitting.private_bounds import SHARE
 from dpcore.fitting.run import fit_dataset, train
-from dpcore.fitting.run_steps import Steps
 from dpcore.fitting.settings import Settings
 from dpcore.plugin.parts import TableSession, dataset_from_arrays
 
@@ -55,7 +54,7 @@ class Door(TableSession):
 @pytest.fixture
 def released(monkeypatch):
     Door.released = []
-    monkeypatch.setattr(run_steps, "TableSession", Door)
+    monkeypatch.setattr(run_state, "TableSession", Door)
     return Door.released
 
 
@@ -94,13 +93,13 @@ def test_bounds_are_charged_to_the_runs_own_budget(accountant, mechanism, relati
 
 
 def test_a_share_that_is_not_charged_is_found(monkeypatch):
-    right = Steps.before
+    right = run.run_before
 
-    def unspent(self, view, accountant, door):
-        steps, view, _ = right(self, view, accountant, door)
-        return steps, view, view.ready.plan.accountant
+    def unspent(steps, state, door):
+        state = right(steps, state, door)
+        return replace(state, accountant=state.facts.accountant)
 
-    monkeypatch.setattr(Steps, "before", unspent)
+    monkeypatch.setattr(run, "run_before", unspent)
     sessions = []
     model = fitted(QUICK, sessions)
     with pytest.raises(AssertionError):
@@ -187,13 +186,13 @@ def test_rows_held_out_are_not_in_the_release(tmp_path, monkeypatch):
     assert trained.diagnostics["test_accuracy"] is not None
 
     asked = []
-    original = private_bounds.WaitingRows
+    original = run_rows.WaitingRows
 
     def watched(dataset):
         asked.append(dataset.X.shape[0])  # No rows, for the rehearsal, and then the kept ones.
         return original(dataset)
 
-    monkeypatch.setattr(private_bounds, "WaitingRows", watched)
+    monkeypatch.setattr(run_rows, "WaitingRows", watched)
     monkeypatch.setattr(run, "diagnose", lambda _, __, train, test: {"rows": len(train.y)})
     part = DataRequest(
         str(tmp_path / "rows.csv"),

@@ -8,7 +8,7 @@ import dpcore
 from dpcore.bounds.choice import CountNoise, bounds_of
 from dpcore.bounds.waiting import encoded_rows
 from dpcore.errors import InvalidInputError
-from dpcore.fitting import run_steps
+from dpcore.fitting import run_state
 from dpcore.fitting.loading import DataRequest
 from dpcore.fitting.plan import make_plan
 from dpcore.fitting.run import train
@@ -49,7 +49,7 @@ class Door(TableSession):
 @pytest.fixture
 def released(monkeypatch):
     Door.released = []
-    monkeypatch.setattr(run_steps, "TableSession", Door)
+    monkeypatch.setattr(run_state, "TableSession", Door)
     return Door.released
 
 
@@ -97,7 +97,7 @@ def test_a_charge_for_one_row_is_found(frame, released, monkeypatch):
         def __init__(self, *args, problem=None, **options):
             super().__init__(*args, **options)
 
-    monkeypatch.setattr(run_steps, "TableSession", OfRows)
+    monkeypatch.setattr(run_state, "TableSession", OfRows)
     fitted(frame)
     with pytest.raises(AssertionError):
         require_units(released, "add-or-remove-one")

@@ -1,11 +1,16 @@
 """A model's text, its HTML and its pickle."""
 
 import pickle
+import sys
+import types
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from dpcore import fit
+from dpcore import fit, load_model
+from dpcore.model.shown import sections_in_words
+from dpcore.plugin.steps import Section
 
 COLUMNS = {
     "age": {"kind": "numeric", "lower": 0, "upper": 1},
@@ -19,6 +24,21 @@ def model():
     X = np.random.default_rng(0).uniform(size=(311, 2))
     y = np.where(X[:, 0] > 0.5, "y<s", "no")
     return fit(X, y, schema={"columns": COLUMNS}, relation="replace-one", epsilon=1.0)
+
+
+def test_a_section_whose_package_is_not_installed_says_so(model, tmp_path, monkeypatch):
+    section = {"version": 1, "lines": ["About 3 rows."], "data": {"yes": 3.0}}
+    parts = {"there": "class_counts.step:Here", "gone": "no_such_package.step:Gone"}
+    sections = {name: {**section, "part": part} for name, part in parts.items()}
+    monkeypatch.setitem(sys.modules, "class_counts", types.ModuleType("class_counts"))
+    replace(model, sections=sections).save(tmp_path / "model.json")
+    again = load_model(tmp_path / "model.json")
+    assert again.sections == sections and Section.of(again, "gone").data == {"yes": 3.0}
+    assert sections_in_words(again) == [
+        "there: About 3 rows.",
+        "gone: About 3 rows.",
+        "gone: The step's package, no_such_package, is not installed here; its section is kept.",
+    ]
 
 
 def test_its_text_is_three_lines(model):

@@ -14,22 +14,6 @@ def register_commands(register):
     register("an-entry", "somewhere:thing", summary="A command.", group="Others")
 
 
-def register_column_kinds(register):
-    register("an-entry", "somewhere:THING", summary="A kind of column.")
-
-
-def register_readers(register):
-    register("an-entry", "somewhere:thing", summary="A reader.", suffixes=(".thing",))
-
-
-def register_row_stores(register):
-    register("an-entry", "somewhere:THING", summary="A store of rows.", suffixes=(".thing",))
-
-
-def register_steps(register):
-    register("an-entry", "somewhere:Thing", summary="A step.")
-
-
 def register_exporters(register):
     register("an-entry", "somewhere:Thing", summary="A format.", suffixes=(".thing",))
 
@@ -66,15 +50,27 @@ def register_pools(register):
     register("an-entry", "somewhere:Thing", summary="A pool of users.")
 
 
+def register_column_kinds(register):
+    register("an-entry", "somewhere:THING", summary="A kind of column.")
+
+
+def register_readers(register):
+    register("an-entry", "somewhere:thing", summary="A reader.", suffixes=(".an-entry",))
+
+
+def register_row_stores(register):
+    register("an-entry", "somewhere:THING", summary="A store.", suffixes=(".an-entry",))
+
+
+def register_steps(register):
+    register("an-entry", "somewhere:Thing", summary="A step of a run.")
+
+
 @pytest.mark.parametrize(
     ("kind", "hook"),
     [
         ("command", register_commands),
         ("exporter", register_exporters),
-        ("column-kind", register_column_kinds),
-        ("reader", register_readers),
-        ("row-store", register_row_stores),
-        ("step", register_steps),
         ("ledger-store", register_ledger_stores),
         ("optimizer", register_optimizers),
         ("mechanism", register_mechanisms),
@@ -83,6 +79,10 @@ def register_pools(register):
         ("dataset", register_datasets),
         ("engine", register_engines),
         ("pool", register_pools),
+        ("column-kind", register_column_kinds),
+        ("reader", register_readers),
+        ("row-store", register_row_stores),
+        ("step", register_steps),
     ],
 )
 def test_a_hook_registers_its_kind(monkeypatch, kind, hook):

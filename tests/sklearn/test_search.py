@@ -106,7 +106,7 @@ def test_a_seed_marks_the_model_and_what_cannot_be_is_refused():
     evaluated = PrivateLogisticRegression(**CLASSES, test_fraction=0.5, evaluate_share=0.1)
     with pytest.raises(InvalidInputError, match="leave test_fraction out"):
         search(evaluated).fit(X, Y)
-    with pytest.raises(InvalidInputError, match="takes no class_weight"):
+    with pytest.raises(InvalidInputError, match="takes no step balanced"):
         search(weighted).fit(X, Y)
     with pytest.raises(InvalidInputError, match="from 1 to"):
         search(candidates=[]).fit(X, Y)

@@ -117,9 +117,11 @@ def _told(cells: Cells, plan: ColumnPlan, source: str) -> Reading:
     try:
         return _read(cells, plan)
     except (UnreadTypeError, pa.ArrowException, UnicodeError) as error:
-        of = f" as {plan.column.kind}: it is of type {getattr(cells, 'type', 'object')}"
-        fault = _unread_error(source, plan.name, of, error)
-    raise fault  # not within the handler of an error whose text may quote a cell
+        caught: Exception = error
+    of = f" as {plan.column.kind}: it is of type {getattr(cells, 'type', 'object')}"
+    fault = _unread_error(source, plan.name, of, caught)
+    del caught  # Its text may quote a cell: neither context nor a local variable.
+    raise fault
 
 
 def _unread_error(source: str, name: str, of: str, error: Exception) -> DataError:
@@ -220,8 +222,8 @@ def _ids(
     notation: Notation,
     faults: list[tuple[Column, str, np.ndarray]],
 ) -> np.ndarray:
-    """Return the ids of the rows' units; rows without one that they need, and with a cell that is
-    none, are added to the faults."""
+    """Return the ids of the rows' units, and add rows without a needed id, or with a cell that is
+    no id, to the faults."""
     assert units is not None
     with unread_told(raw.source, units.column):
         ids, bad = ids_of(raw.columns[units.column], notation)

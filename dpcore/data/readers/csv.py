@@ -96,11 +96,12 @@ def read_delimited(piece: Piece, layout: Delimited) -> RawTable:
         table = _parse_typed(piece, content, layout)
         if table is None:
             table = _parse_as_text(piece, content, layout)
-    except pa.ArrowException as error:
-        fault = _unreadable(layout.source, error)
-    else:
         columns = dict(zip(layout.types, table.columns, strict=True))
         return RawTable(columns, table.num_rows, layout.source, place)
+    except pa.ArrowException as error:
+        caught = error
+    fault = _unreadable(layout.source, caught)
+    del caught  # Its text may quote a row: neither context nor a local variable.
     raise fault
 
 
@@ -136,14 +137,12 @@ def read_header(content: bytes, source: str, separator: str, quote: str | None =
     """Return the column names of the first line that is not blank, stripped of outer spaces."""
     text = io.TextIOWrapper(io.BytesIO(trimmed(content)), "utf-8", errors="replace", newline="")
     quoted: Literal[0, 3] = csv.QUOTE_MINIMAL if quote else csv.QUOTE_NONE
-    fault = DataError(f"{source}: the file is empty; there is no header line.")
-    try:
+    with suppress(csv.Error):
         for record in csv.reader(text, delimiter=separator, quoting=quoted):
             if record:
                 return [*map(str.strip, record)]
-    except csv.Error as error:
-        fault = _unreadable(source, error)
-    raise fault
+        raise DataError(f"{source}: the file is empty; there is no header line.")
+    raise DataError(f"{source}: cannot be read as delimited text (Error).")
 
 
 def _records_of(piece: Piece, layout: Delimited) -> tuple[int, bytes]:

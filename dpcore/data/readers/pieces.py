@@ -114,8 +114,10 @@ def _tried(path: str, act: Callable[[], Any]) -> Any:
     try:
         return act()
     except _ERRORS as error:
-        fault = _fault_of(path, error)
-    raise fault  # not within the handler of an error whose text may quote the file
+        caught = error
+    fault = _fault_of(path, caught)
+    del caught  # Its text may quote the file: neither context nor a local variable.
+    raise fault
 
 
 def file_errors(path: str) -> AbstractContextManager[None]:

@@ -66,9 +66,9 @@ class RowFile(Protocol):
 
 
 class Reader(Protocol):
-    """What is registered."""
+    """A function that opens sources of one format, as it is registered."""
 
     def __call__(self, source: str, facts: ReadFacts) -> RowFile:
-        """Return the opened source, of which nothing need be read yet; InvalidInputError for a
+        """Return the opened source, perhaps before anything is read; InvalidInputError for a
         schema that does not fit the format."""
         ...

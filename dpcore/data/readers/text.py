@@ -162,13 +162,13 @@ class TextFile:
         try:
             wanted = check_names(names, schema, self._path, self._labelled)
         except DataError as error:
-            fault = _told_of_another_layout(error, names, schema, self._separator)
+            fault = error
         else:
             types = {}
             for name in wanted:
                 types[name] = ARROW_TYPES[name in numbers]
             return names, types
-        raise fault
+        raise _told_of_another_layout(fault, names, schema, self._separator)
 
     def _header(self, content: bytes) -> list[str]:
         head = first_line(content)[0] if self._drop else content

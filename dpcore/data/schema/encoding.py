@@ -116,7 +116,7 @@ class Encoding:
 
     @property
     def bounds(self) -> tuple[float, float] | None:
-        """What plain numbers are clamped to, where the first chain clamps them."""
+        """The bounds of plain numbers, where the first chain clamps them."""
         first = self.chains[0][0]
         if isinstance(first, Hat):
             return first.knots[0], first.knots[-1]

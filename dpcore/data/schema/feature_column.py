@@ -56,7 +56,7 @@ class FeatureColumn:
 
     @property
     def bounds(self) -> tuple[float, float] | None:
-        """What plain numbers are clamped to."""
+        """The bounds that plain numbers are clamped to."""
         return self.encoding.bounds
 
     @property

@@ -1,4 +1,4 @@
-"""What reading a column's cells takes, worked out once, when the schema is built."""
+"""The plan of a column: all that reading its cells takes, worked out when the schema is built."""
 
 from __future__ import annotations
 

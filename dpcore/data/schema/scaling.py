@@ -1,4 +1,4 @@
-"""What becomes of the length of rows, in words."""
+"""A sentence on the length of rows, and the rows that are scaled down."""
 
 from __future__ import annotations
 

@@ -66,6 +66,7 @@ from dpcore.privacy.units import Units
 
 __all__ = ["INTERCEPT", "Schema"]
 
+_DERIVED = ("notation", "label", "unbounded", "plans", "known")
 _STORED_BITS = 8
 """Features as given are stored with norms up to 2^8: exact sums leave room for 2^12, but then none
 for the noise of a small budget (at 2^10 dp-gd is refused at epsilon = 1)."""
@@ -123,15 +124,13 @@ class Schema:
 
     def __post_init__(self) -> None:
         check_consistency(self)
-        waiting = (c for c in self.columns if isinstance(c, (Unbounded, UnboundedLabel)))
+        waiting = tuple(c for c in self.columns if isinstance(c, (Unbounded, UnboundedLabel)))
         known = None if self.wildcards else encoded_columns(self.columns, self.crosses)
         notation = Notation(self.missing, self.decimal, self.thousands)
         label = next(c for c in self.columns if isinstance(c, Label))
         read: list[FeatureColumn | Label] = [*(known.columns if known is not None else ()), label]
         plans = tuple(column_plan(column, notation) for column in read)
-        derived = (notation, label, tuple(waiting), plans, known)
-        names = ("notation", "label", "unbounded", "plans", "known")
-        for name, value in zip(names, derived, strict=True):
+        for name, value in zip(_DERIVED, (notation, label, waiting, plans, known), strict=True):
             object.__setattr__(self, name, value)
 
     @property

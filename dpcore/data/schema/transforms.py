@@ -1,4 +1,4 @@
-"""How a cell becomes features, as data: a reading, then transforms of the number that it gives.
+"""Readings and transforms, as data: a cell as a plain number, and that number as features.
 
 Everything that is public about a column follows from these: the width and the names of its
 features, the bound of their norm, the levels that a cross combines, the graph of an export and the
@@ -109,7 +109,7 @@ class Hash:
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """What a function of a cell's text alone returns, without outer spaces: a number, or ``None``
+    """The result of a function of a cell's text alone, without outer spaces: a number, or ``None``
     or NaN where the cell is a fault of its row.
 
     ``of`` : a function of a module: it runs on private cells, inside the trust boundary, and must
@@ -183,8 +183,8 @@ class Hat:
 class OneHot:
     """A feature for each level, 1 for the one whose position the number is; all 0 for -1.
 
-    ``prefix`` : of the levels' names; ``part`` : of which part of the cell they are, as in
-    ``".month"``.
+    ``prefix`` : of the levels' names; ``part`` : the part of the cell that has these levels, as
+    in ``".month"``.
     """
 
     levels: Sequence[object]

@@ -19,7 +19,7 @@ __all__ = ["RowStore", "StoredFacts"]
 
 
 class StoredFacts(Protocol):
-    """What a store says of its rows, all public."""
+    """The public facts that a store states of its rows."""
 
     @property
     def schema(self) -> Schema: ...
@@ -31,7 +31,7 @@ class StoredFacts(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RowStore:
-    """What is registered: four functions.
+    """The four functions of a store, as they are registered.
 
     Parameters
     ----------

@@ -180,7 +180,10 @@ def test_what_an_engine_of_files_has_not(cluster, folder, schema):
     waiting = {"columns": [{"name": "age", "kind": "numeric"}, *stated["columns"][1:]]}
     for asked, reason in (
         ({"schema": of_units}, "may be in several files"),
-        ({"schema": waiting, "private_bounds": True}, "bounds of column 'age' are private"),
+        (
+            {"schema": waiting, "also": [dpcore.PrivateBounds()]},
+            "bounds of column 'age' are private",
+        ),
         ({"schema": schema, "classes": (0, 1)}, "classes to be left to the schema"),
     ):
         with pytest.raises(InvalidInputError, match=reason):

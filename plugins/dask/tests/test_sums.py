@@ -102,6 +102,16 @@ def test_a_fit_is_that_of_the_local_engine(cluster, folder, schema, algo):
     assert there.privacy == local.privacy
 
 
+@pytest.mark.slow
+def test_steps_ask_the_workers_what_they_ask_of_rows_at_hand(cluster, folder, schema):
+    data = {"algo": "dp-gd", "seed": 5, "params": {"steps": 3}, "schema": schema, "epsilon": 50.0}
+    for steps in ([dpcore.BalancedWeights()], [dpcore.Intervals(0.5)]):
+        there = dpcore.fit(folder, **data, also=steps, engine=f"dask:{cluster.scheduler_address}")
+        here = dpcore.fit(folder, **data, also=steps)
+        assert np.array_equal(there.w, here.w) and there.privacy == here.privacy
+        assert (there.class_weights, there.intervals) == (here.class_weights, here.intervals)
+
+
 def test_minimisers_run_over_blocks_that_are_not_full(cluster, folder, schema):
     """Their sums are rounded block by block, and partitions have other blocks than one table: equal
     up to the error that their sensitivity counts."""

@@ -14,9 +14,12 @@ from pathlib import Path
 import numpy as np
 from golden.command import dpcore, outcome
 from golden.normal_form import normal
+from golden.own_step import STEP
 
 from dpcore import load_model
 
+OF_SOMEBODY = STEP
+"""A section says where the package of its step is not installed: here its folder is known."""
 FILES = sorted((Path(__file__).parent / "files").glob("*.json"))
 ROWS = """person,age,wage,height,size,grade,member,day,street,city
 p1,20,10,-0.5,0,low,yes,2020-02-29,a road,Bern

@@ -1,50 +1,37 @@
-"""How many rows are of each class: a step beside a fit, for a share of its budget."""
+"""A step for dpcore: registered with its option; the step itself is imported when it is used."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from fractions import Fraction
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import Any
 
-from dpcore.plugin import Histogram
-from dpcore.plugin.parts import CategoricalColumn
-from dpcore.plugin.steps import OneRelease, Outcome, Section, mechanism_for, norm_of
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from dpcore.plugin.steps import RunView
+from dpcore.plugin import hookimpl
+from dpcore.plugin.steps import StepOption
 
 __all__ = ["ClassCounts"]
 
 
-@dataclass(frozen=True)
-class ClassCounts:
-    """Noisy counts of the classes, in the model file as the section ``class-counts``.
+@hookimpl
+def register_steps(register: Callable[..., None]) -> None:
+    """Register the step."""
+    register(
+        "class-counts",
+        "class_counts.step:ClassCounts",
+        summary="How many rows are of each class, with noise.",
+        options=(
+            StepOption(
+                "class-counts-share",
+                "float",
+                help="Release how many rows are of each class, for this share of the budget.",
+                field="share",
+            ),
+        ),
+    )
 
-    One release: how many rows are of each class. A row is of one class, so that one more or less
-    moves one count by 1 (l2: 1), and a row that is replaced moves two (l2: the square root of 2).
-    The noise is normal where the run's accountant holds it, else geometric.
 
-    Parameters
-    ----------
-    share : of the run's budget.
-    """
+def __getattr__(name: str) -> Any:
+    if name == "ClassCounts":
+        from class_counts.step import ClassCounts
 
-    share: Fraction = Fraction(1, 20)
-
-    def check(self, view: RunView) -> OneRelease:
-        """Return the release; a fit that has no budget to share is refused before anything."""
-        problem, names = view.ready.problem, view.dataset.schema.label.names
-        mechanism = mechanism_for(view.ready.plan.accountant, Fraction(self.share))
-        query = Histogram(CategoricalColumn((), names), norm=norm_of(mechanism))
-
-        def follow(view: RunView, counts: np.ndarray, deviation: float) -> Outcome:
-            found = dict(zip(map(str, names), counts.tolist(), strict=True))
-            told = (f"{n:,.0f} rows of {name!r}" for name, n in found.items())
-            line = f"About {' and '.join(told)}, each with noise of deviation {deviation:.3g}."
-            section = Section({"counts": found, "deviation": deviation}, (line,))
-            return Outcome(view, section=section)
-
-        asked = "class-counts", Fraction(self.share), problem, query, mechanism
-        return OneRelease(*asked, follow)
+        return ClassCounts
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

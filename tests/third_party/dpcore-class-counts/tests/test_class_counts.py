@@ -2,15 +2,16 @@
 
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from pathlib import Path
 
+import class_counts
 import numpy as np
 import pytest
 from class_counts import ClassCounts
 
-from dpcore import fit, load_model
+from dpcore import OneVsRest, PrivateBounds, fit, load_model
 from dpcore.errors import InvalidInputError
 from dpcore.plugin.steps import Outcome, Section
 
@@ -28,12 +29,12 @@ def fitted(*steps, **options):
 def test_it_is_charged_named_and_kept(tmp_path, relation):
     model = fitted(ClassCounts(Fraction(1, 5)), relation=relation)
     counts, deviation = model.sections["class-counts"]["data"].values()
-    assert model.sections["class-counts"]["part"] == "class_counts:ClassCounts"
+    assert model.sections["class-counts"]["part"] == "class_counts.step:ClassCounts"
     # Six deviations: a false alarm of 2e-9 for each count.
     assert abs(counts["yes"] - (Y == "yes").sum()) < 6 * deviation
     privacy = model.privacy
     assert privacy["steps"] == {"class-counts": {"share": 0.2}} and privacy["private"]
-    assert privacy["parts_not_from_dpcore"] == ["class_counts:ClassCounts"]
+    assert privacy["parts_not_from_dpcore"] == ["class_counts.step:ClassCounts"]
     assert "Of the same budget 0.2 was for the step class-counts" in privacy["sentence"]
     assert privacy["spent"] <= privacy["budget"]
     assert model.ledger[-1]["kind"] == "histogram"
@@ -41,6 +42,8 @@ def test_it_is_charged_named_and_kept(tmp_path, relation):
     model.save(tmp_path / "model.json")
     again = load_model(tmp_path / "model.json")
     assert again.sections == model.sections
+    assert again.sections["class-counts"]["part"] == "class_counts.step:ClassCounts"
+    assert ClassCounts.of(again).data["counts"] == counts
 
 
 def test_a_private_model_has_the_noise_of_its_share_at_both_relations():
@@ -51,14 +54,14 @@ def test_a_private_model_has_the_noise_of_its_share_at_both_relations():
 
 def test_one_fit_for_each_class_has_it_too():
     Y3 = np.array(["a", "b", "c"])[DRAW.integers(0, 3, len(X))]
-    own = {**PUBLIC, "classes": ("a", "b", "c"), "multiclass": "ovr", "loss": "logistic"}
+    own = {**PUBLIC, "classes": ("a", "b", "c"), "loss": OneVsRest()}
     model = fit(X, Y3, epsilon=4.0, delta=1e-6, **own, also=[ClassCounts(Fraction(1, 5))])
     assert sum(model.sections["class-counts"]["data"]["counts"].values()) == pytest.approx(3000, 99)
     assert model.privacy["fits"] == 3 and model.privacy["spent"] <= model.privacy["budget"]
 
 
 def test_private_bounds_come_before_it():
-    model = fitted(ClassCounts(Fraction(1, 5)), bounds=None, private_bounds=True, row_norm=None)
+    model = fitted(PrivateBounds(), ClassCounts(Fraction(1, 5)), bounds=None, row_norm=None)
     assert list(model.privacy["releases"])[0] == "bounds"
     assert {"private_bounds", "steps"} <= model.privacy.keys()
 
@@ -66,11 +69,6 @@ def test_private_bounds_come_before_it():
 @dataclass(frozen=True)
 class Named(ClassCounts):
     name: str = "intervals"
-
-    def check(self, view):
-        asked = super().check(view)
-        object.__setattr__(asked, "name", self.name)
-        return asked
 
 
 @dataclass
@@ -87,11 +85,11 @@ class Thawed:
         (["class-counts"], {}, "also=.* of steps, .* and not str"),
         ([ClassCounts(), ClassCounts()], {}, "a name of small letters .* no other has"),
         ([Named()], {}, "and not 'intervals'"),
-        ([Named(name="Über alles")], {}, "a name of small letters"),
+        ([Named(name="Über alles")], {}, "to declare its name, a name of small letters"),
         (
-            [ClassCounts(Fraction(3, 5)), Named(Fraction(1, 2), "b")],
+            [ClassCounts(Fraction(3, 5)), Named(share=Fraction(1, 2), name="b")],
             {},
-            "would take 1.1 of the bud",
+            "The class-counts would take 0.6 of the budget and the b 0.5: expected",
         ),
         ([ClassCounts()], {"accountant": "single", "algo": "objpert", "params": {}}, "one rel"),
         ([ClassCounts()], {"algo": "sgd-ma", "accountant": "rdp", "params": {}}, ""),
@@ -109,12 +107,11 @@ def test_what_does_not_fit_is_refused_before_anything_is_charged(steps, options,
 def test_it_is_shown_and_sends_nothing_to_a_terminal(tmp_path):
     @dataclass(frozen=True)
     class Odd(ClassCounts):
-        def check(self, view):
-            asked = super().check(view)
+        name: str = "odd"
+
+        def check(self, facts):
             section = Section({"of": np.ones(2)}, ("a\x1b[31mb\nc",))
-            object.__setattr__(asked, "follow", lambda view, *_: Outcome(view, section=section))
-            object.__setattr__(asked, "name", "odd")
-            return asked
+            return replace(super().check(facts), follow=lambda view, *_: Outcome(section))
 
     path = tmp_path / "model.json"
     fitted(ClassCounts(), Odd()).save(path)
@@ -122,3 +119,15 @@ def test_it_is_shown_and_sends_nothing_to_a_terminal(tmp_path):
     command = [str(Path(sys.executable).with_name("dpcore")), "info", str(path)]
     shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert "  class-counts: About " in shown and "  odd: a" in shown and "\x1b" not in shown
+
+
+def test_its_option_is_that_of_its_dataclass():
+    def register(name, target, *, summary, options):
+        found.append((name, target, options))
+
+    found = []
+    class_counts.register_steps(register)
+    ((name, target, (option,)),) = found
+    assert name == ClassCounts.name and target.endswith(f":{ClassCounts.__name__}")
+    assert option.field in {field.name for field in fields(ClassCounts)}
+    assert option.asks(0.2) and not option.asks(option.default)

@@ -6,11 +6,10 @@ import pytest
 from jsonl_rows import hooks
 
 from dpcore import fit, load_model
-from dpcore.data.dataset import load_file
-from dpcore.data.readers import format_of, suffixes
-from dpcore.data.schema.schema import Schema
-from dpcore.data.store import convert
+from dpcore.data.readers import suffixes
 from dpcore.errors import DataError, InvalidInputError
+from dpcore.plugin.engines import convert
+from dpcore.plugin.parts import Schema, format_of, load_file
 from dpcore.registry import catalogue
 
 SCHEMA = Schema.from_toml("""

@@ -8,9 +8,9 @@ from postal import hooks
 
 from dpcore import fit, load_model
 from dpcore.data.schema.installed import reference
-from dpcore.data.schema.schema import Schema
 from dpcore.errors import DpcoreError, InvalidInputError
 from dpcore.export.onnx_model import graph_bytes
+from dpcore.plugin.parts import Schema
 from dpcore.registry import catalogue
 
 LABEL = 'y = { kind = "label", classes = ["no", "yes"] }\n'

@@ -1,0 +1,92 @@
+"""The options of steps on the command line, from what is registered beside their names."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any
+
+import typer
+
+from dpcore.errors import InvalidInputError, RegistryError
+from dpcore.registry.catalogue import Entry, load_registry
+from dpcore.registry.step_options import OPTION_TYPES, StepOption
+
+__all__ = ["steps_asked", "with_step_options"]
+
+_CORE = "dpcore"
+
+
+def with_step_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Return a command with the options of all registered steps beside its own: it is handed them
+    as ``of_steps``, by the name of their parameter.
+
+    Raises RegistryError for an option that two distributions claim.
+    """
+    own = inspect.signature(command, eval_str=True)
+    fixed = {name: p for name, p in own.parameters.items() if name != "of_steps"}
+    added = [_parameter(entry, option) for entry, option in _declared([*fixed])]
+    parameters = [*fixed.values(), *added]
+
+    @functools.wraps(command)
+    def run(**values: Any) -> None:
+        of_steps = {p.name: values.pop(p.name) for p in added}
+        command(**values, of_steps=of_steps)
+
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {p.name: p.annotation for p in parameters}
+    return run
+
+
+def steps_asked(of_steps: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return the steps that the values of options ask for, each imported then.
+
+    Raises InvalidInputError for an option of a step that no other asks for.
+    """
+    registry = load_registry("step")
+    found = []
+    for entry in registry.entries("step"):
+        options = entry.data["options"]
+        given = {option: of_steps[option.parameter] for option in options}
+        if any(option.asks(value) for option, value in given.items()):
+            fields = {o.field: v for o, v in given.items() if o.field and v != o.default}
+            found.append(registry.load("step", entry.name)(**fields))
+            continue
+        for option, value in given.items():
+            if option.alone and value != option.default:
+                raise InvalidInputError(option.alone.replace("{value}", repr(value)))
+    return tuple(found)
+
+
+def _declared(own: list[str]) -> list[tuple[Entry, StepOption]]:
+    """Return the options of all steps, an option that steps share once.
+
+    ``own`` : parameters of the command itself.
+    """
+    found: dict[str, tuple[Entry, StepOption]] = {}
+    for entry in load_registry("step").entries("step"):
+        for option in entry.data["options"]:
+            before = found.get(option.parameter)
+            if option.parameter in own or (before and not (before[1].shared and option.shared)):
+                other = f"{_CORE} itself" if before is None else before[0].distribution
+                raise RegistryError(
+                    f"The option --{option.name} of dpcore train is claimed by {other} and by "
+                    f"{entry.distribution}; uninstall one of them."
+                )
+            found.setdefault(option.parameter, (entry, option))
+    ours = {name: value for name, value in found.items() if value[0].distribution == _CORE}
+    return [*ours.values(), *(value for name, value in found.items() if name not in ours)]
+
+
+def _parameter(entry: Entry, option: StepOption) -> inspect.Parameter:
+    kind: Any = OPTION_TYPES[option.type]
+    whose = "" if entry.distribution == _CORE else f" ({entry.distribution} {entry.version})"
+    told = typer.Option(f"--{option.name}", help=option.help + whose, rich_help_panel=option.group)
+    hint = kind if option.default is not None else kind | None
+    return inspect.Parameter(
+        option.parameter,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=option.default,
+        annotation=Annotated[hint, told],
+    )

@@ -1,0 +1,32 @@
+"""Advice to whoever loads a file without a schema, or with another target than the schema's."""
+
+from __future__ import annotations
+
+from dpcore.data.readers import format_of
+from dpcore.data.schema.schema import Schema
+from dpcore.errors import InvalidInputError
+
+__all__ = ["check_target", "schema_advice"]
+
+
+def check_target(target: str | None, schema: Schema) -> None:
+    """Raise InvalidInputError for another target than the schema's label."""
+    if target is not None and target != schema.label.name:
+        raise InvalidInputError(
+            f"The target {target!r} is not the schema's label, {schema.label.name!r}."
+        )
+
+
+def schema_advice(path: str, format: str | None, target: str | None) -> str:
+    """Return how to write the schema that a file needs."""
+    form, asked = format_of(path, format), "" if target is None else f" --target {target}"
+    command = f"`dpcore schema {path}{asked} > schema.toml`"
+    if form in ("csv", "parquet"):
+        return (
+            f"{path} needs a schema of its public bounds and categories: write one from {command}, "
+            "or train with --schema-from-data (not private)."
+        )
+    return (
+        f"{path} needs a schema with its width, its label's classes and its row_norm: write one "
+        f"from {command}."
+    )

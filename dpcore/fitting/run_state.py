@@ -1,0 +1,94 @@
+"""A run between two of its steps, and the door that all its sessions share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from dpcore.fitting.reporting import charged_in
+from dpcore.fitting.run_rows import RunRows
+from dpcore.fitting.step_views import PublicFacts
+from dpcore.session.in_turn import Said, SessionAndLast
+from dpcore.session.session import TableSession
+
+if TYPE_CHECKING:
+    from dpcore.fitting.ready import Ready
+    from dpcore.fitting.released import OnRelease, Released
+    from dpcore.fitting.run_request import Run
+    from dpcore.noise.source import NoiseSource
+    from dpcore.protocols import Accountant, Engine
+    from dpcore.session.charges import Charges
+    from dpcore.session.ledger import Ledger, LedgerEntry
+
+__all__ = ["RunDoor", "RunState"]
+
+
+@dataclass(frozen=True, eq=False)
+class RunDoor:
+    """The door of a run: one source of noise, one ledger and one place to tell for all sessions.
+
+    ``charges`` : tells what was charged if the run ends on the way. ``ended`` : the words of the
+    closed sessions before the optimizer's.
+    """
+
+    noise: NoiseSource
+    on_release: OnRelease
+    charges: Charges
+    ledger: Ledger[LedgerEntry]
+    ended: list[Said] = field(default_factory=list, init=False)
+
+    def session(self, engine: Engine, accountant: Any, problem: Any, **told: Any) -> TableSession:
+        """Return a session over the rows of an engine, under what its filter has left."""
+        asked = engine, accountant, problem.relation, self.noise
+        told = {"on_release": self.on_release, "ledger": self.ledger, **told}
+        return TableSession(*asked, problem=problem, **told)
+
+    def continued(self, released: Released) -> Released:
+        """Return the optimizer's session, or sessions, with those before it, read as one."""
+        for said in self.ended:
+            released = SessionAndLast(said, released)
+        return released
+
+    def follow(self, released: Any) -> None:
+        """Tell of these charges if the run ends from now on."""
+        self.charges.follow(partial(charged_in, released))
+
+
+@dataclass(frozen=True, eq=False)
+class RunState:
+    """A run between two of its steps.
+
+    Parameters
+    ----------
+    facts : that steps see. ``rows`` : that they do not.
+    accountant : what the run's filter has left for the optimizer.
+    stated : of releases that were made, by the name of their step.
+    figures : for the model file, of steps of dpcore, by name.
+    sections : the same of steps of somebody's own.
+    """
+
+    facts: PublicFacts
+    rows: RunRows
+    accountant: Accountant
+    stated: Mapping[str, dict[str, Any]] = field(default_factory=dict)
+    figures: Mapping[str, Any] = field(default_factory=dict)
+    sections: Mapping[str, dict[str, Any]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, run: Run, ready: Ready) -> RunState:
+        """Return a run whose plan fits its rows, before its first step."""
+        rows = RunRows(run.dataset, run.held_out, run.table, run.engine)
+        held_out = rows.facts_of_held_out(size_is_public=ready.plan.relation.size_is_public)
+        facts = PublicFacts(ready, run.dataset.schema, held_out)
+        return cls(facts, rows, ready.plan.accountant)
+
+    def with_rows(self, rows: RunRows) -> RunState:
+        """Return the run with its rows encoded anew."""
+        facts = replace(self.facts, schema=rows.dataset.schema)
+        return replace(self, rows=rows, facts=facts)
+
+    def with_ready(self, ready: Ready) -> RunState:
+        """Return the run with another problem."""
+        return replace(self, facts=replace(self.facts, ready=ready))

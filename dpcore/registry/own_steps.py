@@ -1,0 +1,92 @@
+"""The steps of the core and their options, registered by the hook that any plugin uses."""
+
+from collections.abc import Callable
+
+from dpcore.registry.hookspecs import hookimpl
+from dpcore.registry.step_options import StepOption
+
+__all__: list[str] = []
+
+_LARGEST = 10.0
+
+
+_STEPS: dict[str, tuple[str, str, tuple[StepOption, ...]]] = {
+    "private-bounds": (
+        "dpcore.fitting.private_bounds:PrivateBounds",
+        "Bounds of columns that have none, from noisy counts in public bins.",
+        (StepOption("private-bounds", "flag", False, "Release the bounds that the schema lacks."),),
+    ),
+    "balanced": (
+        "dpcore.fitting.balanced:BalancedWeights",
+        "Weights that even the classes out, from noisy counts of them.",
+        (
+            StepOption(
+                "class-weight",
+                "texts",
+                None,
+                "CLASS=NUMBER,... (1 for others), or balanced: from counts that are released.",
+                word="balanced",
+            ),
+            StepOption(
+                "largest-weight",
+                "float",
+                _LARGEST,
+                "The most that a balanced weight may come to.",
+                field="largest",
+                alone="Expected largest_weight={value} beside class_weight='balanced' alone, whose "
+                "weights it caps.",
+            ),
+        ),
+    ),
+    "evaluation": (
+        "dpcore.fitting.evaluated:Evaluation",
+        "Figures of the model on rows held out, from noisy counts.",
+        (
+            StepOption(
+                "test-fraction",
+                "float",
+                None,
+                "Hold out rows and report on them, without privacy.",
+                field="test_fraction",
+                shared=True,
+            ),
+            StepOption(
+                "evaluate-share",
+                "float",
+                None,
+                "Release figures of the rows held out, for this share of the budget: private, in "
+                "the model file. In place of the exact ones.",
+                field="share",
+            ),
+            StepOption(
+                "evaluate-epsilon",
+                "float",
+                None,
+                "In place of --evaluate-share: the epsilon of these figures by themselves, at "
+                "--delta. It is a part of --epsilon, not beside it.",
+                field="epsilon",
+            ),
+        ),
+    ),
+    "intervals": (
+        "dpcore.fitting.inferred:Intervals",
+        "Standard errors and intervals of coefficients and predictions.",
+        (
+            StepOption(
+                "intervals-share",
+                "float",
+                None,
+                "Release sums behind 95 % intervals of the coefficients, for this share of the "
+                "budget: dpcore summary shows them.",
+                field="share",
+            ),
+        ),
+    ),
+}
+"""Target, summary and options, by name."""
+
+
+@hookimpl
+def register_steps(register: Callable[..., None]) -> None:
+    for name, (target, summary, options) in _STEPS.items():
+        register(name, target, summary=summary, options=options)

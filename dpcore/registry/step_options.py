@@ -1,0 +1,62 @@
+"""The options of a step, as data beside its name: ``dpcore train --help`` imports no step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["OPTION_TYPES", "StepOption", "fault_of_step"]
+
+OPTION_TYPES = {
+    "flag": bool,
+    "float": float,
+    "int": int,
+    "text": str,
+    "texts": list[str],
+}
+"""The type of a value, by the word that a declaration has for it."""
+
+
+@dataclass(frozen=True)
+class StepOption:
+    """An option of ``dpcore train`` that a step has.
+
+    Parameters
+    ----------
+    name : in kebab case, without the hyphens before it.
+    type : ``flag``, ``float``, ``int``, ``text``, or ``texts``, which may be said again.
+    default : of the field; ``None`` where the option is to be left out.
+    field : of the step, which takes the value; "" for none, where the option only asks for it.
+    word : the one value by which the option asks for the step, where it has other meanings too; ""
+        for any value but the default.
+    shared : whether the run has the option too, so that by itself it does not ask for the step.
+    alone : a sentence for whoever gives the option without the step, in which ``{value}`` is its
+        value; "" where the option asks for the step.
+    group : its heading in ``--help``.
+    """
+
+    name: str
+    type: str
+    default: bool | float | int | str | None = None
+    help: str = ""
+    field: str = ""
+    word: str = ""
+    shared: bool = False
+    alone: str = ""
+    group: str = "Steps beside the fit"
+
+    @property
+    def parameter(self) -> str:
+        """The name of the option as a parameter of a function."""
+        return self.name.replace("-", "_")
+
+    def asks(self, value: object) -> bool:
+        """Return whether a value asks for the step."""
+        if self.shared or self.alone:
+            return False
+        return value in ([self.word], self.word) if self.word else value != self.default
+
+
+def fault_of_step(target: object) -> str:
+    """Return why a class is no step, as the end of a sentence; empty if it is one."""
+    missing = [name for name in ("check", "name", "phase") if not hasattr(target, name)]
+    return f"has no {missing[0]!r}, which every step declares." if missing else ""

@@ -1,0 +1,100 @@
+"""Options of steps: declared once as data beside a name, and those of the step's dataclass."""
+
+import dataclasses
+import inspect
+import subprocess
+import sys
+
+import pytest
+
+from dpcore import BalancedWeights, Evaluation, Intervals, PrivateBounds
+from dpcore.cli import step_options
+from dpcore.cli.step_options import steps_asked
+from dpcore.cli.train import train_command
+from dpcore.errors import InvalidInputError, RegistryError
+from dpcore.plugin.parts import load_registry
+from dpcore.plugin.steps import StepOption
+
+STEPS = load_registry("step")
+OWN = [entry for entry in STEPS.entries("step") if entry.distribution == "dpcore"]
+USUAL = {option.parameter: option.default for entry in OWN for option in entry.data["options"]}
+
+
+@pytest.mark.parametrize("entry", OWN, ids=lambda entry: entry.name)
+def test_options_are_those_of_the_dataclass(entry):
+    step = STEPS.load("step", entry.name)
+    usual = {field.name: field.default for field in dataclasses.fields(step)}
+    for option in entry.data["options"]:
+        if option.field:
+            assert usual[option.field] in (option.default, dataclasses.MISSING)
+
+
+def test_a_declaration_of_another_default_is_found():
+    # The broken twin of the test above.
+    option = StepOption("largest-weight", "float", 9.0, field="largest")
+    usual = {field.name: field.default for field in dataclasses.fields(BalancedWeights)}
+    assert usual[option.field] not in (option.default, dataclasses.MISSING)
+
+
+def test_train_has_every_option_of_a_step():
+    asked = {name: p.default for name, p in inspect.signature(train_command).parameters.items()}
+    assert {name: asked[name] for name in USUAL} == USUAL
+
+
+@pytest.mark.parametrize(
+    ("given", "steps"),
+    [
+        ({}, ()),
+        ({"test_fraction": 0.2}, ()),
+        ({"class_weight": ["a=2"]}, ()),
+        ({"class_weight": ["balanced"]}, (BalancedWeights(),)),
+        ({"class_weight": ["balanced"], "largest_weight": 3.0}, (BalancedWeights(3.0),)),
+        ({"private_bounds": True}, (PrivateBounds(),)),
+        ({"evaluate_share": 0.1, "test_fraction": 0.2}, (Evaluation(0.1, None, 0.2),)),
+        ({"evaluate_epsilon": 0.1}, (Evaluation(None, 0.1),)),
+        ({"intervals_share": 0.1}, (Intervals(0.1),)),
+    ],
+)
+def test_an_option_asks_for_its_step(given, steps):
+    assert steps_asked({**USUAL, **given}) == steps
+
+
+def test_a_cap_of_no_weights_is_refused():
+    with pytest.raises(InvalidInputError, match="largest_weight=3.0 beside class_weight='balanced"):
+        steps_asked({**USUAL, "largest_weight": 3.0})
+
+
+def registry_with(monkeypatch, *options):
+    """Have a step of somebody else's distribution, with these options, beside the core's own."""
+    first = dataclasses.replace(OWN[0], name="twin", distribution="dpcore-twin")
+    twin = dataclasses.replace(first, data={"options": options})
+    both = type(STEPS)([*STEPS.entries("step"), twin])
+    monkeypatch.setattr(step_options, "load_registry", lambda kind=None: both)
+
+
+def test_a_step_of_somebody_else_has_its_option_and_its_distribution_is_told(monkeypatch):
+    registry_with(monkeypatch, StepOption("twin-share", "float", help="Twins.", field="share"))
+    run = step_options.with_step_options(lambda *, of_steps: None)
+    parameter = inspect.signature(run).parameters["twin_share"]
+    (told,) = parameter.annotation.__metadata__
+    assert parameter.default is None and told.help.startswith("Twins. (dpcore-twin ")
+
+
+def test_an_option_of_two_distributions_names_both(monkeypatch):
+    registry_with(monkeypatch, StepOption("intervals-share", "float"))
+    said = "--intervals-share of dpcore train is claimed by dpcore and by dpcore-twin; uninstall"
+    with pytest.raises(RegistryError, match=said):
+        step_options.with_step_options(lambda *, of_steps: None)
+    with pytest.raises(RegistryError, match="claimed by dpcore itself and by dpcore"):
+        step_options.with_step_options(lambda intervals_share=None, *, of_steps: None)
+
+
+@pytest.mark.slow
+def test_help_imports_no_step():
+    code = (
+        "import sys; from dpcore.cli.step_options import with_step_options\n"
+        "with_step_options(lambda *, of_steps: None)\n"
+        "print([m for m in ('numpy', 'dpcore.fitting.evaluated') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
