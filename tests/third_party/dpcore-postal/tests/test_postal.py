@@ -7,9 +7,9 @@ import pytest
 from postal import hooks
 
 from dpcore import fit, load_model
-from dpcore.data.schema.installed import reference
 from dpcore.errors import DpcoreError, InvalidInputError
 from dpcore.export.onnx_model import graph_bytes
+from dpcore.plugin.columns import reference
 from dpcore.plugin.parts import Schema
 from dpcore.registry import catalogue
 
