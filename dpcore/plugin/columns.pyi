@@ -6,6 +6,7 @@ it.
 
 from dpcore.data.schema.encoding import Encoding, Part
 from dpcore.data.schema.feature_column import FeatureColumn, empty_keys
+from dpcore.data.schema.installed import reference
 from dpcore.data.schema.keys import FILL, INDICATOR, MISSING, ColumnKind, Key
 from dpcore.data.schema.transforms import (
     Affine,
@@ -50,4 +51,5 @@ __all__ = [
     "Truth",
     "between",
     "empty_keys",
+    "reference",
 ]

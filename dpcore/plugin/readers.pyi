@@ -8,6 +8,7 @@ from dpcore.data.blocks.assemble import assemble
 from dpcore.data.blocks.coded import CodedLayout, CodedRows
 from dpcore.data.cells.features import coded_layout
 from dpcore.data.cells.objects import as_objects
+from dpcore.data.readers import suffixes
 from dpcore.data.readers.pieces import Piece, read_bytes, read_pieces
 from dpcore.data.readers.raw_matrix import RawMatrix
 from dpcore.data.readers.raw_table import RawTable, check_names
@@ -30,6 +31,7 @@ __all__ = [
     "coded_layout",
     "read_bytes",
     "read_pieces",
+    "suffixes",
     "utf8_lines",
     "wanted_names",
     "whole_records",

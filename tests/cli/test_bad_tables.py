@@ -41,7 +41,7 @@ COLUMNS = [
     ('kind = "boolean", missing = "NA"', "missing of column 'x' to be a list of texts"),
     ('kind = "categorical", categories = ["a"], missing = ["a"]', "is also in missing"),
     ('kind = "categorical", categories = ["a"], fill = "a", indicator = true', "not both"),
-    ('kind = "bool"', "Expected kind of column 'x' to be one of"),
+    ('kind = "bool"', "Expected kind of column 'x' to be one that is installed"),
 ]
 TOPS = {
     'decimal = ";"': "Expected decimal=';'",

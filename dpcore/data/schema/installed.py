@@ -45,7 +45,7 @@ def column_from_dict(name: str, data: Any) -> Column:
         raise InvalidInputError(f"Expected kind of {where} to be one of: {_known()}.")
 
     def told(error: RegistryError) -> InvalidInputError:
-        return InvalidInputError(f"Expected kind of {where} to be one of: {_known()}. {error}")
+        return InvalidInputError(f"Expected kind of {where} to be one that is installed. {error}")
 
     with replacing(RegistryError, by=told):
         described = _load(kind)

@@ -6,10 +6,10 @@ import pytest
 from jsonl_rows import hooks
 
 from dpcore import fit, load_model
-from dpcore.data.readers import suffixes
 from dpcore.errors import DataError, InvalidInputError
 from dpcore.plugin.engines import convert
 from dpcore.plugin.parts import Schema, format_of, load_file
+from dpcore.plugin.readers import suffixes
 from dpcore.registry import catalogue
 
 SCHEMA = Schema.from_toml("""
