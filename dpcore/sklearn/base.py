@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from typing import Self
 
     from dpcore.data.schema.schema import Schema
-    from dpcore.fitting.fit_options import OneVsRest
     from dpcore.model.coefficients import Summary
     from dpcore.model.model import Model
 
@@ -138,7 +137,7 @@ class PrivateEstimator(ABC, BaseEstimator):
                 algo=self.algo,
                 epsilon=self.epsilon,
                 delta=self.delta,
-                loss=self._loss(schema),
+                loss=loss_of_each(self._loss_of(schema), self._multiclass()),
                 l2=self.l2,
                 relation=self.relation,
                 accountant=self.accountant,
@@ -230,9 +229,6 @@ class PrivateEstimator(ABC, BaseEstimator):
     def _multiclass(self) -> str | None:
         """Return how several classes are fitted, as ``Settings`` have it."""
         return None
-
-    def _loss(self, schema: Schema) -> str | OneVsRest:
-        return loss_of_each(self._loss_of(schema), self._multiclass())
 
     def _public_weights(self) -> Any:
         return None
