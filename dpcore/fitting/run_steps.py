@@ -17,6 +17,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from dpcore.accountants.reserve import ReservingAccountant
 from dpcore.errors import DpcoreError, InvalidInputError, OptimizerError, replacing
 from dpcore.fitting.checked_steps import CheckedStep, changed
 from dpcore.fitting.details import LONGEST_TEXT, bounded
@@ -57,7 +58,7 @@ def set_aside(steps: Steps, state: RunState) -> RunState:
     """Return the run whose filter is without the shares of the steps after the optimizer, each
     after a rehearsal of it and of all that follows."""
     for step in _in(Phase.RESULT, steps):
-        state = replace(state, accountant=_rehearsed(step, state))
+        state = _charged_what_it_states(state, step)
     return state
 
 
@@ -67,13 +68,12 @@ def run_before(steps: Steps, state: RunState, door: RunDoor) -> RunState:
         if phase is Phase.PROBLEM:
             state = replace(state, rows=state.rows.encoded(state.facts.ready))
         for step in _in(phase, steps):
-            left = _rehearsed(step, state)
-            session = _session(step, state, door, state.accountant)
+            before, state = state.accountant, _charged_what_it_states(state, step)
+            session = _session(step, state, door, before)
             door.follow(session)
             outcome = _ran(step, session, state.facts)
             door.ended.append(Said.of(session))
-            state = replace(changed(state, step, outcome), accountant=left)
-            state = _noted(state, step, outcome)
+            state = _noted(changed(state, step, outcome), step, outcome)
     return state
 
 
@@ -84,9 +84,7 @@ def run_after(
     with what they found. ``ran`` : its closed sessions, whose ledger is the door's."""
     view = ResultView.of(state.facts, solution)
     for step in _in(Phase.RESULT, steps):
-        accountant: Any = state.facts.accountant
-        for entry in door.ledger.entries:
-            accountant = accountant.compose(entry.event)
+        accountant = _composed(state.facts.accountant, door.ledger)
         session = _session(step, state, door, accountant)
         ran = SessionAndLast(ran, session)
         door.follow(ran)
@@ -103,7 +101,8 @@ def _session(
 ) -> TableSession:
     """Return a session over the rows of a step, held to what it stated."""
     engine = state.rows.over(step.facts.rows, state.facts.plan)
-    held_to = ShareOfBudget(state.facts.accountant, step.share, step.name)
+    empty = state.facts.accountant
+    held_to = ShareOfBudget(empty, state.charged_for.get(step.name, empty), step.name)
     return door.session(engine, accountant, step.problem, schedule=held_to)
 
 
@@ -137,10 +136,12 @@ def _told_by_place(step: CheckedStep) -> AbstractContextManager[None]:
     return nullcontext() if step.is_ours else replacing(Exception, SystemExit, by=failed)
 
 
-def _rehearsed(step: CheckedStep, state: RunState) -> Accountant:
-    """Return the filter after the releases of a step, made of no rows; then the run's first one is
-    made so too (``rehearse_run``), unless its rows are elsewhere. A refusal comes while nothing is
-    charged."""
+def _charged_what_it_states(state: RunState, step: CheckedStep) -> RunState:
+    """Return the run after a charge of all that a step states, whether it is released or not.
+
+    The releases are made of no rows; then the run's first one is made so too (``rehearse_run``),
+    unless its rows are elsewhere. A refusal comes while nothing is charged.
+    """
     facts, ledger = state.facts, Ledger[LedgerEntry]()
     plan = facts.plan
     none = state.rows.over_none(step.facts.rows, plan)
@@ -149,16 +150,29 @@ def _rehearsed(step: CheckedStep, state: RunState) -> Accountant:
     with _told_by_place(step):
         for query, mechanism in step.request.releases:
             first.release(query, mechanism)
-    _require_stated(step, state.accountant, first.accountant)
+    alone = _composed(facts.accountant, ledger)
+    _require_share(step, alone)
     if not engine_facts(plan.engine).reads_files:
         rehearse_run(facts.ready, state.rows.none(), facts.schema, first, ledger)
-    return first.accountant
+    charged_for = {**state.charged_for, step.name: alone}
+    return replace(state, accountant=first.accountant, charged_for=charged_for)
 
 
-def _require_stated(step: CheckedStep, before: Accountant, after: Accountant) -> None:
-    """Refuse a step whose releases cost more than the share that it states."""
-    cost = Fraction(after.spent) - Fraction(before.spent)
-    if cost > step.share * Fraction(after.budget) * (1 + Fraction(1, 2**30)):
+def _composed(accountant: Accountant, ledger: Ledger[LedgerEntry]) -> Accountant:
+    """Return a filter after all events of a ledger."""
+    for entry in ledger.entries:
+        accountant = accountant.compose(entry.event)
+    return accountant
+
+
+def _require_share(step: CheckedStep, alone: Accountant) -> None:
+    """Refuse a step whose releases cost more than the share that it states; figures of a filter are
+    rounded."""
+    most = step.share * (1 + Fraction(1, 2**30))
+    costs = Fraction(alone.spent) > most * Fraction(alone.budget)
+    if isinstance(alone, ReservingAccountant):
+        costs |= alone.reserved_ticks > most * alone.reserve_ticks
+    if costs:
         raise InvalidInputError(
             f"The step {step.name} states a share of {float(step.share):.3g} of the budget, and "
             "its releases cost more: mechanism_for(accountant, share) has the noise of one."

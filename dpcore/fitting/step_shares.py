@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ShareDoor", "ShareOfBudget", "exact_share", "stated_share"]
 
-_SLACK = 1 + Fraction(1, 2**30)
-"""For what figures of a filter are rounded by."""
-
 
 def exact_share(share: Any, whose: str = "the step") -> Fraction:
     """Return a share as an exact number: a float is read as its shortest decimal, so that 0.1 is a
@@ -44,39 +41,42 @@ def stated_share(share: Fraction) -> float:
 
 
 class ShareOfBudget:
-    """The schedule of a step's session: whatever would cost more than its share is refused.
+    """The schedule of a step's session: whatever would cost more than its stated releases do is
+    refused, so that what the filter was charged for these bounds what the step releases.
 
     It is asked where a session charges, between the filter's consent and the ledger, so that
     nothing is drawn past it (``dpcore.session.account``).
 
     Parameters
     ----------
-    empty : the run's filter, not charged yet; shares are of its budget.
-    share : of that.
+    empty : the run's filter, not charged yet.
+    stated : it after the releases that the step stated alone, which cost its share at most.
     """
 
-    def __init__(self, empty: Accountant, share: Fraction, name: str) -> None:
-        self._filter, self._share, self._name = empty, share, name
+    def __init__(self, empty: Accountant, stated: Accountant, name: str) -> None:
+        self._filter, self._stated, self._name = empty, stated, name
 
     def take(self, event: DpEvent) -> None:
-        """Take an event's cost from the share; BudgetExceededError, with nothing taken, where it
-        does not hold it."""
+        """Take an event's cost from what was stated; BudgetExceededError, with nothing taken, where
+        that does not hold it."""
         after = self._filter.compose(event)
-        if _costs_more(after, self._share):
+        if _costs_more(after, self._stated):
             raise BudgetExceededError(
-                f"The step {self._name} asked for a release that costs more than its share of the "
-                f"budget, {float(self._share):.3g}, has left."
+                f"The step {self._name} asked for a release that costs more than is left of those "
+                "that it stated beforehand, for its share of the budget."
             )
         self._filter = after
 
 
-def _costs_more(charged: Accountant, share: Fraction) -> bool:
-    """Return whether a filter that was charged a step's events alone says more than its share."""
-    if Fraction(charged.spent) > share * Fraction(charged.budget) * _SLACK:
+def _costs_more(charged: Accountant, stated: Accountant) -> bool:
+    """Return whether a filter that was charged a step's events says more, in its unit or of the
+    delta that it keeps, than after those that it stated."""
+    if Fraction(charged.spent) > Fraction(stated.spent):
         return True
     if not isinstance(charged, ReservingAccountant):
         return False
-    return charged.reserved_ticks > share * charged.reserve_ticks
+    assert isinstance(stated, ReservingAccountant)
+    return charged.reserved_ticks > stated.reserved_ticks
 
 
 class ShareDoor:

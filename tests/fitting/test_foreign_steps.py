@@ -76,7 +76,7 @@ def fitted(*steps, **options):
 def test_a_step_releases_no_more_than_its_share(phase):
     # The filter has room for it: the share of the optimizer, or that of the other step.
     with pytest.raises(
-        BudgetExceededError, match="mine asked for a release that costs more than its share"
+        BudgetExceededError, match="mine asked for a release that costs more than is left"
     ) as error:
         fitted(Count(phase, times=2), Count(phase, name="other"))
     assert "Charged, and spent" in error.value.__notes__[0]
@@ -123,3 +123,32 @@ def test_a_section_names_its_step_and_one_that_is_none_is_told_as_a_failure():
 def test_a_phase_that_is_none_is_refused():
     with pytest.raises(InvalidInputError, match="to declare its phase, one of"):
         fitted(Count("result"))
+
+
+@dataclass(frozen=True, eq=False)
+class Understated(Asked):
+    """A request that states none of its releases, or one of a hundredth of its cost."""
+
+    stated_with: Any = field(default=None, kw_only=True)
+
+    @property
+    def releases(self):
+        return () if self.stated_with is None else ((self.query, self.stated_with),)
+
+
+@pytest.mark.parametrize("phase", PHASES)
+@pytest.mark.parametrize("factor", [None, 10.0])
+def test_a_step_releases_no_more_than_it_stated_beforehand(phase, factor):
+    """The filter is charged what a step states: the rest of its share was spent twice, by the step
+    and by the optimizer."""
+
+    @dataclass(frozen=True)
+    class Sly(Count):
+        def check(self, facts):
+            asked = vars(super().check(facts))
+            noise = asked["mechanism"].noise_multiplier
+            lesser = None if factor is None else Gaussian(factor * noise)
+            return Understated(**asked, stated_with=lesser)
+
+    with pytest.raises(BudgetExceededError, match="mine asked for a release|The release needs"):
+        fitted(Sly(phase))

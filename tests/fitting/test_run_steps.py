@@ -166,7 +166,7 @@ def test_a_step_has_its_share_and_nothing_that_others_left(phase):
             return Outcome()
 
     # Three tenths are left by somebody else: a second release of a fifth has no place in them.
-    with pytest.raises(BudgetExceededError, match="The step late asked for a release that costs"):
+    with pytest.raises(BudgetExceededError, match="late asked for a release that costs"):
         fitted(Idle(phase, name="idle", share=0.3), CountClasses(phase, times=2))
     left = fitted(Idle(phase, name="idle", share=0.3), CountClasses(phase)).privacy
     assert left["steps"]["idle"] == {"share": 0.3} and left["spent"] <= left["budget"]
@@ -176,13 +176,16 @@ def test_the_schedule_of_a_share_refuses_what_is_more_and_its_twin_does_not():
     plan = make_plan(Settings("dp-gd", epsilon=2.0, delta=1e-6, accountant="zcdp"))
     mechanism = mechanism_for(plan.accountant, Fraction(1, 10))
     event = mechanism.nominal_event(mechanism.noise_multiplier)
-    held = ShareOfBudget(plan.accountant, Fraction(1, 10), "counts")
+    held = ShareOfBudget(plan.accountant, plan.accountant.compose(event), "counts")
     held.take(event)
-    with pytest.raises(BudgetExceededError, match="costs more than its share"):
+    with pytest.raises(BudgetExceededError, match="costs more than is left of those"):
         held.take(event)
-    # A broken twin, which looks at the whole budget alone, takes ten of them.
-    twin = ShareOfBudget(plan.accountant, Fraction(1), "counts")
-    for _ in range(10):
+    # A broken twin, which looks at the whole budget alone, takes nine of them.
+    whole = plan.accountant
+    for _ in range(9):
+        whole = whole.compose(event)
+    twin = ShareOfBudget(plan.accountant, whole, "counts")
+    for _ in range(9):
         twin.take(event)
 
 
