@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from dpcore.fitting.released import OnRelease, Released
     from dpcore.fitting.run_request import Run
     from dpcore.noise.source import NoiseSource
+    from dpcore.privacy.events import DpEvent
     from dpcore.protocols import Accountant, Engine
     from dpcore.session.charges import Charges
     from dpcore.session.ledger import Ledger, LedgerEntry
@@ -64,7 +65,7 @@ class RunState:
     ----------
     facts : that steps see. ``rows`` : that they do not.
     accountant : what the run's filter has left for the optimizer.
-    charged_for : the run's filter after the releases that a step stated alone, by its name.
+    charged_for : the events of the releases that a step stated, by its name.
     stated : of releases that were made, by the name of their step.
     figures : for the model file, of steps of dpcore, by name.
     sections : the same of steps of somebody's own.
@@ -73,7 +74,7 @@ class RunState:
     facts: PublicFacts
     rows: RunRows
     accountant: Accountant
-    charged_for: Mapping[str, Accountant] = field(default_factory=dict)
+    charged_for: Mapping[str, tuple[DpEvent, ...]] = field(default_factory=dict)
     stated: Mapping[str, dict[str, Any]] = field(default_factory=dict)
     figures: Mapping[str, Any] = field(default_factory=dict)
     sections: Mapping[str, dict[str, Any]] = field(default_factory=dict)

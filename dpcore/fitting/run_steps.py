@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from dpcore.fitting.released import Released
     from dpcore.fitting.run_state import RunDoor, RunState
     from dpcore.fitting.step_views import PublicFacts
+    from dpcore.privacy.events import DpEvent
     from dpcore.protocols import Accountant
     from dpcore.protocols.problem import Solution
 
@@ -84,7 +85,8 @@ def run_after(
     with what they found. ``ran`` : its closed sessions, whose ledger is the door's."""
     view = ResultView.of(state.facts, solution)
     for step in _in(Phase.RESULT, steps):
-        accountant = _composed(state.facts.accountant, door.ledger)
+        ended = (entry.event for entry in door.ledger.entries)
+        accountant = _composed(state.facts.accountant, ended)
         session = _session(step, state, door, accountant)
         ran = SessionAndLast(ran, session)
         door.follow(ran)
@@ -101,8 +103,8 @@ def _session(
 ) -> TableSession:
     """Return a session over the rows of a step, held to what it stated."""
     engine = state.rows.over(step.facts.rows, state.facts.plan)
-    empty = state.facts.accountant
-    held_to = ShareOfBudget(empty, state.charged_for.get(step.name, empty), step.name)
+    stated = state.charged_for.get(step.name, ())
+    held_to = ShareOfBudget(state.facts.accountant, stated, step.name)
     return door.session(engine, accountant, step.problem, schedule=held_to)
 
 
@@ -150,18 +152,18 @@ def _charged_what_it_states(state: RunState, step: CheckedStep) -> RunState:
     with _told_by_place(step):
         for query, mechanism in step.request.releases:
             first.release(query, mechanism)
-    alone = _composed(facts.accountant, ledger)
-    _require_share(step, alone)
+    events = tuple(entry.event for entry in ledger.entries)
+    _require_share(step, _composed(facts.accountant, events))
     if not engine_facts(plan.engine).reads_files:
         rehearse_run(facts.ready, state.rows.none(), facts.schema, first, ledger)
-    charged_for = {**state.charged_for, step.name: alone}
+    charged_for = {**state.charged_for, step.name: events}
     return replace(state, accountant=first.accountant, charged_for=charged_for)
 
 
-def _composed(accountant: Accountant, ledger: Ledger[LedgerEntry]) -> Accountant:
-    """Return a filter after all events of a ledger."""
-    for entry in ledger.entries:
-        accountant = accountant.compose(entry.event)
+def _composed(accountant: Accountant, events: Iterable[DpEvent]) -> Accountant:
+    """Return a filter after all these events."""
+    for event in events:
+        accountant = accountant.compose(event)
     return accountant
 
 

@@ -7,6 +7,7 @@ epsilon do not add up, and none is used.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import suppress
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -50,33 +51,31 @@ class ShareOfBudget:
     Parameters
     ----------
     empty : the run's filter, not charged yet.
-    stated : it after the releases that the step stated alone, which cost its share at most.
+    stated : the events of all releases that the step stated, which cost its share at most.
     """
 
-    def __init__(self, empty: Accountant, stated: Accountant, name: str) -> None:
-        self._filter, self._stated, self._name = empty, stated, name
+    def __init__(self, empty: Accountant, stated: Iterable[DpEvent], name: str) -> None:
+        self._filter = self._most = empty
+        self._left, self._name = Fraction(0), name
+        for event in stated:
+            self._left += empty.cost(event)
+            self._most = self._most.compose(event)
 
     def take(self, event: DpEvent) -> None:
         """Take an event's cost from what was stated; BudgetExceededError, with nothing taken, where
-        that does not hold it."""
-        after = self._filter.compose(event)
-        if _costs_more(after, self._stated):
+        that does not hold it, in the filter's unit or of the delta that it keeps."""
+        left, after = self._left - self._filter.cost(event), self._filter.compose(event)
+        if left < 0 or _reserved(after) > _reserved(self._most):
             raise BudgetExceededError(
                 f"The step {self._name} asked for a release that costs more than is left of those "
                 "that it stated beforehand, for its share of the budget."
             )
-        self._filter = after
+        self._left, self._filter = left, after
 
 
-def _costs_more(charged: Accountant, stated: Accountant) -> bool:
-    """Return whether a filter that was charged a step's events says more, in its unit or of the
-    delta that it keeps, than after those that it stated."""
-    if Fraction(charged.spent) > Fraction(stated.spent):
-        return True
-    if not isinstance(charged, ReservingAccountant):
-        return False
-    assert isinstance(stated, ReservingAccountant)
-    return charged.reserved_ticks > stated.reserved_ticks
+def _reserved(accountant: Accountant) -> int:
+    """Return what was charged of the delta that a filter keeps, in its own unit."""
+    return accountant.reserved_ticks if isinstance(accountant, ReservingAccountant) else 0
 
 
 class ShareDoor:

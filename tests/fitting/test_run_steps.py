@@ -176,15 +176,12 @@ def test_the_schedule_of_a_share_refuses_what_is_more_and_its_twin_does_not():
     plan = make_plan(Settings("dp-gd", epsilon=2.0, delta=1e-6, accountant="zcdp"))
     mechanism = mechanism_for(plan.accountant, Fraction(1, 10))
     event = mechanism.nominal_event(mechanism.noise_multiplier)
-    held = ShareOfBudget(plan.accountant, plan.accountant.compose(event), "counts")
+    held = ShareOfBudget(plan.accountant, [event], "counts")
     held.take(event)
     with pytest.raises(BudgetExceededError, match="costs more than is left of those"):
         held.take(event)
     # A broken twin, which looks at the whole budget alone, takes nine of them.
-    whole = plan.accountant
-    for _ in range(9):
-        whole = whole.compose(event)
-    twin = ShareOfBudget(plan.accountant, whole, "counts")
+    twin = ShareOfBudget(plan.accountant, 9 * [event], "counts")
     for _ in range(9):
         twin.take(event)
 
