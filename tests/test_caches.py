@@ -99,6 +99,7 @@ KEPT = {
     "dpcore/data/blocks/frozen.py": "arrays that cannot change, weakly: they go with their rows",
     "dpcore/compare/workers.py": "the rows of a comparison, in a process of its own or a worker's",
     "dpcore/audit/processes.py": "tables that an audit makes itself, in a process of its own",
+    "dpcore/registry/installed.py": "names and versions of distributions, weakly",
     "plugins/dask/dpcore_dask/stores.py": "schemas of partitions, weakly, in a worker's process",
 }
 """Modules that functions put things into, and what."""

@@ -59,8 +59,8 @@ class Evaluation:
     >>> found = Evaluation.of(model)
     >>> found.data["accuracy"]["value"] > 0.5
     True
-    >>> print(found.lines[0][:20])
-    Private evaluation:
+    >>> found.lines[0].split(" rows")[0][:8]
+    'On about'
     """
 
     name: ClassVar[str] = "evaluation"

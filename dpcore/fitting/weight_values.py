@@ -41,7 +41,7 @@ def parsed_weights(texts: Sequence[str] | None) -> str | dict[str, str] | None:
     if "" in named or len(named) < len(pairs):
         raise InvalidInputError(
             "Expected --class-weight balanced, or CLASS=NUMBER once for each class, as in "
-            "--class-weight a=1,b=20."
+            "--class-weight a=1,b=20 (class_weight={'a': 1, 'b': 20})."
         )
     return named
 

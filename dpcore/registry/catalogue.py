@@ -21,6 +21,7 @@ from dpcore.errors import InvalidInputError, RegistryError, near_names
 from dpcore.registry import hookspecs
 from dpcore.registry.commands import fault_of_command
 from dpcore.registry.entries import Entry, Failure, claimed_twice, clash_failure
+from dpcore.registry.installed import distribution_of, installed_points
 from dpcore.registry.kinds import KINDS, checked_data, hook_of, plural
 from dpcore.visible import visible
 
@@ -173,7 +174,7 @@ def load_registry(kind: str | None = None) -> Registry:
     >>> load_registry().names("accountant")[:3]
     ('advanced-composition', 'best', 'gdp')
     """
-    points = metadata.entry_points(group=GROUP)
+    points = installed_points().select(group=GROUP)
     stated = _stated_kinds() if kind else {}
     return read_registry(p for p in points if kind in stated.get(_plugin(p), (kind,)))
 
@@ -181,15 +182,14 @@ def load_registry(kind: str | None = None) -> Registry:
 def _stated_kinds() -> dict[tuple[str, ...], list[str]]:
     """Return the kinds of each plugin that says which it registers; others may register any."""
     stated: dict[tuple[str, ...], list[str]] = {}
-    installed = metadata.entry_points()
     for kind in KINDS:
-        for point in installed.select(group=f"{GROUP}.{plural(kind)}"):
+        for point in installed_points().select(group=f"{GROUP}.{plural(kind)}"):
             stated.setdefault(_plugin(point), []).append(kind)
     return stated
 
 
 def _plugin(point: metadata.EntryPoint) -> tuple[str, ...]:
-    return (*_distribution(point), point.name)
+    return (*distribution_of(point), point.name)
 
 
 @functools.cache
@@ -223,11 +223,11 @@ def read_registry(points: Iterable[metadata.EntryPoint]) -> Registry:
     """Return the registry of the given entry points, in the order of their names."""
     entries: list[Entry] = []
     failures: list[Failure] = []
-    for point in sorted(points, key=lambda p: (p.name, _distribution(p))):
+    for point in sorted(points, key=lambda p: (p.name, distribution_of(p))):
         try:
             found = _entries_of(point)
         except (Exception, SystemExit) as error:
-            failures.append(Failure(point.name, *_distribution(point), one_line(error)))
+            failures.append(Failure(point.name, *distribution_of(point), one_line(error)))
             _trace(point, f"failed: {failures[-1].reason}")
         else:
             entries.extend(found)
@@ -239,7 +239,7 @@ def read_registry(points: Iterable[metadata.EntryPoint]) -> Registry:
 def _trace(point: metadata.EntryPoint, said: str) -> None:
     """Say on standard error what a plugin did, where ``DPCORE_TRACE_PLUGINS`` is set."""
     if os.environ.get(_TRACE):
-        whose = " ".join(_distribution(point))
+        whose = " ".join(distribution_of(point))
         print(visible(f"dpcore: {point.name} ({whose}) {said}"), file=sys.stderr)
 
 
@@ -255,7 +255,7 @@ def _entries_of(point: metadata.EntryPoint) -> list[Entry]:
     manager.check_pending()
     entries: list[Entry] = []
     for kind, hook in zip(KINDS, hooks, strict=True):
-        register = _register_of(entries, kind, *_distribution(point))
+        register = _register_of(entries, kind, *distribution_of(point))
         getattr(manager.hook, hook)(register=register)
     if not entries:
         raise InvalidInputError("It registers nothing: no hook implementation was found.")
@@ -284,7 +284,3 @@ def _register_of(
 
     register.__qualname__ = "register"
     return register
-
-
-def _distribution(point: metadata.EntryPoint) -> tuple[str, str]:
-    return (point.dist.name, point.dist.version) if point.dist else ("unknown", "unknown")

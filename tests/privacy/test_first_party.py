@@ -71,7 +71,8 @@ CORE = metadata.version("dpcore")
 def core_alone(monkeypatch):
     """The command line where no plugin is installed, not even ours."""
     points = [p for p in metadata.entry_points(group="dpcore") if p.dist.name == "dpcore"]
-    monkeypatch.setattr("dpcore.registry.catalogue.metadata.entry_points", lambda group: points)
+    alone = metadata.EntryPoints(points)
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda: alone)
     load_registry.cache_clear()
     yield lambda *arguments: CliRunner().invoke(app, arguments)
     load_registry.cache_clear()
