@@ -1,4 +1,4 @@
-"""The entry points of the installed distributions, each file of which is read once."""
+"""Entry points of the installed distributions, read once for the registries of all kinds."""
 
 from __future__ import annotations
 
