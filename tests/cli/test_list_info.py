@@ -157,7 +157,8 @@ def test_account_prints_each_accountant(run):
     assert shown.stdout.count("order") == 1
     assert "rho" in shown.stdout and "mu" in shown.stdout and "noise multiplier" in shown.stdout
     rows = json.loads(run("account", "--epsilon", "0.4", "--json").stdout)["accountants"]
-    assert {row["accountant"] for row in rows} == {"zcdp", "gdp", "rdp", "pure"}
+    of_others = {"acme-basic"}  # where a third party's wheel is installed too
+    assert {row["accountant"] for row in rows} - of_others == {"zcdp", "gdp", "rdp", "pure"}
 
 
 def test_account_refuses_a_bad_budget(run):
