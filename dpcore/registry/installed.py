@@ -15,15 +15,18 @@ _OWNERS: WeakKeyDictionary[metadata.Distribution, tuple[str, str]] = WeakKeyDict
 
 
 def installed_points() -> metadata.EntryPoints:
-    """Return the entry points of all distributions on Python's path."""
+    """Return the entry points of all distributions on Python's path in dpcore's groups."""
     points: metadata.EntryPoints = _read_once(metadata.entry_points, tuple(sys.path))
     return points
 
 
 @functools.lru_cache(maxsize=1)
 def _read_once(read: Callable[..., Any], path: tuple[str, ...]) -> Any:
-    """Return all entry points, kept for the registries of all kinds while the path is the same."""
-    return read()
+    """Return those of dpcore's groups, kept for the registries of all kinds while the path is the
+    same."""
+    points = read()
+    ours = [group for group in points.groups if group.partition(".")[0] == "dpcore"]
+    return metadata.EntryPoints(p for group in ours for p in points.select(group=group))
 
 
 def distribution_of(point: metadata.EntryPoint) -> tuple[str, str]:
