@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import PurePath
 from typing import Literal
 
 from dpcore.data.readers.places import STDIN
 from dpcore.errors import InvalidInputError
-from dpcore.registry.catalogue import load_registry
+from dpcore.registry.catalogue import Registry, core_registry, load_registry
 from dpcore.registry.entries import Entry
 
 __all__ = [
@@ -54,8 +55,7 @@ def entry_of(path: str, format: str | None = None) -> Entry:
         return _named("parquet")
     name = PurePath(path).name.lower().removesuffix(".gz")
     scheme = path.partition("://")[0] if "://" in path else None
-    for kind in (READER, STORE):
-        registry = load_registry(kind)
+    for kind, registry in _registries():
         for entry in registry.in_order(kind):
             for suffix in entry.data["suffixes"]:
                 if name.endswith(suffix):
@@ -94,13 +94,21 @@ def is_typed(path: str, format: str | None = None) -> bool:
 
 
 def _named(form: str) -> Entry:
-    known: list[str] = []
-    for kind in (READER, STORE):
-        entries = {entry.name: entry for entry in load_registry(kind).in_order(kind)}
+    known: dict[str, None] = {}
+    for kind, registry in _registries():
+        entries = {entry.name: entry for entry in registry.in_order(kind)}
         if form in entries:
             return entries[form]
-        known += entries
+        known |= dict.fromkeys(entries)
     raise InvalidInputError(f"Unknown format {form!r}. Known: {', '.join(known)}.")
+
+
+def _registries() -> Iterator[tuple[str, Registry]]:
+    """Yield the core's readers and stores, then those of all plugins: imported if it is come to."""
+    for kind in (READER, STORE):
+        yield kind, core_registry()
+    for kind in (READER, STORE):
+        yield kind, load_registry(kind)
 
 
 def separator_of(path: str, format: str) -> str:

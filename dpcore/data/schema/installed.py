@@ -10,7 +10,7 @@ from dpcore.data.schema.keys import CROSS_KEYS, TOP_KEYS, ColumnKind, Key
 from dpcore.data.schema.values import PLACEHOLDER, Entry, check_keys
 from dpcore.errors import InvalidInputError, RegistryError, replacing
 from dpcore.privacy.sealed import fault_of_unfrozen
-from dpcore.registry.catalogue import load_registry
+from dpcore.registry.catalogue import core_registry, load_registry
 
 if TYPE_CHECKING:
     from dpcore.data.schema.columns import Column
@@ -81,7 +81,9 @@ def _known() -> str:
 
 
 def _load(kind: str) -> ColumnKind:
-    found: ColumnKind = load_registry(_KIND).load(_KIND, kind)
+    core = core_registry()  # a plugin is imported for a kind that can be one of theirs alone
+    registry = core if kind in core.names(_KIND) else load_registry(_KIND)
+    found: ColumnKind = registry.load(_KIND, kind)
     return found
 
 
