@@ -355,11 +355,10 @@ from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.errors import LedgerError
 from dpcore.ledger import TableLedger
 from dpcore.ledger.cost import Run
-from dpcore.plugin.parts import load_registry
+from dpcore.privacy.first_party import is_ours
 from dpcore.registry.catalogue import core_registry
 
-core_registry().load("ledger-store", "sqlite")
-load_registry()
+is_ours(core_registry().load("ledger-store", "sqlite").__module__)
 stated = {"analyst": "", "algorithm": "test", "epsilon": 1.0, "delta": 1e-8}
 run = Run(ZcdpAccountant.from_budget(0.1, 1e-8), "add-or-remove-one", None)
 ledger, user = TableLedger(sys.argv[1]), int(sys.argv[2])
