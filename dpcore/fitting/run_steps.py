@@ -29,7 +29,7 @@ from dpcore.fitting.step_shares import ShareDoor, ShareOfBudget
 from dpcore.fitting.step_views import ResultView
 from dpcore.fitting.steps import Outcome, Section
 from dpcore.noise.source import SeededNoise
-from dpcore.registry.declarations import engine_facts
+from dpcore.registry.declarations import engine_facts, mechanism_facts
 from dpcore.session.in_turn import Said, SessionAndLast
 from dpcore.session.ledger import Ledger, LedgerEntry
 from dpcore.session.session import TableSession
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from dpcore.fitting.run_state import RunDoor, RunState
     from dpcore.fitting.step_views import PublicFacts
     from dpcore.privacy.events import DpEvent
-    from dpcore.protocols import Accountant
+    from dpcore.protocols import Accountant, Mechanism
     from dpcore.protocols.problem import Solution
 
 __all__ = ["run_after", "run_before", "set_aside", "stated_of"]
@@ -142,7 +142,8 @@ def _charged_what_it_states(state: RunState, step: CheckedStep) -> RunState:
     """Return the run after a charge of all that a step states, whether it is released or not.
 
     The releases are made of no rows; then the run's first one is made so too (``rehearse_run``),
-    unless its rows are elsewhere. A refusal comes while nothing is charged.
+    unless its rows are elsewhere. A refusal comes while nothing is charged. Each is charged as it
+    costs at most, on whatever grid its sums at the model will be (``_at_most``).
     """
     facts, ledger = state.facts, Ledger[LedgerEntry]()
     plan = facts.plan
@@ -152,12 +153,27 @@ def _charged_what_it_states(state: RunState, step: CheckedStep) -> RunState:
     with _told_by_place(step):
         for query, mechanism in step.request.releases:
             first.release(query, mechanism)
-    events = tuple(entry.event for entry in ledger.entries)
+        mechanisms = [mechanism for _, mechanism in step.request.releases]
+        pairs = zip(ledger.entries, mechanisms, strict=True)
+        events = tuple(_at_most(entry.event, one, facts.accountant) for entry, one in pairs)
     _require_share(step, _composed(facts.accountant, events))
+    charged = _composed(state.accountant, events)
     if not engine_facts(plan.engine).reads_files:
         rehearse_run(facts.ready, state.rows.none(), facts.schema, first, ledger)
     charged_for = {**state.charged_for, step.name: events}
-    return replace(state, accountant=first.accountant, charged_for=charged_for)
+    return replace(state, accountant=charged, charged_for=charged_for)
+
+
+def _at_most(event: DpEvent, mechanism: Mechanism, accountant: Accountant) -> DpEvent:
+    """Return the event of a release, or that of its noise multiplier as given, where it costs more:
+    a scale is rounded up to a sum's grid, and a sum of other bounds is on another one."""
+    facts = mechanism_facts(type(mechanism))
+    if facts.nominal_event is None:
+        return event
+    given: DpEvent = facts.nominal_event(mechanism.noise_multiplier)
+    # A release of sampled rows, or of a random sensitivity, has an event of another kind.
+    same = type(given) is type(event) and accountant.cost(given) > accountant.cost(event)
+    return given if same else event
 
 
 def _composed(accountant: Accountant, events: Iterable[DpEvent]) -> Accountant:

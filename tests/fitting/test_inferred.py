@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpcore import fit, load_model
+from dpcore import Intervals, fit, load_model
 from dpcore.cli.info_model import print_model
 from dpcore.errors import BudgetExceededError, InvalidInputError, ModelFileError
 from dpcore.fitting import inferred, run
@@ -31,6 +31,16 @@ def fitted(share=0.4, epsilon=50.0, data=None, **others):
     values = {"algo": "dp-gd", "delta": 1e-6, "params": {"steps": 20}, "classes": (0, 1)}
     values |= {"bounds": (0, 1), "row_norm": None, "epsilon": epsilon, "intervals_share": share}
     return fit(X, y, **{**values, **others})
+
+
+@pytest.mark.parametrize("share", [0.3, 0.4, 0.5])
+def test_sums_on_another_grid_than_that_of_a_model_of_zeros_have_their_share(share):
+    X = np.random.default_rng(0).random((240, 3))
+    public = {"target_bounds": (0, 100000), "bounds": (0, 1), "loss": "ridge"}
+    asked = {"epsilon": 8.0, "delta": 1e-8, "algo": "dp-agd", "seed": 1}
+    model = fit(X, X @ [4e4, -4e4, 2e4], **public, **asked, also=[Intervals(share)])
+    assert model.privacy["releases"]["intervals"] == 3
+    assert model.privacy["spent"] <= model.privacy["budget"]
 
 
 def test_the_sums_are_charged_last_and_within_the_budget():
