@@ -6,7 +6,7 @@ from pathlib import Path
 
 from golden.command import dpcore
 from golden.ledgers import stored
-from golden.ledgers.runs import make
+from golden.ledgers.runs import make, make_of_units
 
 
 def records():
@@ -21,7 +21,16 @@ def records():
         "tables of SQLite": [line for sql in made for line in sql.splitlines()],
         "dpcore ledger verify": [*verified.out.splitlines(), *verified.err.splitlines()],
         **shown(steady, made),
+        **_of_units(),
     }
+
+
+def _of_units():
+    """Return what a ledger holds whose unit is a person."""
+    make_of_units("units.ledger")
+    rows, _ = stored.of_file("units.ledger")
+    found = told(stored.steadied(rows, []))
+    return {f"of units, {name}": value for name, value in found.items()}
 
 
 def of_database(address):

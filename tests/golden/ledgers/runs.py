@@ -3,6 +3,7 @@
 import io
 import json
 from contextlib import redirect_stderr, suppress
+from pathlib import Path
 
 from golden import tables
 from golden.command import dpcore
@@ -42,6 +43,18 @@ def make(place):
     _closed_by_others(place, asked)
     pure = {"algo": "privgene", "delta": 0.0, "accountant": "pure", "epsilon": 0.25}
     fit("rows.csv", **pure, **asked).save("pure.json")
+
+
+def make_of_units(place):
+    """Charge a run that protects all rows of a person together to a new ledger."""
+    Path("units.toml").write_text(tables.schema(unit=True, rows=None))
+    lines = (
+        "dpcore ledger init {place} --epsilon 6 --delta 1e-6 --unit person",
+        _GD + " --schema units.toml --ledger {place} --epsilon 1",
+    )
+    for line in lines:
+        said = dpcore(line.format(place=place))
+        assert said.status == 0, (line, said)
 
 
 def _closed_by_others(place, asked):
