@@ -179,9 +179,17 @@ def warn_caller(message: str, remembered: bool = True, kind: type[Warning] = Dpc
     warnings.warn_explicit(visible(message), kind, *where, registry)
 
 
-def near_names(name: str, known: Iterable[str]) -> str:
-    """Return the part of a message that offers near names and the whole list."""
+def near_names(name: str, known: Iterable[str], command: str = "") -> str:
+    """Return the part of a message that offers near names, and the list where it is short or no
+    name is near. ``command`` : what lists them all."""
     known = list(dict.fromkeys(known))
-    close = difflib.get_close_matches(name, known, n=3)
+    close, more = difflib.get_close_matches(name, known, n=3), len(known) - _MOST_NAMES
     hint = f" Did you mean {' or '.join(close)}?" if close else ""
-    return f"{hint} Known: {', '.join(known) or 'none'}."
+    if not close or more <= 0:
+        rest = f" and {more} more" if more > 0 else ""
+        hint += f" Known: {', '.join(known[:_MOST_NAMES]) or 'none'}{rest}."
+    return f"{hint} {command} shows all." if command and more > 0 else hint
+
+
+_MOST_NAMES = 20
+"""Names in a message."""

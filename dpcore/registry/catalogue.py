@@ -92,18 +92,19 @@ class Registry:
         if not found:
             self._refuse_failed(name)
             known = [key[1] for key in sorted(self._entries)]
-            hint = f"{self._failed_hint()}{near_names(name, known)}"
+            hint = f"{self._failed_hint()}{near_names(name, known, 'dpcore list')}"
             raise RegistryError(f"Nothing is registered as {name!r}.{hint}")
         return found
 
     def get(self, kind: str, name: str) -> Entry:
-        """Return the entry of a kind; RegistryError, with near names and the list, if none."""
+        """Return the entry of a kind; RegistryError, with near names, if none."""
         self._refuse_taken(kind, name)
         try:
             return self._entries[kind, name]
         except KeyError:
             self._refuse_failed(name)
-            hint = f"{self._failed_hint()}{near_names(name, self.names(kind))}"
+            near = near_names(name, self.names(kind), f"dpcore list {plural(kind)}")
+            hint = f"{self._failed_hint()}{near}"
             raise RegistryError(f"There is no {kind} {name!r}.{hint}") from None
 
     def load(self, kind: str, name: str) -> Any:

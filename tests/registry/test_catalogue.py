@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dpcore.errors import RegistryError
+from dpcore.errors import RegistryError, near_names
 from dpcore.registry.catalogue import (
     KINDS,
     Entry,
@@ -263,3 +263,13 @@ def test_plugins_register_no_kind_that_they_do_not_name():
     for (name, value), stated in named.items():
         registry = read_registry([metadata.EntryPoint(name, value, "dpcore")])
         assert {kind for kind in KINDS if registry.names(kind)} == stated, name
+
+
+def test_a_message_has_a_long_list_of_names_in_part_alone():
+    many = [f"name-{letter}" for letter in "abcdefghijklmnopqrstuvwxyz"]
+    near = near_names("name-aa", many, "dpcore list")
+    assert near.startswith(" Did you mean name-a") and near.endswith("? dpcore list shows all.")
+    assert "Known" not in near
+    assert near_names("xyz", many).endswith("name-t and 6 more.")
+    assert near_names("name-aa", many[:2]).endswith(" Known: name-a, name-b.")
+    assert near_names("x", ()) == " Known: none."
