@@ -29,11 +29,11 @@ MOST_DEEP_IMPORTS = 590
 
 
 def room_of(path):
-    """Return the package that a file of tests is about, if it is about one."""
+    """Return the package, or the file of the core, that a file of tests is about."""
     first, *folders = path.relative_to(ROOT).parts[:-1]
     if first == "plugins":
         return f"dpcore_{folders[0].replace('-', '_')}"
-    return f"dpcore.{folders[0]}" if folders else None
+    return f"dpcore.{folders[0] if folders else path.stem.removeprefix('test_')}"
 
 
 def is_within(name, room):

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.engines.spawned import spawned
 from dpcore.errors import EngineError
+from dpcore.spawned import spawned
 
 if TYPE_CHECKING:
     from dpcore.audit.fits import Fits, Request

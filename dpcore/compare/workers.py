@@ -14,8 +14,8 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from dpcore.engines.spawned import spawned
 from dpcore.errors import DpcoreError, InvalidInputError
+from dpcore.spawned import spawned
 
 if TYPE_CHECKING:
     from dpcore.compare.fitting import Fitter

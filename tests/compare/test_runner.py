@@ -199,7 +199,7 @@ def test_processes_that_cannot_be_started_are_told_of(compared, monkeypatch):
         raise OSError(errno.EMFILE, "Too many open files")
 
     monkeypatch.setattr("dpcore.compare.runner.available_threads", lambda: 2)
-    monkeypatch.setattr("dpcore.engines.spawned.ProcessPoolExecutor", full)
+    monkeypatch.setattr("dpcore.spawned.ProcessPoolExecutor", full)
     with pytest.raises(DpcoreError, match="Cannot start 2 processes: Too many open files"):
         run(admit(compared())[0], None, jobs=2)
 

@@ -12,7 +12,6 @@ from dpcore.cli import app
 from dpcore.errors import BudgetExceededError, InvalidInputError, LedgerError
 from dpcore.ledger import TableLedger, Terms
 from dpcore.ledger.stores import postgresql
-from dpcore.ledger.stores.address import Address
 from dpcore.ledger.verify import verified
 
 
@@ -21,14 +20,6 @@ def ledger(server):
     it = TableLedger.create(server.address(), Terms.of(2.0, 1e-6))
     yield it
     it.close()
-
-
-def test_an_address_is_taken_apart():
-    whole = "postgresql://ann@db.example:5433/tables?sslmode=require&ledger=stays"
-    found = Address.of(whole)
-    assert found.server == "postgresql://ann@db.example:5433/tables?sslmode=require"
-    assert (found.ledger, found.text) == ("stays", whole)
-    assert Address.of("postgres://db/tables").ledger == "dpcore_ledger"
 
 
 SECRET = "s3cret"
@@ -68,12 +59,6 @@ def test_a_schema_has_no_password(tmp_path):
     assert done.exit_code == 2
     assert "without a password" in done.output
     assert SECRET not in done.output
-
-
-@pytest.mark.parametrize("name", ["", "Stays", "a-b", 'a"; DROP', "1st", "pg_toast", "a" * 64])
-def test_a_name_that_is_none_is_refused(name):
-    with pytest.raises(InvalidInputError, match="to be a name"):
-        Address.of(f"postgresql://db/tables?ledger={name}")
 
 
 def test_an_address_without_a_server_is_said_to_be_one(tmp_path):

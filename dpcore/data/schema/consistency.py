@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from dpcore.data.schema.columns import Column, Drop, Label
+from dpcore.data.schema.ledger_address import Address, is_address
 from dpcore.data.schema.notation import Notation
 from dpcore.data.schema.transforms import Lookup
 from dpcore.data.schema.units import check_unit_column
@@ -84,8 +85,6 @@ def check_consistency(schema: Described) -> None:
 
 
 def _check_ledger(ledger: str) -> None:
-    from dpcore.ledger.stores.address import Address, is_address
-
     if is_address(ledger):
         Address.of(ledger)  # No password: a model file has the schema.
 

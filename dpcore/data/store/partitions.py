@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from dpcore.data.readers import BadRows, is_store
 from dpcore.data.readers.places import partition_files
 from dpcore.data.store.unfinished import claimed_folder, hold_folder, is_at, partial_path
-from dpcore.engines.spawned import spawned
 from dpcore.errors import DpcoreError, InvalidInputError, replacing
+from dpcore.spawned import spawned
 
 if TYPE_CHECKING:
     from dpcore.data.schema.schema import Schema

@@ -18,8 +18,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from dpcore.data.schema.ledger_address import Address
 from dpcore.errors import InvalidInputError, LedgerError, replacing
-from dpcore.ledger.stores.address import Address
 from dpcore.ledger.stores.connection import Kept
 from dpcore.ledger.stores.store import COPY, TABLES
 
