@@ -125,8 +125,9 @@ def _check_asked(settings: Settings, kind: str, held_out: float) -> None:
             raise InvalidInputError(f"A search takes no {name}.")
     for step in settings.also:
         raise InvalidInputError(
-            f"A search takes no step {step_facts(step).name}: it is one release. Fit the best "
-            "candidate's parameters with it."
+            f"A search takes no step {step_facts(step).name}: what it costs is one figure, which "
+            "no share of a filter adds to. Search without it, then fit the chosen candidate with "
+            "it: a run with a budget of its own, which adds to that of the search."
         )
     if not 0.0 < held_out < 1.0:
         raise InvalidInputError(f"Expected 0 < held-out={held_out!r} < 1.")

@@ -67,7 +67,8 @@ class Tries:
         check_drop(search.relation, dataset)
         if dataset.schema.unbounded or dataset.weights is not None:
             raise InvalidInputError(
-                "A search takes no private bounds and no weights of rows: give public bounds."
+                "A search takes no private bounds and no weights of rows: give public bounds in "
+                "the schema, and leave the weights out."
             )
         seed = None if first.settings.seed is None else noise.integers_below(_SEEDS)
         self._search, self._noise = search, noise
