@@ -11,9 +11,9 @@ PLUGINS = sorted(path for p in ROOT.glob("plugins/*/dpcore_*") for path in p.rgl
 TREES = {path: ast.parse(path.read_text()) for path in (*CORE, *PLUGINS)}
 
 LONG = 40
-"""Lines of a function, from its ``def`` to its end: signature, docstring and blank lines count, its
-decorators do not."""
-MOST_LONG_FUNCTIONS = 24
+"""Lines of the body of a function, blank ones too. Its signature and docstring, which tell of each
+parameter, are not in them."""
+MOST_LONG_FUNCTIONS = 1
 """Functions of the core and the plugins with more lines. Whoever makes it less states that here."""
 MOST_STATEMENTS = 37_200
 """Statements of the core. Whoever ends a piece of work with fewer rounds them up to the next
@@ -24,7 +24,8 @@ def long_functions(tree):
     """Yield the functions and methods that are too long, with their lines."""
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            if (lines := node.end_lineno - node.lineno + 1) > LONG:
+            first = node.body[ast.get_docstring(node) is not None and len(node.body) > 1]
+            if (lines := node.end_lineno - first.lineno + 1) > LONG:
                 yield node.name, lines
 
 
@@ -45,9 +46,9 @@ def test_the_core_does_not_grow():
     assert sum(statements(TREES[path]) for path in CORE) <= MOST_STATEMENTS
 
 
-@pytest.mark.parametrize(("body", "found"), [(38, []), (39, []), (40, [("f", 41)])])
+@pytest.mark.parametrize(("body", "found"), [(39, []), (40, []), (41, [("f", 41)])])
 def test_a_long_function_is_found(body, found):
-    text = "@cached\ndef f(x):\n" + "    x += 1\n" * body
+    text = "@cached\ndef f(\n    x,\n):\n    'Return x.'\n" + "    x += 1\n" * body
     assert [*long_functions(ast.parse(text))] == found
 
 

@@ -129,14 +129,11 @@ def compare_command(
     how many rows there are: on private data, to choose an algorithm or a parameter by them is
     itself a release, which no budget here covers.
     """
-    from dpcore.compare.admission import admit, default_loss, default_relation
+    from dpcore.compare.admission import default_loss, default_relation
     from dpcore.compare.settings import Comparison
 
     hush(quiet)
-    if as_json and markdown:
-        raise InvalidInputError("Expected --json or --markdown, not both.")
-    if quiet and not (out or plot or as_json):
-        raise InvalidInputError("--quiet keeps nothing without --out, --plot or --json.")
+    _check_told(quiet and not (out or plot or as_json), as_json and markdown)
     labels = _words(algos)
     asked = Comparison(
         algorithms=labels,
@@ -161,13 +158,39 @@ def compare_command(
         raise InvalidInputError(f"Expected jobs={jobs} >= 1.")
     _check_outputs(out, plot, asked)
 
-    from dpcore.compare.notes import all_failed, left_out_for
-    from dpcore.compare.table import default_measure, means_of
+    from dpcore.compare.notes import all_failed
+
+    comparison = _admitted(asked, plot, by_default=not relation, quiet=quiet)
+    finished = out is not None and out.is_file()
+    results = _run(comparison, out, jobs, engine, hidden=quiet or as_json)
+    told = f"Results: {out}" if out else "Results: not kept; --out results.parquet does."
+    told = f"All fits were in {out}: nothing was fitted." if finished else told
+    _tell(results, plot, told, as_json=as_json, markdown=markdown, quiet=quiet)
+    if failed := all_failed(results.rows):
+        print_lines(f"dpcore: all fits of {', '.join(failed)} failed.", err=True)
+        raise SystemExit(_ALL_FAILED)
+
+
+def _check_told(keeps_nothing: bool, in_two_forms: bool) -> None:
+    """Refuse options of what is printed that contradict each other."""
+    if in_two_forms:
+        raise InvalidInputError("Expected --json or --markdown, not both.")
+    if keeps_nothing:
+        raise InvalidInputError("--quiet keeps nothing without --out, --plot or --json.")
+
+
+def _admitted(asked: Comparison, plot: Path | None, *, by_default: bool, quiet: bool) -> Comparison:
+    """Return the comparison of what can be compared, and say what is left out.
+
+    ``by_default`` : whether nobody named its relation.
+    """
+    from dpcore.compare.admission import admit, default_relation
+    from dpcore.compare.notes import left_out_for
 
     comparison, left_out = admit(asked)
     if plot is not None and not comparison.algorithms:
         raise InvalidInputError("--plot draws against epsilon, which the references do not take.")
-    if not (relation or quiet) and asked.relation != default_relation(()):
+    if by_default and not quiet and asked.relation != default_relation(()):
         print_lines(
             f"dpcore: under {asked.relation}, which all that are named have; "
             f"not all have {default_relation(())}.",
@@ -175,8 +198,15 @@ def compare_command(
         )
     for line in () if quiet else left_out_for(left_out):
         print_lines(f"dpcore: left out {line}", err=True)
-    finished = out is not None and out.is_file()
-    results = _run(comparison, out, jobs, engine, hidden=quiet or as_json)
+    return comparison
+
+
+def _tell(
+    results: Results, plot: Path | None, kept: str, *, as_json: bool, markdown: bool, quiet: bool
+) -> None:
+    """Print the results and draw them. ``kept`` : a line on where they are."""
+    from dpcore.compare.table import default_measure, means_of
+
     measure = default_measure(results.rows)
     means = means_of(results.rows, measure)
     if as_json:
@@ -187,17 +217,13 @@ def compare_command(
         from dpcore.cli.summary import print_summary
 
         print_summary(results, means, measure, markdown=markdown)
-        kept = f"Results: {out}" if out else "Results: not kept; --out results.parquet does."
-        print_lines(f"All fits were in {out}: nothing was fitted." if finished else kept)
+        print_lines(kept)
     if plot is not None:
         from dpcore.compare.figure import write_figure
 
         write_figure(plot, means, results.settings, measure)
         if not (quiet or as_json):
             print_lines(f"Figure: {plot}")
-    if failed := all_failed(results.rows):
-        print_lines(f"dpcore: all fits of {', '.join(failed)} failed.", err=True)
-        raise SystemExit(_ALL_FAILED)
 
 
 def _check_outputs(out: Path | None, plot: Path | None, asked: Comparison) -> None:

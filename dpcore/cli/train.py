@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,24 +9,16 @@ import typer
 
 from dpcore.cli import options
 from dpcore.cli.assignments import assigned
-from dpcore.cli.interrupts import ended_as_interrupted
 from dpcore.cli.modules import modules_for_good
-from dpcore.cli.printing import print_json
 from dpcore.cli.step_options import steps_asked, with_step_options
-from dpcore.cli.steps import fit_progress, rounds_progress
 from dpcore.cli.streams import tell_outlook
-from dpcore.cli.train_report import tell_training
-from dpcore.errors import TargetNotMetError, advised_on_bad_rows
-from dpcore.fitting.plan import make_plan
+from dpcore.fitting.data_request import DataRequest
+from dpcore.fitting.ledger_request import LedgerRequest
 from dpcore.fitting.settings import Settings, has_units
-from dpcore.fitting.weight_values import parsed_weights
-from dpcore.model.file import check_replaceable
-from dpcore.model.outfile import check_writable, refuse_inputs
-from dpcore.session.charges import Charges
+from dpcore.fitting.weight_values import public_weights
+from dpcore.model.file import check_out
 
 __all__ = ["train_command"]
-
-_ADVICE = "Or --bad-rows drop leaves such rows out."
 
 
 @with_step_options
@@ -219,20 +210,15 @@ def train_command(
 ) -> None:
     """Fit a private linear model."""
     with modules_for_good():
-        from dpcore.fitting.loading import DataRequest
-        from dpcore.fitting.run import train
-        from dpcore.fitting.table_ledger import LedgerRequest, note_saved
-        from dpcore.fitting.usual_loss import loss_of_schemas, schema_of_rows, with_schema
+        from dpcore.cli.training import fit_and_tell, with_loss
 
     tell_outlook(quiet)
-    test_fraction, private_bounds = of_steps["test_fraction"], of_steps["private_bounds"]
-    rows = data, schema, target, bad_rows, schema_from_data
-    request = DataRequest(*rows, test, test_fraction, unit, rows_per_unit, private_bounds, part)
-    if loss is None:
-        request = with_schema(request)
-        schemas = () if multiclass else (schema_of_rows(request),)
-        loss = loss_of_schemas(*schemas)
-    weights = parsed_weights(of_steps["class_weight"])
+    rows = data, schema, target, bad_rows, schema_from_data, test, of_steps["test_fraction"]
+    request = DataRequest(*rows, unit, rows_per_unit, of_steps["private_bounds"], part)
+    request, loss = with_loss(request, loss, multiclass)
+    targets: dict[str, Any] = {"target_accuracy": target_accuracy}
+    targets |= {"target_excess_risk": target_excess_risk, "target_risk": target_risk}
+    targets |= {"slack": slack, "failure_probability": failure_probability}
     settings = Settings(
         algo=algo,
         loss=loss,
@@ -242,14 +228,7 @@ def train_command(
         rho=rho,
         mu=mu,
         epsilon_max=epsilon_max,
-        targets={
-            "target_accuracy": target_accuracy,
-            "target_excess_risk": target_excess_risk,
-            "target_risk": target_risk,
-            "slack": slack,
-            "failure_probability": failure_probability,
-            "release_last": release_last or None,
-        },
+        targets={**targets, "release_last": release_last or None},
         relation=relation,
         accountant=accountant,
         conversion=conversion,
@@ -261,35 +240,12 @@ def train_command(
         as_published=as_published,
         users=users,
         trust=trust,
-        units=has_units(schema, unit, private_bounds),
-        class_weight=None if isinstance(weights, str) else weights,
+        units=has_units(schema, unit, of_steps["private_bounds"]),
+        class_weight=public_weights(of_steps["class_weight"]),
         also=steps_asked(of_steps),
         seed=seed,
         multiclass=multiclass,
     )
-    if out is not None:
-        refuse_inputs(out, {"--data": data, "--schema": schema, "--test": test, "--users": users})
-        check_writable(out)
-        check_replaceable(out)
-    plan = make_plan(settings)
-    charges, hidden = Charges(), quiet or as_json
-    asks_users = "user-pool" in plan.optimizer.needs
-    with ended_as_interrupted(), charges.told():
-        try:
-            with (
-                rounds_progress(charges, hidden=hidden or not asks_users),
-                fit_progress(hidden=hidden or asks_users) as on_release,
-                advised_on_bad_rows(_ADVICE),
-            ):
-                of_table = LedgerRequest(ledger, analyst, same_table)
-                training = train(plan, request, on_release, charges, of_table)
-        except TargetNotMetError as error:
-            if as_json:
-                print_json(error.report)
-            raise
-        if out is not None:
-            charges.fate = partial(training.model.fate_in, out)
-            training.model.save(out)
-            note_saved(LedgerRequest(ledger), training.model, out)
-        table = of_table.of(training.model.schema)
-        tell_training(training, out, table, as_json=as_json, quiet=quiet)
+    check_out(out, {"--data": data, "--schema": schema, "--test": test, "--users": users})
+    of_table = LedgerRequest(ledger, analyst, same_table)
+    fit_and_tell(settings, request, of_table, out, as_json=as_json, quiet=quiet)

@@ -65,7 +65,22 @@ def _print(training: Training, out: Path | None, ledger: str | None) -> None:
         f"Coefficients of norm {report['coef_norm']:.4g}; releases: {releases or 'none'}.",
         f"Status: {report['status']}",
         f"Privacy: {training.model.privacy['sentence']}",
+        *_counted(training),
     ]
+    if ledger is not None:
+        lines.append(_charged(training, ledger))
+    lines += evaluation_in_words(
+        training.model.evaluation or {}, private=training.model.privacy["private"]
+    )
+    lines += intervals_in_words(training.model.intervals)
+    lines += _diagnosed(training)
+    lines.append(f"Model: {out}" if out else "Model: not kept; --out model.json writes it.")
+    print_lines(*lines)
+
+
+def _counted(training: Training) -> list[str]:
+    """Return what was spent, and the epsilon of the outcome where there is one."""
+    report, lines = training.report(), []
     if report.get("ex_post_epsilon") is not None:
         void = "" if report["private"] else " (void: this run is NOT private)"
         lines.append(
@@ -77,26 +92,25 @@ def _print(training: Training, out: Path | None, ledger: str | None) -> None:
             f"Book-keeping: {report['spent']:.4g} of {report['budget']:.4g} {report['unit']} "
             f"charged by {report['accountant']} ({report['conversion']})."
         )
-    if ledger is not None:
-        lines.append(_charged(training, ledger))
-    lines += evaluation_in_words(
-        training.model.evaluation or {}, private=training.model.privacy["private"]
-    )
-    lines += intervals_in_words(training.model.intervals)
+    return lines
+
+
+def _diagnosed(training: Training) -> list[str]:
+    """Return figures of rows that were computed without privacy, or why there are none."""
     if training.diagnostics:
         shown = ", ".join(figures_of(training.diagnostics))
-        lines.append(f"Computed WITHOUT privacy, in no file: {shown}.")
+        lines = [f"Computed WITHOUT privacy, in no file: {shown}."]
         for told in (verdict_of, confusion_of, calibration_of):
             lines += told(training.diagnostics)
-    else:
-        if training.generated is not None:
-            figure = f"{training.generated['test_accuracy']:.2%}"
-            lines.append(f"Accuracy on these rows: {figure} (they are generated, so no secret).")
-            lines += verdict_of(training.generated)
-        if training.model.evaluation is None:
-            lines.append(_NO_TEST[training.at_hand])
-    lines.append(f"Model: {out}" if out else "Model: not kept; --out model.json writes it.")
-    print_lines(*lines)
+        return lines
+    lines = []
+    if training.generated is not None:
+        figure = f"{training.generated['test_accuracy']:.2%}"
+        lines.append(f"Accuracy on these rows: {figure} (they are generated, so no secret).")
+        lines += verdict_of(training.generated)
+    if training.model.evaluation is None:
+        lines.append(_NO_TEST[training.at_hand])
+    return lines
 
 
 def _loss(report: dict[str, Any]) -> str:

@@ -51,6 +51,21 @@ def check_fits(optimizer: Optimizer, problem: Problem, accountant: Accountant) -
     stated = optimizer_facts(optimizer)
     name = stated.name or type(optimizer).__name__
     relation = problem.relation.value
+    _check_kind(name, stated, problem)
+    unmet, advice = _unmet(problem, accountant), _advice(problem, accountant, stated.accountant)
+    adaptive = () if "fixed-schedule" in stated.needs else ("adaptive-accountant",)
+    for need in (*stated.needs, *adaptive):
+        if need in ("fixed-schedule", "user-pool"):
+            continue
+        if unmet[need]:
+            lacking = {each for each in unmet if unmet[each]}
+            ending = _instead(relation, lacking) if need == "strong-convexity" else ""
+            raise InvalidInputError(f"{name} needs {advice[need]}{ending}.")
+
+
+def _check_kind(name: str, stated: OptimizerFacts, problem: Problem) -> None:
+    """Refuse a relation, a number of classes or a unit that an algorithm is not for."""
+    relation = problem.relation.value
     if relation not in stated.relations:
         raise InvalidInputError(
             f"{name} has no guarantee under {relation}; it has one under: "
@@ -67,14 +82,12 @@ def check_fits(optimizer: Optimizer, problem: Problem, accountant: Accountant) -
             f"{name} has a guarantee for one row, and this run's is for units of several rows (the "
             f"schema's unit){_for_units(relation)}."
         )
-    loss = problem.loss
-    facts = loss_facts(loss)
-    own = f"its own is {stated.accountant}"
-    squares = f"squared loss, --loss ridge (loss='ridge'), and {loss.name} is another"
-    if facts.largest_weight != 1.0:
-        squares = "squared loss of rows without weights"
-    smooth = "use huber-svm or logistic" if facts.classification else "set loss.half_width"
-    unmet = {
+
+
+def _unmet(problem: Problem, accountant: Accountant) -> dict[str, bool]:
+    """Return whether each need is not met."""
+    facts = loss_facts(problem.loss)
+    return {
         "classification": not facts.classification,
         "lipschitz-loss": not math.isfinite(facts.lipschitz),
         "smooth-loss": not math.isfinite(facts.smoothness),
@@ -84,7 +97,17 @@ def check_fits(optimizer: Optimizer, problem: Problem, accountant: Accountant) -
         "public-size": problem.n_public is None,
         "adaptive-accountant": not accountant.fully_adaptive,
     }
-    advice = {
+
+
+def _advice(problem: Problem, accountant: Accountant, own: str | None) -> dict[str, str]:
+    """Return what each need that is not met asks for. ``own`` : the algorithm's accountant."""
+    loss, relation = problem.loss, problem.relation.value
+    facts = loss_facts(loss)
+    squares = f"squared loss, --loss ridge (loss='ridge'), and {loss.name} is another"
+    if facts.largest_weight != 1.0:
+        squares = "squared loss of rows without weights"
+    smooth = "use huber-svm or logistic" if facts.classification else "set loss.half_width"
+    return {
         "classification": f"a classification loss, and {loss.name} is for real-valued targets",
         "lipschitz-loss": f"a Lipschitz loss, and {loss.name} has no bound on its slope",
         "smooth-loss": f"a smooth loss, and {loss.name} has a kink; {smooth}",
@@ -95,16 +118,9 @@ def check_fits(optimizer: Optimizer, problem: Problem, accountant: Accountant) -
             f"a public number of rows, which is private under {relation}: give the schema a figure "
             "(dataset.rows; in Python n0=), about how many there are"
         ),
-        "adaptive-accountant": f"a fully adaptive filter, and {accountant.name} is none; {own}",
+        "adaptive-accountant": f"a fully adaptive filter, and {accountant.name} is none; its own "
+        f"is {own}",
     }
-    adaptive = () if "fixed-schedule" in stated.needs else ("adaptive-accountant",)
-    for need in (*stated.needs, *adaptive):
-        if need in ("fixed-schedule", "user-pool"):
-            continue
-        if unmet[need]:
-            lacking = {each for each in unmet if unmet[each]}
-            ending = _instead(relation, lacking) if need == "strong-convexity" else ""
-            raise InvalidInputError(f"{name} needs {advice[need]}{ending}.")
 
 
 def _against_the_rest(classification: bool, n_classes: int) -> str:

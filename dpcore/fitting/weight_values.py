@@ -20,6 +20,7 @@ __all__ = [
     "checked_largest",
     "checked_weights",
     "parsed_weights",
+    "public_weights",
 ]
 
 BALANCED = "balanced"
@@ -27,6 +28,12 @@ BALANCED = "balanced"
 
 LARGEST = 10.0
 """The most that a balanced weight may come to where nothing else is said."""
+
+
+def public_weights(texts: Sequence[str] | None) -> dict[str, str] | None:
+    """Return the weights of a command line, ``None`` where a step is to release them."""
+    weights = parsed_weights(texts)
+    return None if isinstance(weights, str) else weights
 
 
 def parsed_weights(texts: Sequence[str] | None) -> str | dict[str, str] | None:

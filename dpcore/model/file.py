@@ -20,11 +20,12 @@ from pathlib import Path
 from typing import Any
 
 from dpcore.errors import InvalidInputError, ModelFileError, replacing
-from dpcore.model.outfile import write_whole
+from dpcore.model.outfile import check_writable, refuse_inputs, write_whole
 
 __all__ = [
     "FORMAT",
     "FORMAT_VERSIONS",
+    "check_out",
     "check_replaceable",
     "fate_of",
     "read_model_file",
@@ -150,6 +151,17 @@ _PRIVACY: dict[str, tuple[_Check, str]] = {
     "releases": (_table, "an object"),
     "parts_not_from_dpcore": (_list_of(_text), "a list of text"),
 }
+
+
+def check_out(
+    path: str | os.PathLike[str] | None, inputs: Mapping[str, str | os.PathLike[str] | None]
+) -> None:
+    """Raise InvalidInputError for a path, if there is one, at which no model may or can be written:
+    that of an input (option to file), or of what is no model."""
+    if path is not None:
+        refuse_inputs(path, inputs)
+        check_writable(path)
+        check_replaceable(path)
 
 
 def check_replaceable(path: str | os.PathLike[str]) -> None:

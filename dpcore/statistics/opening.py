@@ -98,20 +98,9 @@ def open_session(
     >>> len(ages), len(means), session.statement()["private"]
     (4, 2, True)
     """
-    settings = checked_settings(
-        Settings(
-            epsilon=epsilon,
-            delta=delta,
-            rho=rho,
-            mu=mu,
-            relation=relation,
-            accountant=accountant,
-            conversion=conversion,
-            engine=engine,
-            threads=threads,
-            seed=seed,
-        )
-    )
+    budget: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "rho": rho, "mu": mu}
+    budget |= {"relation": relation, "accountant": accountant, "conversion": conversion}
+    settings = checked_settings(Settings(**budget, engine=engine, threads=threads, seed=seed))
     held = parse_relation(relation or NeighboringRelation.ADD_OR_REMOVE_ONE.value)
     name, empty = _filter(settings)
     public: dict[str, Any] = {"classes": classes, "target_bounds": target_bounds, "bounds": bounds}

@@ -1,0 +1,85 @@
+"""The run of ``dpcore train`` once its options are read, its model's file and its report.
+
+Imported when a command is run, with all that a run needs.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+from dpcore.cli.interrupts import ended_as_interrupted
+from dpcore.cli.printing import print_json
+from dpcore.cli.steps import fit_progress, rounds_progress
+from dpcore.cli.train_report import tell_training
+from dpcore.errors import TargetNotMetError, advised_on_bad_rows
+from dpcore.fitting.data_request import DataRequest
+from dpcore.fitting.ledger_request import LedgerRequest
+from dpcore.fitting.plan import make_plan
+from dpcore.fitting.planned import Plan
+from dpcore.fitting.run import train
+from dpcore.fitting.settings import Settings
+from dpcore.fitting.table_ledger import note_saved
+from dpcore.fitting.training import Training
+from dpcore.fitting.usual_loss import loss_of_schemas, schema_of_rows, with_schema
+from dpcore.session.charges import Charges
+
+__all__ = ["fit_and_tell", "with_loss"]
+
+_ADVICE = "Or --bad-rows drop leaves such rows out."
+
+
+def with_loss(
+    request: DataRequest, loss: str | None, multiclass: str | None
+) -> tuple[DataRequest, str]:
+    """Return the request, its schema read where it is needed, and the loss: by the label's kind
+    where none is named."""
+    if loss is not None:
+        return request, loss
+    request = with_schema(request)
+    return request, loss_of_schemas(*(() if multiclass else (schema_of_rows(request),)))
+
+
+def fit_and_tell(
+    settings: Settings,
+    request: DataRequest,
+    of_table: LedgerRequest,
+    out: Path | None,
+    *,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Fit, write the model's file, if any, and print the report."""
+    plan, charges = make_plan(settings), Charges()
+    with ended_as_interrupted(), charges.told():
+        training = _trained(plan, request, of_table, charges, as_json=as_json, quiet=quiet)
+        if out is not None:
+            charges.fate = partial(training.model.fate_in, out)
+            training.model.save(out)
+            note_saved(LedgerRequest(of_table.ledger), training.model, out)
+        table = of_table.of(training.model.schema)
+        tell_training(training, out, table, as_json=as_json, quiet=quiet)
+
+
+def _trained(
+    plan: Plan,
+    request: DataRequest,
+    of_table: LedgerRequest,
+    charges: Charges,
+    *,
+    as_json: bool,
+    quiet: bool,
+) -> Training:
+    """Return a run's outcome; its progress is shown, and the report of a target that was missed."""
+    hidden, asks_users = quiet or as_json, "user-pool" in plan.optimizer.needs
+    try:
+        with (
+            rounds_progress(charges, hidden=hidden or not asks_users),
+            fit_progress(hidden=hidden or asks_users) as on_release,
+            advised_on_bad_rows(_ADVICE),
+        ):
+            return train(plan, request, on_release, charges, of_table)
+    except TargetNotMetError as error:
+        if as_json:
+            print_json(error.report)
+        raise
