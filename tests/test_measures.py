@@ -13,7 +13,7 @@ TREES = {path: ast.parse(path.read_text()) for path in (*CORE, *PLUGINS)}
 LONG = 40
 """Lines of the body of a function, blank ones too. Its signature and docstring, which tell of each
 parameter, are not in them."""
-MOST_LONG_FUNCTIONS = 1
+MOST_LONG_FUNCTIONS = 0
 """Functions of the core and the plugins with more lines. Whoever makes it less states that here."""
 MOST_STATEMENTS = 37_200
 """Statements of the core. Whoever ends a piece of work with fewer rounds them up to the next

@@ -1,10 +1,11 @@
-"""The run of ``dpcore train`` once its options are read, its model's file and its report.
+"""The run of ``train`` or ``tune`` once its options are read, its model's file and its report.
 
 Imported when a command is run, with all that a run needs.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -24,7 +25,7 @@ from dpcore.fitting.training import Training
 from dpcore.fitting.usual_loss import loss_of_schemas, schema_of_rows, with_schema
 from dpcore.session.charges import Charges
 
-__all__ = ["fit_and_tell", "with_loss"]
+__all__ = ["fit_and_tell", "run_and_tell", "with_loss"]
 
 _ADVICE = "Or --bad-rows drop leaves such rows out."
 
@@ -50,9 +51,24 @@ def fit_and_tell(
     quiet: bool,
 ) -> None:
     """Fit, write the model's file, if any, and print the report."""
-    plan, charges = make_plan(settings), Charges()
+    run = partial(_trained, make_plan(settings), as_json=as_json, quiet=quiet)
+    run_and_tell(run, request, of_table, out, as_json=as_json, quiet=quiet)
+
+
+def run_and_tell(
+    run: Callable[[DataRequest, Charges, LedgerRequest], Training],
+    request: DataRequest,
+    of_table: LedgerRequest,
+    out: Path | None,
+    *,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Run, write the model's file, if any, and print the report."""
+    charges = Charges()
     with ended_as_interrupted(), charges.told():
-        training = _trained(plan, request, of_table, charges, as_json=as_json, quiet=quiet)
+        with advised_on_bad_rows(_ADVICE):
+            training = run(request, charges, of_table)
         if out is not None:
             charges.fate = partial(training.model.fate_in, out)
             training.model.save(out)
@@ -64,8 +80,8 @@ def fit_and_tell(
 def _trained(
     plan: Plan,
     request: DataRequest,
-    of_table: LedgerRequest,
     charges: Charges,
+    of_table: LedgerRequest,
     *,
     as_json: bool,
     quiet: bool,
@@ -76,7 +92,6 @@ def _trained(
         with (
             rounds_progress(charges, hidden=hidden or not asks_users),
             fit_progress(hidden=hidden or asks_users) as on_release,
-            advised_on_bad_rows(_ADVICE),
         ):
             return train(plan, request, on_release, charges, of_table)
     except TargetNotMetError as error:

@@ -10,18 +10,14 @@ import typer
 
 from dpcore.cli import options
 from dpcore.cli.assignments import assigned
-from dpcore.cli.interrupts import ended_as_interrupted
 from dpcore.cli.streams import tell_outlook
-from dpcore.cli.train_report import tell_training
-from dpcore.errors import InvalidInputError, advised_on_bad_rows
+from dpcore.errors import InvalidInputError
+from dpcore.fitting.data_request import DataRequest
+from dpcore.fitting.ledger_request import LedgerRequest
 from dpcore.fitting.settings import Settings, has_units
-from dpcore.model.file import check_replaceable
-from dpcore.model.outfile import check_writable, refuse_inputs
-from dpcore.session.charges import Charges
+from dpcore.model.file import check_out
 
 __all__ = ["tune_command"]
-
-_ADVICE = "Or --bad-rows drop leaves such rows out."
 
 
 def tune_command(
@@ -99,20 +95,12 @@ def tune_command(
 ) -> None:
     """Fit candidates within one budget, and release the best. No progress is shown: it would tell
     how many tries there are."""
-    from dpcore.fitting.loading import DataRequest
-    from dpcore.fitting.usual_loss import loss_of_schemas, schema_of_rows, with_schema
+    from dpcore.cli.training import run_and_tell, with_loss
 
     tell_outlook(quiet)
-    if assignments:
-        logging.getLogger("dpcore").warning(
-            "dpcore: warning: tune --set is called --candidates, and the next version takes that "
-            "name alone."
-        )
     rows = data, schema, target, bad_rows, False
     request = DataRequest(*rows, test, test_fraction, unit, rows_per_unit)
-    if loss is None:
-        request = with_schema(request)
-        loss = loss_of_schemas(schema_of_rows(request))
+    request, loss = with_loss(request, loss, None)
     settings = Settings(
         algo=algo,
         loss=loss,
@@ -125,17 +113,15 @@ def tune_command(
         units=has_units(schema, unit),
         seed=seed,
     )
-    if out is not None:
-        refuse_inputs(out, {"--data": data, "--schema": schema, "--test": test})
-        check_writable(out)
-        check_replaceable(out)
+    check_out(out, {"--data": data, "--schema": schema, "--test": test})
 
     from dpcore.tuning.candidates import grid_of
+    from dpcore.tuning.run import tune
     from dpcore.tuning.search import make_search
 
     made = make_search(
         settings,
-        grid_of(_values([*(candidates or ()), *(assignments or ())])),
+        grid_of(_values(candidates or [], assignments or [])),
         kind=search,
         law=law,
         tries=tries,
@@ -144,23 +130,18 @@ def tune_command(
         held_out=held_out,
     )
 
-    from dpcore.fitting.table_ledger import LedgerRequest, note_saved
-    from dpcore.tuning.run import tune
-
-    charges, of_table = Charges(), LedgerRequest(ledger, analyst, same_table)
-    with ended_as_interrupted(), charges.told(), advised_on_bad_rows(_ADVICE):
-        training = tune(made, request, charges, of_table)
-        if out is not None:
-            charges.fate = partial(training.model.fate_in, out)
-            training.model.save(out)
-            note_saved(LedgerRequest(ledger), training.model, out)
-        table = of_table.of(training.model.schema)
-        tell_training(training, out, table, as_json=as_json, quiet=quiet)
+    of_table = LedgerRequest(ledger, analyst, same_table)
+    run_and_tell(partial(tune, made), request, of_table, out, as_json=as_json, quiet=quiet)
 
 
-def _values(texts: list[str]) -> dict[str, list[str]]:
+def _values(texts: list[str], by_old_name: list[str]) -> dict[str, list[str]]:
     """Return the values of each name, in the order in which they were given."""
-    given = assigned(texts, "--candidates")
+    if by_old_name:
+        logging.getLogger("dpcore").warning(
+            "dpcore: warning: tune --set is called --candidates, and the next version takes that "
+            "name alone."
+        )
+    given = assigned([*texts, *by_old_name], "--candidates")
     if not given:
         raise InvalidInputError("Expected --candidates KEY=VALUE,VALUE,...: what is to be chosen.")
     found = {key: [value.strip() for value in text.split(",")] for key, text in given.items()}
