@@ -14,6 +14,9 @@ import pytest
 from dpcore import Schema
 from dpcore.plugin.engines import convert
 
+# The other tests let earlier keywords of a fit pass; no example shows one.
+pytestmark = pytest.mark.filterwarnings("error::FutureWarning")
+
 ROOT = Path(__file__).parents[1]
 WITH_EXAMPLES = sorted(
     path
@@ -130,6 +133,13 @@ def test_reasons_are_of_names_that_have_no_example():
 def test_an_example_that_prints_something_else_fails():
     wrong = doctest.DocTestParser().get_doctest(">>> 1 + 1\n3\n", {}, "wrong", None, None)
     assert doctest.DocTestRunner().run(wrong, out=lambda text: None).failed == 1
+
+
+def test_an_example_with_an_earlier_keyword_fails():
+    text = ">>> from dpcore import fit\n>>> model = fit('census-sim', epsilon=1.0, trust='none')\n"
+    earlier, told = doctest.DocTestParser().get_doctest(text, {}, "earlier", None, None), []
+    assert doctest.DocTestRunner().run(earlier, out=told.append).failed == 1
+    assert "FutureWarning: Keywords of this fit have a new form" in "".join(told)
 
 
 @pytest.fixture
