@@ -12,6 +12,7 @@ def register_readers(register: Callable[..., None]) -> None:
         "jsonl_rows.reader:open_jsonl",
         summary="JSON lines: a table of names and values in each.",
         suffixes=(".jsonl",),
+        schemes=("jsonl",),
     )
 
 

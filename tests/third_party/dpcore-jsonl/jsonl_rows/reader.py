@@ -72,10 +72,11 @@ class JsonLines:
 
 
 def open_jsonl(source: str, facts: ReadFacts) -> JsonLines:
-    """Return the file; InvalidInputError for a schema with a width."""
+    """Return the file, of any name after ``jsonl://``; InvalidInputError for a schema with a
+    width."""
     if facts.schema.width is not None:
         raise InvalidInputError("JSON lines have named columns: their schema has no width.")
-    return JsonLines(source, facts)
+    return JsonLines(source.removeprefix("jsonl://"), facts)
 
 
 def _object(line: bytes) -> dict[str, Any] | None:

@@ -57,6 +57,17 @@ def test_it_is_trained_predicted_and_named(tmp_path):
     assert len(load_model(tmp_path / "model.json").predict(path)) == 60
 
 
+def test_a_scheme_names_the_reader_where_no_suffix_does(tmp_path):
+    path = written(tmp_path, map(json.dumps, ROWS), "export")
+    source = f"jsonl://{path}"
+    assert format_of(source) == "jsonl"
+    model = fit(source, schema=SCHEMA, algo="dp-gd", params={"steps": "9"}, epsilon=3.0)
+    assert model.privacy["parts_not_from_dpcore"] == ["jsonl_rows.reader:open_jsonl"]
+    assert (load_file(source, SCHEMA).y == load_file(path, SCHEMA, format="jsonl").y).all()
+    with pytest.raises(InvalidInputError, match="Cannot tell the format of 'other://"):
+        format_of(f"other://{path}")
+
+
 @pytest.mark.parametrize("line", ['{"age": 7, "city": "S3cret"', '["S3cret"]', '{"age": "S3cret"}'])
 def test_a_malformed_line_is_refused_by_its_place_or_dropped_by_itself(tmp_path, line):
     path = written(tmp_path, [json.dumps(ROWS[0]), line, "", json.dumps(ROWS[1])])
