@@ -84,6 +84,13 @@ def test_the_examples_of_hooks_are_those_of_the_distribution():
 
 
 @needs_readme
+def test_no_section_of_the_page_on_hooks_is_long():
+    sections = re.split(r"^(?=## )", (DOCS / "hooks.md").read_text(), flags=re.MULTILINE)
+    long = [section.partition("\n")[0] for section in sections if section.count("\n") > 40]
+    assert len(sections) > 4 and long == []
+
+
+@needs_readme
 def test_the_table_of_algorithms_is_what_list_prints():
     command = [sys.executable, "-m", "dpcore.cli", "list", "optimizers", "--markdown"]
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
