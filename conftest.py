@@ -1,3 +1,4 @@
+import gc
 import logging
 import os
 import sys
@@ -26,6 +27,17 @@ def pytest_configure(config):
 
 # What goes wrong shows here first: whole runs as they were, and rules that hold in every file.
 FIRST = ["tests/golden/", "tests/test_house_rules.py", "tests/test_reach.py", "tests/fitting/"]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Look for no garbage among thousands of tests: they are kept until the end."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()  # later searches do not visit them
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m looks at the marks

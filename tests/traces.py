@@ -120,6 +120,7 @@ _PLACE = re.compile(r" at 0x[0-9a-f]+")
 
 def of_process():
     """Return what the process has that code which ran on rows may have left there."""
+    gc.unfreeze()  # of what is frozen, such as kernels and caches of modules, nothing is told
     gc.collect()
     objects = gc.get_objects()
     # The type, since a weak proxy of what is gone has no class to ask for.

@@ -1,6 +1,8 @@
 """A process that read a row with an odd cell has the same modules, kernels, caches and warnings as
 one that did not: with equal releases nothing in it tells of the row."""
 
+import functools
+import gc
 import json
 import os
 import pickle
@@ -188,3 +190,15 @@ def test_a_kernel_for_another_type_is_found():
     read_only.setflags(write=False)
     last(read_only)
     assert before != of_process()["kernels"]
+
+
+@pytest.mark.slow
+def test_what_was_frozen_at_the_start_of_the_tests_is_seen():
+    @functools.cache
+    def kept(x):
+        return x
+
+    gc.freeze()
+    before = of_process()["caches"]
+    kept(0.25)
+    assert before != of_process()["caches"]
