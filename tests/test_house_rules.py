@@ -2,6 +2,7 @@
 
 import ast
 import builtins
+import functools
 import re
 import subprocess
 from pathlib import Path
@@ -20,12 +21,22 @@ def relative(path):
     return str(path.relative_to(ROOT))
 
 
+@functools.cache
+def trees():
+    """Return the tree of each source by its path, parsed once for all rules."""
+    return {path: ast.parse(path.read_text()) for path in SOURCES}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _trees_are_dropped():
+    yield
+    trees.cache_clear()
+
+
 def faults_by_file(faults_of):
     """Return what ``faults_of`` finds in the tree of each source, after the file's name."""
     return [
-        f"{relative(path)}: {fault}"
-        for path in SOURCES
-        for fault in faults_of(ast.parse(path.read_text()))
+        f"{relative(path)}: {fault}" for path, tree in trees().items() for fault in faults_of(tree)
     ]
 
 
@@ -85,9 +96,7 @@ def test_a_file_that_is_too_long_is_found(lines, found):
 
 def test_docstrings_of_modules_name_their_thing():
     # 46 began with "What ..." or "How ...", and said of nothing what it is.
-    first = {
-        path: (ast.get_docstring(ast.parse(path.read_text())) or "").split()[:1] for path in SOURCES
-    }
+    first = {path: (ast.get_docstring(tree) or "").split()[:1] for path, tree in trees().items()}
     vague = ["What"], ["How"], ["Which"]
     assert [relative(path) for path, word in first.items() if word in vague] == []
 
@@ -127,13 +136,20 @@ def test_a_docstring_that_is_not_plain_is_found(line, count):
 STATELESS = {"BitGenerator", "Generator", "PCG64", "Philox", "SeedSequence", "default_rng"}
 
 
+def is_numpys(node):
+    """Return whether an expression is numpy.random."""
+    return (
+        isinstance(node, ast.Attribute)
+        and node.attr == "random"
+        and isinstance(node.value, ast.Name)
+        and node.value.id in ("np", "numpy")
+    )
+
+
 def global_randomness(tree):
     """Yield what draws from a generator that every caller in the process shares."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute) and ast.unparse(node.value) in (
-            "np.random",
-            "numpy.random",
-        ):
+        if isinstance(node, ast.Attribute) and is_numpys(node.value):
             if node.attr not in STATELESS:
                 yield f"{node.lineno}: {ast.unparse(node)}"
         elif isinstance(node, ast.Import):
@@ -221,6 +237,7 @@ def test_a_faulty_kernel_is_found(source, fault):
     assert any(fault in found for found in kernel_faults(ast.parse(source)))
 
 
+@functools.cache
 def tracked():
     """Return the text of every file that git tracks or would track, by name."""
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
@@ -284,7 +301,7 @@ def kernels_of(tree):
 
 
 def test_kernels_are_short_and_those_of_plugins_in_a_file_of_their_own():
-    found = {path: [*kernels_of(ast.parse(path.read_text()))] for path in SOURCES}
+    found = {path: [*kernels_of(tree)] for path, tree in trees().items()}
     of_plugins = [path for path in found if "plugins" in path.relative_to(ROOT).parts]
     assert {path.name for path in of_plugins if found[path]} == {"kernels.py"}
     long = [name for kernels in found.values() for name, lines in kernels if lines >= 25]
