@@ -11,24 +11,27 @@ from dpcore.registry.catalogue import KINDS, plural
 HEAVY = {"numba", "numpy", "scipy", "pyarrow"}
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
+def test_light_commands_import_nothing_heavy():
+    # One process for all: what the first one loaded would be seen after each that follows.
+    light = [
         *(["list"], ["list", "--json"], ["info"], ["--help"]),
         *([command, "--help"] for command in ("train", "compare", "plot", "plan")),
-    ],
-)
-def test_light_commands_import_nothing_heavy(arguments):
+    ]
     code = (
         "import sys\nfrom dpcore.cli import app\n"
-        f"try:\n    app({arguments!r})\nexcept SystemExit:\n    pass\n"
-        "print('loaded:', *sorted({name.split('.')[0] for name in sys.modules}))\n"
+        f"for arguments in {light!r}:\n"
+        "    try:\n        app(arguments)\n    except SystemExit:\n        pass\n"
+        "    print('loaded:', *arguments, '|', *{name.split('.')[0] for name in sys.modules})\n"
     )
     command = [sys.executable, "-W", "error", "-c", code]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    loaded = set(done.stdout.rsplit("loaded:", 1)[1].split())
-    assert "typer" in loaded
-    assert not loaded & HEAVY
+    told = [line for line in done.stdout.splitlines() if line.startswith("loaded:")]
+    loaded = {line.partition(" |")[0]: {*line.partition("| ")[2].split()} for line in told}
+    assert [*loaded] == [" ".join(["loaded:", *arguments]) for arguments in light]
+    assert all("typer" in modules for modules in loaded.values())
+    assert {
+        command: modules & HEAVY for command, modules in loaded.items() if modules & HEAVY
+    } == {}
 
 
 def test_list_shows_every_kind_and_its_source(run):
