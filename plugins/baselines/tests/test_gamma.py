@@ -102,3 +102,10 @@ def test_values_beyond_64_bits_wrap():
     for seed in range(40):
         out = Gamma(3.0).release(np.zeros(40, dtype=np.int64), wide, SeededNoise(seed))
         assert np.isfinite(out).all() and (np.abs(out) <= 2.0**7).all()
+
+
+def test_a_release_is_as_it_was():
+    # Of half the noise each would be half as large. The audit, which is slow, finds that too.
+    unit = Sensitivity("l2", 1.0, NeighboringRelation.ADD_OR_REMOVE_ONE, 20)
+    out = Gamma(4.0).release(np.zeros(3, dtype=np.int64), unit, SeededNoise(5))
+    assert (out * 2**20).tolist() == [-1770304, -5266407, 6915354]
