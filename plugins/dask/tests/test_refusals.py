@@ -147,9 +147,10 @@ def test_nothing_is_left_on_a_disk(opened, folder, schema, monkeypatch):
     real = tempfile.mkdtemp
 
     def mkdtemp(*args, **options):
-        made.append(real(*args, **options))
-        assert os.stat(made[-1]).st_mode & 0o777 == 0o700
-        return made[-1]
+        found = real(*args, **options)  # several threads are here at once
+        made.append(found)
+        assert os.stat(found).st_mode & 0o777 == 0o700
+        return found
 
     monkeypatch.setattr(stores.tempfile, "mkdtemp", mkdtemp)
     engine = opened(folder)
