@@ -103,6 +103,13 @@ def test_a_step_of_a_distribution_of_its_own_runs():
     assert done.stdout == "{'class-counts': {'share': 0.05}} ['class_counts.step:ClassCounts']\n"
 
 
+def test_train_prints_what_a_step_of_a_distribution_of_its_own_found(dpcore):
+    asked = "train", "--algo", "dp-gd", "--class-counts-share", "0.1"
+    assert "\nclass-counts: About " in dpcore(*asked)
+    found = json.loads(dpcore(*asked, "--json"))["sections"]["class-counts"]
+    assert found["data"]["counts"].keys() and found["version"] == 1
+
+
 def test_rows_are_read_and_encoded_by_distributions_of_their_own(dpcore, tmp_path):
     rows = [{"code": f"{3000 + i}", "ill": ["no", "yes"][i % 2]} for i in range(200)]
     (tmp_path / "rows.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))

@@ -12,7 +12,7 @@ from dpcore.cli.streams import was_told
 from dpcore.evaluation.words import evaluation_in_words
 from dpcore.inference.words import intervals_in_words
 from dpcore.losses.words import shown_loss
-from dpcore.model.shown import shown_bounds
+from dpcore.model.shown import sections_in_words, shown_bounds
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -73,6 +73,7 @@ def _print(training: Training, out: Path | None, ledger: str | None) -> None:
         training.model.evaluation or {}, private=training.model.privacy["private"]
     )
     lines += intervals_in_words(training.model.intervals)
+    lines += sections_in_words(training.model)
     lines += _diagnosed(training)
     lines.append(f"Model: {out}" if out else "Model: not kept; --out model.json writes it.")
     print_lines(*lines)

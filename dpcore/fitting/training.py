@@ -75,6 +75,7 @@ class Training:
             **({"released_bounds": bounds} if bounds else {}),
             **({"private_evaluation": dict(model.evaluation)} if model.evaluation else {}),
             **({"intervals": dict(model.intervals)} if model.intervals else {}),
+            **({"sections": dict(model.sections)} if model.sections else {}),
             "parts_not_from_dpcore": privacy["parts_not_from_dpcore"],
             **({} if self.seconds is None else {"seconds": round(self.seconds, 3)}),
             "coef_norm": float(np.linalg.norm(model.coef)),
