@@ -36,8 +36,7 @@ def pytest_collection():
     try:
         return (yield)
     finally:
-        gc.enable()
-        gc.freeze()  # later searches do not visit them
+        gc.enable()  # and not frozen: hypothesis asks the collector who holds an object
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m looks at the marks
