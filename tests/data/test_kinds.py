@@ -17,8 +17,21 @@ from dpcore.data.cells.features import hats
 from dpcore.data.cells.logarithm import binary_log
 from dpcore.data.dataset import load_file
 from dpcore.data.readers.arrays import dataset_from_arrays
+from dpcore.data.schema.encoding import Encoding
 from dpcore.data.schema.installed import column_from_dict
 from dpcore.data.schema.schema import Schema
+from dpcore.data.schema.transforms import (
+    Affine,
+    Bin,
+    Clip,
+    Hash,
+    Hat,
+    Log,
+    Lookup,
+    Number,
+    OneHot,
+    between,
+)
 from dpcore.data.store import convert
 from dpcore.errors import DataError, InvalidInputError
 from dpcore.plugin.parts import FEATURE_BITS, CategoricalColumn, column_of
@@ -353,3 +366,34 @@ def test_whole_numbers_come_back_as_such(tmp_path):
     for some in (model, load_model(tmp_path / "m.json")):
         assert repr(some.classes) == "(0, 1)"
         assert some.predict(frame).dtype == np.int64
+
+
+NUMBERS = "finite and to ascend"
+PLACES = "a level for each place"
+
+
+@pytest.mark.parametrize(
+    ("made", "told"),
+    [
+        (lambda: Bin((3.0, 1.0, 2.0)), NUMBERS),  # A search starts where the last one ended.
+        (lambda: Bin(()), NUMBERS),
+        (lambda: Hat((0.0, 5.0, 2.0)), NUMBERS),
+        (lambda: Hat((0.0, 1.0, 1.0)), NUMBERS),  # NaN at 1 alone.
+        (lambda: Hat((0.0, math.nan, 1.0)), NUMBERS),
+        (lambda: Hat((0.0,)), NUMBERS),
+        (lambda: Affine(1.0, 1.0), NUMBERS),
+        (lambda: Affine(-1.7e308, 1.7e308), NUMBERS),
+        (lambda: Clip(1.0, 0.0), NUMBERS),
+        (lambda: Log(0.0, 1.0), NUMBERS),
+        (lambda: Encoding(Lookup(("a", "b"), (0, 2)), ((OneHot("uv"),),)), PLACES),
+        (lambda: Encoding(Lookup(("a", "b", "c")), ((OneHot("uv"),),)), PLACES),
+        (lambda: Encoding(Lookup(("a", "b")), ((OneHot("uv"),), (OneHot("uv"),))), PLACES),
+        (lambda: Encoding(Lookup(("a", "b")), ((OneHot("uv"),),), fill=2.0), PLACES),
+        (lambda: Encoding(Hash(64), ((OneHot("uv"),),)), PLACES),
+        (lambda: Encoding(Hash(0), ((OneHot("uv"),),)), PLACES),
+        (lambda: Encoding(Number(), (between(0.0, 1.0),), fill=math.nan), PLACES),
+    ],
+)
+def test_what_would_give_a_cell_no_feature_of_its_own_is_refused_with_the_schema(made, told):
+    with pytest.raises(InvalidInputError, match=told):
+        made()

@@ -61,7 +61,8 @@ class Encoding:
     one-hot features at most one is 1, and hats are t and 1 - t of two neighbours. An empty cell
     without a fill is 0 in all of them, so that an indicator of its own adds 1 only beside a fill.
 
-    Raises InvalidInputError for a chain that makes no features, or makes them before its end.
+    Raises InvalidInputError for a chain that makes no features, or makes them before its end, for
+    levels that are fewer than what is read, and for a fill that is no finite number or no level.
     """
 
     reading: Reading
@@ -80,11 +81,25 @@ class Encoding:
                     "Expected the transforms of a column to end in affine, one-hot or hat features."
                 )
 
-        read_at_once = isinstance(self.reading, (Lookup, Hash))
-        is_code = read_at_once and isinstance(self.chains[0][0], OneHot)
+        is_code = isinstance(self.reading, (Lookup, Hash)) and isinstance(self.chains[0][0], OneHot)
         least = 0.0 if self.bounds is None else self.bounds[0]
         object.__setattr__(self, "is_code", is_code)
         object.__setattr__(self, "stand_in", least if self.fill is None else self.fill)
+        self._require_places()
+
+    def _require_places(self) -> None:
+        """Refuse what would put a cell where the column has no feature."""
+        fits = abs(self.stand_in) < float("inf")
+        if isinstance(reading := self.reading, (Lookup, Hash)) and self.is_code:
+            width = _width(self.chains[0][-1])
+            fits = (
+                len(self.chains) == 1 and 0 < _most(reading) <= width and 0 <= self.stand_in < width
+            )
+        if not fits:
+            raise InvalidInputError(
+                "Expected a column that is read as levels to have one chain, a level for each "
+                "place or bucket, and a fill that is one; any other, a finite fill."
+            )
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -133,6 +148,12 @@ class Encoding:
         if isinstance(self.reading, Lookup) and self.reading.places is None:
             return self.reading.values
         return ()
+
+
+def _most(reading: Lookup | Hash) -> int:
+    """Return how many places a cell may have."""
+    places = range(len(reading.values)) if isinstance(reading, Lookup) else range(reading.buckets)
+    return max(getattr(reading, "places", None) or places, default=-1) + 1
 
 
 def _width(last: Transform) -> int:

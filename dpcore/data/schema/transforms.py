@@ -8,9 +8,11 @@ exact bits. ``dpcore.data.cells.features`` computes them; nothing else knows how
 from __future__ import annotations
 
 import hashlib
+import math
 import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import ClassVar, Literal, TypeAlias
 
 from dpcore.data.schema.values import Value, are_numbers, short
@@ -126,20 +128,37 @@ Reading: TypeAlias = Number | Truth | Day | Lookup | Hash | Parsed
 """A cell as a plain number; what has none is a fault of its row, or none of the values."""
 
 
+def _require_ascending(*numbers: float, least: int = 2) -> None:
+    """Refuse what is not finite or does not ascend: a feature would be NaN at some cells, and a
+    search among numbers out of order starts where the one for the cell before it ended."""
+    if not (
+        len(numbers) >= least
+        and math.isfinite(numbers[-1] - numbers[0])
+        and all(low < high for low, high in pairwise(numbers))
+    ):
+        raise InvalidInputError(
+            "Expected bounds, edges and knots in the transforms of a column to be finite and to "
+            "ascend, no further apart than a float holds."
+        )
+
+
 @dataclass(frozen=True, slots=True)
-class Clip:
+class _Bounded:
+    lower: float
+    upper: float
+
+    def __post_init__(self) -> None:
+        _require_ascending(*(0.0,) * isinstance(self, Log), self.lower, self.upper)
+
+
+@dataclass(frozen=True, slots=True)
+class Clip(_Bounded):
     """Clamped to public bounds."""
 
-    lower: float
-    upper: float
-
 
 @dataclass(frozen=True, slots=True)
-class Log:
+class Log(_Bounded):
     """The logarithm to the base of 2 of a number that is clamped to positive bounds before."""
-
-    lower: float
-    upper: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +166,9 @@ class Bin:
     """How many of the ascending edges a number has reached."""
 
     edges: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        _require_ascending(*self.edges, least=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,11 +182,9 @@ class DatePart:
 
 
 @dataclass(frozen=True, slots=True)
-class Affine:
+class Affine(_Bounded):
     """One feature: 0 at ``lower``, 1 at ``upper`` and a straight line between them."""
 
-    lower: float
-    upper: float
     width: ClassVar[int] = 1
 
 
@@ -173,6 +193,9 @@ class Hat:
     """A feature for each ascending knot: 1 there and 0 from the knots beside it on."""
 
     knots: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        _require_ascending(*self.knots)
 
     @property
     def width(self) -> int:
