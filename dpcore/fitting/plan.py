@@ -66,8 +66,8 @@ def make_plan(settings: Settings, registry: Registry | None = None) -> Plan:
         optimizer = _build(factory, settings, params, values, use, elsewhere)
     name, accountant = _accountant(settings, factory, preset, budget, registry)
     filled = {name: use.get(name, slot.names[0]) for name, slot in factory.slots.items()}
-    parts = [("accountant", name), ("loss", settings.loss)]
-    parts += [("engine", engine_name(settings.engine))]
+    engine = engine_name(settings.engine)
+    parts = [("accountant", name), ("loss", settings.loss), ("engine", engine)]
     parts += [("mechanism", filling) for filling in filled.values()]
     if "user-pool" in factory.needs:
         require_pool(registry, settings.algo)

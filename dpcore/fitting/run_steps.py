@@ -153,9 +153,8 @@ def _charged_what_it_states(state: RunState, step: CheckedStep) -> RunState:
     with _told_by_place(step):
         for query, mechanism in step.request.releases:
             first.release(query, mechanism)
-        mechanisms = [mechanism for _, mechanism in step.request.releases]
-        pairs = zip(ledger.entries, mechanisms, strict=True)
-        events = tuple(_at_most(entry.event, one, facts.accountant) for entry, one in pairs)
+        pairs = zip(ledger.entries, step.request.releases, strict=True)
+        events = tuple(_at_most(entry.event, one, facts.accountant) for entry, (_, one) in pairs)
     _require_share(step, _composed(facts.accountant, events))
     charged = _composed(state.accountant, events)
     if not engine_facts(plan.engine).reads_files:

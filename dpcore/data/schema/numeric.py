@@ -67,8 +67,7 @@ class Numeric(FeatureColumn):
         chain: Chain = between(self.lower, self.upper)
         if self.scale == "log":
             low, high = binary_log(np.array([self.lower, self.upper])).tolist()
-            log = Log(self.lower, self.upper)
-            chain = Clip(self.lower, self.upper), log, *between(low, high)
+            chain = Clip(self.lower, self.upper), Log(self.lower, self.upper), *between(low, high)
         return Encoding(Number(), (chain,), self.fill, self.indicator)
 
     def to_dict(self) -> dict[str, Any]:

@@ -148,7 +148,7 @@ class _Bounded:
     upper: float
 
     def __post_init__(self) -> None:
-        _require_ascending(*(0.0,) * isinstance(self, Log), self.lower, self.upper)
+        _require_ascending(self.lower, self.upper)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +159,9 @@ class Clip(_Bounded):
 @dataclass(frozen=True, slots=True)
 class Log(_Bounded):
     """The logarithm to the base of 2 of a number that is clamped to positive bounds before."""
+
+    def __post_init__(self) -> None:
+        _require_ascending(0.0, self.lower, self.upper)
 
 
 @dataclass(frozen=True, slots=True)
