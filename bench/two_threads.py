@@ -164,8 +164,9 @@ def fits(rows: Rows, algo: str) -> dict[int, float]:
     X, y, bounds = rows
     words = {"relation": RELATION, "n0": N0}
     problem = Problem(Logistic(), 0.0, X.shape[1], **words, **bounds)
-    table, least = Table.from_matrix(X, y, **bounds), {1: np.inf, 2: np.inf}
-    engines = {threads: LocalEngine(table.beside(), threads=threads) for threads in least}
+    least = {1: np.inf, 2: np.inf}
+    tables = {threads: Table.from_matrix(X, y, **bounds) for threads in least}
+    engines = {threads: LocalEngine(table, threads=threads) for threads, table in tables.items()}
     for turn in range(FITS + 1):
         for threads, engine in engines.items():
             plan = make_plan(Settings(algo=algo, epsilon=EPSILON, delta=DELTA))

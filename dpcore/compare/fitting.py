@@ -1,25 +1,21 @@
-"""The fits of a comparison, those of one algorithm and fold together, and the row of each."""
+"""The fits of a comparison, and the row of each."""
 
 from __future__ import annotations
 
 import json
 import time
 from contextlib import suppress
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dpcore.compare.data_rows import Rows
 from dpcore.compare.references import fit_nonprivate, majority_label, objective_of
-from dpcore.engines.together import most_together, run_together
 from dpcore.errors import DpcoreError
 from dpcore.fitting.diagnostics import macro_f1
 from dpcore.fitting.losses import loss_parameters, make_loss
-from dpcore.fitting.memory import memory_of
 from dpcore.fitting.ovr import against_the_rest
 from dpcore.fitting.plan import make_plan
-from dpcore.fitting.public_facts import check_dataset
 from dpcore.fitting.reporting import plain
 from dpcore.fitting.run import fit_dataset
 from dpcore.losses.words import shown_loss
@@ -34,7 +30,6 @@ if TYPE_CHECKING:
     from dpcore.compare.data_rows import Fold
     from dpcore.compare.settings import Cell, Comparison
     from dpcore.data.blocks.table import Table
-    from dpcore.engines.together import Seat
     from dpcore.fitting.plan import Plan
     from dpcore.fitting.settings import Settings
 
@@ -60,41 +55,18 @@ class Fitter:
 
     def rows(self, cells: Sequence[Cell]) -> Iterator[dict[str, Any]]:
         """Yield the rows of fits, in their order, their values JSON-able. A fit that fails has a
-        row too. ``cells`` : of one algorithm, on one fold; they are fitted together, as far as
-        memory allows, and are a reference's alone."""
+        row too. ``cells`` : of one algorithm, on one fold, or of a reference."""
         if cells[0].epsilon is None:
             yield from map(self._reference, cells)
             return
         fold = self._rows.fold(cells[0].data, cells[0].fold)
         plans = [make_plan(self._settings(cell)) for cell in cells]
         self._warm_up(cells[0], plans[0], fold)
-        most = 1 if len(cells) == 1 else self._most_together(plans[0], fold)
-        for begin in range(0, len(cells), most):
-            some = slice(begin, begin + most)
-            yield from self._together(cells[some], plans[some], fold)
+        for cell, plan in zip(cells, plans, strict=True):
+            yield self._row(cell, plan, fold)
 
-    def _most_together(self, plan: Plan, fold: Fold) -> int:
-        """Return how many fits of an algorithm go together: those of one session over rows."""
-        if "user-pool" in plan.optimizer.needs or self._comparison.multiclass is not None:
-            return 1
-        try:
-            problem = check_dataset(plan, fold.train, self._kept).problem
-        except DpcoreError:  # The fit itself will say what is wrong.
-            return 1
-        return most_together(fold.train_table, memory_of(plan.optimizer, problem))
-
-    def _together(
-        self, cells: Sequence[Cell], plans: Sequence[Plan], fold: Fold
-    ) -> list[dict[str, Any]]:
-        if len(cells) == 1:
-            return [self._row(cells[0], plans[0], fold, None)]
-        fits = [
-            partial(self._row, cell, plan, fold) for cell, plan in zip(cells, plans, strict=True)
-        ]
-        return [done.result() for done in run_together(fold.train_table, self._threads, fits)]
-
-    def _row(self, cell: Cell, plan: Plan, fold: Fold, seat: Seat | None) -> dict[str, Any]:
-        settings, clock = plan.settings, time.perf_counter if seat is None else seat.clock
+    def _row(self, cell: Cell, plan: Plan, fold: Fold) -> dict[str, Any]:
+        settings = plan.settings
         row = self._blank(cell) | {
             "parameters": _json(plan.parameters()),
             "distribution": plan.entry.distribution,
@@ -107,15 +79,15 @@ class Fitter:
             "versions": _json(running_versions(plan.entry.distribution)),
         }
         charges = Charges()
-        started = clock()
+        started = time.perf_counter()
         try:
-            model = self._fit(plan, fold, charges, seat)
+            model = self._fit(plan, fold, charges)
         except DpcoreError as error:
             return row | _failed(charges, str(error))
         except Exception as error:
             # Its own text may hold a private value.
             return row | _failed(charges, f"{type(error).__name__} in the fit.")
-        seconds = clock() - started
+        seconds = time.perf_counter() - started
         privacy = model.privacy
         return row | {
             **self._scores(fold, model.w),
@@ -132,7 +104,7 @@ class Fitter:
         seed = cell.seed(self._comparison.seed)
         return self._comparison.settings(cell.algorithm, cell.epsilon, seed, self._threads)
 
-    def _fit(self, plan: Plan, fold: Fold, charges: Charges, seat: Seat | None) -> Any:
+    def _fit(self, plan: Plan, fold: Fold, charges: Charges) -> Any:
         return fit_dataset(
             plan,
             fold.train,
@@ -141,7 +113,6 @@ class Fitter:
             kept_fraction=self._kept,
             table=fold.train_table,
             charges=charges,
-            engine=seat,
         )
 
     def _warm_up(self, cell: Cell, plan: Plan, fold: Fold) -> None:

@@ -19,7 +19,6 @@ from dpcore.compare.settings import cells_of
 from dpcore.compare.workers import fit_in_processes, fit_on_engine
 from dpcore.data.schema.shipped import is_shipped
 from dpcore.engines.local import available_threads
-from dpcore.engines.together import MOST_TOGETHER
 from dpcore.errors import DataError, InvalidInputError
 from dpcore.model.outfile import check_writable
 
@@ -109,9 +108,9 @@ def _fit_missing(
 
 
 def _groups(cells: list[Cell], jobs: int) -> Iterator[list[Cell]]:
-    """Yield the fits that may go together: of one algorithm, on one fold, and few enough that all
-    processes have some."""
-    most = MOST_TOGETHER if jobs == 1 else min(MOST_TOGETHER, -(-len(cells) // (2 * jobs)))
+    """Yield the fits that are handed to a process at a time: of one algorithm, on one fold, and few
+    enough that all processes have some."""
+    most = max(1, -(-len(cells) // (2 * jobs)))
     for _, fits in groupby(cells, key=lambda cell: (cell.data, cell.fold, cell.algorithm)):
         group = list(fits)
         yield from (group[begin : begin + most] for begin in range(0, len(group), most))

@@ -24,11 +24,6 @@ class Query(Protocol):
 
     ``thread_safe = True`` in its own class means what it does for a ``Loss``.
 
-    ``at_a_point = True`` in its own class says that it has a ``w``, of shape (n_features,) or one
-    of several classes, and that its part of a block is
-    ``from_sum(block.sum_at(w, coefficients(block)))``, a sum that is exact in any order: engines
-    ask several such questions in one pass over the rows.
-
     Where a sum over more than some number of rows wraps around, ``rows_that_fit`` says that number,
     an int, and the statement of the run does: such a sum is of no use, and as private as others.
     Where the sensitivity itself holds up to some number of rows, that is ``most_rows``

@@ -143,7 +143,6 @@ class ClippedGradientSum(ClippedRows):
     bits: int = field(init=False)
 
     thread_safe: ClassVar[bool] = True
-    at_a_point: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.norm not in ("l1", "l2"):

@@ -49,7 +49,6 @@ class StandardizedGradientSum(ClippedRows):
     bits: int = field(init=False)
 
     thread_safe: ClassVar[bool] = True
-    at_a_point: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         # A row's own part of a sum, and the final steps, are 2^6 times the clip at most.

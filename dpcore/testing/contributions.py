@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.engines.together import is_at_a_point, run_together
 from dpcore.privacy.sealed import attributes
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.testing.answers import checked_distance, exact_answer
@@ -22,8 +21,7 @@ _ROWS_OF_A_MATRIX = 2
 
 
 def contributions(query: Query, rows: Rows) -> np.ndarray:
-    """Return each row's part of the answer, having checked that the answer is their sum,
-    also where another question shares the pass."""
+    """Return each row's part of the answer, having checked that the answer is their sum."""
     exact, start = exact_answer(query, rows), query.start()
     parts = np.array(
         [_part(query, block, i) for block in rows.table().blocks for i in range(block.n_rows)]
@@ -32,12 +30,6 @@ def contributions(query: Query, rows: Rows) -> np.ndarray:
     assert np.array_equal(total, exact), "The answer is not the sum of the rows' answers."
     backwards = exact_answer(query, rows.backwards)
     assert np.array_equal(backwards, exact), "The answer depends on the order of the rows."
-    if is_at_a_point(query):
-        asked = run_together(rows.table(), 1, [lambda seat: seat.answer(query)] * 2)
-        assert all(np.array_equal(done.result(), exact) for done in asked), (
-            f"{type(query).__name__} declares at_a_point, and answers otherwise where a pass is "
-            "shared: from_sum(block.sum_at(w, coefficients(block))) is not what answer_block says."
-        )
     return parts
 
 

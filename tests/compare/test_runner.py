@@ -107,27 +107,9 @@ def test_without_a_seed_every_fit_is_private_and_draws_anew(compared):
     assert len({row["exact_objective"] for row in fits}) == len(fits)
 
 
-@pytest.mark.slow
-def test_fits_that_go_together_have_the_rows_of_fits_one_by_one(compared, monkeypatch):
-    settings, _ = admit(
-        compared(algorithms=("dp-gd", "stub"), repeats=3, params={"dp-gd": {"steps": "2"}})
-    )
-    groups, together = [], fitting.run_together
-    monkeypatch.setattr(
-        fitting, "run_together", lambda *asked: groups.append(len(asked[2])) or together(*asked)
-    )
-    shared = run(settings, None)
-    assert groups == [6] * 4  # epsilons and repeats of an algorithm, on each of two folds
-    monkeypatch.setattr(fitting, "most_together", lambda table, memory: 1)
-    assert untimed(run(settings, None)) == untimed(shared) and len(groups) == 4
-    assert all(row["exact_seconds"] > 0 for row in shared.rows)
-    fits = [row for row in shared.rows if row["algorithm"] == "dp-gd"]
-    assert {row["status"] for row in fits} == {"fitted"}
-
-
 def test_all_processes_have_some_of_the_fits(compared):
     cells = [cell for cell in cells_of(compared(repeats=20)) if cell.epsilon is not None]
-    for jobs, sizes in ((1, [32, 8] * 2), (2, [20, 20] * 2), (8, [5] * 16)):
+    for jobs, sizes in ((1, [40] * 2), (2, [20, 20] * 2), (8, [5] * 16)):
         groups = list(runner._groups(cells, jobs))
         assert [len(group) for group in groups] == sizes
         assert [cell for group in groups for cell in group] == cells
@@ -362,7 +344,6 @@ def test_what_stood_for_a_name_that_chooses_and_what_a_guarantee_asks_for(compar
 
 
 def test_references_are_warmed_up_before_they_are_timed(compared, monkeypatch):
-    import dpcore.compare.fitting as fitting
 
     sizes = []
 
@@ -377,7 +358,6 @@ def test_references_are_warmed_up_before_they_are_timed(compared, monkeypatch):
 
 
 def test_folds_are_the_same_for_all_algorithms(compared, monkeypatch):
-    import dpcore.compare.fitting as fitting
 
     seen = {}
 

@@ -68,24 +68,3 @@ def test_raw_rows_in_place_are_ranges_of_the_block():
         assert np.array_equal(out * block.factor[10:50], block.margins(w)[10:50])
         assert np.array_equal(block.factors_within(0.7), block.factor)
         assert (block.factors_within(0.1) * block.row_norms("l2") <= 0.1).all()
-
-
-@pytest.mark.parametrize("layout", ["dense", "csr", "coded"])
-@pytest.mark.parametrize("row_norm", [0.7, 3.0])
-def test_sums_of_blocks_beside_each_other_are_those_of_each(layout, row_norm):
-    rows, y = coded(150)
-    X = {"dense": rows.toarray(), "csr": rows.tocsr(), "coded": rows}[layout]
-    whole = table(X, y, raw=3.0, row=row_norm)
-    points = (
-        np.random.default_rng(5).normal(size=(6, rows.shape[1])) * np.logspace(-1, 3, 6)[:, None]
-    )
-    makers = [lambda z, rows, k=k: np.rint(np.tanh(z) * 2.0**k) * 2.0**-k for k in range(3, 9)]
-    each = [whole.blocks[0].sum_at(w, c) for w, c in zip(points, makers, strict=True)]
-    beside = [whole.beside().blocks[0] for _ in points]
-    known = beside[2].margins(points[2])
-    for blocks in (beside[:2], beside):  # None of the points is known; then the first three are.
-        found = type(beside[0]).sums_at(blocks, points[: len(blocks)], makers[: len(blocks)])
-        assert np.array_equal(found, each[: len(blocks)])
-    for block, w in zip(beside, points, strict=True):
-        assert np.array_equal(block.margins(w), whole.blocks[0].margins(w))
-    assert np.array_equal(known, beside[2].margins(points[2]))

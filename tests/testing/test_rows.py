@@ -8,9 +8,8 @@ import pytest
 
 from dpcore.errors import InvalidInputError
 from dpcore.losses.logistic import Logistic
-from dpcore.plugin import ClippedGradientSum, NeighboringRelation
+from dpcore.plugin import NeighboringRelation
 from dpcore.testing import check_loss, check_query
-from dpcore.testing.contributions import contributions
 from dpcore.testing.tables import make_problem, make_rows
 from dpcore_accuracy_first.minimizer import Minimizer
 from dpcore_dp_agd.loss_line import ClippedLossLine
@@ -122,27 +121,3 @@ def test_a_loss_that_does_not_say_it_is_convex_has_no_exact_minimiser():
     check_loss(Silent())
     with pytest.raises(InvalidInputError, match="No public ball is known"):
         Minimizer(make_problem(make_rows(20), NeighboringRelation.REPLACE_ONE, Silent(), l2=0.1))
-
-
-class OtherwiseTogether(ClippedGradientSum):
-    """A sum that says another thing of its coefficients than it answers: twice the clip."""
-
-    thread_safe = True
-    at_a_point = True
-
-    def coefficients(self, block):
-        inner = ClippedGradientSum.coefficients(self, block)
-        return lambda z, rows: 2.0 * inner(z, rows)
-
-    def answer_block(self, block):
-        inner = ClippedGradientSum.coefficients(self, block)
-        return self.from_sum(block.sum_at(self.w, inner))
-
-
-def test_a_question_that_answers_otherwise_in_company_is_caught():
-    rows = make_rows(12)
-    problem = make_problem(rows, NeighboringRelation.ADD_OR_REMOVE_ONE, Logistic())
-    w = np.linspace(-0.5, 0.5, rows.X.shape[1])
-    contributions(ClippedGradientSum(problem, w, 0.5), rows)
-    with pytest.raises(AssertionError, match="declares at_a_point"):
-        contributions(OtherwiseTogether(problem, w, 0.5), rows)

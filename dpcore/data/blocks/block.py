@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal, Protocol, Self
 import numpy as np
 
 if TYPE_CHECKING:
-    from dpcore.data.blocks.line_path import LinePath
+    pass
 
 __all__ = ["Block", "Coefficients", "RawRows", "RowMap"]
 
@@ -150,23 +150,6 @@ class Block(Protocol):
         """Return ``weighted_sum`` of the coefficients that rows have by their ``margins`` of ``w``:
         both in one pass, some rows after the other, so that ``coefficients`` is to be a function of
         each row."""
-        ...
-
-    @classmethod
-    def sums_at(
-        cls,
-        blocks: Sequence[Self],
-        points: Sequence[np.ndarray],
-        coefficients: Sequence[Coefficients],
-    ) -> np.ndarray:
-        """Return ``sum_at`` of each of these blocks, which are ``beside`` each other, at its own
-        point of shape (n_features,): float64 of shape (n_blocks, n_features), in one pass over
-        their rows, to the bit where sums are exact."""
-        ...
-
-    def beside(self, path: LinePath) -> Self:
-        """Return a block of the same rows, which are not copied, that caches what it caches by
-        itself: for a fit at the same time. ``path`` : of its table."""
         ...
 
     def weighted_moments(self, c: np.ndarray) -> np.ndarray:

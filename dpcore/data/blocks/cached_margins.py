@@ -12,7 +12,7 @@ from dpcore.data.blocks.truncation import held_squares, l1_norms_up, l2_norms_up
 from dpcore.exact.compiled import njit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Sequence
+    from collections.abc import Callable, Hashable
 
     from dpcore.data.blocks.block import Coefficients, RawRows, RowMap
     from dpcore.data.blocks.line_path import LinePath
@@ -142,30 +142,6 @@ class CachedMargins:
         self._at = (w, _read_only(raw))
         return total
 
-    @classmethod
-    def sums_at(
-        cls,
-        blocks: Sequence[Self],
-        points: Sequence[np.ndarray],
-        coefficients: Sequence[Coefficients],
-    ) -> np.ndarray:
-        first = blocks[0]
-        at = [block._path.rounded(w) for block, w in zip(blocks, points, strict=True)]
-        known = [block._known_margins(w) for block, w in zip(blocks, at, strict=True)]
-
-        def each(z: np.ndarray, rows: slice) -> np.ndarray:
-            return np.array([c(one, rows) for c, one in zip(coefficients, z, strict=True)])
-
-        if all(raw is None for raw in known):
-            margins, totals = first._fresh_sum(np.array(at), each)
-        else:
-            pairs, rows = zip(at, known, strict=True), slice(0, first.n_rows)
-            margins = np.array([first._product(w) if raw is None else raw for w, raw in pairs])
-            totals = first.weighted_sum(each(first._scaled(margins, rows), rows))
-        for block, w, raw in zip(blocks, at, _read_only(margins), strict=True):
-            block._at = (w, raw)
-        return totals
-
     def _fresh_sum(
         self, w: np.ndarray, coefficients: Coefficients
     ) -> tuple[np.ndarray, np.ndarray]:
@@ -206,12 +182,6 @@ class CachedMargins:
         if self._standardized is not None:
             self._standardized = self._standardized[0], keep(self._standardized[1])
         self.units = None if self.units is None else keep(self.units)
-
-    def beside(self, path: LinePath) -> Self:
-        same = copy.copy(self)
-        same._norms, same._path = dict(self._norms), path
-        same._forget()
-        return same
 
     def take(self, places: np.ndarray) -> Self:
         part = copy.copy(self)

@@ -95,12 +95,6 @@ class Table:
             capacity=self.capacity,
         )
 
-    def beside(self) -> Table:
-        """Return a table of the same rows, which are not copied, whose blocks cache by themselves:
-        for a fit at the same time."""
-        path = LinePath(self.raw_norm_bound)
-        return self.with_blocks([block.beside(path) for block in self.blocks])
-
     def __repr__(self) -> str:
         return f"Table(n_features={self.n_features}, row_norm={self.row_norm})"
 
