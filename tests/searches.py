@@ -1,9 +1,12 @@
 """Rows and searches of the tests."""
 
+from fractions import Fraction
+
 import numpy as np
 
 from dpcore.plugin import Settings
 from dpcore.plugin.parts import dataset_from_arrays
+from dpcore.tuning.laws import TruncatedNegativeBinomial
 from dpcore.tuning.search import make_search
 
 X = np.random.default_rng(3).uniform(0, 1, (400, 3))
@@ -19,3 +22,17 @@ def rows(n=400):
 def searched(candidates=L2, settings=None, **asked):
     settings = {"algo": "dp-gd", "epsilon": 2.0, "delta": 1e-6, **(settings or {})}
     return make_search(Settings(**settings), candidates, **{"tries": 2.0, **asked})
+
+
+class Counted(TruncatedNegativeBinomial):
+    """A law of so many tries, priced as one that is not fixed."""
+
+    def draw(self, noise):
+        return self.count
+
+
+def with_tries(search, count):
+    law = Counted(Fraction(1), Fraction(1, 2))
+    object.__setattr__(law, "count", count)
+    object.__setattr__(search, "law", law)
+    return search

@@ -71,7 +71,7 @@ def _declared(own: list[str]) -> list[tuple[Entry, StepOption]]:
             if option.parameter in own or (before and not (before[1].shared and option.shared)):
                 other = f"{_CORE} itself" if before is None else before[0].distribution
                 raise RegistryError(
-                    f"The option --{option.name} of dpcore train is claimed by {other} and by "
+                    f"The option --{option.name} of a step is claimed by {other} and by "
                     f"{entry.distribution}; uninstall one of them."
                 )
             found.setdefault(option.parameter, (entry, option))

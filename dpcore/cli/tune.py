@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import logging
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from dpcore.cli import options
 from dpcore.cli.assignments import assigned
+from dpcore.cli.step_options import steps_asked, with_step_options
 from dpcore.cli.streams import tell_outlook
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.data_request import DataRequest
 from dpcore.fitting.ledger_request import LedgerRequest
 from dpcore.fitting.settings import Settings, has_units
+from dpcore.fitting.weight_values import public_weights
 from dpcore.model.file import check_out
 
 __all__ = ["tune_command"]
 
 
+@with_step_options
 def tune_command(
     candidates: Annotated[
         list[str] | None,
@@ -40,7 +43,9 @@ def tune_command(
             help="Loss; see dpcore list losses. By default logistic; of three classes, softmax."
         ),
     ] = None,
-    epsilon: Annotated[float, typer.Option(help="Privacy budget of the whole search.")] = 1.0,
+    epsilon: Annotated[
+        float, typer.Option(help="Privacy budget of the whole search, and of steps beside it.")
+    ] = 1.0,
     delta: Annotated[
         float, typer.Option(help="And delta: 0 <= delta < 1; 0, or --accountant pure: none.")
     ] = 1e-8,
@@ -79,9 +84,6 @@ def tune_command(
     use: options.Use = None,
     threads: options.Threads = None,
     bad_rows: options.BadRows = "refuse",
-    test_fraction: Annotated[
-        float | None, typer.Option(help="Hold out further rows and report without privacy.")
-    ] = None,
     test: options.TestFile = None,
     unit: options.Unit = None,
     rows_per_unit: options.RowsPerUnit = None,
@@ -92,14 +94,16 @@ def tune_command(
     same_table: options.SameTable = False,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
+    *,
+    of_steps: Any,
 ) -> None:
     """Fit candidates within one budget, and release the best. No progress is shown: it would tell
     how many tries there are."""
     from dpcore.cli.training import run_and_tell, with_loss
 
     tell_outlook(quiet)
-    rows = data, schema, target, bad_rows, False
-    request = DataRequest(*rows, test, test_fraction, unit, rows_per_unit)
+    rows = data, schema, target, bad_rows, False, test, of_steps["test_fraction"]
+    request = DataRequest(*rows, unit, rows_per_unit, of_steps["private_bounds"])
     request, loss = with_loss(request, loss, None)
     settings = Settings(
         algo=algo,
@@ -110,7 +114,9 @@ def tune_command(
         accountant=accountant,
         threads=threads,
         use=assigned(use, "--use"),
-        units=has_units(schema, unit),
+        units=has_units(schema, unit, of_steps["private_bounds"]),
+        class_weight=public_weights(of_steps["class_weight"]),
+        also=steps_asked(of_steps),
         seed=seed,
     )
     check_out(out, {"--data": data, "--schema": schema, "--test": test})

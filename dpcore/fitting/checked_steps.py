@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from dpcore.fitting.steps import Outcome, Request, RunStep
     from dpcore.protocols.problem import Problem
 
-__all__ = ["CheckedStep", "changed", "checked", "foreign_parts_of"]
+__all__ = ["CheckedStep", "changed", "checked", "foreign_parts_of", "weighted"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,9 +145,14 @@ def changed(state: RunState, step: CheckedStep, outcome: Outcome) -> RunState:
     change = outcome.change if step.is_ours else None
     if isinstance(change, Bounds):
         return state.with_rows(state.rows.bounded(change.of_columns))
-    if isinstance(change, WeightsOfClasses):
-        ready = state.facts.ready
-        plan = with_weights(ready.plan, change.values)
-        problem = replace(ready.problem, loss=plan.loss, l2=plan.settings.l2 or 0.0)
-        return state.with_ready(Ready(plan, with_default_l2(problem, plan), plan))
-    return state
+    return weighted(state, change.values) if isinstance(change, WeightsOfClasses) else state
+
+
+def weighted(state: RunState, weights: tuple[float, ...]) -> RunState:
+    """Return the run with these weights of the classes, in their order; as it is for ``()``."""
+    if not weights:
+        return state
+    ready = state.facts.ready
+    plan = with_weights(ready.plan, weights)
+    problem = replace(ready.problem, loss=plan.loss, l2=plan.settings.l2 or 0.0)
+    return state.with_ready(Ready(plan, with_default_l2(problem, plan), plan))

@@ -69,6 +69,7 @@ class RunState:
     stated : of releases that were made, by the name of their step.
     figures : for the model file, of steps of dpcore, by name.
     sections : the same of steps of somebody's own.
+    rehearses : whether the optimizer is rehearsed after each step; not where the caller does it.
     """
 
     facts: PublicFacts
@@ -78,6 +79,7 @@ class RunState:
     stated: Mapping[str, dict[str, Any]] = field(default_factory=dict)
     figures: Mapping[str, Any] = field(default_factory=dict)
     sections: Mapping[str, dict[str, Any]] = field(default_factory=dict)
+    rehearses: bool = True
 
     @classmethod
     def of(cls, run: Run, ready: Ready) -> RunState:

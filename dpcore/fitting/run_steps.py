@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from dpcore.protocols import Accountant, Mechanism
     from dpcore.protocols.problem import Solution
 
-__all__ = ["run_after", "run_before", "set_aside", "stated_of"]
+__all__ = ["charged_for_all", "run_after", "run_before", "run_one", "set_aside", "stated_of"]
 
 Steps = tuple[CheckedStep, ...]
 
@@ -63,19 +63,31 @@ def set_aside(steps: Steps, state: RunState) -> RunState:
     return state
 
 
+def charged_for_all(steps: Steps, state: RunState) -> RunState:
+    """Return the run whose filter is without the shares of all its steps."""
+    for step in steps:
+        state = _charged_what_it_states(state, step)
+    return state
+
+
 def run_before(steps: Steps, state: RunState, door: RunDoor) -> RunState:
     """Return the run after the steps before its optimizer."""
     for phase in (Phase.SCHEMA, Phase.PROBLEM):
         if phase is Phase.PROBLEM:
             state = replace(state, rows=state.rows.encoded(state.facts.ready))
         for step in _in(phase, steps):
-            before, state = state.accountant, _charged_what_it_states(state, step)
-            session = _session(step, state, door, before)
-            door.follow(session)
-            outcome = _ran(step, session, state.facts)
-            door.ended.append(Said.of(session))
-            state = _noted(changed(state, step, outcome), step, outcome)
+            state = run_one(step, state, door, state.facts)
     return state
+
+
+def run_one(step: CheckedStep, state: RunState, door: RunDoor, view: PublicFacts) -> RunState:
+    """Return the run after a step, all that it stated charged to what the filter has left."""
+    before, state = state.accountant, _charged_what_it_states(state, step)
+    session = _session(step, state, door, before)
+    door.follow(session)
+    outcome = _ran(step, session, view)
+    door.ended.append(Said.of(session))
+    return _noted(changed(state, step, outcome), step, outcome)
 
 
 def run_after(
@@ -157,7 +169,7 @@ def _charged_what_it_states(state: RunState, step: CheckedStep) -> RunState:
         events = tuple(_at_most(entry.event, one, facts.accountant) for entry, (_, one) in pairs)
     _require_share(step, _composed(facts.accountant, events))
     charged = _composed(state.accountant, events)
-    if not engine_facts(plan.engine).reads_files:
+    if state.rehearses and not engine_facts(plan.engine).reads_files:
         rehearse_run(facts.ready, state.rows.none(), facts.schema, first, ledger)
     charged_for = {**state.charged_for, step.name: events}
     return replace(state, accountant=charged, charged_for=charged_for)

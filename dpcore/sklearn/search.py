@@ -32,15 +32,6 @@ __all__ = ["PrivateSearch"]
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 
 
-def _require_no_evaluation(estimator: PrivateEstimator) -> None:
-    for name in ("test_fraction", "evaluate_share", "evaluate_epsilon", "intervals_share"):
-        if getattr(estimator, name) is not None:
-            raise InvalidInputError(
-                "A search is one release, with no private evaluation and no intervals beside it: "
-                f"leave {name} out of the estimator."
-            )
-
-
 def _where_the_estimator_has(name: str) -> Callable[[_Method], _Method]:
     def offers(self: PrivateSearch) -> bool:
         return hasattr(type(self.estimator), name)
@@ -58,8 +49,9 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):
 
     Parameters
     ----------
-    estimator : a private estimator, which says what is public; its epsilon, delta, accountant and
-        random_state are those of the search instead.
+    estimator : a private estimator, which says what is public, and what is released beside the fit
+        for a share of the budget (``private_bounds``, ``evaluate_share``, ``intervals_share``); its
+        epsilon, delta, accountant and random_state are those of the search instead.
     candidates : names to lists of values, every combination of them is taken; or a list of
         mappings: ``l2``, or parameters of the algorithm (``dpcore info NAME``). Public: chosen
         without the rows.
@@ -110,7 +102,6 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):
         """
         if not isinstance(self.estimator, PrivateEstimator):
             raise InvalidInputError("Expected estimator to be one of dpcore.sklearn.")
-        _require_no_evaluation(self.estimator)
         best = clone(self.estimator).set_params(random_state=self.random_state)
         rows, labels, schema, own = best._described_rows(X, y)
         search = self._search(best, schema)

@@ -8,9 +8,11 @@ from dpcore.data.units import coins_of
 from dpcore.errors import warn_caller
 from dpcore.fitting.cautions import cautions_of
 from dpcore.fitting.fits import FITS
+from dpcore.fitting.held_out_rows import parted, require_held_out
 from dpcore.fitting.loading import schema_reasons
 from dpcore.fitting.rows import dataset_of
 from dpcore.fitting.run import finish
+from dpcore.fitting.step_facts import step_facts
 from dpcore.session.charges import Charges
 from dpcore.tuning.run import tune_dataset
 
@@ -24,22 +26,28 @@ __all__ = ["tune_rows"]
 
 
 def tune_rows(search: Search, X: Any, y: Any, schema: Schema, table_ledger: LedgerRequest) -> Model:
-    """Return the best model of a search on the rows of an array or a frame, under their schema.
+    """Return the best model of a search on the rows of an array or a frame, under their schema;
+    steps that ask rows held out say how many.
 
     Raises as ``tune_dataset`` does; warns, as ``dpcore.fit``, of what to be careful of and of the
     second fit in a process.
     """
-    coins = coins_of(search.plans[0].settings.seed, "units")
+    plan = search.plans[0]
+    fractions = (step_facts(step).test_fraction for step in plan.settings.also)
+    fraction = next((given for given in fractions if given is not None), None)
+    require_held_out(plan, fraction)
+    coins = coins_of(plan.settings.seed, "units")
     public = dict.fromkeys(("classes", "target_bounds", "bounds", "n0", "capacity"))
     charges = Charges()
     with FITS.with_those_that_break(), charges.told():
         rows = dataset_of(
             X, y, schema, True, coins=coins, row_norm=1.0, private_bounds=False, **public
         )
-        reasons = schema_reasons(rows.schema)
-        model = tune_dataset(search, rows, reasons, (), charges, table_ledger)
+        reasons, kept = schema_reasons(rows.schema), 1.0 - (fraction or 0.0)
+        rows, held_out = parted(plan, rows, fraction)
+        model = tune_dataset(search, rows, reasons, (), charges, table_ledger, kept, held_out)
         for caution in cautions_of(model):
             warn_caller(caution)
-        model = finish(search.plans[0], model, rows, None, {}).model
+        model = finish(plan, model, rows, None, {}).model
     FITS.add(model)
     return model

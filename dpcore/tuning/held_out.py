@@ -20,7 +20,6 @@ import numpy as np
 
 from dpcore.accountants.calibrate import noise_multiplier
 from dpcore.accountants.pure import PureAccountant
-from dpcore.errors import InvalidInputError
 from dpcore.fitting.engines import engine_at_hand
 from dpcore.fitting.shares import mechanism_for, norm_of
 from dpcore.mechanisms.permute_and_flip import PermuteAndFlip
@@ -44,19 +43,17 @@ class HeldOut:
 
     Parameters
     ----------
-    problem : public facts of the rows trained on, whose loss runs on these.
-    measure : ``error`` or ``loss``.
+    rows : encoded.
+    problem : public facts of them, as of those trained on, but for ``n``.
+    measure : ``error`` or ``loss``, of the plan's loss.
     """
 
     def __init__(
         self, rows: Dataset, plan: Plan, problem: Problem, measure: Any, noise: NoiseSource
     ) -> None:
-        if plan.relation.size_is_public and rows.n_units < 1:
-            raise InvalidInputError("No row is held out: raise --held-out, or give more rows.")
         table = rows.table()
         self._engine = engine_at_hand(plan.engine, table, rows.schema, plan.settings.threads)
-        n = None if problem.n is None else rows.n_units
-        self._problem = replace(problem, loss=plan.loss, n=n)
+        self._problem = replace(problem, loss=plan.loss)
         self._relation, self._measure, self._noise = plan.relation, measure, noise
 
     def score(self, w: np.ndarray, accountant: Accountant) -> float:

@@ -38,18 +38,30 @@ probability on both tables, a ratio of 1, and its outcome is a public constant. 
 2022, Theorem 6, is of a Renyi divergence and a small delta beside it, which filters here do not
 hold.)
 
+*Steps beside the search.* The search is one release, pure or of a Renyi divergence at order a, and
+so are the releases of the steps before and after it. One filter holds all, in its unit: epsilons
+add up, and so do divergences at one fixed order, whichever release was chosen by which (Feldman &
+Zrnic 2021, Theorem 3.1). The steps' events are charged first; the search is within what is left.
+
 Rounding: what is taken off the budget is rounded up, what a try may cost down, in exact fractions.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from dpcore.accountants.additive import ticks_down, validated_delta, validated_epsilon
-from dpcore.accountants.conversion import epsilon_up, golden_maximum, renyi_budget_down, slack
+from dpcore.accountants.additive import (
+    AdditiveAccountant,
+    ticks_down,
+    ticks_up,
+    validated_delta,
+    validated_epsilon,
+)
+from dpcore.accountants.conversion import epsilon_up, golden_maximum, slack
 from dpcore.accountants.pure import PureAccountant
 from dpcore.accountants.rdp import RdpAccountant
 from dpcore.accountants.zcdp import ZcdpAccountant
@@ -60,7 +72,9 @@ from dpcore.tuning.laws import Poisson, TruncatedNegativeBinomial
 if TYPE_CHECKING:
     from dpcore.tuning.laws import Law
 
-__all__ = ["INNER", "filter_of_a_try", "theorem_of"]
+__all__ = ["INNER", "Whole", "filter_of_a_try", "left_of", "theorem_of", "whole_filter"]
+
+Whole = PureAccountant | RdpAccountant
 
 INNER = ("pure", "zcdp", "rdp")
 """Accountants of a try that a theorem is about."""
@@ -76,11 +90,12 @@ def theorem_of(law: Law, accountant: str) -> str:
     return "Papernot & Steinke 2022, Theorem 2"
 
 
-def filter_of_a_try(law: Law, accountant: str, epsilon: float, delta: float) -> Any:
-    """Return the empty filter of each try, so that the whole search is (epsilon, delta)-DP: delta
-    is 0 where the filter is pure.
+def whole_filter(law: Law, accountant: str, epsilon: float, delta: float) -> Whole:
+    """Return the empty filter of a search whose tries run under an accountant, and of the steps
+    beside it: of (epsilon, delta), pure, or of a Renyi divergence at the order at which the search
+    is bounded.
 
-    Raises InvalidInputError for an accountant without a theorem, and a budget that is too small.
+    Raises InvalidInputError for an accountant without a theorem.
     """
     if accountant not in INNER:
         raise InvalidInputError(
@@ -89,14 +104,32 @@ def filter_of_a_try(law: Law, accountant: str, epsilon: float, delta: float) -> 
         )
     epsilon = validated_epsilon(epsilon)
     if accountant == "pure":
-        return PureAccountant.from_budget(_pure(law, epsilon), 0.0)
+        return PureAccountant.from_budget(epsilon, 0.0)
     delta = validated_delta(delta)
     if not isinstance(law, TruncatedNegativeBinomial):
         raise InvalidInputError(
             "There is no theorem here for a Poisson number of tries under "
             f"{accountant}: take --law geometric or logarithmic, or --accountant pure."
         )
-    return (_zcdp if accountant == "zcdp" else _rdp)(law, epsilon, delta)
+    t = (_order_of_zcdp if accountant == "zcdp" else _order_of_rdp)(law, epsilon, delta)
+    return RdpAccountant.at_order(epsilon, delta, 1 + t)
+
+
+def filter_of_a_try(law: Law, accountant: str, whole: Whole) -> Any:
+    """Return the empty filter of each try, so that the search is within what ``whole`` has left:
+    its epsilon, or its Renyi divergence at that filter's order.
+
+    Raises InvalidInputError where that is too little.
+    """
+    if isinstance(whole, PureAccountant):
+        return PureAccountant.from_budget(_pure(law, whole.remaining), 0.0)
+    assert isinstance(law, TruncatedNegativeBinomial)
+    return (_zcdp if accountant == "zcdp" else _rdp)(law, whole)
+
+
+def left_of(whole: AdditiveAccountant) -> Fraction:
+    """Return what a filter has left, exactly, in its unit."""
+    return Fraction(whole.budget_ticks - whole.spent_ticks, ticks_up(Fraction(1)))
 
 
 def _pure(law: Law, epsilon: float) -> float:
@@ -116,44 +149,55 @@ def _overhead_up(law: TruncatedNegativeBinomial, t: Fraction, other: Fraction) -
     return (1 + law.eta) * -log_down(law.gamma) / other + log_up(law.mean_up()) / t
 
 
-def _zcdp(law: TruncatedNegativeBinomial, epsilon: float, delta: float) -> ZcdpAccountant:
-    """Return the filter of the largest rho: a rho + (1 + eta)(b - 1) rho and the overhead are
-    within what (epsilon, delta) is worth at order a. The orders are sought in floats, and hold
-    whichever they are."""
+def _rho_of(
+    law: TruncatedNegativeBinomial, whole: tuple[float, float], spent: float = 0.0
+) -> Callable[[float, float], float]:
+    """Return rho of a try as a function of its two orders, each less 1, in floats: orders are
+    sought by it, and hold whichever they are. ``whole`` : epsilon and delta. ``spent`` : of it by
+    steps, at the first order."""
+    epsilon, delta = whole
     grown, log_gamma = float(1 + law.eta), math.log(law.gamma)
     log_mean = math.log(law.mean_up())
 
     def rho(t: float, s: float) -> float:
-        left = epsilon + slack(t, delta) + grown * log_gamma / (1 + s) - log_mean / t
+        left = epsilon + slack(t, delta) - spent + grown * log_gamma / (1 + s) - log_mean / t
         return left / (1 + t + grown * s)
 
-    def best_s(t: float) -> Fraction:
-        return golden_maximum(lambda s: rho(t, s))
+    return rho
 
-    t = golden_maximum(lambda t: rho(t, float(best_s(t))))
-    s = best_s(float(t))
-    left = renyi_budget_down(epsilon, delta, t) - _overhead_up(law, t, 1 + s)
+
+def _order_of_zcdp(law: TruncatedNegativeBinomial, *whole: float) -> Fraction:
+    """Return the order, less 1, at which a try's zCDP filter is largest."""
+    rho = _rho_of(law, whole)  # type: ignore[arg-type]
+    return golden_maximum(lambda t: rho(t, float(golden_maximum(lambda s: rho(t, s)))))
+
+
+def _order_of_rdp(law: TruncatedNegativeBinomial, *whole: float) -> Fraction:
+    """Return the order, less 1, at which noise of a concentrated law is least: a function of public
+    figures, chosen before the search."""
+    rho = _rho_of(law, whole)  # type: ignore[arg-type]
+    return golden_maximum(lambda t: rho(t, t))
+
+
+def _zcdp(law: TruncatedNegativeBinomial, whole: RdpAccountant) -> ZcdpAccountant:
+    """Return the filter of the largest rho at the order a of the whole: a rho +
+    (1 + eta)(b - 1) rho and the overhead are within what the whole has left there."""
+    t = whole.order - 1
+    rho = _rho_of(law, (whole.epsilon, whole.delta), whole.spent)
+    s = golden_maximum(lambda s: rho(float(t), s))
+    left = left_of(whole) - _overhead_up(law, t, 1 + s)
     each = left / (1 + t + (1 + law.eta) * s)
     if each <= 0 or not ticks_down(each):
         raise InvalidInputError(_TOO_SMALL)
-    return ZcdpAccountant.of_figure(float_down(each), delta)
+    return ZcdpAccountant.of_figure(float_down(each), whole.delta)
 
 
-def _rdp(law: TruncatedNegativeBinomial, epsilon: float, delta: float) -> RdpAccountant:
-    """Return the filter at the order where noise of a concentrated law is least: a function of
-    public figures, chosen before the search."""
-    grown, log_gamma = float(1 + law.eta), math.log(law.gamma)
-    log_mean = math.log(law.mean_up())
-
-    def rho(t: float) -> float:
-        left = epsilon + slack(t, delta) + grown * log_gamma / (1 + t) - log_mean / t
-        return left / (1 + t + grown * t)
-
-    t = golden_maximum(rho)
-    left = renyi_budget_down(epsilon, delta, t) - _overhead_up(law, t, 1 + t)
+def _rdp(law: TruncatedNegativeBinomial, whole: RdpAccountant) -> RdpAccountant:
+    """Return the filter at the order of the whole."""
+    t = whole.order - 1
+    left = left_of(whole) - _overhead_up(law, t, 1 + t)
     each = left / (1 + (1 + law.eta) * t / (1 + t))
     if each <= 0 or not ticks_down(each):
         raise InvalidInputError(_TOO_SMALL)
-    stated = min(epsilon, float_up(epsilon_up(each, delta, t))) or epsilon
-    opened = RdpAccountant.at_order(epsilon, delta, 1 + t)
-    return replace(opened, epsilon=stated, budget_ticks=ticks_down(each))
+    stated = min(whole.epsilon, float_up(epsilon_up(each, whole.delta, t))) or whole.epsilon
+    return replace(whole, epsilon=stated, budget_ticks=ticks_down(each), spent_ticks=0)

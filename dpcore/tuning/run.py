@@ -6,32 +6,42 @@ outcome, below every score, and not the search's: an error, and what it says, wo
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from dpcore.bounds.waiting import encoded_rows
+from dpcore.errors import InvalidInputError
+from dpcore.exact.rounding import float_up
 from dpcore.fitting.fitted import make_model
+from dpcore.fitting.held_out_rows import holds_out, require_held_out
 from dpcore.fitting.loading import load_data
+from dpcore.fitting.public_facts import check_drop
 from dpcore.fitting.run import finish
 from dpcore.fitting.table_ledger import LedgerRequest, closed_after, note_outside, reserved
 from dpcore.ledger.reservation import Found
 from dpcore.noise.source import SeededNoise, SystemNoise
 from dpcore.privacy.events import PureDpEvent
 from dpcore.privacy.stated_events import ApproximateDpEvent
-from dpcore.privacy.statement import PrivacyStatement, foreign_parts, part_of
+from dpcore.privacy.statement import OF_DPCORE, PrivacyStatement, foreign_parts, part_of
 from dpcore.privacy.units import protected
 from dpcore.protocols.problem import Solution
 from dpcore.session.charges import Bound, Charges
 from dpcore.session.ledger import LedgerEntry
+from dpcore.tuning.beside import Beside, Sides
+from dpcore.tuning.prices import left_of
 from dpcore.tuning.search import WholeBudget
-from dpcore.tuning.tries import Tries, constant_of
+from dpcore.tuning.tries import SEEDS, Tries, constant_of
 from dpcore.tuning.words import description_of
 
 if TYPE_CHECKING:
     from dpcore.data.dataset import Dataset
     from dpcore.fitting.loading import DataRequest
+    from dpcore.fitting.run_state import RunState
     from dpcore.fitting.training import Training
     from dpcore.model.model import Model
+    from dpcore.noise.source import NoiseSource
     from dpcore.tuning.search import Search
     from dpcore.tuning.tries import Tried
 
@@ -47,16 +57,19 @@ def tune(
     would tell how many tries there were."""
     from dpcore.fitting.diagnostics import diagnose
 
-    settings = search.plans[0].settings
+    plan, settings = search.plans[0], search.plans[0].settings
+    require_held_out(plan, request.test_fraction)
     data = load_data(request, search.relation, settings.threads, settings.seed)
-    if data.test is not None:
+    held_out, test = (data.test, None) if holds_out(settings) else (None, data.test)
+    if test is not None:
         note_outside(table_ledger, data.train.schema, "exact figures of test rows")
     asked = search, data.train, data.why_not_private, data.parts
-    model = tune_dataset(*asked, charges, table_ledger, data.kept_fraction)
+    model = tune_dataset(*asked, charges, table_ledger, data.kept_fraction, held_out)
     diagnostics: dict[str, Any] = {}
-    if data.test is not None:
-        diagnostics = diagnose(search.plans[0].loss, model, data.train, data.test)
-    return finish(search.plans[0], model, data.train, None, diagnostics)
+    if test is not None:
+        parts = (encoded_rows(rows, model.schema) for rows in (data.train, test))
+        diagnostics = diagnose(plan.loss, model, *parts)
+    return finish(plan, model, data.train, None, diagnostics)
 
 
 def tune_dataset(
@@ -67,11 +80,13 @@ def tune_dataset(
     charges: Charges | None = None,
     table_ledger: LedgerRequest | None = None,
     kept_fraction: float = 1.0,
+    held_out: Dataset | None = None,
 ) -> Model:
     """Return the best model of a search on a data set, as ``fit_dataset`` returns that of a fit.
 
-    Raises InvalidInputError for what does not fit the rows, LedgerError or BudgetExceededError
-    where a ledger cannot hold the search, all before anything is charged.
+    ``held_out`` : rows for the steps that ask such. Raises InvalidInputError for what does not fit
+    the rows, LedgerError or BudgetExceededError where a ledger cannot hold the search, all before
+    anything is charged.
     """
     plan, charges = search.plans[0], charges or Charges()
     reasons = (*plan.why_not_private(), *why_not_private)
@@ -80,61 +95,99 @@ def tune_dataset(
     seed = plan.settings.seed
     with charges.told():
         noise = SystemNoise() if seed is None else SeededNoise(seed)
-        tries = Tries(search, dataset, kept_fraction, noise)
+        sides = _sides(search, dataset, held_out, kept_fraction, noise)
+        beside = Beside(search, sides, noise)
+        tries = Tries(beside.search, sides, noise)
         n = dataset.n_units if search.relation.size_is_public else None
         whole: Any = WholeBudget(search.epsilon, search.delta)
         run = f"search of {plan.entry.name}", whole, search.relation
         with closed_after(reserved(table_ledger, run, dataset.schema, n, reasons)) as charged:
             charged.log.charge(_entry(search))
             charges.follow(lambda: (search.epsilon, search.epsilon, "epsilon"))
-            best = tries.best()
-            found = _found(search, dataset, tries, best, reasons, parts)
-            charged.found = lambda: found
-            statement = _stated(search, dataset, tries, best, found, charged.reference)
-            return _model(search, dataset, best, statement, tries.l2)
+            ran = _ran(tries, beside)
+            charged.found = lambda: _found(ran, dataset, reasons, parts)
+            ran.finish()
+            return _model(ran, _stated(ran, dataset, charged.found(), charged.reference))
 
 
-def _found(
-    search: Search,
-    dataset: Dataset,
-    tries: Tries,
-    best: Tried | None,
-    reasons: tuple[str, ...],
-    parts: tuple[str, ...],
-) -> Found:
+def _sides(
+    search: Search, dataset: Dataset, held_out: Dataset | None, kept: float, noise: NoiseSource
+) -> Sides:
+    """Return the rows split, by a seed of the search's where that is seeded."""
+    check_drop(search.relation, dataset)
+    if dataset.weights is not None:
+        raise InvalidInputError("A search takes no weights of rows: leave them out.")
+    seed = None if search.plans[0].settings.seed is None else noise.integers_below(SEEDS)
+    return Sides.of(search, dataset, held_out, kept, seed)
+
+
+@dataclass(eq=False)
+class _Ran:
+    """A search whose fits are made. ``best`` : ``None`` where no try came to a model. ``known`` :
+    the run of its steps."""
+
+    tries: Tries
+    beside: Beside
+    best: Tried | None
+    known: RunState
+
+    @property
+    def search(self) -> Search:
+        return self.beside.search
+
+    @property
+    def place(self) -> int:
+        """The candidate that steps of the result are checked for."""
+        return 0 if self.best is None else self.best.place
+
+    @property
+    def solution(self) -> Solution:
+        """The coefficients that are released, or else the public constant."""
+        if self.best is None:
+            return Solution(constant_of(self.known.facts.schema.w_shape), _NONE)
+        return Solution(self.best.model.w, self.best.model.status)
+
+    def finish(self) -> None:
+        """Run the steps of the result."""
+        self.known = self.beside.after(self.known, self.place, self.solution)
+
+
+def _ran(tries: Tries, beside: Beside) -> _Ran:
+    known = beside.before()
+    tries.begin(known)
+    return _Ran(tries, beside, tries.best(), known)
+
+
+def _found(ran: _Ran, dataset: Dataset, reasons: tuple[str, ...], parts: tuple[str, ...]) -> Found:
     """Return what is known of the guarantee, which all fits have to hold: parts and numbers of rows
-    of every candidate, and of the fit released; where there is none, as many rows as any fit may
-    have been for. A reason of any fit that was made."""
+    of every candidate, of the fit released and of the steps beside; where there is none, as many
+    rows as any fit may have been for. A reason of any fit that was made, or of a step."""
+    tries, best, beside = ran.tries, ran.best, ran.beside
     held: Mapping[str, Any] = {"most_rows": tries.capacity}
     held = held if best is None else best.model.privacy
-    ours = {part for p in search.plans for part in (part_of(p.loss), *p.targets)}
+    ours = {part for p in ran.search.plans for part in (part_of(p.loss), *p.targets)}
     named = {*held.get("parts_not_from_dpcore", ()), *tries.foreign}
-    foreign = {*foreign_parts({*ours, *parts}), *named}
-    why = dict.fromkeys((*reasons, *sorted(tries.why_not_private)))
-    limits = [most for most in (held.get("most_rows"), tries.most_rows) if most is not None]
-    most_rows = min(limits, default=None)
+    foreign = {*foreign_parts({*ours, *parts, *beside.parts}), *named}
+    why = dict.fromkeys((*reasons, *sorted(tries.why_not_private), *beside.why_not_private))
+    limits = (held.get("most_rows"), tries.most_rows, *beside.most_rows)
+    most_rows = min((most for most in limits if most is not None), default=None)
     return Found(tuple(why), most_rows, dataset.typed_by, tuple(sorted(foreign)))
 
 
 def _stated(
-    search: Search,
-    dataset: Dataset,
-    tries: Tries,
-    best: Tried | None,
-    found: Found,
-    reference: dict[str, Any] | None,
+    ran: _Ran, dataset: Dataset, found: Found, reference: dict[str, Any] | None
 ) -> PrivacyStatement:
-    filter = tries.filter
+    search, tries, best = ran.search, ran.tries, ran.best
+    steps: dict[str, Any] = ran.beside.stated(ran.known, ran.place)
+    releases = Counter({"search": 1})
+    for entry in ran.beside.charges:
+        releases[entry["kind"]] += entry["count"]
+    stated: dict[str, Any] = {name: steps.pop(name) for name in OF_DPCORE if name in steps}
     return PrivacyStatement(
         epsilon=search.epsilon,
         delta=search.delta,
         relation=search.relation.value,
-        accountant=filter.name,
-        conversion=filter.conversion,
-        unit="epsilon",
-        budget=search.epsilon,
-        spent=search.epsilon,
-        releases={"search": 1},
+        releases=dict(releases),
         parts_not_from_dpcore=found.parts,
         why_not_private=found.why_not_private,
         most_rows=found.most_rows,
@@ -142,9 +195,23 @@ def _stated(
         capacity=tries.capacity if best is None else best.model.privacy["capacity"],
         typed_by=dataset.typed_by,
         units=dataset.schema.units,
-        search=description_of(search, filter, None if best is None else best.place),
+        search=description_of(search, tries.filter, None if best is None else best.place),
         ledger=reference,
+        steps=steps or None,
+        **stated,
+        **_book_keeping(ran),
     )
+
+
+def _book_keeping(ran: _Ran) -> dict[str, Any]:
+    """Return the filter, and what was spent of it: all. It is that of the whole where steps have a
+    share of it, else what the search is as one release."""
+    whole, each, epsilon = ran.search.whole, ran.tries.filter, ran.search.epsilon
+    if not any(ran.beside.steps):
+        told = {"accountant": each.name, "conversion": each.conversion}
+        return {**told, "unit": "epsilon", "budget": epsilon, "spent": epsilon}
+    told = {"accountant": whole.name, "conversion": whole.conversion, "unit": whole.unit}
+    return {**told, "budget": whole.budget, "spent": whole.budget}
 
 
 def _entry(search: Search) -> LedgerEntry:
@@ -154,12 +221,21 @@ def _entry(search: Search) -> LedgerEntry:
     return LedgerEntry(0, "search", "Search", event, search.epsilon)
 
 
-def _model(
-    search: Search, dataset: Dataset, best: Tried | None, statement: PrivacyStatement, l2: float
-) -> Model:
-    """Return the model with the statement of the search in the place of its try's own."""
-    summary = {"kind": "search", "mechanism": "Search", "count": 1, "cost": search.epsilon}
-    if best is not None:
-        return replace(best.model, privacy=statement.to_dict(), ledger=(summary,))
-    none = Solution(constant_of(dataset.schema.w_shape), _NONE)
-    return make_model(search.plans[0], dataset.schema, l2, none, (summary,), statement)
+def _model(ran: _Ran, statement: PrivacyStatement) -> Model:
+    """Return the model with the statement of the search in the place of its try's own, and what the
+    steps found."""
+    search, known = ran.search, ran.known
+    cost = float_up(left_of(ran.beside.left)) if any(ran.beside.steps) else search.epsilon
+    summary = {"kind": "search", "mechanism": "Search", "count": 1, "cost": cost}
+    ledger = (summary, *ran.beside.charges)
+    if ran.best is None:
+        asked = search.plans[0], known.facts.schema, ran.tries.l2, ran.solution, ledger, statement
+        return make_model(*asked, known)
+    return replace(
+        ran.best.model,
+        privacy=statement.to_dict(),
+        ledger=ledger,
+        evaluation=known.figures.get("evaluation"),
+        intervals=known.figures.get("intervals"),
+        sections=known.sections,
+    )

@@ -5,13 +5,14 @@ private score (``dpcore.tuning.repetition``; what a try may cost: ``dpcore.tunin
 ``list``: every candidate once, in equal parts of the budget (``dpcore.accountants.equal_parts``),
 and one of the models, chosen on rows held out. Either way the rows held out cost nothing beside the
 fits (``dpcore.tuning.held_out``), and the whole is one event: charged before anything is drawn,
-without entries of its tries.
+without entries of its tries. Steps beside a search have their shares of the same budget
+(``dpcore.tuning.beside``).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from dpcore.accountants.equal_parts import equal_part, splits
 from dpcore.accountants.pure import PureAccountant
@@ -20,12 +21,11 @@ from dpcore.fitting.losses import OF_LOSS
 from dpcore.fitting.plan import make_plan
 from dpcore.fitting.settings import Settings
 from dpcore.fitting.shared_budget import with_shared_accountant
-from dpcore.fitting.step_facts import step_facts
 from dpcore.registry.catalogue import load_registry
 from dpcore.registry.declarations import accountant_facts, optimizer_facts
 from dpcore.tuning.candidates import settings_of
 from dpcore.tuning.laws import Law, law_of
-from dpcore.tuning.prices import filter_of_a_try
+from dpcore.tuning.prices import filter_of_a_try, whole_filter
 from dpcore.tuning.scores import MEASURES
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from dpcore.fitting.plan import Plan
     from dpcore.privacy.sensitivity import NeighboringRelation
+    from dpcore.protocols import Accountant
     from dpcore.tuning.candidates import Candidate
 
 __all__ = ["KINDS", "Search", "WholeBudget", "make_search"]
@@ -62,13 +63,15 @@ class Search:
     Parameters
     ----------
     candidates : as they were named. ``plans`` : of each, whose accountant is the filter of one fit.
+    whole : the empty filter of all fits and of the steps beside them.
     law : of the number of tries; ``None`` for every candidate once.
-    epsilon, delta : what the whole search guarantees.
+    epsilon, delta : what the whole search guarantees, steps beside it included.
     measure : of a score. ``held_out`` : the share of the rows that scores are of.
     """
 
     candidates: tuple[Candidate, ...]
     plans: tuple[Plan, ...]
+    whole: Accountant
     law: Law | None
     epsilon: float
     delta: float
@@ -78,6 +81,15 @@ class Search:
     @property
     def relation(self) -> NeighboringRelation:
         return self.plans[0].relation
+
+    def within(self, left: Any) -> Search:
+        """Return the search whose fits are within what its whole filter has left."""
+        if self.law is None:
+            part = equal_part(left, len(self.plans))
+        else:
+            part = filter_of_a_try(self.law, self.plans[0].accountant.name, left)
+        plans = (replace(plan, accountant=part, is_part=True) for plan in self.plans)
+        return replace(self, plans=tuple(plans))
 
 
 def make_search(
@@ -103,18 +115,17 @@ def make_search(
     whole = replace(settings, epsilon=epsilon)
     if kind == "random":
         drawn = law_of(law, tries, eta)
-        plans = _of_tries(whole, candidates, drawn)
-        delta = plans[0].accountant.delta
+        filter, plans = _of_tries(whole, candidates, drawn)
     else:
         drawn = None
-        plans = _of_list(whole, candidates)
-        delta = 0.0 if isinstance(plans[0].accountant, PureAccountant) else settings.delta
+        filter, plans = _of_list(whole, candidates)
+    delta = 0.0 if isinstance(filter, PureAccountant) else settings.delta
     for plan in plans:
         _check(plan, plans[0])
     measure = measure or ("error" if plans[0].loss.classification else "loss")
     _check_measure(measure, plans[0], candidates)
     listed = tuple(dict(candidate) for candidate in candidates)
-    return Search(listed, tuple(plans), drawn, float(epsilon), delta, measure, held_out)
+    return Search(listed, tuple(plans), filter, drawn, float(epsilon), delta, measure, held_out)
 
 
 def _check_asked(settings: Settings, kind: str, held_out: float) -> None:
@@ -123,12 +134,6 @@ def _check_asked(settings: Settings, kind: str, held_out: float) -> None:
     for name in _NOT_SEARCHED:
         if getattr(settings, name) != getattr(Settings, name):
             raise InvalidInputError(f"A search takes no {name}.")
-    for step in settings.also:
-        raise InvalidInputError(
-            f"A search takes no step {step_facts(step).name}: what it costs is one figure, which "
-            "no share of a filter adds to. Search without it, then fit the chosen candidate with "
-            "it: a run with a budget of its own, which adds to that of the search."
-        )
     if not 0.0 < held_out < 1.0:
         raise InvalidInputError(f"Expected 0 < held-out={held_out!r} < 1.")
     _check_algorithm(settings.algo)
@@ -158,23 +163,28 @@ def _check_algorithm(name: str) -> None:
     _refuse(name, reasons)
 
 
-def _of_tries(settings: Settings, candidates: Sequence[Candidate], law: Law) -> list[Plan]:
-    """Return the plans of fits that each have the whole of a try's filter, as it is."""
+_Planned = tuple[Any, list[Any]]
+"""The filter of the whole, and the plans of the fits."""
+
+
+def _of_tries(settings: Settings, candidates: Sequence[Candidate], law: Law) -> _Planned:
+    """Return the filter, and plans of fits that each have the whole of a try's, as it is."""
     name = settings.accountant or ("zcdp" if settings.delta else "pure")
     assert settings.epsilon is not None
-    part = filter_of_a_try(law, name, settings.epsilon, settings.delta)
+    whole = whole_filter(law, name, settings.epsilon, settings.delta)
+    part = filter_of_a_try(law, name, whole)
     each = replace(settings, accountant=name, epsilon=part.epsilon)
     plans = [make_plan(one) for one in settings_of(each, candidates)]
-    return [replace(plan, accountant=part, is_part=True) for plan in plans]
+    return whole, [replace(plan, accountant=part, is_part=True) for plan in plans]
 
 
-def _of_list(settings: Settings, candidates: Sequence[Candidate]) -> list[Plan]:
-    """Return the plans of fits that each have an equal part of the budget."""
+def _of_list(settings: Settings, candidates: Sequence[Candidate]) -> _Planned:
+    """Return the filter, and plans of fits that each have an equal part of it."""
     plans = [with_shared_accountant(make_plan(one)) for one in settings_of(settings, candidates)]
     filters = {type(plan.accountant) for plan in plans}
     if len(filters) > 1:
         raise InvalidInputError("The candidates run under several accountants: name one.")
-    return [
+    return plans[0].accountant, [
         replace(
             plan,
             accountant=equal_part(plan.accountant, len(plans)),

@@ -11,29 +11,32 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from dpcore.errors import InvalidInputError, replacing
+from dpcore.errors import replacing
+from dpcore.fitting.class_weights import with_weights
 from dpcore.fitting.engines import engine_at_hand
-from dpcore.fitting.loading import split
-from dpcore.fitting.public_facts import check_dataset, check_drop
+from dpcore.fitting.public_facts import check_dataset
 from dpcore.fitting.run import fit_dataset
 from dpcore.fitting.shares import rehearse_run
 from dpcore.noise.source import SeededNoise
 from dpcore.session.ledger import Ledger, LedgerEntry
 from dpcore.session.session import TableSession
+from dpcore.tuning.beside import released_weights
 from dpcore.tuning.held_out import HeldOut
 from dpcore.tuning.repetition import best_of_random_tries
 
 if TYPE_CHECKING:
     from dpcore.data.dataset import Dataset
-    from dpcore.fitting.public_facts import Ready
+    from dpcore.fitting.ready import Ready
+    from dpcore.fitting.run_state import RunState
     from dpcore.model.model import Model
     from dpcore.noise.source import NoiseSource
     from dpcore.protocols import Accountant
+    from dpcore.tuning.beside import Sides
     from dpcore.tuning.search import Search
 
-__all__ = ["Tried", "Tries", "constant_of"]
+__all__ = ["SEEDS", "Tried", "Tries", "constant_of"]
 
-_SEEDS = 2**31
+SEEDS = 2**31
 Outcome = TypeVar("Outcome")
 
 
@@ -52,36 +55,24 @@ def constant_of(shape: tuple[int, ...]) -> np.ndarray:
 
 
 class Tries:
-    """The fits of a search, checked and rehearsed: nothing of the rows is asked before ``best``.
+    """The fits of a search, checked and rehearsed: nothing of the rows is asked before ``begin``.
 
     Parameters
     ----------
-    kept_fraction : the public part of the rows that ``dataset`` is.
     noise : of the search; a try has a source of its own, by a seed of it where that is seeded.
     """
 
-    def __init__(
-        self, search: Search, dataset: Dataset, kept_fraction: float, noise: NoiseSource
-    ) -> None:
-        first = search.plans[0]
-        check_drop(search.relation, dataset)
-        if dataset.schema.unbounded or dataset.weights is not None:
-            raise InvalidInputError(
-                "A search takes no private bounds and no weights of rows: give public bounds in "
-                "the schema, and leave the weights out."
-            )
-        seed = None if first.settings.seed is None else noise.integers_below(_SEEDS)
-        self._search, self._noise = search, noise
-        self._rows, held = split(dataset, search.held_out, search.relation, seed)
-        self._share = kept_fraction * (1.0 - search.held_out)
-        self._ready = [check_dataset(plan, self._rows, self._share) for plan in search.plans]
+    def __init__(self, search: Search, sides: Sides, noise: NoiseSource) -> None:
+        self._search, self._sides, self._noise = search, sides, noise
+        self._ready = [check_dataset(plan, sides.fitted, sides.share) for plan in search.plans]
         problem = self._ready[0].problem
-        self._held = HeldOut(held, first, problem, search.measure, noise)
-        self._table = self._rows.table()
+        n = None if problem.n is None else sides.scored.n_units
+        self._of_scored = replace(problem, n=n)
         self.l2, self.n0 = problem.l2, problem.n0 if problem.n is None else None
         self.capacity = problem.unsure_capacity
-        self._held.rehearse()
-        rehearsed = [self._rehearse(ready) for ready in self._ready]
+        fitted, scored = sides.none()
+        self._over(scored).rehearse()
+        rehearsed = [self._rehearse(ready, fitted) for ready in self._ready]
         limits = [one.most_rows for one in rehearsed if one.most_rows is not None]
         self.most_rows = min(limits, default=None)
         """Of every candidate's first release, tried or not: which were tried is not to show."""
@@ -94,26 +85,39 @@ class Tries:
         """The filter of one fit, empty."""
         return self._ready[0].of_each.accountant
 
-    def _rehearse(self, ready: Ready) -> TableSession:
+    def _over(self, scored: Dataset) -> HeldOut:
+        first, measure = self._search.plans[0], self._search.measure
+        return HeldOut(scored, first, self._of_scored, measure, self._noise)
+
+    def _rehearse(self, ready: Ready, none: Dataset) -> TableSession:
         """Return the session of a fit of no rows after its first release: what refuses it refuses
         now."""
-        none = self._rows.take(np.zeros(self._rows.X.shape[0], dtype=bool))
         table, ledger = none.table(), Ledger[LedgerEntry]()
         engine = engine_at_hand(ready.plan.engine, table, none.schema, 1)
         asked = ready.of_each.accountant, ready.plan.relation, SeededNoise(0)
         first = TableSession(engine, *asked, problem=ready.problem, ledger=ledger)
         return rehearse_run(ready, table, none.schema, first, ledger)
 
+    def begin(self, known: RunState) -> None:
+        """Take the rows as they are after the steps before the fits, and the weights that these
+        released."""
+        self._rows = known.rows.dataset
+        self._table = known.rows.table or self._rows.table()
+        self._held = self._over(self._sides.encoded(self._rows.schema))
+        weights = released_weights(known)
+        plans = (replace(p, settings=replace(p.settings, also=())) for p in self._search.plans)
+        self._plans = [with_weights(plan, weights) if weights else plan for plan in plans]
+
     def best(self) -> Tried | None:
         """Return the best of them; ``None`` where no try came to a model."""
-        plans, law = self._search.plans, self._search.law
+        law = self._search.law
         if law is None:
             return self._chosen()
-        return best_of_random_tries(law, len(plans), self._tried, self._noise)
+        return best_of_random_tries(law, len(self._plans), self._tried, self._noise)
 
     def _chosen(self) -> Tried | None:
         """Return one of the list, in which a fit that failed is the public constant."""
-        models = [_outcome(partial(self._fit, place)) for place in range(len(self._search.plans))]
+        models = [_outcome(partial(self._fit, place)) for place in range(len(self._plans))]
         zero = constant_of(self._rows.schema.w_shape)
         coefficients = [zero if model is None else model.w for model in models]
         place = self._held.choose(coefficients, self._search.epsilon)
@@ -123,17 +127,17 @@ class Tries:
     def _tried(self, place: int) -> Tried | None:
         def attempt() -> Tried:
             model = self._fit(place)
-            score = self._held.score(model.w, self._search.plans[place].accountant)
+            score = self._held.score(model.w, self._plans[place].accountant)
             return Tried(model, place, score)
 
         return _outcome(attempt)
 
     def _fit(self, place: int) -> Model:
-        plan = self._search.plans[place]
+        plan = self._plans[place]
         if plan.settings.seed is not None:
-            own = replace(plan.settings, seed=self._noise.integers_below(_SEEDS))
+            own = replace(plan.settings, seed=self._noise.integers_below(SEEDS))
             plan = replace(plan, settings=own)
-        model = fit_dataset(plan, self._rows, kept_fraction=self._share, table=self._table)
+        model = fit_dataset(plan, self._rows, kept_fraction=self._sides.share, table=self._table)
         self.why_not_private.update(model.privacy["why_not_private"])
         return model
 

@@ -102,11 +102,17 @@ def test_a_seed_marks_the_model_and_what_cannot_be_is_refused():
         search("logistic").fit(X, Y)
     with pytest.raises(InvalidInputError, match="Expected candidates: names and lists of values"):
         search(candidates={}).fit(X, Y)
-    weighted = PrivateLogisticRegression(**CLASSES, class_weight="balanced")
-    evaluated = PrivateLogisticRegression(**CLASSES, test_fraction=0.5, evaluate_share=0.1)
-    with pytest.raises(InvalidInputError, match="leave test_fraction out"):
+    evaluated = PrivateLogisticRegression(**CLASSES, evaluate_share=0.1)
+    with pytest.raises(InvalidInputError, match="test_fraction"):
         search(evaluated).fit(X, Y)
-    with pytest.raises(InvalidInputError, match="takes no step balanced"):
-        search(weighted).fit(X, Y)
     with pytest.raises(InvalidInputError, match="from 1 to"):
         search(candidates=[]).fit(X, Y)
+
+
+def test_the_steps_of_an_estimator_are_beside_the_search():
+    asked = {"class_weight": "balanced", "test_fraction": 0.5, "evaluate_share": 0.1}
+    estimator = PrivateLogisticRegression(**{**CLASSES, **asked})
+    model = search(estimator, epsilon=4.0).fit(X, Y).model_
+    assert model.privacy["releases"] == {"search": 1, "histogram": 1, "evaluation": 1}
+    assert model.privacy["epsilon"] == 4.0 and model.evaluation["accuracy"]["value"] > 0.4
+    assert len(model.class_weights) == 2

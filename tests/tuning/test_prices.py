@@ -5,16 +5,18 @@ search that is charged as one try, orders that only look good.
 """
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize_scalar
 
 from dpcore.accountants.conversion import slack
 from dpcore.errors import InvalidInputError
 from dpcore.plugin.parts import SeededNoise
 from dpcore.tuning.laws import Poisson, TruncatedNegativeBinomial, law_of
-from dpcore.tuning.prices import filter_of_a_try, theorem_of
+from dpcore.tuning.prices import filter_of_a_try, left_of, theorem_of, whole_filter
 from dpcore.tuning.repetition import best_of_random_tries
 
 LAWS = {
@@ -56,6 +58,10 @@ def loss_of(f, p, q):
     return float(np.abs(np.log(a[kept] / b[kept])).max())
 
 
+def try_of(law, name, epsilon, delta):
+    return filter_of_a_try(law, name, whole_filter(law, name, epsilon, delta))
+
+
 def mechanisms(epsilon):
     """Pairs of laws of three outcomes within e^epsilon of each other, extreme ones among them."""
     rng = np.random.default_rng(1)
@@ -76,7 +82,7 @@ def divergence(a, b, order):
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
 def test_no_pure_search_loses_more_than_it_may(name, epsilon):
     law = LAWS[name]
-    each = filter_of_a_try(law, "pure", epsilon, 0.0).epsilon
+    each = try_of(law, "pure", epsilon, 0.0).epsilon
     losses = [loss_of(generating(law), p, q) for p, q in mechanisms(each)]
     assert len(losses) > 100
     assert max(losses) <= epsilon * (1 + 1e-9)
@@ -97,7 +103,7 @@ def test_a_geometric_search_comes_close_to_three_times_its_try():
 def test_a_number_of_tries_that_is_cut_short_loses_more():
     # Randomised response, the worse answer the rarer one: of eight tries all are it with p^8.
     epsilon, law = 1.0, LAWS["geometric"]
-    each = filter_of_a_try(law, "pure", epsilon, 0.0).epsilon
+    each = try_of(law, "pure", epsilon, 0.0).epsilon
     rare = 1 / (1 + math.exp(each))
     p, q = np.array([rare, 1 - rare]), np.array([1 - rare, rare])
     assert loss_of(generating(law), p, q) <= epsilon
@@ -131,14 +137,44 @@ def test_the_filter_of_a_try_is_within_the_budget_and_no_other_order_is_better(
         own += (1 + eta) * log_gamma / b + mean / (a - 1)
         return own - slack(a - 1, delta)
 
-    rho = filter_of_a_try(law, "zcdp", epsilon, delta).budget
+    rho = try_of(law, "zcdp", epsilon, delta).budget
     orders = 1 + np.geomspace(1, 1e4, 120)
     found = min(total(lambda o: o * rho, a, b) for a in orders for b in orders[::2])
     assert epsilon * 0.999 <= found <= epsilon * 1.01
-    rdp = filter_of_a_try(law, "rdp", epsilon, delta)
+    rdp = try_of(law, "rdp", epsilon, delta)
     assert total(lambda _: rdp.budget, *[float(rdp.order)] * 2) == pytest.approx(epsilon, rel=1e-9)
     assert rdp.budget / float(rdp.order) <= rho  # one order for both costs something
     assert rdp.budget / float(rdp.order) > rho / 2
+
+
+def cost(law, whole, each):
+    """Return what a search of such tries takes of a filter, by the theorems, in floats."""
+    grown, budget = 1 + float(law.eta), each.budget
+    if each.name == "pure":
+        return (1 + grown) * budget
+    t = float(whole.order - 1)
+
+    def total(s):
+        tries = budget * (1 + grown * s / (1 + s) if each.name == "rdp" else 1 + t + grown * s)
+        overhead = grown * -math.log(law.gamma) / (1 + s) + math.log(law.mean_up()) / t
+        return tries + overhead
+
+    if each.name == "rdp":
+        return total(t)
+    return minimize_scalar(lambda x: total(math.exp(x)), bounds=(-9, 12), method="bounded").fun
+
+
+@pytest.mark.parametrize("name", ["geometric", "logarithmic", "negative"])
+@pytest.mark.parametrize("inner", ["pure", "zcdp", "rdp"])
+def test_a_search_beside_steps_is_within_what_they_leave(name, inner):
+    law = LAWS[name]
+    whole = whole_filter(law, inner, 2.0, 1e-6)
+    for share in (Fraction(0), Fraction(1, 10), Fraction(1, 2)):
+        left = replace(whole, spent_ticks=math.ceil(share * whole.budget_ticks))
+        found = cost(law, whole, filter_of_a_try(law, inner, left))
+        assert found == pytest.approx(float(left_of(left)), rel=1e-6)
+        # A price that forgot the steps is that of a search by itself.
+        assert (cost(law, whole, filter_of_a_try(law, inner, whole)) > found) == (share > 0)
 
 
 def test_the_best_has_the_law_that_the_proofs_are_about():
@@ -185,15 +221,15 @@ def test_of_equal_scores_the_earlier_stays_and_failures_are_below_all():
 
 def test_what_has_no_theorem_is_refused_with_what_fits():
     with pytest.raises(InvalidInputError, match="zcdp, rdp or pure"):
-        filter_of_a_try(LAWS["geometric"], "gdp", 1.0, 1e-6)
+        try_of(LAWS["geometric"], "gdp", 1.0, 1e-6)
     with pytest.raises(InvalidInputError, match="--accountant pure"):
-        filter_of_a_try(LAWS["poisson"], "zcdp", 1.0, 1e-6)
+        try_of(LAWS["poisson"], "zcdp", 1.0, 1e-6)
     with pytest.raises(InvalidInputError, match="too small"):
-        filter_of_a_try(law_of("geometric", 9999), "zcdp", 1e-60, 1e-300)
+        try_of(law_of("geometric", 9999), "zcdp", 1e-60, 1e-300)
 
 
 def test_figures_are_rounded_down():
-    each = filter_of_a_try(LAWS["geometric"], "pure", 0.1, 0.0)
+    each = try_of(LAWS["geometric"], "pure", 0.1, 0.0)
     assert 3 * Fraction(each.epsilon) <= Fraction(0.1) < 3 * Fraction(np.nextafter(each.epsilon, 1))
     assert each.delta == 0 and each.budget == each.epsilon
     assert "Lemma 7" in theorem_of(LAWS["poisson"], "pure")

@@ -1,38 +1,18 @@
 """What a search refuses, before anything is charged."""
 
-from dataclasses import dataclass, replace
-from typing import ClassVar
+from dataclasses import replace
+from fractions import Fraction
 
 import pytest
-from searches import X, Y, rows, searched
+from searches import rows, searched
 
-from dpcore import BalancedWeights, Evaluation, Intervals, PrivateBounds
+from dpcore import BalancedWeights, Evaluation, Intervals
 from dpcore.errors import DpcoreError, InvalidInputError
 from dpcore.fitting.table_ledger import LedgerRequest
 from dpcore.ledger import TableLedger, Terms
 from dpcore.plugin import Settings
-from dpcore.plugin.parts import dataset_from_arrays
-from dpcore.plugin.steps import Phase
 from dpcore.tuning import run, search
 from dpcore.tuning.candidates import grid_of, settings_of
-
-
-@dataclass(frozen=True)
-class OfSomebody:
-    name: ClassVar[str] = "of-somebody"
-    phase: ClassVar[Phase] = Phase.RESULT
-
-    def check(self, facts):
-        raise AssertionError("a search asks no step for its releases")
-
-
-STEPS = {
-    "private-bounds": PrivateBounds(),
-    "balanced": BalancedWeights(),
-    "evaluation": Evaluation(share=0.1, test_fraction=0.2),
-    "intervals": Intervals(share=0.3),
-    "of-somebody": OfSomebody(),
-}
 
 
 @pytest.mark.parametrize(
@@ -58,21 +38,24 @@ def test_what_cannot_be_searched_is_refused_before_a_charge(settings, asked, mat
     assert not ledger.state().runs
 
 
-@pytest.mark.parametrize("kind", search.KINDS)
-@pytest.mark.parametrize("name", STEPS)
-def test_a_step_beside_a_search_is_refused_by_name_with_what_to_do_instead(name, kind):
-    # Within a try it would be released as often as there are tries, and tell their number.
-    told = rf"takes no step {STEPS[name].name}: .*fit the chosen candidate.*a budget of its own"
-    with pytest.raises(InvalidInputError, match=told):
-        searched(settings={"also": (STEPS[name],)}, kind=kind)
+UNFIT = [
+    ({"also": (BalancedWeights(share=Fraction(999, 1000)),)}, {}, "too small"),
+    ({"also": (BalancedWeights(share=1),)}, {}, "add up to less than 1"),
+    ({"also": (Evaluation(share=0.1),)}, {}, "rows held out"),
+    ({"also": (Intervals(share=0.1), BalancedWeights())}, {}, "no intervals where"),
+    ({"also": (Intervals(share=0.1),)}, {"kind": "list"}, "no number of rows is public"),
+]
 
 
-def test_bounds_that_are_private_are_refused_before_a_draw_and_a_charge(tmp_path, monkeypatch):
-    waiting = dataset_from_arrays(X, Y, private_bounds=True, row_norm=None)
+@pytest.mark.parametrize(("settings", "asked", "match"), UNFIT)
+def test_a_step_that_does_not_fit_is_refused_before_a_draw_and_a_charge(
+    settings, asked, match, tmp_path, monkeypatch
+):
     ledger = TableLedger.create(tmp_path / "table.ledger", Terms.of(9.0, 1e-4))
     monkeypatch.setattr(run, "SystemNoise", lambda: None)  # A draw from it is an error.
-    with pytest.raises(InvalidInputError, match="give public bounds in the schema"):
-        run.tune_dataset(searched(), waiting, (), (), None, LedgerRequest(ledger.path))
+    made = searched(settings=settings, **asked)
+    with pytest.raises(DpcoreError, match=match):
+        run.tune_dataset(made, rows(), (), (), None, LedgerRequest(ledger.path))
     assert not ledger.state().runs
 
 

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from searches import L2, PURE, rows, searched
+from searches import L2, PURE, rows, searched, with_tries
 
 from dpcore import load_model
 from dpcore.errors import BudgetExceededError, OptimizerError
@@ -18,30 +18,10 @@ from dpcore.ledger.verify import verified
 from dpcore.plugin.parts import Ledger, PureAccountant
 from dpcore.session.charges import Charges
 from dpcore.tuning import run, tries
+from dpcore.tuning.beside import Beside, Sides
 from dpcore.tuning.held_out import HeldOut
 from dpcore.tuning.laws import Poisson
 from dpcore.tuning.scores import HeldOutLosses
-
-
-class Counted:
-    """A law of so many tries."""
-
-    def __init__(self, count):
-        self.count = count
-
-    def draw(self, noise):
-        return self.count
-
-    def words(self):
-        return "a law"
-
-    def to_dict(self):
-        return {"law": "of a test"}
-
-
-def with_tries(search, count):
-    object.__setattr__(search, "law", Counted(count))
-    return search
 
 
 @pytest.mark.parametrize(
@@ -212,7 +192,10 @@ def differing_scores(kind, n=60):
     """How many different scores one model has among so many releases."""
     search = searched([{"l2": 0.001}])
     data = rows()
-    made = tries.Tries(search, data, 1.0, run.SystemNoise())
+    noise = run.SystemNoise()
+    sides = Sides.of(search, data, None, 1.0, None)
+    made = tries.Tries(search, sides, noise)
+    made.begin(Beside(search, sides, noise).before())
     held = made._held
     held.__class__ = kind
     w = np.ones(4)

@@ -29,6 +29,9 @@ WAYS = {
     "list": "--algo dp-gd --search list",
     "list, gdp": "--algo dp-gd --search list --accountant gdp",
     "list, by the loss": "--algo dp-gd --search list --score loss",
+    "evaluation": "--algo dp-gd --test-fraction .3 --evaluate-share .2",
+    "list, balanced, evaluation": "--algo dp-gd --search list --class-weight balanced "
+    "--test-fraction .3 --evaluate-share .2",
     "dp-agd": "--algo dp-agd --tries 3",
     "three classes": "--algo dp-gd",
     "number": "--algo dp-gd",

@@ -1,0 +1,182 @@
+"""The steps beside a search: those before its fits run once, those of the result on the model that
+is released.
+
+Each has its share of the filter of the whole, as beside a fit (``dpcore.fitting.run_steps``): all
+that steps state is charged to it first, for every candidate, and the search is within what the
+dearest leave (``dpcore.tuning.prices``; of a list, each fit has an equal part of it). So whichever
+candidate comes out, its steps and the search are within the one filter. Within a try a step would
+be released as often as there are tries, and tell their number.
+
+A unit is trained on, scored, or held out for figures of the model, by coins that do not depend on
+any row. Steps ask the rows trained on, or those held out; scores are of the others, whose whole
+budget is the search's (``dpcore.tuning.held_out``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from dpcore.accountants.additive import AdditiveAccountant
+from dpcore.accountants.equal_parts import require_within
+from dpcore.bounds.waiting import encoded_rows, rehearsed_rows
+from dpcore.errors import InvalidInputError
+from dpcore.fitting.checked_steps import checked, foreign_parts_of, weighted
+from dpcore.fitting.loading import split
+from dpcore.fitting.own_steps import steps_of
+from dpcore.fitting.public_facts import check_dataset
+from dpcore.fitting.reporting import summarise, why_released
+from dpcore.fitting.run_request import Run
+from dpcore.fitting.run_state import RunDoor, RunState
+from dpcore.fitting.run_steps import charged_for_all, run_before, run_one, stated_of
+from dpcore.fitting.step_facts import Phase
+from dpcore.fitting.step_views import ResultView
+from dpcore.losses.class_weighted import ClassWeighted
+from dpcore.session.charges import Charges
+from dpcore.session.ledger import Ledger
+from dpcore.tuning.prices import left_of
+
+if TYPE_CHECKING:
+    from dpcore.data.dataset import Dataset
+    from dpcore.data.schema.schema import Schema
+    from dpcore.fitting.ready import Ready
+    from dpcore.noise.source import NoiseSource
+    from dpcore.protocols.problem import Solution
+    from dpcore.tuning.search import Search
+
+__all__ = ["Beside", "Sides", "released_weights"]
+
+
+@dataclass(frozen=True, eq=False)
+class Sides:
+    """The rows of a search, in waiting where bounds are private.
+
+    Parameters
+    ----------
+    fitted, scored : those trained on, and those that scores are of.
+    held_out : for figures of the model that is released; ``None`` for none.
+    share : the public part of all rows that are trained on.
+    """
+
+    fitted: Dataset
+    scored: Dataset
+    held_out: Dataset | None
+    share: float
+
+    @classmethod
+    def of(
+        cls, search: Search, dataset: Dataset, held_out: Dataset | None, kept: float, seed: Any
+    ) -> Sides:
+        """Return the rows split; ``kept`` : the public part of all that ``dataset`` is."""
+        fitted, scored = split(dataset, search.held_out, search.relation, seed)
+        if search.relation.size_is_public and scored.n_units < 1:
+            raise InvalidInputError("No row is held out: raise --held-out, or give more rows.")
+        return cls(fitted, scored, held_out, kept * (1.0 - search.held_out))
+
+    def none(self) -> tuple[Dataset, Dataset]:
+        """Return none of the rows trained on, and none of those scored, encoded."""
+        schema = self.fitted.schema
+        return rehearsed_rows(self.fitted, schema), rehearsed_rows(self.scored, schema)
+
+    def encoded(self, schema: Schema) -> Dataset:
+        """Return the rows scored, encoded by the schema that the rows trained on have."""
+        return encoded_rows(self.scored, schema)
+
+
+class Beside:
+    """The steps beside a search, checked for every candidate, and charged to the whole filter.
+
+    ``search`` : with fits that are within what the steps leave. Raises InvalidInputError where a
+    step does not fit, or leaves too little.
+    """
+
+    def __init__(self, search: Search, sides: Sides, noise: NoiseSource) -> None:
+        ready = [check_dataset(plan, sides.fitted, sides.share) for plan in search.plans]
+        self._states = [_begun(search, one, sides) for one in ready]
+        schema = sides.fitted.schema
+        self.steps = [
+            checked(steps_of(state.facts.plan.settings, schema), state.facts)
+            for state in self._states
+        ]
+        self._door = RunDoor(noise, None, Charges(), Ledger())
+        self._whole = search.whole
+        self.left: Any = search.whole
+        self.search = search
+        if any(self.steps):
+            self.search = self._within(search, ready)
+
+    def _within(self, search: Search, ready: list[Ready]) -> Search:
+        """Return the search within what its steps leave, each candidate's l2 as it was with all of
+        the budget: a fit's own is so beside steps too."""
+        pairs = zip(self.steps, self._states, strict=True)
+        left: list[Any] = [charged_for_all(steps, state).accountant for steps, state in pairs]
+        if not all(isinstance(one, AdditiveAccountant) for one in left):
+            raise InvalidInputError(
+                f"A search in parts of the {search.whole.name} accountant takes no steps: name "
+                "another one, such as --accountant zcdp (accountant='zcdp')."
+            )
+        self.left = min(left, key=left_of)
+        plans = [
+            replace(plan, settings=replace(plan.settings, l2=one.problem.l2))
+            for plan, one in zip(search.plans, ready, strict=True)
+        ]
+        priced = replace(search, plans=tuple(plans)).within(self.left)
+        if search.law is None:
+            for one in left:
+                require_within(priced.plans[0].accountant, one, len(plans))
+        return priced
+
+    def before(self) -> RunState:
+        """Return the run after the steps before the fits, which do not depend on a candidate."""
+        return run_before(self.steps[0], self._states[0], self._door)
+
+    def after(self, known: RunState, place: int, solution: Solution) -> RunState:
+        """Return the run after the steps of the result, on the solution of a candidate."""
+        own = replace(self._states[place].facts, schema=known.facts.schema)
+        state = weighted(replace(known, facts=own), released_weights(known))
+        view = ResultView.of(state.facts, solution)
+        for step in self.steps[place]:
+            if step.phase is Phase.RESULT:
+                state = run_one(step, state, self._door, view)
+        return state
+
+    def stated(self, known: RunState, place: int) -> dict[str, dict[str, Any]]:
+        """Return the entries of the privacy statement, by name."""
+        return stated_of(self.steps[place], known)
+
+    @property
+    def parts(self) -> set[str]:
+        """The parts of somebody's own, of any candidate's steps or released by them."""
+        found = {part for steps in self.steps for part in foreign_parts_of(steps)}
+        return found.union(*(said.foreign_parts for said in self._door.ended))
+
+    @property
+    def most_rows(self) -> list[int]:
+        """The most rows that its releases hold for, where they say so."""
+        return [said.most_rows for said in self._door.ended if said.most_rows is not None]
+
+    @property
+    def why_not_private(self) -> list[str]:
+        """Reasons of what was released that void the guarantee."""
+        plan = self._states[0].facts.plan
+        ended: list[Any] = self._door.ended
+        return [why for said in ended for why in why_released(plan, said)]
+
+    @property
+    def charges(self) -> tuple[dict[str, Any], ...]:
+        """The releases of the steps, kind by kind, in the unit of the whole filter."""
+        ended: list[Any] = self._door.ended
+        return summarise(ended[-1]) if ended else ()
+
+
+def _begun(search: Search, ready: Ready, sides: Sides) -> RunState:
+    """Return the run of a candidate before its steps, whose filter is that of the whole."""
+    plan = replace(ready.plan, accountant=search.whole)
+    begun = RunState.of(Run(plan, sides.fitted, held_out=sides.held_out), replace(ready, plan=plan))
+    return replace(begun, rehearses=False)
+
+
+def released_weights(known: RunState) -> tuple[float, ...]:
+    """Return the weights of classes that a step released; ``()`` where none did."""
+    loss = known.facts.plan.loss
+    return loss.weights if isinstance(loss, ClassWeighted) else ()
