@@ -70,8 +70,8 @@ def _find(name: str, kind: str | None) -> tuple[str, Any]:
 
     if entry is not None and entry.kind not in CHECKED_KINDS:
         raise InvalidInputError(
-            f"{name} is a {entry.kind}, which has no checks: expected a part that is one of "
-            f"{', '.join(CHECKED_KINDS)}."
+            f"{name} is of the kind {entry.kind}, which has no checks: expected a part that is one "
+            f"of {', '.join(CHECKED_KINDS)}."
         )
     if entry is not None:
         return entry.kind, default_part(entry.kind, registry.load(entry.kind, name))

@@ -24,7 +24,7 @@ _DROPPED = (
 
 def convert_command(
     source: Annotated[
-        Path,
+        str,
         Argument(
             help="CSV, Parquet or other file with named columns; a folder or pattern of "
             "Parquet files; - for standard input."
@@ -74,15 +74,15 @@ def convert_command(
     from dpcore.model.outfile import refuse_inputs
 
     refuse_inputs(out, {"SOURCE": source, "--schema": schema})
-    if not is_there(str(source)):
+    if not is_there(source):
         raise DataError(f"No such file: {source}.")
-    kept = store_of(str(source))
+    kept = store_of(source)
     if schema is None and kept is None:
         raise InvalidInputError(
             f"{source} needs a schema of its public bounds and categories: write one from "
             f"`dpcore schema {source} > schema.toml`, fill it in, and name it with --schema."
         )
-    read = Schema.read(str(schema)) if kept is None or schema else kept.schema(str(source))
+    read = Schema.read(str(schema)) if kept is None or schema else kept.schema(source)
     rows: BadRows = bad_rows  # type: ignore[assignment]
     with ended_as_interrupted(), advised_on_bad_rows("Or --bad-rows drop leaves such rows out."):
         if jobs is not None:

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 from dpcore.cli.info_model import is_model_file, print_model, print_schema, refuse_schema
 from dpcore.cli.printing import print_json, print_lines
+from dpcore.data.schema.keys import ColumnKind
 from dpcore.fitting.losses import has_parameters
 from dpcore.fitting.slots import others_for
 from dpcore.registry.catalogue import KINDS, Entry, Registry, load_registry, plural
@@ -98,6 +99,12 @@ def describe(entry: Entry, target: Any) -> dict[str, Any]:
     if isinstance(target, CommandGroup):
         return {**facts, "doc": target.help, "commands": [name for name, _ in target.commands]}
     facts["doc"] = inspect.getdoc(target) or ""
+    if entry.kind == "step":
+        module = "dpcore" if entry.distribution == "dpcore" else target.__module__
+        facts["in Python"] = f"from {module} import {target.__name__}"
+    if isinstance(target, ColumnKind):
+        told = (f"{key.name} = {key.example}: {key.meaning}" for key in target.keys)
+        return {**facts, "doc": "\n".join(told)}
     if entry.kind == "optimizer":
         return {**facts, **_describe_optimizer(target)}
     if entry.kind == "loss" and has_parameters(target):
@@ -166,7 +173,7 @@ def _print(facts: dict[str, Any]) -> None:
         return
     if "schema" in facts:
         print_schema(facts["schema"])
-    for name in (*_SHOWN, *_DATA):
+    for name in (*_SHOWN, *_DATA, "in Python"):
         if name in facts:
             told = facts[name]
             print_lines(f"  {name}: {', '.join(told) if isinstance(told, list) else told}")

@@ -90,7 +90,7 @@ BadRows = Annotated[
     ),
 ]
 TestFile = Annotated[
-    Path | None, typer.Option(help="A second file to report on.", rich_help_panel=DATA)
+    str | None, typer.Option(help="A second file to report on.", rich_help_panel=DATA)
 ]
 Unit = Annotated[
     str | None,

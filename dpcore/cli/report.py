@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Annotated
 
-from dpcore.cli.printing import print_bytes
+from dpcore.cli.printing import print_bytes, print_lines
 from dpcore.errors import InvalidInputError
 from dpcore.registry.commands import Argument, Option
 
@@ -58,3 +58,4 @@ def report_command(
         print_bytes(content)
     else:
         write_whole(out, content)
+        print_lines(f"Report: {out}", err=True)

@@ -34,10 +34,10 @@ def _help_keys() -> None:
 
 def schema_command(
     file: Annotated[
-        Path,
+        str,
         Argument(
-            help="CSV, Parquet or another file of rows; or the name of a shipped schema, which is "
-            "printed."
+            help="CSV, Parquet or another file of rows, or an address that a reader knows; or the "
+            "name of a shipped schema, which is printed."
         ),
     ],
     schema: Annotated[
@@ -107,16 +107,16 @@ def schema_command(
     print_lines(f"dpcore: {_WARNING}", err=True)
 
 
-def _print_shipped(name: Path, target: str | None, from_data: bool) -> None:
+def _print_shipped(name: str, target: str | None, from_data: bool) -> None:
     if target is not None or from_data:
         raise InvalidInputError(
             f"{name} is a shipped schema, which is complete: leave --target and --from-data out."
         )
-    print_bytes(shipped_text(str(name)))
+    print_bytes(shipped_text(name))
 
 
 def _check(
-    file: Path,
+    file: str,
     schema: Path | None,
     target: str | None,
     from_data: bool,
@@ -139,5 +139,5 @@ def _check(
     charges.fate = lambda: "the shares may not have been printed"
     read, asked = Schema.read(schema), 1e-8 if delta is None else delta
     with charges.told():
-        print_check(check_schema(str(file), read, epsilon, asked, charges), file.name)
+        print_check(check_schema(file, read, epsilon, asked, charges), Path(file).name)
         sys.stdout.flush()

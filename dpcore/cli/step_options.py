@@ -51,12 +51,28 @@ def steps_asked(of_steps: Mapping[str, Any]) -> tuple[Any, ...]:
         given = {option: of_steps[option.parameter] for option in options}
         if any(option.asks(value) for option, value in given.items()):
             fields = {o.field: v for o, v in given.items() if o.field and v != o.default}
-            found.append(registry.load("step", entry.name)(**fields))
+            found.append(_made(entry, registry.load("step", entry.name), fields))
             continue
         for option, value in given.items():
             if option.alone and value != option.default:
                 raise InvalidInputError(option.alone.replace("{value}", repr(value)))
     return tuple(found)
+
+
+def _made(entry: Entry, kind: Any, fields: dict[str, Any]) -> Any:
+    """Return a step of these fields; InvalidInputError where it needs others, RegistryError where
+    its name is not the one that it is registered by."""
+    try:
+        step = kind(**fields)
+    except TypeError as error:  # Python's own, of the names of fields.
+        told = f"The step {entry.name} of {entry.distribution} needs other options beside these"
+        raise InvalidInputError(f"{told} ({error}).") from None
+    if entry.distribution != _CORE and step.name != entry.name:
+        raise RegistryError(
+            f"The step {entry.name} of {entry.distribution} says that its name is {step.name!r}: "
+            "its section would be under that of another."
+        )
+    return step
 
 
 def _declared(own: list[str]) -> list[tuple[Entry, StepOption]]:
@@ -70,9 +86,10 @@ def _declared(own: list[str]) -> list[tuple[Entry, StepOption]]:
             before = found.get(option.parameter)
             if option.parameter in own or (before and not (before[1].shared and option.shared)):
                 other = f"{_CORE} itself" if before is None else before[0].distribution
+                which = entry.distribution if before is None else "one of them"
                 raise RegistryError(
                     f"The option --{option.name} of a step is claimed by {other} and by "
-                    f"{entry.distribution}; uninstall one of them."
+                    f"{entry.distribution}; uninstall {which}."
                 )
             found.setdefault(option.parameter, (entry, option))
     ours = {name: value for name, value in found.items() if value[0].distribution == _CORE}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpcore.data.readers import format_of
+from dpcore.data.readers import format_of, is_named
 from dpcore.data.schema.schema import Schema
 from dpcore.errors import InvalidInputError
 
@@ -21,7 +21,12 @@ def schema_advice(path: str, format: str | None, target: str | None) -> str:
     """Return how to write the schema that a file needs."""
     form, asked = format_of(path, format), "" if target is None else f" --target {target}"
     command = f"`dpcore schema {path}{asked} > schema.toml`"
-    if form in ("csv", "parquet"):
+    if is_named(path, format) and form not in ("csv", "parquet"):
+        return (
+            f"{path} needs a schema of its public bounds and categories: write one by hand "
+            "(`dpcore schema --help-keys` explains its keys), and name it with --schema (schema=)."
+        )
+    if is_named(path, format):
         return (
             f"{path} needs a schema of its public bounds and categories: write one from {command}, "
             "or train with --schema-from-data (not private)."

@@ -33,7 +33,8 @@ def exporter_of(path: str | os.PathLike[str]) -> ExporterFacts:
             return exporter
     known = [s for entry in registry.entries("exporter") for s in entry.data["suffixes"]]
     raise InvalidInputError(
-        f"Expected the graph {os.fspath(path)!r} as {' or '.join(sorted(known))}."
+        f"Expected the file {os.fspath(path)!r} as {' or '.join(sorted(known))}."
+        f"{registry.failed_hint()}"
     )
 
 

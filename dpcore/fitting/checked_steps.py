@@ -88,6 +88,8 @@ def _checked(step: RunStep, facts: PublicFacts) -> CheckedStep:
     _require_name(step, declared, [name for name, _ in facts.asked], ours=ours)
     require_needs(declared, facts)
     request = step.check(facts)
+    if request is None:
+        raise InvalidInputError(f"check of the step {declared.name} returned no request.")
     share = exact_share(request.share, f"the step {declared.name}")
     if not 0 < share:
         raise InvalidInputError(f"Expected the step {declared.name} to have a share > 0.")
@@ -110,10 +112,12 @@ def _is_of_dpcore(step: RunStep) -> bool:
 def _require_name(step: RunStep, declared: StepFacts, taken: list[str], *, ours: bool) -> None:
     """Refuse a step under a name that is not its own."""
     part, name = part_of(step), declared.name
-    if name in taken or (not ours and (name in OF_DPCORE or "_" in name)):
+    if name in taken:
+        raise InvalidInputError(f"Expected one step {name}, and there are two of that name.")
+    if not ours and (name in OF_DPCORE or "_" in name):
         raise InvalidInputError(
-            f"Expected the step {part} to have a name of small letters and hyphens that no other "
-            f"has, such as 'class-counts', and not {name!r}."
+            f"Expected the step {part} to have a name of small letters and hyphens that is none of "
+            f"dpcore's own, such as 'class-counts', and not {name!r}."
         )
     if ours:
         return

@@ -30,7 +30,7 @@ class DataRequest:
     target: str | None = None
     bad_rows: str = "refuse"
     schema_from_data: bool = False
-    test: Path | None = None
+    test: str | None = None
     test_fraction: float | None = None
     unit: str | None = None
     rows_per_unit: int | None = None

@@ -24,6 +24,7 @@ from dpcore.fitting.fit_options import (
 from dpcore.fitting.inferred import Intervals
 from dpcore.fitting.private_bounds import PrivateBounds
 from dpcore.fitting.settings import OVR
+from dpcore.fitting.step_facts import require_step
 from dpcore.fitting.weight_values import BALANCED
 
 __all__ = ["OLD_WORDS", "with_old_words"]
@@ -91,7 +92,11 @@ def with_old_words(words: Mapping[str, Any], old: Mapping[str, Any]) -> dict[str
     if "multiclass" in old:
         found["loss"] = _several(found["loss"], old["multiclass"])
     steps = _steps(found, {name: old[name] for name in _STEPS if name in old})
-    return {**found, "also": (*steps, *found["also"])}
+    also = found["also"]
+    if not isinstance(also, (list, tuple)):
+        require_step(also)
+        also = (also,)
+    return {**found, "also": (*steps, *also)}
 
 
 def _moved(moved: _Moved, now: Any, given: dict[str, Any]) -> Any:

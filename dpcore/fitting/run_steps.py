@@ -12,6 +12,7 @@ own session refuses what would cost more than its share (``dpcore.fitting.step_s
 
 from __future__ import annotations
 
+import logging
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from fractions import Fraction
@@ -20,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from dpcore.accountants.reserve import ReservingAccountant
 from dpcore.errors import DpcoreError, InvalidInputError, OptimizerError, replacing
 from dpcore.fitting.checked_steps import CheckedStep, changed
-from dpcore.fitting.details import LONGEST_TEXT, bounded
+from dpcore.fitting.details import LONGEST_TEXT, bounded, fault_of_details
 from dpcore.fitting.optimizer_run import type_and_place
 from dpcore.fitting.reporting import plain
 from dpcore.fitting.shares import rehearse_run
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
 __all__ = ["charged_for_all", "run_after", "run_before", "run_one", "set_aside", "stated_of"]
 
 Steps = tuple[CheckedStep, ...]
+_LOG = logging.getLogger("dpcore")
 
 
 def stated_of(steps: Steps, state: RunState) -> dict[str, dict[str, Any]]:
@@ -124,15 +126,19 @@ def _ran(step: CheckedStep, session: TableSession, view: PublicFacts) -> Outcome
     try:
         with _told_by_place(step):
             outcome = step.request.run(ShareDoor(session, step.problem), view)
-            return outcome if step.is_ours else Outcome(_plain(outcome.section))
+            return outcome if step.is_ours else Outcome(_plain(outcome.section, step.name))
     finally:
         session.close()  # A step may keep its door: what is stated is all that it released.
 
 
-def _plain(section: Section | None) -> Section | None:
-    """Return a section of somebody's own as plain data, bounded in its length."""
+def _plain(section: Section | None, name: str) -> Section | None:
+    """Return a section of somebody's own as plain data, bounded in its length; what was wrong with
+    data that are left out is said."""
     if section is None:
         return None
+    fault = fault_of_details(dict(section.data))
+    if fault:
+        _LOG.warning("dpcore: warning: the data of the step %s were left out: %s", name, fault)
     lines = tuple(str(line)[:LONGEST_TEXT] for line in section.lines)
     return Section(plain(bounded(dict(section.data))), lines, int(section.version))
 

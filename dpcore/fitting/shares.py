@@ -79,10 +79,13 @@ def require_share(plan: Plan, what: str, instead: str) -> None:
             )
 
 
-def mechanism_for(accountant: Accountant, share: Fraction) -> Gaussian | Geometric:
+def mechanism_for(accountant: Accountant, share: float | Fraction) -> Gaussian | Geometric:
     """Return the mechanism of a release of counts that costs this share of the whole budget:
-    normal noise where the filter holds it, else geometric."""
-    cost, noise = share * Fraction(accountant.budget), _noise_in(accountant)
+    normal noise where the filter holds it, else geometric. InvalidInputError for a share that is
+    none."""
+    if not 0 < share <= 1:
+        raise InvalidInputError("Expected the share of a release to be above 0, and 1 at most.")
+    cost, noise = Fraction(share) * Fraction(accountant.budget), _noise_in(accountant)
     return noise(noise_multiplier(accountant, noise.nominal_event, cost))
 
 

@@ -80,9 +80,11 @@ def require_step(step: Any) -> None:
     kind: type = step if is_class else type(step)
     is_frozen = dataclasses.is_dataclass(kind) and not fault_of_unfrozen(kind)
     if is_class or not (is_frozen and callable(getattr(step, "check", None))):
+        hint = f" (a class: write {kind.__name__}(...))" if is_class else ""
         raise InvalidInputError(
             f"Expected also=[...] of steps, each a frozen dataclass with check(facts), and not "
-            f"{kind.__name__}: dpcore.plugin.steps has what they are made of."
+            f"{kind.__name__}{hint}: `dpcore info NAME` says how a step of `dpcore list steps` is "
+            "imported, and dpcore.plugin.steps has what they are made of."
         )
 
 

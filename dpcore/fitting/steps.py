@@ -42,7 +42,8 @@ class Section:
 
     Parameters
     ----------
-    data : JSON-able; arrays become lists.
+    data : JSON-able; arrays become lists. Data with anything else, such as a date, a set or a
+        Fraction, are left out of the model file, with a warning.
     lines : the same in words, as ``dpcore info`` and reports show it.
     version : of the form of ``data``.
 
@@ -56,6 +57,10 @@ class Section:
     data: Mapping[str, Any]
     lines: tuple[str, ...] = ()
     version: int = 1
+
+    def __post_init__(self) -> None:
+        if isinstance(self.lines, str):
+            object.__setattr__(self, "lines", (self.lines,))
 
     @classmethod
     def of(cls, model: Model, name: str) -> Section | None:
@@ -109,7 +114,7 @@ class Request(Protocol):
     """
 
     @property
-    def share(self) -> Fraction: ...
+    def share(self) -> float | Fraction: ...
     @property
     def releases(self) -> Sequence[tuple[Query, Mechanism]]: ...
     @property
@@ -131,7 +136,7 @@ class OneRelease:
         noise. It is asked nothing in a rehearsal.
     """
 
-    share: Fraction
+    share: float | Fraction
     query: Query
     mechanism: Mechanism
     follow: Callable[[Any, np.ndarray, float], Outcome]

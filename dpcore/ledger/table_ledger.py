@@ -167,9 +167,12 @@ def _that_holds(state: State, run: Run, path: str) -> tuple[int, Cost]:
     raise BudgetExceededError(_refusal(state, run, path))
 
 
+_NONE_FITS = "no run of this kind fits at its delta; a smaller delta may leave room for one"
+
+
 def _refusal(state: State, run: Run, path: str) -> str:
     left = epsilon_that_fits(state, run)
-    fits = f"a run of epsilon {left:.4g} would fit" if left else "no run fits any more"
+    fits = f"a run of epsilon {left:.4g} would fit" if left else _NONE_FITS
     used = [state.spent(budget, run.part) for budget in range(len(state.budgets))]
     remain = " and ".join(f"{shown_down(filter.remaining)} {filter.unit}" for filter in used)
     where = "" if run.part is None else f" for {run.part.name}"

@@ -40,6 +40,7 @@ from dpcore.exact.grid import (
     FEATURE_BITS,
     FINE_BITS,
     MARGIN_BITS,
+    NOISE_BITS,
     PARAMETER_BITS,
 )
 from dpcore.exact.rounding import exp_down, exp_up, float_down, float_up, log_up, sqrt_up
@@ -54,7 +55,6 @@ from dpcore.model.outfile import check_writable, write_whole
 from dpcore.noise.bulk import LazyUniform
 from dpcore.noise.entropy import Unshareable
 from dpcore.noise.lazy import Digits, DigitStream, exponential_digits, normal_digits
-from dpcore.noise.path import normal_path
 from dpcore.noise.scale import GridScale
 from dpcore.noise.source import BULK_SIZE, NoiseSource, SeededNoise, SystemNoise
 from dpcore.privacy.events import (
@@ -149,6 +149,7 @@ __all__ = [
     "MARGIN_BITS",
     "Mechanism",
     "Model",
+    "NOISE_BITS",
     "NoiseSource",
     "NonPrivateDpEvent",
     "NumericColumn",
@@ -222,7 +223,6 @@ __all__ = [
     "minimize",
     "most_rounds",
     "normal_digits",
-    "normal_path",
     "numeric_column",
     "optimizer_facts",
     "params_apart",

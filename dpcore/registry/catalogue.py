@@ -92,7 +92,7 @@ class Registry:
         if not found:
             self._refuse_failed(name)
             known = [key[1] for key in sorted(self._entries)]
-            hint = f"{self._failed_hint()}{near_names(name, known, 'dpcore list')}"
+            hint = f"{self.failed_hint()}{near_names(name, known, 'dpcore list')}"
             raise RegistryError(f"Nothing is registered as {name!r}.{hint}")
         return found
 
@@ -104,7 +104,7 @@ class Registry:
         except KeyError:
             self._refuse_failed(name)
             near = near_names(name, self.names(kind), f"dpcore list {plural(kind)}")
-            hint = f"{self._failed_hint()}{near}"
+            hint = f"{self.failed_hint()}{near}"
             raise RegistryError(f"There is no {kind} {name!r}.{hint}") from None
 
     def load(self, kind: str, name: str) -> Any:
@@ -139,7 +139,7 @@ class Registry:
                     f"The plugin {name!r} of {failure.owners} failed to load: {failure.reason}"
                 )
 
-    def _failed_hint(self) -> str:
+    def failed_hint(self) -> str:
         """Return which plugins failed to load, and why: any of them may offer an unknown name."""
         told = [f" {failed.owners} failed to load: {failed.reason}" for failed in self._failed]
         return "".join(reason if reason.endswith(".") else f"{reason}." for reason in told)
@@ -180,11 +180,16 @@ def load_registry(kind: str | None = None) -> Registry:
     return read_registry(p for p in points if kind in stated.get(_plugin(p), (kind,)))
 
 
+def group_of(kind: str) -> str:
+    """Return the group of entry points in which a plugin says that it registers a kind."""
+    return f"{GROUP}.{plural(kind).replace('-', '_')}"
+
+
 def _stated_kinds() -> dict[tuple[str, ...], list[str]]:
     """Return the kinds of each plugin that says which it registers; others may register any."""
     stated: dict[tuple[str, ...], list[str]] = {}
     for kind in KINDS:
-        for point in installed_points().select(group=f"{GROUP}.{plural(kind)}"):
+        for point in installed_points().select(group=group_of(kind)):
             stated.setdefault(_plugin(point), []).append(kind)
     return stated
 

@@ -67,6 +67,6 @@ def claimed_twice(entries: Iterable[Entry]) -> dict[tuple[str, str, str], Failur
                 claims.setdefault((entry.kind, key, value), []).append(entry)
     twice = {claim: those for claim, those in claims.items() if len(those) > 1}
     return {
-        (kind, key, value): clash_failure(those, f"{value!r} ({key} of a {kind})")
+        (kind, key, value): clash_failure(those, f"{value!r} ({key} of the kind {kind})")
         for (kind, key, value), those in twice.items()
     }

@@ -8,6 +8,7 @@ them.
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -82,6 +83,13 @@ def hook_of(name: str) -> str:
     return f"register_{plural(name).replace('-', '_')}"
 
 
+_FORMS = {
+    "suffixes": (re.compile(r"\.[a-z0-9.+_-]+"), ".csv"),
+    "schemes": (re.compile(r"[a-z][a-z0-9.+-]*"), "s3"),
+}
+"""Of data, the form of each text and an example: others would never be met."""
+
+
 def checked_data(kind: str, name: str, given: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the data of a registration, with defaults, read-only; InvalidInputError for what its
     kind does not take, or what is no plain value of the default's type."""
@@ -95,6 +103,13 @@ def checked_data(kind: str, name: str, given: Mapping[str, Any]) -> Mapping[str,
             raise InvalidInputError(
                 f"register({name!r}, ...) needs {key}=... to be a {expected.__name__} of plain "
                 "values: texts, numbers, truth values, tuples and frozen dataclasses of them."
+            )
+    for key, (form, such_as) in _FORMS.items():
+        wrong = [value for value in given.get(key, ()) if not form.fullmatch(str(value))]
+        if wrong:
+            raise InvalidInputError(
+                f"register({name!r}, ...): expected {key}=... such as {such_as!r}, and not "
+                f"{wrong[0]!r}."
             )
     return MappingProxyType({**known, **given})
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+
+from dpcore.errors import InvalidInputError
 
 __all__ = ["OPTION_TYPES", "StepOption", "fault_of_step"]
 
@@ -14,6 +17,15 @@ OPTION_TYPES = {
     "texts": list[str],
 }
 """The type of a value, by the word that a declaration has for it."""
+_TYPES: dict[str, tuple[type, ...]] = {
+    "flag": (bool,),
+    "float": (float, int, type(None)),
+    "int": (int, type(None)),
+    "text": (str, type(None)),
+    "texts": (type(None),),
+}
+"""The types of its default."""
+_NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 
 @dataclass(frozen=True)
@@ -24,7 +36,8 @@ class StepOption:
     ----------
     name : in kebab case, without the hyphens before it.
     type : ``flag``, ``float``, ``int``, ``text``, or ``texts``, which may be said again.
-    default : of the field; ``None`` where the option is to be left out.
+    default : of the field and of the type; ``None`` where the option is to be left out, and for
+        ``texts``; of a flag ``False``.
     field : of the step, which takes the value; "" for none, where the option only asks for it.
     word : the one value by which the option asks for the step, where it has other meanings too; ""
         for any value but the default.
@@ -32,6 +45,8 @@ class StepOption:
     alone : a sentence for whoever gives the option without the step, in which ``{value}`` is its
         value; "" where the option asks for the step.
     group : its heading in ``--help``.
+
+    Raises InvalidInputError for an option that could not be one.
     """
 
     name: str
@@ -43,6 +58,17 @@ class StepOption:
     shared: bool = False
     alone: str = ""
     group: str = "Steps beside the fit"
+
+    def __post_init__(self) -> None:
+        types = _TYPES.get(self.type, (type(self.default),))
+        reasons = {
+            f"name={self.name!r} to be in kebab case": not _NAME.fullmatch(self.name),
+            f"type={self.type!r} to be one of {', '.join(OPTION_TYPES)}": self.type not in _TYPES,
+            f"default={self.default!r} to be of the type": type(self.default) not in types,
+        }
+        for expected, holds in reasons.items():
+            if holds:
+                raise InvalidInputError(f"StepOption({self.name!r}, ...): expected {expected}.")
 
     @property
     def parameter(self) -> str:

@@ -28,7 +28,7 @@ def test_what_cannot_be_written_is_refused_with_what_fits(run, train, folder):
     told = {
         ("m.json", "m.json"): "is the file of the model",
         ("m.json", "no/m.onnx"): "Cannot write 'no/m.onnx'",
-        ("m.json", "m.pb"): "Expected the graph 'm.pb' as .onnx.",
+        ("m.json", "m.pb"): "Expected the file 'm.pb' as .onnx.",
         ("rows.csv", "m.onnx"): "is not a whole JSON file",
     }
     text = (folder / "schema.toml").read_text()

@@ -82,11 +82,49 @@ def test_a_step_of_somebody_else_has_its_option_and_its_distribution_is_told(mon
 
 def test_an_option_of_two_distributions_names_both(monkeypatch):
     registry_with(monkeypatch, StepOption("intervals-share", "float"))
-    said = "--intervals-share of dpcore train is claimed by dpcore and by dpcore-twin; uninstall"
+    said = "--intervals-share of a step is claimed by dpcore and by dpcore-twin; uninstall"
     with pytest.raises(RegistryError, match=said):
         step_options.with_step_options(lambda *, of_steps: None)
     with pytest.raises(RegistryError, match="claimed by dpcore itself and by dpcore"):
         step_options.with_step_options(lambda intervals_share=None, *, of_steps: None)
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"type": "str"}, "type='str' to be one of flag, float, int, text, texts"),
+        ({"name": "twin_share"}, "name='twin_share' to be in kebab case"),
+        ({"default": "a"}, "default='a' to be of the type"),
+        ({"type": "flag"}, "default=None to be of the type"),
+    ],
+)
+def test_a_declaration_that_no_command_could_have_is_refused_with_its_plugin(given, told):
+    with pytest.raises(InvalidInputError, match=told):
+        StepOption(**{"name": "twin-share", "type": "float", **given})
+
+
+@dataclasses.dataclass(frozen=True)
+class Twin:
+    column: str
+    share: float = 0.1
+    name: str = "other"
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "error", "told"),
+    [
+        (StepOption("twin-share", "float", field="share"), 0.2, InvalidInputError, "'column'"),
+        (StepOption("twin-share", "float", field="shar"), 0.2, InvalidInputError, "'shar'"),
+        (StepOption("twin-of", "text", field="column"), "a", RegistryError, "its name is 'other'"),
+    ],
+)
+def test_a_step_that_is_not_as_it_is_registered_is_told_by_its_package(
+    option, value, error, told, monkeypatch
+):
+    registry_with(monkeypatch, option)
+    monkeypatch.setattr(type(STEPS), "load", lambda self, kind, name: Twin)
+    with pytest.raises(error, match=f"step twin of dpcore-twin .*{told}"):
+        steps_asked({**USUAL, option.parameter: value})
 
 
 @pytest.mark.slow

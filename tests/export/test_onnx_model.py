@@ -256,7 +256,7 @@ def test_columns_without_names_are_refused():
 
 
 def test_what_is_no_graph_or_cannot_be_made_is_refused(tmp_path, monkeypatch):
-    with pytest.raises(InvalidInputError, match="Expected the graph 'm.json' as .onnx"):
+    with pytest.raises(InvalidInputError, match="Expected the file 'm.json' as .onnx"):
         exporter_of("m.json")
     assert exporter_of(tmp_path / "m.ONNX").writes == "Graph"
     text = dataclasses.replace(exporter_of("m.onnx"), content=lambda model: "a text")

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dpcore import fit
 from dpcore.errors import BudgetExceededError, InvalidInputError, OptimizerError
 from dpcore.fitting import run
 from dpcore.fitting.plan import make_plan
@@ -118,6 +119,28 @@ def test_a_section_names_its_step_and_one_that_is_none_is_told_as_a_failure():
     assert model.sections["mine"]["part"].endswith(":Count")
     with pytest.raises(OptimizerError, match="The step mine failed"):
         fitted(Count(keep=lambda view, session: 7))
+
+
+def test_data_that_no_file_can_hold_are_left_out_with_a_warning(caplog):
+    model = fitted(Count(keep=lambda view, session: {"day": object()}))
+    assert "left out" in model.sections["mine"]["data"]["left_out"]
+    assert "the data of the step mine were left out: a object" in caplog.text
+
+
+def test_a_step_by_itself_is_one_and_a_request_that_is_none_is_refused():
+    model = fit(X, Y, classes=(-1, 1), bounds=(0, 1), epsilon=2.0, algo="dp-gd", also=Count())
+    assert "mine" in model.sections
+    with pytest.raises(InvalidInputError, match="check of the step nothing returned no request"):
+        fitted(AsksNothing())
+
+
+@dataclass(frozen=True)
+class AsksNothing:
+    name = "nothing"
+    phase = Phase.RESULT
+
+    def check(self, facts):
+        return None
 
 
 def test_a_phase_that_is_none_is_refused():

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from importlib import metadata
@@ -15,9 +16,9 @@ from dpcore.registry.catalogue import (
     Entry,
     Registry,
     core_registry,
+    group_of,
     is_registered,
     load_registry,
-    plural,
     read_registry,
 )
 from dpcore.registry.kinds import hook_of
@@ -257,9 +258,11 @@ def test_a_plugin_that_names_its_kinds_is_imported_for_these_alone(recorded):
 def test_plugins_register_no_kind_that_they_do_not_name():
     named = {}
     for kind in KINDS:
-        for point in metadata.entry_points(group=f"dpcore.{plural(kind)}"):
+        for point in metadata.entry_points(group=group_of(kind)):
             named.setdefault((point.name, point.value), set()).add(kind)
     assert len(named) >= 5
+    # What setuptools and pip take for the name of a group.
+    assert all(re.fullmatch(r"\w+(\.\w+)*", group_of(kind)) for kind in KINDS)
     for (name, value), stated in named.items():
         registry = read_registry([metadata.EntryPoint(name, value, "dpcore")])
         assert {kind for kind in KINDS if registry.names(kind)} == stated, name

@@ -9,15 +9,14 @@ import numpy as np
 
 from dpcore.data.cells.typed import Cells, empty_cells, text_at
 from dpcore.data.schema.feature_column import FeatureColumn
+from dpcore.data.schema.installed import keys_of
 from dpcore.data.schema.notation import Notation
 from dpcore.data.schema.transforms import Number
 
 __all__ = ["advice_on"]
 
-_EMPTY = (
-    "the cell is empty; fill it in, or set fill = VALUE or indicator = true for the column in a "
-    "schema"
-)
+_WAYS = {"fill": "fill = VALUE", "indicator": "indicator = true"}
+"""By their key, the ways to say in a schema what an empty cell becomes."""
 _USUAL_WORDS = frozenset(
     ("na", "n/a", "n.a.", "#n/a", "#na", "<na>", "nan", "null", "(null)", "none", "nil", "nat")
     + ("missing", "unknown", "-", "--", ".", "?", "\\n")
@@ -51,7 +50,9 @@ def advice_on(cells: Cells, row: int, column: FeatureColumn, notation: Notation)
     the public list."""
     one = cells[row : row + 1] if isinstance(cells, np.ndarray) else cells.slice(row, 1)
     if empty_cells(one, notation.with_words(column.missing))[0]:
-        return _EMPTY
+        ways = _ways_of(column)
+        others = f", or set {ways} for the column in a schema" if ways else ""
+        return f"the cell is empty; fill it in{others}"
     word = text_at(cells, row)
     if word is None:
         return None
@@ -66,8 +67,14 @@ def _on_word(word: str, column: FeatureColumn) -> str:
         f'the cell is "{word}"; if that is a word for no value, list it in missing = [...] of the '
         "column or of the schema"
     )
-    is_said = column.indicator or column.fill is not None
-    return reason if is_said else f"{reason}, with fill = VALUE or indicator = true in the column"
+    ways = "" if column.indicator or column.fill is not None else _ways_of(column)
+    return f"{reason}, with {ways} in the column" if ways else reason
+
+
+def _ways_of(column: FeatureColumn) -> str:
+    """Return the ways that a column's kind has to say what an empty cell becomes."""
+    keys = keys_of(column.kind)
+    return " or ".join(way for key, way in _WAYS.items() if key in keys)
 
 
 def _on_number(word: str, notation: Notation) -> str | None:

@@ -53,21 +53,32 @@ def entry_of(path: str, format: str | None = None) -> Entry:
         return _named("csv")
     if os.path.isdir(path):
         return _named("parquet")
+    if "://" in path and not os.path.exists(path):
+        return _of_scheme(path)
     name = PurePath(path).name.lower().removesuffix(".gz")
-    scheme = path.partition("://")[0] if "://" in path else None
     for kind, registry in _registries():
         for entry in registry.in_order(kind):
             for suffix in entry.data["suffixes"]:
                 if name.endswith(suffix):
                     registry.claimant(kind, "suffixes", suffix)  # or raises: two have it
                     return entry
-            if scheme in entry.data.get("schemes", ()):
-                registry.claimant(kind, "schemes", str(scheme))
-                return entry
     raise InvalidInputError(
         f"Cannot tell the format of {path!r} from its name: let it end in one of "
         f"{', '.join(suffixes())}. Save a file of another program (.xlsx, .sav, .feather) as CSV "
         "or Parquet from there, or read it with pandas and pass the frame to dpcore.fit."
+    )
+
+
+def _of_scheme(path: str) -> Entry:
+    """Return the reader of an address, by its scheme, whatever it ends in."""
+    scheme, registry = path.partition("://")[0], load_registry(READER)
+    found: Entry | None = registry.claimant(READER, "schemes", scheme)
+    if found is not None:
+        return found
+    known = [s for entry in registry.in_order(READER) for s in entry.data["schemes"]]
+    raise InvalidInputError(
+        f"No installed reader has the scheme of {path!r}. Known: "
+        f"{', '.join(f'{one}://' for one in known) or 'none'}."
     )
 
 

@@ -30,8 +30,8 @@ def refuse_stdin(path: str) -> None:
 
 def is_there(path: str) -> bool:
     """Return whether rows can be looked for there: a file, a folder, a pattern that some files
-    meet, or standard input."""
-    return path == STDIN or os.path.exists(path) or bool(_matches(path))
+    meet, standard input, or an address, whose reader says what is there."""
+    return path == STDIN or "://" in path or os.path.exists(path) or bool(_matches(path))
 
 
 def parquet_files(path: str) -> list[str]:

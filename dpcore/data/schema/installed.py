@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dpcore.data.schema.columns import Column
     from dpcore.registry.catalogue import Registry
 
-__all__ = ["column_from_dict", "column_kinds", "reference"]
+__all__ = ["column_from_dict", "column_kinds", "keys_of", "reference"]
 
 _KIND = "column-kind"
 
@@ -26,6 +26,11 @@ def column_kinds() -> dict[str, tuple[str, tuple[Key, ...]]]:
     registry = load_registry(_KIND)
     kinds = {name: registry.get(_KIND, name).summary for name in _names(registry)}
     return {name: (becomes, _load(name).keys) for name, becomes in kinds.items()}
+
+
+def keys_of(kind: str) -> frozenset[str]:
+    """Return the names of the keys that a column of a kind may have."""
+    return frozenset(key.name for key in _load(kind).keys)
 
 
 def column_from_dict(name: str, data: Any) -> Column:

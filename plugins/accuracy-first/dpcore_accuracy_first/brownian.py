@@ -15,11 +15,11 @@ from dpcore.plugin.parts import (
     ApproximateDpEvent,
     GridScale,
     float_up,
-    normal_path,
     sealed,
     sqrt_up,
 )
 from dpcore_accuracy_first.boundary import least_clocks
+from dpcore_accuracy_first.normal_path import normal_path
 
 if TYPE_CHECKING:
     from dpcore.plugin.parts import DerivedQuery, NoiseSource, Query, Sensitivity
@@ -36,8 +36,8 @@ class Brownian:
     Ramdas, Wu & Rogers, NeurIPS 2022, "Brownian noise reduction").
 
     Level t adds a sum of independent exact normal deviates, those of the levels from t on; the
-    levels' sums are floored to the answer's grid together (``dpcore.noise.path``). So levels 1..t
-    are a function of the continuous answer at level t and of noise that no row has a part in. Which
+    levels' sums are floored to the answer's grid together (``normal_path``). So levels 1..t are a
+    function of the continuous answer at level t and of noise that no row has a part in. Which
     level is the last may be chosen from what was seen: the outcome costs the loss of the last level
     that was looked at (``dpcore_accuracy_first.boundary``), and the whole (loss of the last level,
     ``delta``), under the relation of the base's sensitivity. The loss at an earlier, noisier one

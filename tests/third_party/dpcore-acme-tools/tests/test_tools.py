@@ -57,7 +57,9 @@ def test_its_command_runs_many_fits(run):
 def test_a_wrong_word_of_it_is_one_line(run):
     told = run(*SWEEP, "--epsilons", "a", code=2)
     assert told == "dpcore: Expected --epsilons 'a' as numbers, by commas.\n"
-    assert run("check", "acme-sweep", code=2).startswith("dpcore: acme-sweep is a command, which")
+    assert run("check", "acme-sweep", code=2).startswith(
+        "dpcore: acme-sweep is of the kind command, which"
+    )
 
 
 ROWS = ("--data", "rows.csv", "--schema", "schema.toml", "--quiet")

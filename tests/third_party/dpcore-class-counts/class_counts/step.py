@@ -34,11 +34,11 @@ class ClassCounts:
     name: ClassVar[str] = "class-counts"
     phase: ClassVar[Phase] = Phase.RESULT
 
-    share: Fraction = Fraction(1, 20)
+    share: float | Fraction = Fraction(1, 20)
 
     def check(self, facts: PublicFacts) -> OneRelease:
         """Return the release; a fit that has no budget to share is refused before anything."""
-        share, names = Fraction(str(self.share)), facts.schema.label.names
+        share, names = self.share, facts.schema.label.names
         mechanism = mechanism_for(facts.accountant, share)
         query = Histogram(CategoricalColumn((), names), norm=norm_of(mechanism))
 

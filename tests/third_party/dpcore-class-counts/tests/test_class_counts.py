@@ -83,7 +83,7 @@ class Thawed:
         ([ClassCounts], {}, "also=.* of steps, .* and not ClassCounts"),
         ([Thawed()], {}, "a frozen dataclass with check"),
         (["class-counts"], {}, "also=.* of steps, .* and not str"),
-        ([ClassCounts(), ClassCounts()], {}, "a name of small letters .* no other has"),
+        ([ClassCounts(), ClassCounts()], {}, "one step class-counts, and there are two"),
         ([Named()], {}, "and not 'intervals'"),
         ([Named(name="Über alles")], {}, "to declare its name, a name of small letters"),
         (
@@ -91,6 +91,8 @@ class Thawed:
             {},
             "The class-counts would take 0.6 of the budget and the b 0.5: expected",
         ),
+        ([ClassCounts(0)], {}, "share of a release to be above 0"),
+        ([ClassCounts(float("nan"))], {}, "share of a release to be above 0"),
         ([ClassCounts()], {"accountant": "single", "algo": "objpert", "params": {}}, "one rel"),
         ([ClassCounts()], {"algo": "sgd-ma", "accountant": "rdp", "params": {}}, ""),
     ],

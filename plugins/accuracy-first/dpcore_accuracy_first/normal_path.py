@@ -17,13 +17,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.errors import InvalidInputError
-from dpcore.exact.grid import NOISE_BITS
-from dpcore.noise.bulk import LazyUniform
-from dpcore.noise.scale import GridScale
+from dpcore.plugin import InvalidInputError
+from dpcore.plugin.parts import NOISE_BITS, GridScale, LazyUniform
 
 if TYPE_CHECKING:
-    from dpcore.noise.source import NoiseSource
+    from dpcore.plugin.parts import NoiseSource
 
 __all__ = ["normal_path"]
 

@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpcore.errors import InvalidInputError
-from dpcore.noise.path import _rest, normal_path
-from dpcore.noise.scale import GridScale
-from dpcore.noise.source import SeededNoise
+from dpcore.plugin import InvalidInputError
+from dpcore.plugin.parts import GridScale, SeededNoise
+from dpcore_accuracy_first.normal_path import _rest, normal_path
 
 RUNS, MANY = 1500, 20_000
 ALARM = 1e-7
