@@ -61,7 +61,7 @@ def steps_asked(of_steps: Mapping[str, Any]) -> tuple[Any, ...]:
 
 def _made(entry: Entry, kind: Any, fields: dict[str, Any]) -> Any:
     """Return a step of these fields; InvalidInputError where it needs others, RegistryError where
-    its name is not the one that it is registered by."""
+    it has another name than it is registered by."""
     try:
         step = kind(**fields)
     except TypeError as error:  # Python's own, of the names of fields.

@@ -17,7 +17,7 @@ import secrets
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from dpcore.errors import BudgetExceededError, InvalidInputError
+from dpcore.errors import BudgetExceededError, InvalidInputError, LedgerError
 from dpcore.exact.rounding import exact
 from dpcore.ledger.cost import cost_of
 from dpcore.ledger.decided import DecidedEntries
@@ -25,10 +25,12 @@ from dpcore.ledger.reference import entry_of
 from dpcore.ledger.remaining import budget_that_holds, epsilon_that_fits, shown_down
 from dpcore.ledger.reservation import Found, Reservation, closing
 from dpcore.ledger.state import DIED, OPEN, State, state_after, totals_of
+from dpcore.privacy.first_party import is_ours
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from dpcore.ledger.chain import Entry
     from dpcore.ledger.cost import Cost, Run
     from dpcore.ledger.decided import Decision
     from dpcore.ledger.state import RunState
@@ -99,10 +101,19 @@ class TableLedger(DecidedEntries):
         self.store.stays_open = True  # Until the run is closed, which writes again.
         try:
             entry = self.add(decide, totals_of)
+            self._require_kept(entry)
         except BaseException:
             self.close()
             raise
         return Reservation(self, entry, *found[-1])
+
+    def _require_kept(self, entry: Entry) -> None:
+        """Raise LedgerError where a store of somebody's own has not kept the entry."""
+        if not is_ours(type(self.store).__module__) and entry not in self.chain.entries():
+            raise LedgerError(
+                f"The store of the ledger {self.path!r} did not keep the run's reservation: its "
+                "package is at fault, and nothing was asked of the rows."
+            )
 
     def require_table(self, state: State, table: dict[str, Any], confirmed: bool) -> None:
         """Raise InvalidInputError for another table, unless it is ``confirmed`` to be the same."""

@@ -15,7 +15,7 @@ import pytest
 
 from dpcore.data.cells import features
 from dpcore.data.cells.objects import as_objects
-from dpcore.data.cells.readings import convert_column
+from dpcore.data.cells.readings import conform, convert_column
 from dpcore.data.readers.frames import frame_of, frame_table
 from dpcore.data.readers.in_memory import typed_cells
 from dpcore.data.readers.parquet import ParquetFile
@@ -203,3 +203,34 @@ def test_a_feature_that_takes_its_bounds_from_the_cells_breaks_the_law(monkeypat
     monkeypatch.setattr(features, "features_of", of_all)
     with pytest.raises(AssertionError):
         check_law(lambda cells: named(as_objects(cells), len(cells)), [1, 2.5, -3, 2139])
+
+
+LENGTHS = {
+    "a feature, short": ("a", 2),
+    "a feature of one cell": ("a", 1),
+    "a feature, long": ("a", 4),
+    "a label, short": ("y", 2),
+    "an id, short": ("who", 2),
+    "an id of one cell": ("who", 1),
+}
+
+
+@pytest.mark.parametrize("name", LENGTHS)
+def test_columns_of_other_lengths_than_the_rows_are_refused(name):
+    # A reader's fault: a cell would be another row's, or every row's.
+    schema = Schema.from_toml(
+        'unit = "who"\nrows_per_unit = 2\n[columns]\n'
+        'a = { kind = "numeric", lower = 0, upper = 1 }\n'
+        'y = { kind = "label", classes = ["no", "yes"] }\n'
+        'who = { kind = "drop" }\n'
+    )
+    columns = {
+        "a": np.array([0.1, 0.2, 0.3]),
+        "y": as_objects(["no", "yes", "no"]),
+        "who": as_objects(["u", "v", "w"]),
+    }
+    conform(RawTable(columns, 3, "rows.mine", str), schema)
+    column, length = LENGTHS[name]
+    wrong = {**columns, column: np.resize(columns[column], length)}
+    with pytest.raises(DataError, match=rf"rows.mine: column '{column}' has not one cell for each"):
+        conform(RawTable(wrong, 3, "rows.mine", str), schema)

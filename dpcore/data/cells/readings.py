@@ -72,6 +72,7 @@ def conform(
     Raises DataError with file, line and column for the first row that does not, or drops such rows
     if ``bad_rows`` is ``"drop"``.
     """
+    _require_lengths(raw, schema, labelled=labelled)
     values: dict[str, np.ndarray] = {}
     faults: list[tuple[Column, str, np.ndarray]] = []
     plans = schema.plans if labelled else schema.plans[:-1]
@@ -90,6 +91,18 @@ def conform(
     kept = ~np.logical_or.reduce([fault for _, _, fault in faults])
     values = {name: cells[kept] for name, cells in values.items()}
     return Columns(values, int(kept.sum()), kept, None if ids is None else ids[kept])
+
+
+def _require_lengths(raw: RawTable, schema: Schema, *, labelled: bool) -> None:
+    """Refuse columns of other lengths: a cell of one would be in another row, or in several, and a
+    row would no longer bound what a person contributes."""
+    plans = schema.plans if labelled else schema.plans[:-1]
+    names = [plan.name for plan in plans]
+    names += [schema.unit] if labelled and schema.unit is not None else []
+    for name in names:
+        cells = raw.columns[name]
+        if len(cells) != raw.n_rows or getattr(cells, "ndim", 1) != 1:
+            raise DataError(f"{raw.source}: column {name!r} has not one cell for each row.")
 
 
 def convert_column(

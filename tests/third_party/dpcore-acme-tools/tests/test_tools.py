@@ -168,3 +168,14 @@ def test_its_parts_are_used_by_name_and_named(run):
 @pytest.mark.parametrize("name", ["acme-absolute", "acme-basic", "acme-steps", "acme-one-thread"])
 def test_its_parts_pass_their_checks(run, name):
     assert "FAILED" not in run("check", name)
+
+
+def test_a_store_that_forgets_a_reservation_is_found_before_a_row_is_asked(
+    run, ledger, monkeypatch
+):
+    from acme_tools.lines import LinesStore
+
+    monkeypatch.setattr(LinesStore, "_add", lambda self, *added: None)  # Broken on purpose.
+    told = run(*TRAIN, "--ledger", LEDGER, "--out", "model.json", code=2)
+    assert "did not keep the run's reservation" in told
+    assert not Path("model.json").exists()
