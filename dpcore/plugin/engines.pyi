@@ -7,11 +7,12 @@ from dpcore.data.blocks.layouts import layout_of
 from dpcore.data.blocks.table import Table
 from dpcore.data.dataset import Dataset, load_file
 from dpcore.data.files import Files, FrameParts, Registered, RowsElsewhere, RowSource
-from dpcore.data.readers import BadRows, format_of
+from dpcore.data.readers import BadRows, entry_of, format_of
 from dpcore.data.readers.frame_parts import encoded_parts, part_of_units, require_claimed
 from dpcore.data.schema.schema import Schema
 from dpcore.data.store import convert, open_store, write_rows
 from dpcore.data.store.format import Description
+from dpcore.data.stream import open_rows
 from dpcore.data.units import PartCoins
 from dpcore.engines.local import LocalEngine, available_threads, may_overlap
 from dpcore.errors import DataError, DpcoreError, EngineError, InvalidInputError, replacing
@@ -43,11 +44,13 @@ __all__ = [
     "available_threads",
     "convert",
     "encoded_parts",
+    "entry_of",
     "format_of",
     "layout_of",
     "load_file",
     "load_now",
     "may_overlap",
+    "open_rows",
     "open_store",
     "part_of_units",
     "replacing",

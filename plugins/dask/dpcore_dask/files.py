@@ -1,27 +1,30 @@
-"""Partitions that are files: stores, which are mapped as they are, and Parquet, which the worker
-converts once."""
+"""Partitions that are files: stores, which are mapped as they are, and files of rows, which the
+worker converts once; or the parts of an address, as its reader says."""
 
 from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from typing import Any
 
 from dpcore.plugin.engines import (
     BadRows,
     DataError,
+    Files,
     InvalidInputError,
     PartCoins,
     Schema,
     convert,
     format_of,
     load_file,
+    open_rows,
     open_store,
     replacing,
 )
 from dpcore_dask.partition import Opened
 from dpcore_dask.stores import bounded_store, opened_store, private_store
 
-__all__ = ["FileSource", "rows_in"]
+__all__ = ["FileSource", "is_address", "names_of", "rows_in"]
 
 
 @dataclass(frozen=True)
@@ -34,8 +37,10 @@ class FileSource:
     versions: tuple[tuple[str, str], ...]
     coins: PartCoins | None = None
 
-    def stamp(self) -> tuple[int, int]:
-        """Return size and time of the file."""
+    def stamp(self) -> tuple[int, int] | str:
+        """Return size and time of the file; of an address what its reader says, ``digest()``."""
+        if is_address(self.name):
+            return self._digest()
 
         def unread(error: OSError) -> DataError:
             if isinstance(error, FileNotFoundError):
@@ -60,13 +65,17 @@ class FileSource:
             raise DataError(f"{self.name}: the partition was changed while it was read.")
         return opened_store(rows, stamp, n_units=n_units)
 
-    def _convert(self, store: str) -> None:
-        if self.schema is None:
+    def _digest(self) -> str:
+        opened: Any = open_rows(self.name, _needed(self.schema, self.name), None, self.bad_rows)
+        if not hasattr(opened, "digest"):
             raise InvalidInputError(
-                f"{self.name} needs a schema of its public bounds and categories: --schema FILE "
-                "(schema=)."
+                f"The reader of {self.name} has no digest(), by which it would be seen that rows "
+                "were changed: take --engine local (engine='local'), or convert them to a store."
             )
-        convert(self.name, store, self.schema, bad_rows=self.bad_rows)
+        return str(opened.digest())
+
+    def _convert(self, store: str) -> None:
+        convert(self.name, store, _needed(self.schema, self.name), bad_rows=self.bad_rows)
 
     def _require_schema(self, own: Schema) -> None:
         if self.schema is not None and self.schema.unit is not None:
@@ -80,6 +89,32 @@ class FileSource:
                 f"{self.name} has a schema of its own, and this run's differs from it; leave the "
                 "schema out, or convert the rows again."
             )
+
+
+def _needed(schema: Schema | None, name: str) -> Schema:
+    if schema is None:
+        raise InvalidInputError(
+            f"{name} needs a schema of its public bounds and categories: --schema FILE (schema=)."
+        )
+    return schema
+
+
+def is_address(name: str) -> bool:
+    """Return whether rows are at an address, which a registered reader opens."""
+    return "://" in name
+
+
+def names_of(files: Files, schema: Schema | None) -> list[str]:
+    """Return the partitions: the files of a folder or a pattern; of an address those that its
+    reader says (``partitions()``), or itself where it says none."""
+    if not is_address(files.place):
+        return files.names()
+    opened: Any = open_rows(files.place, _needed(schema, files.place), None, files.bad_rows)
+    return (
+        [str(name) for name in opened.partitions()]
+        if hasattr(opened, "partitions")
+        else [files.place]
+    )
 
 
 def rows_in(name: str) -> int:

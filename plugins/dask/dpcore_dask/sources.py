@@ -16,11 +16,12 @@ from dpcore.plugin.engines import (
     PartCoins,
     Registered,
     RowsElsewhere,
+    entry_of,
     require_claimed,
 )
 from dpcore_dask import tasks
 from dpcore_dask.cluster import lost_is_told
-from dpcore_dask.files import FileSource
+from dpcore_dask.files import FileSource, is_address
 from dpcore_dask.frames import FrameSource
 from dpcore_dask.registered import RegisteredSource, require_one_whole
 from dpcore_dask.shares import Shares, outcomes_of
@@ -41,7 +42,7 @@ _ENDED = {"action": "remove-worker"}
 def require_here(source: RowSource) -> None:
     """Raise DataError for files that are not there, before workers of this machine are started to
     read them; those of a cluster that is there may see files that this process does not."""
-    if isinstance(source, Files) and source.address is None:
+    if isinstance(source, Files) and source.address is None and not is_address(source.place):
         for name in source.names():
             FileSource(name, None, source.bad_rows, ()).stamp()
 
@@ -68,7 +69,7 @@ def shared_rows(
 
 def _files(files: Files, schema: Schema | None, client: Client) -> tuple[Sequence[Source], Shares]:
     with lost_is_told():
-        named: tasks.Outcome = client.submit(tasks.names, files, pure=False).result()
+        named: tasks.Outcome = client.submit(tasks.names, files, schema, pure=False).result()
     names = named.get()
     _require_few(len(names), "files of one table: join some of them")
     coins: list[PartCoins | None] = [None for _ in names]
@@ -164,6 +165,7 @@ def _rows_of(source: RowSource, sources: Sequence[Source], found: Sequence[Facts
                 f"{part.name} has another schema than {sources[0].name}: convert both with one."
             )
     of_file: Literal["file"] | None = "file" if any(facts.is_typed for facts in found) else None
+    readers = {entry_of(part.name).target for part in sources} if source.kind == "files" else set()
     return RowsElsewhere(
         name=source.title,
         schema=first,
@@ -171,4 +173,5 @@ def _rows_of(source: RowSource, sources: Sequence[Source], found: Sequence[Facts
         rows_dropped=any(facts.rows_dropped for facts in found),
         typed_by="frame" if source.kind == "frame" else of_file,
         is_generated=all(facts.is_generated for facts in found),
+        read_by=tuple(sorted(readers)),
     )

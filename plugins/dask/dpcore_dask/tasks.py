@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from dpcore.plugin.engines import DpcoreError, EngineError, Files, Query
-from dpcore_dask.files import rows_in
+from dpcore.plugin.engines import DpcoreError, EngineError, Files, Query, Schema
+from dpcore_dask.files import names_of, rows_in
 from dpcore_dask.frames import FrameSource, held
 from dpcore_dask.partition import Partition, Source
 
@@ -42,9 +42,9 @@ class Outcome:
         return self.value
 
 
-def names(files: Files) -> Outcome:
+def names(files: Files, schema: Schema | None) -> Outcome:
     """Return the names of the partitions."""
-    return _outcome(files.names)
+    return _outcome(lambda: names_of(files, schema))
 
 
 def rows_of_file(name: str) -> Outcome:

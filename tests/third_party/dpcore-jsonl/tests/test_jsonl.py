@@ -1,13 +1,16 @@
 """A reader and a store of a distribution of its own, found by the suffixes that it registers."""
 
 import json
+from pathlib import Path
 
+import numpy as np
 import pytest
 from jsonl_rows import hooks
+from jsonl_rows.reader import JsonLines
 
 from dpcore import fit, load_model
 from dpcore.errors import DataError, InvalidInputError
-from dpcore.plugin.engines import convert
+from dpcore.plugin.engines import Files, convert, open_rows
 from dpcore.plugin.parts import Schema, format_of, load_file
 from dpcore.plugin.readers import suffixes
 from dpcore.registry import catalogue
@@ -101,3 +104,49 @@ def test_a_store_keeps_rows_and_schema(tmp_path):
     (tmp_path / "rows.coded").write_bytes(b"PK")
     with pytest.raises(DataError, match="no whole store of encoded rows"):
         load_file(tmp_path / "rows.coded", None)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    place = tmp_path / "rows"
+    place.mkdir()
+    for part in range(3):
+        written(place, map(json.dumps, ROWS[20 * part : 20 * part + 20]), f"{part}.part")
+    return f"jsonl://{place}"
+
+
+def test_a_folder_is_one_table_of_its_files(folder):
+    assert format_of(folder) == "jsonl"
+    opened = open_rows(folder, SCHEMA)
+    assert [name.rsplit("/", 1)[1] for name in opened.partitions()] == [
+        "0.part",
+        "1.part",
+        "2.part",
+    ]
+    parts = [load_file(name, SCHEMA).y for name in opened.partitions()]
+    assert (np.concatenate(parts) == load_file(folder, SCHEMA).y).all()
+
+
+def test_an_engine_on_a_cluster_reads_its_partitions_and_names_the_reader(folder):
+    pytest.importorskip("distributed")
+    from dpcore_dask.files import FileSource, names_of
+    from dpcore_dask.sources import _rows_of
+
+    names = names_of(Files(folder), SCHEMA)
+    sources = [FileSource(name, SCHEMA, "refuse", ()) for name in names]
+    found = [source.open() for source in sources]
+    rows = _rows_of(Files(folder), sources, [part.facts for part in found])
+    assert (len(names), rows.n_units) == (3, 60)
+    assert rows.read_by == ("jsonl_rows.reader:open_jsonl",)
+    assert [part.stamp for part in found] == [source.stamp() for source in sources]
+    written(Path(folder.removeprefix("jsonl://")), [json.dumps(ROWS[0])], "1.part")
+    assert found[1].stamp != sources[1].stamp()
+
+
+def test_an_address_whose_reader_sees_no_change_is_not_read_apart(folder, monkeypatch):
+    pytest.importorskip("distributed")
+    from dpcore_dask.files import FileSource
+
+    monkeypatch.delattr(JsonLines, "digest")
+    with pytest.raises(InvalidInputError, match=r"has no digest\(\).*--engine local"):
+        FileSource(folder, SCHEMA, "refuse", ()).open()
