@@ -94,7 +94,7 @@ def check(path, content, schema, bad_rows):
 
 
 MODES = st.sampled_from(["refuse", "drop"])
-QUICK = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+QUICK = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @pytest.fixture(scope="module")

@@ -3,12 +3,18 @@
 import hashlib
 
 import numpy as np
+import pytest
 
 from dpcore.data.datasets import buzz_sim
 
 
-def test_the_rows_are_the_same_ones_every_time():
-    first, again = buzz_sim.load(), buzz_sim.load()
+@pytest.fixture(scope="module")
+def data():
+    return buzz_sim.load()
+
+
+def test_the_rows_are_the_same_ones_every_time(data):
+    first, again = data, buzz_sim.load()
     assert first.X.shape == (100_000, 77) and first.is_generated
     assert first.X.tobytes() == again.X.tobytes() and first.y.tobytes() == again.y.tobytes()
     steps = np.rint(first.X[::50] * 4096).astype("<i4")
@@ -16,8 +22,7 @@ def test_the_rows_are_the_same_ones_every_time():
     assert digest.startswith("ca9ebec13534d831"), digest
 
 
-def test_counts_are_heavy_tailed_and_the_target_is_a_logarithm():
-    data = buzz_sim.load()
+def test_counts_are_heavy_tailed_and_the_target_is_a_logarithm(data):
     largest = data.X.max(axis=1)
     assert np.median(largest) < 0.02 and (largest == 1.0).mean() > 0.001
     assert 0 < data.y.min() and data.y.max() <= 1.0

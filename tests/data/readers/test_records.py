@@ -32,7 +32,7 @@ def naive(content):
     return begin
 
 
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(TEXTS)
 @example(b'a"b\n"x\ny"\n')
 @example(b'""a"\n"')
@@ -43,7 +43,7 @@ def test_records_end_where_the_naive_twin_ends_them(content):
     assert whole_records(content, ",", None) == max([0, *ends])
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(TEXTS)
 def test_records_are_the_csv_modules(content):
     content = content[: whole_records(content, ",", '"')]

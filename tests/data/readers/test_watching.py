@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from dpcore.data.dataset import load_file
-from dpcore.data.readers import pieces
+from dpcore.data.readers import parquet, pieces
 from dpcore.data.readers.pieces import watched
 from dpcore.data.schema.schema import Schema
 
@@ -20,7 +20,7 @@ SCHEMA = Schema.from_toml("""
 x = { kind = "numeric", lower = 0, upper = 1 }
 y = { kind = "label", classes = [0, 1] }
 """)
-ROWS = range(70_000)
+ROWS = range(5_000)
 TABLE = pd.DataFrame({"x": [i / len(ROWS) for i in ROWS], "y": [i % 2 for i in ROWS]})
 
 
@@ -31,7 +31,8 @@ def told():
 
 @pytest.fixture
 def load(monkeypatch, told):
-    monkeypatch.setattr(pieces, "PIECE_BYTES", 2**18)
+    monkeypatch.setattr(pieces, "PIECE_BYTES", 2**14)
+    monkeypatch.setattr(parquet, "BATCH_ROWS", 2**11)
 
     def watch(path):
         with watched(lambda *note: told.append(note)):

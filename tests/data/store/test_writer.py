@@ -23,36 +23,66 @@ y = { kind = "label", classes = [0, 1] }
 """
 
 
+def with_rows(folder):
+    text = "x,y\n" + "".join(f"{i / 100},{i % 2}\n" for i in range(100))
+    (folder / "rows.csv").write_text(text)
+    (folder / "schema.toml").write_text(SCHEMA)
+    return folder
+
+
 @pytest.fixture
 def rows(tmp_path):
-    path = tmp_path / "rows.csv"
-    path.write_text("x,y\n" + "".join(f"{i / 100},{i % 2}\n" for i in range(100)))
-    (tmp_path / "schema.toml").write_text(SCHEMA)
-    return path
+    return with_rows(tmp_path) / "rows.csv"
 
 
-def in_a_child(rows, out, before):
-    """Run a conversion in a process of its own, after some lines of Python."""
-    script = (
-        "import os, resource, signal, sys, traceback\n"
-        "from dpcore.data.schema.schema import Schema\n"
-        "from dpcore.data.store import convert\n"
-        "from dpcore.data.readers.pieces import watched\n"
-        f"on_bytes = lambda *told: None\n{before}\n"
-        f"schema = Schema.read({str(rows.parent / 'schema.toml')!r})\n"
-        "try:\n"
-        f"    with watched(on_bytes): convert({str(rows)!r}, {str(out)!r}, schema)\n"
-        "except Exception:\n"
-        # At once: Arrow's threads may be at work yet, and abort where the interpreter ends first.
-        "    traceback.print_exc(); sys.stderr.flush(); os._exit(1)\n"
-    )
-    return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+CHILDREN = """
+import os, resource, signal, sys, traceback
+from dpcore.data.schema.schema import Schema
+from dpcore.data.store import convert
+from dpcore.data.readers.pieces import watched
+
+def killed():
+    return lambda *told: os.kill(os.getpid(), signal.SIGKILL)
+
+def full():
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000))
+    return lambda *told: None
+
+def act(folder, prepare):
+    on_bytes = prepare()
+    schema = Schema.read(folder + "/schema.toml")
+    with watched(on_bytes):
+        convert(folder + "/rows.csv", folder + "/rows.dpcore", schema)
+
+for folder, prepare in zip(sys.argv[1:], (killed, full), strict=True):
+    child = os.fork()  # Arrow has no threads before the first row is read.
+    if not child:
+        try:
+            act(folder, prepare)
+        except Exception:
+            traceback.print_exc()
+            sys.stderr.flush()
+            os._exit(1)
+        os._exit(0)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+"""
 
 
-def test_a_killed_conversion_leaves_no_store_and_the_next_one_begins_anew(rows, tmp_path):
-    out = tmp_path / "rows.dpcore"
-    done = in_a_child(rows, out, "on_bytes = lambda *told: os.kill(os.getpid(), signal.SIGKILL)")
-    assert done.returncode == -9
+@pytest.fixture(scope="module")
+def ended(tmp_path_factory):
+    """Folders of conversions in processes of their own, of which one was killed and one had no room
+    on its disk; how these ended, and what was printed. One interpreter loads dpcore for both."""
+    folders = [with_rows(tmp_path_factory.mktemp(name)) for name in ("killed", "full")]
+    asked = [sys.executable, "-c", CHILDREN, *folders]
+    done = subprocess.run(asked, capture_output=True, text=True)
+    return folders, done.stdout.split(), done.stderr
+
+
+def test_a_killed_conversion_leaves_no_store_and_the_next_one_begins_anew(ended):
+    (tmp_path, _), (status, _), _ = ended
+    rows, out = tmp_path / "rows.csv", tmp_path / "rows.dpcore"
+    assert status == "-9"
     assert not out.exists() and os.path.exists(partial_path(str(out)))
     with pytest.raises(DataError, match="was not finished; convert the rows again"):
         open_store(out)
@@ -61,16 +91,11 @@ def test_a_killed_conversion_leaves_no_store_and_the_next_one_begins_anew(rows, 
     assert sorted(os.listdir(tmp_path)) == ["rows.csv", "rows.dpcore", "schema.toml"]
 
 
-def test_a_full_disk_leaves_nothing_behind(rows, tmp_path):
-    out = tmp_path / "rows.dpcore"
-    full = (
-        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000))"
-    )
-    done = in_a_child(rows, out, full)
-    assert done.returncode == 1
-    assert "InvalidInputError: Cannot write" in done.stderr and "File too large" in done.stderr
-    assert sorted(os.listdir(tmp_path)) == ["rows.csv", "schema.toml"]
+def test_a_full_disk_leaves_nothing_behind(ended):
+    (_, folder), (_, status), printed = ended
+    assert status == "1"
+    assert "InvalidInputError: Cannot write" in printed and "File too large" in printed
+    assert sorted(os.listdir(folder)) == ["rows.csv", "schema.toml"]
 
 
 @pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "No space left on device"), KeyError()])
@@ -111,8 +136,10 @@ def test_two_conversions_at_once_end_in_one_whole_store(rows, tmp_path):
     real = os.replace
 
     def while_the_first_is_about_to_end(source, target):
-        done = in_a_child(rows, out, "")
-        outcomes.append("being written by another process" in done.stderr)
+        # The lock is that of an open file: this process has no more right to it than another.
+        with pytest.raises(InvalidInputError, match="being written by another process"):
+            convert(rows, out, Schema.from_toml(SCHEMA))
+        outcomes.append(os.path.exists(out))
         real(source, target)
 
     os.replace = while_the_first_is_about_to_end
@@ -120,7 +147,7 @@ def test_two_conversions_at_once_end_in_one_whole_store(rows, tmp_path):
         convert(rows, out, Schema.from_toml(SCHEMA))
     finally:
         os.replace = real
-    assert outcomes == [True] and load_file(out, None).y.size == 100
+    assert outcomes == [False] and load_file(out, None).y.size == 100
 
 
 def test_what_is_refused_before_a_row_is_read(rows, tmp_path):
