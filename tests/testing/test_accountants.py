@@ -72,7 +72,7 @@ def test_deltas_that_are_forgotten_or_spent_twice_are_caught(kind):
         check_deltas(kind, 0.5, 1e-2)
 
 
-class NeverRefuses(ZcdpAccountant):
+class NeverRefuses(PureAccountant):
     def compose(self, event):
         ticks = min(self._ticks(event), self.budget_ticks - self.spent_ticks)
         return replace(self, spent_ticks=self.spent_ticks + ticks)
@@ -86,7 +86,7 @@ class ForgetsTheFirst(GdpAccountant):
         return after if self.spent_ticks else replace(self, spent_ticks=1)
 
 
-class ForgetsOneKind(ZcdpAccountant):
+class ForgetsOneKind(PureAccountant):
     """Charges a selection a hundredth: the others are right."""
 
     def _leaf_cost(self, event):
@@ -117,7 +117,7 @@ class Discounts(PureAccountant):
         return super()._ticks(event) * self.budget_ticks // (self.budget_ticks + self.spent_ticks)
 
 
-class TellsLess(GdpAccountant):
+class TellsLess(PureAccountant):
     def get_epsilon(self, delta):
         return super().get_epsilon(delta) / 2
 

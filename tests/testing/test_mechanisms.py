@@ -263,9 +263,18 @@ def test_what_a_rho_allows_is_more_than_its_laws_have(rho):
         assert allowed[20] == pytest.approx(0.5 + 0.5 * shift, rel=1e-3)
 
 
-@pytest.mark.parametrize("which", [0, pytest.param(1, marks=pytest.mark.slow)])
-def test_events_that_state_a_bound_are_looked_at(which):
+@pytest.mark.parametrize(
+    ("which", "scalar"),
+    [  # Of single numbers there are fewer settings to look at.
+        (0, True),
+        pytest.param(0, False, marks=pytest.mark.slow),
+        pytest.param(1, False, marks=pytest.mark.slow),
+    ],
+)
+def test_events_that_state_a_bound_are_looked_at(which, scalar):
     class States(Gaussian):
+        scalar_only = scalar
+
         def event(self, sensitivity):
             return stated(super().event(sensitivity).noise_multiplier)[which]
 
