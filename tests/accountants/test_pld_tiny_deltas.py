@@ -170,7 +170,7 @@ def test_a_pair_of_two_laws_ends_where_its_ratios_do():
 
 def test_pairs_of_many_outcomes_enclose_the_exact_curve():
     rng = np.random.default_rng(7)
-    p, q = (tuple(int(w) for w in rng.integers(1, 10**9, 2000)) for _ in range(2))
+    p, q = (tuple(int(w) for w in rng.integers(1, 10**9, 600)) for _ in range(2))
     curve = loss_curves.curves_of(DominatingPairDpEvent(p, q))[0]
     x = np.array([0.0, 0.5, 2.0, 8.0])
     low, high = curve.bounds(x)

@@ -56,12 +56,13 @@ def test_no_level_is_named_where_it_is_a_fact_about_the_rows():
     problem = make_problem(make_rows(4000, seed=2), REPLACE, Logistic(), l2=0.05)
     accountant = PureAccountant.with_reserve(200.0, 1e-8, 1e-8)
     for optimizer in (
-        OutputBnr(target_accuracy=0.8, slack=0.1),
-        OutputBnr(target_risk=0.5, slack=0.1),
+        OutputBnr(target_accuracy=0.8, slack=0.1, levels=5),
+        OutputBnr(target_risk=0.5, slack=0.1, levels=5),
     ):
         assert optimizer.foretell(problem, accountant).endswith("and no public figure.")
     squared = make_problem(make_rows(4000, seed=2), REPLACE, Squared(), l2=0.05)
-    assert "a fact about the rows" in CovBnr(target_excess_risk=0.3).foretell(squared, accountant)
+    told = CovBnr(target_excess_risk=0.3, levels=5).foretell(squared, accountant)
+    assert "a fact about the rows" in told
 
 
 def test_the_command_says_it_before_the_run_and_fit_warns_of_nothing():
