@@ -69,7 +69,7 @@ def test_exactly_the_budget_is_allowed_and_one_tick_more_refused(opened):
 
 
 @every_accountant
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(sizes=st.lists(st.floats(5.0, 1e6), min_size=1, max_size=12), data=st.data())
 def test_order_does_not_matter_and_the_budget_is_never_passed(opened, sizes, data):
     events = [event_of(opened, size) for size in sizes]

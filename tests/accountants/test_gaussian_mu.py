@@ -36,7 +36,7 @@ def of_range(epsilon, s):
     return q, (1 - q) * a
 
 
-def worst_of_range(epsilon, points=41):
+def worst_of_range(epsilon, points=21):
     ends = (epsilon * k / mpmath.mpf(points) for k in range(1, points))
     return max(needed(*of_range(epsilon, s)) for s in ends)
 
@@ -91,8 +91,8 @@ def test_selections_by_noise_are_within_the_mu_of_pure_releases(kind, epsilon):
     is given away; it would be below that of their laws if they were taken for bounded range."""
     with mpmath.workdps(DIGITS):
         e, found = mpmath.mpf(epsilon), []
-        for k in range(-40, 41):
-            gap = mpmath.mpf(k) / 20
+        for k in range(-20, 21):
+            gap = mpmath.mpf(k) / 10
             laws = [
                 chance_of_less(kind, e, g) if g >= 0 else 1 - chance_of_less(kind, e, -g)
                 for g in (gap, gap + 1)

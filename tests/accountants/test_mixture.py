@@ -104,7 +104,7 @@ def one_dimensional_mixture(event, epsilon):
         )
         return max(mpmath.mpf(0), moved / total - mpmath.exp(epsilon) * mpmath.npdf(x, 0, sigma))
 
-    return mpmath.quad(excess, mpmath.linspace(-3 * sigma, 9 * sigma, 60))
+    return mpmath.quad(excess, mpmath.linspace(-3 * sigma, 9 * sigma, 25))
 
 
 def test_the_one_dimensional_mixture_is_no_bound():

@@ -129,7 +129,7 @@ def test_the_rho_of_many_answers_is_near_the_largest_over_all_orders(k, epsilon)
     assert exact <= float(rho) <= exact * 1.013
 
 
-def largest_slope(event, orders=600):
+def largest_slope(event, orders=320):
     """The largest D_alpha / alpha of either direction, with 40 digits, of many orders."""
     with mpmath.workdps(40):
         laws = [[mpmath.mpf(w) / sum(law) for w in law] for law in (event.p, event.q)]
