@@ -33,11 +33,12 @@ TABLE = {
     "id": [7, 8],
 }
 BUDGET = {"epsilon": 1.0, "seed": 1}
+SHORT = {**BUDGET, "algo": "dp-gd", "params": {"steps": 2}}  # Errors come before its steps.
 PUBLIC = {"bounds": (0, 1), "classes": (0, 1)}
 
 
 def fitted(**others):
-    return lambda X, y=None: dpcore.fit(X, y, **BUDGET, **others)
+    return lambda X, y=None: dpcore.fit(X, y, **SHORT, **others)
 
 
 def opened(**others):
