@@ -91,18 +91,19 @@ class Beside:
     """
 
     def __init__(self, search: Search, sides: Sides, noise: NoiseSource) -> None:
-        ready = [check_dataset(plan, sides.fitted, sides.share) for plan in search.plans]
-        self._states = [_begun(search, one, sides) for one in ready]
         schema = sides.fitted.schema
+        has_steps = any(True for _ in steps_of(search.plans[0].settings, schema))
+        plans = search.plans if has_steps else search.plans[:1]
+        ready = [check_dataset(plan, sides.fitted, sides.share) for plan in plans]
+        self._states = [_begun(search, one, sides) for one in ready]
         self.steps = [
             checked(steps_of(state.facts.plan.settings, schema), state.facts)
             for state in self._states
         ]
         self._door = RunDoor(noise, None, Charges(), Ledger())
-        self._whole = search.whole
         self.left: Any = search.whole
         self.search = search
-        if any(self.steps):
+        if has_steps:
             self.search = self._within(search, ready)
 
     def _within(self, search: Search, ready: list[Ready]) -> Search:
@@ -132,6 +133,8 @@ class Beside:
 
     def after(self, known: RunState, place: int, solution: Solution) -> RunState:
         """Return the run after the steps of the result, on the solution of a candidate."""
+        if not self.steps[0]:
+            return known
         own = replace(self._states[place].facts, schema=known.facts.schema)
         state = weighted(replace(known, facts=own), released_weights(known))
         view = ResultView.of(state.facts, solution)
@@ -142,7 +145,7 @@ class Beside:
 
     def stated(self, known: RunState, place: int) -> dict[str, dict[str, Any]]:
         """Return the entries of the privacy statement, by name."""
-        return stated_of(self.steps[place], known)
+        return stated_of(self.steps[min(place, len(self.steps) - 1)], known)
 
     @property
     def parts(self) -> set[str]:
