@@ -96,9 +96,14 @@ class Beside:
         plans = search.plans if has_steps else search.plans[:1]
         ready = [check_dataset(plan, sides.fitted, sides.share) for plan in plans]
         self._states = [_begun(search, one, sides) for one in ready]
-        self.steps = [
+        of_each = [
             checked(steps_of(state.facts.plan.settings, schema), state.facts)
             for state in self._states
+        ]
+        # Before the fits there is one run, with what the first candidate's steps ask for.
+        before = tuple(step for step in of_each[0] if step.phase is not Phase.RESULT)
+        self.steps = [
+            (*before, *(step for step in steps if step.phase is Phase.RESULT)) for steps in of_each
         ]
         self._door = RunDoor(noise, None, Charges(), Ledger())
         self.left: Any = search.whole

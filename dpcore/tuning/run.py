@@ -208,10 +208,20 @@ def _book_keeping(ran: _Ran) -> dict[str, Any]:
     share of it, else what the search is as one release."""
     whole, each, epsilon = ran.search.whole, ran.tries.filter, ran.search.epsilon
     if not any(ran.beside.steps):
-        told = {"accountant": each.name, "conversion": each.conversion}
-        return {**told, "unit": "epsilon", "budget": epsilon, "spent": epsilon}
-    told = {"accountant": whole.name, "conversion": whole.conversion, "unit": whole.unit}
-    return {**told, "budget": whole.budget, "spent": whole.budget}
+        return {
+            "accountant": each.name,
+            "conversion": each.conversion,
+            "unit": "epsilon",
+            "budget": epsilon,
+            "spent": epsilon,
+        }
+    return {
+        "accountant": whole.name,
+        "conversion": whole.conversion,
+        "unit": whole.unit,
+        "budget": whole.budget,
+        "spent": whole.budget,
+    }
 
 
 def _entry(search: Search) -> LedgerEntry:

@@ -152,3 +152,28 @@ def test_a_step_that_fails_leaves_the_search_charged_and_says_nothing_of_rows(tm
     (kept,) = ledger.state().runs.values()
     assert kept.outcome == "ended by OptimizerError"
     assert ledger.state().spent(0).spent > 0
+
+
+@dataclass(frozen=True)
+class DearToTheFirst:
+    """A count before the fits that has less noise where l2 is that of the first candidate."""
+
+    name: ClassVar[str] = "dear-to-the-first"
+    phase: ClassVar[Phase] = Phase.PROBLEM
+
+    def check(self, facts):
+        share = Fraction(3, 10) if facts.problem.l2 == FEW[0]["l2"] else Fraction(1, 100)
+        mechanism = mechanism_for(facts.accountant, share)
+        follow = lambda view, answer, deviation: Outcome(Section({}))  # noqa: E731
+        return OneRelease(share, RowCount("l2"), mechanism, follow)
+
+
+def test_what_is_released_before_the_fits_is_charged_whichever_candidate_is_chosen(monkeypatch):
+    seen = []
+    monkeypatch.setattr(run, "_model", lambda ran, _: seen.append(ran))
+    tuned({}, (DearToTheFirst(), CountOfRows()), kind="list")
+    (ran,) = seen
+    spent = left_of(ran.search.whole) - left_of(ran.beside.left)
+    assert spent > Fraction(39, 100) * left_of(ran.search.whole)
+    for steps in ran.beside.steps:
+        assert sum(step.share for step in steps) == Fraction(4, 10)
