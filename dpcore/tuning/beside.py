@@ -3,8 +3,9 @@ is released.
 
 Each has its share of the filter of the whole, as beside a fit (``dpcore.fitting.run_steps``): all
 that steps state is charged to it first, for every candidate, and the search is within what the
-dearest leave (``dpcore.tuning.prices``; of a list, each fit has an equal part of it). So whichever
-candidate comes out, its steps and the search are within the one filter. Within a try a step would
+dearest leave (``dpcore.tuning.prices``; of a list, each fit has an equal part of it). The steps run
+under the whole filter, which was charged the search: it holds both, whichever candidate comes
+out. Within a try a step would
 be released as often as there are tries, and tell their number.
 
 A unit is trained on, scored, or held out for figures of the model, by coins that do not depend on
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.accountants.additive import AdditiveAccountant
 from dpcore.accountants.equal_parts import require_within
-from dpcore.bounds.waiting import encoded_rows, rehearsed_rows
+from dpcore.bounds.waiting import rehearsed_rows
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.checked_steps import checked, foreign_parts_of, weighted
 from dpcore.fitting.loading import split
@@ -38,7 +39,6 @@ from dpcore.tuning.prices import left_of
 
 if TYPE_CHECKING:
     from dpcore.data.dataset import Dataset
-    from dpcore.data.schema.schema import Schema
     from dpcore.fitting.ready import Ready
     from dpcore.noise.source import NoiseSource
     from dpcore.protocols.problem import Solution
@@ -78,10 +78,6 @@ class Sides:
         schema = self.fitted.schema
         return rehearsed_rows(self.fitted, schema), rehearsed_rows(self.scored, schema)
 
-    def encoded(self, schema: Schema) -> Dataset:
-        """Return the rows scored, encoded by the schema that the rows trained on have."""
-        return encoded_rows(self.scored, schema)
-
 
 class Beside:
     """The steps beside a search, checked for every candidate, and charged to the whole filter.
@@ -107,9 +103,8 @@ class Beside:
         ]
         self._door = RunDoor(noise, None, Charges(), Ledger())
         self.left: Any = search.whole
-        self.search = search
-        if has_steps:
-            self.search = self._within(search, ready)
+        self._first = self._states[0]
+        self.search = self._within(search, ready) if has_steps else search
 
     def _within(self, search: Search, ready: list[Ready]) -> Search:
         """Return the search within what its steps leave, each candidate's l2 as it was with all of
@@ -130,11 +125,14 @@ class Beside:
         if search.law is None:
             for one in left:
                 require_within(priced.plans[0].accountant, one, len(plans))
+        # The filter of the steps was charged the search: it refuses whatever would pass the whole.
+        charged = replace(self.left, spent_ticks=self.left.budget_ticks - self.left.spent_ticks)
+        self._first = replace(self._first, accountant=charged)
         return priced
 
     def before(self) -> RunState:
         """Return the run after the steps before the fits, which do not depend on a candidate."""
-        return run_before(self.steps[0], self._states[0], self._door)
+        return run_before(self.steps[0], self._first, self._door)
 
     def after(self, known: RunState, place: int, solution: Solution) -> RunState:
         """Return the run after the steps of the result, on the solution of a candidate."""

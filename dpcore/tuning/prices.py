@@ -78,7 +78,10 @@ Whole = PureAccountant | RdpAccountant
 
 INNER = ("pure", "zcdp", "rdp")
 """Accountants of a try that a theorem is about."""
-_TOO_SMALL = "The budget is too small for a search at this delta: fewer tries, or a larger epsilon."
+_TOO_SMALL = (
+    "The budget is too small for a search at this delta: fewer tries, less for steps beside it, or "
+    "a larger epsilon."
+)
 
 
 def theorem_of(law: Law, accountant: str) -> str:

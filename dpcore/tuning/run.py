@@ -57,14 +57,14 @@ def tune(
     would tell how many tries there were."""
     from dpcore.fitting.diagnostics import diagnose
 
-    plan, settings = search.plans[0], search.plans[0].settings
+    plan = search.plans[0]
     require_held_out(plan, request.test_fraction)
-    data = load_data(request, search.relation, settings.threads, settings.seed)
-    held_out, test = (data.test, None) if holds_out(settings) else (None, data.test)
+    data = load_data(request, search.relation, plan.settings.threads, plan.settings.seed)
+    held_out, test = (data.test, None) if holds_out(plan.settings) else (None, data.test)
     if test is not None:
         note_outside(table_ledger, data.train.schema, "exact figures of test rows")
-    asked = search, data.train, data.why_not_private, data.parts
-    model = tune_dataset(*asked, charges, table_ledger, data.kept_fraction, held_out)
+    given = data.train, data.why_not_private, data.parts
+    model = tune_dataset(search, *given, charges, table_ledger, data.kept_fraction, held_out)
     diagnostics: dict[str, Any] = {}
     if test is not None:
         parts = (encoded_rows(rows, model.schema) for rows in (data.train, test))
@@ -90,8 +90,8 @@ def tune_dataset(
     """
     plan, charges = search.plans[0], charges or Charges()
     reasons = (*plan.why_not_private(), *why_not_private)
-    kind = search.relation.value, protected(dataset.schema.units)
-    charges.bound = Bound(search.epsilon, search.delta, *kind, not reasons)
+    unit = protected(dataset.schema.units)
+    charges.bound = Bound(search.epsilon, search.delta, search.relation.value, unit, not reasons)
     seed = plan.settings.seed
     with charges.told():
         noise = SystemNoise() if seed is None else SeededNoise(seed)

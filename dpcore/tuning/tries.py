@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
+from dpcore.bounds.waiting import encoded_rows
 from dpcore.errors import replacing
 from dpcore.fitting.class_weights import with_weights
 from dpcore.fitting.engines import engine_at_hand
@@ -103,7 +104,7 @@ class Tries:
         released."""
         self._rows = known.rows.dataset
         self._table = known.rows.table or self._rows.table()
-        self._held = self._over(self._sides.encoded(self._rows.schema))
+        self._held = self._over(encoded_rows(self._sides.scored, self._rows.schema))
         weights = released_weights(known)
         plans = (replace(p, settings=replace(p.settings, also=())) for p in self._search.plans)
         self._plans = [with_weights(plan, weights) if weights else plan for plan in plans]
@@ -147,7 +148,7 @@ def _outcome(attempt: Callable[[], Outcome]) -> Outcome | None:
     interrupt, from outside, ends the search, without what it says of the try."""
     with (
         replacing(BaseException, by=lambda error: type(error)()),
-        suppress(Exception),
+        suppress(Exception, SystemExit),
         warnings.catch_warnings(),
     ):
         warnings.simplefilter("ignore")

@@ -9,10 +9,10 @@ import pytest
 from searches import PURE, X, Y, searched, with_tries
 
 from dpcore import BalancedWeights, Evaluation, Intervals, PrivateBounds, load_model
-from dpcore.errors import OptimizerError
+from dpcore.errors import BudgetExceededError, OptimizerError
 from dpcore.fitting.table_ledger import LedgerRequest
 from dpcore.ledger import TableLedger, Terms
-from dpcore.plugin import RowCount
+from dpcore.plugin import Gaussian, RowCount
 from dpcore.plugin.parts import dataset_from_arrays
 from dpcore.plugin.steps import OneRelease, Outcome, Phase, Section, mechanism_for
 from dpcore.tuning import beside, run
@@ -70,9 +70,9 @@ def test_a_search_and_its_steps_are_within_one_budget(kind, monkeypatch):
 
 
 def test_fits_that_take_what_steps_were_promised_are_caught(monkeypatch):
-    monkeypatch.setattr(beside.Beside, "_within", lambda self, search, ready: search)
-    _, _, taken, whole = charges_of(monkeypatch, {}, {"kind": "list"})
-    assert taken > Fraction(6, 10) * left_of(whole)
+    monkeypatch.setattr(beside, "charged_for_all", lambda steps, state: state)
+    with pytest.raises(BudgetExceededError):
+        charges_of(monkeypatch, {}, {"kind": "list"})
 
 
 def test_what_is_said_does_not_depend_on_the_number_of_tries(tmp_path):
@@ -152,6 +152,37 @@ def test_a_step_that_fails_leaves_the_search_charged_and_says_nothing_of_rows(tm
     (kept,) = ledger.state().runs.values()
     assert kept.outcome == "ended by OptimizerError"
     assert ledger.state().spent(0).spent > 0
+
+
+@dataclass(frozen=True, eq=False)
+class Later(OneRelease):
+    """A release that is dearer after the price of the fits was fixed."""
+
+    reads: ClassVar[list[int]] = []
+
+    @property
+    def releases(self):
+        self.reads.append(1)
+        dear = len(self.reads) > 2 * len(FEW)
+        return ((self.query, Gaussian(self.mechanism.noise_multiplier / (8 if dear else 1))),)
+
+
+@dataclass(frozen=True)
+class Understated:
+    name: ClassVar[str] = "understated"
+    phase: Phase = Phase.RESULT
+
+    def check(self, facts):
+        mechanism = mechanism_for(facts.accountant, Fraction(1, 100))
+        return Later(Fraction(9, 10), RowCount("l2"), mechanism, lambda *_: Outcome(Section({})))
+
+
+@pytest.mark.parametrize("phase", [Phase.PROBLEM, Phase.RESULT])
+@pytest.mark.parametrize("kind", ["random", "list"])
+def test_a_request_that_becomes_dearer_later_is_refused_by_the_filter(phase, kind):
+    Later.reads.clear()
+    with pytest.raises(BudgetExceededError):
+        tuned({}, (Understated(phase),), kind=kind)
 
 
 @dataclass(frozen=True)
