@@ -54,8 +54,8 @@ REASONS = {
         gaussian_deltas_up gaussian_mu_squared_down gradient_bits gradient_error loss_error
         skellam_delta_up""",
     "digits of noise, for a new law alone": """
-        DigitStream Digits GridScale LazyUniform SystemNoise exponential_digits normal_digits
-        normal_path""",
+        DigitStream Digits GridScale LazyUniform SystemNoise exponential_digits
+        normal_digits""",
     "of the registry and the door: a line of docs/plugins.md or docs/interactive.md": """
         Sensitivity accountant_facts accountants_for check_writable load_noise load_now
         optimizer_facts params_apart sealed validated_epsilon""",

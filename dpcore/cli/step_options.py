@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from dpcore.errors import InvalidInputError, RegistryError
+from dpcore.errors import InvalidInputError, RegistryError, replacing
 from dpcore.registry.catalogue import Entry, load_registry
 from dpcore.registry.step_options import OPTION_TYPES, StepOption
 
@@ -62,15 +62,17 @@ def steps_asked(of_steps: Mapping[str, Any]) -> tuple[Any, ...]:
 def _made(entry: Entry, kind: Any, fields: dict[str, Any]) -> Any:
     """Return a step of these fields; InvalidInputError where it needs others, RegistryError where
     it has another name than it is registered by."""
-    try:
+    whose = f"The step {entry.name} of {entry.distribution}"
+
+    def told(error: Exception) -> InvalidInputError:  # Python's own, of the names of fields.
+        return InvalidInputError(f"{whose} needs other options beside these ({error}).")
+
+    with replacing(TypeError, by=told):
         step = kind(**fields)
-    except TypeError as error:  # Python's own, of the names of fields.
-        told = f"The step {entry.name} of {entry.distribution} needs other options beside these"
-        raise InvalidInputError(f"{told} ({error}).") from None
     if entry.distribution != _CORE and step.name != entry.name:
         raise RegistryError(
-            f"The step {entry.name} of {entry.distribution} says that its name is {step.name!r}: "
-            "its section would be under that of another."
+            f"{whose} says that its name is {step.name!r}: its section would be under that of "
+            "another."
         )
     return step
 
