@@ -35,10 +35,10 @@ from interval_tables import TABLES, Population
 
 from dpcore.fitting.inferred import Inference, Intervals
 from dpcore.fitting.plan import Plan, make_plan
+from dpcore.fitting.pre_fit_release import deviation_of
 from dpcore.fitting.public_facts import check_dataset
 from dpcore.fitting.run import fit_dataset
 from dpcore.fitting.settings import Settings
-from dpcore.fitting.shares import deviation_of
 from dpcore.fitting.step_views import PublicFacts
 from dpcore.inference.row_products import ON_DIAGONAL, OVER_DIAGONAL, RowProducts
 from dpcore.model.estimate import NORMAL_975

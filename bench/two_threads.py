@@ -38,7 +38,7 @@ from dense import drawn
 from dpcore.data.blocks.table import Table
 from dpcore.engines import local
 from dpcore.engines.local import LocalEngine
-from dpcore.engines.waiting_threads import WaitingThreads
+from dpcore.engines.thread_pool import ThreadPool
 from dpcore.exact.grid import BLOCK_ROWS
 from dpcore.fitting.plan import make_plan
 from dpcore.fitting.settings import Settings
@@ -210,7 +210,7 @@ def main() -> None:
             one, two = fits(rows, algo).values()
             print(f"    {algo}: {1e3 * one:.2f} and {1e3 * two:.2f} ({one / two:.2f} times)")
     print("microseconds until a waiting thread is at work:")
-    print(f"    of the engine: {microseconds_to_wake(WaitingThreads(1).call)}")
+    print(f"    of the engine: {microseconds_to_wake(ThreadPool(1).call)}")
     print(f"    of an executor: {microseconds_to_wake(ThreadPoolExecutor(1).submit)}")
 
 

@@ -92,7 +92,7 @@ def test_a_cache_of_rows_is_found(source):
 
 
 KEPT = {
-    "dpcore/privacy/sealed.py": "classes as they were defined",
+    "dpcore/privacy/immutable.py": "classes as they were defined",
     "dpcore/fitting/fits.py": "the sums of the budgets of the process's fits",
     "dpcore/exact/compiled.py": "whether it was said that no kernel can be kept on disk",
     "dpcore/session/one_process.py": "sessions, weakly, which a forked child may not use",

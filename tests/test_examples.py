@@ -44,7 +44,7 @@ REASONS = {
         PoissonSampledDpEvent RandomizedSensitivity RenyiDpEvent SampledWithoutReplacementDpEvent
         SkellamDpEvent""",
     "holds rows, or acts on them, so that an example has to make a table first": """
-        CsrBlock Dataset GradientSum LinePath LocalEngine Model OneProcess Table TableSession
+        CsrBlock Dataset GradientSum RoundedLine LocalEngine Model OneProcess Table TableSession
         bounded_labels clamped_labels clip_coefficients column_of fit_nonprivate load_file
         majority_label minimize numeric_column""",
     "of users, whose messages the README of dpcore-a-ddp has": """

@@ -33,7 +33,7 @@ from functools import lru_cache
 from typing import Any, ClassVar
 
 from dpcore.accountants.additive import validated_delta, validated_epsilon
-from dpcore.accountants.joint import JointAccountant, Round, Rounds
+from dpcore.accountants.joint_composition import JointAccountant, Round, Rounds
 from dpcore.accountants.search import smallest_multiplier
 from dpcore.errors import InvalidInputError
 from dpcore.privacy.events import DpEvent, SampledWithoutReplacementDpEvent

@@ -17,7 +17,7 @@ from math import inf, nextafter
 from typing import TYPE_CHECKING, Any
 
 from dpcore.accountants.additive import AdditiveAccountant
-from dpcore.accountants.reserve import ReservingAccountant
+from dpcore.accountants.delta_reserve import ReservingAccountant
 from dpcore.errors import InvalidInputError
 from dpcore.exact.rounding import float_down
 from dpcore.registry.declarations import accountant_facts

@@ -6,8 +6,8 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any, ClassVar
 
-from dpcore.accountants.figure import FigureAccountant
 from dpcore.accountants.gaussian_mu import bounded_range_mu_up, laplace_mu_up, pure_mu_up
+from dpcore.accountants.native_budget import FigureAccountant
 from dpcore.accountants.normal import (
     gaussian_delta_up,
     gaussian_epsilon_up,

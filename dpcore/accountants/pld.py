@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from dpcore.accountants.additive import validated_delta
-from dpcore.accountants.joint import JointAccountant
-from dpcore.accountants.order import costs_no_more
+from dpcore.accountants.event_dominance import costs_no_more
+from dpcore.accountants.joint_composition import JointAccountant
 from dpcore.accountants.search import smallest_epsilon
 from dpcore.accountants.unsupported import unsupported
 from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from dpcore.accountants.pairs import pair_epsilon_up
-from dpcore.accountants.reserve import ReservingAccountant
+from dpcore.accountants.delta_reserve import ReservingAccountant
+from dpcore.accountants.dominating_pairs import pair_epsilon_up
 from dpcore.exact.rounding import float_up
 from dpcore.privacy.events import (
     DpEvent,

@@ -8,11 +8,11 @@ from typing import Any, ClassVar, Self
 
 from dpcore.accountants import conversion as convert
 from dpcore.accountants.additive import ticks_down
+from dpcore.accountants.delta_reserve import ReservingAccountant, deltas_of
+from dpcore.accountants.dominating_pairs import pair_renyi_up
 from dpcore.accountants.mixture import mixture_renyi_up
-from dpcore.accountants.orders import best_order
-from dpcore.accountants.pairs import pair_renyi_up
 from dpcore.accountants.renyi_curve import stated_renyi_up
-from dpcore.accountants.reserve import ReservingAccountant, deltas_of
+from dpcore.accountants.renyi_orders import best_order
 from dpcore.accountants.sampled_gaussian import is_bounded, sampled_gaussian_renyi_up
 from dpcore.accountants.search import smallest_multiplier
 from dpcore.accountants.skellam import skellam_renyi_up

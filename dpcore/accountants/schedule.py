@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from dpcore.accountants.order import costs_no_more
-from dpcore.accountants.reserve import deltas_of
+from dpcore.accountants.delta_reserve import deltas_of
+from dpcore.accountants.event_dominance import costs_no_more
 from dpcore.accountants.search import smallest_multiplier
 from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError
 from dpcore.privacy.events import DpEvent
@@ -40,8 +40,8 @@ class FixedSchedule:
 
     A filter that is not fully adaptive proves something about such a schedule only, so a run is
     held to it: each release takes the place of a stated release, which is the same or is known to
-    cost no less (``dpcore.accountants.order``). Which, and where it ends, may be chosen from
-    earlier outputs.
+    cost no less (``dpcore.accountants.event_dominance``). Which, and where it ends, may be chosen
+    from earlier outputs.
 
     Parameters
     ----------

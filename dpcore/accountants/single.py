@@ -9,9 +9,9 @@ from typing import Any, ClassVar, Self
 
 from dpcore.accountants.additive import AdditiveAccountant
 from dpcore.accountants.conversion import golden_maximum
+from dpcore.accountants.dominating_pairs import pair_curve_up
 from dpcore.accountants.mixture import mixture_curve_up, mixture_log_moment_up
 from dpcore.accountants.normal import gaussian_delta_up
-from dpcore.accountants.pairs import pair_curve_up
 from dpcore.accountants.search import smallest_epsilon
 from dpcore.errors import BudgetExceededError, UnsupportedEventError
 from dpcore.exact.rounding import exp_down, exp_up, log_down, log_up

@@ -7,9 +7,9 @@ from functools import lru_cache
 from typing import Any, ClassVar
 
 from dpcore.accountants import conversion as convert
-from dpcore.accountants.figure import FigureAccountant
-from dpcore.accountants.pairs import pair_epsilon_up, pair_rho_up
-from dpcore.accountants.reserve import ReservingAccountant
+from dpcore.accountants.delta_reserve import ReservingAccountant
+from dpcore.accountants.dominating_pairs import pair_epsilon_up, pair_rho_up
+from dpcore.accountants.native_budget import FigureAccountant
 from dpcore.exact.rounding import exp_down, exp_up, float_up
 from dpcore.privacy.events import (
     DpEvent,

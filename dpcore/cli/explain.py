@@ -12,7 +12,7 @@ from dpcore.registry.commands import Option
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from dpcore.privacy.odds import Promise
+    from dpcore.privacy.attack_bounds import Promise
     from dpcore.report.explained import Explained
 
 __all__ = ["explain_command"]
@@ -52,7 +52,7 @@ def explain_command(
 
 
 def _print(explained: Explained) -> None:
-    from dpcore.privacy.odds import percent_up
+    from dpcore.privacy.attack_bounds import percent_up
     from dpcore.report.explained import FALSE_ALARMS, PRIORS
 
     pair = f"({exact(explained.epsilon)}, {exact(explained.delta)})-differential privacy"
@@ -73,6 +73,6 @@ def _print(explained: Explained) -> None:
 
 
 def _range(promise: Promise, prior: Fraction) -> str:
-    from dpcore.privacy.odds import percent_down, percent_up
+    from dpcore.privacy.attack_bounds import percent_down, percent_up
 
     return f"{percent_down(promise.least_sure(prior))} to {percent_up(promise.surest(prior))}"

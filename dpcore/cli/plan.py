@@ -12,7 +12,7 @@ from dpcore.registry.commands import Option
 
 if TYPE_CHECKING:
     from dpcore.fitting.forecast import Forecast
-    from dpcore.fitting.yardstick import Yardstick
+    from dpcore.fitting.normalised_error import NormalisedError
 
 __all__ = ["plan_command"]
 
@@ -61,24 +61,24 @@ def plan_command(
     share of it: by a forecast from public tables, which is no guarantee. No data are read, and
     nothing is charged.
     """
-    from dpcore.fitting.cautions import cautions_of_budget
     from dpcore.fitting.forecast import Forecast
     from dpcore.fitting.memory import gigabytes
+    from dpcore.fitting.normalised_error import NormalisedError
     from dpcore.fitting.settings import Settings
-    from dpcore.fitting.yardstick import Yardstick
+    from dpcore.fitting.warnings import cautions_of_budget
 
     forecast = Forecast(Settings(loss=loss, delta=delta, relation=relation), features)
-    yardstick = Yardstick(
+    normalised_error = NormalisedError(
         classification=forecast.classification,
         classes_share=classes_share,
         nonprivate_accuracy=nonprivate_accuracy,
         nonprivate_mse=nonprivate_mse,
     )
     typical = forecast.outlook(1.0 if epsilon is None else epsilon, 1 if rows is None else rows)
-    without = yardstick.without_privacy(typical.error_left)
-    kept = yardstick.kept_at(target_accuracy, target_mse, without)
+    without = normalised_error.without_privacy(typical.error_left)
+    kept = normalised_error.kept_at(target_accuracy, target_mse, without)
     if kept is None:
-        told = _results(forecast, yardstick, without, rows, epsilon)
+        told = _results(forecast, normalised_error, without, rows, epsilon)
     else:
         told = _needs(forecast, kept, rows, epsilon)
     if as_json:
@@ -104,20 +104,25 @@ def plan_command(
 
 def _results(
     forecast: Forecast,
-    yardstick: Yardstick,
+    normalised_error: NormalisedError,
     without: float,
     rows: int | None,
     epsilon: float | None,
 ) -> list[dict[str, Any]]:
     """Return what is to be expected of the rows and epsilon given, or of several."""
-    from dpcore.fitting.foresight import rounded
+    from dpcore.fitting.utility_warning import rounded
 
     told = []
     for n in _ROWS if rows is None else [rows]:
         for budget in _EPSILONS if epsilon is None else [epsilon]:
             outlook = forecast.outlook(budget, n)
             kept = outlook.kept or 0.0
-            run = {"rows": n, "epsilon": budget, "kept": kept, **yardstick.reached(kept, without)}
+            run = {
+                "rows": n,
+                "epsilon": budget,
+                "kept": kept,
+                **normalised_error.reached(kept, without),
+            }
             told.append({**run, "rows_needed": int(rounded(outlook.rows_needed))})
     return told
 
@@ -127,7 +132,7 @@ def _needs(
 ) -> list[dict[str, Any]]:
     """Return the epsilon that keeps a share of so many rows, or the rows that do at an epsilon, or
     at several; ``None`` in the place of a figure that does not do at any size."""
-    from dpcore.fitting.foresight import rounded
+    from dpcore.fitting.utility_warning import rounded
 
     if rows is not None:
         if epsilon is not None:

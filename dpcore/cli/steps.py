@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.cli.progress import Step, shown
 from dpcore.registry.declarations import accountant_facts
-from dpcore.session.in_turn import Budget
+from dpcore.session.sequential_sessions import Budget
 
 if TYPE_CHECKING:
     from dpcore.fitting.released import OnRelease

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from dpcore.engines.waiting_threads import WaitingThreads
+from dpcore.engines.thread_pool import ThreadPool
 from dpcore.errors import AnswerError, InvalidInputError
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class LocalEngine:
         self._table = table
         worth = sum(block.n_cells for block in table.blocks) // _CELLS_PER_THREAD
         self._helpers = max(1, min(threads, len(table.blocks), worth)) - 1
-        self._pool: tuple[int, WaitingThreads] | None = None
+        self._pool: tuple[int, ThreadPool] | None = None
         self._is_without_rows = False
 
     @classmethod
@@ -93,10 +93,10 @@ class LocalEngine:
         engine._is_without_rows = True
         return engine
 
-    def _threads(self) -> WaitingThreads:
+    def _threads(self) -> ThreadPool:
         # A forked child has none of its parent's threads.
         if self._pool is None or self._pool[0] != os.getpid():
-            self._pool = (os.getpid(), WaitingThreads(self._helpers))
+            self._pool = (os.getpid(), ThreadPool(self._helpers))
         return self._pool[1]
 
 

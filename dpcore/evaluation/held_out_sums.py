@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 
 from dpcore.exact.grid import round_parameters
-from dpcore.privacy.sealed import constant, sealed
+from dpcore.privacy.immutable import constant, sealed
 
 if TYPE_CHECKING:
     from dpcore.protocols.problem import Problem

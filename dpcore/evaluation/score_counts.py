@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcore.evaluation.held_out_sums import BITS, HeldOutSums
-from dpcore.privacy.sealed import sealed
+from dpcore.privacy.immutable import sealed
 from dpcore.queries.histogram import sensitivity_of_bins
 
 if TYPE_CHECKING:

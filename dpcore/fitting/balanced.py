@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from dpcore.exact.reproducible import ordered_sum
-from dpcore.fitting.shares import mechanism_for, norm_of
+from dpcore.fitting.pre_fit_release import mechanism_for, norm_of
 from dpcore.fitting.step_facts import Phase
 from dpcore.fitting.step_shares import exact_share
 from dpcore.fitting.steps import OneRelease, Outcome, WeightsOfClasses

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dpcore.errors import RegistryError
-from dpcore.fitting.hooks import chosen_settings
+from dpcore.fitting.optimizer_queries import chosen_settings
 from dpcore.fitting.settings import DEFAULT_ALGORITHM
 from dpcore.privacy.first_party import CHOOSES_AN_ALGORITHM
 from dpcore.registry.declarations import optimizer_facts

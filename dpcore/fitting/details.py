@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dpcore.session.trusted import NUMPY_SCALARS
+from dpcore.session.trust_boundary import NUMPY_SCALARS
 
 __all__ = ["LONGEST_TEXT", "MOST_VALUES", "bounded", "fault_of_details"]
 

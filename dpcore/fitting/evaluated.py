@@ -22,7 +22,7 @@ from dpcore.evaluation.prediction_moments import PredictionMoments
 from dpcore.evaluation.score_counts import ScoreCounts
 from dpcore.evaluation.words import evaluation_in_words
 from dpcore.exact.rounding import float_up
-from dpcore.fitting.shares import mechanism_for, mechanism_of_epsilon, norm_of
+from dpcore.fitting.pre_fit_release import mechanism_for, mechanism_of_epsilon, norm_of
 from dpcore.fitting.step_facts import Phase, RowsAsked
 from dpcore.fitting.step_shares import exact_share
 from dpcore.fitting.step_values import checked_epsilon, checked_share

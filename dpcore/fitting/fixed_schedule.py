@@ -16,7 +16,7 @@ from dpcore.accountants.schedule import (
 )
 from dpcore.errors import InvalidInputError
 from dpcore.exact.rounding import exact, float_up
-from dpcore.fitting.hooks import needed_epsilon, realistic, stated_schedule
+from dpcore.fitting.optimizer_queries import needed_epsilon, realistic, stated_schedule
 from dpcore.fitting.settings import figure_of
 from dpcore.registry.declarations import optimizer_facts
 

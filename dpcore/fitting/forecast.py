@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dpcore.errors import InvalidInputError
-from dpcore.fitting.hooks import expected
 from dpcore.fitting.memory import memory_of
+from dpcore.fitting.optimizer_queries import expected
 from dpcore.fitting.plan import make_plan
 from dpcore.losses.facts import loss_facts
 from dpcore.protocols.problem import Problem

@@ -11,10 +11,8 @@ from dpcore.data.readers.frames import declares_truth, frame_names, frame_of, is
 from dpcore.data.row_part import rows_of_part
 from dpcore.data.units import coins_of
 from dpcore.errors import InvalidInputError, warn_caller
-from dpcore.fitting.cautions import cautions_of
 from dpcore.fitting.engines import require_all_rows, rows_of
 from dpcore.fitting.fits import FITS
-from dpcore.fitting.foresight import Foresight
 from dpcore.fitting.held_out_rows import parted, require_held_out
 from dpcore.fitting.ledger_request import LedgerRequest
 from dpcore.fitting.loading import schema_reasons
@@ -23,6 +21,8 @@ from dpcore.fitting.rows import dataset_of
 from dpcore.fitting.run import finish, fit_run
 from dpcore.fitting.run_request import Run
 from dpcore.fitting.sample_weights import with_sample_weight
+from dpcore.fitting.utility_warning import UtilityWarning
+from dpcore.fitting.warnings import cautions_of
 from dpcore.session.charges import Charges
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def _fitted(
     asked: Asked, plan: Plan, rows: Any, engine: Engine | None, charges: Charges, started: float
 ) -> Model:
     """Return the model with its report, and warn of what to be careful of."""
-    foresight, ledger = Foresight(warn_caller), asked.ledger
+    utility_warning, ledger = UtilityWarning(warn_caller), asked.ledger
     dataset, held_out = parted(plan, rows, asked.test_fraction)
     run = Run(
         plan,
@@ -71,13 +71,13 @@ def _fitted(
         kept_fraction=1.0 - (asked.test_fraction or 0.0),
         held_out=held_out,
         charges=charges,
-        foresight=foresight,
+        utility_warning=utility_warning,
         engine=engine,
         table_ledger=LedgerRequest(ledger.path, ledger.analyst, ledger.same_table),
     )
     model = fit_run(run)
     model = replace(model, class_values=_class_values(asked, model.schema))
-    for caution in cautions_of(model, foretold=foresight.failing):
+    for caution in cautions_of(model, foretold=utility_warning.failing):
         warn_caller(caution)
     return finish(plan, model, dataset, started, {}).model
 

@@ -19,7 +19,7 @@ import numpy as np
 from dpcore.errors import InvalidInputError
 from dpcore.exact.grid import round_parameters
 from dpcore.exact.reproducible import ordered_dot
-from dpcore.fitting.shares import mechanism_for, norm_of
+from dpcore.fitting.pre_fit_release import mechanism_for, norm_of
 from dpcore.fitting.step_facts import Phase
 from dpcore.fitting.step_shares import exact_share
 from dpcore.fitting.step_values import checked_share

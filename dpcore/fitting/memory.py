@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpcore.errors import InvalidInputError
-from dpcore.fitting.hooks import stated_memory
+from dpcore.fitting.optimizer_queries import stated_memory
 from dpcore.registry.declarations import optimizer_facts
 
 if TYPE_CHECKING:

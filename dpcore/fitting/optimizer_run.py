@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import DpcoreError, OptimizerError, replacing
 from dpcore.fitting.details import LONGEST_TEXT, bounded
-from dpcore.privacy.sealed import private_copy
+from dpcore.privacy.immutable import private_copy
 from dpcore.protocols.problem import Solution
 from dpcore.registry.catalogue import KINDS, load_registry
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpcore.bounds.choice import CountNoise, are_defaults, bounds_of
 from dpcore.bounds.counts import BinCounts
-from dpcore.fitting.shares import mechanism_for, norm_of
+from dpcore.fitting.pre_fit_release import mechanism_for, norm_of
 from dpcore.fitting.step_facts import Phase, RowsAsked
 from dpcore.fitting.step_shares import exact_share
 from dpcore.fitting.steps import Bounds, Outcome

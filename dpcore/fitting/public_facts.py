@@ -10,8 +10,8 @@ from dpcore.data.schema.numbers import number_features
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.class_weights import with_public_weights
 from dpcore.fitting.compatibility import check_fits, check_label
-from dpcore.fitting.hooks import default_l2
 from dpcore.fitting.memory import require_memory
+from dpcore.fitting.optimizer_queries import default_l2
 from dpcore.fitting.ovr import fits_of, planned_parts
 from dpcore.fitting.ready import Ready
 from dpcore.fitting.settings import OVR

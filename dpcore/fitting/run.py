@@ -16,10 +16,8 @@ from dpcore.data.files import parts_of_rows
 from dpcore.errors import TargetNotMetError
 from dpcore.fitting.checked_steps import checked, foreign_parts_of
 from dpcore.fitting.diagnostics import accuracy_figures, diagnose
-from dpcore.fitting.doors import opened
 from dpcore.fitting.engines import opened_rows, require_one_fit, source_of
 from dpcore.fitting.fitted import make_model
-from dpcore.fitting.foresight import Foresight
 from dpcore.fitting.held_out_rows import holds_out, require_held_out
 from dpcore.fitting.ledger_request import LedgerRequest
 from dpcore.fitting.loading import are_ours_and_generated, rows_to_test_on, schema_reasons
@@ -27,11 +25,13 @@ from dpcore.fitting.own_steps import steps_of
 from dpcore.fitting.public_facts import check_dataset
 from dpcore.fitting.reporting import bound_of, charged_in, not_met, state, summarise, why_released
 from dpcore.fitting.run_request import Run
+from dpcore.fitting.run_sessions import opened
 from dpcore.fitting.run_state import RunDoor, RunState
 from dpcore.fitting.run_steps import run_after, run_before, set_aside, stated_of
 from dpcore.fitting.table_ledger import charged_run, found_in, note_outside, refuse_users
 from dpcore.fitting.training import Training
 from dpcore.fitting.users import fit_users, open_pool
+from dpcore.fitting.utility_warning import UtilityWarning
 from dpcore.noise.source import SeededNoise, SystemNoise
 from dpcore.privacy.statement import part_of
 from dpcore.registry.declarations import engine_facts
@@ -72,12 +72,12 @@ def train(
     data = load_data(request, plan.relation, settings.threads, settings.seed)
     if data.test is not None and data.train.schema.unbounded:
         rehearsed_rows(data.test, data.train.schema)
-    foresight, table_ledger = Foresight(_tell, _note), table_ledger or LedgerRequest()
+    utility_warning, table_ledger = UtilityWarning(_tell, _note), table_ledger or LedgerRequest()
     held_out, test = (data.test, None) if holds_out(settings) else (None, data.test)
     if test is not None:
         note_outside(table_ledger, data.train.schema, "exact figures of test rows")
-    told: dict[str, Any] = {"charges": charges, "foresight": foresight, "held_out": held_out}
-    told |= {"on_release": on_release, "table_ledger": table_ledger}
+    told: dict[str, Any] = {"charges": charges, "held_out": held_out, "on_release": on_release}
+    told |= {"utility_warning": utility_warning, "table_ledger": table_ledger}
     given = data.train, data.why_not_private, data.parts
     model = fit_dataset(plan, *given, kept_fraction=data.kept_fraction, **told)
     diagnostics: dict[str, Any] = {}
@@ -88,7 +88,7 @@ def train(
     if data.is_ours_and_generated and plan.loss.classification:
         figures = accuracy_figures(model, model.margins(data.train.X), data.train.y)
         training = replace(training, generated=figures)
-    return replace(training, foretold=foresight.failing)
+    return replace(training, foretold=utility_warning.failing)
 
 
 def train_elsewhere(
@@ -100,18 +100,22 @@ def train_elsewhere(
 ) -> Training:
     """Return the training of a plan on rows that its engine reads; rows to report on are read by
     this process."""
-    started, foresight = time.perf_counter(), Foresight(_tell, _note)
+    started, utility_warning = time.perf_counter(), UtilityWarning(_tell, _note)
     source, schema, parts = source_of(plan, request)
     with opened_rows(plan, source, schema) as engine:
         rows, ledger = engine.rows, table_ledger or LedgerRequest()
         reasons, test = schema_reasons(rows.schema), rows_to_test_on(request, rows.schema)
         if test is not None:
             note_outside(ledger, rows.schema, "exact figures of test rows")
-        told: dict[str, Any] = {"charges": charges, "foresight": foresight, "table_ledger": ledger}
+        told: dict[str, Any] = {
+            "charges": charges,
+            "utility_warning": utility_warning,
+            "table_ledger": ledger,
+        }
         model = fit_dataset(plan, rows, reasons, parts, on_release, engine=engine, **told)
     diagnostics = {} if test is None else diagnose(plan.loss, model, None, test)
     training = finish(plan, model, rows, started, diagnostics)
-    return replace(training, foretold=foresight.failing, at_hand=False)
+    return replace(training, foretold=utility_warning.failing, at_hand=False)
 
 
 def _tell(sentence: str) -> None:
@@ -166,8 +170,8 @@ def fit_run(run: Run) -> Model:
         require_one_fit(ready)
     begun = RunState.of(run, ready)
     steps = checked(steps_of(run.plan.settings, run.dataset.schema), begun.facts)
-    if run.foresight is not None:
-        run.foresight.look(ready.of_each, ready.problem)
+    if run.utility_warning is not None:
+        run.utility_warning.look(ready.of_each, ready.problem)
     if "user-pool" in run.plan.optimizer.needs:
         refuse_users(run.table_ledger, run.plan, run.dataset.schema)
         return _model_of_users(run, ready)

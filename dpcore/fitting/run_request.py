@@ -9,10 +9,10 @@ if TYPE_CHECKING:
     from dpcore.data.blocks.table import Table
     from dpcore.data.dataset import Dataset
     from dpcore.data.files import RowFacts
-    from dpcore.fitting.foresight import Foresight
     from dpcore.fitting.ledger_request import LedgerRequest
     from dpcore.fitting.planned import Plan
     from dpcore.fitting.released import OnRelease
+    from dpcore.fitting.utility_warning import UtilityWarning
     from dpcore.protocols import Engine
     from dpcore.session.charges import Charges
 
@@ -31,7 +31,7 @@ class Run:
     kept_fraction : the public part of the rows that these are, by which the schema's n0 shrinks.
     table : the data set's ``table()``, where the caller has it already.
     charges : the caller's, to follow.
-    foresight : tells the outlook, where the caller wants it told.
+    utility_warning : tells the outlook, where the caller wants it told.
     engine : open over the rows already; of rows elsewhere.
     table_ledger : charged the whole budget before anything is asked; ``None``: no ledger, whatever
         the schema names.
@@ -46,7 +46,7 @@ class Run:
     kept_fraction: float = 1.0
     table: Table | None = None
     charges: Charges | None = None
-    foresight: Foresight | None = None
+    utility_warning: UtilityWarning | None = None
     engine: Engine | None = None
     table_ledger: LedgerRequest | None = None
     held_out: Dataset | None = None

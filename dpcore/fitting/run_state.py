@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from dpcore.fitting.reporting import charged_in
 from dpcore.fitting.run_rows import RunRows
 from dpcore.fitting.step_views import PublicFacts
-from dpcore.session.in_turn import Said, SessionAndLast
+from dpcore.session.sequential_sessions import ExtendedSession, Said
 from dpcore.session.session import TableSession
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class RunDoor:
     def continued(self, released: Released) -> Released:
         """Return the optimizer's session, or sessions, with those before it, read as one."""
         for said in self.ended:
-            released = SessionAndLast(said, released)
+            released = ExtendedSession(said, released)
         return released
 
     def follow(self, released: Any) -> None:

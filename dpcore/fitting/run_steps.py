@@ -18,21 +18,21 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from dpcore.accountants.reserve import ReservingAccountant
+from dpcore.accountants.delta_reserve import ReservingAccountant
 from dpcore.errors import DpcoreError, InvalidInputError, OptimizerError, replacing
 from dpcore.fitting.checked_steps import CheckedStep, changed
 from dpcore.fitting.details import LONGEST_TEXT, bounded, fault_of_details
 from dpcore.fitting.optimizer_run import type_and_place
+from dpcore.fitting.pre_fit_release import rehearse_run
 from dpcore.fitting.reporting import plain
-from dpcore.fitting.shares import rehearse_run
 from dpcore.fitting.step_facts import Phase
 from dpcore.fitting.step_shares import ShareDoor, ShareOfBudget
 from dpcore.fitting.step_views import ResultView
 from dpcore.fitting.steps import Outcome, Section
 from dpcore.noise.source import SeededNoise
 from dpcore.registry.declarations import engine_facts, mechanism_facts
-from dpcore.session.in_turn import Said, SessionAndLast
 from dpcore.session.ledger import Ledger, LedgerEntry
+from dpcore.session.sequential_sessions import ExtendedSession, Said
 from dpcore.session.session import TableSession
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def run_after(
         ended = (entry.event for entry in door.ledger.entries)
         accountant = _composed(state.facts.accountant, ended)
         session = _session(step, state, door, accountant)
-        ran = SessionAndLast(ran, session)
+        ran = ExtendedSession(ran, session)
         door.follow(ran)
         state = _noted(state, step, _ran(step, session, view))
     return ran, state

@@ -13,7 +13,7 @@ from enum import Enum
 from typing import Any
 
 from dpcore.errors import InvalidInputError
-from dpcore.privacy.sealed import fault_of_unfrozen
+from dpcore.privacy.immutable import fault_of_unfrozen
 
 __all__ = ["Phase", "RowsAsked", "StepFacts", "require_step", "step_facts"]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dpcore.errors import InvalidInputError, near_names
-from dpcore.fitting.shares import require_share
+from dpcore.fitting.pre_fit_release import require_share
 from dpcore.fitting.step_facts import Phase, RowsAsked, StepFacts
 from dpcore.losses.facts import loss_facts
 from dpcore.registry.declarations import engine_facts

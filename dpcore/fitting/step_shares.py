@@ -12,7 +12,7 @@ from contextlib import suppress
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from dpcore.accountants.reserve import ReservingAccountant
+from dpcore.accountants.delta_reserve import ReservingAccountant
 from dpcore.errors import BudgetExceededError, InvalidInputError
 from dpcore.exact.rounding import float_up
 
@@ -95,6 +95,6 @@ class ShareDoor:
     def deviation(self, query: Query, mechanism: Any) -> float:
         """Return the standard deviation of the noise of an entry of that answer, a public
         figure."""
-        from dpcore.fitting.shares import deviation_of
+        from dpcore.fitting.pre_fit_release import deviation_of
 
         return deviation_of(mechanism, query, self.__problem)

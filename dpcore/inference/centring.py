@@ -11,7 +11,7 @@ import numpy as np
 from dpcore.data.blocks.standardization import SCALE_BITS, Standardization
 from dpcore.exact.reproducible import ordered_dot, ordered_norm, ordered_sum
 from dpcore.exact.rounding import float_up, sqrt_up
-from dpcore.privacy.sealed import sealed
+from dpcore.privacy.immutable import sealed
 
 if TYPE_CHECKING:
     from dpcore.data.schema.schema import Schema

@@ -13,7 +13,7 @@ from dpcore.errors import InvalidInputError
 from dpcore.exact.grid import BLOCK_SUM_BITS, FEATURE_BITS, NOISE_BITS, round_parameters
 from dpcore.exact.rounding import float_up, sqrt_up
 from dpcore.inference.slopes import curvatures, largest_slope, slopes
-from dpcore.privacy.sealed import constant, sealed
+from dpcore.privacy.immutable import constant, sealed
 from dpcore.privacy.sensitivity import Sensitivity
 
 if TYPE_CHECKING:

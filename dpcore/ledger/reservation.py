@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dpcore.accountants.additive import ticks_up
-from dpcore.accountants.reserve import deltas_of
+from dpcore.accountants.delta_reserve import deltas_of
 from dpcore.errors import LedgerError
 from dpcore.ledger.reference import reference_of
 from dpcore.ledger.run_log import RunLog

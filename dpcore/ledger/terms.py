@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from dpcore.accountants.delta_reserve import ReservingAccountant
 from dpcore.accountants.gdp import GdpAccountant
 from dpcore.accountants.pure import PureAccountant
 from dpcore.accountants.rdp import RdpAccountant
-from dpcore.accountants.reserve import ReservingAccountant
 from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.errors import InvalidInputError
 from dpcore.exact.rounding import exact

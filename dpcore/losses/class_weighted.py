@@ -13,7 +13,7 @@ import numpy as np
 from dpcore.errors import InvalidInputError
 from dpcore.exact.rounding import float_up
 from dpcore.losses.facts import MOST_WEIGHT, loss_facts
-from dpcore.privacy.sealed import sealed
+from dpcore.privacy.immutable import sealed
 from dpcore.registry.loss_facts import LossFacts
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from dataclasses import MISSING
 from typing import TYPE_CHECKING
 
 from dpcore.errors import InvalidInputError
-from dpcore.privacy.sealed import fault_of_unfrozen
+from dpcore.privacy.immutable import fault_of_unfrozen
 from dpcore.registry.facts import Shape, fault_of, near_name
 from dpcore.registry.loss_facts import LossFacts
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from dpcore.exact.compiled import njit
-from dpcore.privacy.sealed import sealed
+from dpcore.privacy.immutable import sealed
 
 __all__ = ["HingeSvm"]
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from dpcore.exact.compiled import njit
 from dpcore.exact.rounding import float_up
-from dpcore.privacy.sealed import sealed
+from dpcore.privacy.immutable import sealed
 from dpcore.registry.parameters import check_ranges, option
 
 __all__ = ["HuberSvm", "curvature"]

@@ -10,7 +10,7 @@ import numpy as np
 
 from dpcore.exact.compiled import njit
 from dpcore.losses.huber import curvature
-from dpcore.privacy.sealed import sealed
+from dpcore.privacy.immutable import sealed
 from dpcore.registry.parameters import check_ranges, option
 
 __all__ = ["Quantile"]

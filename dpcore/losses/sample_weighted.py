@@ -12,7 +12,7 @@ from dpcore.data.weighted_labels import PAIRS, plain_labels
 from dpcore.errors import InvalidInputError
 from dpcore.losses.class_weighted import above, times_up
 from dpcore.losses.facts import MOST_WEIGHT, loss_facts
-from dpcore.privacy.sealed import sealed
+from dpcore.privacy.immutable import sealed
 from dpcore.registry.loss_facts import LossFacts
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from dpcore.errors import InvalidInputError
 from dpcore.exact.rounding import float_up
 from dpcore.noise.scale import GridScale
 from dpcore.privacy.events import PureDpEvent
-from dpcore.privacy.sealed import sealed
+from dpcore.privacy.immutable import sealed
 from dpcore.privacy.sensitivity import Sensitivity
 
 __all__ = [

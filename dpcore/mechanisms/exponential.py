@@ -8,7 +8,7 @@ import numpy as np
 from dpcore.mechanisms.base import ScaledNoise, pure_epsilon, shortfalls
 from dpcore.noise.source import NoiseSource
 from dpcore.privacy.events import ExponentialMechanismDpEvent
-from dpcore.privacy.sealed import sealed
+from dpcore.privacy.immutable import sealed
 from dpcore.privacy.sensitivity import Sensitivity
 
 __all__ = ["Exponential"]

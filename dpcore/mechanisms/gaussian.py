@@ -10,7 +10,7 @@ from dpcore.exact.rounding import float_down
 from dpcore.mechanisms.base import ScaledNoise, add_modulo
 from dpcore.noise.source import NoiseSource
 from dpcore.privacy.events import GaussianDpEvent, RandomizedSensitivityGaussian
-from dpcore.privacy.sealed import sealed
+from dpcore.privacy.immutable import sealed
 from dpcore.privacy.sensitivity import RandomizedSensitivity, Sensitivity
 
 __all__ = ["Gaussian"]

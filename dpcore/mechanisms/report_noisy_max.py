@@ -7,7 +7,7 @@ import numpy as np
 
 from dpcore.mechanisms.base import PureNoise, require_utilities
 from dpcore.noise.source import NoiseSource
-from dpcore.privacy.sealed import sealed
+from dpcore.privacy.immutable import sealed
 from dpcore.privacy.sensitivity import Sensitivity
 
 __all__ = ["ReportNoisyMax"]

@@ -4,8 +4,9 @@ Kernels of Algorithm N of Karney (2016), "Sampling exactly from the normal distr
 42(1), and of von Neumann (1951), "Various techniques used in connection with random digits". A
 uniform number is an infinite row of 64-bit digits, and a kernel draws the first. Where the
 first does not decide (two uniforms whose first digits agree, a floor that hangs on the next digit,
-a result that leaves 64 bits), it stops, and ``dpcore.noise.lazy`` computes that deviate, from its
-own first word on, with as many digits as it takes. Both are one function of the stream of words.
+a result that leaves 64 bits), it stops, and ``dpcore.noise.incremental_digits`` computes that
+deviate, from its own first word on, with as many digits as it takes. Both are one function of the
+stream of words.
 
 Integers stay uint64 throughout and no operation but a shift overflows, so the compiled and the
 interpreted kernels agree to the bit.

@@ -7,7 +7,7 @@ from typing import NamedTuple, overload
 import numpy as np
 
 from dpcore.errors import InvalidInputError
-from dpcore.noise import deviates, lazy
+from dpcore.noise import deviates, incremental_digits
 from dpcore.noise.bulk import BulkLaw, draw_bulk
 from dpcore.noise.entropy import Entropy, SeededEntropy, SystemEntropy, Unshareable
 from dpcore.noise.normal import normal_law
@@ -22,13 +22,13 @@ class _Law(NamedTuple):
     """A law twice, and the words to ask for per deviate: the mean that it uses, and a little."""
 
     kernel: Callable[..., tuple[int, int, int]]
-    exact: Callable[[lazy.DigitStream, GridScale], int]
+    exact: Callable[[incremental_digits.DigitStream, GridScale], int]
     words: int
 
 
-_NORMAL = _Law(deviates.normal_kernel, lazy.normal, 19)
-_EXPONENTIAL = _Law(deviates.exponential_kernel, lazy.exponential, 5)
-_LAPLACE = _Law(deviates.laplace_kernel, lazy.laplace, 6)
+_NORMAL = _Law(deviates.normal_kernel, incremental_digits.normal, 19)
+_EXPONENTIAL = _Law(deviates.exponential_kernel, incremental_digits.exponential, 5)
+_LAPLACE = _Law(deviates.laplace_kernel, incremental_digits.laplace, 6)
 
 _WORD_VALUES = 1 << 64
 _LARGEST_RANGE = 1 << 63
@@ -107,7 +107,7 @@ class NoiseSource(Unshareable):
 
     def words(self, n: int) -> np.ndarray:
         """Return ``n`` uniform 64-bit words, uint64: the digits of uniform numbers, for a law that
-        is not here (``dpcore.noise.lazy``)."""
+        is not here (``dpcore.noise.incremental_digits``)."""
         return self._entropy.words(n)
 
     def coins(self, n: int, weight: int) -> np.ndarray:
@@ -215,7 +215,7 @@ class NoiseSource(Unshareable):
                 held = self._extend(held, law.words)
             return int(held[i])
 
-        stream = lazy.DigitStream(word)
+        stream = incremental_digits.DigitStream(word)
         value = law.exact(stream, scale)
         return value, self._discard(held, stream.used)
 

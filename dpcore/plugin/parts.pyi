@@ -12,7 +12,7 @@ from dpcore.accountants.advanced_composition import (
 )
 from dpcore.accountants.best import BestAccountant
 from dpcore.accountants.gaussian_floats import MARGIN, gaussian_deltas_up
-from dpcore.accountants.joint import JointAccountant, Round, Rounds
+from dpcore.accountants.joint_composition import JointAccountant, Round, Rounds
 from dpcore.accountants.normal import gaussian_mu_squared_down
 from dpcore.accountants.pure import PureAccountant
 from dpcore.accountants.registered import registered_accountants
@@ -22,7 +22,7 @@ from dpcore.accountants.skellam import skellam_delta_up
 from dpcore.compare.references import fit_nonprivate, majority_label
 from dpcore.data.blocks.block import Block, RawRows
 from dpcore.data.blocks.csr import CsrBlock
-from dpcore.data.blocks.line_path import LinePath
+from dpcore.data.blocks.rounded_line import RoundedLine
 from dpcore.data.blocks.standardization import Standardization
 from dpcore.data.blocks.table import Table
 from dpcore.data.blocks.truncation import row_factors
@@ -54,7 +54,7 @@ from dpcore.model.model import Model
 from dpcore.model.outfile import check_writable, write_whole
 from dpcore.noise.bulk import LazyUniform
 from dpcore.noise.entropy import Unshareable
-from dpcore.noise.lazy import Digits, DigitStream, exponential_digits, normal_digits
+from dpcore.noise.incremental_digits import Digits, DigitStream, exponential_digits, normal_digits
 from dpcore.noise.scale import GridScale
 from dpcore.noise.source import BULK_SIZE, NoiseSource, SeededNoise, SystemNoise
 from dpcore.privacy.events import (
@@ -70,7 +70,7 @@ from dpcore.privacy.events import (
     SampledWithoutReplacementDpEvent,
     SkellamDpEvent,
 )
-from dpcore.privacy.sealed import constant, sealed
+from dpcore.privacy.immutable import constant, sealed
 from dpcore.privacy.sensitivity import RandomizedSensitivity, Sensitivity
 from dpcore.privacy.stated_events import (
     ApproximateDpEvent,
@@ -142,7 +142,7 @@ __all__ = [
     "LaplaceDpEvent",
     "LazyUniform",
     "Ledger",
-    "LinePath",
+    "RoundedLine",
     "LocalEngine",
     "LocalPool",
     "MARGIN",

@@ -4,7 +4,7 @@ A step decides what is asked of the rows. It is inside the trust boundary, and t
 it.
 """
 
-from dpcore.fitting.shares import deviation_of, mechanism_for, norm_of, require_share
+from dpcore.fitting.pre_fit_release import deviation_of, mechanism_for, norm_of, require_share
 from dpcore.fitting.step_facts import Phase, RowsAsked
 from dpcore.fitting.step_shares import ShareDoor
 from dpcore.fitting.step_views import PublicFacts, ResultView

@@ -6,7 +6,7 @@ from enum import Enum
 from typing import Literal
 
 from dpcore.errors import InvalidInputError
-from dpcore.privacy.sealed import sealed
+from dpcore.privacy.immutable import sealed
 
 __all__ = [
     "NeighboringRelation",

@@ -67,7 +67,7 @@ class ApproximateDpEvent(DpEvent):
     ----------
     epsilon : finite and > 0.
     delta : in (0, 1). Deltas add up, in a part of the budget's delta that was kept for them before
-        the first release (``dpcore.accountants.reserve``).
+        the first release (``dpcore.accountants.delta_reserve``).
 
     Examples
     --------

@@ -16,7 +16,7 @@ from dpcore.data.schema.columns import Drop, Label, Numeric
 from dpcore.data.weighted_labels import plain_labels
 from dpcore.errors import InvalidInputError, near_names
 from dpcore.exact.grid import FEATURE_BITS
-from dpcore.privacy.sealed import sealed
+from dpcore.privacy.immutable import sealed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,7 +9,7 @@ import numpy as np
 
 from dpcore.errors import InvalidInputError
 from dpcore.exact.grid import FEATURE_BITS, coefficient_bits, round_parameters
-from dpcore.privacy.sealed import constant, sealed
+from dpcore.privacy.immutable import constant, sealed
 from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
 from dpcore.queries.clipping import clip_rows
 

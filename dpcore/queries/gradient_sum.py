@@ -22,7 +22,7 @@ from dpcore.exact.grid import (
     round_parameters,
 )
 from dpcore.losses.facts import loss_facts
-from dpcore.privacy.sealed import constant, sealed
+from dpcore.privacy.immutable import constant, sealed
 
 if TYPE_CHECKING:
     from dpcore.data.blocks.block import Block

@@ -13,7 +13,7 @@ from dpcore.data.blocks.truncation import row_factors
 from dpcore.errors import InvalidInputError
 from dpcore.exact.compiled import njit
 from dpcore.exact.grid import BLOCK_SUM_BITS, FEATURE_BITS
-from dpcore.privacy.sealed import sealed
+from dpcore.privacy.immutable import sealed
 from dpcore.privacy.sensitivity import Sensitivity
 from dpcore.queries.gradient_sum import bounded_labels
 

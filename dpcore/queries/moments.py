@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from dpcore.exact.grid import FEATURE_BITS, coefficient_bits
-from dpcore.privacy.sealed import sealed
+from dpcore.privacy.immutable import sealed
 from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
 from dpcore.queries.clipping import clip_coefficients
 

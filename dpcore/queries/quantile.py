@@ -11,7 +11,7 @@ import numpy as np
 
 from dpcore.errors import InvalidInputError
 from dpcore.exact.rounding import float_up
-from dpcore.privacy.sealed import sealed
+from dpcore.privacy.immutable import sealed
 from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
 from dpcore.queries.columns import NumericColumn
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from dpcore.errors import InvalidInputError
 from dpcore.privacy.events import PoissonSampledDpEvent, SampledWithoutReplacementDpEvent
-from dpcore.privacy.sealed import sealed
+from dpcore.privacy.immutable import sealed
 from dpcore.privacy.sensitivity import NeighboringRelation
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import numpy as np
 
 from dpcore.data.blocks.standardization import SCALE_BITS
 from dpcore.exact.grid import FEATURE_BITS
-from dpcore.privacy.sealed import sealed
+from dpcore.privacy.immutable import sealed
 from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
 from dpcore.queries.gradient import ClippedRows
 

@@ -12,7 +12,7 @@ from dpcore.data.blocks.standardization import SCALE_BITS
 from dpcore.errors import InvalidInputError
 from dpcore.exact.compiled import njit
 from dpcore.exact.grid import FEATURE_BITS
-from dpcore.privacy.sealed import sealed
+from dpcore.privacy.immutable import sealed
 from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
 from dpcore.queries.clipping import clip_rows
 from dpcore.queries.gradient import ClippedGradients

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import near_names
-from dpcore.privacy.sealed import fault_of_unfrozen
+from dpcore.privacy.immutable import fault_of_unfrozen
 from dpcore.registry.facts import Method, Words, fact, fault_of, read
 from dpcore.registry.loss_facts import LossFacts
 from dpcore.registry.outside_facts import ExporterFacts, LedgerStoreFacts

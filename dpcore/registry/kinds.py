@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Any
 
 from dpcore.errors import InvalidInputError, near_names
-from dpcore.privacy.sealed import fault_of_unfrozen
+from dpcore.privacy.immutable import fault_of_unfrozen
 
 __all__ = ["KINDS", "Kind", "checked_data", "hook_of", "kind_of", "plural"]
 

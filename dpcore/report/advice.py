@@ -5,8 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dpcore.exact.rounding import exact
-from dpcore.fitting.cautions import cautions_of_budget
-from dpcore.privacy.odds import percent_up
+from dpcore.fitting.warnings import cautions_of_budget
+from dpcore.privacy.attack_bounds import percent_up
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.report.explained import figure_up
 

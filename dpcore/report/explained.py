@@ -1,7 +1,7 @@
 """A guarantee as odds and attacks, in figures and in sentences.
 
 Every figure is a bound: the most that an attacker can reach is rounded up, and the least down. The
-formulas, with their proofs, are in ``dpcore.privacy.odds``.
+formulas, with their proofs, are in ``dpcore.privacy.attack_bounds``.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 from dpcore.exact.rounding import exact, exp_up, float_down, float_up
-from dpcore.privacy.odds import Promise, percent_up, steps_of_a_value
+from dpcore.privacy.attack_bounds import Promise, percent_up, steps_of_a_value
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.report.gaussian_attack import GaussianPromise
 
@@ -124,8 +124,8 @@ def _whether(secret: str) -> str:
 
 def _bound(promise: Promise, of_what: str = "") -> str:
     """Return what a belief of 50 % becomes at most, and for which probability that does not hold.
-    About: it is that of a coin beside the release, as ``dpcore.privacy.odds`` has it. Where the
-    coin is all but certain, there is no bound."""
+    About: it is that of a coin beside the release, as ``dpcore.privacy.attack_bounds`` has it.
+    Where the coin is all but certain, there is no bound."""
     if promise.delta >= _CERTAIN:
         return f"100 %{of_what} (no bound is left)"
     bound = f"at most {percent_up(promise.surest(_EVEN))}{of_what}"

@@ -2,10 +2,10 @@
 
 mu-GDP (Dong, Roth & Su 2022) is (epsilon, delta)-DP at every epsilon >= 0, with the delta of
 ``gaussian_delta_up`` (Balle & Wang 2018, Theorem 8), certified to be rounded up. So the bounds of
-``dpcore.privacy.odds`` hold at every epsilon, and any choice of epsilon is sound: at 0 a guess is
-right as often as Phi(mu / 2), and at the epsilon where a normal test has so many false alarms the
-bound of what it catches is the test's own. A group of k is (k mu)-GDP (group privacy,
-in the same paper).
+``dpcore.privacy.attack_bounds`` hold at every epsilon, and any choice of epsilon is sound: at 0 a
+guess is right as often as Phi(mu / 2), and at the epsilon where a normal test has so many false
+alarms the bound of what it catches is the test's own. A group of k is (k mu)-GDP (group privacy, in
+the same paper).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from fractions import Fraction
 from statistics import NormalDist
 
 from dpcore.accountants.normal import gaussian_delta_up
-from dpcore.privacy.odds import Promise
+from dpcore.privacy.attack_bounds import Promise
 
 __all__ = ["GaussianPromise"]
 

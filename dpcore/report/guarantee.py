@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal
 
 from dpcore.exact.rounding import sqrt_up
-from dpcore.fitting.cautions import cautions_of_budget
+from dpcore.fitting.warnings import cautions_of_budget
 from dpcore.privacy.relations import parse_relation
 from dpcore.privacy.units import Units
 from dpcore.report.explained import Explained

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.exact.rounding import exact
 from dpcore.ledger.remaining import shown_up
+from dpcore.privacy.attack_bounds import percent_up
 from dpcore.privacy.first_party import DISTRIBUTIONS
-from dpcore.privacy.odds import percent_up
 from dpcore.registry.catalogue import load_registry
 from dpcore.registry.declarations import mechanism_facts, optimizer_facts
 from dpcore.report.sections import Item, Section

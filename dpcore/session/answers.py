@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.errors import AnswerError, InvalidInputError
-from dpcore.session.exchange import Known, require_whole
+from dpcore.session.interactive_handle import Known, require_whole
 from dpcore.session.one_process import OneProcess
 from dpcore.session.rehearsal import Rehearsal
-from dpcore.session.trusted import TrustedParts
+from dpcore.session.trust_boundary import TrustedParts
 from dpcore.session.units import RequireUnits, sensitivity_of_units
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from dpcore.protocols import Accountant, DerivedQuery, Engine, Mechanism, Query, TableQuery
     from dpcore.protocols.interactive import InteractiveMechanism
     from dpcore.protocols.problem import Problem
-    from dpcore.session.exchange import OpenMechanism
+    from dpcore.session.interactive_handle import OpenMechanism
 
 __all__ = ["PartSession", "WholeSession"]
 

@@ -14,11 +14,11 @@ from dpcore.accountants.pure import PureAccountant
 from dpcore.errors import InvalidInputError
 from dpcore.exact.rounding import float_up
 from dpcore.privacy.events import ExPostDpEvent
-from dpcore.privacy.sealed import Copies, private_copy
+from dpcore.privacy.immutable import Copies, private_copy
 from dpcore.privacy.stated_events import ApproximateDpEvent
 from dpcore.session.account import Account
 from dpcore.session.answers import ExactAnswers
-from dpcore.session.exchange import (
+from dpcore.session.interactive_handle import (
     Known,
     OpenMechanism,
     SessionExchange,

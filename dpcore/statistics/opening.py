@@ -10,7 +10,6 @@ from dpcore.data.files import parts_of_rows
 from dpcore.data.readers.array_columns import leave_to_schema
 from dpcore.data.schema.numbers import number_features
 from dpcore.errors import InvalidInputError, warn_caller
-from dpcore.fitting.cautions import cautions_of_budget
 from dpcore.fitting.engines import engine_name, load_engine
 from dpcore.fitting.loading import schema_reasons
 from dpcore.fitting.public_facts import check_drop
@@ -18,6 +17,7 @@ from dpcore.fitting.rows import dataset_of, schema_of
 from dpcore.fitting.settings import Settings, checked_settings, figure_of
 from dpcore.fitting.table_ledger import LedgerRequest, reserved
 from dpcore.fitting.usual_loss import loss_of_schemas
+from dpcore.fitting.warnings import cautions_of_budget
 from dpcore.noise.source import SeededNoise, SystemNoise
 from dpcore.privacy.relations import parse_relation
 from dpcore.privacy.sensitivity import NeighboringRelation

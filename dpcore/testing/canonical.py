@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dpcore.privacy.sealed import attributes
+from dpcore.privacy.immutable import attributes
 from dpcore.privacy.statement import part_of
 
 __all__ = ["canonical"]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.privacy.sealed import attributes
+from dpcore.privacy.immutable import attributes
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.testing.answers import checked_distance, exact_answer
 

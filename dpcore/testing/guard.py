@@ -3,7 +3,7 @@
 from typing import Any
 
 from dpcore.errors import InvalidInputError
-from dpcore.privacy.sealed import fault_of_unfrozen
+from dpcore.privacy.immutable import fault_of_unfrozen
 
 __all__ = ["require_assertions", "require_frozen"]
 

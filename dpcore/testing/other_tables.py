@@ -13,7 +13,7 @@ from dpcore.data.blocks.coded import CodedLayout, CodedRows
 from dpcore.losses.facts import loss_facts
 from dpcore.losses.logistic import Logistic, Softmax
 from dpcore.losses.quantile import Quantile
-from dpcore.privacy.sealed import attributes
+from dpcore.privacy.immutable import attributes
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.protocols.problem import Problem
 from dpcore.testing.answers import unsampled

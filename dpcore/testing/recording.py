@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dpcore.engines.local import LocalEngine
-from dpcore.session.exchange import SessionExchange
+from dpcore.session.interactive_handle import SessionExchange
 from dpcore.session.session import TableSession
 from dpcore.testing.canonical import canonical
 from dpcore.testing.tape import Tape, TapedNoise

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from dpcore.noise.source import SeededNoise
-from dpcore.privacy.sealed import sealed
+from dpcore.privacy.immutable import sealed
 from dpcore.testing.canonical import canonical
 from dpcore.testing.recording import QUESTION, CountingEngine, CountingSession, Record
 from dpcore.testing.tape import Played, PlayedNoise
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
     from dpcore.protocols import Accountant, DerivedQuery, Mechanism, Query, TableQuery
     from dpcore.protocols.interactive import InteractiveMechanism, InteractiveState
-    from dpcore.session.exchange import SessionExchange
+    from dpcore.session.interactive_handle import SessionExchange
 
 __all__ = ["ReplaySession", "assert_within", "distance"]
 

@@ -21,7 +21,7 @@ import numpy as np
 from dpcore.accountants.calibrate import noise_multiplier
 from dpcore.accountants.pure import PureAccountant
 from dpcore.fitting.engines import engine_at_hand
-from dpcore.fitting.shares import mechanism_for, norm_of
+from dpcore.fitting.pre_fit_release import mechanism_for, norm_of
 from dpcore.mechanisms.permute_and_flip import PermuteAndFlip
 from dpcore.session.session import TableSession
 from dpcore.tuning.scores import HeldOutLosses

@@ -9,7 +9,7 @@ import numpy as np
 
 from dpcore.errors import InvalidInputError
 from dpcore.exact.grid import round_parameters
-from dpcore.privacy.sealed import constant, sealed
+from dpcore.privacy.immutable import constant, sealed
 from dpcore.privacy.sensitivity import Sensitivity
 from dpcore.queries.clipping import clipped_total
 

@@ -15,9 +15,9 @@ from dpcore.bounds.waiting import encoded_rows
 from dpcore.errors import replacing
 from dpcore.fitting.class_weights import with_weights
 from dpcore.fitting.engines import engine_at_hand
+from dpcore.fitting.pre_fit_release import rehearse_run
 from dpcore.fitting.public_facts import check_dataset
 from dpcore.fitting.run import fit_dataset
-from dpcore.fitting.shares import rehearse_run
 from dpcore.noise.source import SeededNoise
 from dpcore.session.ledger import Ledger, LedgerEntry
 from dpcore.session.session import TableSession

@@ -13,7 +13,7 @@ from dpcore.accountants.advanced_composition import (
     epsilon_after,
     noise_multiplier_for,
 )
-from dpcore.accountants.joint import Round
+from dpcore.accountants.joint_composition import Round
 from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError
 from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.parts import (

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpcore.accountants import GdpAccountant, RdpAccountant
-from dpcore.accountants.orders import best_order
+from dpcore.accountants.renyi_orders import best_order
 from dpcore.accountants.sampled_gaussian import sampled_gaussian_renyi_up
 from dpcore.accountants.schedule import schedule_noise_multiplier
 from dpcore.errors import BudgetExceededError, UnsupportedEventError

@@ -14,7 +14,7 @@ from dpcore.accountants import (
     ZcdpAccountant,
 )
 from dpcore.accountants.advanced_composition import AdvancedCompositionAccountant
-from dpcore.accountants.pairs import pair_curve_up
+from dpcore.accountants.dominating_pairs import pair_curve_up
 from dpcore.accountants.rdp import _cost as renyi_cost
 from dpcore.accountants.registered import which_support
 from dpcore.accountants.schedule import planned_accountant

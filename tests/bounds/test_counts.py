@@ -8,7 +8,7 @@ import pytest
 from dpcore.bounds.counts import SIZES, BinCounts
 from dpcore.bounds.waiting import WaitingCells
 from dpcore.plugin import NeighboringRelation
-from dpcore.privacy.sealed import require_untouched
+from dpcore.privacy.immutable import require_untouched
 
 ADD, REPLACE, SPECIAL = (
     NeighboringRelation.ADD_OR_REMOVE_ONE,

@@ -23,7 +23,7 @@ from dpcore.cli.steps import (
 from dpcore.data.store import convert_partitions
 from dpcore.plugin.parts import GaussianDpEvent, PureAccountant, PureDpEvent
 from dpcore.session.charges import Charges
-from dpcore.session.in_turn import Budget
+from dpcore.session.sequential_sessions import Budget
 
 HALF = Step("fitting", 0.5, 1.0, "12 releases, 50% of the budget")
 

@@ -164,7 +164,7 @@ def test_in_python_too(stub, monkeypatch, tmp_path):
 
 
 def test_before_the_first_charge(train, monkeypatch):
-    monkeypatch.setattr("dpcore.fitting.doors.run_optimizer", raises(KeyboardInterrupt))
+    monkeypatch.setattr("dpcore.fitting.run_sessions.run_optimizer", raises(KeyboardInterrupt))
     assert line(train()) == "dpcore: stopped. Nothing was charged" + NONE
     monkeypatch.setattr("dpcore.fitting.loading.load_data", raises(KeyboardInterrupt))
     assert line(train()) == "dpcore: stopped; nothing was written."

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from dpcore.engines import local, waiting_threads
+from dpcore.engines import local, thread_pool
 from dpcore.engines.local import LocalEngine, available_threads
 from dpcore.errors import AnswerError, InvalidInputError
 from dpcore.losses.logistic import Logistic
@@ -195,7 +195,7 @@ def test_an_interrupt_while_threads_are_woken_leaves_none_at_a_block(monkeypatch
                 time.sleep(0.02)  # The threads are at their first blocks.
                 raise KeyboardInterrupt
 
-    monkeypatch.setattr(waiting_threads, "SimpleQueue", Interrupted)
+    monkeypatch.setattr(thread_pool, "SimpleQueue", Interrupted)
     engine, query = LocalEngine(table(), threads=4), Slow()
     with pytest.raises(KeyboardInterrupt):
         engine.answer(query)

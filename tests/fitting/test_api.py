@@ -12,7 +12,7 @@ from scipy import sparse
 
 from dpcore import Schema, fit, load_model
 from dpcore.errors import DataError, DpcoreWarning, InvalidInputError, RegistryError
-from dpcore.fitting.cautions import cautions_of
+from dpcore.fitting.warnings import cautions_of
 from dpcore.plugin.engines import convert
 from dpcore.plugin.parts import load_registry
 

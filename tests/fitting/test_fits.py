@@ -110,7 +110,7 @@ def test_a_fit_that_broke_before_a_charge_does_not(monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr("dpcore.fitting.doors.run_optimizer", broken)
+        patched.setattr("dpcore.fitting.run_sessions.run_optimizer", broken)
         with pytest.raises(KeyboardInterrupt):
             asked()()
     assert told(asked()) == []

@@ -9,11 +9,11 @@ from dpcore import fit
 from dpcore.errors import InvalidInputError
 from dpcore.fitting import memory
 from dpcore.fitting.forecast import Forecast
-from dpcore.fitting.foresight import Foresight
 from dpcore.fitting.memory import gigabytes, memory_of, require_memory
 from dpcore.fitting.plan import make_plan
 from dpcore.fitting.run import fit_dataset
 from dpcore.fitting.settings import Settings
+from dpcore.fitting.utility_warning import UtilityWarning
 from dpcore.plugin import NeighboringRelation, Problem
 from dpcore.plugin.parts import dataset_from_arrays
 
@@ -25,7 +25,7 @@ def problem_of(n_features, plan):
 
 def told(n_features):
     said, plan = [], make_plan(Settings(algo="dp-gd", epsilon=1.0))
-    Foresight(said.append).look(plan, problem_of(n_features, plan))
+    UtilityWarning(said.append).look(plan, problem_of(n_features, plan))
     return said
 
 
@@ -43,7 +43,7 @@ def test_the_margins_of_several_classes_count_by_the_public_number_of_rows():
     assert memory_of(plan.optimizer, few) == columns + 24 * 16 * 10**9
     assert memory_of(plan.optimizer, dataclasses.replace(few, n0=None)) == columns
     said = []
-    Foresight(said.append).look(plan, few)
+    UtilityWarning(said.append).look(plan, few)
     assert said == [
         "this run takes about 384 GB of memory beside its rows, for 1 columns of 16 classes."
     ]

@@ -13,7 +13,7 @@ from dpcore import fit
 
 _ELSEWHERE = {"set": "params", "as": "analyst"}
 """Options whose argument has another name."""
-_OF_THE_COMMAND_LINE = {"class_weights.py", "yardstick.py"}
+_OF_THE_COMMAND_LINE = {"class_weights.py", "normalised_error.py"}
 """Files that only commands reach: they read the texts of options, or forecast for a plan."""
 _FOLDERS = ("fitting", "session", "accountants", "ledger", "inference", "evaluation", "bounds")
 

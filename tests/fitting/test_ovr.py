@@ -6,11 +6,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-import dpcore.fitting.doors as doors
 from dpcore import Schema, fit, load_model
 from dpcore.accountants.gdp import GdpAccountant
 from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.errors import DpcoreError, InvalidInputError, TargetNotMetError
+from dpcore.fitting import run_sessions
 from dpcore.fitting.ovr import against_the_rest
 from dpcore.fitting.plan import make_plan
 from dpcore.fitting.run import fit_dataset
@@ -194,7 +194,7 @@ def test_no_two_fits_share_noise(algo, monkeypatch):
         def __init__(self, engine, accountant, relation, noise, **words):
             super().__init__(engine, accountant, relation, SeededNoise(7), **words)
 
-    monkeypatch.setattr(doors, "TableSession", Reseeded)
+    monkeypatch.setattr(run_sessions, "TableSession", Reseeded)
     assert not distinct(fit(X, y, epsilon=1.0, params=params, n0=60, **words).w)
 
 
@@ -317,9 +317,8 @@ def test_a_public_number_of_rows_is_that_of_every_fit():
 
 def test_a_session_of_an_earlier_fit_is_closed(monkeypatch):
     from dpcore.errors import InvalidInputError
-    from dpcore.fitting import doors
 
-    kept, honest = [], doors.run_optimizer
+    kept, honest = [], run_sessions.run_optimizer
 
     def keeping(optimizer, entry, problem, session, **others):
         for old in kept:
@@ -328,7 +327,7 @@ def test_a_session_of_an_earlier_fit_is_closed(monkeypatch):
         kept.append(session)
         return honest(optimizer, entry, problem, session, **others)
 
-    monkeypatch.setattr(doors, "run_optimizer", keeping)
+    monkeypatch.setattr(run_sessions, "run_optimizer", keeping)
     X, y = rows()
     fit(X, y, algo="outpert", epsilon=2.0, **OVR)
     assert len(kept) == 3

@@ -14,9 +14,9 @@ from dpcore.errors import BudgetExceededError, InvalidInputError
 from dpcore.fitting import run
 from dpcore.fitting.balanced import BalancedWeights
 from dpcore.fitting.plan import make_plan
+from dpcore.fitting.pre_fit_release import mechanism_for
 from dpcore.fitting.run_rows import RunRows
 from dpcore.fitting.settings import Settings
-from dpcore.fitting.shares import mechanism_for
 from dpcore.fitting.step_facts import Phase
 from dpcore.fitting.step_shares import ShareOfBudget, exact_share
 from dpcore.fitting.steps import Outcome, Section, WeightsOfClasses

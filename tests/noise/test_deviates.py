@@ -5,14 +5,14 @@ import random
 import numpy as np
 import pytest
 
-from dpcore.noise import deviates, lazy
+from dpcore.noise import deviates, incremental_digits
 from dpcore.noise.entropy import SeededEntropy
 from dpcore.noise.scale import GridScale
 
 PAIRS = {
-    "normal": (deviates.normal_kernel, lazy.normal, "gaussian"),
-    "laplace": (deviates.laplace_kernel, lazy.laplace, "laplace"),
-    "exponential": (deviates.exponential_kernel, lazy.exponential, "exponential"),
+    "normal": (deviates.normal_kernel, incremental_digits.normal, "gaussian"),
+    "laplace": (deviates.laplace_kernel, incremental_digits.laplace, "laplace"),
+    "exponential": (deviates.exponential_kernel, incremental_digits.exponential, "exponential"),
 }
 SCALES = [GridScale(1), GridScale(7, 2), GridScale(3, 80), GridScale((1 << 53) - 1, 5)]
 WIDE_SCALES = [GridScale((1 << 50) + 7), GridScale((1 << 58) - 1)]
@@ -26,7 +26,7 @@ def run_kernel(kernel, words, scale, size):
 
 def small_digits(seed, bits):
     rng = random.Random(seed)
-    return lazy.DigitStream(lambda i: rng.getrandbits(bits), bits)
+    return incremental_digits.DigitStream(lambda i: rng.getrandbits(bits), bits)
 
 
 @pytest.mark.parametrize("pair", PAIRS)
@@ -36,7 +36,7 @@ def test_kernel_and_lazy_digits_are_one_function_of_the_words(pair, scale):
     words, compared = SeededEntropy(11).words(4000), 0
     while words.size > 500:
         done, used, stopped, out = run_kernel(kernel, words, scale, 1)
-        stream = lazy.DigitStream(lambda i, words=words: int(words[i]))
+        stream = incremental_digits.DigitStream(lambda i, words=words: int(words[i]))
         expected = exact(stream, scale)
         if done:
             assert (out[0], used, stopped) == (expected, stream.used, 0)
@@ -57,7 +57,7 @@ def test_digits_that_agree_are_left_to_the_lazy_twin(pair, alphabet):
         words = np.array([rng.choice(alphabet) for _ in range(200)], dtype=np.uint64)
         done, used, stopped, out = run_kernel(kernel, words, GridScale((1 << 57) + 1), 1)
         more = random.Random(6)
-        stream = lazy.DigitStream(
+        stream = incremental_digits.DigitStream(
             lambda i, words=words, more=more: int(words[i]) if i < 200 else more.getrandbits(64)
         )
         expected = exact(stream, GridScale((1 << 57) + 1))
@@ -89,7 +89,7 @@ def test_an_overflowing_result_is_left_to_python_integers(pair, k):
     words = np.array(failed_trial * k + [1 << 60, 2 << 60] + [0] * 8, dtype=np.uint64)
     scale = GridScale((1 << 58) - 1)
     assert run_kernel(kernel, words, scale, 1)[:3] == (0, 0, deviates.UNDECIDED)
-    value = exact(lazy.DigitStream(lambda i: int(words[i])), scale)
+    value = exact(incremental_digits.DigitStream(lambda i: int(words[i])), scale)
     assert value == scale.significand * (k * 16 + 1) // 16
     assert value > 2**63
 

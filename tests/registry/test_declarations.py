@@ -52,7 +52,7 @@ def test_facts_of_optimizers_are_read_in_one_way():
         for path in folder.rglob("*.py")
     }
     # Of queries, which have no table.
-    assert asked.pop("dpcore/session/trusted.py") == ["private"]
+    assert asked.pop("dpcore/session/trust_boundary.py") == ["private"]
     assert {path: names for path, names in asked.items() if names} == {}
     assert [*asked_by_name(ast.parse("getattr(target, 'theorem', '')"))] == ["theorem"]
 

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from dpcore.accountants.pairs import _log_ratios_up
+from dpcore.accountants.dominating_pairs import _log_ratios_up
 from dpcore.accountants.rdp import RdpAccountant
 from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.plugin.parts import (

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
     from dpcore.data.blocks.block import Coefficients, RawRows, RowMap
-    from dpcore.data.blocks.line_path import LinePath
+    from dpcore.data.blocks.rounded_line import RoundedLine
 
 __all__ = ["CachedMargins"]
 
@@ -43,7 +43,7 @@ class CachedMargins:
         y: np.ndarray,
         n_features: int,
         squares: np.ndarray,
-        path: LinePath,
+        path: RoundedLine,
         row_norm: float,
     ) -> None:
         self.y = y

@@ -21,7 +21,7 @@ from dpcore.exact.compiled import njit
 from dpcore.exact.grid import FEATURE_BITS
 
 if TYPE_CHECKING:
-    from dpcore.data.blocks.line_path import LinePath
+    from dpcore.data.blocks.rounded_line import RoundedLine
 
 __all__ = ["CODED", "CodedBlock", "Lender"]
 
@@ -70,7 +70,7 @@ class CodedBlock(CachedMargins):
         self,
         lend: Lender,
         y: np.ndarray,
-        path: LinePath,
+        path: RoundedLine,
         row_norm: float,
         within: tuple[Lender, np.ndarray] | None = None,
     ) -> None:
@@ -86,7 +86,9 @@ class CodedBlock(CachedMargins):
         super().__init__(y, self._layout.n_features, squares, path, row_norm)
 
     @classmethod
-    def from_rows(cls, X: CodedRows, y: np.ndarray, path: LinePath, row_norm: float) -> CodedBlock:
+    def from_rows(
+        cls, X: CodedRows, y: np.ndarray, path: RoundedLine, row_norm: float
+    ) -> CodedBlock:
         if not np.isfinite(X.numeric).all():
             raise DataError("The data hold a value that is not finite (NaN or infinity).")
         # Copies, or what cannot change: the rows whose norms are taken are those that stay.

@@ -17,7 +17,7 @@ from dpcore.exact.grid import FEATURE_BITS, FLOAT32_LIMIT
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-    from dpcore.data.blocks.line_path import LinePath
+    from dpcore.data.blocks.rounded_line import RoundedLine
 
 __all__ = ["CSR", "CsrBlock"]
 
@@ -58,7 +58,7 @@ class CsrBlock(CachedMargins):
         n_features: int,
         y: np.ndarray,
         squares: np.ndarray,
-        path: LinePath,
+        path: RoundedLine,
         row_norm: float,
     ) -> None:
         super().__init__(y, n_features, squares, path, row_norm)
@@ -69,7 +69,9 @@ class CsrBlock(CachedMargins):
         )
 
     @classmethod
-    def from_rows(cls, X: csr_matrix, y: np.ndarray, path: LinePath, row_norm: float) -> CsrBlock:
+    def from_rows(
+        cls, X: csr_matrix, y: np.ndarray, path: RoundedLine, row_norm: float
+    ) -> CsrBlock:
         X = X.copy()
         X.sum_duplicates()
         values, squares = truncate_rows(

@@ -32,7 +32,7 @@ from dpcore.exact.grid import FEATURE_BITS, FLOAT32_LIMIT
 
 if TYPE_CHECKING:
     from dpcore.data.blocks.block import Coefficients
-    from dpcore.data.blocks.line_path import LinePath
+    from dpcore.data.blocks.rounded_line import RoundedLine
 
 __all__ = ["DENSE"]
 
@@ -90,14 +90,16 @@ class DenseBlock(CachedMargins):
         values: np.ndarray,
         y: np.ndarray,
         squares: np.ndarray,
-        path: LinePath,
+        path: RoundedLine,
         row_norm: float,
     ) -> None:
         super().__init__(y, values.shape[1], squares, path, row_norm)
         self._values = values
 
     @classmethod
-    def from_rows(cls, X: np.ndarray, y: np.ndarray, path: LinePath, row_norm: float) -> DenseBlock:
+    def from_rows(
+        cls, X: np.ndarray, y: np.ndarray, path: RoundedLine, row_norm: float
+    ) -> DenseBlock:
         X = unchanging(X if X.dtype == np.float32 else X.astype(np.float64, copy=False))
         squares = _squares_within(X, path.raw_norm_bound)
         if squares is None:

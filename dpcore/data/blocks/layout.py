@@ -15,7 +15,7 @@ from dpcore.exact.grid import BLOCK_ROWS
 
 if TYPE_CHECKING:
     from dpcore.data.blocks.block import Block
-    from dpcore.data.blocks.line_path import LinePath
+    from dpcore.data.blocks.rounded_line import RoundedLine
 
 __all__ = ["Layout", "MatrixLayout"]
 
@@ -25,7 +25,7 @@ R = TypeVar("R")
 class _BlockType(Protocol):
     """The class of a layout's blocks."""
 
-    def from_rows(self, X: Any, y: np.ndarray, path: LinePath, row_norm: float) -> Block:
+    def from_rows(self, X: Any, y: np.ndarray, path: RoundedLine, row_norm: float) -> Block:
         """Return the block of encoded rows. It keeps copies, or arrays that cannot change, and
         verifies that no row is longer than the path's bound."""
         ...
@@ -56,7 +56,7 @@ class Layout(Generic[R]):
         that it would store as they are (``dpcore.data.blocks.frozen``)."""
         return X
 
-    def blocks(self, X: R, y: np.ndarray, path: LinePath, row_norm: float) -> Iterable[Block]:
+    def blocks(self, X: R, y: np.ndarray, path: RoundedLine, row_norm: float) -> Iterable[Block]:
         """Return the blocks of a table, to go through once; ``y`` : float64 of shape (n_rows,),
         or pairs. Of no rows it is one block without rows: what is refused before a charge does not
         depend on their number."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from dpcore.errors import InvalidInputError
 from dpcore.exact.reproducible import ordered_dot
-from dpcore.privacy.sealed import constant, sealed
+from dpcore.privacy.immutable import constant, sealed
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -15,7 +15,7 @@ from dpcore.data.blocks.layout import Layout
 if TYPE_CHECKING:
     from dpcore.data.blocks.block import Block
     from dpcore.data.blocks.coded import CodedLayout, CodedRows
-    from dpcore.data.blocks.line_path import LinePath
+    from dpcore.data.blocks.rounded_line import RoundedLine
 
 __all__ = ["STORED", "StoredRows"]
 
@@ -103,7 +103,7 @@ class _Stored(Layout[StoredRows]):
     row_type = StoredRows
 
     def blocks(
-        self, X: StoredRows, y: np.ndarray, path: LinePath, row_norm: float
+        self, X: StoredRows, y: np.ndarray, path: RoundedLine, row_norm: float
     ) -> Iterator[Block]:
         whole, begin = StoredRows(X.store), 0
         for index, (places, n) in enumerate(zip(X.places, X.block_rows(), strict=True)):

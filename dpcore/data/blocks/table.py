@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from dpcore.data.blocks.line_path import LinePath
+from dpcore.data.blocks.rounded_line import RoundedLine
 from dpcore.data.blocks.truncation import MOST_FEATURES
 from dpcore.data.units import ends_of_blocks
 from dpcore.data.weighted_labels import paired
@@ -180,7 +180,7 @@ def _made(
     """Yield the blocks of a table, each made when it is asked for where the layout does that."""
     from dpcore.data.blocks.layouts import layout_of
 
-    path, rows = LinePath(raw_norm_bound), cast("Any", X)
+    path, rows = RoundedLine(raw_norm_bound), cast("Any", X)
     layout = layout_of(X)
     if units is None:
         yield from layout.blocks(X, y, path, row_norm)

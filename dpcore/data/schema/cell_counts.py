@@ -10,7 +10,7 @@ import numpy as np
 
 from dpcore.data.readers.raw_cells import BINS
 from dpcore.exact.rounding import float_up, sqrt_up
-from dpcore.privacy.sealed import sealed
+from dpcore.privacy.immutable import sealed
 from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
 
 if TYPE_CHECKING:

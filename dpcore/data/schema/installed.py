@@ -9,7 +9,7 @@ from dpcore.data.schema.columns import Drop, FeatureColumn, Label
 from dpcore.data.schema.keys import CROSS_KEYS, TOP_KEYS, ColumnKind, Key
 from dpcore.data.schema.values import PLACEHOLDER, Entry, check_keys
 from dpcore.errors import InvalidInputError, RegistryError, replacing
-from dpcore.privacy.sealed import fault_of_unfrozen
+from dpcore.privacy.immutable import fault_of_unfrozen
 from dpcore.registry.catalogue import core_registry, load_registry
 
 if TYPE_CHECKING:

@@ -56,7 +56,7 @@ def test_steps_are_told_the_noise_that_is_added(frame, relation, clip_unit, monk
             return super().release(query, mechanism)
 
     monkeypatch.setattr(Pace, "next_step", telling)
-    monkeypatch.setattr("dpcore.fitting.doors.TableSession", Door)
+    monkeypatch.setattr("dpcore.fitting.run_sessions.TableSession", Door)
     asked = {"relation": relation, "params": {"clip_unit": clip_unit, "steps": 3}}
     fit(frame, schema=SCHEMA | {"rows": 1800}, epsilon=8.0, algo="dp-gd", **asked)
     assert len(told) == 3 and told == pytest.approx(added)

@@ -10,13 +10,13 @@ import pytest
 
 from dpcore import fit
 from dpcore.errors import DpcoreWarning
-from dpcore.fitting import hooks
-from dpcore.fitting.foresight import Foresight, rounded
+from dpcore.fitting import optimizer_queries
 from dpcore.fitting.loading import DataRequest
 from dpcore.fitting.plan import make_plan
 from dpcore.fitting.public_facts import check_dataset
 from dpcore.fitting.run import fit_dataset, train
 from dpcore.fitting.settings import Settings
+from dpcore.fitting.utility_warning import UtilityWarning, rounded
 from dpcore.plugin import Outlook
 from dpcore.plugin.parts import dataset_from_arrays
 
@@ -34,8 +34,8 @@ def told(n, n0=None, **asked):
     X, y = rows(n)
     data = dataset_from_arrays(X, y, classes=(-1, 1), bounds=(0, 1), n0=n0)
     plan = make_plan(Settings(**asked))
-    tell = Foresight(lambda sentence: said.append((sentence, len(charged))))
-    fit_dataset(plan, data, on_release=charged.append, foresight=tell)
+    tell = UtilityWarning(lambda sentence: said.append((sentence, len(charged))))
+    fit_dataset(plan, data, on_release=charged.append, utility_warning=tell)
     return said, tell.failing
 
 
@@ -61,7 +61,7 @@ def test_a_private_number_of_rows_would_be_noticed(monkeypatch):
     def leaky(plan, problem):
         return Outlook(kept=None, rows_needed=leaky.n, error_left=0.5, spread=0.1)
 
-    monkeypatch.setattr("dpcore.fitting.foresight.expected", leaky)
+    monkeypatch.setattr("dpcore.fitting.utility_warning.expected", leaky)
     found = []
     for leaky.n in (2000, 40_000):
         found.append(told(10, epsilon=0.05))
@@ -115,7 +115,7 @@ def test_an_outlook_is_asked_with_copies(monkeypatch):
 
     planned = dataclasses.replace(ready.plan, expect=greedy)
     norm, accountant = ready.problem.row_norm, repr(planned.accountant)
-    assert hooks.expected(planned, ready.problem) is None
+    assert optimizer_queries.expected(planned, ready.problem) is None
     assert ready.problem.row_norm == norm and repr(planned.accountant) == accountant
 
 

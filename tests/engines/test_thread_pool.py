@@ -4,7 +4,7 @@ import gc
 import threading
 import weakref
 
-from dpcore.engines.waiting_threads import WaitingThreads
+from dpcore.engines.thread_pool import ThreadPool
 
 
 def names():
@@ -12,7 +12,7 @@ def names():
 
 
 def test_each_thread_is_called_and_the_same_ones_are_called_again():
-    threads, seen = WaitingThreads(3), []
+    threads, seen = ThreadPool(3), []
     for _ in range(2):
         # All three at a time, with this one, or the barrier breaks.
         met = threading.Barrier(4)
@@ -32,7 +32,7 @@ def test_threads_end_with_what_holds_them_and_keep_nothing_of_their_work():
             done.set()
 
     before, done = names(), threading.Event()
-    waiting, work = WaitingThreads(2), Work()
+    waiting, work = ThreadPool(2), Work()
     kept = weakref.ref(work)
     waiting.call(work)
     assert done.wait(timeout=20)

@@ -35,7 +35,7 @@ from dpcore.accountants.additive import (
     ticks_up,
     validated_delta,
 )
-from dpcore.accountants.pairs import is_pure
+from dpcore.accountants.dominating_pairs import is_pure
 from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError
 from dpcore.exact.rounding import exact, float_down, float_up
 from dpcore.privacy.events import ComposedDpEvent, DpEvent

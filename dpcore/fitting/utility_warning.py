@@ -7,14 +7,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dpcore.fitting.hooks import expected, foretold
 from dpcore.fitting.memory import MUCH_MEMORY, columns_of, gigabytes, memory_of
+from dpcore.fitting.optimizer_queries import expected, foretold
 
 if TYPE_CHECKING:
     from dpcore.fitting.planned import Plan
     from dpcore.protocols.problem import Problem
 
-__all__ = ["Foresight", "rounded"]
+__all__ = ["UtilityWarning", "rounded"]
 
 _WORTH_SAYING = 1000
 """Rows: most tables have as many, so that a smaller number needed is not told without a figure."""
@@ -22,7 +22,7 @@ _INSTEAD = "dpcore plan says what more rows or a larger epsilon would do: a fore
 
 
 @dataclass
-class Foresight:
+class UtilityWarning:
     """The outlook of one run, told to whoever started it before anything is charged.
 
     Every sentence follows from public facts: where no number of rows is public it says what is

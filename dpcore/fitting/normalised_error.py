@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from dpcore.errors import InvalidInputError
 
-__all__ = ["Yardstick"]
+__all__ = ["NormalisedError"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Yardstick:
+class NormalisedError:
     """Errors as shares of a constant's: the commoner class misses 1 - ``classes_share`` of the
     rows, the mean has a squared error of 1 in variances.
 

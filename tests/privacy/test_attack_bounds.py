@@ -9,7 +9,7 @@ import mpmath
 import pytest
 
 from dpcore.plugin.parts import exp_down, exp_up
-from dpcore.privacy.odds import Promise, percent_down, percent_up, steps_of_a_value
+from dpcore.privacy.attack_bounds import Promise, percent_down, percent_up, steps_of_a_value
 from dpcore.privacy.sensitivity import NeighboringRelation
 
 PAIRS = [(0.01, 0.0), (0.5, 0.0), (1.0, 1e-6), (0.3, 0.05), (3.0, 0.2), (6.0, 0.1)]

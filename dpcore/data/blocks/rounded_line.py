@@ -8,10 +8,10 @@ import numpy as np
 
 from dpcore.exact.grid import is_exact_line, round_parameters
 
-__all__ = ["LinePath"]
+__all__ = ["RoundedLine"]
 
 
-class LinePath:
+class RoundedLine:
     """The points and lines that all blocks of a table are asked for, on their grids.
 
     A result is remembered for an array and the bytes that it held. Only public values pass

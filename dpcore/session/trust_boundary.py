@@ -15,7 +15,7 @@ import numpy as np
 
 from dpcore.errors import InvalidInputError
 from dpcore.privacy.first_party import is_ours
-from dpcore.privacy.sealed import (
+from dpcore.privacy.immutable import (
     attributes,
     fault_of_unfrozen,
     require_sealed,

@@ -23,7 +23,7 @@ from dpcore.plugin import (
     StandardizedGradientSum,
 )
 from dpcore.plugin.parts import LocalEngine, SeededNoise, Sensitivity, Standardization, TableSession
-from dpcore.session.trusted import parts_within
+from dpcore.session.trust_boundary import parts_within
 from dpcore.testing import make_rows
 from dpcore.testing.tables import make_problem
 from dpcore_accuracy_first.excess import Excess

@@ -11,7 +11,7 @@ import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import DpcoreError
-from dpcore.privacy.sealed import private_copy
+from dpcore.privacy.immutable import private_copy
 from dpcore.registry.declarations import optimizer_facts
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from dpcore.fitting.engines import engine_at_hand
 from dpcore.fitting.fixed_schedule import fixed_schedule
 from dpcore.fitting.optimizer_run import run_optimizer
 from dpcore.fitting.ovr import solve_each
-from dpcore.session.in_turn import SessionsInTurn
 from dpcore.session.ledger import Ledger, LedgerEntry, LedgerWithin
+from dpcore.session.sequential_sessions import SequentialSessions
 from dpcore.session.session import TableSession
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def opened(
         session = over(rows.engine, door.on_release, door.ledger)
         return door.continued(session), lambda: solve(session)
     before, on_release = Fraction(accountant.spent), door.on_release
-    all_of_them = SessionsInTurn(plan.relation, part, ready.fits, before, door.ledger.entries)
+    all_of_them = SequentialSessions(plan.relation, part, ready.fits, before, door.ledger.entries)
     tell = None if on_release is None else lambda _: on_release(all_of_them)
 
     def solve_class(own: Dataset) -> Solution:

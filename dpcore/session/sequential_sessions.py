@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dpcore.session.ledger import LedgerEntry
     from dpcore.session.session import TableSession
 
-__all__ = ["Budget", "Said", "SessionAndLast", "SessionsInTurn"]
+__all__ = ["Budget", "Said", "ExtendedSession", "SequentialSessions"]
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Said:
 
 
 @dataclass(eq=False)
-class SessionsInTurn:
+class SequentialSessions:
     """All that a report reads off a session, of several. No door: each session is its own.
 
     Parameters
@@ -142,7 +142,7 @@ class SessionsInTurn:
 
 
 @dataclass(frozen=True, eq=False)
-class SessionAndLast:
+class ExtendedSession:
     """Closed sessions of a run, and a later one with their filter and ledger, read as one. No door.
 
     Parameters
@@ -150,8 +150,8 @@ class SessionAndLast:
     last : its filter was charged what the others were, and its ledger is theirs, continued.
     """
 
-    run: TableSession | SessionsInTurn | SessionAndLast | Said
-    last: TableSession | SessionsInTurn | SessionAndLast
+    run: TableSession | SequentialSessions | ExtendedSession | Said
+    last: TableSession | SequentialSessions | ExtendedSession
 
     @property
     def relation(self) -> NeighboringRelation:

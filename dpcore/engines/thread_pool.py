@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
     Work = Callable[[], None]
 
-__all__ = ["WaitingThreads"]
+__all__ = ["ThreadPool"]
 
 
-class WaitingThreads:
+class ThreadPool:
     """At most ``count`` threads, which end with this object.
 
     A bare queue wakes them: sooner than an executor would, whose futures nobody asks for here

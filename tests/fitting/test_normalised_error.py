@@ -3,22 +3,22 @@
 import pytest
 
 from dpcore.errors import InvalidInputError
-from dpcore.fitting.yardstick import Yardstick
+from dpcore.fitting.normalised_error import NormalisedError
 
 
 def test_a_target_and_what_is_reached_are_each_other_s_inverse():
-    classes = Yardstick(classification=True, classes_share=0.76, nonprivate_accuracy=0.85)
+    classes = NormalisedError(classification=True, classes_share=0.76, nonprivate_accuracy=0.85)
     without = classes.without_privacy(0.6)
     assert without == pytest.approx(0.15 / 0.24)
     assert classes.reached(classes.kept_at(0.8, None, without), without) == {
         "accuracy": pytest.approx(0.8)
     }
-    squares = Yardstick(classification=False)
+    squares = NormalisedError(classification=False)
     assert squares.kept_at(None, 0.5, 0.3) == pytest.approx(0.5 / 0.7)
     assert squares.reached(0.5 / 0.7, 0.3) == {"mse": pytest.approx(0.5)}
     assert squares.without_privacy(0.3) == 0.3
-    assert Yardstick(classification=False, nonprivate_mse=0.2).without_privacy(0.3) == 0.2
-    assert Yardstick(classification=True).reached(0.5, 0.6) == {}
+    assert NormalisedError(classification=False, nonprivate_mse=0.2).without_privacy(0.3) == 0.2
+    assert NormalisedError(classification=True).reached(0.5, 0.6) == {}
     assert squares.kept_at(None, None, 0.3) is None
 
 
@@ -45,4 +45,4 @@ SQUARES = {"classification": False}
 )
 def test_a_figure_that_makes_no_sense_is_refused(given, accuracy, mse, text):
     with pytest.raises(InvalidInputError, match=text):
-        Yardstick(**given).kept_at(accuracy, mse, 0.6)
+        NormalisedError(**given).kept_at(accuracy, mse, 0.6)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dpcore.accountants import orders
+from dpcore.accountants import renyi_orders
 from dpcore.accountants.gdp import GdpAccountant
 from dpcore.accountants.rdp import RdpAccountant
 from dpcore.accountants.schedule import planned_accountant, schedule_noise_multiplier
@@ -39,7 +39,7 @@ def test_a_tiny_budget_asks_for_no_more_noise_than_its_closed_form(kind, epsilon
 
 
 def test_orders_that_end_too_soon_are_seen(monkeypatch):
-    monkeypatch.setattr(orders, "_LARGEST", 2**16)
+    monkeypatch.setattr(renyi_orders, "_LARGEST", 2**16)
     closed = least_noise(ZcdpAccountant, 1e-4, GaussianDpEvent)
     assert least_noise(RdpAccountant, 1e-4, GaussianDpEvent) > 2 * closed
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from dpcore.fitting.ready import Ready
     from dpcore.protocols import Accountant, DerivedQuery, Query, TableQuery
     from dpcore.protocols.problem import Problem
-    from dpcore.session.exchange import Known
+    from dpcore.session.interactive_handle import Known
     from dpcore.session.ledger import Ledger, LedgerEntry
 
 __all__ = [

@@ -13,7 +13,7 @@ from dpcore.errors import InvalidInputError
 from dpcore.noise.entropy import Unshareable
 
 if TYPE_CHECKING:
-    from dpcore.privacy.sealed import Copies
+    from dpcore.privacy.immutable import Copies
     from dpcore.privacy.sensitivity import Sensitivity
     from dpcore.protocols import DerivedQuery, Query
     from dpcore.protocols.interactive import InteractiveMechanism, InteractiveState

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpcore.accountants import GdpAccountant, PureAccountant, RdpAccountant, ZcdpAccountant
-from dpcore.accountants.reserve import deltas_of
+from dpcore.accountants.delta_reserve import deltas_of
 from dpcore.accountants.schedule import best_accountant, planned_accountant
 from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError
 from dpcore.plugin.parts import (

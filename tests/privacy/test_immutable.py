@@ -46,9 +46,9 @@ from dpcore.plugin.parts import (
     Standardization,
     TableSession,
 )
-from dpcore.privacy.sealed import attributes, constant, private_copy, require_untouched, sealed
+from dpcore.privacy.immutable import attributes, constant, private_copy, require_untouched, sealed
 from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
-from dpcore.session.trusted import parts_within
+from dpcore.session.trust_boundary import parts_within
 from dpcore.testing import make_rows
 from dpcore.testing.canonical import canonical
 from dpcore.testing.tables import make_problem
