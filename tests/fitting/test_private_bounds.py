@@ -179,10 +179,10 @@ def test_rows_held_out_are_not_in_the_release(tmp_path, monkeypatch):
         test=tmp_path / "test.csv",
         private_bounds=True,
     )
-    plan = make_plan(replace(QUICK, epsilon=50.0))
+    plan = make_plan(replace(QUICK, epsilon=50.0, seed=1))
     trained = train(plan, request)
     (column,) = trained.model.schema.features
-    assert (column.lower, column.upper) == (0.0, 6.125)
+    assert -10 < column.lower <= 0 and 6 <= column.upper < 10  # The rows of the test are at 1e9.
     assert trained.diagnostics["test_accuracy"] is not None
 
     asked = []
