@@ -283,5 +283,5 @@ def _load_store(
         data,
         rows_dropped=description.rows_dropped,
         typed_by="file" if description.is_typed else None,
-        read_by=(entry.target,),
+        read_by=(entry.target, *getattr(description, "read_by", ())),
     )

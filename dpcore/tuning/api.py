@@ -33,8 +33,8 @@ def tune_rows(search: Search, X: Any, y: Any, schema: Schema, table_ledger: Ledg
     second fit in a process.
     """
     plan = search.plans[0]
-    fractions = (step_facts(step).test_fraction for step in plan.settings.also)
-    fraction = next((given for given in fractions if given is not None), None)
+    also = map(step_facts, plan.settings.also)
+    fraction = next((step.test_fraction for step in also if step.test_fraction is not None), None)
     require_held_out(plan, fraction)
     coins = coins_of(plan.settings.seed, "units")
     public = dict.fromkeys(("classes", "target_bounds", "bounds", "n0", "capacity"))

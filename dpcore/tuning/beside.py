@@ -16,7 +16,7 @@ budget is the search's (``dpcore.tuning.held_out``).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from dpcore.accountants.additive import AdditiveAccountant
 from dpcore.accountants.equal_parts import require_within
@@ -164,15 +164,13 @@ class Beside:
     @property
     def why_not_private(self) -> list[str]:
         """Reasons of what was released that void the guarantee."""
-        plan = self._states[0].facts.plan
-        ended: list[Any] = self._door.ended
+        plan, ended = self._states[0].facts.plan, cast("list[Any]", self._door.ended)
         return [why for said in ended for why in why_released(plan, said)]
 
     @property
     def charges(self) -> tuple[dict[str, Any], ...]:
         """The releases of the steps, kind by kind, in the unit of the whole filter."""
-        ended: list[Any] = self._door.ended
-        return summarise(ended[-1]) if ended else ()
+        return summarise(cast("Any", self._door.ended[-1])) if self._door.ended else ()
 
 
 def _begun(search: Search, ready: Ready, sides: Sides) -> RunState:

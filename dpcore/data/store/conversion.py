@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 
-from dpcore.data.readers import STORE, BadRows, is_store, is_typed
+from dpcore.data.readers import STORE, BadRows, entry_of, is_store, is_typed
 from dpcore.data.schema.schema import Schema
 from dpcore.data.schema.unbounded import require_bounds
 from dpcore.data.store.contract import RowStore
+from dpcore.data.store.writer import write_rows
 from dpcore.data.stream import encoded_batches, named_schema
 from dpcore.errors import InvalidInputError
 from dpcore.registry.catalogue import load_registry
@@ -70,4 +71,7 @@ def convert(
     schema = named_schema(source, schema, format)
     pieces = encoded_batches(source, schema, format=format, bad_rows=bad_rows)
     stated = bad_rows == "drop", is_typed(os.fspath(source), format)
-    store.write(pieces, target, schema, *stated)
+    reader = entry_of(os.fspath(source), format)
+    # A store of somebody's own has no place for it, and is named itself.
+    told = store.write is write_rows and reader.distribution != "dpcore"
+    store.write(pieces, target, schema, *stated, **({"read_by": (reader.target,)} if told else {}))

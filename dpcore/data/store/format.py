@@ -5,7 +5,8 @@
     page 0    "dpcore-store 1\\n", zeros
     page 1..  blocks of 8,192 rows, the last with what is left, each from the start of a page:
               labels float64, numbers float32 (row by row), codes (row by row), zeros
-    then      the description, JSON: schema, rows, rows_dropped, is_typed, one SHA-256 per block
+    then      the description, JSON: schema, rows, rows_dropped, is_typed, read_by, one SHA-256 per
+              block
     last      48 bytes: length of the description (uint64, little-endian), SHA-256 of page 0,
               description and length, "complete"
 
@@ -102,7 +103,8 @@ class Description:
     """All of a store besides its blocks.
 
     ``rows_dropped`` : whether rows that do not satisfy the schema were left out. ``is_typed`` :
-    whether the file that they are from declared types of its columns.
+    whether the file that they are from declared types of its columns. ``read_by`` : its reader, as
+    ``"module:name"``, where that is not from dpcore: a statement names it.
     """
 
     schema: Schema
@@ -110,6 +112,7 @@ class Description:
     rows_dropped: bool
     digests: tuple[str, ...]
     is_typed: bool = False
+    read_by: tuple[str, ...] = ()
 
     def block_rows(self) -> list[int]:
         """Return the number of rows of each block."""
@@ -129,6 +132,7 @@ class Description:
             "rows": self.n_rows,
             "rows_dropped": self.rows_dropped,
             **({"is_typed": True} if self.is_typed else {}),
+            **({"read_by": list(self.read_by)} if self.read_by else {}),
             "sha256": list(self.digests),
         }
         text = json.dumps(data, ensure_ascii=True, allow_nan=False).encode("ascii")
@@ -161,14 +165,14 @@ class Description:
     @classmethod
     def _from_json(cls, data: Any) -> Description:
         n_rows, dropped, digests = data["rows"], data["rows_dropped"], tuple(data["sha256"])
-        is_typed = data.get("is_typed", False)  # Stores of before it was known do not say.
-        if type(n_rows) is not int or n_rows < 0 or type(dropped) is not bool:
+        # Stores of before these were known do not say.
+        is_typed, read_by = data.get("is_typed", False), tuple(data.get("read_by", ()))
+        if type(n_rows) is not int or n_rows < 0 or {type(dropped), type(is_typed)} != {bool}:
             raise TypeError
-        if type(is_typed) is not bool:
-            raise TypeError
-        if len(digests) != -(-n_rows // STORE_ROWS):
+        if len(digests) != -(-n_rows // STORE_ROWS) or {*map(type, read_by)} - {str}:
             raise ValueError
-        found = cls(Schema.from_dict(data["schema"]), n_rows, dropped, digests, is_typed)
+        schema = Schema.from_dict(data["schema"])
+        found = cls(schema, n_rows, dropped, digests, is_typed, read_by)
         if found.schema.width is not None:
             raise ValueError
         return found

@@ -29,6 +29,7 @@ def write_rows(
     schema: Schema,
     rows_dropped: bool,
     is_typed: bool,
+    read_by: tuple[str, ...] = (),
 ) -> None:
     """Write encoded rows, as ``encoded_batches`` yields them, to the store ``out``, which appears,
     or is replaced, when it is whole; the schema has names and bounds. The store holds no ids of
@@ -37,7 +38,7 @@ def write_rows(
     Raises InvalidInputError for rows without labels or a path that cannot be written.
     """
     with _replacement(os.fspath(out)) as file:
-        writer = _Writer(file, schema, rows_dropped, is_typed)
+        writer = _Writer(file, schema, rows_dropped, (is_typed, read_by))
         for X, y in pieces:
             if y is None:
                 raise InvalidInputError("The rows of a store have labels, and these have none.")
@@ -61,9 +62,15 @@ def check_target(out: str | os.PathLike[str]) -> None:
 class _Writer:
     """Fills blocks row by row and writes each when it is full."""
 
-    def __init__(self, file: BinaryIO, schema: Schema, rows_dropped: bool, is_typed: bool) -> None:
+    def __init__(
+        self,
+        file: BinaryIO,
+        schema: Schema,
+        rows_dropped: bool,
+        source: tuple[bool, tuple[str, ...]],
+    ) -> None:
         self.n_rows = 0
-        self._is_typed = is_typed
+        self._source = source
         self._file = file
         self._schema = schema
         self._rows_dropped = rows_dropped
@@ -97,7 +104,7 @@ class _Writer:
             self._write(content)
         digests = tuple(self._digests)
         description = Description(
-            self._schema, self.n_rows, self._rows_dropped, digests, self._is_typed
+            self._schema, self.n_rows, self._rows_dropped, digests, *self._source
         )
         self._file.write(description.tail())
 

@@ -55,6 +55,7 @@ class Facts:
     is_typed: bool
     seal: str
     is_generated: bool = False
+    read_by: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -166,6 +166,7 @@ def _rows_of(source: RowSource, sources: Sequence[Source], found: Sequence[Facts
             )
     of_file: Literal["file"] | None = "file" if any(facts.is_typed for facts in found) else None
     readers = {entry_of(part.name).target for part in sources} if source.kind == "files" else set()
+    readers |= {name for facts in found for name in facts.read_by}
     return RowsElsewhere(
         name=source.title,
         schema=first,

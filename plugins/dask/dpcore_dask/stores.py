@@ -67,7 +67,8 @@ def opened_store(
     )
     counted = description.n_rows if n_units is None else n_units
     stated = counted, description.rows_dropped, description.is_typed
-    return Opened(table, Facts(schema, *stated, _seal(description, stamp)), stamp, shelf, file)
+    facts = Facts(schema, *stated, _seal(description, stamp), read_by=description.read_by)
+    return Opened(table, facts, stamp, shelf, file)
 
 
 def _one_schema(schema: Schema) -> Schema:

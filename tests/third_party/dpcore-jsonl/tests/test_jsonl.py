@@ -106,6 +106,13 @@ def test_a_store_keeps_rows_and_schema(tmp_path):
         load_file(tmp_path / "rows.coded", None)
 
 
+def test_a_store_of_its_rows_names_the_reader(tmp_path):
+    path = written(tmp_path, map(json.dumps, ROWS))
+    convert(path, tmp_path / "rows.dpcore", SCHEMA)
+    model = fit(tmp_path / "rows.dpcore", algo="dp-gd", params={"steps": "9"}, epsilon=3.0)
+    assert model.privacy["parts_not_from_dpcore"] == ["jsonl_rows.reader:open_jsonl"]
+
+
 @pytest.fixture
 def folder(tmp_path):
     place = tmp_path / "rows"
