@@ -19,7 +19,7 @@ from dpcore.plugin.parts import (
     sqrt_up,
 )
 from dpcore_accuracy_first.boundary import least_clocks
-from dpcore_accuracy_first.normal_path import normal_path
+from dpcore_accuracy_first.brownian_path import normal_path
 
 if TYPE_CHECKING:
     from dpcore.plugin.parts import DerivedQuery, NoiseSource, Query, Sensitivity

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from dpcore.plugin import InvalidInputError, Solution, option
 from dpcore.plugin.parts import ApproximateDpEvent, float_up
 from dpcore_accuracy_first.boundary import least_clocks
+from dpcore_accuracy_first.feasible_targets import too_dear
 from dpcore_accuracy_first.forecast import forecast
 from dpcore_accuracy_first.in_l2 import CovBaseInL2, OutputBaseInL2
 from dpcore_accuracy_first.levels import near_and_far_levels
 from dpcore_accuracy_first.options import TargetOptions, kind_of, positive, pure_cap
-from dpcore_accuracy_first.realistic import too_dear
 from dpcore_accuracy_first.reduced_guarantee import reduced_test
 from dpcore_accuracy_first.reduced_threshold import ReducedAboveThreshold
 from dpcore_accuracy_first.revealed import revealed_walk

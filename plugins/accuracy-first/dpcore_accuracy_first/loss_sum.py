@@ -10,8 +10,8 @@ import numpy as np
 
 from dpcore.plugin import InvalidInputError, ordered_norm, round_parameters
 from dpcore.plugin.parts import Sensitivity, bounded_labels, clipped_total, constant, sealed
-from dpcore_accuracy_first.public_ball import wall_of
-from dpcore_accuracy_first.wall import public_rows, rows_at_most
+from dpcore_accuracy_first.public_ball import penalty_of
+from dpcore_accuracy_first.radial_penalty import public_rows, rows_at_most
 
 if TYPE_CHECKING:
     from dpcore.plugin import Loss, NeighboringRelation, Problem
@@ -33,7 +33,7 @@ class ObjectiveSum:
     steps, and n ``low`` is added as a public figure: so the sum moves by at most ``spread`` when a
     row is replaced. For ``w`` in the ball nothing is clipped.
 
-    Where n is private the sum is ``sum_i (clip(loss) - less) + (n0 l2 / 2) ||w||^2`` and the wall's
+    Where n is private the sum is ``sum_i (clip(loss) - less) + (n0 l2 / 2) ||w||^2`` and the penalty's
     public term: ``low`` is added for no row, and ``less`` is subtracted for each. So a mean is
     tested by a sum that is compared with 0, whatever n is, and a row more or less moves it by
     max(high - less, less - low): half of the spread for ``less`` in the middle.
@@ -61,7 +61,7 @@ class ObjectiveSum:
         n = public_rows(problem)
         public = 0.5 * n * problem.l2 * ordered_norm(w) ** 2
         if problem.n is None:
-            public += wall_of(problem).value(w)
+            public += penalty_of(problem).value(w)
         else:
             public += n * self.ball.low
         if self.less is not None and problem.n is not None:

@@ -13,7 +13,7 @@ import numpy as np
 from dpcore.plugin import InvalidInputError
 from dpcore.plugin.parts import ExPostDpEvent, GridScale, float_up, sealed
 from dpcore_accuracy_first.chain import NoiseChain
-from dpcore_accuracy_first.keep_odds import KeepOdds
+from dpcore_accuracy_first.coupling import KeepOdds
 
 if TYPE_CHECKING:
     from dpcore.plugin.parts import DerivedQuery, NoiseSource, Query, Sensitivity

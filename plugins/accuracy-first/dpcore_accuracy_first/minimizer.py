@@ -21,8 +21,8 @@ from dpcore.plugin.parts import (
     sealed,
 )
 from dpcore_accuracy_first.loss_sum import ObjectiveSum, objective_bits
-from dpcore_accuracy_first.public_ball import PublicBall, wall_of
-from dpcore_accuracy_first.wall import public_rows, require_relation, rows_at_most
+from dpcore_accuracy_first.public_ball import PublicBall, penalty_of
+from dpcore_accuracy_first.radial_penalty import public_rows, require_relation, rows_at_most
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -60,7 +60,7 @@ class Minimizer:
     for d; the answer is the matrix laid flat, row by row.
 
     Under add-or-remove-one n is private: the objective is ``sum of losses + (n0 l2 / 2) ||w||^2``
-    with a public n0, and the wall's public term (``dpcore_accuracy_first.wall``), which keeps the
+    with a public n0, and a public term (``dpcore_accuracy_first.radial_penalty``) that keeps the
     minimiser in the ball. At the other minimiser the gradient is that of one row: minimisers
     are G / (n0 l2) apart. What rounding adds to a gradient is bounded for tables of up to
     ``most_rows``, which is part of the promise there.
@@ -134,21 +134,21 @@ class Minimizer:
     def derive(self, ask: Callable[[Any], np.ndarray], noise: NoiseSource) -> np.ndarray:
         problem, known, far = self.problem, _Certificate.of(self), True
         bits = gradient_bits(problem, rows_at_most(problem), known.slope)
-        wall, curvature = wall_of(problem), known.curvature
+        penalty, curvature = penalty_of(problem), known.curvature
         if problem.n is None:
             # For the solver alone: the certificate is the same for every number of rows.
             rows = int(ask(RowCount())[0])
             # All points that it may come to have an objective of at most that at 0, or at a point
             # of a smaller gradient.
             most = rows * known.ball.high + (rows * known.row_gradient) ** 2 / (2 * known.mu)
-            curvature = _curvature(problem, rows, known.mu + wall.stiffness_at(most))
+            curvature = _curvature(problem, rows, known.mu + penalty.stiffness_at(most))
 
         def gradient(w: np.ndarray) -> np.ndarray:
             nonlocal far
             total = ask(GradientSum(problem, w.reshape(problem.w_shape), bits)).reshape(-1)
             whole = np.ldexp(total.astype(np.float64), -bits) + known.mu * w
-            if wall.force:
-                whole += wall.slope(w)
+            if penalty.force:
+                whole += penalty.slope(w)
             far = ordered_norm(whole) > known.coarse
             return whole
 
@@ -187,15 +187,15 @@ class _Certificate:
     @classmethod
     def of(cls, minimizer: Minimizer) -> _Certificate:
         problem, n = minimizer.problem, rows_at_most(minimizer.problem)
-        inner, wall = PublicBall.of(problem), wall_of(problem)
+        inner, penalty = PublicBall.of(problem), penalty_of(problem)
         mu = public_rows(problem) * problem.l2
-        wall_error = wall.error(math.prod(problem.w_shape))
+        penalty_error = penalty.error(math.prod(problem.w_shape))
         row_gradient = inner.slope * problem.row_norm * _UP
-        curvature = _curvature(problem, n, mu + wall.stiffness)
+        curvature = _curvature(problem, n, mu + penalty.stiffness)
         size = math.prod(problem.w_shape)
         rounding = math.sqrt(size) * curvature * 2.0**-PARAMETER_BITS
         slope = 2 * inner.slope + 1.0
-        error = gradient_error(problem, n, slope) + wall_error
+        error = gradient_error(problem, n, slope) + penalty_error
         fine = rounding * 2.0 ** (PARAMETER_BITS - FINE_BITS)
         # So small, too, that the objective there is next to its minimum, in terms of a row's loss.
         depth = mu * math.sqrt(2 * _DEPTH * inner.spread / curvature)
@@ -256,7 +256,7 @@ class MinimumObjective:
         public = n * (problem.l2 * known.ball.radius**2 + known.ball.high) * 2.0**-48
         # The public part is rounded: sums of so many terms (Higham 2002, section 3.1).
         size = math.prod(problem.w_shape)
-        public = public * max(1.0, size / 32) + wall_of(problem).value_error(size)
+        public = public * max(1.0, size / 32) + penalty_of(problem).value_error(size)
         steps = n * (2.0**-bits + 2 * loss_error(self.loss)) + 2.0**-bits + public
         # The objective is taken on the grid of released parameters of a point on the
         # minimiser's own grid: half a step of each, at most this.

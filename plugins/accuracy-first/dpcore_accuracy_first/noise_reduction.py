@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpcore.plugin import InvalidInputError, Solution, option
-from dpcore_accuracy_first.bases import CovBase, OutputBase
+from dpcore_accuracy_first.base_releases import CovBase, OutputBase
+from dpcore_accuracy_first.feasible_targets import too_dear
 from dpcore_accuracy_first.forecast import forecast
 from dpcore_accuracy_first.guarantee import exact_test, paper_test
 from dpcore_accuracy_first.levels import geometric_levels
@@ -19,7 +20,6 @@ from dpcore_accuracy_first.published import (
     as_published,
     published_test,
 )
-from dpcore_accuracy_first.realistic import too_dear
 
 if TYPE_CHECKING:
     from dpcore.plugin import Accountant, PrivacySession, Problem

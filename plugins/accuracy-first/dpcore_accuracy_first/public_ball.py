@@ -10,12 +10,12 @@ import numpy as np
 
 from dpcore.plugin import InvalidInputError, ordered_norm
 from dpcore.plugin.parts import MARGIN_BITS, loss_facts, sealed
-from dpcore_accuracy_first.wall import OUTSIDE, Wall
+from dpcore_accuracy_first.radial_penalty import OUTSIDE, RadialPenalty
 
 if TYPE_CHECKING:
     from dpcore.plugin import Loss, Problem
 
-__all__ = ["PublicBall", "loss_at_zero", "paper_slack", "wall_of"]
+__all__ = ["PublicBall", "loss_at_zero", "paper_slack", "penalty_of"]
 
 _UP = 1.0 + 2.0**-40
 
@@ -34,8 +34,8 @@ class PublicBall:
     its numbers (Frobenius), and m l'(m) a product of two vectors: the same holds with the loss at
     margins of 0 (softmax: log K), and no loss is more than l(0) + lipschitz ||m||.
 
-    Where n is private, l2 is that of the schema's n0 rows and a wall keeps the minimiser within
-    the ball whatever n is (``dpcore_accuracy_first.wall``); the radius is larger by an eighth.
+    Where n is private, l2 is that of the schema's n0 rows and a radial penalty keeps the minimiser
+    within the ball whatever n is; the radius is larger by an eighth.
 
     Parameters
     ----------
@@ -85,9 +85,9 @@ class PublicBall:
         return w if norm <= self.radius else w * (self.radius / norm)
 
 
-def wall_of(problem: Problem) -> Wall:
+def penalty_of(problem: Problem) -> RadialPenalty:
     """Return the public term of the objective that keeps its minimiser within the ball."""
-    return Wall.of(problem, PublicBall.of(problem).radius, _pull(problem))
+    return RadialPenalty.of(problem, PublicBall.of(problem).radius, _pull(problem))
 
 
 def paper_slack(problem: Problem) -> float:

@@ -23,7 +23,7 @@ import numpy as np
 
 from dpcore.plugin import GramMatrix, InvalidInputError, ordered_dot
 from dpcore.plugin.parts import Sensitivity, loss_facts, sealed, unpack
-from dpcore_accuracy_first.bases import CovBase, OutputBase
+from dpcore_accuracy_first.base_releases import CovBase, OutputBase
 from dpcore_accuracy_first.excess import Excess
 from dpcore_accuracy_first.guarantee import TestPlan
 from dpcore_accuracy_first.loss_sum import ObjectiveSum

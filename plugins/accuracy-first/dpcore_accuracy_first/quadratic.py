@@ -11,8 +11,8 @@ import numpy as np
 
 from dpcore.plugin import InvalidInputError, RowCount, ordered_dot
 from dpcore.plugin.parts import Sensitivity, constant, minimize, sealed, unpack
-from dpcore_accuracy_first.public_ball import PublicBall, wall_of
-from dpcore_accuracy_first.wall import public_rows, require_relation, rows_at_most
+from dpcore_accuracy_first.public_ball import PublicBall, penalty_of
+from dpcore_accuracy_first.radial_penalty import public_rows, require_relation, rows_at_most
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,7 +37,7 @@ class _Quadratic:
     What float64 adds is at most ``error`` (Higham 2002, section 3.1; sum_ij |w_i G_ij w_j| <= n M^2
     by row), up to twice the ball's radius.
 
-    Where n is private, l2 is that of n0 rows, the wall is a term of the objective, and ``less`` is
+    Where n is private, l2 is that of n0 rows, the penalty is a term of the objective, and ``less`` is
     subtracted for each row, as in ``ObjectiveSum``; ``error`` is for up to ``most_rows``.
     """
 
@@ -81,8 +81,8 @@ class _Quadratic:
     @property
     def error(self) -> float:
         d = self.problem.n_features
-        wall = wall_of(self.problem).value_error(d) if self.problem.n is None else 0.0
-        return 8 * (d + 8) * 2.0**-53 * self._size() + wall
+        penalty = penalty_of(self.problem).value_error(d) if self.problem.n is None else 0.0
+        return 8 * (d + 8) * 2.0**-53 * self._size() + penalty
 
     @property
     def bits(self) -> int:
@@ -98,14 +98,14 @@ class _Quadratic:
         less = self.middle + self.spread if self.problem.n is None else 0.0
         rows = rows_at_most(self.problem) * (margin**2 + 2 * margin + less)
         if self.problem.n is None:
-            rows += wall_of(self.problem).value(np.array([self.ball.radius]))
+            rows += penalty_of(self.problem).value(np.array([self.ball.radius]))
         return rows + self.mu * self.ball.radius**2
 
     def at(self, w: np.ndarray, matrix: np.ndarray, vector: np.ndarray, rows: int) -> np.ndarray:
         value = float(ordered_dot(w, 0.5 * ordered_dot(matrix, w) - vector))
         value += 0.5 * self.mu * float(ordered_dot(w, w))
         if self.problem.n is None:
-            value += wall_of(self.problem).value(w) - rows * self.less
+            value += penalty_of(self.problem).value(w) - rows * self.less
         # Nothing is clipped for up to ``most_rows``; beyond, an answer is a number all the same.
         steps = min(max(round(math.ldexp(value, self.bits)), -(2**62)), 2**62)
         return np.array([steps], dtype=np.int64)
@@ -166,7 +166,7 @@ class MinimumQuadratic(_Quadratic):
     of the matrix times its own (Higham 2002, Theorem 10.4), on every table: ``gap`` is that of the
     objective, residual^2 / (2 mu).
 
-    Where n is private, the objective with its wall is not a quadratic; it is minimised by its
+    Where n is private, the objective with its penalty is not a quadratic; it is minimised by its
     gradients (``dpcore.queries.descent``), to a tolerance that follows from public facts and from
     what float64 adds to a gradient. The minimum then moves by a row's part at one of the two
     minimisers at most, at the other at least, both in the ball."""
@@ -206,23 +206,23 @@ class MinimumQuadratic(_Quadratic):
         (Higham 2002, section 3.1; the norm of the moduli of X'X is at most n R^2)."""
         d, longest = self.problem.n_features, 2 * self.ball.radius
         largest = self.curvature * longest + rows_at_most(self.problem) * self.gram.l2_norm
-        wall = wall_of(self.problem).error(d)
-        return (d + 16) * 2.0**-51 * largest + wall
+        penalty = penalty_of(self.problem).error(d)
+        return (d + 16) * 2.0**-51 * largest + penalty
 
     def _tolerance(self) -> float:
         return 4 * self._slope_error() + math.sqrt(2 * _DEPTH * self.spread * self.mu)
 
     def _within(self, matrix: np.ndarray, vector: np.ndarray, rows: int) -> np.ndarray:
         """Return a point whose gradient is at most the tolerance."""
-        wall = wall_of(self.problem)
+        penalty = penalty_of(self.problem)
 
         def gradient(w: np.ndarray) -> np.ndarray:
-            return ordered_dot(matrix, w) - vector + self.mu * w + wall.slope(w)
+            return ordered_dot(matrix, w) - vector + self.mu * w + penalty.slope(w)
 
         # All points that it may come to have a value of at most that at 0, or at a point of a
         # smaller gradient; up to rows / 2 above what a row's part is at least.
         most = rows + (rows * self.gram.l2_norm) ** 2 / (2 * self.mu)
-        bends = rows * self.gram.l2_norm**2 + self.mu + wall.stiffness_at(most)
+        bends = rows * self.gram.l2_norm**2 + self.mu + penalty.stiffness_at(most)
         return minimize(
             gradient,
             np.asarray,

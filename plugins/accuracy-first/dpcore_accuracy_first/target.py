@@ -10,7 +10,7 @@ from dpcore.plugin import InvalidInputError
 from dpcore.plugin.parts import optimizer_facts
 from dpcore_accuracy_first.loss_sum import ErrorCount, ObjectiveSum
 from dpcore_accuracy_first.minimizer import MinimumObjective
-from dpcore_accuracy_first.wall import public_rows
+from dpcore_accuracy_first.radial_penalty import public_rows
 
 if TYPE_CHECKING:
     import numpy as np

@@ -146,15 +146,15 @@ def test_where_nothing_passes_there_is_no_model_and_all_is_charged(kind):
 
 
 def test_hypotheses_of_levels_not_looked_at_are_never_computed(monkeypatch):
-    from dpcore_accuracy_first import bases
+    from dpcore_accuracy_first import base_releases
 
     made = []
 
-    def counted(self, value, epsilon, original=bases.OutputBase.hypothesis):
+    def counted(self, value, epsilon, original=base_releases.OutputBase.hypothesis):
         made.append(1)
         return original(self, value, epsilon)
 
-    monkeypatch.setattr(bases.OutputBase, "hypothesis", counted)
+    monkeypatch.setattr(base_releases.OutputBase, "hypothesis", counted)
     _, solution = run(OutputNr(target_excess_risk=0.3, levels=200), make_rows(2000), 500.0)
     assert solution.details["levels_tested"] < 150
     assert len(made) <= solution.details["levels_tested"]

@@ -14,7 +14,7 @@ from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.parts import PureAccountant
 from dpcore.testing import make_rows
 from dpcore.testing.tables import make_problem
-from dpcore_accuracy_first.bases import OutputBase
+from dpcore_accuracy_first.base_releases import OutputBase
 from dpcore_accuracy_first.brownian_reduction import CovBnr, OutputBnr
 from dpcore_accuracy_first.forecast import forecast, precision_for
 from dpcore_accuracy_first.in_l2 import OutputBaseInL2

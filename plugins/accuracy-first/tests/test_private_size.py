@@ -17,7 +17,7 @@ from dpcore.plugin.parts import SeededNoise
 from dpcore.testing import RecordingSession, make_rows
 from dpcore.testing.replay import assert_within
 from dpcore.testing.tables import Rows, extreme_rows, make_problem, neighbours
-from dpcore_accuracy_first.bases import CovBase, OutputBase
+from dpcore_accuracy_first.base_releases import CovBase, OutputBase
 from dpcore_accuracy_first.brownian_reduction import OutputBnr
 from dpcore_accuracy_first.excess import Excess
 from dpcore_accuracy_first.loss_sum import ErrorCount, ObjectiveSum
@@ -70,7 +70,7 @@ def test_the_bound_is_tight_and_one_that_takes_n_as_public_is_caught():
 
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
 def test_many_more_rows_than_n0_stay_within_the_ball(loss):
-    # Without the wall it is at 2.1 for the logistic loss, 3 for the others.
+    # Without the penalty it is at 2.1 for the logistic loss, 3 for the others.
     n, n0 = 400, 2
     X = np.column_stack([np.full(n, 1.0), np.zeros(n)])
     rows = Rows(X, np.ones(n))

@@ -19,7 +19,7 @@ from dpcore.plugin import (
     round_to,
 )
 from dpcore.plugin.parts import PARAMETER_BITS
-from dpcore_adassp.looks import AGAIN_SHARE, Look, look, looks
+from dpcore_adassp.pilot_releases import AGAIN_SHARE, PilotRelease, pilot_release, pilot_releases
 from dpcore_adassp.products import LARGEST_COEFFICIENT, Products, unpacked
 from dpcore_adassp.row_map import MOST_COLUMNS
 from dpcore_adassp.shares import (
@@ -124,7 +124,7 @@ class GramRidge:
         return replace(solution, details={**solution.details, "ran": DpGd.name})
 
     def _by_products(self, problem: Problem, session: PrivacySession) -> Solution:
-        seen = look(self, self.looks_share, problem, session)
+        seen = pilot_release(self, self.looks_share, problem, session)
         query = Products(problem, seen.row_map, seen.length, seen.unit / seen.length)
         matrix, left = self._matrix(query, session)
         added = np.zeros_like(matrix)
@@ -159,7 +159,7 @@ class GramRidge:
 
     def _refuse_hopeless(self, problem: Problem, session: PrivacySession) -> None:
         """Raise InvalidInputError if the noise of any share does not fit the grid."""
-        first, second = looks(problem)
+        first, second = pilot_releases(problem)
         whole = 1 - WIDE_SHARE
         for query in (first, second):
             require_room(noise_of(self, session, whole * self.looks_share / 2), query, problem)
@@ -170,7 +170,7 @@ class GramRidge:
         require_room(one, replace(squares, part="targets"), problem)
 
 
-def _details(seen: Look) -> dict[str, Any]:
+def _details(seen: PilotRelease) -> dict[str, Any]:
     """Return what the report tells of a run: released figures."""
     details: dict[str, Any] = {"rows": seen.rows, "length": seen.length, "level": seen.level}
     details |= {"clip": seen.clip, "u": seen.signal, "centred": seen.row_map.middles is not None}

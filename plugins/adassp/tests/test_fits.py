@@ -163,7 +163,7 @@ def skewed(n=5000):
 
 def test_where_no_signal_is_sure_the_level_is_asked_again(monkeypatch):
     again = errors_over_the_means(*skewed(), 8, epsilon=0.03)
-    monkeypatch.setattr("dpcore_adassp.looks._CLEAR", -np.inf)
+    monkeypatch.setattr("dpcore_adassp.pilot_releases._CLEAR", -np.inf)
     once = errors_over_the_means(*skewed(), 8, epsilon=0.03)
     assert 3 * np.mean(again) < np.mean(once)
 

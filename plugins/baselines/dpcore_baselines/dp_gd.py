@@ -27,9 +27,9 @@ from dpcore.plugin import (
 from dpcore_baselines import descent_defaults as defaults
 from dpcore_baselines.averaged_descent import AveragedDescent
 from dpcore_baselines.options import require_several
-from dpcore_baselines.pace import Pace
 from dpcore_baselines.sizes import ColumnSizes, TypicalSizes, sizes_tell, typical_sizes
 from dpcore_baselines.standardize import MOMENTS_CLIP, from_moments, unchanged
+from dpcore_baselines.step_size import StepSize
 
 if TYPE_CHECKING:
     from dpcore.plugin import PrivacySession, Problem
@@ -64,7 +64,7 @@ class DpGd:
 
     Fields left at ``None`` are fixed functions of public facts and of the released number of rows
     (``dpcore_baselines.descent_defaults``). Steps grow from a safe one, and are held to what the
-    released gradients say of the loss's curvature (``dpcore_baselines.pace``). Of two
+    released gradients say of the loss's curvature (``dpcore_baselines.step_size``). Of two
     classes, where u is below 100, columns' coefficients are scaled down once the steps are over.
     """
 
@@ -161,10 +161,15 @@ class DpGd:
         clip = (self.clip or defaults.clip_for(u, loss) * root) * length
         lasting = defaults.weighed(defaults.lasting_signal(n, mu, width, loss), loss)
         lasting = max(lasting, 1e-6)
-        pace = self._pace(problem, lasting, columns, length)
-        run = _Run(n, columns, clip, defaults.shrinkage_for(u), pace)
+        step_size = self._step_size(problem, lasting, columns, length)
+        run = _Run(n, columns, clip, defaults.shrinkage_for(u), step_size)
         w = self._descend(problem, session, run)
-        details: dict[str, Any] = {"steps": pace.steps, "clip": clip, "time": pace.time, "u": u}
+        details: dict[str, Any] = {
+            "steps": step_size.steps,
+            "clip": clip,
+            "time": step_size.time,
+            "u": u,
+        }
         details["columns"] = int(np.count_nonzero(columns.scales))
         if problem.loss.classification and not defaults.tells_the_majority(n, mu):
             details["warning"] = _FEW_ROWS.format(math.ceil(defaults.TELLING / mu))
@@ -172,7 +177,9 @@ class DpGd:
             details["warning"] = "the budget is small for this many features: expect noise."
         return Solution(w=w, status="All planned steps were taken.", details=details)
 
-    def _pace(self, problem: Problem, u: float, columns: Standardization, length: float) -> Pace:
+    def _step_size(
+        self, problem: Problem, u: float, columns: Standardization, length: float
+    ) -> StepSize:
         """Return the step sizes: none longer than l2 allows, nor than released gradients do."""
         loss, momentum = problem.loss, self.momentum
         standardized = self._moments_share(problem) > 0
@@ -180,7 +187,7 @@ class DpGd:
         steps = self.steps or defaults.steps_for(time, u, loss, momentum, standardized=standardized)
         limit = defaults.limit_for(loss, momentum)
         safe = defaults.largest_step(loss, momentum) / length**2
-        return Pace(
+        return StepSize(
             time=time / length**2,
             steps=steps,
             safe=math.inf if math.isinf(limit) else safe,
@@ -236,21 +243,21 @@ class DpGd:
     def _descend(self, problem: Problem, session: PrivacySession, run: _Run) -> np.ndarray:
         """Return the averaged iterate, of the rows as they are. The descent is in ``v``, the
         standardised rows' parameters."""
-        n, columns, pace, l2 = run.n, run.columns, run.pace, problem.l2
+        n, columns, step_size, l2 = run.n, run.columns, run.step_size, problem.l2
         clipped_sum = UnitGradientSum if self.clip_unit else StandardizedGradientSum
         shape, momentum = problem.w_shape, self.momentum
         descent = AveragedDescent(shape, momentum=momentum, averaging=self.averaging)
         planned = 0
-        while pace.left:
-            if pace.steps != planned:
-                planned, mechanism = pace.steps, self._noise(session, pace.left)
+        while step_size.left:
+            if step_size.steps != planned:
+                planned, mechanism = step_size.steps, self._noise(session, step_size.left)
             w = round_parameters(columns.pull_back(descent.v), problem.raw_norm_bound)
             query = clipped_sum(problem, w, columns, run.clip, mechanism.noise_multiplier)
             gradient = session.release(query, mechanism) / n + l2 * columns.map_gradient(w)
             gradient[..., columns.scales == 0] = 0.0  # There is nothing but noise.
             changed = problem.relation.rows_changed if self.clip_unit else problem.rows_changed
             deviation = mechanism.noise_multiplier * run.clip * changed / n
-            descent.move(gradient, pace.next_step(descent.v, gradient, deviation))
+            descent.move(gradient, step_size.next_step(descent.v, gradient, deviation))
         v = descent.average
         if columns.constant is not None and problem.loss.classification:
             v = np.where(np.arange(problem.n_features) == columns.constant, v, v * run.shrinkage)
@@ -291,4 +298,4 @@ class _Run:
     columns: Standardization
     clip: float
     shrinkage: float
-    pace: Pace
+    step_size: StepSize

@@ -8,7 +8,7 @@ from dpcore import fit
 from dpcore.errors import InvalidInputError
 from dpcore.plugin.parts import TableSession
 from dpcore.session.units import sensitivity_of_units
-from dpcore_baselines.pace import Pace
+from dpcore_baselines.step_size import StepSize
 
 SCHEMA = {
     "unit": "id",
@@ -42,7 +42,7 @@ def test_it_learns_over_units(frame, relation, clip_unit):
 def test_steps_are_told_the_noise_that_is_added(frame, relation, clip_unit, monkeypatch):
     # With clip_unit they were told k times as much.
     told, added = [], []
-    next_step = Pace.next_step
+    next_step = StepSize.next_step
 
     def telling(self, v, gradient, deviation):
         told.append(deviation)
@@ -55,7 +55,7 @@ def test_steps_are_told_the_noise_that_is_added(frame, relation, clip_unit, monk
                 added.append(mechanism.noise_multiplier * moved / 1800)
             return super().release(query, mechanism)
 
-    monkeypatch.setattr(Pace, "next_step", telling)
+    monkeypatch.setattr(StepSize, "next_step", telling)
     monkeypatch.setattr("dpcore.fitting.run_sessions.TableSession", Door)
     asked = {"relation": relation, "params": {"clip_unit": clip_unit, "steps": 3}}
     fit(frame, schema=SCHEMA | {"rows": 1800}, epsilon=8.0, algo="dp-gd", **asked)

@@ -28,13 +28,13 @@ from dpcore.plugin.engines import (
     replacing,
 )
 from dpcore_dask.kept import KeptFile, allow_files
-from dpcore_dask.shelf import Shelf
+from dpcore_dask.mmap_store import MmapStore
 from dpcore_dask.versions import require_versions
 
 if TYPE_CHECKING:
     from dpcore.plugin.parts import Block
 
-__all__ = ["Facts", "Opened", "Partition", "Source", "new_shelf", "scratch"]
+__all__ = ["Facts", "Opened", "Partition", "Source", "new_mmap_store", "scratch"]
 
 _BYTES_PER_ROW = 48
 """By which Dask reckons what it would take to have the partition elsewhere."""
@@ -61,13 +61,13 @@ class Facts:
 @dataclass(frozen=True)
 class Opened:
     """The rows of a partition. ``stamp`` : of where they are from, as it was when they were read.
-    ``shelf`` : has what is kept of each row beside its cells. ``store`` : the file of rows that
-    cannot be read again from where they are from."""
+    ``mmap_store`` : has what is kept of each row beside its cells. ``store`` : the file of rows
+    that cannot be read again from where they are from."""
 
     table: Table
     facts: Facts
     stamp: Hashable
-    shelf: Shelf
+    mmap_store: MmapStore
     store: KeptFile | None = field(default=None, repr=False)
 
     def sum(self, query: Query) -> np.ndarray:
@@ -83,13 +83,13 @@ class Opened:
         return total
 
     def settle(self) -> None:
-        """Put what is kept of each row beside its cells on the shelf, out of memory."""
+        """Put what is kept of each row beside its cells on the mmap_store, out of memory."""
         self._settle(self.table.blocks)
 
     def _settle(self, blocks: Sequence[Block]) -> None:
         for block in blocks:
-            block.settle(self.shelf.keep)
-        self.shelf.release()
+            block.settle(self.mmap_store.keep)
+        self.mmap_store.release()
 
 
 class Source(Protocol):
@@ -207,9 +207,9 @@ def _spent() -> Opened:
     raise DataError("The rows of a partition are gone.")
 
 
-def new_shelf(n_rows: int) -> Shelf:
-    """Return an empty shelf for labels, norms and factors of so many rows."""
-    return Shelf(scratch(), 3 * 8 * n_rows)
+def new_mmap_store(n_rows: int) -> MmapStore:
+    """Return an empty mmap_store for labels, norms and factors of so many rows."""
+    return MmapStore(scratch(), 3 * 8 * n_rows)
 
 
 def scratch() -> str | None:

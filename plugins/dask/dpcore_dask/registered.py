@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dpcore.plugin.engines import DataError, Dataset, InvalidInputError, Registered, layout_of
-from dpcore_dask.partition import Facts, Opened, new_shelf
+from dpcore_dask.partition import Facts, Opened, new_mmap_store
 
 __all__ = ["RegisteredSource", "require_one_whole"]
 
@@ -49,7 +49,7 @@ class RegisteredSource:
         part = self.rows.part(whole, self.place, self.count)
         stated = part.rows_dropped, part.typed_by is not None, _seal(whole), part.is_generated
         table, facts = part.table(), Facts(part.schema, part.n_units, *stated)
-        return Opened(table, facts, None, new_shelf(table.n_rows))
+        return Opened(table, facts, None, new_mmap_store(table.n_rows))
 
 
 def require_one_whole(name: str, found: Sequence[Facts]) -> None:

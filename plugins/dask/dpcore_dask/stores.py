@@ -19,7 +19,7 @@ import numpy as np
 
 from dpcore.plugin.engines import Dataset, Description, Schema, Table, open_store, write_rows
 from dpcore_dask.kept import KeptFile
-from dpcore_dask.partition import Facts, Opened, new_shelf, scratch
+from dpcore_dask.partition import Facts, Opened, new_mmap_store, scratch
 
 __all__ = ["bounded_store", "opened_store", "private_store"]
 
@@ -56,19 +56,19 @@ def opened_store(
     each row is one."""
     X, y, description = rows
     schema = _one_schema(description.schema)
-    shelf = new_shelf(description.n_rows)
+    mmap_store = new_mmap_store(description.n_rows)
     table = Table.from_matrix(
         X,
         y,
         row_norm=min(schema.row_norm, schema.raw_norm_bound),
         raw_norm_bound=schema.raw_norm_bound,
         capacity=schema.capacity,
-        keep=shelf.lay,
+        keep=mmap_store.lay,
     )
     counted = description.n_rows if n_units is None else n_units
     stated = counted, description.rows_dropped, description.is_typed
     facts = Facts(schema, *stated, _seal(description, stamp), read_by=description.read_by)
-    return Opened(table, facts, stamp, shelf, file)
+    return Opened(table, facts, stamp, mmap_store, file)
 
 
 def _one_schema(schema: Schema) -> Schema:

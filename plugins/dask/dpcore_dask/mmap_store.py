@@ -9,13 +9,13 @@ import numpy as np
 from dpcore.plugin.engines import EngineError, replacing
 from dpcore_dask.kept import KeptFile
 
-__all__ = ["Shelf"]
+__all__ = ["MmapStore"]
 
 _LEAST = 2**16
 """The fewest bytes by which the file grows."""
 
 
-class Shelf:
+class MmapStore:
     """Copies of arrays, mapped from a file that is gone with the process, however that ends.
 
     ``size`` : how many bytes are to be kept, as far as it is known. More may be: the file grows by
@@ -35,7 +35,7 @@ class Shelf:
         if not self._maps or self._used + array.nbytes > self._maps[-1][1].size:
             self._grow(array.nbytes)
         _, place = self._maps[-1]
-        # A view of the one array of the map: a shelf has tens of thousands of them.
+        # A view of the one array of the map: a mmap_store has tens of thousands of them.
         held = place[self._used : self._used + array.nbytes]
         copy = held.view(array.dtype).reshape(array.shape)
         copy[...] = array

@@ -9,7 +9,7 @@ import numpy as np
 
 from dpcore.plugin import ordered_dot, ordered_norm
 
-__all__ = ["Pace"]
+__all__ = ["StepSize"]
 
 _SURE = 4.0
 """Standard deviations of its noise that a curvature must be above 0 to count, over all steps."""
@@ -17,7 +17,7 @@ _OF_THE_LIMIT = 0.5
 
 
 @dataclass(kw_only=True)
-class Pace:
+class StepSize:
     """Steps that add up to a time and grow evenly from a safe first one.
 
     A safe step is short for any rows that may come; most rows bear steps ten times as long,

@@ -1,4 +1,4 @@
-"""A public wall about the ball of the minimiser, for where the number of rows is private."""
+"""A public penalty about the ball of the minimiser, for where the number of rows is private."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from dpcore.plugin.parts import CAPACITY, sealed
 if TYPE_CHECKING:
     from dpcore.plugin import NeighboringRelation, Problem
 
-__all__ = ["OUTSIDE", "Wall", "public_rows", "require_relation", "rows_at_most"]
+__all__ = ["OUTSIDE", "RadialPenalty", "public_rows", "require_relation", "rows_at_most"]
 
 OUTSIDE = 1.125
-"""Where the minimiser lies at most, over the radius at which the wall begins."""
+"""Where the minimiser lies at most, over the radius at which the penalty begins."""
 _POWER = 8
 _UP = 1.0 + 2.0**-40
 
@@ -58,21 +58,21 @@ def require_relation(problem: Problem, relation: NeighboringRelation) -> None:
 
 @sealed
 @dataclass(frozen=True, slots=True)
-class Wall:
+class RadialPenalty:
     """A public term of the objective, the same for all tables and convex, so that no sensitivity
     changes: with t = (||w|| - start) / width, 0 up to the start, then a force of ``force`` t^8
     towards 0, which goes on in a straight line from t = 1. There is none where n is public.
 
     Where n is private the objective is of n0 l2, and with n rows its minimiser satisfies
     n0 l2 ||w||^2 = sum of -m l'(m) <= n P, which bounds it by sqrt(n / n0) times the usual radius:
-    no public figure. With the wall, force t^8 ||w|| <= n P too, so that for up to N rows
+    no public figure. With the penalty, force t^8 ||w|| <= n P too, so that for up to N rows
     (``rows_at_most``) the minimiser has t <= 1 at force = N P / (start + width). The start is the
-    radius for n0 rows: at no minimiser of n0 rows or less is there a wall. The power 8 makes it as
+    radius for n0 rows: at no minimiser of n0 rows or less is there a penalty. The power 8 makes it as
     stiff as n rows need and not as N would, which a solver feels.
 
     Parameters
     ----------
-    start, width : norms, in l2. ``force`` : a gradient's norm; 0 for no wall.
+    start, width : norms, in l2. ``force`` : a gradient's norm; 0 for no penalty.
     """
 
     start: float
@@ -80,8 +80,8 @@ class Wall:
     force: float
 
     @classmethod
-    def of(cls, problem: Problem, radius: float, pull: float) -> Wall:
-        """Return the wall for a minimiser that has to be within ``radius``."""
+    def of(cls, problem: Problem, radius: float, pull: float) -> RadialPenalty:
+        """Return the penalty for a minimiser that has to be within ``radius``."""
         start = radius / OUTSIDE
         force = rows_at_most(problem) * pull / radius * _UP if problem.n is None else 0.0
         return cls(start, radius - start, force)

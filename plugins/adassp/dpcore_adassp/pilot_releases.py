@@ -17,7 +17,7 @@ from dpcore_adassp.sizes import RowSizes, length_within
 if TYPE_CHECKING:
     from dpcore.plugin import PrivacySession, Problem
 
-__all__ = ["AGAIN_SHARE", "Look", "look", "looks"]
+__all__ = ["AGAIN_SHARE", "PilotRelease", "pilot_release", "pilot_releases"]
 
 AGAIN_SHARE = 0.35
 """Of what is left after two looks, for the level where there may be nothing else to learn: targets
@@ -43,7 +43,7 @@ the least."""
 
 
 @dataclass(frozen=True)
-class Look:
+class PilotRelease:
     """A table as two looks show it: public figures and released ones.
 
     Parameters
@@ -78,17 +78,19 @@ class Look:
         return coefficients
 
 
-def looks(problem: Problem) -> tuple[Level, RowSizes]:
+def pilot_releases(problem: Problem) -> tuple[Level, RowSizes]:
     """Return the two queries, the second one at a level of 0."""
     row_map = RowMap.of(problem, _WEIGHT)
     return Level(problem, columns=row_map.middles is not None), RowSizes(problem, row_map)
 
 
-def look(optimizer: Any, share: float, problem: Problem, session: PrivacySession) -> Look:
+def pilot_release(
+    optimizer: Any, share: float, problem: Problem, session: PrivacySession
+) -> PilotRelease:
     """Return what two releases of half of this share of the budget each tell, and a third one where
     they show no signal."""
     mu = 1 / noise_of(optimizer, session, 1).noise_multiplier / problem.rows_changed
-    first, second = looks(problem)
+    first, second = pilot_releases(problem)
     mechanism = noise_of(optimizer, session, share / 2)
     answer = session.release(first, mechanism)
     count, squares, products = map(float, answer[:3])
@@ -110,7 +112,7 @@ def look(optimizer: Any, share: float, problem: Problem, session: PrivacySession
         level = _level_again(optimizer, problem, session, squares, products, first_error)
     least, most = _sizes_between(size, deviation, rows, error)
     usual = row_map.usual(problem.row_norm)
-    seen = Look(
+    seen = PilotRelease(
         row_map=row_map,
         rows=rows,
         signal=signal,
@@ -166,7 +168,7 @@ def _usual_length(
     return min(every, max(most, half * room))
 
 
-def _held_to(seen: Look, length: float, square: float) -> Look:
+def _held_to(seen: PilotRelease, length: float, square: float) -> PilotRelease:
     """Return the same with rows held to a released length, and the intercept's column, of this mean
     square, in proportion to it."""
     if not seen.row_map.intercept:

@@ -12,8 +12,8 @@ from dpcore.errors import EngineError
 from dpcore_dask import cluster as clusters
 from dpcore_dask import tasks
 from dpcore_dask.files import FileSource
+from dpcore_dask.mmap_store import MmapStore
 from dpcore_dask.partition import Partition
-from dpcore_dask.shelf import Shelf
 
 
 @pytest.mark.parametrize("claims", [True, False])
@@ -22,15 +22,15 @@ def test_arrays_are_what_they_were_and_may_be_written_where_they_might(
 ):
     if not claims:  # As on macOS, whose files are filled instead.
         monkeypatch.delattr(os, "posix_fallocate")
-    shelf, rng = Shelf(str(tmp_path), 1000), np.random.default_rng(0)
+    mmap_store, rng = MmapStore(str(tmp_path), 1000), np.random.default_rng(0)
     given = [rng.random(n) for n in (0, 1, 9000, 100_000)] + [rng.integers(0, 9, (300, 2))]
     given[2].setflags(write=False)
-    held = [shelf.keep(array) for array in given]
-    shelf.release()
+    held = [mmap_store.keep(array) for array in given]
+    mmap_store.release()
     for array, copy in zip(given, held, strict=True):
         assert copy.dtype == array.dtype and np.array_equal(copy, array)
         assert copy.flags.writeable == array.flags.writeable and copy.flags.c_contiguous
-        assert shelf.keep(copy) is copy and (copy is not array or not array.size)
+        assert mmap_store.keep(copy) is copy and (copy is not array or not array.size)
     assert not os.listdir(tmp_path)
 
 
@@ -40,11 +40,11 @@ def test_a_full_disk_is_told(monkeypatch, tmp_path):
 
     monkeypatch.setattr(os, "posix_fallocate", full)
     with pytest.raises(EngineError, match="keep a partition on its local disk .No space left"):
-        Shelf(str(tmp_path), 0).keep(np.ones(3))
+        MmapStore(str(tmp_path), 0).keep(np.ones(3))
     monkeypatch.delattr(os, "posix_fallocate")
     monkeypatch.setattr(os, "pwrite", full)
     with pytest.raises(EngineError, match="keep a partition on its local disk .No space left"):
-        Shelf(str(tmp_path), 0).keep(np.ones(3))
+        MmapStore(str(tmp_path), 0).keep(np.ones(3))
 
 
 def test_all_that_a_partition_keeps_of_rows_is_on_its_shelf(folder, schema, queries):
@@ -58,7 +58,7 @@ def test_all_that_a_partition_keeps_of_rows_is_on_its_shelf(folder, schema, quer
         for block in opened.table.blocks:
             kept = [array for array in vars(block).values() if isinstance(array, np.ndarray)]
             kept += block._norms.values()
-            assert len(kept) == 3 and all(map(opened.shelf._has, kept))
+            assert len(kept) == 3 and all(map(opened.mmap_store._has, kept))
             assert block._at is block._along is None
 
 
@@ -75,7 +75,7 @@ def test_a_partition_has_few_files_open_and_the_process_may_have_as_many_as_it_c
         assert resource.getrlimit(resource.RLIMIT_NOFILE) == (limits[1], limits[1])
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, limits)
-    # Of 20,000 rows it had eleven, one for each doubling of the shelf: with the usual limit of
+    # Of 20,000 rows it had eleven, one for each doubling of the mmap_store: with the usual limit of
     # 1,024 a worker had room for 90 partitions, and an error without a reason for the next.
     assert len(os.listdir("/proc/self/fd")) - before == 4
 

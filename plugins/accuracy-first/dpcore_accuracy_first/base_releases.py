@@ -13,8 +13,9 @@ from dpcore.plugin.parts import FINE_BITS, PARAMETER_BITS, loss_facts, unpack
 from dpcore_accuracy_first.ball_solve import BallSolver
 from dpcore_accuracy_first.excess import Excess
 from dpcore_accuracy_first.minimizer import Minimizer
-from dpcore_accuracy_first.public_ball import PublicBall, paper_slack, wall_of
+from dpcore_accuracy_first.public_ball import PublicBall, paper_slack, penalty_of
 from dpcore_accuracy_first.quadratic import MinimumQuadratic, QuadraticObjective
+from dpcore_accuracy_first.radial_penalty import public_rows, require_relation
 from dpcore_accuracy_first.target import (
     Target,
     absolute_target,
@@ -22,7 +23,6 @@ from dpcore_accuracy_first.target import (
     make_target,
     tested_excess,
 )
-from dpcore_accuracy_first.wall import public_rows, require_relation
 
 if TYPE_CHECKING:
     from dpcore.plugin import Problem
@@ -188,8 +188,8 @@ def require_known(problem: Problem, ball: str) -> None:
 
 
 def inside(problem: Problem, ball: PublicBall) -> PublicBall:
-    """Return the ball for hypotheses: where the wall has not begun, if there is one."""
-    return ball if problem.n is not None else replace(ball, radius=wall_of(problem).start)
+    """Return the ball for hypotheses: where the penalty has not begun, if there is one."""
+    return ball if problem.n is not None else replace(ball, radius=penalty_of(problem).start)
 
 
 def _room(bound: float, smallest: float, bits: int = _FINEST_BITS) -> int:
