@@ -33,9 +33,9 @@ class ObjectiveSum:
     steps, and n ``low`` is added as a public figure: so the sum moves by at most ``spread`` when a
     row is replaced. For ``w`` in the ball nothing is clipped.
 
-    Where n is private the sum is ``sum_i (clip(loss) - less) + (n0 l2 / 2) ||w||^2`` and the penalty's
-    public term: ``low`` is added for no row, and ``less`` is subtracted for each. So a mean is
-    tested by a sum that is compared with 0, whatever n is, and a row more or less moves it by
+    Where n is private the sum is ``sum_i (clip(loss) - less) + (n0 l2 / 2) ||w||^2`` and the
+    penalty, which is public: ``low`` is added for no row, and ``less`` is subtracted for each. So a
+    mean is tested by a sum that is compared with 0, whatever n is, and a row more or less moves it by
     max(high - less, less - low): half of the spread for ``less`` in the middle.
 
     Parameters

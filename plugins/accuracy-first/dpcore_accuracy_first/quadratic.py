@@ -37,8 +37,8 @@ class _Quadratic:
     What float64 adds is at most ``error`` (Higham 2002, section 3.1; sum_ij |w_i G_ij w_j| <= n M^2
     by row), up to twice the ball's radius.
 
-    Where n is private, l2 is that of n0 rows, the penalty is a term of the objective, and ``less`` is
-    subtracted for each row, as in ``ObjectiveSum``; ``error`` is for up to ``most_rows``.
+    Where n is private, l2 is that of n0 rows, the penalty is a term of the objective, and ``less``
+    is subtracted for each row, as in ``ObjectiveSum``; ``error`` is for up to ``most_rows``.
     """
 
     __slots__ = ()

@@ -67,8 +67,8 @@ class RadialPenalty:
     n0 l2 ||w||^2 = sum of -m l'(m) <= n P, which bounds it by sqrt(n / n0) times the usual radius:
     no public figure. With the penalty, force t^8 ||w|| <= n P too, so that for up to N rows
     (``rows_at_most``) the minimiser has t <= 1 at force = N P / (start + width). The start is the
-    radius for n0 rows: at no minimiser of n0 rows or less is there a penalty. The power 8 makes it as
-    stiff as n rows need and not as N would, which a solver feels.
+    radius for n0 rows: at no minimiser of n0 rows or less is there a penalty. The power 8 makes it
+    as stiff as n rows need, and not as N would, which would slow a solver down.
 
     Parameters
     ----------
