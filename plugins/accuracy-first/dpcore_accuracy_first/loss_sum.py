@@ -35,8 +35,8 @@ class ObjectiveSum:
 
     Where n is private the sum is ``sum_i (clip(loss) - less) + (n0 l2 / 2) ||w||^2`` and the
     penalty, which is public: ``low`` is added for no row, and ``less`` is subtracted for each. So a
-    mean is tested by a sum that is compared with 0, whatever n is, and a row more or less moves it by
-    max(high - less, less - low): half of the spread for ``less`` in the middle.
+    mean is tested by a sum that is compared with 0, whatever n is, and a row more or less moves it
+    by max(high - less, less - low): half of the spread for ``less`` in the middle.
 
     Parameters
     ----------
