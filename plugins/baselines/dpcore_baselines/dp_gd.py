@@ -161,15 +161,10 @@ class DpGd:
         clip = (self.clip or defaults.clip_for(u, loss) * root) * length
         lasting = defaults.weighed(defaults.lasting_signal(n, mu, width, loss), loss)
         lasting = max(lasting, 1e-6)
-        step_size = self._step_size(problem, lasting, columns, length)
-        run = _Run(n, columns, clip, defaults.shrinkage_for(u), step_size)
+        sizes = self._step_size(problem, lasting, columns, length)
+        run = _Run(n, columns, clip, defaults.shrinkage_for(u), sizes)
         w = self._descend(problem, session, run)
-        details: dict[str, Any] = {
-            "steps": step_size.steps,
-            "clip": clip,
-            "time": step_size.time,
-            "u": u,
-        }
+        details: dict[str, Any] = {"steps": sizes.steps, "clip": clip, "time": sizes.time, "u": u}
         details["columns"] = int(np.count_nonzero(columns.scales))
         if problem.loss.classification and not defaults.tells_the_majority(n, mu):
             details["warning"] = _FEW_ROWS.format(math.ceil(defaults.TELLING / mu))
