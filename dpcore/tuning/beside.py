@@ -4,9 +4,8 @@ is released.
 Each has its share of the filter of the whole, as beside a fit (``dpcore.fitting.run_steps``): all
 that steps state is charged to it first, for every candidate, and the search is within what the
 dearest leave (``dpcore.tuning.prices``; of a list, each fit has an equal part of it). The steps run
-under the whole filter, which was charged the search: it holds both, whichever candidate comes
-out. Within a try a step would
-be released as often as there are tries, and tell their number.
+under the whole filter, which was charged the search: it holds both, whichever candidate comes out.
+Within a try a step would be released as often as there are tries, and tell their number.
 
 A unit is trained on, scored, or held out for figures of the model, by coins that do not depend on
 any row. Steps ask the rows trained on, or those held out; scores are of the others, whose whole

@@ -106,15 +106,17 @@ def is_address(name: str) -> bool:
 
 def names_of(files: Files, schema: Schema | None) -> list[str]:
     """Return the partitions: the files of a folder or a pattern; of an address those that its
-    reader says (``partitions()``), or itself where it says none."""
+    reader says (``partitions()``), or itself where it says none. DataError where the reader says
+    one twice, whose rows would count twice, or none at all."""
     if not is_address(files.place):
         return files.names()
     opened: Any = open_rows(files.place, _needed(schema, files.place), None, files.bad_rows)
-    return (
-        [str(name) for name in opened.partitions()]
-        if hasattr(opened, "partitions")
-        else [files.place]
-    )
+    if not hasattr(opened, "partitions"):
+        return [files.place]
+    found = [str(name) for name in opened.partitions()]
+    if not found or len(set(found)) < len(found):
+        raise DataError(f"The reader of {files.place!r} names no partition of it, or one twice.")
+    return found
 
 
 def rows_in(name: str) -> int:

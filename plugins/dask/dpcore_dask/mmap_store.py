@@ -35,7 +35,7 @@ class MmapStore:
         if not self._maps or self._used + array.nbytes > self._maps[-1][1].size:
             self._grow(array.nbytes)
         _, place = self._maps[-1]
-        # A view of the one array of the map: a mmap_store has tens of thousands of them.
+        # A view of the one array of the map: a store has tens of thousands of them.
         held = place[self._used : self._used + array.nbytes]
         copy = held.view(array.dtype).reshape(array.shape)
         copy[...] = array

@@ -83,7 +83,7 @@ class Opened:
         return total
 
     def settle(self) -> None:
-        """Put what is kept of each row beside its cells on the mmap_store, out of memory."""
+        """Put what is kept of each row beside its cells in the mapped file, out of memory."""
         self._settle(self.table.blocks)
 
     def _settle(self, blocks: Sequence[Block]) -> None:
@@ -208,7 +208,7 @@ def _spent() -> Opened:
 
 
 def new_mmap_store(n_rows: int) -> MmapStore:
-    """Return an empty mmap_store for labels, norms and factors of so many rows."""
+    """Return an empty mapped file for labels, norms and factors of so many rows."""
     return MmapStore(scratch(), 3 * 8 * n_rows)
 
 

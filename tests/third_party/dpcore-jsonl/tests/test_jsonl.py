@@ -150,6 +150,17 @@ def test_an_engine_on_a_cluster_reads_its_partitions_and_names_the_reader(folder
     assert found[1].stamp != sources[1].stamp()
 
 
+@pytest.mark.parametrize("names", [[], ["jsonl://a", "jsonl://b", "jsonl://a"]])
+def test_a_partition_that_is_named_twice_is_refused(names, folder, monkeypatch):
+    # Its rows would count twice, which no sensitivity allows for.
+    pytest.importorskip("distributed")
+    from dpcore_dask.files import names_of
+
+    monkeypatch.setattr(JsonLines, "partitions", lambda self: names)
+    with pytest.raises(DataError, match="names no partition of it, or one twice"):
+        names_of(Files(folder), SCHEMA)
+
+
 def test_an_address_whose_reader_sees_no_change_is_not_read_apart(folder, monkeypatch):
     pytest.importorskip("distributed")
     from dpcore_dask.files import FileSource
