@@ -37,6 +37,15 @@ class _Point:
         return hooks
 
 
+@pytest.fixture
+def dask():
+    pytest.importorskip("distributed")
+    import dpcore_dask.files
+    import dpcore_dask.sources
+
+    return dpcore_dask
+
+
 @pytest.fixture(autouse=True)
 def installed(monkeypatch):
     points = [*catalogue.metadata.entry_points(group=catalogue.GROUP)]
@@ -134,15 +143,11 @@ def test_a_folder_is_one_table_of_its_files(folder):
     assert (np.concatenate(parts) == load_file(folder, SCHEMA).y).all()
 
 
-def test_an_engine_on_a_cluster_reads_its_partitions_and_names_the_reader(folder):
-    pytest.importorskip("distributed")
-    from dpcore_dask.files import FileSource, names_of
-    from dpcore_dask.sources import _rows_of
-
-    names = names_of(Files(folder), SCHEMA)
-    sources = [FileSource(name, SCHEMA, "refuse", ()) for name in names]
+def test_an_engine_on_a_cluster_reads_its_partitions_and_names_the_reader(folder, dask):
+    names = dask.files.names_of(Files(folder), SCHEMA)
+    sources = [dask.files.FileSource(name, SCHEMA, "refuse", ()) for name in names]
     found = [source.open() for source in sources]
-    rows = _rows_of(Files(folder), sources, [part.facts for part in found])
+    rows = dask.sources._rows_of(Files(folder), sources, [part.facts for part in found])
     assert (len(names), rows.n_units) == (3, 60)
     assert rows.read_by == ("jsonl_rows.reader:open_jsonl",)
     assert [part.stamp for part in found] == [source.stamp() for source in sources]
@@ -151,20 +156,14 @@ def test_an_engine_on_a_cluster_reads_its_partitions_and_names_the_reader(folder
 
 
 @pytest.mark.parametrize("names", [[], ["jsonl://a", "jsonl://b", "jsonl://a"]])
-def test_a_partition_that_is_named_twice_is_refused(names, folder, monkeypatch):
+def test_a_partition_that_is_named_twice_is_refused(names, folder, dask, monkeypatch):
     # Its rows would count twice, which no sensitivity allows for.
-    pytest.importorskip("distributed")
-    from dpcore_dask.files import names_of
-
     monkeypatch.setattr(JsonLines, "partitions", lambda self: names)
     with pytest.raises(DataError, match="names no partition of it, or one twice"):
-        names_of(Files(folder), SCHEMA)
+        dask.files.names_of(Files(folder), SCHEMA)
 
 
-def test_an_address_whose_reader_sees_no_change_is_not_read_apart(folder, monkeypatch):
-    pytest.importorskip("distributed")
-    from dpcore_dask.files import FileSource
-
+def test_an_address_whose_reader_sees_no_change_is_not_read_apart(folder, dask, monkeypatch):
     monkeypatch.delattr(JsonLines, "digest")
     with pytest.raises(InvalidInputError, match=r"has no digest\(\).*--engine local"):
-        FileSource(folder, SCHEMA, "refuse", ()).open()
+        dask.files.FileSource(folder, SCHEMA, "refuse", ()).open()
