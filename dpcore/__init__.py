@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dpcore.moved import find_moved
 from dpcore.systems import NOT_HERE
 
 if TYPE_CHECKING:
@@ -51,6 +52,8 @@ __all__ = [
 ]
 
 __version__ = "0.1.0"
+
+find_moved()
 
 _WORDS = "dpcore.fitting.fit_options"
 _LAZY = {

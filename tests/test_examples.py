@@ -30,7 +30,7 @@ WITH_PYTHON = sorted(
     for path in ROOT.glob(pattern)
     if "```python\n" in path.read_text()
 )
-PAGES = ("dpcore", "dpcore.sklearn", "dpcore.plugin", "dpcore.plugin.parts", "dpcore.testing")
+PAGES = ("dpcore", "dpcore.plugin", "dpcore.plugin.parts", "dpcore.testing", "dpcore_sklearn")
 REASONS = {
     "a TOML file, which the head of its module and docs/data.md show": "Schema",
     "its standardisation follows from released moments; dp-gd shows it": """

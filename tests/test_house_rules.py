@@ -58,6 +58,7 @@ OF_THE_PROJECT = {
     "test_house_rules.py",
     "test_imports.py",
     "test_measures.py",
+    "test_moved.py",
     "test_packaging.py",
     "test_raises.py",
     "test_reach.py",

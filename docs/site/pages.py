@@ -25,7 +25,7 @@ QUERIES = (
 )
 KINDS = ("optimizer", "mechanism", "accountant", "loss")
 PUBLIC = (
-    *("dpcore", "dpcore.sklearn", "dpcore.plugin", "dpcore.plugin.parts", "dpcore.plugin.steps"),
+    *("dpcore", "dpcore_sklearn", "dpcore.plugin", "dpcore.plugin.parts", "dpcore.plugin.steps"),
     *("dpcore.plugin.commands", "dpcore.plugin.ledgers", "dpcore.testing"),
 )
 

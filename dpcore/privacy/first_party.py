@@ -30,6 +30,7 @@ DISTRIBUTIONS = {
     "dpcore-dask": "dpcore_dask",
     "dpcore-dp-agd": "dpcore_dp_agd",
     "dpcore-rsgd-ar": "dpcore_rsgd_ar",
+    "dpcore-sklearn": "dpcore_sklearn",
 }
 """Every distribution of this repository, and the package that it installs."""
 _OWNERS = {package: name for name, package in DISTRIBUTIONS.items()}

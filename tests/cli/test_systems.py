@@ -18,7 +18,7 @@ def test_a_command_is_refused_in_one_line(command):
 
 
 @pytest.mark.parametrize(
-    "code", ["dpcore.fit", "import dpcore.sklearn", "from dpcore.plugin import Problem"]
+    "code", ["dpcore.fit", "import dpcore_sklearn", "from dpcore.plugin import Problem"]
 )
 def test_so_is_a_public_name(code):
     done = subprocess.run(

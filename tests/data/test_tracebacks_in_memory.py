@@ -14,7 +14,7 @@ import dpcore
 from dpcore.data.schema.schema import Schema
 from dpcore.data.schema.template import schema_template
 from dpcore.errors import DataError, DpcoreError
-from dpcore.sklearn import PrivateLogisticRegression, PrivateRidge, PublicEncoder, PublicScaler
+from dpcore_sklearn import PrivateLogisticRegression, PrivateRidge, PublicEncoder, PublicScaler
 
 COLUMNS = """
 [columns]

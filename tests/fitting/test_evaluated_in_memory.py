@@ -6,7 +6,7 @@ import pytest
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.api import fit
 from dpcore.plugin.parts import TableSession
-from dpcore.sklearn import PrivateLogisticRegression
+from dpcore_sklearn import PrivateLogisticRegression
 
 
 def in_memory(n=400, **others):

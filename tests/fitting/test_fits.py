@@ -51,7 +51,7 @@ def test_the_second_fit_warns_once_with_the_sum():
 
 
 def test_fits_of_estimators_are_among_them():
-    from dpcore.sklearn import PrivateLinearSVC
+    from dpcore_sklearn import PrivateLinearSVC
 
     svc = PrivateLinearSVC(bounds=(0, 1), epsilon=0.25, delta=2**-20)
     assert told(asked(epsilon=0.5, delta=2**-20)) == []

@@ -13,7 +13,7 @@ from dpcore.fitting.plan import make_plan
 from dpcore.fitting.run import fit_dataset
 from dpcore.fitting.settings import Settings
 from dpcore.plugin.parts import Ledger, dataset_from_arrays
-from dpcore.sklearn import PrivateLogisticRegression
+from dpcore_sklearn import PrivateLogisticRegression
 
 N = 3000
 DRAW = np.random.default_rng(4)

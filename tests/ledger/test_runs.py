@@ -12,7 +12,7 @@ from dpcore.cli import app
 from dpcore.errors import BudgetExceededError, InvalidInputError, LedgerError
 from dpcore.ledger.verify import verified
 from dpcore.model.file import read_model_file, write_model_file
-from dpcore.sklearn import PrivateLogisticRegression
+from dpcore_sklearn import PrivateLogisticRegression
 
 X = np.random.default_rng(3).uniform(0, 1, (400, 3))
 Y = (X[:, 0] > X[:, 1]).astype(int)

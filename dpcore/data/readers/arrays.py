@@ -84,9 +84,9 @@ def dataset_from_arrays(
     elif is_frame(X):
         raise InvalidInputError(
             "A frame needs a schema of its columns: `dpcore schema FILE` or "
-            "dpcore.schema_template(frame) writes a template of one. The estimators of "
-            "dpcore.sklearn take bounds and categories of a frame's columns in its place. Or pass "
-            "frame.to_numpy() with bounds=(lower, upper)."
+            "dpcore.schema_template(frame) writes a template of one. Estimators with "
+            "scikit-learn's interface take bounds and categories of a frame's columns in its "
+            "place. Or pass frame.to_numpy() with bounds=(lower, upper)."
         )
     else:
         X = _matrix(X)

@@ -9,7 +9,7 @@ from golden.bits.released import released
 from golden.command import dpcore
 
 from dpcore import load_model
-from dpcore.sklearn import PrivateLogisticRegression, PrivateRidge, PrivateSearch
+from dpcore_sklearn import PrivateLogisticRegression, PrivateRidge, PrivateSearch
 
 _TUNE = "dpcore tune --data rows.csv --seed 5 --epsilon 8 --out model.json --json --schema "
 _L2 = " --candidates l2=.001,.01,.1"

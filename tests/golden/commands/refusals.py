@@ -104,7 +104,7 @@ def _names():
     import dpcore
     import dpcore.plugin as plugin
     import dpcore.plugin.parts as parts
-    import dpcore.sklearn as sklearn
+    import dpcore_sklearn as sklearn
 
     frame = pd.DataFrame(tables.visits())
     X = np.column_stack([frame["age"] / 100, frame["height"], frame["income"] / 100])

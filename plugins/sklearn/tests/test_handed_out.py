@@ -11,7 +11,7 @@ from sklearn.base import clone
 from traces import Replay, differences, of_objects
 
 from dpcore import Schema
-from dpcore.sklearn import (
+from dpcore_sklearn import (
     PrivateLinearSVC,
     PrivateLogisticRegression,
     PrivateRidge,

@@ -11,8 +11,8 @@ from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.pipeline import make_pipeline as plain_pipeline
 
 from dpcore.errors import InvalidInputError
-from dpcore.sklearn.base import PrivateEstimator
-from dpcore.sklearn.transformers import PublicEncoder, PublicScaler
+from dpcore_sklearn.base import PrivateEstimator
+from dpcore_sklearn.transformers import PublicEncoder, PublicScaler
 
 if TYPE_CHECKING:
     from typing import Self
@@ -47,7 +47,7 @@ def make_pipeline(*steps: Any, schema_from_data: bool = False) -> PublicPipeline
 
     Examples
     --------
-    >>> from dpcore.sklearn import PrivateRidge, PublicScaler, make_pipeline
+    >>> from dpcore_sklearn import PrivateRidge, PublicScaler, make_pipeline
     >>> ridge = PrivateRidge(bounds=(0, 1), target_bounds=(0, 500))
     >>> pipe = make_pipeline(PublicScaler(bounds=(0, 100)), ridge)
     >>> from sklearn.preprocessing import StandardScaler

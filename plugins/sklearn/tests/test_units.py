@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 
 from dpcore.errors import InvalidInputError
-from dpcore.sklearn import (
+from dpcore_sklearn import (
     PrivateLogisticRegression,
     PrivateRidge,
     PublicScaler,

@@ -11,7 +11,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from dpcore.errors import InvalidInputError
 from dpcore.ledger import TableLedger, Terms
-from dpcore.sklearn import (
+from dpcore_sklearn import (
     PrivateLinearSVC,
     PrivateLogisticRegression,
     PrivateRidge,
@@ -98,7 +98,7 @@ def test_frames_units_and_a_ledger(tmp_path):
 
 def test_a_seed_marks_the_model_and_what_cannot_be_is_refused():
     assert not search(random_state=3).fit(X, Y).model_.privacy["private"]
-    with pytest.raises(InvalidInputError, match="one of dpcore.sklearn"):
+    with pytest.raises(InvalidInputError, match="one of dpcore_sklearn"):
         search("logistic").fit(X, Y)
     with pytest.raises(InvalidInputError, match="Expected candidates: names and lists of values"):
         search(candidates={}).fit(X, Y)

@@ -11,11 +11,11 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 
 from dpcore.errors import InvalidInputError, advised_on_bad_rows
 from dpcore.fitting.usual_loss import loss_of_schemas
-from dpcore.sklearn.base import WITHOUT_SCORE, PrivateEstimator
-from dpcore.sklearn.explained import explained
-from dpcore.sklearn.public import classes_label, target_label
-from dpcore.sklearn.rows import classes_in
-from dpcore.sklearn.steps import balanced_of, is_balanced
+from dpcore_sklearn.base import WITHOUT_SCORE, PrivateEstimator
+from dpcore_sklearn.inherited_docs import with_inherited_parameters
+from dpcore_sklearn.public import classes_label, target_label
+from dpcore_sklearn.rows import classes_in
+from dpcore_sklearn.steps import balanced_of, is_balanced
 
 if TYPE_CHECKING:
     from dpcore.data.schema.schema import Schema
@@ -83,7 +83,7 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
         return {"classes": None if usual else self.classes}
 
 
-@explained
+@with_inherited_parameters
 @dataclass(kw_only=True, eq=False, repr=False)
 class PrivateLogisticRegression(PrivateClassifier):
     """Logistic regression under differential privacy, of three classes and more multinomial (the
@@ -91,7 +91,7 @@ class PrivateLogisticRegression(PrivateClassifier):
 
     In a plain ``Pipeline`` the steps before this one cannot be looked into: a step that learns from
     the rows, such as a StandardScaler, voids the guarantee, and the statement does not say so.
-    ``dpcore.sklearn.make_pipeline`` refuses such steps.
+    ``dpcore_sklearn.make_pipeline`` refuses such steps.
 
     ``score``, ``cross_val_score``, the scores of ``GridSearchCV`` and so its ``best_params_`` are
     exact figures of the rows, outside every epsilon. Each fit costs its whole epsilon again, folds
@@ -104,7 +104,7 @@ class PrivateLogisticRegression(PrivateClassifier):
     Examples
     --------
     >>> import numpy as np
-    >>> from dpcore.sklearn import PrivateLogisticRegression
+    >>> from dpcore_sklearn import PrivateLogisticRegression
     >>> X = np.array([[25.0, 3e4], [60.0, 9e4]] * 500)
     >>> y = np.array(["no", "yes"] * 500)
     >>> clf = PrivateLogisticRegression(
@@ -133,14 +133,14 @@ class PrivateLogisticRegression(PrivateClassifier):
             )
 
 
-@explained
+@with_inherited_parameters
 @dataclass(kw_only=True, eq=False, repr=False)
 class PrivateLinearSVC(PrivateClassifier):
     """A linear support vector machine under differential privacy; it has no probabilities.
 
     In a plain ``Pipeline`` the steps before this one cannot be looked into: a step that learns from
     the rows, such as a StandardScaler, voids the guarantee, and the statement does not say so.
-    ``dpcore.sklearn.make_pipeline`` refuses such steps.
+    ``dpcore_sklearn.make_pipeline`` refuses such steps.
 
     ``score``, ``cross_val_score``, the scores of ``GridSearchCV`` and so its ``best_params_`` are
     exact figures of the rows, outside every epsilon. Each fit costs its whole epsilon again, folds
@@ -154,7 +154,7 @@ class PrivateLinearSVC(PrivateClassifier):
     Examples
     --------
     >>> import numpy as np
-    >>> from dpcore.sklearn import PrivateLinearSVC
+    >>> from dpcore_sklearn import PrivateLinearSVC
     >>> X, y = np.array([[0.0], [1.0]] * 500), np.array([0, 1] * 500)
     >>> clf = PrivateLinearSVC(epsilon=1.0, bounds=(0, 1)).fit(X, y)
     >>> clf.decision_function(X).shape, clf.model_.privacy["private"]
@@ -178,14 +178,14 @@ class PrivateLinearSVC(PrivateClassifier):
             raise InvalidInputError("For the logistic loss take PrivateLogisticRegression.")
 
 
-@explained
+@with_inherited_parameters
 @dataclass(kw_only=True, eq=False, repr=False)
 class PrivateRidge(RegressorMixin, PrivateEstimator):
     """Linear regression with an l2 term under differential privacy.
 
     In a plain ``Pipeline`` the steps before this one cannot be looked into: a step that learns from
     the rows, such as a StandardScaler, voids the guarantee, and the statement does not say so.
-    ``dpcore.sklearn.make_pipeline`` refuses such steps.
+    ``dpcore_sklearn.make_pipeline`` refuses such steps.
 
     ``score``, ``cross_val_score``, the scores of ``GridSearchCV`` and so its ``best_params_`` are
     exact figures of the rows, outside every epsilon. Each fit costs its whole epsilon again, folds
@@ -200,7 +200,7 @@ class PrivateRidge(RegressorMixin, PrivateEstimator):
     Examples
     --------
     >>> import numpy as np
-    >>> from dpcore.sklearn import PrivateRidge
+    >>> from dpcore_sklearn import PrivateRidge
     >>> X = np.linspace(0, 1, 1000)[:, None]
     >>> ridge = PrivateRidge(epsilon=1.0, bounds=(0, 1), target_bounds=(0, 5)).fit(X, 3 * X[:, 0])
     >>> ridge.predict([[0.5]]).shape, ridge.model_.privacy["epsilon"]

@@ -10,7 +10,7 @@ from sklearn.metrics import r2_score, roc_auc_score
 
 from dpcore import fit
 from dpcore.errors import DataError, InvalidInputError
-from dpcore.sklearn import PrivateLinearSVC, PrivateLogisticRegression, PrivateRidge
+from dpcore_sklearn import PrivateLinearSVC, PrivateLogisticRegression, PrivateRidge
 
 BOUNDS = ([0, 0], [90, 1e6])
 SCHEMA = {
@@ -45,8 +45,8 @@ def svc(**parameters):
 def test_the_docstring_explains_every_parameter(kind):
     section = kind.__doc__.split("Parameters\n----------\n")[1].split("\n\n")[0]
     entries = [line.split(" : ")[0] for line in section.splitlines() if not line.startswith(" ")]
-    explained = [name for entry in entries for name in entry.split(", ")]
-    assert sorted(explained) == sorted(kind().get_params())
+    with_inherited_parameters = [name for entry in entries for name in entry.split(", ")]
+    assert sorted(with_inherited_parameters) == sorted(kind().get_params())
 
 
 @pytest.mark.parametrize("kind", [PrivateLogisticRegression, PrivateLinearSVC])

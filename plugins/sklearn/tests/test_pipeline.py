@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline as plain_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
 from dpcore.errors import InvalidInputError
-from dpcore.sklearn import (
+from dpcore_sklearn import (
     PrivateLinearSVC,
     PrivateLogisticRegression,
     PublicEncoder,

@@ -20,8 +20,8 @@ from dpcore.errors import InvalidInputError, advised_on_bad_rows
 from dpcore.fitting.api import fit
 from dpcore.fitting.fit_options import Ledger, Weights
 from dpcore.fitting.rows import schema_of, with_units
-from dpcore.sklearn.public import described_schema, with_label_ascending
-from dpcore.sklearn.rows import (
+from dpcore_sklearn.public import described_schema, with_label_ascending
+from dpcore_sklearn.rows import (
     called_of,
     given_labels,
     given_rows,
@@ -30,7 +30,7 @@ from dpcore.sklearn.rows import (
     sample_weight_of,
     without_ids,
 )
-from dpcore.sklearn.steps import loss_of_each, steps_of
+from dpcore_sklearn.steps import loss_of_each, steps_of
 
 if TYPE_CHECKING:
     from typing import Self

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpcore.sklearn import PrivateLinearSVC
+from dpcore_sklearn import PrivateLinearSVC
 
 PUBLIC = {"bounds": {"age": (0, 90)}, "categories": {"city": ["Bern", "Basel"]}}
 

@@ -15,10 +15,10 @@ from sklearn.utils.validation import check_is_fitted
 from dpcore.errors import InvalidInputError, advised_on_bad_rows
 from dpcore.fitting.settings import Settings
 from dpcore.fitting.table_ledger import LedgerRequest
-from dpcore.sklearn.base import PrivateEstimator
 from dpcore.tuning.api import tune_rows
 from dpcore.tuning.candidates import grid_of
 from dpcore.tuning.search import make_search
+from dpcore_sklearn.base import PrivateEstimator
 
 if TYPE_CHECKING:
     from typing import Self
@@ -74,7 +74,7 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):
     Examples
     --------
     >>> import numpy as np
-    >>> from dpcore.sklearn import PrivateLogisticRegression, PrivateSearch
+    >>> from dpcore_sklearn import PrivateLogisticRegression, PrivateSearch
     >>> X, y = np.array([[0.0], [1.0]] * 500), np.array([0, 1] * 500)
     >>> estimator = PrivateLogisticRegression(bounds=(0, 1), algo="dp-gd")
     >>> search = PrivateSearch(estimator=estimator, candidates={"l2": [0.01, 0.1]}, search="list")
@@ -101,7 +101,7 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):
         Raises DataError or InvalidInputError before any budget is spent.
         """
         if not isinstance(self.estimator, PrivateEstimator):
-            raise InvalidInputError("Expected estimator to be one of dpcore.sklearn.")
+            raise InvalidInputError("Expected estimator to be one of dpcore_sklearn.")
         best = clone(self.estimator).set_params(random_state=self.random_state)
         rows, labels, schema, own = best._described_rows(X, y)
         search = self._search(best, schema)

@@ -6,13 +6,13 @@ import inspect
 import re
 from typing import TypeVar
 
-__all__ = ["explained"]
+__all__ = ["with_inherited_parameters"]
 
 _Class = TypeVar("_Class", bound=type)
 _PARAMETERS = re.compile(r"^Parameters\n-+\n.*?(?=\n\n|\Z)", re.MULTILINE | re.DOTALL)
 
 
-def explained(cls: _Class) -> _Class:
+def with_inherited_parameters(cls: _Class) -> _Class:
     """Return the class, whose docstring's parameters are followed by those of the docstrings of the
     dataclasses that it is made of. Nothing is changed where docstrings are left out (``-OO``)."""
     if cls.__doc__ is None:

@@ -11,7 +11,7 @@ from sklearn.compose import ColumnTransformer
 from dpcore import Schema
 from dpcore.data.readers.arrays import features_from_arrays
 from dpcore.errors import DataError, InvalidInputError
-from dpcore.sklearn import PublicEncoder, PublicScaler
+from dpcore_sklearn import PublicEncoder, PublicScaler
 
 FRAME = pd.DataFrame({"age": [17, 50.5, 200], "city": ["Basel", "Genf", None]})
 BOUNDS, CITIES = {"age": (17, 117)}, {"city": ["Bern", "Basel"]}

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from dpcore.errors import DataError, DpcoreWarning, InvalidInputError
-from dpcore.sklearn import PrivateLinearSVC, PrivateLogisticRegression
+from dpcore_sklearn import PrivateLinearSVC, PrivateLogisticRegression
 
 FRAME = pd.DataFrame({"age": [10.0, 50.0, 90.0] * 40, "city": ["Bern", "Basel", "Genf"] * 40})
 LABELS = pd.Series(["no", "yes", "no"] * 40, name="hired")

@@ -15,8 +15,8 @@ from dpcore.data.cells.features import features_of
 from dpcore.data.cells.readings import convert_column
 from dpcore.data.schema.columns import Categorical, Numeric
 from dpcore.errors import DataError, InvalidInputError
-from dpcore.sklearn.public import described_schema, public_fills
-from dpcore.sklearn.rows import columns_of, names_of
+from dpcore_sklearn.public import described_schema, public_fills
+from dpcore_sklearn.rows import columns_of, names_of
 
 if TYPE_CHECKING:
     from typing import Self
@@ -68,7 +68,7 @@ class PublicScaler(OneToOneFeatureMixin, PublicTransformer):
 
     Examples
     --------
-    >>> from dpcore.sklearn import PublicScaler
+    >>> from dpcore_sklearn import PublicScaler
     >>> PublicScaler(bounds=([0, 10], [1, 20])).fit_transform([[0.5, 99], [-3, 15]])
     array([[0.5, 1. ],
            [0. , 0.5]])
@@ -119,7 +119,7 @@ class PublicEncoder(PublicTransformer):
 
     Examples
     --------
-    >>> from dpcore.sklearn import PublicEncoder
+    >>> from dpcore_sklearn import PublicEncoder
     >>> PublicEncoder(categories=[["Bern", "Basel"]]).fit_transform([["Basel"], ["Paris"]])
     array([[0., 1.],
            [0., 0.]])

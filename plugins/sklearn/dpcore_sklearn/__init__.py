@@ -15,13 +15,13 @@ try:
     from sklearn.utils.validation import validate_data  # noqa: F401 - since 1.6
 except ImportError:
     raise ImportError(
-        "dpcore.sklearn needs scikit-learn 1.6 or newer: pip install 'dpcore[sklearn]'"
+        "dpcore_sklearn needs scikit-learn 1.6 or newer: pip install 'dpcore[sklearn]'"
     ) from None
 
-from dpcore.sklearn.estimators import PrivateLinearSVC, PrivateLogisticRegression, PrivateRidge
-from dpcore.sklearn.pipeline import make_pipeline
-from dpcore.sklearn.search import PrivateSearch
-from dpcore.sklearn.transformers import PublicEncoder, PublicScaler
+from dpcore_sklearn.estimators import PrivateLinearSVC, PrivateLogisticRegression, PrivateRidge
+from dpcore_sklearn.pipeline import make_pipeline
+from dpcore_sklearn.search import PrivateSearch
+from dpcore_sklearn.transformers import PublicEncoder, PublicScaler
 
 __all__ = [
     "PrivateLinearSVC",

@@ -9,8 +9,8 @@ from sklearn.model_selection import cross_val_predict, cross_val_score
 
 from dpcore import Schema, fit
 from dpcore.errors import DataError, DpcoreError, InvalidInputError
-from dpcore.sklearn import PrivateLinearSVC, PrivateLogisticRegression
-from dpcore.sklearn.public import with_label_ascending
+from dpcore_sklearn import PrivateLinearSVC, PrivateLogisticRegression
+from dpcore_sklearn.public import with_label_ascending
 
 SCHEMA = {
     "columns": {

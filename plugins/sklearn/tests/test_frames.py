@@ -10,7 +10,7 @@ from sklearn.compose import make_column_transformer
 from sklearn.exceptions import DataConversionWarning
 
 from dpcore.errors import DataError
-from dpcore.sklearn import (
+from dpcore_sklearn import (
     PrivateLogisticRegression,
     PrivateRidge,
     PublicEncoder,

@@ -12,7 +12,7 @@ from sklearn.utils.estimator_checks import (
     check_transformer_get_feature_names_out_pandas,
 )
 
-from dpcore.sklearn import PrivateLinearSVC, PrivateLogisticRegression, PrivateRidge, PublicScaler
+from dpcore_sklearn import PrivateLinearSVC, PrivateLogisticRegression, PrivateRidge, PublicScaler
 
 READ_OFF = {"classes": "from-labels", "bounds": (-10, 10), "epsilon": 1e3}
 RIDGE = PrivateRidge(bounds=(-10, 10), target_bounds=(-10, 10), epsilon=1e3)

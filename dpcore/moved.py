@@ -1,0 +1,92 @@
+"""Modules that moved to packages of their own: an import of the old name finds the new one.
+
+The table is ``moved.toml``. A name is good for one version more, with a warning.
+"""
+
+from __future__ import annotations
+
+import sys
+from functools import cache
+from typing import Any
+
+__all__ = ["find_moved", "new_name"]
+
+
+def find_moved() -> None:
+    """Have imports of a module of the core that is not there look in the table."""
+    if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
+        sys.meta_path.append(_Finder())
+
+
+@cache
+def _modules() -> dict[str, str]:
+    import tomllib
+    from pathlib import Path
+
+    text = Path(__file__).with_suffix(".toml").read_text("utf-8")
+    modules: dict[str, str] = tomllib.loads(text)["modules"]
+    return modules
+
+
+def new_name(old: str) -> str | None:
+    """Return the new name of a module, ``None`` if it did not move."""
+    package, inside = old, ""
+    while package:
+        if package in _modules():
+            return _modules()[package] + inside
+        package, dot, last = package.rpartition(".")
+        inside = f"{dot}{last}{inside}"
+    return None
+
+
+class _Finder:
+    """Finds modules under their old names. It is asked last until it has found one, and then first:
+    a package's folder has its other modules too, which would be loaded a second time."""
+
+    def find_spec(self, name: str, path: Any, target: Any = None) -> Any:
+        """Return where a module is, as importlib asks it; ``None`` of what did not move."""
+        if not name.startswith("dpcore.") or (new := new_name(name)) is None:
+            return None
+        from importlib.machinery import ModuleSpec
+
+        loader: Any = _Loader(new)
+        sys.meta_path.remove(self)
+        sys.meta_path.insert(0, self)
+        return ModuleSpec(name, loader)
+
+
+class _Loader:
+    """Loads a module by its new name, and gives it out as it is."""
+
+    def __init__(self, new: str) -> None:
+        self._new = new
+        self._spec: Any = None
+
+    def create_module(self, spec: Any) -> Any:
+        """Return the module of the new name, with a warning.
+
+        Raises ModuleNotFoundError where its package is not installed.
+        """
+        import warnings
+        from importlib import import_module
+
+        package = self._new.partition(".")[0]
+        told = f"{spec.name} is {self._new} now"
+        missing = None
+        try:
+            module = import_module(self._new)
+        except ModuleNotFoundError as error:
+            if error.name != package:
+                raise
+            missing = f"{told}: pip install {package.replace('_', '-')}"
+        if missing is not None:
+            raise ModuleNotFoundError(missing, name=spec.name)
+        warnings.warn(
+            f"{told}; the old name is good until the next version.", FutureWarning, stacklevel=2
+        )
+        self._spec = module.__spec__
+        return module
+
+    def exec_module(self, module: Any) -> None:
+        """Put back the module's own spec, in whose place importlib had that of the old name."""
+        module.__spec__ = self._spec

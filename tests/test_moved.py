@@ -1,0 +1,92 @@
+"""Modules that moved to packages of their own are found by their old names, with a warning."""
+
+import importlib
+import pickle
+import re
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import dpcore
+from dpcore.moved import find_moved, new_name
+
+TABLE = tomllib.loads((Path(dpcore.__file__).parent / "moved.toml").read_text("utf-8"))["modules"]
+
+
+def old_names():
+    """Yield every old name: those of the table, and of the modules within packages of it."""
+    for old, new in TABLE.items():
+        yield old
+        package = importlib.import_module(new)
+        for path in getattr(package, "__path__", ()):
+            inside = {re.sub(r"\W", ".", str(f.relative_to(path))[:-3]) for f in files_of(path)}
+            yield from (f"{old}.{name}" for name in inside)
+
+
+def files_of(folder):
+    return [f for f in Path(folder).rglob("*.py") if f.name != "__init__.py"]
+
+
+@pytest.fixture(autouse=True)
+def imported_anew():
+    """Imports of old names warn, though they were imported before; and they are forgotten."""
+
+    def forget():
+        for name in [name for name in sys.modules if name.startswith("dpcore.") and new_name(name)]:
+            del sys.modules[name]
+            package, _, last = name.rpartition(".")
+            if package == "dpcore":
+                vars(dpcore).pop(last, None)
+
+    forget()
+    yield
+    forget()
+
+
+@pytest.mark.filterwarnings("ignore:.* is dpcore_.* now:FutureWarning")
+def test_every_module_is_found_by_its_old_name():
+    names = sorted({*old_names()})
+    assert len(names) > len(TABLE)
+    for old in names:
+        new = new_name(old)
+        found = importlib.import_module(old)
+        assert (found, found.__spec__.name) == (importlib.import_module(new), new)
+
+
+def test_an_old_name_warns_where_it_is_imported():
+    with pytest.warns(FutureWarning, match=r"^dpcore.sklearn is dpcore_sklearn now; ") as told:
+        from dpcore.sklearn import PrivateRidge
+    assert [Path(each.filename).name for each in told] == ["test_moved.py"]
+    assert PrivateRidge.__module__ == "dpcore_sklearn.estimators"
+
+
+@pytest.mark.filterwarnings("ignore:.* is dpcore_.* now:FutureWarning")
+def test_what_was_pickled_under_an_old_name_is_of_the_same_class():
+    from dpcore_sklearn import PrivateRidge
+
+    assert pickle.loads(b"cdpcore.sklearn.estimators\nPrivateRidge\n.") is PrivateRidge
+
+
+def test_where_the_package_is_not_installed_its_name_is_said(monkeypatch):
+    for name in [name for name in sys.modules if name.partition(".")[0] == "dpcore_sklearn"]:
+        monkeypatch.delitem(sys.modules, name)
+
+    class Nowhere:
+        def find_spec(self, name, path, target=None):
+            if name == "dpcore_sklearn":
+                raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+    monkeypatch.setattr(sys, "meta_path", [Nowhere(), *sys.meta_path])
+    with pytest.raises(ModuleNotFoundError) as told:
+        importlib.import_module("dpcore.sklearn.rows")
+    assert str(told.value) == "dpcore.sklearn is dpcore_sklearn now: pip install dpcore-sklearn"
+
+
+def test_a_name_that_never_was_is_not_found():
+    before = [*sys.meta_path]
+    find_moved()
+    assert sys.meta_path == before and new_name("dpcore.sklearns") is None
+    with pytest.raises(ModuleNotFoundError, match="No module named 'dpcore.sklearns'"):
+        importlib.import_module("dpcore.sklearns")
