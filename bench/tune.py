@@ -28,9 +28,9 @@ from dpcore.fitting.plan import make_plan
 from dpcore.fitting.run import fit_dataset
 from dpcore.fitting.settings import Settings
 from dpcore.registry.catalogue import load_registry
-from dpcore.tuning.candidates import grid_of
-from dpcore.tuning.run import tune_dataset
-from dpcore.tuning.search import make_search
+from dpcore_tuning.candidates import grid_of
+from dpcore_tuning.run import tune_dataset
+from dpcore_tuning.search import make_search
 
 NAMES = ("adult", "bank", "adult-1000", "adult-5000")
 EPSILONS = (0.1, 1.0)

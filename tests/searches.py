@@ -6,8 +6,8 @@ import numpy as np
 
 from dpcore.plugin import Settings
 from dpcore.plugin.parts import dataset_from_arrays
-from dpcore.tuning.laws import TruncatedNegativeBinomial
-from dpcore.tuning.search import make_search
+from dpcore_tuning.search import make_search
+from dpcore_tuning.stopping_distributions import TruncatedNegativeBinomial
 
 X = np.random.default_rng(3).uniform(0, 1, (400, 3))
 Y = np.where(X[:, 0] > X[:, 1], 1, -1)

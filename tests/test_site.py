@@ -48,7 +48,7 @@ def test_queries_have_pages_with_their_argument(site):
         "dpcore.evaluation.prediction_moments",
         "dpcore.inference.row_products",
         "dpcore.bounds.counts",
-        "dpcore.tuning.scores",
+        "dpcore_tuning.scores",
         "dpcore.queries.standardized",
         "dpcore_rsgd_ar.sgd_pass",
     }

@@ -31,6 +31,7 @@ DISTRIBUTIONS = {
     "dpcore-dp-agd": "dpcore_dp_agd",
     "dpcore-rsgd-ar": "dpcore_rsgd_ar",
     "dpcore-sklearn": "dpcore_sklearn",
+    "dpcore-tuning": "dpcore_tuning",
 }
 """Every distribution of this repository, and the package that it installs."""
 _OWNERS = {package: name for name, package in DISTRIBUTIONS.items()}

@@ -16,11 +16,6 @@ def register_commands(register: Callable[..., None]) -> None:
 _COMMANDS = (
     ("train", "train:train_command", "Fit a private linear model."),
     (
-        "tune",
-        "tune:tune_command",
-        "Fit candidates within one budget, and release the best.",
-    ),
-    (
         "predict",
         "predict:predict_command",
         "Write a CSV line of log_odds and label for each row (margin and label, where the loss is "

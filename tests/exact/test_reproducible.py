@@ -137,7 +137,7 @@ def places(files, names):
 
 COMPOSITIONS = ("draw_law.py", "sampling_composition.py", "skellam_composition.py")
 ACCOUNTANTS = sorted(
-    [*ROOT.glob("dpcore/accountants/*.py"), *ROOT.glob("dpcore/tuning/*.py")]
+    [*ROOT.glob("dpcore/accountants/*.py"), *ROOT.glob("plugins/tuning/dpcore_tuning/*.py")]
     + [ROOT / "plugins/a-ddp/dpcore_a_ddp" / name for name in COMPOSITIONS]
 )
 

@@ -13,7 +13,7 @@ from dpcore.errors import InvalidInputError
 from dpcore.fitting.plan import make_plan
 from dpcore.fitting.settings import Settings
 from dpcore.fitting.shared_budget import with_shared_accountant
-from dpcore.tuning.search import make_search
+from dpcore_tuning.search import make_search
 
 rng = np.random.default_rng(0)
 X = rng.random((300, 2))

@@ -14,11 +14,10 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from dpcore import Ledger, Weights, fit
 from dpcore.data.readers.array_columns import leave_to_schema
 from dpcore.data.readers.frames import is_frame
 from dpcore.errors import InvalidInputError, advised_on_bad_rows
-from dpcore.fitting.api import fit
-from dpcore.fitting.fit_options import Ledger, Weights
 from dpcore.fitting.rows import schema_of, with_units
 from dpcore_sklearn.public import described_schema, with_label_ascending
 from dpcore_sklearn.rows import (
@@ -35,9 +34,8 @@ from dpcore_sklearn.steps import loss_of_each, steps_of
 if TYPE_CHECKING:
     from typing import Self
 
-    from dpcore.data.schema.schema import Schema
     from dpcore.model.coefficients import Summary
-    from dpcore.model.model import Model
+    from dpcore.plugin.parts import Model, Schema
 
 __all__ = ["WITHOUT_SCORE", "PrivateEstimator"]
 

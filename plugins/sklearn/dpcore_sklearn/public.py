@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from dpcore.data.schema.columns import Label
-from dpcore.data.schema.schema import Schema
 from dpcore.errors import InvalidInputError, near_names, replacing
+from dpcore.plugin.parts import Schema
 
 __all__ = [
     "ascending",

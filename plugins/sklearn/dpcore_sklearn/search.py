@@ -13,18 +13,18 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from dpcore.errors import InvalidInputError, advised_on_bad_rows
-from dpcore.fitting.settings import Settings
-from dpcore.fitting.table_ledger import LedgerRequest
-from dpcore.tuning.api import tune_rows
-from dpcore.tuning.candidates import grid_of
-from dpcore.tuning.search import make_search
+from dpcore.plugin import Settings
+from dpcore.plugin.commands import LedgerRequest
 from dpcore_sklearn.base import PrivateEstimator
+from dpcore_tuning.api import tune_rows
+from dpcore_tuning.candidates import grid_of
+from dpcore_tuning.search import make_search
 
 if TYPE_CHECKING:
     from typing import Self
 
-    from dpcore.data.schema.schema import Schema
-    from dpcore.tuning.search import Search
+    from dpcore.plugin.parts import Schema
+    from dpcore_tuning.search import Search
 
 __all__ = ["PrivateSearch"]
 

@@ -5,11 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from dpcore import BalancedWeights, Evaluation, Intervals, OneVsRest
 from dpcore.errors import InvalidInputError
-from dpcore.fitting.balanced import BalancedWeights
-from dpcore.fitting.evaluated import Evaluation
-from dpcore.fitting.fit_options import OneVsRest
-from dpcore.fitting.inferred import Intervals
 from dpcore.fitting.settings import OVR
 from dpcore.fitting.weight_values import BALANCED, LARGEST
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from dpcore.data.cells.typed import Cells
-    from dpcore.data.schema.schema import Schema
+    from dpcore.plugin.parts import Schema
 
 __all__ = ["PublicEncoder", "PublicScaler"]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from dpcore.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from dpcore.fitting.settings import Settings
+    from dpcore.plugin import Settings
 
 __all__ = ["MOST", "Candidate", "grid_of", "settings_of"]
 

@@ -18,22 +18,19 @@ from dpcore.fitting.engines import engine_at_hand
 from dpcore.fitting.pre_fit_release import rehearse_run
 from dpcore.fitting.public_facts import check_dataset
 from dpcore.fitting.run import fit_dataset
-from dpcore.noise.source import SeededNoise
-from dpcore.session.ledger import Ledger, LedgerEntry
-from dpcore.session.session import TableSession
-from dpcore.tuning.beside import released_weights
-from dpcore.tuning.held_out import HeldOut
-from dpcore.tuning.repetition import best_of_random_tries
+from dpcore.plugin.parts import Ledger, SeededNoise, TableSession
+from dpcore.session.ledger import LedgerEntry
+from dpcore_tuning.beside import released_weights
+from dpcore_tuning.held_out import HeldOut
+from dpcore_tuning.repetition import best_of_random_tries
 
 if TYPE_CHECKING:
-    from dpcore.data.dataset import Dataset
     from dpcore.fitting.ready import Ready
     from dpcore.fitting.run_state import RunState
-    from dpcore.model.model import Model
-    from dpcore.noise.source import NoiseSource
-    from dpcore.protocols import Accountant
-    from dpcore.tuning.beside import Sides
-    from dpcore.tuning.search import Search
+    from dpcore.plugin import Accountant
+    from dpcore.plugin.parts import Dataset, Model, NoiseSource
+    from dpcore_tuning.beside import Sides
+    from dpcore_tuning.search import Search
 
 __all__ = ["SEEDS", "Tried", "Tries", "constant_of"]
 

@@ -13,11 +13,11 @@ from dpcore.cli.assignments import assigned
 from dpcore.cli.step_options import steps_asked, with_step_options
 from dpcore.cli.streams import tell_outlook
 from dpcore.errors import InvalidInputError
-from dpcore.fitting.data_request import DataRequest
-from dpcore.fitting.ledger_request import LedgerRequest
-from dpcore.fitting.settings import Settings, has_units
+from dpcore.fitting.settings import has_units
 from dpcore.fitting.weight_values import public_weights
 from dpcore.model.file import check_out
+from dpcore.plugin import Settings
+from dpcore.plugin.commands import DataRequest, LedgerRequest
 
 __all__ = ["tune_command"]
 
@@ -121,9 +121,9 @@ def tune_command(
     )
     check_out(out, {"--data": data, "--schema": schema, "--test": test})
 
-    from dpcore.tuning.candidates import grid_of
-    from dpcore.tuning.run import tune
-    from dpcore.tuning.search import make_search
+    from dpcore_tuning.candidates import grid_of
+    from dpcore_tuning.run import tune
+    from dpcore_tuning.search import make_search
 
     made = make_search(
         settings,

@@ -15,8 +15,8 @@ from dpcore.ledger import TableLedger, Terms
 from dpcore.plugin import Gaussian, RowCount
 from dpcore.plugin.parts import dataset_from_arrays
 from dpcore.plugin.steps import OneRelease, Outcome, Phase, Section, mechanism_for
-from dpcore.tuning import beside, run
-from dpcore.tuning.prices import left_of
+from dpcore_tuning import beside, run
+from dpcore_tuning.stopping_cost import left_of
 
 STEPS = (Evaluation(share=Fraction(1, 10), test_fraction=0.2), Intervals(share=Fraction(3, 10)))
 FEW = [{"l2": 0.001}, {"l2": 0.1}]

@@ -3,13 +3,13 @@ is released.
 
 Each has its share of the filter of the whole, as beside a fit (``dpcore.fitting.run_steps``): all
 that steps state is charged to it first, for every candidate, and the search is within what the
-dearest leave (``dpcore.tuning.prices``; of a list, each fit has an equal part of it). The steps run
-under the whole filter, which was charged the search: it holds both, whichever candidate comes out.
-Within a try a step would be released as often as there are tries, and tell their number.
+dearest leave (``dpcore_tuning.stopping_cost``; of a list, each fit has an equal part of it). The
+steps run under the whole filter, which was charged the search: it holds both, whichever candidate
+comes out. Within a try a step would be released as often as there are tries, and tell their number.
 
 A unit is trained on, scored, or held out for figures of the model, by coins that do not depend on
 any row. Steps ask the rows trained on, or those held out; scores are of the others, whose whole
-budget is the search's (``dpcore.tuning.held_out``).
+budget is the search's (``dpcore_tuning.held_out``).
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
-from dpcore.accountants.additive import AdditiveAccountant
 from dpcore.accountants.equal_parts import require_within
 from dpcore.bounds.waiting import rehearsed_rows
 from dpcore.errors import InvalidInputError
@@ -29,19 +28,17 @@ from dpcore.fitting.reporting import summarise, why_released
 from dpcore.fitting.run_request import Run
 from dpcore.fitting.run_state import RunDoor, RunState
 from dpcore.fitting.run_steps import charged_for_all, run_before, run_one, stated_of
-from dpcore.fitting.step_facts import Phase
-from dpcore.fitting.step_views import ResultView
 from dpcore.losses.class_weighted import ClassWeighted
+from dpcore.plugin.parts import AdditiveAccountant, Ledger
+from dpcore.plugin.steps import Phase, ResultView
 from dpcore.session.charges import Charges
-from dpcore.session.ledger import Ledger
-from dpcore.tuning.prices import left_of
+from dpcore_tuning.stopping_cost import left_of
 
 if TYPE_CHECKING:
-    from dpcore.data.dataset import Dataset
     from dpcore.fitting.ready import Ready
-    from dpcore.noise.source import NoiseSource
-    from dpcore.protocols.problem import Solution
-    from dpcore.tuning.search import Search
+    from dpcore.plugin import Solution
+    from dpcore.plugin.parts import Dataset, NoiseSource
+    from dpcore_tuning.search import Search
 
 __all__ = ["Beside", "Sides", "released_weights"]
 

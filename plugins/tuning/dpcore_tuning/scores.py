@@ -8,15 +8,12 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 
 from dpcore.errors import InvalidInputError
-from dpcore.exact.grid import round_parameters
-from dpcore.privacy.immutable import constant, sealed
-from dpcore.privacy.sensitivity import Sensitivity
-from dpcore.queries.clipping import clipped_total
+from dpcore.plugin import round_parameters
+from dpcore.plugin.parts import Sensitivity, clipped_total, constant, sealed
 
 if TYPE_CHECKING:
-    from dpcore.data.blocks.block import Block
-    from dpcore.privacy.sensitivity import NeighboringRelation
-    from dpcore.protocols.problem import Problem
+    from dpcore.plugin import NeighboringRelation, Problem
+    from dpcore.plugin.parts import Block
 
 __all__ = ["MEASURES", "HeldOutLosses"]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dpcore.exact.rounding import exact
-from dpcore.tuning.prices import theorem_of
+from dpcore_tuning.stopping_cost import theorem_of
 
 if TYPE_CHECKING:
-    from dpcore.protocols import Accountant
-    from dpcore.tuning.search import Search
+    from dpcore.plugin import Accountant
+    from dpcore_tuning.search import Search
 
 __all__ = ["description_of"]
 

@@ -14,13 +14,12 @@ from dpcore.fitting.run import finish
 from dpcore.fitting.step_facts import step_facts
 from dpcore.fitting.warnings import cautions_of
 from dpcore.session.charges import Charges
-from dpcore.tuning.run import tune_dataset
+from dpcore_tuning.run import tune_dataset
 
 if TYPE_CHECKING:
-    from dpcore.data.schema.schema import Schema
-    from dpcore.fitting.table_ledger import LedgerRequest
-    from dpcore.model.model import Model
-    from dpcore.tuning.search import Search
+    from dpcore.plugin.commands import LedgerRequest
+    from dpcore.plugin.parts import Model, Schema
+    from dpcore_tuning.search import Search
 
 __all__ = ["tune_rows"]
 

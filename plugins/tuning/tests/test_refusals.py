@@ -11,8 +11,8 @@ from dpcore.errors import DpcoreError, InvalidInputError
 from dpcore.fitting.table_ledger import LedgerRequest
 from dpcore.ledger import TableLedger, Terms
 from dpcore.plugin import Settings
-from dpcore.tuning import run, search
-from dpcore.tuning.candidates import grid_of, settings_of
+from dpcore_tuning import run, search
+from dpcore_tuning.candidates import grid_of, settings_of
 
 
 @pytest.mark.parametrize(

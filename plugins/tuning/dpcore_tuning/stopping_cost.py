@@ -54,23 +54,26 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from dpcore.accountants.additive import (
-    AdditiveAccountant,
-    ticks_down,
-    ticks_up,
-    validated_delta,
-    validated_epsilon,
-)
+from dpcore.accountants.additive import ticks_down, ticks_up
 from dpcore.accountants.conversion import epsilon_up, golden_maximum, slack
-from dpcore.accountants.pure import PureAccountant
 from dpcore.accountants.rdp import RdpAccountant
 from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.errors import InvalidInputError
-from dpcore.exact.rounding import exp_up, float_down, float_up, log_down, log_up
-from dpcore.tuning.laws import Poisson, TruncatedNegativeBinomial
+from dpcore.exact.rounding import log_down
+from dpcore.plugin.parts import (
+    AdditiveAccountant,
+    PureAccountant,
+    exp_up,
+    float_down,
+    float_up,
+    log_up,
+    validated_delta,
+    validated_epsilon,
+)
+from dpcore_tuning.stopping_distributions import Poisson, TruncatedNegativeBinomial
 
 if TYPE_CHECKING:
-    from dpcore.tuning.laws import Law
+    from dpcore_tuning.stopping_distributions import Law
 
 __all__ = ["INNER", "Whole", "filter_of_a_try", "left_of", "theorem_of", "whole_filter"]
 

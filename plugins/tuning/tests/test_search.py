@@ -17,11 +17,11 @@ from dpcore.ledger import TableLedger, Terms
 from dpcore.ledger.verify import verified
 from dpcore.plugin.parts import Ledger, PureAccountant
 from dpcore.session.charges import Charges
-from dpcore.tuning import run, tries
-from dpcore.tuning.beside import Beside, Sides
-from dpcore.tuning.held_out import HeldOut
-from dpcore.tuning.laws import Poisson
-from dpcore.tuning.scores import HeldOutLosses
+from dpcore_tuning import candidate_fits, run
+from dpcore_tuning.beside import Beside, Sides
+from dpcore_tuning.held_out import HeldOut
+from dpcore_tuning.scores import HeldOutLosses
+from dpcore_tuning.stopping_distributions import Poisson
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_a_search_ends_in_a_model_of_one_release(settings, asked, tmp_path):
 
 def test_neither_the_number_of_tries_nor_a_loser_shows(tmp_path, monkeypatch, caplog, capfd):
     caplog.set_level(logging.DEBUG)
-    seen, fitted = {}, tries.fit_dataset
+    seen, fitted = {}, candidate_fits.fit_dataset
     made = []
 
     def fit(*given, **named):
@@ -60,7 +60,7 @@ def test_neither_the_number_of_tries_nor_a_loser_shows(tmp_path, monkeypatch, ca
         warnings.warn("of a try", stacklevel=1)
         return fitted(*given, **named)
 
-    monkeypatch.setattr(tries, "fit_dataset", fit)
+    monkeypatch.setattr(candidate_fits, "fit_dataset", fit)
     for count in (1, 5):
         ledger = TableLedger.create(tmp_path / f"{count}.ledger", Terms.of(9.0, 1e-4))
         charges = Charges()
@@ -124,7 +124,7 @@ def test_an_error_in_a_try_is_its_outcome_and_says_nothing(kind, monkeypatch):
         raise error
 
     search = searched(kind=kind)
-    monkeypatch.setattr(tries, "fit_dataset", broken)
+    monkeypatch.setattr(candidate_fits, "fit_dataset", broken)
     model = run.tune_dataset(search, rows())
     assert not model.w.any() and model.privacy["private"]
     assert model.status.startswith("No try") or kind == "list"
@@ -145,7 +145,7 @@ def test_an_interrupt_ends_the_search_without_the_figures_of_its_try(monkeypatch
         error.add_note("Charged, and spent: .1 of .2 rho")
         raise error
 
-    monkeypatch.setattr(tries, "fit_dataset", interrupted)
+    monkeypatch.setattr(candidate_fits, "fit_dataset", interrupted)
     charges = Charges()
     with pytest.raises(KeyboardInterrupt) as caught:
         run.tune_dataset(searched(), rows(), charges=charges)
@@ -162,14 +162,14 @@ def test_each_fit_and_each_score_has_the_whole_filter_of_a_try(monkeypatch):
 
     search = with_tries(searched([{"l2": 0.001}]), 1)
     filter = search.plans[0].accountant
-    prepared = tries.Tries.best
+    prepared = candidate_fits.Tries.best
 
     def best(self):
         charged.clear()
         monkeypatch.setattr(Ledger, "charge", recorded)
         return prepared(self)
 
-    monkeypatch.setattr(tries.Tries, "best", best)
+    monkeypatch.setattr(candidate_fits.Tries, "best", best)
     run.tune_dataset(search, rows())
     score = [entry for entry in charged if entry.kind == "score"]
     assert len(score) == 1
@@ -194,7 +194,7 @@ def differing_scores(kind, n=60):
     data = rows()
     noise = run.SystemNoise()
     sides = Sides.of(search, data, None, 1.0, None)
-    made = tries.Tries(search, sides, noise)
+    made = candidate_fits.Tries(search, sides, noise)
     made.begin(Beside(search, sides, noise).before())
     held = made._held
     held.__class__ = kind
@@ -235,7 +235,7 @@ def test_the_parts_of_a_list_are_together_within_the_budget():
 
 
 def test_a_reason_of_a_fit_that_is_not_released_voids_the_search(monkeypatch):
-    made, fitted = [], tries.fit_dataset
+    made, fitted = [], candidate_fits.fit_dataset
 
     def fit(*given, **named):
         model = fitted(*given, **named)
@@ -243,7 +243,7 @@ def test_a_reason_of_a_fit_that_is_not_released_voids_the_search(monkeypatch):
         why = ["a part is not private"] if len(made) == 1 else []
         return replace(model, privacy={**model.privacy, "why_not_private": why})
 
-    monkeypatch.setattr(tries, "fit_dataset", fit)
+    monkeypatch.setattr(candidate_fits, "fit_dataset", fit)
     monkeypatch.setattr(HeldOut, "score", lambda *_: float(len(made)))
     model = run.tune_dataset(with_tries(searched(), 2), rows())
     assert len(made) == 2  # of which the second one is released
@@ -252,7 +252,7 @@ def test_a_reason_of_a_fit_that_is_not_released_voids_the_search(monkeypatch):
 
 
 def test_the_rows_and_parts_of_a_search_are_those_of_all_candidates(monkeypatch):
-    rehearsed = tries.rehearse_run
+    rehearsed = candidate_fits.rehearse_run
 
     def told(ready, *others):
         rehearsed(ready, *others)
@@ -261,9 +261,9 @@ def test_the_rows_and_parts_of_a_search_are_those_of_all_candidates(monkeypatch)
             most_rows=None if first else 1000, foreign_parts=() if first else ("a:B",)
         )
 
-    monkeypatch.setattr(tries, "rehearse_run", told)
+    monkeypatch.setattr(candidate_fits, "rehearse_run", told)
     search = searched()
-    monkeypatch.setattr(tries.Tries, "best", lambda self: self._tried(0))
+    monkeypatch.setattr(candidate_fits.Tries, "best", lambda self: self._tried(0))
     privacy = run.tune_dataset(search, rows()).privacy
     assert privacy["most_rows"] == 1000
     assert privacy["parts_not_from_dpcore"] == ["a:B"]

@@ -8,7 +8,7 @@ from scipy import stats
 
 from dpcore.errors import InvalidInputError
 from dpcore.plugin.parts import SeededNoise
-from dpcore.tuning.laws import Poisson, TruncatedNegativeBinomial, law_of
+from dpcore_tuning.stopping_distributions import Poisson, TruncatedNegativeBinomial, law_of
 
 DRAWS = 1500
 FALSE_ALARM = 1e-6

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 if TYPE_CHECKING:
-    from dpcore.noise.source import NoiseSource
-    from dpcore.tuning.laws import Law
+    from dpcore.plugin.parts import NoiseSource
+    from dpcore_tuning.stopping_distributions import Law
 
 __all__ = ["best_of_random_tries"]
 

@@ -13,37 +13,33 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.bounds.waiting import encoded_rows
 from dpcore.errors import InvalidInputError
-from dpcore.exact.rounding import float_up
 from dpcore.fitting.fitted import make_model
 from dpcore.fitting.held_out_rows import holds_out, require_held_out
 from dpcore.fitting.loading import load_data
 from dpcore.fitting.public_facts import check_drop
 from dpcore.fitting.run import finish
-from dpcore.fitting.table_ledger import LedgerRequest, closed_after, note_outside, reserved
+from dpcore.fitting.table_ledger import closed_after, note_outside, reserved
 from dpcore.ledger.reservation import Found
-from dpcore.noise.source import SeededNoise, SystemNoise
-from dpcore.privacy.events import PureDpEvent
-from dpcore.privacy.stated_events import ApproximateDpEvent
+from dpcore.plugin import Solution
+from dpcore.plugin.commands import LedgerRequest
+from dpcore.plugin.parts import ApproximateDpEvent, PureDpEvent, SeededNoise, SystemNoise, float_up
 from dpcore.privacy.statement import OF_DPCORE, PrivacyStatement, foreign_parts, part_of
 from dpcore.privacy.units import protected
-from dpcore.protocols.problem import Solution
 from dpcore.session.charges import Bound, Charges
 from dpcore.session.ledger import LedgerEntry
-from dpcore.tuning.beside import Beside, Sides
-from dpcore.tuning.prices import left_of
-from dpcore.tuning.search import WholeBudget
-from dpcore.tuning.tries import SEEDS, Tries, constant_of
-from dpcore.tuning.words import description_of
+from dpcore_tuning.beside import Beside, Sides
+from dpcore_tuning.candidate_fits import SEEDS, Tries, constant_of
+from dpcore_tuning.search import WholeBudget
+from dpcore_tuning.stopping_cost import left_of
+from dpcore_tuning.text import description_of
 
 if TYPE_CHECKING:
-    from dpcore.data.dataset import Dataset
-    from dpcore.fitting.loading import DataRequest
     from dpcore.fitting.run_state import RunState
     from dpcore.fitting.training import Training
-    from dpcore.model.model import Model
-    from dpcore.noise.source import NoiseSource
-    from dpcore.tuning.search import Search
-    from dpcore.tuning.tries import Tried
+    from dpcore.plugin.commands import DataRequest
+    from dpcore.plugin.parts import Dataset, Model, NoiseSource
+    from dpcore_tuning.candidate_fits import Tried
+    from dpcore_tuning.search import Search
 
 __all__ = ["tune", "tune_dataset"]
 

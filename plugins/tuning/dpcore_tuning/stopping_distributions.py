@@ -1,8 +1,8 @@
 """The number of tries of a search, drawn at random from a law that is fixed beforehand.
 
-The laws are drawn exactly, by whole numbers alone: what is proved in ``dpcore.tuning.prices`` is
-about the law that is drawn. A number of tries that is cut short, by a clock or a bound, has another
-law, and the theorems are not about it.
+The laws are drawn exactly, by whole numbers alone: what is proved in
+``dpcore_tuning.stopping_cost`` is about the law that is drawn. A number of tries that is cut short,
+by a clock or a bound, has another law, and the theorems are not about it.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol
 
 from dpcore.errors import InvalidInputError
-from dpcore.exact.rounding import exp_down, exp_up, log_up
+from dpcore.plugin.parts import exp_down, exp_up, log_up
 
 if TYPE_CHECKING:
-    from dpcore.noise.source import NoiseSource
+    from dpcore.plugin.parts import NoiseSource
 
 __all__ = ["LAWS", "Law", "Poisson", "TruncatedNegativeBinomial", "law_of"]
 

@@ -18,22 +18,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.accountants.calibrate import noise_multiplier
-from dpcore.accountants.pure import PureAccountant
 from dpcore.fitting.engines import engine_at_hand
-from dpcore.fitting.pre_fit_release import mechanism_for, norm_of
-from dpcore.mechanisms.permute_and_flip import PermuteAndFlip
-from dpcore.session.session import TableSession
-from dpcore.tuning.scores import HeldOutLosses
+from dpcore.plugin import PermuteAndFlip, noise_multiplier
+from dpcore.plugin.parts import PureAccountant, TableSession
+from dpcore.plugin.steps import mechanism_for, norm_of
+from dpcore_tuning.scores import HeldOutLosses
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dpcore.data.dataset import Dataset
-    from dpcore.fitting.plan import Plan
-    from dpcore.noise.source import NoiseSource
-    from dpcore.protocols import Accountant
-    from dpcore.protocols.problem import Problem
+    from dpcore.plugin import Accountant, Problem
+    from dpcore.plugin.commands import Plan
+    from dpcore.plugin.parts import Dataset, NoiseSource
 
 __all__ = ["HeldOut"]
 

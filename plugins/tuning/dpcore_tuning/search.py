@@ -1,12 +1,12 @@
 """A search: private fits of several candidates, and the best of them, as one release.
 
 Two kinds. ``random``: a random number of tries, each of a random candidate, and the best by a
-private score (``dpcore.tuning.repetition``; what a try may cost: ``dpcore.tuning.prices``).
+private score (``dpcore_tuning.repetition``; what a try may cost: ``dpcore_tuning.stopping_cost``).
 ``list``: every candidate once, in equal parts of the budget (``dpcore.accountants.equal_parts``),
 and one of the models, chosen on rows held out. Either way the rows held out cost nothing beside the
-fits (``dpcore.tuning.held_out``), and the whole is one event: charged before anything is drawn,
+fits (``dpcore_tuning.held_out``), and the whole is one event: charged before anything is drawn,
 without entries of its tries. Steps beside a search have their shares of the same budget
-(``dpcore.tuning.beside``).
+(``dpcore_tuning.beside``).
 """
 
 from __future__ import annotations
@@ -15,26 +15,28 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
 from dpcore.accountants.equal_parts import equal_part, splits
-from dpcore.accountants.pure import PureAccountant
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.losses import OF_LOSS
-from dpcore.fitting.plan import make_plan
-from dpcore.fitting.settings import Settings
 from dpcore.fitting.shared_budget import with_shared_accountant
-from dpcore.registry.catalogue import load_registry
-from dpcore.registry.declarations import accountant_facts, optimizer_facts
-from dpcore.tuning.candidates import settings_of
-from dpcore.tuning.laws import Law, law_of
-from dpcore.tuning.prices import filter_of_a_try, whole_filter
-from dpcore.tuning.scores import MEASURES
+from dpcore.plugin import Settings
+from dpcore.plugin.parts import (
+    PureAccountant,
+    accountant_facts,
+    load_registry,
+    make_plan,
+    optimizer_facts,
+)
+from dpcore_tuning.candidates import settings_of
+from dpcore_tuning.scores import MEASURES
+from dpcore_tuning.stopping_cost import filter_of_a_try, whole_filter
+from dpcore_tuning.stopping_distributions import Law, law_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dpcore.fitting.plan import Plan
-    from dpcore.privacy.sensitivity import NeighboringRelation
-    from dpcore.protocols import Accountant
-    from dpcore.tuning.candidates import Candidate
+    from dpcore.plugin import Accountant, NeighboringRelation
+    from dpcore.plugin.commands import Plan
+    from dpcore_tuning.candidates import Candidate
 
 __all__ = ["KINDS", "Search", "WholeBudget", "make_search"]
 

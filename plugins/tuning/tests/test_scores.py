@@ -9,7 +9,7 @@ from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.parts import LocalEngine
 from dpcore.testing import check_query, make_rows
 from dpcore.testing.tables import make_problem
-from dpcore.tuning.scores import HeldOutLosses
+from dpcore_tuning.scores import HeldOutLosses
 
 REPLACE = NeighboringRelation.REPLACE_ONE
 W = np.linspace(-2, 2, 5)

@@ -15,9 +15,9 @@ from scipy.optimize import minimize_scalar
 from dpcore.accountants.conversion import slack
 from dpcore.errors import InvalidInputError
 from dpcore.plugin.parts import SeededNoise
-from dpcore.tuning.laws import Poisson, TruncatedNegativeBinomial, law_of
-from dpcore.tuning.prices import filter_of_a_try, left_of, theorem_of, whole_filter
-from dpcore.tuning.repetition import best_of_random_tries
+from dpcore_tuning.repetition import best_of_random_tries
+from dpcore_tuning.stopping_cost import filter_of_a_try, left_of, theorem_of, whole_filter
+from dpcore_tuning.stopping_distributions import Poisson, TruncatedNegativeBinomial, law_of
 
 LAWS = {
     "geometric": TruncatedNegativeBinomial(Fraction(1), Fraction(1, 1000)),
