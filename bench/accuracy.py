@@ -28,14 +28,14 @@ from pathlib import Path
 
 from references import EPSILONS, REFERENCES, TO_REACH
 
-from dpcore.compare.admission import admit
-from dpcore.compare.runner import run
-from dpcore.compare.settings import Comparison
-from dpcore.compare.table import Mean, means_of, tables_of
 from dpcore.errors import DpcoreError
 from dpcore.registry.catalogue import load_registry
 from dpcore.registry.declarations import optimizer_facts
 from dpcore.registry.parameters import parse_assignment
+from dpcore_lab.compare.admission import admit
+from dpcore_lab.compare.runner import run
+from dpcore_lab.compare.settings import Comparison
+from dpcore_lab.compare.table import Mean, means_of, tables_of
 
 DATA = ("adult", "bank", "census-sim", "a9a", "kddcup99-10")
 ALLOWED = {TO_REACH: 0.2, "the best": 0.3}

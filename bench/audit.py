@@ -28,16 +28,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from dpcore.audit.claim import Claim
-from dpcore.audit.fits import Fits, Request
-from dpcore.audit.recorded import releases_of
-from dpcore.audit.releases import audit_release, claim_of, noise_of
-from dpcore.audit.statistic import learn
-from dpcore.audit.two_world import count_again
 from dpcore.errors import DpcoreError, InvalidInputError
 from dpcore.fitting.settings import DEFAULT_ALGORITHM
 from dpcore.registry.catalogue import load_registry
 from dpcore.registry.declarations import optimizer_facts
+from dpcore_lab.audit.claim import Claim
+from dpcore_lab.audit.fits import Fits, Request
+from dpcore_lab.audit.recorded import releases_of
+from dpcore_lab.audit.releases import audit_release, claim_of, noise_of
+from dpcore_lab.audit.statistic import learn
+from dpcore_lab.audit.two_world import count_again
 
 EPSILON, SEED, MOST_RUNS = 4.0, 1, 3_000
 MARKS = "<!-- audit -->\n", "<!-- /audit -->"

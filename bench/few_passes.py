@@ -22,7 +22,6 @@ from typing import Any
 import numpy as np
 from printed import mean_and_error, parser_of
 
-from dpcore.compare.folds import fold_numbers
 from dpcore.data.blocks.table import Table
 from dpcore.data.dataset import Dataset
 from dpcore.fitting.plan import make_plan
@@ -33,6 +32,7 @@ from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.registry.catalogue import load_registry
 from dpcore_baselines.descent_defaults import MOST_STEPS, largest_step, time_for
 from dpcore_baselines.dp_gd import DpGd
+from dpcore_lab.compare.folds import fold_numbers
 
 DATA = ("adult", "bank", "census-sim", "a9a")
 EPSILONS = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6)

@@ -30,7 +30,6 @@ from typing import Any
 
 import numpy as np
 
-from dpcore.compare.folds import fold_numbers
 from dpcore.data.dataset import Dataset
 from dpcore.engines.local import available_threads
 from dpcore.fitting.plan import make_plan
@@ -38,6 +37,7 @@ from dpcore.fitting.run import fit_dataset
 from dpcore.fitting.settings import Settings
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.registry.catalogue import load_registry
+from dpcore_lab.compare.folds import fold_numbers
 
 FOLDS = 5
 DELTA = 1e-8

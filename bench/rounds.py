@@ -16,7 +16,6 @@ from collections.abc import Callable
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from dpcore.compare.folds import fold_numbers
 from dpcore.data.readers.arrays import dataset_from_arrays
 from dpcore.fitting.plan import make_plan
 from dpcore.fitting.run import fit_dataset
@@ -30,6 +29,7 @@ from dpcore_a_ddp.in_process import InProcessPool
 from dpcore_a_ddp.round_rules import GradientRounds
 from dpcore_a_ddp.sampling_composition import SamplingCompositionAccountant
 from dpcore_a_ddp.user_session import UserSession
+from dpcore_lab.compare.folds import fold_numbers
 
 DELTA = 1e-8
 

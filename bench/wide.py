@@ -22,7 +22,6 @@ import numpy as np
 from printed import mean_and_error, parser_of
 from scipy import sparse
 
-from dpcore.compare.folds import fold_numbers
 from dpcore.data.blocks.table import Table
 from dpcore.engines.local import LocalEngine
 from dpcore.fitting.plan import make_plan
@@ -32,6 +31,7 @@ from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.protocols.problem import Problem
 from dpcore.registry.catalogue import load_registry
 from dpcore.session.session import TableSession
+from dpcore_lab.compare.folds import fold_numbers
 
 EPSILONS = (0.1, 0.4, 1.6)
 FOLDS = 5

@@ -9,7 +9,7 @@ import sys
 from functools import cache
 from typing import Any
 
-__all__ = ["find_moved", "new_name"]
+__all__ = ["find_moved", "new_name", "place_of_name"]
 
 
 def find_moved() -> None:
@@ -19,21 +19,37 @@ def find_moved() -> None:
 
 
 @cache
-def _modules() -> dict[str, str]:
+def _table(kind: str) -> dict[str, str]:
     import tomllib
     from pathlib import Path
 
     text = Path(__file__).with_suffix(".toml").read_text("utf-8")
-    modules: dict[str, str] = tomllib.loads(text)["modules"]
-    return modules
+    table: dict[str, str] = tomllib.loads(text)[kind]
+    return table
+
+
+def place_of_name(page: str, name: str) -> str | None:
+    """Return the module that a name of a page moved to, with a warning; ``None`` of others."""
+    place = _table("names").get(f"{page}.{name}")
+    if place is not None:
+        _warn(f"{page}.{name} is in {place} now", 4)
+    return place
+
+
+def _warn(told: str, level: int) -> None:
+    import warnings
+
+    warnings.warn(
+        f"{told}; the old name is good until the next version.", FutureWarning, stacklevel=level
+    )
 
 
 def new_name(old: str) -> str | None:
     """Return the new name of a module, ``None`` if it did not move."""
     package, inside = old, ""
     while package:
-        if package in _modules():
-            return _modules()[package] + inside
+        if package in _table("modules"):
+            return _table("modules")[package] + inside
         package, dot, last = package.rpartition(".")
         inside = f"{dot}{last}{inside}"
     return None
@@ -67,7 +83,6 @@ class _Loader:
 
         Raises ModuleNotFoundError where its package is not installed.
         """
-        import warnings
         from importlib import import_module
 
         package = self._new.partition(".")[0]
@@ -81,9 +96,7 @@ class _Loader:
             missing = f"{told}: pip install {package.replace('_', '-')}"
         if missing is not None:
             raise ModuleNotFoundError(missing, name=spec.name)
-        warnings.warn(
-            f"{told}; the old name is good until the next version.", FutureWarning, stacklevel=2
-        )
+        _warn(told, 3)
         self._spec = module.__spec__
         return module
 

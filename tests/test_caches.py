@@ -97,8 +97,8 @@ KEPT = {
     "dpcore/exact/compiled.py": "whether it was said that no kernel can be kept on disk",
     "dpcore/session/one_process.py": "sessions, weakly, which a forked child may not use",
     "dpcore/data/blocks/frozen.py": "arrays that cannot change, weakly: they go with their rows",
-    "dpcore/compare/workers.py": "the rows of a comparison, in a process of its own or a worker's",
-    "dpcore/audit/processes.py": "tables that an audit makes itself, in a process of its own",
+    "plugins/lab/dpcore_lab/compare/workers.py": "a comparison's rows, in a process of its own",
+    "plugins/lab/dpcore_lab/audit/processes.py": "tables that an audit makes itself",
     "dpcore/registry/installed.py": "names and versions of distributions, weakly",
     "plugins/dask/dpcore_dask/stores.py": "schemas of partitions, weakly, in a worker's process",
 }

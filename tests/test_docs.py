@@ -11,13 +11,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpcore.compare.figure import _NOT_PRIVATE
 from dpcore.losses.logistic import Logistic
 from dpcore.plugin import ClippedGradientSum, NeighboringRelation
 from dpcore.plugin.parts import LocalEngine, load_registry, optimizer_facts
 from dpcore.registry import kinds
-from dpcore.testing import check_interactive, make_rows, run_checks
-from dpcore.testing.tables import make_problem, neighbours
+from dpcore_lab.checks import check_interactive, make_rows, run_checks
+from dpcore_lab.compare.figure import _NOT_PRIVATE
+from dpcore_lab.made_tables.tables import make_problem, neighbours
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"

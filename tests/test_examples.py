@@ -30,7 +30,7 @@ WITH_PYTHON = sorted(
     for path in ROOT.glob(pattern)
     if "```python\n" in path.read_text()
 )
-PAGES = ("dpcore", "dpcore.plugin", "dpcore.plugin.parts", "dpcore.testing", "dpcore_sklearn")
+PAGES = ("dpcore", "dpcore.plugin", "dpcore.plugin.parts", "dpcore_lab.checks", "dpcore_sklearn")
 REASONS = {
     "a TOML file, which the head of its module and docs/data.md show": "Schema",
     "its standardisation follows from released moments; dp-gd shows it": """
@@ -45,8 +45,8 @@ REASONS = {
         SkellamDpEvent""",
     "holds rows, or acts on them, so that an example has to make a table first": """
         CsrBlock Dataset GradientSum RoundedLine LocalEngine Model OneProcess Table TableSession
-        bounded_labels clamped_labels clip_coefficients column_of fit_nonprivate load_file
-        majority_label minimize numeric_column""",
+        bounded_labels clamped_labels clip_coefficients column_of load_file
+        minimize numeric_column""",
     "of users, whose messages the README of dpcore-a-ddp has": """
         Account Answers Declined Inbox Ledger Rejection Reply Round fit_pool""",
     "a figure of one theorem, whose plugin shows how it is used": """

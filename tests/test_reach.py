@@ -21,7 +21,7 @@ PAGES = {
     "dpcore.plugin.steps",
     "dpcore.plugin.columns",
     "dpcore.plugin.readers",
-    "dpcore.testing",
+    "dpcore_lab.checks",
     "dpcore_sklearn",
 }
 MOST_DEEP_IMPORTS = 589

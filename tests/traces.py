@@ -26,7 +26,7 @@ from dpcore.fitting.loading import DataRequest
 from dpcore.fitting.run import train
 from dpcore.plugin import Settings
 from dpcore.plugin.parts import Account, make_plan
-from dpcore.testing.canonical import canonical
+from dpcore_lab.replay.canonical import canonical
 
 ASKED = {"algo": "dp-gd", "epsilon": 1.0, "seed": 1, "params": {"steps": 2}}
 _ATOMS = (bool, int, float, complex, str, bytes, type(None), type(...))

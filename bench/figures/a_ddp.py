@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from panels import QUICK, Run, asked, draw, results_of
 
-from dpcore.compare.settings import Comparison
+from dpcore_lab.compare.settings import Comparison
 
 DATA = ("adult", "bank", "a9a")
 EPSILONS = (0.5, 2.0, 8.0)

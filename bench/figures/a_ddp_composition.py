@@ -26,10 +26,10 @@ from dpcore.accountants.normal import gaussian_mu_squared_down
 from dpcore.accountants.rdp import RdpAccountant
 from dpcore.accountants.sampled_gaussian import sampled_gaussian_renyi_up
 from dpcore.accountants.search import smallest_epsilon
-from dpcore.compare.svg import STYLE, svg_of
 from dpcore.privacy.events import DpEvent, GaussianDpEvent, PoissonSampledDpEvent
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore_a_ddp.sampling_composition import SamplingCompositionAccountant, delta_after
+from dpcore_lab.compare.svg import STYLE, svg_of
 
 RELATION = NeighboringRelation.ADD_OR_REMOVE_ONE
 PANELS = {

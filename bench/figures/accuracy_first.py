@@ -18,9 +18,9 @@ import numpy as np
 from accuracy_first_runs import Cell, interval, results_of
 from panels import Run, asked
 
-from dpcore.compare.settings import AS_PUBLISHED
-from dpcore.compare.styles import curve_style
-from dpcore.compare.svg import STYLE, svg_of
+from dpcore_lab.compare.settings import AS_PUBLISHED
+from dpcore_lab.compare.styles import curve_style
+from dpcore_lab.compare.svg import STYLE, svg_of
 
 TARGETS = (0.05, 0.075, 0.1, 0.2)
 TASKS = {"ridge": "cov", "logistic": "output"}

@@ -28,7 +28,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dpcore.accountants.pure import PureAccountant
-from dpcore.compare.settings import AS_PUBLISHED
 from dpcore.data.blocks.table import Table
 from dpcore.engines.local import LocalEngine
 from dpcore.losses.logistic import Logistic
@@ -39,6 +38,7 @@ from dpcore.protocols.problem import Problem
 from dpcore.registry.catalogue import load_registry
 from dpcore.session.session import TableSession
 from dpcore_accuracy_first.loss_sum import ObjectiveSum
+from dpcore_lab.compare.settings import AS_PUBLISHED
 
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 """Of the products of matrices, in each process."""

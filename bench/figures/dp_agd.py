@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from panels import EPSILONS, QUICK, Row, Run, asked, draw, fits_of, results_of
 
-from dpcore.compare.settings import Comparison
+from dpcore_lab.compare.settings import Comparison
 
 ALGORITHMS = (
     "dp-agd",

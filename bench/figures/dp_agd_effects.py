@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from panels import Row, asked, draw, results_of
 
-from dpcore.compare.settings import Comparison
+from dpcore_lab.compare.settings import Comparison
 
 LABEL = "dp-agd:paper"
 EPSILONS = (0.1, 0.4, 1.6)

@@ -1,4 +1,4 @@
-"""The comparisons of the figures: run once and kept, drawn by `dpcore.compare`, and as tables.
+"""The comparisons of the figures: run once and kept, drawn by `dpcore_lab.compare`, and as tables.
 
 Every figure is one or more comparisons that `dpcore compare` could make as well. Results are kept
 as Parquet in the folder of `--results`, and a script that is called again draws what it finds.
@@ -14,12 +14,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from dpcore.compare.admission import admit
-from dpcore.compare.figure import write_figure
-from dpcore.compare.runner import run
-from dpcore.compare.settings import REFERENCES, Comparison
-from dpcore.compare.table import Mean, means_of, tables_of
 from dpcore.errors import DpcoreError
+from dpcore_lab.compare.admission import admit
+from dpcore_lab.compare.figure import write_figure
+from dpcore_lab.compare.runner import run
+from dpcore_lab.compare.settings import REFERENCES, Comparison
+from dpcore_lab.compare.table import Mean, means_of, tables_of
 
 EPSILONS = {
     "a9a": (0.05, 0.1, 0.2, 0.4, 0.8, 1.6),

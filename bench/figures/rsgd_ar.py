@@ -31,7 +31,7 @@ from panels import (
     results_of,
 )
 
-from dpcore.compare.settings import Comparison
+from dpcore_lab.compare.settings import Comparison
 
 UNIT_ROWS = HERE / "unit_rows"
 """The plugin of the data sets: also for the processes that fit, which take over sys.path."""

@@ -26,7 +26,7 @@ QUERIES = (
 KINDS = ("optimizer", "mechanism", "accountant", "loss")
 PUBLIC = (
     *("dpcore", "dpcore_sklearn", "dpcore.plugin", "dpcore.plugin.parts", "dpcore.plugin.steps"),
-    *("dpcore.plugin.commands", "dpcore.plugin.ledgers", "dpcore.testing"),
+    *("dpcore.plugin.commands", "dpcore.plugin.ledgers", "dpcore_lab.checks"),
 )
 
 _HAVE_PAGES: set[str] = set()

@@ -1,8 +1,8 @@
 """A private evaluation: counts of rows held out, released for a share of the run's own budget.
 
 A row, or a unit, is trained on or held out by coins that do not depend on any row (by its place,
-where the number of rows is public), so one of the two parts would be enough to charge for
-(``dpcore_tuning.held_out``). The sum is charged all the same: the figures and the model are then
+where the number of rows is public), so one of the two parts would be enough to charge for.
+The sum is charged all the same: the figures and the model are then
 covered whoever held the rows out, also where the split was somebody's choice.
 """
 

@@ -1,7 +1,7 @@
 """The one reader of the facts that a loss states of itself, by the table of ``dpcore.registry``.
 
 Sensitivities rest on these facts. No part asks for the type of a loss: whoever's loss states a fact
-is treated as the core's own, and ``dpcore.testing.check_loss`` checks what can be checked cheaply.
+is treated as the core's own, and the checks of a loss look at what can be checked cheaply.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from dpcore.errors import near_names
+from dpcore.moved import place_of_name
 from dpcore.systems import NOT_HERE
 
 __all__ = ["page"]
@@ -29,7 +30,7 @@ def page(module: str, file: str) -> tuple[Callable[[str], Any], Callable[[], lis
             return sorted(places())
         if NOT_HERE:
             raise ImportError(NOT_HERE)
-        place = places().get(name)
+        place = places().get(name) or place_of_name(module, name)
         if place is None:
             raise AttributeError(
                 f"module {module!r} has no attribute {name!r}.{near_names(name, places())}"

@@ -19,7 +19,6 @@ from dpcore.accountants.registered import registered_accountants
 from dpcore.accountants.schedule import planned_accountant
 from dpcore.accountants.search import most_rounds, smallest_epsilon, smallest_multiplier
 from dpcore.accountants.skellam import skellam_delta_up
-from dpcore.compare.references import fit_nonprivate, majority_label
 from dpcore.data.blocks.block import Block, RawRows
 from dpcore.data.blocks.csr import CsrBlock
 from dpcore.data.blocks.rounded_line import RoundedLine
@@ -201,7 +200,6 @@ __all__ = [
     "exp_down",
     "exp_up",
     "exponential_digits",
-    "fit_nonprivate",
     "fit_pool",
     "float_down",
     "float_up",
@@ -217,7 +215,6 @@ __all__ = [
     "log_up",
     "loss_error",
     "loss_facts",
-    "majority_label",
     "make_loss",
     "make_plan",
     "minimize",

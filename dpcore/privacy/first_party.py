@@ -29,6 +29,7 @@ DISTRIBUTIONS = {
     CHOOSES_AN_ALGORITHM: "dpcore_baselines",
     "dpcore-dask": "dpcore_dask",
     "dpcore-dp-agd": "dpcore_dp_agd",
+    "dpcore-lab": "dpcore_lab",
     "dpcore-rsgd-ar": "dpcore_rsgd_ar",
     "dpcore-sklearn": "dpcore_sklearn",
     "dpcore-tuning": "dpcore_tuning",

@@ -143,8 +143,8 @@ class Loss(Protocol):
     its ``smoothness`` is their Lipschitz constant in l2.
 
     ``value`` and ``dvalue`` fill ``out`` from contiguous float64 arrays of one length; each entry
-    is a pure function of its own ``z`` and ``y``: same bits in any order, split or company
-    (``dpcore.testing.check_loss``). They run on raw rows, inside the trust boundary.
+    is a pure function of its own ``z`` and ``y``: same bits in any order, split or company,
+    which the checks of a loss test. They run on raw rows, inside the trust boundary.
 
     All that it may state beside these attributes is in the table
     ``dpcore.registry.loss_facts.LossFacts``.

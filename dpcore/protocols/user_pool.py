@@ -118,5 +118,5 @@ class LocalPool(UserPool, Protocol):
     @classmethod
     def checks(cls) -> tuple[Callable[[Any], Any], ...]:
         """Return the admission test of an optimizer that asks such users: each check returns what
-        it has tested (``dpcore.testing.Tested``), or raises AssertionError."""
+        it has tested, or raises AssertionError."""
         ...

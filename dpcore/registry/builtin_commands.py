@@ -27,12 +27,6 @@ _COMMANDS = (
         "Write a model as an ONNX graph, from the cells of rows to scores and labels.",
     ),
     (
-        "compare",
-        "compare:compare_command",
-        "Compare algorithms on equal terms: one relation, one loss, the same folds for all.",
-    ),
-    ("plot", "plot:plot_command", "Show the results of dpcore compare."),
-    (
         "list",
         "list:list_command",
         "List the algorithms and parts that are installed, and the plugins that failed.",
@@ -42,17 +36,6 @@ _COMMANDS = (
         "info:info_command",
         "Show parameters, slots, needs, relations, theorem and departures of one entry, or what a "
         "model predicts, from which columns, and what it guarantees.",
-    ),
-    (
-        "check",
-        "check:check_command",
-        "Run the checks of dpcore.testing on a part; exit 1 if one fails.",
-    ),
-    (
-        "audit",
-        "audit:audit_command",
-        "Run NAME many times on made tables that differ in one row, and print the epsilon that its "
-        "outcomes prove beside the one it claims; exit 1 where they contradict the claim.",
     ),
     (
         "account",

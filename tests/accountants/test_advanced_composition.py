@@ -21,8 +21,8 @@ from dpcore.plugin.parts import (
     PoissonSampledDpEvent,
     SampledWithoutReplacementDpEvent,
 )
-from dpcore.testing.recount_sampled import epsilon_composed
 from dpcore_a_ddp.sampling_composition import SamplingCompositionAccountant
+from dpcore_lab.recount.sampled import epsilon_composed
 
 REPLACE = NeighboringRelation.REPLACE_ONE
 

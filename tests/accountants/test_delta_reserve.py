@@ -18,7 +18,7 @@ from dpcore.plugin.parts import (
     LaplaceDpEvent,
     PureDpEvent,
 )
-from dpcore.testing.recount import recounted_epsilon
+from dpcore_lab.recount.ledger import recounted_epsilon
 
 RESERVING = (PureAccountant, ZcdpAccountant, RdpAccountant)
 EVENT = ApproximateDpEvent(0.01, 1e-8)

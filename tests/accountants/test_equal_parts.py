@@ -12,7 +12,7 @@ from dpcore.accountants.equal_parts import equal_part, splits
 from dpcore.accountants.single import SingleReleaseAccountant
 from dpcore.errors import BudgetExceededError, InvalidInputError
 from dpcore.plugin.parts import ApproximateDpEvent, GaussianDpEvent, PureDpEvent
-from dpcore.testing import check_accountant
+from dpcore_lab.checks import check_accountant
 
 SPLIT = [GdpAccountant, ZcdpAccountant, RdpAccountant, PureAccountant]
 

@@ -34,8 +34,8 @@ from dpcore.plugin.parts import (
     make_plan,
 )
 from dpcore.privacy.events import RandomizedSensitivityGaussian
-from dpcore.testing import make_rows
-from dpcore.testing.tables import make_problem
+from dpcore_lab.checks import make_rows
+from dpcore_lab.made_tables.tables import make_problem
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
 

@@ -15,7 +15,7 @@ from dpcore.accountants.pld import PldAccountant
 from dpcore.accountants.search import smallest_epsilon
 from dpcore.plugin.parts import GaussianDpEvent
 from dpcore.privacy.events import RandomizedSensitivityGaussian
-from dpcore.testing import epsilon_of_losses
+from dpcore_lab.checks import epsilon_of_losses
 
 
 def gaussian_delta(mu, epsilon):

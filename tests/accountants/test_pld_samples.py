@@ -10,7 +10,7 @@ from dpcore.accountants.loss_laws import law_of
 from dpcore.accountants.loss_sums import composed_delta_up
 from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.parts import GaussianDpEvent, SampledWithoutReplacementDpEvent
-from dpcore.testing import epsilon_of_losses
+from dpcore_lab.checks import epsilon_of_losses
 
 REPLACE = NeighboringRelation.REPLACE_ONE
 SPECIAL = NeighboringRelation.REPLACE_SPECIAL

@@ -31,8 +31,8 @@ from dpcore.plugin import (
     Solution,
 )
 from dpcore.plugin.parts import GaussianDpEvent, LaplaceDpEvent, PoissonSampledDpEvent, make_plan
-from dpcore.testing import make_rows
-from dpcore.testing.tables import make_problem
+from dpcore_lab.checks import make_rows
+from dpcore_lab.made_tables.tables import make_problem
 
 ADD = NeighboringRelation.ADD_OR_REMOVE_ONE
 REPLACE = NeighboringRelation.REPLACE_ONE
@@ -175,7 +175,7 @@ def test_an_algorithm_without_a_schedule_cannot_leave_the_choice_open():
 
 def test_the_ledger_is_the_schedule():
     rows = make_rows(60)
-    from dpcore.testing.recorded import record_run
+    from dpcore_lab.replay.recorded import record_run
 
     @dataclass(frozen=True, kw_only=True)
     class Named(Sgd):

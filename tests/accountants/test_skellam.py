@@ -10,7 +10,7 @@ from dpcore.accountants.conversion import best_order_for_report, epsilon_up
 from dpcore.accountants.skellam import skellam_delta_up, skellam_renyi_up
 from dpcore.errors import InvalidInputError, UnsupportedEventError
 from dpcore.plugin.parts import SkellamDpEvent
-from dpcore.testing.recount import renyi_divergence
+from dpcore_lab.recount.ledger import renyi_divergence
 
 ORDERS = [
     Fraction(1001, 1000),

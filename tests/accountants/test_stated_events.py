@@ -31,7 +31,7 @@ from dpcore.plugin.parts import (
     SampledWithoutReplacementDpEvent,
     ZcdpDpEvent,
 )
-from dpcore.testing.recount import recounted_epsilon, renyi_divergence
+from dpcore_lab.recount.ledger import recounted_epsilon, renyi_divergence
 
 ORDERS = [1.0001, 1.5, 2.0, 3.7, 10.0, 60.0]
 CURVE = RenyiDpEvent((2.0, 4.0, 16.0), (0.02, 0.05, 0.1))

@@ -24,7 +24,7 @@ from dpcore.plugin.parts import (
     load_registry,
     smallest_epsilon,
 )
-from dpcore.testing import make_rows
+from dpcore_lab.checks import make_rows
 
 MODULE = '''
 from dataclasses import dataclass

@@ -11,12 +11,12 @@ import dpcore
 from dpcore import Schema
 from dpcore.bounds.counts import BinCounts
 from dpcore.bounds.waiting import WaitingRows, bounded_schema, encoded_rows
-from dpcore.compare.admission import admit
-from dpcore.compare.settings import Comparison
 from dpcore.data.blocks.coded import CodedRows
 from dpcore.errors import BadRowError, InvalidInputError
 from dpcore.plugin.engines import convert
 from dpcore.plugin.parts import dataset_from_arrays, load_file
+from dpcore_lab.compare.admission import admit
+from dpcore_lab.compare.settings import Comparison
 
 WAITING = {
     "age": {"kind": "numeric", "lower": "private", "upper": "private"},

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from dpcore.testing import Outcome, Tested
+from dpcore_lab.checks import Outcome, Tested
 
 TESTED = Tested("ten rows", "a row in nine", ("other rows", "no rows"))
 
@@ -13,7 +13,7 @@ TESTED = Tested("ten rows", "a row in nine", ("other rows", "no rows"))
 def test_check_says_what_was_tested_with_what_power_and_what_was_not(run, monkeypatch, ok):
     second = Outcome("check_second", ok, Tested(""), "" if ok else "it leaks")
     outcomes = [Outcome("check_first", True, TESTED), second]
-    monkeypatch.setattr("dpcore.testing.run_checks", lambda part, kind: outcomes)
+    monkeypatch.setattr("dpcore_lab.checks.run_checks", lambda part, kind: outcomes)
     result = run("check", "stub")
     assert result.exit_code == (0 if ok else 1)
     assert result.stdout.splitlines() == [
@@ -40,7 +40,7 @@ def test_check_of_an_unknown_name(run):
      ("logistic", "loss"), ("stub-rows", "dataset"), ("local", "engine")],
 )  # fmt: skip
 def test_check_finds_the_kind_of_a_name(run, monkeypatch, name, kind):
-    monkeypatch.setattr("dpcore.testing.run_checks", lambda part, kind: [])
+    monkeypatch.setattr("dpcore_lab.checks.run_checks", lambda part, kind: [])
     assert json.loads(run("check", name, "--json").stdout)["kind"] == kind
 
 

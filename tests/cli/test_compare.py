@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from dpcore.compare.notes import left_out_for
-from dpcore.compare.results import read_results
+from dpcore_lab.compare.notes import left_out_for
+from dpcore_lab.compare.results import read_results
 
 ARGUMENTS = ("--algos", "stub", "--data", "stub-rows", "--epsilon", ".5,1", "--folds", "2")
 ROOT = Path(__file__).parents[2]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpcore.cli.info_model import print_schema
-from dpcore.compare.results import read_results
+from dpcore_lab.compare.results import read_results
 
 SCHEMA = """
 rows = 90

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from dpcore.data.blocks.standardization import SCALE_BITS, Standardization
 from dpcore.errors import InvalidInputError
-from dpcore.testing import make_rows
-from dpcore.testing.tables import Rows
+from dpcore_lab.checks import make_rows
+from dpcore_lab.made_tables.tables import Rows
 
 WIDTH = 5
 whole = st.integers(-(2**14), 2**14)

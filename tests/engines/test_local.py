@@ -15,8 +15,8 @@ from dpcore.errors import AnswerError, InvalidInputError
 from dpcore.losses.logistic import Logistic
 from dpcore.plugin import ClippedGradientSum, NeighboringRelation, Problem, RowCount
 from dpcore.plugin.parts import BLOCK_ROWS, Table
-from dpcore.testing.overlap import run_overlapping
 from dpcore_dp_agd.loss_line import ClippedLossLine
+from dpcore_lab.overlap import run_overlapping
 
 N_ROWS, WIDTH = 5 * BLOCK_ROWS + 17, 11
 RNG = np.random.default_rng(4)

@@ -16,7 +16,7 @@ from dpcore.evaluation.words import evaluation_in_words
 from dpcore.losses.squared import Squared
 from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.parts import LocalEngine
-from dpcore.testing.tables import Rows, make_problem
+from dpcore_lab.made_tables.tables import Rows, make_problem
 
 BOUNDS = (-10.0, 10.0)
 REPEATS = 1500

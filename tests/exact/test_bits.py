@@ -31,9 +31,9 @@ from dpcore.plugin import (
     Problem,
 )
 from dpcore.plugin.parts import GradientSum, LocalEngine, Table, gradient_bits, gradient_error
-from dpcore.testing import check_query
 from dpcore_a_ddp.record_gradient import RecordGradientSum
 from dpcore_dp_agd.loss_line import ClippedLossLine
+from dpcore_lab.checks import check_query
 
 _CHANGED = """
 import importlib.util, re, sys

@@ -17,7 +17,6 @@ from sklearn.metrics import (
 )
 
 from dpcore.cli.diagnostics import calibration_of, confusion_of, figures_of
-from dpcore.compare.notes import notes_of
 from dpcore.fitting.diagnostics import accuracy_figures, diagnose
 from dpcore.fitting.plan import make_plan
 from dpcore.fitting.probability_scores import probability_scores
@@ -27,6 +26,7 @@ from dpcore.losses.huber import HuberSvm as Huber
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.plugin.parts import dataset_from_arrays
+from dpcore_lab.compare.notes import notes_of
 
 X = np.array([[0.0], [1.0], [1.0], [1.0]])
 

@@ -61,8 +61,8 @@ def test_fits_of_estimators_are_among_them():
 
 
 def test_fits_of_a_comparison_are_not(monkeypatch, tmp_path):
-    from dpcore.compare.runner import run
-    from dpcore.compare.settings import Comparison
+    from dpcore_lab.compare.runner import run
+    from dpcore_lab.compare.settings import Comparison
 
     monkeypatch.chdir(tmp_path)
     rows = "".join(f"{j % 90},{j % 2}\n" for j in range(200))

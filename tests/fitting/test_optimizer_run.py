@@ -8,8 +8,8 @@ import pytest
 from dpcore.errors import OptimizerError
 from dpcore.fitting.optimizer_run import full_text, run_optimizer
 from dpcore.registry.catalogue import Entry, Registry
-from dpcore.testing import check_huge_epsilon_limit, check_repeatable_when_seeded, run_checks
 from dpcore_baselines.dp_gd import DpGd
+from dpcore_lab.checks import check_huge_epsilon_limit, check_repeatable_when_seeded, run_checks
 
 ENTRY = Entry("optimizer", "dp-gd", "dpcore_baselines.dp_gd:DpGd", "", "", "dist", "1.0")
 NOISE = Entry("mechanism", "theirs", "their_noise:Theirs", "Noise.", "", "their-dist", "1.0")
@@ -72,7 +72,7 @@ def test_over_rows_that_are_no_secret_every_cause_is_told(optimizer):
 
 def test_a_check_tells_them_too(optimizer, monkeypatch):
     one = (check_repeatable_when_seeded,)
-    monkeypatch.setattr("dpcore.testing.run.checks_of", lambda part, kind: one)
+    monkeypatch.setattr("dpcore_lab.checks.run.checks_of", lambda part, kind: one)
     outcome = run_checks(optimizer)[0]
     assert not outcome.passed and "the first row is 41 (from TypeError" in outcome.reason
 

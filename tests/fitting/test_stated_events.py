@@ -26,7 +26,7 @@ from dpcore.plugin.parts import (
     dataset_from_arrays,
     registered_accountants,
 )
-from dpcore.testing import make_rows
+from dpcore_lab.checks import make_rows
 
 PAGE = Path(__file__).parents[2] / "docs" / "events.md"
 EVENTS = [

@@ -7,9 +7,6 @@ import pandas as pd
 import pytest
 
 import dpcore
-from dpcore.compare.data_rows import Rows
-from dpcore.compare.notes import notes_of
-from dpcore.compare.settings import Comparison
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.loading import DataRequest, load_data
 from dpcore.fitting.plan import make_plan
@@ -17,6 +14,9 @@ from dpcore.fitting.public_facts import check_dataset
 from dpcore.fitting.run import train
 from dpcore.fitting.settings import Settings, has_units
 from dpcore.plugin import NeighboringRelation
+from dpcore_lab.compare.data_rows import Rows
+from dpcore_lab.compare.notes import notes_of
+from dpcore_lab.compare.settings import Comparison
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
 KEYS = {

@@ -13,8 +13,8 @@ from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.plugin import NeighboringRelation, Problem
 from dpcore.plugin.parts import LocalEngine
-from dpcore.testing import check_query
-from dpcore.testing.tables import Rows, make_problem
+from dpcore_lab.checks import check_query
+from dpcore_lab.made_tables.tables import Rows, make_problem
 
 ADD = NeighboringRelation.ADD_OR_REMOVE_ONE
 NUMBER = {"kind": "numeric", "lower": 0, "upper": 1}

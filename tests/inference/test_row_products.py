@@ -10,8 +10,8 @@ from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.parts import LocalEngine
-from dpcore.testing import check_query, make_rows
-from dpcore.testing.tables import Rows, make_problem
+from dpcore_lab.checks import check_query, make_rows
+from dpcore_lab.made_tables.tables import Rows, make_problem
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
 W = np.linspace(-2, 2, 5)

@@ -30,7 +30,7 @@ from dpcore.plugin.parts import (
     loss_error,
 )
 from dpcore.queries.clipping import clip_class_coefficients
-from dpcore.testing import check_loss
+from dpcore_lab.checks import check_loss
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
 TWO, FIVE = (0.5, 3.0), (1.0, 0.25, 4.0, 2.0, 0.125)

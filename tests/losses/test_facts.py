@@ -13,9 +13,9 @@ from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.parts import gradient_error
-from dpcore.testing import check_loss, make_rows
-from dpcore.testing.tables import make_problem
 from dpcore_accuracy_first.public_ball import PublicBall
+from dpcore_lab.checks import check_loss, make_rows
+from dpcore_lab.made_tables.tables import make_problem
 
 REPLACE = NeighboringRelation.REPLACE_ONE
 

@@ -10,7 +10,7 @@ from dpcore.losses.huber import HuberSvm
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.quantile import Quantile
 from dpcore.losses.squared import Squared
-from dpcore.testing import check_loss
+from dpcore_lab.checks import check_loss
 
 MARGINS = np.concatenate(
     [

@@ -35,7 +35,7 @@ from dpcore.plugin.parts import (
     bounded_labels,
     clamped_labels,
 )
-from dpcore.testing import check_loss
+from dpcore_lab.checks import check_loss
 
 ADD = NeighboringRelation.ADD_OR_REMOVE_ONE
 BOUND = 4.0

@@ -34,6 +34,7 @@ def test_every_distribution_of_this_repository_is_named():
     assert len({project["version"] for project in projects}) == 1
     for folder, project in zip(folders, projects, strict=True):
         assert (folder / DISTRIBUTIONS[project["name"]] / "__init__.py").is_file()
+    assert {"dpcore", *projects[0]["optional-dependencies"]["all"]} == set(DISTRIBUTIONS)
 
 
 @pytest.mark.parametrize("package", DISTRIBUTIONS.values())

@@ -49,9 +49,6 @@ from dpcore.plugin.parts import (
 from dpcore.privacy.immutable import attributes, constant, private_copy, require_untouched, sealed
 from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
 from dpcore.session.trust_boundary import parts_within
-from dpcore.testing import make_rows
-from dpcore.testing.canonical import canonical
-from dpcore.testing.tables import make_problem
 from dpcore_a_ddp.record_gradient import RecordGradientSum
 from dpcore_a_ddp.skellam_share import SkellamShare
 from dpcore_accuracy_first.loss_sum import ObjectiveSum
@@ -61,6 +58,9 @@ from dpcore_accuracy_first.public_ball import PublicBall
 from dpcore_baselines.bounded import BoundedMinimizer
 from dpcore_baselines.perturbed import PerturbedMinimizer
 from dpcore_dp_agd.loss_line import ClippedLossLine
+from dpcore_lab.checks import make_rows
+from dpcore_lab.made_tables.tables import make_problem
+from dpcore_lab.replay.canonical import canonical
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
 ROWS = make_rows(64)

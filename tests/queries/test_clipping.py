@@ -13,8 +13,8 @@ from dpcore.losses.squared import Squared
 from dpcore.plugin import NeighboringRelation
 from dpcore.queries import ClippedGradientSum, RowCount
 from dpcore.queries.clipping import clip_coefficients, clipped_total
-from dpcore.testing import check_query, make_rows
-from dpcore.testing.tables import make_problem
+from dpcore_lab.checks import check_query, make_rows
+from dpcore_lab.made_tables.tables import make_problem
 
 RELATIONS = (NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE)
 

@@ -16,8 +16,8 @@ from dpcore.queries.gradient_sum import (
     gradient_bits,
     gradient_error,
 )
-from dpcore.testing import make_rows
-from dpcore.testing.tables import ROW_NORM, make_problem
+from dpcore_lab.checks import make_rows
+from dpcore_lab.made_tables.tables import ROW_NORM, make_problem
 
 ADD = NeighboringRelation.ADD_OR_REMOVE_ONE
 REPLACE = NeighboringRelation.REPLACE_ONE

@@ -8,8 +8,8 @@ from dpcore.losses.squared import Squared
 from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.parts import LocalEngine
 from dpcore.queries.gram import GramMatrix, gram_sums, unpack
-from dpcore.testing import check_query, make_rows
-from dpcore.testing.tables import make_problem
+from dpcore_lab.checks import check_query, make_rows
+from dpcore_lab.made_tables.tables import make_problem
 
 REPLACE = NeighboringRelation.REPLACE_ONE
 

@@ -28,9 +28,9 @@ from dpcore.queries import (
     PoissonSample,
     RowCount,
 )
-from dpcore.testing import check_query, make_rows
-from dpcore.testing.tables import Rows, make_problem
 from dpcore_dp_agd.loss_line import ClippedLossLine
+from dpcore_lab.checks import check_query, make_rows
+from dpcore_lab.made_tables.tables import Rows, make_problem
 
 ADD = NeighboringRelation.ADD_OR_REMOVE_ONE
 REPLACE = NeighboringRelation.REPLACE_ONE

@@ -9,7 +9,7 @@ from dpcore.losses.squared import Squared
 from dpcore.plugin import NeighboringRelation, Problem
 from dpcore.plugin.parts import LocalEngine, Standardization, Table
 from dpcore.queries import ColumnMoments, StandardizedGradientSum
-from dpcore.testing import check_query, make_rows
+from dpcore_lab.checks import check_query, make_rows
 
 W = np.array([0.5, -1.0, 0.25, 2.0, -0.5])
 SCALES, MEANS = np.array([1.0, 3.0, 8.0, 1.5, 1.0]), np.array([0.2, -0.7, 0.1, 0.9, 0.0])

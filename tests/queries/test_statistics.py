@@ -14,9 +14,9 @@ from dpcore.queries.columns import CategoricalColumn, NumericColumn, column_of, 
 from dpcore.queries.histogram import Histogram
 from dpcore.queries.numeric_sums import NumericSums
 from dpcore.queries.quantile import QuantileScores, RankCounts
-from dpcore.testing import check_query, make_rows
-from dpcore.testing.replay import assert_within
-from dpcore.testing.tables import Rows, neighbours
+from dpcore_lab.checks import check_query, make_rows
+from dpcore_lab.made_tables.tables import Rows, neighbours
+from dpcore_lab.replay.replay import assert_within
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
 SPECIAL = NeighboringRelation.REPLACE_SPECIAL

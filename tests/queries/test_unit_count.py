@@ -14,8 +14,8 @@ from dpcore.plugin import Gaussian, NeighboringRelation
 from dpcore.plugin.parts import LocalEngine, SeededNoise, Table, TableSession
 from dpcore.queries import RowCount, UnitCount
 from dpcore.session.units import sensitivity_of_units
-from dpcore.testing import check_query, make_rows
-from dpcore.testing.tables import make_problem
+from dpcore_lab.checks import check_query, make_rows
+from dpcore_lab.made_tables.tables import make_problem
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
 K = 3

@@ -19,8 +19,8 @@ from dpcore.queries import PoissonSample, StandardizedGradientSum, UnitGradientS
 from dpcore.queries import unit_gradient as module
 from dpcore.queries.unit_gradient import add_clipped_units, add_rows_to_units
 from dpcore.session.units import sensitivity_of_units
-from dpcore.testing import make_rows
-from dpcore.testing.tables import make_problem
+from dpcore_lab.checks import make_rows
+from dpcore_lab.made_tables.tables import make_problem
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
 ROWS = make_rows(90)

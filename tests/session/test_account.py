@@ -21,8 +21,8 @@ from dpcore.plugin.parts import (
 from dpcore.session.account import Account
 from dpcore.session.ledger import Ledger
 from dpcore.session.session import TableSession
-from dpcore.testing import make_rows
-from dpcore.testing.tables import make_problem
+from dpcore_lab.checks import make_rows
+from dpcore_lab.made_tables.tables import make_problem
 
 ADD = NeighboringRelation.ADD_OR_REMOVE_ONE
 

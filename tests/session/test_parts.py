@@ -32,8 +32,8 @@ from dpcore.plugin.parts import (
 )
 from dpcore.session.parted_filter import InPart, PartedFilter
 from dpcore.session.parts import WholeSession
-from dpcore.testing.recording import CountingEngine
 from dpcore_accuracy_first.mechanism import NoiseReduction
+from dpcore_lab.replay.recording import CountingEngine
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
 LEVELS = CategoricalColumn((2, 3, 4), ("a", "b", "c"))

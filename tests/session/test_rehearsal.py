@@ -19,8 +19,8 @@ from dpcore.plugin import ClippedGradientSum, Gaussian, NeighboringRelation, Poi
 from dpcore.plugin.parts import LocalEngine, SeededNoise, Sensitivity, Table
 from dpcore.session.account import Account
 from dpcore.session.session import TableSession
-from dpcore.testing import make_rows
-from dpcore.testing.tables import make_problem
+from dpcore_lab.checks import make_rows
+from dpcore_lab.made_tables.tables import make_problem
 
 ADD = NeighboringRelation.ADD_OR_REMOVE_ONE
 ROWS = make_rows(64)

@@ -23,9 +23,9 @@ from dpcore.plugin import (
 )
 from dpcore.plugin.parts import LocalEngine, PureAccountant, SeededNoise, Sensitivity, SystemNoise
 from dpcore.session.session import TableSession
-from dpcore.testing import make_rows
-from dpcore.testing.tables import make_problem
 from dpcore_dp_agd.loss_line import ClippedLossLine
+from dpcore_lab.checks import make_rows
+from dpcore_lab.made_tables.tables import make_problem
 
 ADD = NeighboringRelation.ADD_OR_REMOVE_ONE
 REPLACE = NeighboringRelation.REPLACE_ONE

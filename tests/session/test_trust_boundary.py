@@ -24,14 +24,14 @@ from dpcore.plugin import (
 )
 from dpcore.plugin.parts import LocalEngine, SeededNoise, Sensitivity, Standardization, TableSession
 from dpcore.session.trust_boundary import parts_within
-from dpcore.testing import make_rows
-from dpcore.testing.tables import make_problem
 from dpcore_accuracy_first.excess import Excess
 from dpcore_accuracy_first.loss_sum import ObjectiveSum
 from dpcore_accuracy_first.minimizer import Minimizer, MinimumObjective
 from dpcore_accuracy_first.public_ball import PublicBall
 from dpcore_accuracy_first.quadratic import MinimumQuadratic, QuadraticObjective
 from dpcore_baselines.bounded import BoundedMinimizer
+from dpcore_lab.checks import make_rows
+from dpcore_lab.made_tables.tables import make_problem
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
 ROWS = make_rows(64)
@@ -238,7 +238,7 @@ def test_a_query_of_other_facts_than_the_runs_is_refused_uncharged(changes):
     assert opened.release(BoundedMinimizer(free, 5.0), Gaussian(5.0)).shape == (5,)
 
 
-@pytest.mark.parametrize("module", ["dpcore.cli.plot", "dpcore_baselines.sgd_ma"])
+@pytest.mark.parametrize("module", ["dpcore_lab.commands.plot", "dpcore_baselines.sgd_ma"])
 def test_the_name_of_a_module_of_ours_that_is_not_loaded_cannot_be_borrowed(monkeypatch, module):
     # It was nobody's when it was released, and ours when the statement was written.
     monkeypatch.delitem(sys.modules, module, raising=False)

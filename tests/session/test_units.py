@@ -34,13 +34,13 @@ from dpcore.plugin.parts import (
 from dpcore.session.parts import WholeSession
 from dpcore.session.session import TableSession
 from dpcore.session.units import sensitivity_of_units
-from dpcore.testing import make_rows
-from dpcore.testing.tables import make_problem
 from dpcore_baselines.dp_gd import DpGd
 from dpcore_baselines.privgene import PrivGene
 from dpcore_dp_agd.batch import Batch, PublishedBatch
 from dpcore_dp_agd.loss_line import ClippedLossLine
 from dpcore_dp_agd.optimizer import DpAgd
+from dpcore_lab.checks import make_rows
+from dpcore_lab.made_tables.tables import make_problem
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
 SPECIAL = NeighboringRelation.REPLACE_SPECIAL

@@ -94,7 +94,7 @@ def _read_all(source: str) -> tuple[Any, str, Notation]:
     refuse_repeated(names, source)
     with _unread(source):
         if format_of(source) == "parquet":
-            # As in dpcore.compare.results: threads may outlive the process's own.
+            # Threads of Arrow may outlive the process's own.
             files = map(pq.ParquetFile, parquet_files(source))
             tables = [file.read(columns=names, use_threads=False) for file in files]
             return pa.concat_tables(tables), separator, Notation()

@@ -15,7 +15,8 @@ from dpcore.plugin.parts import (
     load_registry,
     optimizer_facts,
 )
-from dpcore.testing import (
+from dpcore_a_ddp.recount import recount
+from dpcore_lab.checks import (
     Tested,
     check_declarations,
     loss_of,
@@ -24,7 +25,6 @@ from dpcore.testing import (
     require_assertions,
     run_apart,
 )
-from dpcore_a_ddp.recount import recount
 
 if TYPE_CHECKING:
     from dpcore.plugin import Solution

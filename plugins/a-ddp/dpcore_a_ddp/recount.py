@@ -11,7 +11,7 @@ from dpcore.plugin.parts import (
     SampledWithoutReplacementDpEvent,
     optimizer_facts,
 )
-from dpcore.testing import epsilon_of_losses
+from dpcore_lab.checks import epsilon_of_losses
 
 if TYPE_CHECKING:
     from dpcore.plugin.parts import Optimizer

@@ -10,11 +10,11 @@ from dpcore.accountants import GdpAccountant
 from dpcore.losses.logistic import Logistic
 from dpcore.plugin import User
 from dpcore.plugin.parts import SeededNoise, dataset_from_arrays
-from dpcore.testing import make_rows
 from dpcore_a_ddp.in_process import InProcessPool
 from dpcore_a_ddp.round_rules import GradientRounds
 from dpcore_a_ddp.session_pool import SessionPool
 from dpcore_a_ddp.user_session import UserSession, user_seed
+from dpcore_lab.checks import make_rows
 
 SEED = 5
 USERS = (User("a", 20, 2.0, 1e-6), User("b", 1, 0.5, 1e-6), User("c", 32, 4.0, 1e-5))

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from dpcore.testing import parametrize_with_checks
 from dpcore_a_ddp import descent
 from dpcore_a_ddp.a_ddp import ADdp
 from dpcore_a_ddp.baselines import SgdAdvLocal, SgdMaj, SgdPass, SgdUsers
 from dpcore_a_ddp.checks import check_pool_messages_are_noisy, check_pool_outputs_released
+from dpcore_lab.checks import parametrize_with_checks
 
 OPTIMIZERS = [
     ADdp(most_rounds=20),

@@ -5,8 +5,8 @@ import dataclasses
 import numpy as np
 import pytest
 
-from dpcore.testing import check_pool
 from dpcore_a_ddp.in_process import InProcessPool
+from dpcore_lab.checks import check_pool
 
 
 class NoNoise(InProcessPool):

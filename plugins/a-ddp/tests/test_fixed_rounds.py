@@ -9,7 +9,6 @@ from pool_users import both_pools, make_data, make_rules, open_user
 from dpcore.accountants.pld import PldAccountant
 from dpcore.errors import BudgetExceededError
 from dpcore.plugin import NeighboringRelation, Problem, User
-from dpcore.testing import epsilon_of_losses
 from dpcore_a_ddp.a_ddp import ADdp
 from dpcore_a_ddp.in_process import InProcessPool
 from dpcore_a_ddp.user_budgets import (
@@ -19,6 +18,7 @@ from dpcore_a_ddp.user_budgets import (
     rounds_of_users,
     rounds_within,
 )
+from dpcore_lab.checks import epsilon_of_losses
 
 USERS = (
     User("least", 100, 0.5, 1e-6),

@@ -8,9 +8,9 @@ import pytest
 from dpcore.errors import InvalidInputError
 from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.parts import SeededNoise, Sensitivity, SkellamDpEvent
-from dpcore.testing import check_mechanism
 from dpcore_a_ddp.skellam import Skellam, skellam_event
 from dpcore_a_ddp.skellam_law import draw_skellam
+from dpcore_lab.checks import check_mechanism
 
 
 def sensitivity(bound=3.0, grid_bits=8, norm="l2"):

@@ -6,10 +6,10 @@ from dpcore.accountants import RdpAccountant
 from dpcore.errors import InvalidInputError
 from dpcore.plugin import NeighboringRelation, RowCount
 from dpcore.plugin.parts import LocalEngine, SeededNoise, TableSession
-from dpcore.testing import make_rows
 from dpcore_a_ddp.skellam import Skellam
 from dpcore_a_ddp.skellam_composition import SkellamCompositionAccountant
 from dpcore_a_ddp.skellam_share import SkellamShare
+from dpcore_lab.checks import make_rows
 
 REPLACE = NeighboringRelation.REPLACE_ONE
 SHARE = SkellamShare(30.0, honest=10**9, n_features=1)

@@ -58,7 +58,7 @@ class ExcessRiskOptions:
     """Options that the command line passes on by their own names; epsilon is an output."""
     accountant: ClassVar[str] = "pure"
     checked_with: ClassVar[dict[str, Any]] = {"target_excess_risk": 1e5}
-    """Options that the checks of dpcore.testing run it with: a target for a few rows."""
+    """Options that the checks of dpcore_lab.checks run it with: a target for a few rows."""
 
     def __post_init__(self) -> None:
         positive("target-excess-risk", self.target_excess_risk)

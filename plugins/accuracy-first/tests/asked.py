@@ -2,9 +2,9 @@
 
 from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.parts import LocalEngine
-from dpcore.testing import ReplaySession, make_rows
-from dpcore.testing.replay import assert_within
-from dpcore.testing.tables import neighbours
+from dpcore_lab.checks import ReplaySession, make_rows
+from dpcore_lab.made_tables.tables import neighbours
+from dpcore_lab.replay.replay import assert_within
 
 __all__ = ["answer", "assert_faithful_and_within"]
 

@@ -12,12 +12,12 @@ from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.parts import LocalEngine, PureAccountant, SeededNoise, TableSession
-from dpcore.testing import RecordingSession, make_rows, parametrize_with_checks
-from dpcore.testing.tables import Rows, make_problem
 from dpcore_accuracy_first.ball_solve import BallSolver
 from dpcore_accuracy_first.doubling import CovDoubling, OutputDoubling
 from dpcore_accuracy_first.noise_reduction import CovNr, OutputNr
 from dpcore_accuracy_first.theory import CovTheory, OutputTheory
+from dpcore_lab.checks import RecordingSession, make_rows, parametrize_with_checks
+from dpcore_lab.made_tables.tables import Rows, make_problem
 
 REPLACE = NeighboringRelation.REPLACE_ONE
 ALL = [OutputNr, CovNr, OutputDoubling, CovDoubling, OutputTheory, CovTheory]

@@ -20,15 +20,15 @@ from dpcore.plugin.parts import (
     gradient_bits,
     gradient_error,
 )
-from dpcore.testing import check_query, make_rows
-from dpcore.testing.replay import assert_within
-from dpcore.testing.tables import Rows, make_problem, neighbours
 from dpcore_accuracy_first.doubling import OutputDoubling
 from dpcore_accuracy_first.loss_sum import ErrorCount, ObjectiveSum
 from dpcore_accuracy_first.minimizer import Minimizer, MinimumObjective
 from dpcore_accuracy_first.noise_reduction import CovNr, OutputNr
 from dpcore_accuracy_first.public_ball import PublicBall
 from dpcore_accuracy_first.theory import OutputTheory
+from dpcore_lab.checks import check_query, make_rows
+from dpcore_lab.made_tables.tables import Rows, make_problem, neighbours
+from dpcore_lab.replay.replay import assert_within
 
 REPLACE = NeighboringRelation.REPLACE_ONE
 K = 4

@@ -9,9 +9,9 @@ import pytest
 from dpcore.errors import InvalidInputError
 from dpcore.plugin import GramMatrix, NeighboringRelation
 from dpcore.plugin.parts import ExPostDpEvent, PureDpEvent, SeededNoise, Sensitivity
-from dpcore.testing import check_interactive
-from dpcore.testing.audit import assert_as_private_as
 from dpcore_accuracy_first.mechanism import NoiseReduction
+from dpcore_lab.checks import check_interactive
+from dpcore_lab.outcomes.frequencies import assert_as_private_as
 
 REPLACE = NeighboringRelation.REPLACE_ONE
 BASE = Sensitivity("l1", 4.0, REPLACE, grid_bits=8)

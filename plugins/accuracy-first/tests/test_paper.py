@@ -12,9 +12,6 @@ from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.parts import LocalEngine, PureAccountant, SeededNoise, TableSession
-from dpcore.testing import RecordingSession, ReplaySession, make_rows
-from dpcore.testing.replay import assert_within
-from dpcore.testing.tables import make_problem, neighbours
 from dpcore_accuracy_first.doubling import CovDoubling, OutputDoubling, paper_epsilon
 from dpcore_accuracy_first.guarantee import exact_test, failure_rates, paper_test
 from dpcore_accuracy_first.minimizer import Minimizer
@@ -24,6 +21,9 @@ from dpcore_accuracy_first.paper import paper_levels, paper_tries
 from dpcore_accuracy_first.public_ball import PublicBall, paper_slack
 from dpcore_accuracy_first.published import as_published, published_test
 from dpcore_accuracy_first.theory import CovTheory, OutputTheory
+from dpcore_lab.checks import RecordingSession, ReplaySession, make_rows
+from dpcore_lab.made_tables.tables import make_problem, neighbours
+from dpcore_lab.replay.replay import assert_within
 
 REPLACE = NeighboringRelation.REPLACE_ONE
 SEARCHES = [OutputNr, CovNr, OutputDoubling, CovDoubling]

@@ -19,12 +19,12 @@ from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.plugin import Gaussian, NeighboringRelation
 from dpcore.plugin.parts import LocalEngine, SeededNoise, TableSession
-from dpcore.testing import RecordingSession, make_rows
-from dpcore.testing.tables import make_problem
 from dpcore_accuracy_first.brownian_reduction import CovBnr, OutputBnr
 from dpcore_accuracy_first.in_l2 import MinimizerInL2
 from dpcore_accuracy_first.loss_sum import ErrorCount
 from dpcore_accuracy_first.revealed import NumberInL2, revealed_walk
+from dpcore_lab.checks import RecordingSession, make_rows
+from dpcore_lab.made_tables.tables import make_problem
 
 REPLACE = NeighboringRelation.REPLACE_ONE
 KINDS = {"zcdp": ZcdpAccountant, "gdp": GdpAccountant}

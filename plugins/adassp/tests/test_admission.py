@@ -6,10 +6,10 @@ import pytest
 
 import dpcore
 from dpcore.errors import InvalidInputError
-from dpcore.testing import parametrize_with_checks
 from dpcore_adassp.adassp import AdaSsp
 from dpcore_adassp.boosted_adassp import BoostedAdaSsp
 from dpcore_adassp.gram_ridge import GramRidge
+from dpcore_lab.checks import parametrize_with_checks
 
 
 @pytest.mark.slow

@@ -10,14 +10,14 @@ from dpcore.errors import InvalidInputError
 from dpcore.losses.squared import Squared
 from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.parts import Sensitivity
-from dpcore.testing import make_rows
-from dpcore.testing.queries import check_contributions
-from dpcore.testing.recorded import record_run
-from dpcore.testing.tables import make_problem
 from dpcore_adassp.boosted_adassp import BoostedAdaSsp
 from dpcore_adassp.penalty import Penalised, added_penalty
 from dpcore_adassp.products import Products
 from dpcore_adassp.row_map import RowMap
+from dpcore_lab.checks import make_rows
+from dpcore_lab.checks.queries import check_contributions
+from dpcore_lab.made_tables.tables import make_problem
+from dpcore_lab.replay.recorded import record_run
 
 PUBLIC = {"loss": "ridge", "algo": "boosted-adassp", "bounds": (-1, 1), "target_bounds": (-1, 1)}
 PUBLIC |= {"delta": 1e-6, "row_norm": None, "seed": 1}

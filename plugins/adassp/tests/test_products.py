@@ -9,12 +9,12 @@ from dpcore.errors import InvalidInputError
 from dpcore.losses.squared import Squared
 from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.parts import LocalEngine, Sensitivity, SystemNoise
-from dpcore.testing import check_query, make_rows
-from dpcore.testing.queries import check_contributions
-from dpcore.testing.tables import Rows, make_problem
 from dpcore_adassp.products import Products, unpacked
 from dpcore_adassp.row_map import RowMap
 from dpcore_adassp.smallest_eigenvalue import SmallestEigenvalue
+from dpcore_lab.checks import check_query, make_rows
+from dpcore_lab.checks.queries import check_contributions
+from dpcore_lab.made_tables.tables import Rows, make_problem
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
 PARTS = ("squares", "targets")

@@ -13,13 +13,13 @@ from dpcore.fitting.memory import memory_of
 from dpcore.losses.squared import Squared
 from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.parts import SeededNoise
-from dpcore.testing import RecordingSession, make_rows
-from dpcore.testing.tables import make_problem
 from dpcore_adassp.adassp import AdaSsp
 from dpcore_adassp.boosted_adassp import BoostedAdaSsp
 from dpcore_adassp.gram_ridge import GramRidge
 from dpcore_adassp.wide import WideLook
 from dpcore_baselines.dp_gd import DpGd
+from dpcore_lab.checks import RecordingSession, make_rows
+from dpcore_lab.made_tables.tables import make_problem
 
 PUBLIC = {"loss": "ridge", "algo": "gram-ridge", "target_bounds": (-1, 1), "delta": 1e-6, "seed": 1}
 

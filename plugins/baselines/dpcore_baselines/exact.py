@@ -12,11 +12,10 @@ from dpcore.plugin import InvalidInputError
 from dpcore.plugin.parts import (
     NonPrivateDpEvent,
     Sensitivity,
-    fit_nonprivate,
     loss_facts,
-    majority_label,
     sealed,
 )
+from dpcore_baselines.references import fit_nonprivate, majority_label
 
 if TYPE_CHECKING:
     from dpcore.plugin import NeighboringRelation, Problem

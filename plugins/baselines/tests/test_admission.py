@@ -5,13 +5,13 @@ import pytest
 
 from dpcore.accountants import RdpAccountant, SingleReleaseAccountant
 from dpcore.plugin.parts import PureAccountant
-from dpcore.testing import parametrize_with_checks
-from dpcore.testing import parts as testing_parts
-from dpcore.testing import recorded as testing_recorded
 from dpcore_baselines.nonprivate import Majority, NonPrivate
 from dpcore_baselines.objpert import ObjPert
 from dpcore_baselines.outpert import OutPert
 from dpcore_baselines.privgene import PrivGene
+from dpcore_lab.checks import parametrize_with_checks
+from dpcore_lab.checks import parts as testing_parts
+from dpcore_lab.checks import recorded as testing_recorded
 
 
 @pytest.mark.slow
@@ -38,8 +38,8 @@ def test_pure_epsilon_is_admitted(optimizer, check, monkeypatch):
 
 
 def test_checks_of_a_guarantee_are_for_those_that_give_one():
-    from dpcore.testing import OPTIMIZER_CHECKS
-    from dpcore.testing.kinds import checks_of
+    from dpcore_lab.checks import OPTIMIZER_CHECKS
+    from dpcore_lab.checks.kinds import checks_of
 
     assert checks_of(ObjPert()) == OPTIMIZER_CHECKS
     names = {check.__name__ for check in checks_of(NonPrivate())}
@@ -50,8 +50,8 @@ def test_checks_of_a_guarantee_are_for_those_that_give_one():
 def test_both_accountants_of_the_curve_hold_objpert(kind):
     from dpcore.plugin import NeighboringRelation
     from dpcore.plugin.parts import SeededNoise
-    from dpcore.testing import RecordingSession, make_rows
-    from dpcore.testing.recorded import problem_of
+    from dpcore_lab.checks import RecordingSession, make_rows
+    from dpcore_lab.replay.recorded import problem_of
 
     rows, relation = make_rows(100), NeighboringRelation.REPLACE_ONE
     opened = kind.from_budget(1.0, 1e-6)

@@ -12,8 +12,8 @@ from dpcore.errors import DpcoreError, InvalidInputError, RegistryError
 from dpcore.plugin import Settings
 from dpcore.plugin.parts import load_registry, make_plan
 from dpcore.registry.catalogue import Registry
-from dpcore.testing import check_repeatable_when_seeded, check_tiny_budget_refused
 from dpcore_baselines.auto import Auto
+from dpcore_lab.checks import check_repeatable_when_seeded, check_tiny_budget_refused
 
 X = np.column_stack([np.linspace(0, 1, 60), np.linspace(1, 0, 60) ** 2])
 Y = np.arange(60) % 2

@@ -16,10 +16,10 @@ from dpcore.plugin.parts import (
     exponential_digits,
     normal_digits,
 )
-from dpcore.testing import check_mechanism
 from dpcore_baselines import gamma_law
 from dpcore_baselines.gamma import Gamma
 from dpcore_baselines.gamma_law import gamma_deviates
+from dpcore_lab.checks import check_mechanism
 
 
 @pytest.mark.parametrize("size", [1, 2, 7])

@@ -27,14 +27,14 @@ from dpcore.plugin.parts import (
     make_plan,
     registered_accountants,
 )
-from dpcore.testing import RecordingSession, make_rows
-from dpcore.testing.tables import Rows, make_problem
 from dpcore_baselines.exact import Exact, ExactFit
 from dpcore_baselines.exact_accountant import NonPrivateAccountant
 from dpcore_baselines.nonprivate import Majority, NonPrivate
 from dpcore_baselines.objpert import ObjPert
 from dpcore_baselines.outpert import OutPert
 from dpcore_baselines.privgene import PrivGene
+from dpcore_lab.checks import RecordingSession, make_rows
+from dpcore_lab.made_tables.tables import Rows, make_problem
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
 GAMMA = {"noise": "gamma"}

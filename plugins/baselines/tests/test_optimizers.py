@@ -23,15 +23,15 @@ from dpcore.losses.quantile import Quantile
 from dpcore.losses.squared import Squared
 from dpcore.plugin import Exponential, NeighboringRelation
 from dpcore.plugin.parts import GaussianDpEvent, PureAccountant, SeededNoise
-from dpcore.testing import RecordingSession, check_sensitivity_on_neighbours, make_rows
-from dpcore.testing.optimizers import assert_same_when_replayed
-from dpcore.testing.recorded import record_run
-from dpcore.testing.tables import Rows, make_problem
 from dpcore_baselines.calibrate import least_noise, usual_noise
 from dpcore_baselines.dp_gd import DpGd
 from dpcore_baselines.objpert import ObjPert
 from dpcore_baselines.outpert import OutPert
 from dpcore_baselines.privgene import PrivGene
+from dpcore_lab.checks import RecordingSession, check_sensitivity_on_neighbours, make_rows
+from dpcore_lab.checks.optimizers import assert_same_when_replayed
+from dpcore_lab.made_tables.tables import Rows, make_problem
+from dpcore_lab.replay.recorded import record_run
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
 RELATIONS = [ADD, REPLACE]
@@ -247,6 +247,6 @@ def test_a_loss_of_other_parameters_keeps_the_sensitivities(optimizer, monkeypat
     loss = Quantile(tau=0.9, half_width=0.25)
     losses = {2: loss, 3: Softmax()}
     monkeypatch.setattr(
-        "dpcore.testing.recorded.loss_of", lambda optimizer, n_classes=2: losses[n_classes]
+        "dpcore_lab.replay.recorded.loss_of", lambda optimizer, n_classes=2: losses[n_classes]
     )
     check_sensitivity_on_neighbours(optimizer)

@@ -22,13 +22,13 @@ from dpcore.plugin.parts import (
     SeededNoise,
     Sensitivity,
 )
-from dpcore.testing import check_mechanism, make_rows
-from dpcore.testing.audit import assert_as_private_as
-from dpcore.testing.replay import assert_within
-from dpcore.testing.tables import Rows, make_problem, neighbours
 from dpcore_baselines.approximate_minima import ApproximateMinima
 from dpcore_baselines.bounded import BoundedMinimizer
 from dpcore_baselines.perturbed import PerturbedMinimizer, vertices
+from dpcore_lab.checks import check_mechanism, make_rows
+from dpcore_lab.made_tables.tables import Rows, make_problem, neighbours
+from dpcore_lab.outcomes.frequencies import assert_as_private_as
+from dpcore_lab.replay.replay import assert_within
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
 RELATIONS = [ADD, REPLACE]
@@ -217,7 +217,7 @@ def audited(query, rows, mechanism, relation, seed):
 @pytest.mark.slow
 @pytest.mark.parametrize("law", ["gaussian", "gamma"])
 def test_an_audit_admits_it_and_catches_noise_that_is_too_small(law, monkeypatch):
-    # False alarms: FALSE_ALARM = 1e-6 of dpcore.testing.audit, in each of the two.
+    # False alarms: FALSE_ALARM = 1e-6 of dpcore_lab.outcomes.frequencies, in each of the two.
     one = Rows(np.array([[1.5]]), np.array([1.0]))
     none = Rows(np.zeros((0, 1)), np.zeros(0))
     problem = make_problem(one, ADD, Logistic())

@@ -11,9 +11,9 @@ from scipy.stats import norm
 
 from dpcore.losses.logistic import Logistic
 from dpcore.plugin import NeighboringRelation
-from dpcore.testing import make_rows
-from dpcore.testing.tables import make_problem
 from dpcore_baselines.perturbed import PerturbedMinimizer
+from dpcore_lab.checks import make_rows
+from dpcore_lab.made_tables.tables import make_problem
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
 

@@ -11,10 +11,10 @@ from dpcore.errors import DpcoreError, InvalidInputError, UnsupportedEventError
 from dpcore.losses.logistic import Logistic
 from dpcore.plugin import NeighboringRelation, PoissonSample, Problem
 from dpcore.plugin.parts import GaussianDpEvent, PoissonSampledDpEvent, amplified_epsilon
-from dpcore.testing import make_rows, parametrize_with_checks
-from dpcore.testing.recorded import record_run
 from dpcore_baselines.sgd_adv import SgdAdv
 from dpcore_baselines.sgd_ma import SgdMa
+from dpcore_lab.checks import make_rows, parametrize_with_checks
+from dpcore_lab.replay.recorded import record_run
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
 BOTH = (SgdMa, SgdAdv)

@@ -14,11 +14,11 @@ from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.parts import PureAccountant, SeededNoise
-from dpcore.testing import RecordingSession, check_query, make_rows, parametrize_with_checks
-from dpcore.testing.tables import Rows, make_problem
 from dpcore_baselines.genes import crossed, mutations
 from dpcore_baselines.privgene import PrivGene
 from dpcore_baselines.scores import ClippedLossScores
+from dpcore_lab.checks import RecordingSession, check_query, make_rows, parametrize_with_checks
+from dpcore_lab.made_tables.tables import Rows, make_problem
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
 RELATIONS = [ADD, REPLACE]

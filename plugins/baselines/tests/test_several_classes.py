@@ -7,10 +7,10 @@ from dpcore import fit
 from dpcore.errors import InvalidInputError
 from dpcore.losses.logistic import Softmax
 from dpcore.plugin import NeighboringRelation
-from dpcore.testing import make_rows
-from dpcore.testing.tables import make_problem
 from dpcore_baselines.bounded import BoundedMinimizer
 from dpcore_baselines.perturbed import PerturbedMinimizer
+from dpcore_lab.checks import make_rows
+from dpcore_lab.made_tables.tables import make_problem
 
 ADD = NeighboringRelation.ADD_OR_REMOVE_ONE
 

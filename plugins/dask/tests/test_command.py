@@ -11,12 +11,12 @@ import pytest
 
 import dpcore
 from dpcore import Schema, load_model
-from dpcore.compare.admission import admit
-from dpcore.compare.runner import run
-from dpcore.compare.settings import Comparison
 from dpcore.errors import EngineError, InvalidInputError
-from dpcore.testing import check_engine
 from dpcore_dask.engine import DaskEngine
+from dpcore_lab.checks import check_engine
+from dpcore_lab.compare.admission import admit
+from dpcore_lab.compare.runner import run
+from dpcore_lab.compare.settings import Comparison
 
 COMMAND = [sys.executable, "-c", "from dpcore.cli import app; app()", "train", "--json"]
 

@@ -10,7 +10,7 @@ import pytest
 import dpcore
 from dpcore import Schema
 from dpcore.plugin.parts import Account
-from dpcore.testing.canonical import canonical
+from dpcore_lab.replay.canonical import canonical
 
 KEYS = {
     "rows": 9,

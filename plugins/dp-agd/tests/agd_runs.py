@@ -7,12 +7,12 @@ from dpcore.errors import BudgetExceededError
 from dpcore.losses.logistic import Logistic
 from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.parts import SeededNoise
-from dpcore.testing import (
+from dpcore_dp_agd.optimizer import DpAgd
+from dpcore_lab.checks import (
     RecordingSession,
     make_rows,
 )
-from dpcore.testing.tables import make_problem
-from dpcore_dp_agd.optimizer import DpAgd
+from dpcore_lab.made_tables.tables import make_problem
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
 E0, E1 = np.array([100.0, 0, 0, 0, 0]), np.array([0, 100.0, 0, 0, 0])

@@ -10,13 +10,13 @@ from dpcore.accountants.gdp import GdpAccountant
 from dpcore.losses.hinge import HingeSvm
 from dpcore.losses.huber import HuberSvm
 from dpcore.losses.logistic import Logistic
-from dpcore.testing import (
+from dpcore_dp_agd.optimizer import DpAgd
+from dpcore_lab.checks import (
     make_rows,
     parametrize_with_checks,
 )
-from dpcore.testing.optimizers import assert_same_when_replayed
-from dpcore.testing.tables import Rows, neighbours
-from dpcore_dp_agd.optimizer import DpAgd
+from dpcore_lab.checks.optimizers import assert_same_when_replayed
+from dpcore_lab.made_tables.tables import Rows, neighbours
 
 
 @pytest.mark.slow

@@ -6,10 +6,10 @@ from agd_runs import ADD, REPLACE, recorded
 
 from dpcore.plugin import ClippedGradientSum, RowCount
 from dpcore.plugin.parts import SeededNoise
-from dpcore.testing import check_query, make_rows, parametrize_with_checks
 from dpcore_dp_agd.batch import Batch, PublishedBatch
 from dpcore_dp_agd.loss_line import first_line
 from dpcore_dp_agd.optimizer import DpAgd
+from dpcore_lab.checks import check_query, make_rows, parametrize_with_checks
 
 
 @pytest.mark.slow

@@ -12,12 +12,12 @@ from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError
 from dpcore.losses.logistic import Logistic
 from dpcore.plugin.parts import LocalEngine, PureAccountant, SeededNoise, TableSession
-from dpcore.testing import (
+from dpcore_dp_agd.optimizer import DpAgd
+from dpcore_lab.checks import (
     RecordingSession,
     make_rows,
 )
-from dpcore.testing.tables import make_problem
-from dpcore_dp_agd.optimizer import DpAgd
+from dpcore_lab.made_tables.tables import make_problem
 
 
 def test_the_ledger_is_what_was_drawn_and_is_charged_once():

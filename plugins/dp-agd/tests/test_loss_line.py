@@ -13,9 +13,9 @@ from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.plugin import NeighboringRelation, Problem
 from dpcore.plugin.parts import Table
-from dpcore.testing import check_query, make_rows
-from dpcore.testing.tables import make_problem
 from dpcore_dp_agd.loss_line import ClippedLossLine, first_line
+from dpcore_lab.checks import check_query, make_rows
+from dpcore_lab.made_tables.tables import make_problem
 
 _spec = importlib.util.spec_from_file_location("dp_agd_naive", Path(__file__).with_name("naive.py"))
 naive = importlib.util.module_from_spec(_spec)

@@ -11,14 +11,14 @@ from dpcore.fitting.run import fit_dataset
 from dpcore.losses.logistic import Logistic
 from dpcore.plugin import ClippedGradientSum, Settings, round_to
 from dpcore.plugin.parts import dataset_from_arrays, make_plan
-from dpcore.testing import (
-    check_mechanisms_and_queries,
-    make_rows,
-)
-from dpcore.testing.tables import make_problem
 from dpcore_dp_agd.batch import PublishedBatch
 from dpcore_dp_agd.optimizer import DpAgd
 from dpcore_dp_agd.published import minimize_as_published
+from dpcore_lab.checks import (
+    check_mechanisms_and_queries,
+    make_rows,
+)
+from dpcore_lab.made_tables.tables import make_problem
 
 
 def test_the_published_regulariser_is_in_the_direction_and_not_in_the_scores():

@@ -6,9 +6,9 @@ from agd_runs import ADD, E0, E1, REPLACE, recorded, scripted
 
 from dpcore import fit
 from dpcore.accountants.zcdp import ZcdpAccountant
-from dpcore.testing import make_rows
-from dpcore.testing.tables import Rows
 from dpcore_dp_agd.optimizer import DpAgd
+from dpcore_lab.checks import make_rows
+from dpcore_lab.made_tables.tables import Rows
 
 
 def test_the_selected_step_is_the_step_applied():

@@ -8,8 +8,8 @@ from dpcore.accountants import (
 from dpcore.losses.logistic import Logistic
 from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.parts import SeededNoise
-from dpcore.testing import RecordingSession, make_rows
-from dpcore.testing.tables import make_problem
+from dpcore_lab.checks import RecordingSession, make_rows
+from dpcore_lab.made_tables.tables import make_problem
 
 REPLACE = NeighboringRelation.REPLACE_ONE
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpcore.testing import check_sensitivity_on_neighbours, parametrize_with_checks
+from dpcore_lab.checks import check_sensitivity_on_neighbours, parametrize_with_checks
 from dpcore_rsgd_ar import sgd_pass
 from dpcore_rsgd_ar.bolt_on import BoltOn
 from dpcore_rsgd_ar.nsgd import Nsgd

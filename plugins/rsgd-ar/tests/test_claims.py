@@ -20,8 +20,8 @@ from dpcore.plugin.parts import (
     dataset_from_arrays,
     make_plan,
 )
-from dpcore.testing import make_rows
-from dpcore.testing.tables import make_problem
+from dpcore_lab.checks import make_rows
+from dpcore_lab.made_tables.tables import make_problem
 from dpcore_rsgd_ar.closed_forms import CLOSED_FORMS, decreasing_steps, largest_fixed_step
 from dpcore_rsgd_ar.published import PublishedPass
 from dpcore_rsgd_ar.release import Release

@@ -10,8 +10,8 @@ from dpcore.accountants import (
 from dpcore.errors import InvalidInputError
 from dpcore.losses.logistic import Logistic
 from dpcore.plugin import NeighboringRelation
-from dpcore.testing import make_rows
-from dpcore.testing.tables import make_problem
+from dpcore_lab.checks import make_rows
+from dpcore_lab.made_tables.tables import make_problem
 from dpcore_rsgd_ar.rsgd_ar import RsgdAr
 
 REPLACE = NeighboringRelation.REPLACE_ONE

@@ -20,10 +20,10 @@ from dpcore.losses.logistic import Logistic
 from dpcore.plugin import Gaussian, NeighboringRelation
 from dpcore.plugin.parts import GaussianDpEvent, LaplaceDpEvent, PureAccountant, SeededNoise
 from dpcore.privacy.events import RandomizedSensitivityGaussian
-from dpcore.testing import make_rows
-from dpcore.testing.optimizers import assert_same_when_replayed
-from dpcore.testing.recorded import record_run
-from dpcore.testing.tables import Rows
+from dpcore_lab.checks import make_rows
+from dpcore_lab.checks.optimizers import assert_same_when_replayed
+from dpcore_lab.made_tables.tables import Rows
+from dpcore_lab.replay.recorded import record_run
 from dpcore_rsgd_ar.bolt_on import BoltOn
 from dpcore_rsgd_ar.calibrate import calibrated, estimated_sigma
 from dpcore_rsgd_ar.nsgd import Nsgd

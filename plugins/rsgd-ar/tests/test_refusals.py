@@ -16,8 +16,8 @@ from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.parts import SeededNoise
-from dpcore.testing import RecordingSession, make_rows
-from dpcore.testing.tables import make_problem
+from dpcore_lab.checks import RecordingSession, make_rows
+from dpcore_lab.made_tables.tables import make_problem
 from dpcore_rsgd_ar.bolt_on import BoltOn
 from dpcore_rsgd_ar.nsgd import Nsgd
 from dpcore_rsgd_ar.outpert_gd import OutpertGd

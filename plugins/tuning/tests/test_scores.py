@@ -7,8 +7,8 @@ from dpcore.errors import InvalidInputError
 from dpcore.losses.logistic import Logistic
 from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.parts import LocalEngine
-from dpcore.testing import check_query, make_rows
-from dpcore.testing.tables import make_problem
+from dpcore_lab.checks import check_query, make_rows
+from dpcore_lab.made_tables.tables import make_problem
 from dpcore_tuning.scores import HeldOutLosses
 
 REPLACE = NeighboringRelation.REPLACE_ONE

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from acme_noise.discrete_laplace import DiscreteLaplace
 from acme_noise.normal import Normal
 from dpcore.cli import app
-from dpcore.testing import check_mechanism
+from dpcore_lab.checks import check_mechanism
 
 NORMAL, LAPLACE = "acme-normal", "acme-discrete-laplace"
 REPLACE = ("--relation", "replace-one")

@@ -1,0 +1,28 @@
+"""Checks, audits and comparisons of algorithms and parts, as a dpcore plugin."""
+
+from collections.abc import Callable
+
+from dpcore.plugin import hookimpl
+
+__all__: list[str] = []
+
+_COMMANDS = (
+    (
+        "compare",
+        "Compare algorithms on equal terms: one relation, one loss, the same folds for all.",
+    ),
+    ("plot", "Show the results of dpcore compare."),
+    ("check", "Run the checks of a part; exit 1 if one fails."),
+    (
+        "audit",
+        "Run NAME many times on made tables that differ in one row, and print the epsilon that its "
+        "outcomes prove beside the one it claims; exit 1 where they contradict the claim.",
+    ),
+)
+
+
+@hookimpl
+def register_commands(register: Callable[..., None]) -> None:
+    for name, summary in _COMMANDS:
+        target = f"dpcore_lab.commands.{name}:{name}_command"
+        register(name, target, summary=summary, group="Comparisons and checks")

@@ -1,0 +1,192 @@
+"""Checks of a loss of several classes: row by row to the bit, and its constants."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcore.plugin.parts import BLOCK_ROWS, loss_facts
+from dpcore_lab.checks.coverage_text import Tested
+from dpcore_lab.made_tables.variants import unranged, variants
+from dpcore_lab.overlap import run_overlapping
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dpcore.plugin import Loss
+    from dpcore.registry.loss_facts import LossFacts
+
+    Kernel = Callable[[np.ndarray, np.ndarray, np.ndarray], None]
+    """Margins and labels in, in the last array one number a row, or one a row and class."""
+
+__all__ = ["check_class_loss"]
+
+_CLASSES = (3, 5, 17)
+_ROWS = (BLOCK_ROWS, 1500, 1500)
+"""Rows that are tried of so many classes: once a full block."""
+_FEW = 600
+_OF_TWO = ("falling", "quadratic", "self_concordance", "line_totals")
+"""Facts of a single margin, which a loss of several classes cannot state."""
+_OVERLAPPING_CALLS = 50
+_LARGEST_BITS = 60
+_NEAR = 2.0**10
+_ERROR = 2.0**-34
+"""The most that rounding takes off a slope."""
+_STEP = 1e-4
+
+
+def check_class_loss(loss: Loss, facts: LossFacts) -> Tested:
+    """Raise AssertionError unless the loss is a function of each row alone and keeps its constants:
+    what ``check_loss`` does, of margins of several classes, slopes in l2."""
+    others = 0
+    for count, rows in zip(_CLASSES, _ROWS, strict=True):
+        rng = np.random.default_rng(count)
+        z, y = _margins(count, rows, rng)
+        for name in ("value", "dvalue"):
+            _check_row_by_row(loss, name, z, y, rng)
+            if facts.thread_safe:
+                _check_overlapping(loss, name, z[:, :_FEW], y[:_FEW])
+        _check_bounds(loss, z, y, rng)
+        others = _check_variants(loss, count)
+    shown = ", ".join(map(str, _CLASSES))
+    more = f", the bounds also with {others} other values of its parameters" if others else ""
+    left = ["what holds between the margins that were tried", "other numbers of classes"]
+    if names := unranged(loss):
+        left.append(f"other values of {', '.join(names)}, whose range its class does not state")
+    return Tested(
+        f"values and slopes at up to {BLOCK_ROWS} rows of {shown} classes, margins of up to "
+        f"2^{_LARGEST_BITS}, row by row, and what its class states of them{more}",
+        "a bound that is exceeded in most directions",
+        tuple(left),
+    )
+
+
+def _check_variants(loss: Loss, count: int) -> int:
+    """Check the bounds with other parameters; return the number of losses."""
+    number = 0
+    for number, other in enumerate(variants(loss), 1):
+        rng = np.random.default_rng(number)
+        try:
+            _check_bounds(other, *_margins(count, _FEW, rng), rng)
+        except AssertionError as error:
+            raise AssertionError(f"With {other}: {error}") from None
+    return number
+
+
+def _margins(count: int, rows: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Return margins of every size, also rows whose classes are even, or one of them far above, or
+    two beside each other above all; and labels, every other time the highest class's."""
+    sizes = 2.0 ** rng.uniform(-20, _LARGEST_BITS, rows)
+    sizes[: rows // 2] = rng.choice([0.0, 1e-9, 0.1, 1.0, 5.0, 36.0, 700.0], rows // 2)
+    z = rng.normal(size=(count, rows)) * sizes
+    z[rng.integers(0, count, rows), np.arange(rows)] += np.resize([50.0, *[0.0] * 6], rows)
+    y = np.where(np.arange(rows) % 2, z.argmax(axis=0), rng.integers(0, count, rows))
+    even = np.arange(0, rows, 5)  # Where the softmax of two classes bends most.
+    z[:2, even] = z[:, even].max(axis=0) + 30.0
+    return z, y.astype(np.float64)
+
+
+def _called(loss: Loss, name: str, z: np.ndarray, y: np.ndarray) -> np.ndarray:
+    out = np.full(y.size if name == "value" else z.shape, np.nan)
+    margins, labels = np.array(z, order="C"), y.copy()
+    getattr(loss, name)(margins, labels, out)
+    assert (margins == z).all() and (labels == y).all(), (
+        f"{name} writes on the margins or labels that it was given."
+    )
+    return out
+
+
+def _check_row_by_row(
+    loss: Loss, name: str, z: np.ndarray, y: np.ndarray, rng: np.random.Generator
+) -> None:
+    whole = _called(loss, name, z, y)
+    assert np.isfinite(whole).all(), f"{name} gives no number on finite margins."
+    order, cut = rng.permutation(y.size), y.size // 3 + 1
+    permuted = np.empty_like(whole)
+    permuted[..., order] = _called(loss, name, z[:, order], y[order])
+    halves = [_called(loss, name, z[:, part], y[part]) for part in (slice(cut), slice(cut, None))]
+    singles = [_called(loss, name, z[:, i : i + 1], y[i : i + 1]) for i in range(y.size)]
+    others = {
+        "permuted": permuted,
+        "split": np.concatenate(halves, axis=-1),
+        "single-row": np.concatenate(singles, axis=-1),
+    }
+    for how, other in others.items():
+        assert other.tobytes() == whole.tobytes(), (
+            f"{name} gives other bits on a {how} call: a row's loss depends on the other rows."
+        )
+
+
+def _check_overlapping(loss: Loss, name: str, z: np.ndarray, y: np.ndarray) -> None:
+    halves = [(z[:, part], y[part]) for part in (slice(0, None, 2), slice(1, None, 2))]
+    expected = [_called(loss, name, *half).tobytes() for half in halves]
+    mixed: list[int] = []
+
+    def repeat(k: int) -> None:
+        for _ in range(_OVERLAPPING_CALLS):
+            if not mixed and _called(loss, name, *halves[k]).tobytes() != expected[k]:
+                mixed.append(k)
+
+    run_overlapping(repeat)
+    assert not mixed, f"{name} gives other bits in overlapping calls."
+
+
+def _check_facts(loss: Loss, facts: LossFacts, z: np.ndarray, y: np.ndarray) -> None:
+    """Compare what else the class states with slopes."""
+    stated = ", ".join(name for name in _OF_TWO if getattr(facts, name))
+    assert not stated, f"It states {stated}, which is of one margin, and has several."
+    slope = _called(loss, "dvalue", z, y)
+    if facts.pull is not None:
+        pulled, sizes = -(z * slope).sum(axis=0), np.abs(z).sum(axis=0)
+        assert (pulled <= facts.pull + sizes * _ERROR).all(), "-z dvalue exceeds the declared pull."
+        # Largest, of a softmax, where the row's own class is some way above all others.
+        places = np.arange(len(z), dtype=np.float64).repeat(_FEW)
+        up = np.zeros((len(z), places.size))
+        up[places.astype(np.int64), np.arange(places.size)] = np.tile(
+            np.linspace(0.25, 16.0, _FEW), len(z)
+        )
+        pulled = -(up * _called(loss, "dvalue", up, places)).sum(axis=0)
+        assert (pulled <= facts.pull + _ERROR).all(), "-z dvalue exceeds the declared pull."
+    if facts.precise_dvalue is not None:
+        apart = _called(loss, "precise_dvalue", z, y) - slope
+        close = np.square(apart).sum(axis=0) <= _ERROR**2 * (1 + np.square(slope).sum(axis=0))
+        assert close.all(), "precise_dvalue is not dvalue."
+
+
+def _check_bounds(loss: Loss, z: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> None:
+    """Compare values and slopes with what the loss states of them; and, at margins that a step
+    moves, with differences in random directions, towards single classes and from one to another."""
+    facts = loss_facts(loss)
+    _check_facts(loss, facts, z, y)
+    slope = _called(loss, "dvalue", z, y)
+    lengths = np.sqrt(np.square(slope).sum(axis=0))
+    assert (lengths <= facts.lipschitz * (1 + _ERROR)).all(), (
+        "The l2 norm of dvalue exceeds the declared lipschitz."
+    )
+    assert (_called(loss, "value", z, y) >= 0).all(), "A loss is never negative."
+    near = np.abs(z).max(axis=0) <= _NEAR
+    z, y, slope = z[:, near], y[near], slope[:, near]
+    ways = [rng.normal(size=z.shape) for _ in range(3)]
+    ways += [np.eye(len(z))[rng.integers(0, len(z), y.size)].T for _ in range(3)]
+    ways.append(np.zeros(z.shape))
+    ways[-1][0], ways[-1][1] = 1.0, -1.0
+    for way in ways:
+        step = _STEP * way / np.sqrt(np.square(way).sum(axis=0))
+        above, below = (_called(loss, "value", z + s, y) for s in (step, -step))
+        rise = above - below
+        expected = 2 * (slope * step).sum(axis=0)
+        rounding = 2.0**-48 * (np.abs(above) + np.abs(below) + 1) + 2 * 2.0**-36
+        bend = min(facts.smoothness, 4.0) * _STEP**2
+        assert (np.abs(rise - expected) <= rounding + bend).all(), (
+            "dvalue is not the slope of value."
+        )
+        turn = _called(loss, "dvalue", z + step, y) - _called(loss, "dvalue", z - step, y)
+        turned = np.sqrt(np.square(turn).sum(axis=0))
+        assert (turned <= 2 * facts.smoothness * _STEP * (1 + 1e-6) + _ERROR).all(), (
+            "dvalue is steeper than the declared smoothness."
+        )
+        if facts.convex:
+            assert ((turn * step).sum(axis=0) >= -_ERROR * _STEP).all(), (
+                "dvalue falls along a line: the loss is not convex."
+            )

@@ -1,0 +1,208 @@
+"""Checks of an engine: every block once, in integers, whatever the number of threads."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from dpcore.data.schema.width import width_schema
+from dpcore.errors import DpcoreError, InvalidInputError
+from dpcore.plugin.parts import BLOCK_ROWS, SeededNoise, Sensitivity
+from dpcore.registry.declarations import engine_facts
+from dpcore_lab.checks.coverage_text import Tested
+from dpcore_lab.checks.guard import require_assertions
+from dpcore_lab.made_tables.tables import Rows
+
+if TYPE_CHECKING:
+    from dpcore.plugin import NeighboringRelation
+    from dpcore.plugin.parts import Block, Engine, Table
+
+__all__ = ["check_engine"]
+
+_BLOCKS = 9
+_THREADS = (1, 2, 3, None)
+_OFFSET = np.array([0, 2**63 - 1, -(2**62)], dtype=np.int64)
+
+
+class _Visits:
+    """Adds up numbers of the rows, some of them beyond 2^63, and notes which blocks it was asked
+    of, and whether two at a time."""
+
+    kind: ClassVar[str] = "visits"
+
+    def __init__(self, factor: int = 1, seconds: float = 0.0) -> None:
+        self.factor, self.seconds = factor, seconds
+        self.asked: list[int] = []
+        self.at_once = 0
+        self._busy = threading.Semaphore()
+
+    def start(self) -> np.ndarray:
+        return _OFFSET * np.int64(self.factor)
+
+    def answer_block(self, block: Block) -> np.ndarray:
+        if not self._busy.acquire(blocking=False):
+            self.at_once += 1
+            self._busy.acquire()
+        time.sleep(self.seconds)
+        self.asked.append(id(block))
+        self._busy.release()
+        whole = np.ldexp(block.rows(), 16).astype(np.int64)
+        figures = [block.n_rows, 2**50 * int(whole[:, 0].sum()), int(whole.sum())]
+        return np.array([f % 2**64 for f in figures], np.uint64).view(np.int64) * self.factor
+
+    def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
+        return Sensitivity("linf", 1.0, relation)
+
+
+class _Overlapping(_Visits):
+    """The same, and it says that calls may overlap."""
+
+    thread_safe: ClassVar[bool] = True
+
+    def answer_block(self, block: Block) -> np.ndarray:
+        self.asked.append(id(block))
+        return _Visits(self.factor).answer_block(block)
+
+
+class _Broken(_Visits):
+    """Fails at its fifth block."""
+
+    def answer_block(self, block: Block) -> np.ndarray:
+        if len(self.asked) == 4:
+            raise ZeroDivisionError("the fifth block")
+        return super().answer_block(block)
+
+
+class _Inexact(_Visits):
+    def answer_block(self, block: Block) -> np.ndarray:
+        return super().answer_block(block).astype(np.float64)
+
+
+class _Wide(_Visits):
+    def answer_block(self, block: Block) -> np.ndarray:
+        return np.append(super().answer_block(block), 0)
+
+
+class _WholeTable:
+    """Hands back what it was given."""
+
+    kind: ClassVar[str] = "whole"
+    given: tuple[Any, Any] = (None, None)
+
+    def answer_table(self, table: Table, noise: Any) -> np.ndarray:
+        self.given = table, noise
+        return np.array([table.n_rows], dtype=np.int64)
+
+
+def check_engine(engine: Any) -> Tested:
+    """Raise AssertionError unless an engine adds up each block's answer exactly once.
+
+    ``engine`` : the class, opened over a table. Asked of tables without
+    rows, of one row, and of nine blocks, in one thread and in several, it gives the integers that a
+    loop over the blocks gives, modulo 2^64, and what the sum starts from once; a part that does not
+    say that calls may overlap is asked by one thread at a time; an answer is worked out anew for
+    every question and is nobody else's; what a query raises is raised, a part of another type or
+    shape is refused, and the next answer is right.
+
+    Raises InvalidInputError for an engine that reads files: its processes are none of a check's.
+    """
+    require_assertions()
+    if engine_facts(engine).reads_files:
+        raise InvalidInputError(
+            f"{engine.__name__} reads files by processes of its own, which no check starts: "
+            "compare its sums over them with those of the engine local."
+        )
+    for n_rows in (0, 1, (_BLOCKS - 1) * BLOCK_ROWS + 5):
+        table = _table(n_rows)
+        for threads in _THREADS:
+            _check_sums(_opened(engine, table, threads), table)
+    _check_one_at_a_time(_opened(engine, table, 3))
+    for threads in (1, 3):
+        _check_refusals(_opened(engine, table, threads), table)
+    offered = _check_offers(_opened(engine, table, 2), table)
+    return Tested(
+        f"tables of no row, one row and {_BLOCKS} blocks, with {len(_THREADS)} numbers of threads; "
+        f"{offered}",
+        "a block that is left out or asked twice is found with certainty",
+        ("whether it keeps answers or rows that it never gives again", "tables of other layouts"),
+    )
+
+
+def _opened(engine: Any, table: Table, threads: int | None) -> Engine:
+    opened: Engine = engine.open(table, width_schema(table.n_features, intercept=False), threads)
+    return opened
+
+
+def _table(n_rows: int) -> Table:
+    rng = np.random.default_rng(n_rows)
+    return Rows(rng.uniform(-0.5, 0.5, size=(n_rows, 3)), np.ones(n_rows)).table()
+
+
+def _expected(query: _Visits, table: Table) -> np.ndarray:
+    alone, total = _Visits(query.factor), query.start()
+    for block in table.blocks:
+        total += alone.answer_block(block)
+    return total
+
+
+def _check_sums(engine: Engine, table: Table) -> None:
+    for query in (_Visits(), _Overlapping(3), _Visits(-5), _Overlapping()):
+        expected = _expected(query, table)
+        for _ in range(2):
+            query.asked.clear()
+            answer = engine.answer(query)
+            assert answer.dtype == np.int64 and answer.shape == expected.shape, (
+                "An answer is an int64 array of the shape of start()."
+            )
+            assert sorted(query.asked) == sorted(map(id, table.blocks)), (
+                "A question is not asked of each block exactly once, every time that it is put."
+            )
+            assert np.array_equal(answer, expected), (
+                "An answer is not start() plus the blocks' parts modulo 2^64."
+            )
+            answer += 1  # Whoever has it may write on it.
+
+
+def _check_one_at_a_time(engine: Engine) -> None:
+    query = _Visits(seconds=0.002)
+    engine.answer(query)
+    assert not query.at_once, "A query that is not thread safe is asked by two threads at a time."
+
+
+def _check_refusals(engine: Engine, table: Table) -> None:
+    try:
+        engine.answer(_Broken())
+    except ZeroDivisionError:
+        pass
+    else:
+        raise AssertionError("An error at one of the blocks is not raised.")
+    for query in (_Inexact(), _Wide()):
+        try:
+            engine.answer(query)
+        except (TypeError, ValueError, DpcoreError):
+            continue
+        raise AssertionError("A part that is not int64 of the shape of start() is added up.")
+    assert np.array_equal(engine.answer(_Visits()), _expected(_Visits(), table)), (
+        "After an error the next answer is wrong."
+    )
+
+
+def _check_offers(engine: Any, table: Table) -> str:
+    """Check what an engine need not have, and return, as a clause, what it has."""
+    offered = []
+    if hasattr(engine, "without_rows"):
+        none, query = engine.without_rows().answer(_Visits()), _Visits()
+        assert np.array_equal(none, query.start()), "Its engine without rows has rows."
+        offered.append("without_rows")
+    if hasattr(engine, "answer_table"):
+        whole, noise = _WholeTable(), SeededNoise(0)
+        engine.answer_table(whole, noise)
+        assert whole.given[0] is not None and whole.given[0].n_rows == table.n_rows, (
+            "A query of the whole table is given another table."
+        )
+        assert whole.given[1] is noise, "A query of the whole table draws from other noise."
+        offered.append("answer_table")
+    return f"it offers {' and '.join(offered)}" if offered else "it offers nothing else"

@@ -1,0 +1,287 @@
+"""Checks of an optimizer: what it may know, spend and return."""
+
+from __future__ import annotations
+
+import dataclasses
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcore.errors import DpcoreError
+from dpcore.fitting.details import fault_of_details
+from dpcore.plugin.parts import optimizer_facts
+from dpcore_lab.checks.coverage_text import Tested
+from dpcore_lab.checks.parameters import check_bad_parameters_refused, check_declarations
+from dpcore_lab.checks.parts import check_mechanisms_and_queries, foreign_answers
+from dpcore_lab.isolation import not_isolated, run_apart
+from dpcore_lab.made_tables.tables import Rows, faint_rows, make_rows, neighbours
+from dpcore_lab.recount.ledger import recounted_epsilon
+from dpcore_lab.replay.answers import search_tables
+from dpcore_lab.replay.recorded import (
+    DELTA,
+    L2,
+    cases_of,
+    load_kernels,
+    loss_of,
+    open_session,
+    problem_of,
+    record_run,
+    relations_of,
+    replay_run,
+    sizes_of,
+)
+from dpcore_lab.replay.recording import Record, RecordingSession
+from dpcore_lab.replay.replay import assert_within
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dpcore.plugin import Loss, NeighboringRelation, Solution
+    from dpcore.plugin.parts import Optimizer
+
+__all__ = [
+    "OPTIMIZER_CHECKS",
+    "assert_same_when_replayed",
+    "check_huge_epsilon_limit",
+    "check_never_overspends",
+    "check_outputs_released",
+    "check_repeatable_when_seeded",
+    "check_sensitivity_on_neighbours",
+    "check_tiny_budget_refused",
+    "checks_of_sessions",
+]
+
+_MANY_ROWS = 20_000
+_EVALUATIONS = 60
+
+
+def check_outputs_released(optimizer: Optimizer) -> Tested:
+    """Replayed values give bit-equal results on unrelated rows, of another number of them where
+    the number is private: every output is a function of released values and public facts.
+
+    The runs are recorded in one process and replayed in another, and neither writes a file: what a
+    part keeps of its rows outside the session is not there in the replay, or another value.
+    """
+    load_kernels(optimizer)
+    recorded = run_apart(partial(_record_all, optimizer))
+    run_apart(partial(_replay_all, optimizer, recorded))
+    releases = sum(len(records) for records, _ in recorded)
+    what = f"{len(recorded)} runs of {releases} releases in all{_of_classes(optimizer)}, replayed"
+    what += " on unrelated tables"
+    return Tested(f"{what}, equal to the bit", not_tested=not_isolated())
+
+
+def _settings(optimizer: Optimizer) -> list[tuple[NeighboringRelation, int, int | None]]:
+    """Return relation, number of classes and public number of rows of each recorded run."""
+    settings: list[tuple[NeighboringRelation, int, int | None]] = []
+    for relation, n_classes in cases_of(optimizer):
+        figures = sizes_of(optimizer, relation) if n_classes == 2 else (400,)
+        settings += [(relation, n_classes, n0) for n0 in figures]
+    return settings
+
+
+def _record_all(optimizer: Optimizer) -> list[tuple[list[Record], Solution]]:
+    """Return the releases and the solution of a run in each setting."""
+    recorded = []
+    for relation, n_classes, n0 in _settings(optimizer):
+        rows = make_rows(300, seed=1, n_classes=n_classes)
+        session, solution = record_run(optimizer, rows, relation, n0=n0)
+        fault = fault_of_details(solution.details)
+        assert not fault, f"The details of its Solution are left out of a report: {fault}"
+        recorded.append((session.records, solution))
+    return recorded
+
+
+def _replay_all(optimizer: Optimizer, recorded: list[tuple[list[Record], Solution]]) -> None:
+    for run, (relation, n_classes, n0) in zip(recorded, _settings(optimizer), strict=True):
+        rows = make_rows(300, seed=1, n_classes=n_classes)
+        n = 300 if relation.size_is_public else 161
+        strangers = [make_rows(n, seed=2, n_classes=n_classes), faint_rows(n)]
+        if not relation.size_is_public:
+            strangers.append(faint_rows(0))
+        if not relation.size_is_public and n0 is not None:
+            strangers.append(make_rows(_MANY_ROWS, seed=2, n_classes=n_classes))
+        for stranger in strangers:
+            replay_run(optimizer, run, rows, stranger, relation, n0)
+
+
+def check_sensitivity_on_neighbours(optimizer: Optimizer) -> Tested:
+    """Replayed on neighbouring tables, no exact answer moves by more than was declared for it; nor
+    does that of a query of its own that is no sum, on tables that are searched for the worst."""
+    pairs, searched = 0, set()
+    for relation, n_classes in cases_of(optimizer):
+        rows = make_rows(60, seed=3, n_classes=n_classes)
+        recorded = record_run(optimizer, rows, relation)
+        for other in neighbours(rows, relation, seed=4):
+            assert_same_when_replayed(optimizer, recorded, rows, other, relation)
+            pairs += len(recorded[0].records)
+        for query in foreign_answers(recorded[0]):
+            searched.add(type(query).__name__)
+            _search(query, relation, loss_of(optimizer, n_classes), rows)
+    told = f"{pairs} pairs of exact answers on neighbouring tables{_of_classes(optimizer)}"
+    if searched:
+        told += f", and {_EVALUATIONS} more of {', '.join(sorted(searched))}"
+    return Tested(f"{told}, within the declared sensitivities")
+
+
+def _of_classes(optimizer: Optimizer) -> str:
+    """Return in words that runs were of several classes too, nothing where they were not."""
+    counts = {n_classes for _, n_classes in cases_of(optimizer)} - {2}
+    return "".join(f", of two and of {count} classes" for count in counts)
+
+
+def _search(query: Any, relation: NeighboringRelation, loss: Loss, rows: Rows) -> None:
+    n_classes = rows.n_classes if loss.classification else 0
+    n = len(rows.y) if relation.size_is_public else None
+    width = rows.X.shape[1]
+    search_tables(lambda tried: query, relation, width, n_classes, _EVALUATIONS, n)
+
+
+def assert_same_when_replayed(
+    optimizer: Optimizer,
+    recorded: tuple[RecordingSession, Solution],
+    rows: Rows,
+    other: Rows,
+    relation: NeighboringRelation,
+) -> None:
+    """Replay a recorded run on a neighbour and compare every exact answer."""
+    records = recorded[0].records
+    session = replay_run(optimizer, (records, recorded[1]), rows, other, relation, n0=400)
+    for index, (asked, exact) in enumerate(zip(records, session.exacts, strict=True)):
+        what = f"release {index} under {relation.value}"
+        assert_within(asked.exact, exact, asked.sensitivity, what)
+
+
+def check_never_overspends(optimizer: Optimizer) -> Tested:
+    """The ledger, counted again by other formulas, stays within the budget, and every exact
+    answer that was computed was charged."""
+    for relation, n_classes in cases_of(optimizer):
+        rows = make_rows(80, seed=5, n_classes=n_classes)
+        for epsilon in (0.05, 1.0, 8.0):
+            session, _ = record_run(optimizer, rows, relation, epsilon, n0=8000)
+            assert (session.accountant.epsilon, session.accountant.delta) == (epsilon, DELTA), (
+                "The accountant's budget changed during the run."
+            )
+            assert session.accountant.remaining >= 0, "The accountant went below zero."
+            assert len(session.engine.answers) == len(session.ledger), (
+                "The rows were asked something that was not charged."
+            )
+            total = recounted_epsilon(
+                [entry.event for entry in session.ledger], DELTA, epsilon * (1 + 1e-9)
+            )
+            assert total <= epsilon * (1 + 1e-9), (
+                f"The ledger amounts to epsilon={total:.6g}, over the budget of {epsilon}."
+            )
+    return Tested(
+        "ledgers of runs at epsilon .05, 1 and 8, counted again by Renyi orders in floats",
+        not_tested=("accountants other than its own: check_accountant",),
+    )
+
+
+def check_tiny_budget_refused(optimizer: Optimizer) -> Tested:
+    """A budget too small for one release is refused by a DpcoreError, with nothing asked."""
+    for relation, n_classes in cases_of(optimizer):
+        rows = make_rows(50, seed=6, n_classes=n_classes)
+        session = open_session(optimizer, rows, relation, epsilon=1e-250, delta=1e-250)
+        try:
+            optimizer.minimize(problem_of(rows, relation, optimizer), session)
+        except DpcoreError:
+            pass
+        else:
+            raise AssertionError("A budget of epsilon=1e-250, delta=1e-250 was not refused.")
+        assert not session.ledger and not session.engine.answers, (
+            "The rows were asked something before a hopeless budget was refused."
+        )
+    return Tested("a budget of epsilon and delta 1e-250, refused with nothing asked")
+
+
+def check_huge_epsilon_limit(optimizer: Optimizer) -> Tested:
+    """With a huge epsilon the objective comes within 5 % of what scipy's minimiser gains; an
+    optimizer that is asked for an excess risk is asked for 3 % of it."""
+    from scipy.optimize import minimize
+
+    gains = []
+    for relation, n_classes in cases_of(optimizer):
+        rows, loss = make_rows(2000, seed=7, n_classes=n_classes), loss_of(optimizer, n_classes)
+        objective = partial(_objective, rows, loss)
+        at_zero = np.zeros(rows.n_margins * rows.X.shape[1])
+        best, start = minimize(objective, at_zero, method="L-BFGS-B").fun, objective(at_zero)
+        asked = _asked_for(optimizer, 0.03 * (start - best))
+        _, solution = record_run(asked, rows, relation, epsilon=1e5, n0=2000)
+        reached = objective(solution.w)
+        gain = (start - reached) / (start - best)
+        assert gain >= 0.95, (
+            f"With epsilon=1e5 it reaches {gain:.1%} of the possible gain in the mean {loss.name} "
+            f"loss + (l2 / 2) ||w||^2, l2={L2}, on 2,000 rows scaled down to norm 1.5: from "
+            f"{start:.6g} at 0 to {reached:.6g}, where {best:.6g} is the least."
+        )
+        classes = f" ({n_classes} classes)" if n_classes > 2 else ""
+        gains.append(f"{gain:.1%} under {relation.value}{classes}")
+    return Tested(
+        f"epsilon 1e5 on 2,000 made rows: of the possible gain {' and '.join(gains)}",
+        not_tested=("its accuracy at any other epsilon",),
+    )
+
+
+def _objective(rows: Rows, loss: Loss, w: np.ndarray) -> float:
+    """Return the mean loss and the regulariser, of rows scaled down to norm 1.5."""
+    norms = np.linalg.norm(rows.X, axis=1, keepdims=True)
+    X, values = rows.X * np.minimum(1.0, 1.5 / norms), np.empty(len(rows.y))
+    z = w.reshape(rows.n_margins, -1) @ X.T
+    loss.value(z if rows.n_margins > 1 else z[0], rows.y, values)
+    return float(values.mean() + 0.5 * L2 * np.square(w).sum())
+
+
+def _asked_for(optimizer: Optimizer, excess_risk: float) -> Optimizer:
+    if "target_excess_risk" not in optimizer_facts(optimizer).targets:
+        return optimizer
+    instance: Any = optimizer
+    options: dict[str, float | None] = {"target_accuracy": None, "target_risk": None, "slack": None}
+    options["target_excess_risk"] = excess_risk
+    fields = {field.name for field in dataclasses.fields(instance)}
+    known: Any = {name: options[name] for name in fields & options.keys()}
+    asked: Optimizer = dataclasses.replace(instance, **known)
+    return asked
+
+
+def check_repeatable_when_seeded(optimizer: Optimizer) -> Tested:
+    """The same seed gives the same bits: no random draw comes from anywhere but the session."""
+    for relation, n_classes in cases_of(optimizer):
+        if relation is relations_of(optimizer)[0]:
+            rows = make_rows(100, seed=8, n_classes=n_classes)
+            first, second = (record_run(optimizer, rows, relation)[1] for _ in range(2))
+            assert first.w.tobytes() == second.w.tobytes(), (
+                "Two runs with one seed differ: something is drawn outside the session."
+            )
+    return Tested("two runs with one seed, equal to the bit")
+
+
+OPTIMIZER_CHECKS: tuple[Callable[[Optimizer], Tested], ...] = (
+    check_outputs_released,
+    check_sensitivity_on_neighbours,
+    check_mechanisms_and_queries,
+    check_never_overspends,
+    check_tiny_budget_refused,
+    check_huge_epsilon_limit,
+    check_repeatable_when_seeded,
+    check_bad_parameters_refused,
+    check_declarations,
+)
+
+
+_OF_PRIVACY = (
+    check_sensitivity_on_neighbours,
+    check_mechanisms_and_queries,
+    check_never_overspends,
+    check_tiny_budget_refused,
+    check_huge_epsilon_limit,
+)
+
+
+def checks_of_sessions(optimizer: Optimizer) -> tuple[Callable[[Optimizer], Tested], ...]:
+    """Return the checks that an optimizer is to pass: those of the guarantee are left out where it
+    declares that it has none."""
+    if optimizer_facts(type(optimizer)).private:
+        return OPTIMIZER_CHECKS
+    return tuple(check for check in OPTIMIZER_CHECKS if check not in _OF_PRIVACY)

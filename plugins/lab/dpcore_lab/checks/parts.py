@@ -1,0 +1,139 @@
+"""Checks of what an optimizer brings along that runs inside the trust boundary."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from typing import TYPE_CHECKING, Any
+
+from dpcore.plugin.parts import DerivedQuery, TableQuery
+from dpcore.privacy.first_party import is_ours
+from dpcore_lab.checks.coverage_text import Tested
+from dpcore_lab.checks.mechanisms import check_mechanism
+from dpcore_lab.checks.queries import check_contributions
+from dpcore_lab.made_tables.tables import make_rows
+from dpcore_lab.outcomes.power import PROBABILITY
+from dpcore_lab.outcomes.residuals import assert_noise_is_fresh, faults_found, recorded_residuals
+from dpcore_lab.replay.answers import unsampled
+from dpcore_lab.replay.recorded import cases_of, record_run, sizes_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dpcore.plugin.parts import Mechanism, Optimizer, Query
+    from dpcore_lab.outcomes.residuals import Residuals
+    from dpcore_lab.replay.recording import RecordingSession
+
+__all__ = ["check_mechanisms_and_queries", "foreign_answers", "foreign_parts"]
+
+_QUERIES_PER_RUN = 8
+_ALARM = 1e-7
+"""The chance that the noise of honest runs fails."""
+
+
+def check_mechanisms_and_queries(optimizer: Optimizer) -> Tested:
+    """Mechanisms and queries used in a run that are not dpcore's own: ``check_mechanism`` with the
+    sensitivity of the run, and sums over rows whose rows stay within the declared sensitivity.
+    Whosever they are, none states that it is not private, and what a run adds to exact answers is
+    neither nothing, nor what it added before, nor too little (``dpcore_lab.outcomes.residuals``).
+
+    An interactive mechanism has no release to repeat: ``check_interactive`` is its audit.
+    """
+    audited: set[type] = set()
+    sums = 0
+    sessions = _recorded(optimizer)
+    for session in sessions:
+        void = ", ".join(session.parts_not_private)
+        assert not void, f"It declares itself private and releases parts that are not: {void}."
+        for query, mechanism in session.parts:
+            kind = type(mechanism)
+            if not _is_own(kind) and kind not in audited and hasattr(kind, "release"):
+                audited.add(kind)
+                check_mechanism(_maker(mechanism), query.sensitivity(session.relation))
+        for query in _some(_foreign_sums(session)):
+            sums += 1
+            check_contributions(query, session.relation, session.n_classes)
+    return _tested(sessions, audited, sums)
+
+
+def _tested(sessions: list[RecordingSession], audited: set[type], sums: int) -> Tested:
+    """Look at the residuals of all additive releases, and return what was looked at."""
+    by_kind: dict[type, list[Residuals]] = {}
+    for session in sessions:
+        for kind, residuals in recorded_residuals(session):
+            by_kind.setdefault(kind, []).append(residuals)
+    for kind, found in by_kind.items():
+        assert_noise_is_fresh(found, kind.__name__, _ALARM / len(by_kind))
+    releases = sum(len(session.parts) for session in sessions)
+    seen = sum(len(each.steps) for found in by_kind.values() for each in found)
+    faults = {
+        kind.__name__: faults_found(found, _ALARM / len(by_kind)) for kind, found in by_kind.items()
+    }
+    power = ", ".join(f"{words} of {name}" for name, words in faults.items() if words)
+    names = ", ".join(sorted(kind.__name__ for kind in audited)) or "none"
+    return Tested(
+        f"the noise of {seen} of {releases} releases in {len(sessions)} runs, {sums} sums over "
+        f"rows that are not dpcore's, and check_mechanism of mechanisms that are not: {names}",
+        f"would have detected, with probability {PROBABILITY}, {power}" if power else "",
+        () if seen == releases else (f"the noise of {releases - seen} releases that add none",),
+    )
+
+
+def foreign_parts(optimizer: Optimizer) -> list[str]:
+    """Return ``module:Class`` of every part that ran inside the trust boundary of a recorded run
+    and is not of this repository."""
+    kinds = {
+        type(part)
+        for session in _recorded(optimizer)
+        for query, mechanism in session.parts
+        for part in (query, unsampled(query), mechanism)
+    }
+    return sorted(f"{k.__module__}:{k.__qualname__}" for k in kinds if not is_ours(k.__module__))
+
+
+def _recorded(optimizer: Optimizer) -> list[RecordingSession]:
+    # Without a public number of rows an optimizer may ask more: it has to count.
+    return [
+        record_run(optimizer, make_rows(80, seed=10, n_classes=n_classes), relation, n0=n0)[0]
+        for relation, n_classes in cases_of(optimizer)
+        for n0 in (sizes_of(optimizer, relation) if n_classes == 2 else (400,))
+    ]
+
+
+def _is_own(kind: type) -> bool:
+    """Return whether dpcore has this very class under the name that it bears."""
+    home = sys.modules.get(kind.__module__)
+    named = kind.__module__.startswith("dpcore.")
+    return named and getattr(home, kind.__qualname__, None) is kind
+
+
+def foreign_answers(session: RecordingSession) -> list[Any]:
+    """Return the first query of each class that is no sum: its answer is derived from sums, or from
+    the table, and no row has a part of it."""
+    asked = [unsampled(query) for query, _ in session.parts]
+    kinds = {type(query): query for query in reversed(asked) if not hasattr(query, "answer_block")}
+    return [query for kind, query in kinds.items() if not _is_own(kind)]
+
+
+def _foreign_sums(session: RecordingSession) -> list[Query]:
+    """Return the queries that are sums over rows."""
+    queries = [unsampled(query) for query, _ in session.parts]
+    return [
+        query
+        for query in queries
+        if not isinstance(query, (DerivedQuery, TableQuery)) and not _is_own(type(query))
+    ]
+
+
+def _maker(mechanism: Mechanism) -> Callable[[float], Mechanism]:
+    """Return what makes the same mechanism, other fields included, with another multiplier."""
+    if not dataclasses.is_dataclass(mechanism):
+        return type(mechanism)
+    instance: Any = mechanism
+    return lambda multiplier: dataclasses.replace(instance, noise_multiplier=multiplier)
+
+
+def _some(queries: list[Query]) -> list[Query]:
+    """Return a few, from the first to the last: the later ones were made from released values."""
+    step = max(1, len(queries) // _QUERIES_PER_RUN)
+    return queries[::step]

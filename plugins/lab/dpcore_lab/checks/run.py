@@ -1,0 +1,104 @@
+"""Run the checks: one by one for ``dpcore check``, or as pytest parameters."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from dpcore.fitting.optimizer_run import full_text
+from dpcore.plugin.parts import optimizer_facts
+from dpcore_lab.checks.coverage_text import Tested
+from dpcore_lab.checks.guard import require_assertions
+from dpcore_lab.checks.kinds import checks_of, kind_of
+from dpcore_lab.checks.parts import foreign_parts
+from dpcore_lab.isolation import run_apart
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from dpcore.plugin.parts import Optimizer
+
+__all__ = ["Outcome", "parametrize_with_checks", "run_checks"]
+
+
+_APART_ALREADY = ("optimizer", "query", "dataset")
+"""Kinds whose checks run the part in processes of their own, where none can be started."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The end of a check: what it has tested if it passed, else the reason why it did not."""
+
+    check: str
+    passed: bool
+    tested: Tested
+    reason: str = ""
+
+
+def run_checks(part: Any, kind: str | None = None) -> list[Outcome]:
+    """Return the outcome of every check of a part of any kind, in order.
+
+    ``part`` : an optimizer or a loss, the class of a mechanism, an accountant, an engine or a pool,
+    the loader of a data set, or a function from a problem to a query, a sampler or an interactive
+    mechanism. ``kind`` : where it is not to be told from the part. Whatever its kind, it runs in
+    processes of its own, and fails if it writes a file there or reaches for the network.
+
+    Of an optimizer one more outcome, which cannot fail, names the parts that are not dpcore's own.
+    """
+    require_assertions()
+    kind = kind_of(part) if kind is None else kind
+    outcomes = [
+        _outcome(check, part, kind not in _APART_ALREADY) for check in checks_of(part, kind)
+    ]
+    return outcomes + _told_of(part) if kind == "optimizer" else outcomes
+
+
+def _outcome(check: Callable[[Any], Tested], part: Any, is_apart: bool) -> Outcome:
+    nothing = Tested("")
+    try:
+        tested = run_apart(partial(check, part)) if is_apart else check(part)
+    except AssertionError as error:
+        return Outcome(check.__name__, False, nothing, f"{type(error).__name__}: {error}")
+    except Exception as error:  # Its text may be shown: the checks make their own rows.
+        whose = part if hasattr(part, "__module__") else type(part)
+        return Outcome(check.__name__, False, nothing, full_text(error, whose.__module__))
+    return Outcome(check.__name__, True, tested)
+
+
+def _told_of(optimizer: Optimizer) -> list[Outcome]:
+    if not optimizer_facts(type(optimizer)).private:
+        told = "it is given exact answers, and promises nothing"
+        return [Outcome("not_private", True, Tested(told))]
+    if "user-pool" in optimizer.needs:
+        return []  # Users run the parts that the terms name, which are dpcore's own.
+    try:
+        parts = foreign_parts(optimizer)
+    except Exception:  # It does not run at all, as the checks before have said.
+        return []
+    told = f"also runs on exact answers, and is to be trusted: {', '.join(parts)}"
+    return [Outcome("foreign_parts", True, Tested(told))] if parts else []
+
+
+def parametrize_with_checks(parts: Iterable[Any]) -> Callable[[Any], Any]:
+    """Return a pytest decorator: the test, of a part under any name and a ``check``, gets every
+    pair of one of ``parts`` and a check of its kind."""
+    require_assertions()
+    import pytest
+
+    pairs = [
+        pytest.param(part, check, id=f"{_name(part)}-{check.__name__}")
+        for part in parts
+        for check in checks_of(part)
+    ]
+
+    def decorate(test: Any) -> Any:
+        name = next(name for name in inspect.signature(test).parameters if name != "check")
+        return pytest.mark.parametrize((name, "check"), pairs)(test)
+
+    return decorate
+
+
+def _name(part: Any) -> str:
+    return str(getattr(part, "__name__", type(part).__name__))

@@ -1,0 +1,231 @@
+"""Checks of a sampled query: which rows it draws, against the event that it states."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from dpcore.errors import DpcoreError
+from dpcore.plugin import NeighboringRelation
+from dpcore.plugin.parts import (
+    GaussianDpEvent,
+    PoissonSampledDpEvent,
+    SampledWithoutReplacementDpEvent,
+    SeededNoise,
+    Sensitivity,
+    load_registry,
+)
+from dpcore_lab.checks.coverage_text import Tested
+from dpcore_lab.checks.guard import require_assertions, require_frozen
+from dpcore_lab.made_tables.tables import Rows, make_problem, make_rows
+from dpcore_lab.outcomes.independence import (
+    MOST_APART,
+    assert_releases_are_apart,
+    assert_rows_are_apart,
+    assert_sizes_vary,
+    most_hits,
+)
+from dpcore_lab.outcomes.power import PROBABILITY
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dpcore.plugin import Problem
+    from dpcore.plugin.parts import Block, DpEvent, SampledQuery
+
+__all__ = ["check_sampler"]
+
+_ALARM = 1e-7
+"""The chance, over the noise, that an honest sampler fails: all its tests together."""
+
+_ROWS, _COINS = 256, 500_000
+_RELATIONS = (NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE)
+_PLACE_BITS, _TESTS = 12, 8
+_SEED = 15
+
+
+def _made(make: SampledQuery | Callable[[Problem], SampledQuery]) -> Any:
+    """Return the query, made from a problem of five features where it is not one yet."""
+    if hasattr(make, "sampled_event"):
+        return make
+    loss = load_registry().load("loss", "logistic")()
+    made: Any = make
+    return made(make_problem(make_rows(12), NeighboringRelation.ADD_OR_REMOVE_ONE, loss))
+
+
+def check_sampler(make: SampledQuery | Callable[[Problem], SampledQuery]) -> Tested:
+    """Raise AssertionError unless a sampled query draws the rows as its event states.
+
+    ``make`` : the query, or what makes one from a problem of five features. Another sum, which
+    tells the rows apart, takes the place of its own. No row joins twice, nor more often than the
+    event's probability; no two rows, and no two releases, have more in common than independent
+    draws; no row is drawn again in a later sample, up to an epoch on, more rarely than by those; a
+    Poisson sample's size varies as its law has it, with the probability that it states and no
+    smaller one; and under the same noise rows of any content are drawn at the same places. An
+    honest sampler fails with probability 1e-7.
+    """
+    require_assertions()
+    sampler = _made(make)
+    require_frozen(sampler)
+    stated = _stated(_events(sampler))
+    places = _with_sum(sampler, _Places(stated.n_rows))
+    releases = max(40, min(2000, _COINS // stated.n_rows))
+    drawn = _drawn(places, _table(stated.n_rows), releases, _SEED)
+    assert drawn.max(initial=0) <= 1 and drawn.min(initial=0) >= 0, (
+        "A row is in one sample more than once."
+    )
+    _assert_content_is_ignored(places, stated.n_rows)
+    _assert_as_stated(drawn.astype(bool), stated)
+    sizes = "the sizes of samples, " if stated.independent else ""
+    factor = _detectable(stated, drawn.size)
+    return Tested(
+        f"{releases:,} samples of {stated.n_rows:,} rows: how often each row, each two rows, and "
+        f"each row in two samples, in a row or up to {MOST_APART} apart, were drawn, at a stated "
+        f"probability of {stated.p:.3g}, {sizes}and the places drawn from rows of other content",
+        f"would have detected, with probability {PROBABILITY}, {factor:.3g} times the stated "
+        "probability"
+        if math.isfinite(factor)
+        else "",
+        (
+            "tables of other sizes",
+            "ties of three rows or more",
+            f"what samples more than an epoch, or {MOST_APART} releases, apart have in common",
+            "the sum itself: check_query",
+        ),
+    )
+
+
+@dataclass(frozen=True)
+class _Stated:
+    """The law of a sample by its event: of ``n_rows``, a row is in it with probability ``p``, and
+    two rows are with probability ``pair``; ``independent`` of each other or not."""
+
+    n_rows: int
+    p: float
+    pair: float
+    independent: bool
+
+
+@dataclass(frozen=True)
+class _Places:
+    """A sum that counts how often each row is in it: its place is in the row."""
+
+    n_rows: int
+    kind: ClassVar[str] = "places"
+
+    def start(self) -> np.ndarray:
+        return np.zeros(self.n_rows, dtype=np.int64)
+
+    def answer_block(self, block: Block) -> np.ndarray:
+        low, high = np.rint(block.rows()[:, :2].T * 2**_PLACE_BITS).astype(np.int64)
+        counts: np.ndarray = np.bincount(low + (high << _PLACE_BITS), minlength=self.n_rows)
+        return counts.astype(np.int64)
+
+    def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
+        return Sensitivity("l2", float(relation.rows_changed), relation)
+
+
+def _events(sampler: Any) -> list[DpEvent]:
+    found = []
+    for relation in _RELATIONS:
+        try:
+            found.append(sampler.sampled_event(GaussianDpEvent(1.0), relation))
+        except DpcoreError:
+            continue
+    assert found, "It states no event under add-or-remove-one nor under replace-one."
+    return found
+
+
+def _stated(events: list[DpEvent]) -> _Stated:
+    found = set()
+    for event in events:
+        match event:
+            case PoissonSampledDpEvent(sampling_probability=p):
+                found.add(_Stated(_ROWS, p, p * p, independent=True))
+            case SampledWithoutReplacementDpEvent(source_dataset_size=n, sample_size=size):
+                pair = size * (size - 1) / (n * (n - 1)) if n > 1 else 0.0
+                found.add(_Stated(n, size / n, pair, independent=False))
+            case _:
+                raise AssertionError(
+                    f"It states a {type(event).__name__}, which says of no row how likely it joins."
+                )
+    assert len(found) == 1, "It states other samples under one relation than under another."
+    return found.pop()
+
+
+def _with_sum(sampler: Any, total: _Places) -> Any:
+    if dataclasses.is_dataclass(sampler):
+        return dataclasses.replace(sampler, query=total)  # type: ignore[type-var]  # an instance
+    changed = copy.copy(sampler)
+    object.__setattr__(changed, "query", total)
+    return changed
+
+
+def _table(n: int, order: np.ndarray | None = None) -> Rows:
+    """Return rows that hold their places in two columns, and contents of every kind in the
+    others: zeros, long rows, both labels. ``order`` : which content each place has."""
+    rng = np.random.default_rng(_SEED)
+    content = rng.uniform(-0.5, 0.5, (n, 3))
+    content[::4] = 0.0
+    content[1::4] = np.sign(content[1::4]) * 0.6
+    labels = np.where(rng.random(n) < 0.5, 1.0, -1.0)
+    order = np.arange(n) if order is None else order
+    held = np.arange(n) % 2**_PLACE_BITS, np.arange(n) >> _PLACE_BITS
+    X = np.column_stack([*(np.ldexp(part, -_PLACE_BITS) for part in held), content[order]])
+    return Rows(X, labels[order])
+
+
+def _drawn(places: Any, rows: Rows, releases: int, seed: int) -> np.ndarray:
+    """Return how often each row is in each sample: int64 of shape (releases, n_rows)."""
+    table, noise = rows.table(), SeededNoise(seed)
+    return np.array([places.answer_table(table, noise) for _ in range(releases)])
+
+
+def _assert_content_is_ignored(places: Any, n: int) -> None:
+    rng = np.random.default_rng(_SEED)
+    first = _drawn(places, _table(n), 30, _SEED + 1)
+    for order in (np.arange(n)[::-1], rng.permutation(n), np.zeros(n, dtype=np.int64)):
+        again = _drawn(places, _table(n, order), 30, _SEED + 1)
+        assert np.array_equal(first, again), (
+            "Under the same noise other rows are drawn where the rows hold something else."
+        )
+
+
+def _assert_as_stated(drawn: np.ndarray, stated: _Stated) -> None:
+    """Compare numbers of hits with what independent draws have, by Chernoff's bound, which holds
+    for draws without replacement too (Hoeffding 1963, section 6)."""
+    releases, n = drawn.shape
+    level = _ALARM / _TESTS
+    _assert_at_most(drawn.sum(), drawn.size, stated.p, level, "rows are drawn more often than the")
+    _assert_at_most(drawn.sum(axis=0), releases, stated.p, level / n, "a row is drawn more often")
+    twice = np.logical_and(drawn[0:-1:2], drawn[1::2])
+    square, words = stated.p**2, "a sample has too much of the one before: not drawn afresh, by the"
+    _assert_at_most(twice.sum(), twice.size, square, level, words)
+    _assert_at_most(twice.sum(axis=0), len(twice), square, level / n, words)
+    together = drawn.astype(np.float64).T @ drawn
+    pairs = together[np.triu_indices(n, 1)]
+    words = "two rows are drawn together too often by the"
+    _assert_at_most(pairs, releases, stated.pair, level / max(1, pairs.size), words)
+    assert_releases_are_apart(drawn, stated.p, level)
+    if stated.independent:
+        assert_rows_are_apart(drawn, stated.p, level)
+        assert_sizes_vary(drawn, stated.p, level)
+
+
+def _assert_at_most(hits: Any, trials: int, p: float, level: float, words: str) -> None:
+    most = most_hits(trials, p, level)
+    assert (np.asarray(hits) <= most).all(), f"{words} stated probability allows."
+
+
+def _detectable(stated: _Stated, trials: int) -> float:
+    from scipy.stats import binom
+
+    most = most_hits(trials, stated.p, _ALARM / _TESTS)
+    factors = np.geomspace(1.0, max(1.0, 1 / stated.p), 2000)
+    found = binom.sf(most, trials, np.minimum(stated.p * factors, 1.0)) >= PROBABILITY
+    return float(factors[np.argmax(found)]) if found.any() else math.inf

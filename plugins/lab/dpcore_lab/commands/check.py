@@ -1,0 +1,108 @@
+"""``dpcore check``: the admission test of a part of any kind."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+from dpcore.cli.loading import default_optimizer
+from dpcore.errors import InvalidInputError, near_names
+from dpcore.plugin.commands import Argument, Option, print_json, print_lines
+from dpcore.plugin.parts import load_registry
+
+if TYPE_CHECKING:
+    from dpcore_lab.checks import Outcome
+
+__all__ = ["check_command"]
+
+
+def check_command(
+    name: Annotated[
+        str,
+        Argument(
+            help="A registered name of any kind (dpcore list), or module:Name: a class, or a "
+            "function from a problem to a query, a sampler or an interactive mechanism."
+        ),
+    ],
+    kind: Annotated[
+        str | None,
+        Option("--kind", help="The kind, where the name is of several or it cannot be told."),
+    ] = None,
+    as_json: Annotated[bool, Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Run the checks of a part; exit 1 if one fails.
+
+    Each line says what was tested and with what power, and what was not. Passed checks are no
+    proof: they find accidents. Examples: dpcore check dp-agd; dpcore check gaussian; dpcore check
+    logistic; dpcore check my_plugin.median:Median.
+    """
+    kind, part = _find(name, kind)
+    from dpcore_lab.checks import run_checks
+
+    outcomes = run_checks(part, kind)
+    passed = all(outcome.passed for outcome in outcomes)
+    if as_json:
+        checks = [_row(outcome) for outcome in outcomes]
+        told = {"name": name, "kind": kind, "passed": passed, "checks": checks}
+        print_json(told)
+    else:
+        for outcome in outcomes:
+            _print(outcome)
+    if not passed:
+        raise SystemExit(1)
+
+
+def _find(name: str, kind: str | None) -> tuple[str, Any]:
+    """Return the kind of a part, and the part as its checks take it."""
+    registry, entry = load_registry(), None
+    if ":" not in name:
+        entries = registry.find(name) if kind is None else (registry.get(kind, name),)
+        if len(entries) > 1:
+            kinds = " and ".join(entry.kind for entry in entries)
+            raise InvalidInputError(f"{name} is the name of {kinds}: say --kind which.")
+        entry = entries[0]
+        if entry.kind == "optimizer":
+            return entry.kind, default_optimizer(registry, name)
+    from dpcore_lab.checks.kinds import CHECKED_KINDS, default_part, kind_of
+
+    if entry is not None and entry.kind not in CHECKED_KINDS:
+        raise InvalidInputError(
+            f"{name} is of the kind {entry.kind}, which has no checks: expected a part that is one "
+            f"of {', '.join(CHECKED_KINDS)}."
+        )
+    if entry is not None:
+        return entry.kind, default_part(entry.kind, registry.load(entry.kind, name))
+    if kind is not None and kind not in CHECKED_KINDS:
+        raise InvalidInputError(f"There is no kind {kind!r}.{near_names(kind, CHECKED_KINDS)}")
+    target = _import(name)
+    kind = kind or kind_of(target)
+    return kind, default_part(kind, target)
+
+
+def _import(name: str) -> Any:
+    """Return what ``module:Name`` names, from this folder too."""
+    module, _, attribute = name.partition(":")
+    sys.path.insert(0, "")
+    try:
+        return getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise InvalidInputError(f"Cannot import {name}: {error}") from error
+
+
+def _row(outcome: Outcome) -> dict[str, Any]:
+    said = {"check": outcome.check, "passed": outcome.passed, "reason": outcome.reason}
+    return said | dataclasses.asdict(outcome.tested)
+
+
+def _print(outcome: Outcome) -> None:
+    if not outcome.passed:
+        print_lines(f"FAILED  {outcome.check}: {outcome.reason}")
+        return
+    tested = outcome.tested
+    print_lines(f"ok      {outcome.check}{': ' if tested.what else ''}{tested.what}")
+    if tested.power:
+        print_lines(f"        power: {tested.power}")
+    if tested.not_tested:
+        print_lines(f"        not tested: {'; '.join(tested.not_tested)}")

@@ -1,0 +1,289 @@
+"""``dpcore compare``: algorithms on equal terms, over data sets, budgets and folds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from dpcore.cli.interrupts import ended_as_interrupted
+from dpcore.cli.progress import shown
+from dpcore.cli.steps import FitsMade
+from dpcore.cli.streams import hush
+from dpcore.errors import InvalidInputError, replacing
+from dpcore.plugin.commands import Option, print_json, print_lines
+from dpcore.registry.parameters import parse_assignment
+
+if TYPE_CHECKING:
+    from dpcore_lab.compare.results import Results
+    from dpcore_lab.compare.settings import Comparison
+
+__all__ = ["compare_command"]
+
+_ALL_FAILED = 1
+"""No mistake of the caller's: the comparison was made, and of an algorithm it has no figure."""
+_STOPPED = 130
+"""128 and the number of the interrupt signal, as shells have it."""
+
+
+def compare_command(
+    algos: Annotated[
+        str,
+        Option(
+            help="Algorithms, by commas: NAME, NAME:PRESET or NAME:as-published; all for every one "
+            "installed that fits."
+        ),
+    ] = "all",
+    data: Annotated[
+        str,
+        Option(
+            help="Data sets, by commas, which count as public benchmarks, or files of your own."
+        ),
+    ] = "census-sim",
+    schema: Annotated[
+        Path | None,
+        Option(help="Schema (TOML) of the files, or a shipped one's name (schema --list)."),
+    ] = None,
+    loss: Annotated[
+        str | None,
+        Option(
+            help="Loss; see dpcore list losses. By default logistic; softmax where all labels have "
+            "three classes or more."
+        ),
+    ] = None,
+    multiclass: Annotated[
+        str | None,
+        Option(
+            help="ovr: of three classes or more a fit of each against the rest, within the budget."
+        ),
+    ] = None,
+    l2: Annotated[
+        float | None,
+        Option(
+            help="Weight of the regulariser, >= 0; each algorithm's own by default, and 0 in the "
+            "objective that is measured."
+        ),
+    ] = None,
+    epsilon: Annotated[
+        str, Option(help="Budget of each fit: epsilons, by commas.")
+    ] = ".05,.1,.2,.4,.8,1.6",
+    delta: Annotated[float, Option(help="Budget of each fit: 0 <= delta < 1; 0: pure.")] = 1e-8,
+    relation: Annotated[
+        str | None,
+        Option(
+            help="Neighbouring relation of all: add-or-remove-one, the default where all that are "
+            "named have a guarantee under it, or replace-one."
+        ),
+    ] = None,
+    trust: Annotated[
+        str | None, Option(help="What the server of users sees: local by default.")
+    ] = None,
+    folds: Annotated[int, Option(help="Parts that are tested on in turn.")] = 5,
+    repeats: Annotated[int, Option(help="Fits of each fold, of new noise.")] = 1,
+    assignments: Annotated[
+        list[str] | None,
+        Option(
+            "--set",
+            help="ALGORITHM.KEY=VALUE, as often as needed; ALGORITHM as in --algos: NAME or "
+            "NAME:PRESET; or loss.KEY=VALUE, for all.",
+        ),
+    ] = None,
+    jobs: Annotated[
+        int, Option(help="Processes, of one thread each; 1: this one, on all processors.")
+    ] = 1,
+    engine: Annotated[
+        str,
+        Option(
+            envvar="DPCORE_ENGINE",
+            help="dask, or dask:ADDRESS: whole fits as tasks of a cluster, whose workers read the "
+            "rows; local: this machine's processes.",
+        ),
+    ] = "local",
+    out: Annotated[
+        Path | None, Option(help="Results file (Parquet); what was interrupted goes on.")
+    ] = None,
+    plot: Annotated[Path | None, Option(help="Figure to write: .svg, .png or .pdf.")] = None,
+    seed: Annotated[
+        int | None, Option(help="Repeatable noise, for tests and figures: not private.")
+    ] = None,
+    quick: Annotated[
+        bool,
+        Option(
+            "--quick",
+            help="One repeat, whatever --repeats says, and of the epsilons the smallest and the "
+            "largest.",
+        ),
+    ] = False,
+    as_json: Annotated[bool, Option("--json", help="Print one JSON object.")] = False,
+    markdown: Annotated[bool, Option("--markdown", help="Print Markdown tables.")] = False,
+    quiet: Annotated[
+        bool, Option("--quiet", help="Print nothing but errors, and what --json asks for.")
+    ] = False,
+) -> None:
+    """Compare algorithms on equal terms: one relation, one loss, the same folds for all.
+
+    Beside them are a non-private fit and the majority class; --algos nonprivate,majority compares
+    those alone. Accuracy, objective and seconds are diagnostics, computed WITHOUT privacy, and tell
+    how many rows there are: on private data, to choose an algorithm or a parameter by them is
+    itself a release, which no budget here covers.
+    """
+    from dpcore_lab.compare.admission import default_loss, default_relation
+    from dpcore_lab.compare.settings import Comparison
+
+    hush(quiet)
+    _check_told(quiet and not (out or plot or as_json), as_json and markdown)
+    labels = _words(algos)
+    asked = Comparison(
+        algorithms=labels,
+        data=_words(data),
+        epsilons=_numbers(epsilon),
+        delta=delta,
+        folds=folds,
+        repeats=repeats,
+        loss=loss or default_loss(_words(data), schema, multiclass),
+        l2=l2,
+        relation=relation or default_relation(labels),
+        schema=None if schema is None else str(schema),
+        params=_params(assignments),
+        seed=seed,
+        trust=trust,
+        multiclass=multiclass,
+    )
+    if quick:
+        ends = dict.fromkeys((min(asked.epsilons), max(asked.epsilons)))
+        asked = replace(asked, repeats=1, epsilons=tuple(ends))
+    if jobs < 1:
+        raise InvalidInputError(f"Expected jobs={jobs} >= 1.")
+    _check_outputs(out, plot, asked)
+
+    from dpcore_lab.compare.notes import all_failed
+
+    comparison = _admitted(asked, plot, by_default=not relation, quiet=quiet)
+    finished = out is not None and out.is_file()
+    results = _run(comparison, out, jobs, engine, hidden=quiet or as_json)
+    told = f"Results: {out}" if out else "Results: not kept; --out results.parquet does."
+    told = f"All fits were in {out}: nothing was fitted." if finished else told
+    _tell(results, plot, told, as_json=as_json, markdown=markdown, quiet=quiet)
+    if failed := all_failed(results.rows):
+        print_lines(f"dpcore: all fits of {', '.join(failed)} failed.", err=True)
+        raise SystemExit(_ALL_FAILED)
+
+
+def _check_told(keeps_nothing: bool, in_two_forms: bool) -> None:
+    """Refuse options of what is printed that contradict each other."""
+    if in_two_forms:
+        raise InvalidInputError("Expected --json or --markdown, not both.")
+    if keeps_nothing:
+        raise InvalidInputError("--quiet keeps nothing without --out, --plot or --json.")
+
+
+def _admitted(asked: Comparison, plot: Path | None, *, by_default: bool, quiet: bool) -> Comparison:
+    """Return the comparison of what can be compared, and say what is left out.
+
+    ``by_default`` : whether nobody named its relation.
+    """
+    from dpcore_lab.compare.admission import admit, default_relation
+    from dpcore_lab.compare.notes import left_out_for
+
+    comparison, left_out = admit(asked)
+    if plot is not None and not comparison.algorithms:
+        raise InvalidInputError("--plot draws against epsilon, which the references do not take.")
+    if by_default and not quiet and asked.relation != default_relation(()):
+        print_lines(
+            f"dpcore: under {asked.relation}, which all that are named have; "
+            f"not all have {default_relation(())}.",
+            err=True,
+        )
+    for line in () if quiet else left_out_for(left_out):
+        print_lines(f"dpcore: left out {line}", err=True)
+    return comparison
+
+
+def _tell(
+    results: Results, plot: Path | None, kept: str, *, as_json: bool, markdown: bool, quiet: bool
+) -> None:
+    """Print the results and draw them. ``kept`` : a line on where they are."""
+    from dpcore_lab.compare.table import default_measure, means_of
+
+    measure = default_measure(results.rows)
+    means = means_of(results.rows, measure)
+    if as_json:
+        from dpcore_lab.commands.comparison_text import report_of
+
+        print_json(report_of(results, measure))
+    elif not quiet:
+        from dpcore_lab.commands.comparison_text import print_summary
+
+        print_summary(results, means, measure, markdown=markdown)
+        print_lines(kept)
+    if plot is not None:
+        from dpcore_lab.compare.figure import write_figure
+
+        write_figure(plot, means, results.settings, measure)
+        if not (quiet or as_json):
+            print_lines(f"Figure: {plot}")
+
+
+def _check_outputs(out: Path | None, plot: Path | None, asked: Comparison) -> None:
+    """Refuse, before anything is read, a file that cannot be written or would be lost."""
+    from dpcore.model.outfile import refuse_inputs
+
+    inputs = {"--schema": asked.schema, **{f"--data {name}": name for name in asked.data}}
+    if out is not None:
+        from dpcore_lab.compare.runner import check_out
+
+        refuse_inputs(out, inputs)
+        check_out(out)
+    if plot is not None:
+        from dpcore_lab.compare.figure import check_figure
+
+        if out is not None and plot.resolve() == out.resolve():
+            raise InvalidInputError("Expected two files for --out and --plot.")
+        refuse_inputs(plot, inputs)
+        check_figure(plot)
+
+
+def _run(
+    comparison: Comparison, out: Path | None, jobs: int, engine: str, *, hidden: bool
+) -> Results:
+    from dpcore.data.readers.pieces import watched
+    from dpcore_lab.compare.runner import run
+
+    fits = FitsMade()
+    try:
+        watch = watched(fits.reading.on_bytes)
+        with ended_as_interrupted(), watch, shown(fits.look, hidden=hidden):
+            return run(comparison, out, jobs, fits.on_row, engine)
+    except KeyboardInterrupt as stop:
+        kept = "nothing was kept, for want of --out"
+        if out is not None:
+            kept = f"the fits that were done are in {out}.journal; the same command goes on"
+        print_lines(f"dpcore: stopped; {kept}.", err=True)
+        raise SystemExit(_STOPPED) from stop
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(word.strip() for word in text.split(",") if word.strip())
+
+
+def _numbers(text: str) -> tuple[float, ...]:
+    no_numbers = InvalidInputError(f"Expected --epsilon {text!r} as numbers, by commas.")
+    with replacing(ValueError, by=lambda _: no_numbers):
+        return tuple(float(word) for word in _words(text))
+
+
+def _params(texts: Sequence[str] | None) -> dict[str, dict[str, str]]:
+    """Return the parameters of each label of ``LABEL.KEY=VALUE``."""
+    params: dict[str, dict[str, str]] = {}
+    for text in texts or ():
+        left, value = parse_assignment(text, "--set")
+        label, dot, key = left.rpartition(".")
+        if not (dot and label and key):
+            raise InvalidInputError(
+                f"Expected --set {text!r} as ALGORITHM.KEY=VALUE, or loss.KEY=VALUE."
+            )
+        if key in params.setdefault(label, {}):
+            raise InvalidInputError("--set sets the same name twice.")
+        params[label][key] = value
+    return params

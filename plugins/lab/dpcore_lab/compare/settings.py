@@ -1,0 +1,210 @@
+"""A comparison as frozen data: its fits, and the figures that are written of each."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from dpcore.errors import InvalidInputError
+from dpcore.fitting.losses import OF_LOSS
+from dpcore.fitting.settings import DEFAULT_ALGORITHM, has_units
+from dpcore.losses.words import shown_loss
+from dpcore.plugin import NeighboringRelation, Settings
+
+__all__ = [
+    "AS_PUBLISHED",
+    "REFERENCES",
+    "STATEMENT",
+    "Cell",
+    "Comparison",
+    "cells_of",
+    "check_alone",
+    "check_figures",
+    "loss_in_words",
+]
+
+REFERENCES = ("majority", "nonprivate")
+"""Fitted once per fold beside the algorithms, without privacy: the lines of a figure."""
+
+AS_PUBLISHED = "as-published"
+
+_MOST = 1000
+"""Folds, and repeats: a public figure, since the number of private rows cannot bound them."""
+
+STATEMENT = (
+    "Accuracy, objective and seconds (exact_... in the results file) are diagnostics, computed "
+    "WITHOUT privacy; accuracies are fractions of a fold's rows, and so tell how many rows there "
+    "are. On private data, to choose an algorithm or a parameter by them is itself a release, "
+    "which no budget here covers."
+)
+
+
+def shown_name(label: str, *, unsound: bool = False) -> str:
+    """Return a label as tables and figures name it: marked where it has no guarantee."""
+    unsound = unsound or label in REFERENCES or label.endswith(f":{AS_PUBLISHED}")
+    return f"{label} (not private)" if unsound else label
+
+
+def loss_in_words(settings: Mapping[str, Any]) -> str:
+    """Return the loss of a comparison's settings (``Comparison.to_dict``) and its parameters, and
+    whether it is that of each class against the rest."""
+    each = ", each class against the rest" if settings.get("multiclass") else ""
+    return shown_loss(settings["loss"], settings.get("params", {}).get(OF_LOSS, {})) + each
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The settings of a comparison: one loss and one relation for all of it.
+
+    Parameters
+    ----------
+    algorithms : labels: an optimizer's name, ``NAME:PRESET``, or ``NAME:as-published``; none where
+        the references alone are compared.
+    data : names of data sets, which count as public benchmarks, or paths, whose rows are private.
+    epsilons, delta : the budget of each fit by itself.
+    folds, repeats : every algorithm is fitted ``repeats`` times on all rows but each fold's.
+    schema : path of the TOML file for the paths among ``data``.
+    params : for a label, what ``--set`` gives its parameters; for ``loss``, those of the loss.
+    l2 : weight of the regulariser; ``None`` for each algorithm's own default, and 0 in the
+        objective that all are measured by.
+    seed : makes all noise repeatable, and the folds of private rows; no fit is private then.
+    references : those of ``REFERENCES`` that the loss has a use for, or that are compared alone.
+    trust : what the server of users sees; ``None`` for the first trust model there is.
+    multiclass : ``"ovr"`` for fits of each class against the rest.
+    """
+
+    algorithms: tuple[str, ...]
+    data: tuple[str, ...]
+    epsilons: tuple[float, ...]
+    delta: float = 1e-8
+    folds: int = 5
+    repeats: int = 1
+    loss: str = "logistic"
+    l2: float | None = None
+    relation: str = NeighboringRelation.ADD_OR_REMOVE_ONE.value
+    schema: str | None = None
+    params: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    seed: int | None = None
+    references: tuple[str, ...] = REFERENCES
+    trust: str | None = None
+    multiclass: str | None = None
+
+    @property
+    def measured_l2(self) -> float:
+        """The l2 of the objective that is measured, the same for every algorithm."""
+        return self.l2 or 0.0
+
+    @property
+    def loss_params(self) -> Mapping[str, str]:
+        """The parameters of the loss, the same for every algorithm."""
+        return self.params.get(OF_LOSS, {})
+
+    @property
+    def labels_set(self) -> tuple[str, ...]:
+        """The algorithms that have parameters set."""
+        return tuple(label for label in self.params if label != OF_LOSS)
+
+    def with_nothing_set(self) -> Comparison:
+        """Return the same comparison with the algorithms' parameters left to them."""
+        return replace(self, params={OF_LOSS: self.loss_params})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the settings as JSON-able data; a trust model, and fits against the rest, only
+        where they were asked for, so that results of before there were any go on."""
+        settings = asdict(self)
+        for name in ("trust", "multiclass"):
+            if settings[name] is None:
+                del settings[name]
+        return {k: list(v) if isinstance(v, tuple) else v for k, v in settings.items()}
+
+    def settings(
+        self, label: str, epsilon: float, seed: int | None = None, threads: int | None = None
+    ) -> Settings:
+        """Return one fit of an algorithm as ``dpcore train`` would be asked for it."""
+        algo, _, variant = label.partition(":")
+        is_chosen = algo == DEFAULT_ALGORITHM
+        of_loss = {f"{OF_LOSS}.{name}": value for name, value in self.loss_params.items()}
+        return Settings(
+            algo=algo,
+            loss=self.loss,
+            l2=self.l2,
+            epsilon=epsilon,
+            delta=self.delta,
+            relation=self.relation,
+            threads=threads,
+            params={**self.params.get(label, {}), **of_loss},
+            preset=variant if variant and variant != AS_PUBLISHED else None,
+            as_published=variant == AS_PUBLISHED,
+            trust=self.trust,
+            units=is_chosen and has_units(self.schema),
+            seed=seed,
+            multiclass=self.multiclass,
+        )
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One fit of a comparison. ``epsilon`` : ``None`` for a reference, which takes none."""
+
+    data: str
+    fold: int
+    algorithm: str
+    epsilon: float | None
+    repeat: int
+
+    def seed(self, seed: int | None) -> int | None:
+        """Return the seed of this fit's noise, below 2^63: it depends on the comparison's seed and
+        on the cell alone, so neither on the order of the fits nor on what else is compared."""
+        if seed is None or self.epsilon is None:
+            return None
+        text = repr((seed, self.data, self.fold, self.algorithm, self.epsilon, self.repeat))
+        return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8]) >> 1
+
+
+def cells_of(comparison: Comparison) -> Iterator[Cell]:
+    """Yield the fits in the order of the results: fold by fold, so that rows are cut once."""
+    for data in comparison.data:
+        for fold in range(comparison.folds):
+            for reference in comparison.references:
+                yield Cell(data, fold, reference, None, 0)
+            for algorithm in comparison.algorithms:
+                for epsilon in comparison.epsilons:
+                    for repeat in range(comparison.repeats):
+                        yield Cell(data, fold, algorithm, epsilon, repeat)
+
+
+def check_figures(comparison: Comparison) -> None:
+    """Raise InvalidInputError for figures that no comparison can have, or a name given twice."""
+    from dpcore.plugin.parts import validated_delta, validated_epsilon
+
+    for name, value, least in (("folds", comparison.folds, 2), ("repeats", comparison.repeats, 1)):
+        if not least <= value <= _MOST:
+            raise InvalidInputError(f"Expected {name}={value} from {least} to {_MOST}.")
+    for epsilon in comparison.epsilons:
+        validated_epsilon(epsilon)
+    validated_delta(comparison.delta, zero_allowed=True)
+    for what in ("algorithms", "data", "epsilons"):
+        values = getattr(comparison, what)
+        if not values:
+            raise InvalidInputError(f"Expected at least one of {what}.")
+        twice = next((value for value in values if values.count(value) > 1), None)
+        if twice is not None:
+            raise InvalidInputError(f"{twice!r} is twice among the {what}.")
+    check_alone(comparison.algorithms)
+    unset = (label for label in comparison.labels_set if label not in comparison.algorithms)
+    unknown = next(unset, "")
+    if unknown and comparison.algorithms != ("all",):
+        known = ", ".join(comparison.algorithms)
+        raise InvalidInputError(
+            f"--set names {unknown!r}, which is not among the algorithms: {known}."
+        )
+
+
+def check_alone(labels: Sequence[str]) -> None:
+    """Raise InvalidInputError where ``all`` is beside a name."""
+    if "all" in labels and len(labels) > 1:
+        raise InvalidInputError(
+            "Expected 'all', which means every algorithm that fits, by itself: --algos all."
+        )

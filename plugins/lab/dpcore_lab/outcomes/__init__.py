@@ -1,0 +1,1 @@
+"""Outcomes of random draws, counted and compared: tests of what a release states."""

@@ -1,0 +1,87 @@
+"""The audit of selections: on neighbours, and by themselves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcore.plugin import NeighboringRelation
+from dpcore_lab.outcomes.distinguish import halves, most_telling, scores_by_codes
+from dpcore_lab.outcomes.frequencies import assert_as_private_as, intervals
+from dpcore_lab.outcomes.settings import BOUND, Case, Setting, draw
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["SELECTIONS", "audit_selection"]
+
+_ADD = NeighboringRelation.ADD_OR_REMOVE_ONE
+SELECTIONS = (
+    Setting(1.25, 1.25, 10, 2, 4000, relation=_ADD, spread=1.0),
+    Setting(1.25, 1.25, 10, 16, 4000),
+    Setting(0.3, 0.6, 20, 5, 1500, bound=3 * 2.0**-8, relation=_ADD, spread=1.5),
+    Setting(8.0, 24.0, 0, 3, 800),
+    Setting(0.2, 0.3, 40, 300, 600, bound=192.75),
+)
+
+
+def audit_selection(case: Case, seed: int, alarm: float) -> None:
+    """Raise AssertionError if selections on neighbours contradict the event.
+
+    Utilities are equal, and neighbours move the first up and the others down, or the other way; or
+    every other candidate is ahead, and the first moves up. Sets of outcomes are the first
+    candidate, and what half of the draws find by how often each candidate came up. Of equal
+    utilities no candidate is chosen far more often than the others, and a selection does not go by
+    the one before.
+    """
+    size, name = case.setting.size, type(case.mechanism).__name__
+    steps = int(BOUND * 2**case.sensitivity.grid_bits)
+    if case.sensitivity.change_range is not None:
+        steps = int(case.sensitivity.change_range / 2 * 2**case.sensitivity.grid_bits)
+    ahead = np.where(np.arange(size) % 2 == 1, 2 * steps, 0)
+    pairs: list[tuple[np.ndarray, np.ndarray]] = []
+    for k, base in enumerate((np.zeros(size, dtype=np.int64), ahead)):
+        here = _choices(case, base, seed + 10 * k)
+        if k == 0:
+            _assert_even_and_fresh(here, size, alarm / 4)
+        for j, sign in enumerate((1, -1) if k == 0 else (1,)):
+            there = _choices(case, base + _moves(size, sign * steps), seed + 10 * k + 1 + j)
+            pairs += _sets(case, here, there)
+    assert_as_private_as(case.event, pairs, name, alarm / 2)
+
+
+def _moves(size: int, steps: int) -> np.ndarray:
+    moves = np.full(size, -steps, dtype=np.int64)
+    moves[0] = steps
+    return moves
+
+
+def _sets(
+    case: Case, here: np.ndarray, there: np.ndarray
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    yield here[:, None] == 0, there[:, None] == 0
+    yield most_telling(case.event, *scores_by_codes(here[:, None], there[:, None]))
+
+
+def _choices(case: Case, utilities: np.ndarray, seed: int) -> np.ndarray:
+    drawn = draw(case, np.broadcast_to(utilities, (case.setting.draws, utilities.size)), seed)
+    assert drawn.ndim == 1 and np.issubdtype(drawn.dtype, np.integer), "A selection is an int."
+    assert drawn.min() >= 0 and drawn.max() < utilities.size, "A selected index is out of range."
+    return drawn.astype(np.int64)
+
+
+def _assert_even_and_fresh(drawn: np.ndarray, size: int, alarm: float) -> None:
+    counts = np.bincount(drawn, minlength=size)
+    low, high = intervals(counts, drawn.size, alarm / (4 * size))
+    assert (4 * size * high >= 1).all() and (size * low <= 4).all(), (
+        "Among equal utilities it does not select all alike: no noise."
+    )
+    # Independent selections agree as often with the next as with one much later.
+    first, second = halves(drawn)
+    near = drawn[: 2 * (drawn.size // 2)].reshape(-1, 2)
+    agree = np.array([(near[:, 0] == near[:, 1]).sum(), (first == second[: first.size]).sum()])
+    low, high = intervals(agree, first.size, alarm / 8)
+    assert low[0] <= high[1] and low[1] <= high[0], (
+        "A selection goes by the one before: its noise is not drawn afresh."
+    )

@@ -1,0 +1,1 @@
+"""Runs that are recorded, and their released values given again on another table."""

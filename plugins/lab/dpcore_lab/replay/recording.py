@@ -1,0 +1,163 @@
+"""A session that records what passes through the door, and the exact answers behind it."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dpcore.plugin.parts import LocalEngine, TableSession
+from dpcore.session.interactive_handle import SessionExchange
+from dpcore_lab.replay.canonical import canonical
+from dpcore_lab.replay.recorded_noise import NoiseRecorder, WordRecorder
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    import numpy as np
+
+    from dpcore.plugin import Accountant, NeighboringRelation, Problem
+    from dpcore.plugin.parts import (
+        DerivedQuery,
+        InteractiveMechanism,
+        Mechanism,
+        Query,
+        Sensitivity,
+        Table,
+        TableQuery,
+    )
+
+__all__ = [
+    "QUESTION",
+    "REFERENCE",
+    "CountingEngine",
+    "CountingSession",
+    "Record",
+    "RecordingSession",
+]
+
+QUESTION, REFERENCE = ("question",), ("reference",)
+"""In place of a mechanism, where an open one goes on."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """One release of a run: what was asked, the exact answer, what was given, and the random
+    choices that the exact answer took: the words of a secret permutation, the coins of a sample."""
+
+    query: tuple[Any, ...]
+    mechanism: tuple[Any, ...]
+    exact: np.ndarray
+    sensitivity: Sensitivity
+    value: Any
+    said: tuple[bool, Fraction | None] = (True, None)
+    """Whether an interactive mechanism was closed afterwards, and the loss of what it had said."""
+    words: tuple[np.ndarray, ...] = ()
+
+
+class CountingEngine(LocalEngine):
+    """A local engine that keeps its answers, to compare them with the ledger."""
+
+    def __init__(self, table: Table) -> None:
+        super().__init__(table)
+        self.answers: list[np.ndarray] = []
+
+    def answer(self, query: Query) -> np.ndarray:
+        exact = super().answer(query)
+        self.answers.append(exact.copy())
+        return exact
+
+
+class CountingSession(TableSession):
+    """The sums behind one derived answer, and all answers of an interactive mechanism, are one
+    answer, as they are one charge. ``started`` are the exact answers that the last such mechanism
+    began with, ``asked`` that to its last question."""
+
+    engine: CountingEngine
+    started: list[np.ndarray]
+    asked: np.ndarray
+
+    def _exact(self, query: Query | DerivedQuery | TableQuery, known: Any = ()) -> np.ndarray:
+        before = len(self.engine.answers)
+        exact = super()._exact(query, known)
+        self.engine.answers[before:] = [exact.copy()]
+        return exact
+
+    def start(self, mechanism: InteractiveMechanism) -> SessionExchange:
+        before = len(self.engine.answers)
+        exchange = super().start(mechanism)
+        self.started = self.engine.answers[before:]
+        del self.engine.answers[before + 1 :]
+        return exchange
+
+    def _reply(self, exchange: SessionExchange, query: Query | DerivedQuery) -> Any:
+        value = super()._reply(exchange, query)
+        self.asked = self.engine.answers.pop()
+        return value
+
+
+class RecordingSession(CountingSession):
+    """A session that records what passes through the door."""
+
+    def __init__(
+        self,
+        table: Table,
+        accountant: Accountant,
+        relation: NeighboringRelation,
+        noise: Any,
+        problem: Problem | None = None,
+    ) -> None:
+        self.engine = CountingEngine(table)
+        self.records: list[Record] = []
+        self.parts: list[tuple[Query | DerivedQuery | TableQuery, Any]] = []
+        self.n_classes = max(2, 1 if problem is None else problem.n_margins)
+        self._tape = WordRecorder(noise._entropy)
+        noise = NoiseRecorder(self._tape)
+        super().__init__(self.engine, accountant, relation, noise, problem=problem)
+
+    def release(self, query: Query | DerivedQuery | TableQuery, mechanism: Mechanism) -> Any:
+        self.parts.append((query, mechanism))
+        asked = canonical(query), canonical(mechanism)
+        value = super().release(query, mechanism)
+        self._record(query, asked, self.engine.answers[-1], value)
+        return value
+
+    def _exact(self, query: Query | DerivedQuery | TableQuery, known: Any = ()) -> np.ndarray:
+        outer = self._tape.kept is None  # not an answer that another one is derived from
+        if outer:
+            self._words = self._tape.kept = []
+        try:
+            return super()._exact(query, known)
+        finally:
+            if outer:
+                self._tape.kept = None
+
+    def start(self, mechanism: InteractiveMechanism) -> SessionExchange:
+        self.parts.append((mechanism.base, mechanism))
+        asked = canonical(mechanism.base), canonical(mechanism)
+        kept = canonical(mechanism.reference), REFERENCE
+        exchange = super().start(mechanism)
+        self._record(mechanism.base, asked, self.started[0], exchange.value)
+        if mechanism.reference is not None:
+            self._record(mechanism.reference, kept, self.started[1], None)
+        return exchange
+
+    def _reply(self, exchange: SessionExchange, query: Query | DerivedQuery) -> Any:
+        asked = canonical(query), QUESTION
+        value = super()._reply(exchange, query)
+        self._record(query, asked, self.asked, value)
+        return value
+
+    def _record(
+        self,
+        query: Query | DerivedQuery | TableQuery,
+        asked: tuple[tuple[Any, ...], tuple[Any, ...]],
+        exact: np.ndarray,
+        value: Any,
+    ) -> None:
+        """Keep a release. ``asked`` : query and mechanism as they were before it was made."""
+        sensitivity = query.sensitivity(self.relation)
+        said = (self._open is None, self._outcomes.get(len(self._account.ledger) - 1))
+        given = copy.deepcopy(value)
+        words = tuple(self._words)
+        self.records.append(Record(*asked, exact, sensitivity, given, said, words))

@@ -1,0 +1,200 @@
+"""Interactive mechanisms bear out their events; those with a fault do not."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+
+from dpcore.errors import InvalidInputError
+from dpcore.plugin import ClippedGradientSum, Gaussian, NeighboringRelation
+from dpcore.plugin.parts import ExPostDpEvent, GaussianDpEvent, GridScale, Sensitivity
+from dpcore_lab.checks import check_interactive
+
+ADD = NeighboringRelation.ADD_OR_REMOVE_ONE
+
+
+def base(problem):
+    return ClippedGradientSum(problem, np.ones(problem.n_features), 1.0)
+
+
+class Course:
+    """The state of ``Several``: a Gaussian release for the base and each question."""
+
+    epsilon = None
+
+    def __init__(self, mechanism, exact, noise):
+        self.mechanism, self.noise, self.asked = mechanism, noise, 0
+        self.drawn = None
+        self.first = self.release(exact)
+
+    @property
+    def halted(self):
+        return self.asked >= self.mechanism.most_questions
+
+    def release(self, exact):
+        m = self.mechanism
+        scale = Gaussian(m.noise_multiplier).scale(m.question)
+        self.drawn = self.fresh(scale, exact.shape)
+        return np.ldexp((exact + self.drawn).astype(float), -m.question.grid_bits)
+
+    def fresh(self, scale, shape):
+        return self.noise.gaussian(scale, shape)
+
+    def reply(self, exact):
+        if self.halted:
+            raise InvalidInputError("The mechanism has halted.")
+        self.asked += 1
+        return self.release(exact)
+
+
+@dataclass(frozen=True, eq=False)
+class Several:
+    """Answers the base and six questions with normal noise, each of a ``noise_multiplier``."""
+
+    base: object
+    question: object
+    noise_multiplier: float = 2.0
+    most_questions: int = 6
+    course: type = Course
+    answers: int = 7
+    reference = None
+    kind = "several"
+
+    @classmethod
+    def of(cls, problem, **fields):
+        query = base(problem)
+        return cls(query, query.sensitivity(ADD), **fields)
+
+    def event(self, sensitivity, reference):
+        each = float(Gaussian(self.noise_multiplier).exact_multiplier(sensitivity))
+        return GaussianDpEvent(each / np.sqrt(self.answers) * (1 - 1e-12))
+
+    def begin(self, exact, sensitivity, reference, noise):
+        return self.course(self, exact, noise)
+
+
+class OneNoise(Course):
+    """The noise of the first answer serves the third too."""
+
+    def fresh(self, scale, shape):
+        if self.asked == 2:
+            return self.kept
+        self.kept = self.kept if self.asked else super().fresh(scale, shape)
+        return super().fresh(scale, shape) if self.asked else self.kept
+
+
+class OwnNoise(Course):
+    def fresh(self, scale, shape):
+        return np.floor(np.random.default_rng().normal(size=shape) * 1e6).astype(np.int64)
+
+
+class NoNoise(Course):
+    def fresh(self, scale, shape):
+        return super().fresh(scale, shape) * 0
+
+
+@pytest.mark.slow
+def test_honest_ones_pass():
+    tested = check_interactive(Several.of)
+    assert "times the claim" in tested.power
+    assert check_interactive(lambda problem: Sparse.of(problem)).not_tested
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"course": OneNoise}, "further apart"),
+        ({"course": NoNoise}, "further apart"),
+        pytest.param(
+            {"answers": 1, "noise_multiplier": 1.0}, "further apart", marks=pytest.mark.slow
+        ),
+        ({"course": OwnNoise}, "from elsewhere"),
+    ],
+)
+def test_a_broken_one_is_caught(fields, reason):
+    with pytest.raises(AssertionError, match=reason):
+        check_interactive(lambda problem: Several.of(problem, **fields))
+
+
+@dataclass(frozen=True, eq=False)
+class StatesAnother(Several):
+    """States half the cost when it is asked again."""
+
+    seen: list = field(default_factory=list)
+
+    def event(self, sensitivity, reference):
+        self.seen.append(1)
+        return GaussianDpEvent(float(len(self.seen)))
+
+
+def test_an_event_that_is_not_known_beforehand_is_caught():
+    with pytest.raises(AssertionError, match="another event when it is asked again"):
+        check_interactive(StatesAnother.of)
+
+
+class Walk:
+    """The state of ``Sparse``: the first answer above a noisy threshold ends it."""
+
+    def __init__(self, mechanism, noise):
+        self.mechanism, self.noise, self.asked, self.halted = mechanism, noise, 0, False
+        self.epsilon, self.first = mechanism.epsilon, None
+        steps = mechanism.question.bound * 2.0**mechanism.question.grid_bits
+        self.scales = [GridScale.at_least(k / mechanism.epsilon, steps, 0) for k in (2.0, 4.0)]
+        self.threshold = int(noise.unwrapped_laplace(self.scales[0], 1)[0])
+
+    def reply(self, exact):
+        if self.halted:
+            raise InvalidInputError("The mechanism has halted.")
+        self.asked += 1
+        above = int(exact.item()) + self.drawn() >= self.threshold
+        self.halted = above or self.asked == self.mechanism.most_questions
+        return bool(above)
+
+    def drawn(self):
+        return int(self.noise.unwrapped_laplace(self.scales[1], 1)[0])
+
+
+class Bare(Walk):
+    """Lyu, Su & Li 2017, Figure 1, variant 5: no noise on the answers."""
+
+    def drawn(self):
+        return 0
+
+
+@dataclass(frozen=True, eq=False)
+class Sparse:
+    """The sparse vector technique, which says which of eight questions is above 0."""
+
+    base: object
+    question: object = field(default_factory=lambda: Sensitivity("l1", 1.0, ADD, 8))
+    epsilon: float = 0.5
+    most_questions: int = 8
+    walk: type = Walk
+    reference = None
+    kind = "sparse"
+
+    @classmethod
+    def of(cls, problem, **fields):
+        return cls(base(problem), **fields)
+
+    def event(self, sensitivity, reference):
+        return ExPostDpEvent(self.epsilon)
+
+    def begin(self, exact, sensitivity, reference, noise):
+        return self.walk(self, noise)
+
+
+def test_a_test_without_noise_is_caught():
+    with pytest.raises(AssertionError, match="further apart"):
+        check_interactive(lambda problem: Sparse.of(problem, walk=Bare))
+
+
+def test_a_loss_beyond_the_cap_is_caught():
+    class Beyond(Walk):
+        def reply(self, exact):
+            self.epsilon *= 1.5
+            return super().reply(exact)
+
+    with pytest.raises(AssertionError, match="more than its cap"):
+        check_interactive(lambda problem: Sparse.of(problem, walk=Beyond))

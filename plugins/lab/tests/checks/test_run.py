@@ -1,0 +1,20 @@
+"""Checks that are run one by one, each with its outcome."""
+
+from leaks import queries, stashes
+
+from dpcore_lab.checks import OPTIMIZER_CHECKS, run_checks
+
+
+def test_run_checks_reports_each_check_with_its_reason():
+    outcomes = run_checks(stashes.TellsInLongArray(steps=6))
+    assert [outcome.check for outcome in outcomes] == [check.__name__ for check in OPTIMIZER_CHECKS]
+    failed = {outcome.check: outcome.reason for outcome in outcomes if not outcome.passed}
+    assert "status or details" in failed["check_outputs_released"]
+    told = {outcome.check: outcome.tested.what for outcome in outcomes}
+    assert all(bool(what) != (check in failed) for check, what in told.items())
+
+
+def test_run_checks_names_the_parts_that_are_not_dpcores_own():
+    last = run_checks(queries.AsksEigenvalue(share=1.0, steps=4))[-1]
+    assert (last.check, last.passed) == ("foreign_parts", True)
+    assert last.tested.what.endswith(f"{queries.Eigenvalue.__module__}:Eigenvalue")
