@@ -30,6 +30,7 @@ DISTRIBUTIONS = {
     "dpcore-dask": "dpcore_dask",
     "dpcore-dp-agd": "dpcore_dp_agd",
     "dpcore-lab": "dpcore_lab",
+    "dpcore-report": "dpcore_report",
     "dpcore-rsgd-ar": "dpcore_rsgd_ar",
     "dpcore-sklearn": "dpcore_sklearn",
     "dpcore-tuning": "dpcore_tuning",

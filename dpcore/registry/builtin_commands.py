@@ -22,11 +22,6 @@ _COMMANDS = (
         "not logistic).",
     ),
     (
-        "export",
-        "export:export_command",
-        "Write a model as an ONNX graph, from the cells of rows to scores and labels.",
-    ),
-    (
         "list",
         "list:list_command",
         "List the algorithms and parts that are installed, and the plugins that failed.",
@@ -42,29 +37,6 @@ _COMMANDS = (
         "account:account_command",
         "Print what (epsilon, delta) buys: the budget in each accountant's unit (rho, mu^2), and "
         "the noise multiplier of one Gaussian release that takes all of it.",
-    ),
-    (
-        "explain",
-        "explain:explain_command",
-        "Say what (epsilon, delta) means: how sure someone can become of you, how often an attack "
-        "is right, and what to consider when choosing.",
-    ),
-    (
-        "report",
-        "report:report_command",
-        "Write a report on a model for those who answer for it: what was fitted, whose privacy, "
-        "what the guarantee means in odds, what was spent, what is public, what is outside.",
-    ),
-    (
-        "summary",
-        "summary_model:summary_command",
-        "Print each coefficient per unit of its column, and per standard deviation of the column's "
-        "public range, so that columns can be compared.",
-    ),
-    (
-        "plan",
-        "plan:plan_command",
-        "Say what a default fit may be expected to reach, from public figures alone.",
     ),
     (
         "schema",

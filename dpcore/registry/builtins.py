@@ -50,16 +50,6 @@ def register_engines(register: Callable[..., None]) -> None:
 
 
 @hookimpl
-def register_exporters(register: Callable[..., None]) -> None:
-    register(
-        "onnx",
-        "dpcore.export.onnx_model:OnnxExporter",
-        summary="An ONNX graph, from the cells of rows to scores and labels.",
-        suffixes=(".onnx",),
-    )
-
-
-@hookimpl
 def register_ledger_stores(register: Callable[..., None]) -> None:
     register(
         "sqlite",

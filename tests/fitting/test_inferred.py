@@ -12,7 +12,7 @@ from dpcore.fitting import inferred, run
 from dpcore.inference.words import intervals_in_words
 from dpcore.model.file import checksum, read_model_file
 from dpcore.plugin.parts import TableSession
-from dpcore.report.card import card_of
+from dpcore_report.card import card_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::dpcore.errors.DpcoreWarning")
 

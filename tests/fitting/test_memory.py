@@ -8,7 +8,6 @@ import pytest
 from dpcore import fit
 from dpcore.errors import InvalidInputError
 from dpcore.fitting import memory
-from dpcore.fitting.forecast import Forecast
 from dpcore.fitting.memory import gigabytes, memory_of, require_memory
 from dpcore.fitting.plan import make_plan
 from dpcore.fitting.run import fit_dataset
@@ -16,6 +15,7 @@ from dpcore.fitting.settings import Settings
 from dpcore.fitting.utility_warning import UtilityWarning
 from dpcore.plugin import NeighboringRelation, Problem
 from dpcore.plugin.parts import dataset_from_arrays
+from dpcore_report.forecast import Forecast
 
 
 def problem_of(n_features, plan):

@@ -12,9 +12,9 @@ from searches import L2, PURE, rows, searched, with_tries
 
 from dpcore import load_model
 from dpcore.errors import BudgetExceededError, OptimizerError
-from dpcore.fitting.table_ledger import LedgerRequest
 from dpcore.ledger import TableLedger, Terms
 from dpcore.ledger.verify import verified
+from dpcore.plugin.commands import LedgerRequest
 from dpcore.plugin.parts import Ledger, PureAccountant
 from dpcore.session.charges import Charges
 from dpcore_tuning import candidate_fits, run

@@ -8,10 +8,10 @@ from postal import hooks
 
 from dpcore import fit, load_model
 from dpcore.errors import DpcoreError, InvalidInputError
-from dpcore.export.onnx_model import graph_bytes
 from dpcore.plugin.columns import reference
 from dpcore.plugin.parts import Schema
 from dpcore.registry import catalogue
+from dpcore_report.onnx.model import graph_bytes
 
 LABEL = 'y = { kind = "label", classes = ["no", "yes"] }\n'
 SCHEMA = '[columns]\ncode = { kind = "postal-code" }\n' + LABEL

@@ -1,0 +1,37 @@
+"""``dpcore export``: a saved model as a file that other programs run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from dpcore.plugin.commands import Argument, print_lines
+
+__all__ = ["export_command"]
+
+
+def export_command(
+    model: Annotated[Path, Argument(help="A model file of dpcore train --out.")],
+    out: Annotated[Path, Argument(help="The graph to write: .onnx; other suffixes by plugins.")],
+) -> None:
+    """Write a model as an ONNX graph, from the cells of rows to scores and labels.
+
+    Its inputs have the names of the model's columns. Encoding, scaling of rows and truncation are
+    in the graph, in float64: labels are those of dpcore predict. It needs onnx: pip install
+    'dpcore[onnx]'. What else can be written: dpcore list exporters.
+    """
+    from dpcore.model.outfile import refuse_inputs
+    from dpcore.plugin.parts import check_writable, write_whole
+    from dpcore_report.exporters import content_of, exporter_of
+
+    refuse_inputs(out, {"the model": model})
+    exporter = exporter_of(out)
+    check_writable(out)
+    from dpcore import load_model
+
+    fitted = load_model(model)
+    if not fitted.privacy["private"]:
+        reasons = "; ".join(fitted.privacy["why_not_private"])
+        print_lines(f"dpcore: the model is not private: {reasons}", err=True)
+    write_whole(out, content_of(exporter, fitted))
+    print_lines(f"{exporter.writes}: {out}")

@@ -1,0 +1,187 @@
+"""``dpcore plan``: which epsilon, or how many rows, a model of some use takes."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Annotated, Any
+
+from dpcore.cli.tables import print_table
+from dpcore.errors import InvalidInputError
+from dpcore.plugin.commands import Option, print_json, print_lines
+
+if TYPE_CHECKING:
+    from dpcore_report.forecast import Forecast
+    from dpcore_report.normalised_error import NormalisedError
+
+__all__ = ["plan_command"]
+
+_ROWS = (300, 1000, 3000, 10_000, 30_000, 100_000)
+_EPSILONS = (0.1, 0.3, 1.0, 3.0)
+
+
+def plan_command(
+    features: Annotated[
+        int,
+        Option(help="Columns once encoded: a category counts as many as it has values."),
+    ],
+    rows: Annotated[int | None, Option(help="Rows to train on.")] = None,
+    epsilon: Annotated[float | None, Option(help="Budget: epsilon > 0.")] = None,
+    delta: Annotated[float, Option(help="Budget: 0 < delta < 1.")] = 1e-8,
+    relation: Annotated[
+        str, Option(help="add-or-remove-one or replace-one.")
+    ] = "add-or-remove-one",
+    loss: Annotated[str, Option(help="logistic, huber-svm, hinge-svm or ridge.")] = "logistic",
+    target_accuracy: Annotated[
+        float | None, Option(help="Share of rows to get right; with --classes-share.")
+    ] = None,
+    target_mse: Annotated[
+        float | None, Option(help="Mean squared error, over the target's variance.")
+    ] = None,
+    classes_share: Annotated[
+        float | None, Option(help="Share of the commoner class: .5 or more.")
+    ] = None,
+    nonprivate_accuracy: Annotated[
+        float | None,
+        Option(help="Accuracy without privacy; by default as on public tables."),
+    ] = None,
+    nonprivate_mse: Annotated[
+        float | None, Option(help="Error without privacy, over the variance; likewise.")
+    ] = None,
+    as_json: Annotated[bool, Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Say what a default fit may be expected to reach, from public figures alone.
+
+    With --rows and --epsilon: the result to expect. With a target and --rows: the epsilon that it
+    takes; with a target and --epsilon: the rows. With neither: a table.
+
+    Example: dpcore plan --rows 2000 --features 30 --loss ridge --target-mse .5
+
+    The gain of a model is the part of a constant's errors that it does without, and privacy keeps a
+    share of it: by a forecast from public tables, which is no guarantee. No data are read, and
+    nothing is charged.
+    """
+    from dpcore.fitting.memory import gigabytes
+    from dpcore.fitting.warnings import cautions_of_budget
+    from dpcore.plugin import Settings
+    from dpcore_report.forecast import Forecast
+    from dpcore_report.normalised_error import NormalisedError
+
+    forecast = Forecast(Settings(loss=loss, delta=delta, relation=relation), features)
+    normalised_error = NormalisedError(
+        classification=forecast.classification,
+        classes_share=classes_share,
+        nonprivate_accuracy=nonprivate_accuracy,
+        nonprivate_mse=nonprivate_mse,
+    )
+    typical = forecast.outlook(1.0 if epsilon is None else epsilon, 1 if rows is None else rows)
+    without = normalised_error.without_privacy(typical.error_left)
+    kept = normalised_error.kept_at(target_accuracy, target_mse, without)
+    if kept is None:
+        told = _results(forecast, normalised_error, without, rows, epsilon)
+    else:
+        told = _needs(forecast, kept, rows, epsilon)
+    if as_json:
+        asked = {"features": features, "delta": delta, "relation": relation, "loss": loss}
+        facts = {"error_left_without_privacy": without, "spread": typical.spread}
+        facts["memory_bytes"] = forecast.memory()
+        goal = {} if kept is None else {"kept": kept}
+        print_json({**asked, **facts, **goal, "forecasts": told})
+        return
+    _print(told, kept)
+    for run in told:
+        for caution in cautions_of_budget(run["epsilon"] or 0.0, delta):
+            print_lines(f"dpcore: warning: {caution}", err=True)
+    by_default = nonprivate_accuracy is None and nonprivate_mse is None
+    source = ", as at the middle of public tables" if by_default else ""
+    print_lines(
+        f"Without privacy {without:.2g} of a constant's error is taken to be left{source}. This is "
+        f"a forecast and no guarantee: of public tables, half kept a share within "
+        f"{typical.spread:.2g} of it. Beside its rows a run takes about "
+        f"{gigabytes(forecast.memory())} of memory. No data were read, and nothing was charged."
+    )
+
+
+def _results(
+    forecast: Forecast,
+    normalised_error: NormalisedError,
+    without: float,
+    rows: int | None,
+    epsilon: float | None,
+) -> list[dict[str, Any]]:
+    """Return what is to be expected of the rows and epsilon given, or of several."""
+    from dpcore.fitting.utility_warning import rounded
+
+    told = []
+    for n in _ROWS if rows is None else [rows]:
+        for budget in _EPSILONS if epsilon is None else [epsilon]:
+            outlook = forecast.outlook(budget, n)
+            kept = outlook.kept or 0.0
+            run = {
+                "rows": n,
+                "epsilon": budget,
+                "kept": kept,
+                **normalised_error.reached(kept, without),
+            }
+            told.append({**run, "rows_needed": int(rounded(outlook.rows_needed))})
+    return told
+
+
+def _needs(
+    forecast: Forecast, kept: float, rows: int | None, epsilon: float | None
+) -> list[dict[str, Any]]:
+    """Return the epsilon that keeps a share of so many rows, or the rows that do at an epsilon, or
+    at several; ``None`` in the place of a figure that does not do at any size."""
+    from dpcore.fitting.utility_warning import rounded
+
+    if rows is not None:
+        if epsilon is not None:
+            raise InvalidInputError(
+                "A target asks for an epsilon or for a number of rows: leave out --epsilon or "
+                "--rows; without a target both say what to expect."
+            )
+        found = forecast.epsilon_for(kept, rows)
+        return [{"rows": rows, "epsilon": rounded(found) if math.isfinite(found) else None}]
+    told = []
+    for budget in _EPSILONS if epsilon is None else [epsilon]:
+        least = forecast.rows_for(kept, budget)
+        needed = math.ceil(rounded(least)) if math.isfinite(least) else None
+        told.append({"rows": needed, "epsilon": budget})
+    return told
+
+
+def _print(told: list[dict[str, Any]], kept: float | None) -> None:
+    if len(told) == 1:
+        print_lines(_sentence(told[0], kept))
+    elif kept is not None:
+        cells = [(f"{run['epsilon']:g}", _count(run["rows"])) for run in told]
+        print_table("Forecast", ("epsilon", f"rows that keep {kept:.0%} of the gain"), cells)
+    else:
+        epsilons = list(dict.fromkeys(run["epsilon"] for run in told))
+        all_rows = dict.fromkeys(run["rows"] for run in told)
+        shares = {(run["rows"], run["epsilon"]): f"{run['kept']:.0%}" for run in told}
+        columns = ("rows", *(f"epsilon {epsilon:g}" for epsilon in epsilons))
+        lines = [(f"{n:,}", *(shares[n, epsilon] for epsilon in epsilons)) for n in all_rows]
+        print_table("Share of the gain kept", columns, lines)
+
+
+def _sentence(run: dict[str, Any], kept: float | None) -> str:
+    """Return the forecast of one run in words."""
+    rows, epsilon = run["rows"], run["epsilon"]
+    if kept is None:
+        figures = [f"{name} {run[name]:.3g}" for name in ("accuracy", "mse") if name in run]
+        few = " Expect no more than a constant." if rows < run["rows_needed"] else ""
+        reached = "".join(f", {figure}" for figure in figures)
+        return (
+            f"{rows:,} rows at epsilon = {epsilon:g}: about {run['kept']:.0%} of the gain is kept"
+            f"{reached}. About {run['rows_needed']:,} rows are needed to do better than a "
+            f"constant.{few}"
+        )
+    goal = f"to keep {kept:.0%} of the gain"
+    if rows is None or epsilon is None:
+        given = f"epsilon = {epsilon:g}" if rows is None else f"{rows:,} rows"
+        return f"There is no way {goal} with {given}: more rows and a larger epsilon help."
+    return f"About {rows:,} rows and epsilon = {epsilon:g} are needed {goal}."
+
+
+def _count(rows: int | None) -> str:
+    return "none do" if rows is None else f"{rows:,}"

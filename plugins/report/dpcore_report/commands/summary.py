@@ -1,0 +1,28 @@
+"""``dpcore summary``: a model's coefficients, in the units of its columns."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from dpcore.cli.tables import print_table
+from dpcore.plugin.commands import Argument, Option, print_json, print_lines
+
+__all__ = ["summary_command"]
+
+
+def summary_command(
+    model: Annotated[str, Argument(help="A model file.")],
+    as_json: Annotated[bool, Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Print each coefficient per unit of its column, and per standard deviation of the column's
+    public range, so that columns can be compared."""
+    from dpcore import load_model
+    from dpcore.model.shown import fitted_in_words
+
+    fitted = load_model(model)
+    summary = fitted.summary()
+    if as_json:
+        print_json(summary.to_dict())
+        return
+    print_table(f"{model}: {fitted_in_words(fitted)}", *summary.cells())
+    print_lines(*summary.notes)

@@ -1,0 +1,110 @@
+"""Forecasts of runs that have no data yet: which epsilon, or how many rows, a figure asks for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from dpcore.errors import InvalidInputError
+from dpcore.fitting.memory import memory_of
+from dpcore.fitting.optimizer_queries import expected
+from dpcore.plugin import Problem
+from dpcore.plugin.parts import loss_facts, make_plan
+
+if TYPE_CHECKING:
+    from dpcore.plugin import Outlook, Settings
+    from dpcore.plugin.commands import Plan
+
+__all__ = ["Forecast"]
+
+_LEAST_EPSILON, _MOST_EPSILON = 1e-4, 100.0
+_MOST_ROWS = 10**12
+_CLOSE = 1.01
+"""The ratio at which a search ends: two digits are shown."""
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """The runs of one kind: settings without an epsilon, and columns, the intercept's included."""
+
+    settings: Settings
+    n_features: int
+
+    def __post_init__(self) -> None:
+        if self.n_features < 1:
+            raise InvalidInputError(f"Expected features={self.n_features!r} >= 1.")
+
+    @property
+    def classification(self) -> bool:
+        """Whether the loss is for two classes."""
+        return make_plan(replace(self.settings, epsilon=1.0)).loss.classification
+
+    def outlook(self, epsilon: float, rows: int) -> Outlook:
+        """Return the outlook of so many public rows.
+
+        Raises InvalidInputError where the algorithm states none.
+        """
+        if not 1 <= rows <= _MOST_ROWS:
+            raise InvalidInputError(f"Expected rows={rows!r} from 1 to {_MOST_ROWS:,}.")
+        plan, problem = self._run(epsilon, rows)
+        outlook = expected(plan, problem)
+        if outlook is None:
+            raise self._not_stated()
+        return outlook
+
+    def memory(self) -> float:
+        """Return the bytes that a run takes beside its rows, about."""
+        plan, problem = self._run(1.0, 1)
+        return memory_of(plan.optimizer, problem)
+
+    def _run(self, epsilon: float, rows: int) -> tuple[Plan, Problem]:
+        plan = make_plan(replace(self.settings, epsilon=epsilon))
+        if loss_facts(plan.loss).multiclass:
+            raise self._not_stated()
+        problem = Problem(
+            loss=plan.loss,
+            l2=0.0,
+            n_features=self.n_features,
+            row_norm=1.0,
+            raw_norm_bound=1.0,
+            relation=plan.relation,
+            n0=rows,
+        )
+        return plan, problem
+
+    def _not_stated(self) -> InvalidInputError:
+        asked = self.settings
+        return InvalidInputError(
+            f"{asked.algo} states no forecast for the loss {asked.loss}, {self.n_features} "
+            f"columns and delta = {asked.delta:g}: expected a loss for two classes, or ridge "
+            "on 64 columns at most, and delta > 0; or dpcore compare measures on tables of your "
+            "own choice."
+        )
+
+    def kept(self, epsilon: float, rows: int) -> float:
+        """Return the share of the gain without privacy that is kept."""
+        return self.outlook(epsilon, rows).kept or 0.0
+
+    def rows_for(self, kept: float, epsilon: float) -> float:
+        """Return the number of rows from which on that share is kept; infinite for none."""
+        return _smallest(lambda n: self.kept(epsilon, math.ceil(n)) >= kept, 1, _MOST_ROWS)
+
+    def epsilon_for(self, kept: float, rows: int) -> float:
+        """Return the epsilon from which on that share is kept; infinite for none."""
+        return _smallest(
+            lambda epsilon: self.kept(epsilon, rows) >= kept, _LEAST_EPSILON, _MOST_EPSILON
+        )
+
+
+def _smallest(holds: Callable[[float], bool], low: float, high: float) -> float:
+    """Return the smallest figure that holds, by halving of its logarithm; infinite for none."""
+    if holds(low):
+        return low
+    if not holds(high):
+        return math.inf
+    while high > low * _CLOSE:
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high
