@@ -9,7 +9,7 @@ import sys
 from functools import cache
 from typing import Any
 
-__all__ = ["find_moved", "new_name", "place_of_name"]
+__all__ = ["find_moved", "owner_of_command", "new_name", "place_of_name"]
 
 
 def find_moved() -> None:
@@ -26,6 +26,11 @@ def _table(kind: str) -> dict[str, str]:
     text = Path(__file__).with_suffix(".toml").read_text("utf-8")
     table: dict[str, str] = tomllib.loads(text)[kind]
     return table
+
+
+def owner_of_command(name: str) -> str | None:
+    """Return the distribution of a command that the core had, ``None`` of others."""
+    return _table("commands").get(name)
 
 
 def place_of_name(page: str, name: str) -> str | None:

@@ -11,8 +11,10 @@ import pytest
 
 import dpcore
 from dpcore.moved import find_moved, new_name
+from dpcore.plugin.parts import load_registry
 
-TABLE = tomllib.loads((Path(dpcore.__file__).parent / "moved.toml").read_text("utf-8"))["modules"]
+WHOLE = tomllib.loads((Path(dpcore.__file__).parent / "moved.toml").read_text("utf-8"))
+TABLE = WHOLE["modules"]
 
 
 def old_names():
@@ -82,6 +84,28 @@ def test_where_the_package_is_not_installed_its_name_is_said(monkeypatch):
     with pytest.raises(ModuleNotFoundError) as told:
         importlib.import_module("dpcore.sklearn.rows")
     assert str(told.value) == "dpcore.sklearn is dpcore_sklearn now: pip install dpcore-sklearn"
+
+
+@pytest.mark.filterwarnings("ignore:.* is in dpcore_.* now:FutureWarning")
+def test_every_name_that_a_page_had_is_found_where_it_is():
+    assert WHOLE["names"]
+    for old, place in WHOLE["names"].items():
+        page, _, name = old.rpartition(".")
+        found = getattr(importlib.import_module(page), name)
+        assert found is getattr(importlib.import_module(place), name)
+
+
+def test_a_name_that_a_page_had_warns_where_it_is_imported():
+    with pytest.warns(FutureWarning, match="majority_label is in dpcore_baselines") as told:
+        from dpcore.plugin.parts import majority_label
+    assert [Path(each.filename).name for each in told] == ["test_moved.py"]
+    assert majority_label.__module__ == "dpcore_baselines.references"
+
+
+def test_commands_that_the_core_had_are_of_the_packages_that_have_them():
+    entries = load_registry("command").entries("command")
+    found = {e.name: e.distribution for e in entries if e.distribution != "dpcore"}
+    assert WHOLE["commands"].items() <= found.items()
 
 
 def test_a_name_that_never_was_is_not_found():

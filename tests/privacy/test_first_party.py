@@ -89,6 +89,13 @@ def test_the_core_alone_lists_its_parts_and_says_where_an_algorithm_is(core_alon
         assert "'auto'" in line and "is in dpcore-baselines: pip install dpcore-baselines" in line
 
 
+def test_the_core_alone_says_where_a_command_is(core_alone):
+    told = core_alone("compare", "--algos", "auto")
+    assert (told.exit_code, told.stdout) == (2, "")
+    assert told.stderr == "dpcore: dpcore compare is in dpcore-lab: pip install dpcore-lab.\n"
+    assert "No such command 'compares'" in core_alone("compares").stderr
+
+
 def test_the_name_of_a_package_makes_nothing_ours(tmp_path, monkeypatch):
     # A prefix did: whoever called a package dpcore_evil was looked into as if it were of ours.
     install(tmp_path, monkeypatch, "dpcore-evil", "dpcore_evil", CORE)
