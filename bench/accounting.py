@@ -13,7 +13,6 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 
-from dpcore.accountants.loss_sums import composed_delta_up
 from dpcore.accountants.registered import registered_accountants
 from dpcore.accountants.schedule import (
     Schedule,
@@ -31,6 +30,7 @@ from dpcore.privacy.events import (
     SampledWithoutReplacementDpEvent,
 )
 from dpcore.privacy.sensitivity import NeighboringRelation
+from dpcore_accounting.privacy_loss_composition import composed_delta_up
 
 ADD = NeighboringRelation.ADD_OR_REMOVE_ONE
 KNOWN = (

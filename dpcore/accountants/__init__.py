@@ -1,6 +1,5 @@
 """Accountants: immutable filters that add up what releases cost and refuse the one too many."""
 
-from dpcore.accountants.advanced_composition import AdvancedCompositionAccountant
 from dpcore.accountants.gdp import GdpAccountant
 from dpcore.accountants.pure import PureAccountant
 from dpcore.accountants.rdp import RdpAccountant
@@ -8,7 +7,6 @@ from dpcore.accountants.single import SingleReleaseAccountant
 from dpcore.accountants.zcdp import ZcdpAccountant
 
 __all__ = [
-    "AdvancedCompositionAccountant",
     "GdpAccountant",
     "PureAccountant",
     "RdpAccountant",

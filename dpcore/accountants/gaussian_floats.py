@@ -16,12 +16,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from dpcore.accountants.search import smallest_epsilon
-
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["MARGIN", "epsilon_of_shift_up", "gaussian_deltas_up"]
+__all__ = ["MARGIN", "gaussian_deltas_up"]
 
 MARGIN = 2.0**-30
 """Relative; granted once to a figure that positive terms, each right to 2^-40, were added up to."""
@@ -53,15 +51,3 @@ def gaussian_deltas_up(mu: np.ndarray, epsilon: float) -> np.ndarray:
     delta = 0.5 * array_exp(-inside * inside / 2) * (upper - lower) * (1 + MARGIN) + _TINY
     delta = np.where(a > _LARGEST_A, _TINY, np.where(a < _SMALLEST_A, 1.0, delta))
     return np.where(mu > 0, np.minimum(delta, 1.0), 0.0)
-
-
-def epsilon_of_shift_up(mu: float, delta: float) -> float:
-    """Return an epsilon >= 0, rounded up, at which Gaussian noise of that ``mu`` > 0 has at most
-    ``delta`` > 0, to 1e-9; ``inf`` if there is none below 1e300."""
-
-    import numpy as np
-
-    def holds(epsilon: float) -> bool:
-        return bool(gaussian_deltas_up(np.array([mu]), epsilon)[0] <= delta)
-
-    return smallest_epsilon(holds, 1.0, 1e-9)

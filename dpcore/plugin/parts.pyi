@@ -5,11 +5,6 @@ boundary, and the statement names it.
 """
 
 from dpcore.accountants.additive import AdditiveAccountant, validated_delta, validated_epsilon
-from dpcore.accountants.advanced_composition import (
-    AmplifiedAccountant,
-    amplified_epsilon,
-    epsilon_after,
-)
 from dpcore.accountants.best import BestAccountant
 from dpcore.accountants.gaussian_floats import MARGIN, gaussian_deltas_up
 from dpcore.accountants.joint_composition import JointAccountant, Round, Rounds
@@ -107,7 +102,6 @@ from dpcore.visible import visible
 __all__ = [
     "Account",
     "AdditiveAccountant",
-    "AmplifiedAccountant",
     "Answers",
     "ApproximateDpEvent",
     "BLOCK_ROWS",
@@ -186,7 +180,6 @@ __all__ = [
     "accountant_facts",
     "accountants_for",
     "add_modulo",
-    "amplified_epsilon",
     "available_threads",
     "bounded_labels",
     "check_writable",
@@ -196,7 +189,6 @@ __all__ = [
     "column_of",
     "constant",
     "dataset_from_arrays",
-    "epsilon_after",
     "exp_down",
     "exp_up",
     "exponential_digits",

@@ -24,6 +24,7 @@ HOLDS_USERS = "dpcore-a-ddp"
 DISTRIBUTIONS = {
     _CORE: "dpcore",
     HOLDS_USERS: "dpcore_a_ddp",
+    "dpcore-accounting": "dpcore_accounting",
     "dpcore-accuracy-first": "dpcore_accuracy_first",
     "dpcore-adassp": "dpcore_adassp",
     CHOOSES_AN_ALGORITHM: "dpcore_baselines",

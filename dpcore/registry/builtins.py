@@ -135,18 +135,6 @@ _ACCOUNTANTS = (
         "Balle & Wang 2018; Chen, Lee & Kifer 2019",
     ),
     (
-        "pld",
-        "dpcore.accountants.pld:PldAccountant",
-        "Convolves privacy losses, from above: the tightest; fixed schedules.",
-        "Zhu, Dong & Wang 2022; Doroshenko et al. 2022",
-    ),
-    (
-        "advanced-composition",
-        "dpcore.accountants.advanced_composition:AdvancedCompositionAccountant",
-        "Gaussian releases of samples, amplified, then composed; fixed schedules.",
-        "Balle, Barthe & Gaboardi 2018; Kairouz, Oh & Viswanath 2017",
-    ),
-    (
         "best",
         "dpcore.accountants.best:BestAccountant",
         "The one under which a schedule fixed beforehand takes the least noise.",

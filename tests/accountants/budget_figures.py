@@ -9,7 +9,6 @@ import json
 
 import numpy as np
 
-from dpcore.accountants.pld import PldAccountant
 from dpcore.accountants.rdp import RdpAccountant
 from dpcore.accountants.schedule import planned_accountant, schedule_noise_multiplier
 from dpcore.plugin import NeighboringRelation
@@ -23,6 +22,7 @@ from dpcore.plugin.parts import (
     SkellamDpEvent,
     registered_accountants,
 )
+from dpcore_accounting.pld import PldAccountant
 
 ADD = NeighboringRelation.ADD_OR_REMOVE_ONE
 SPECIAL = NeighboringRelation.REPLACE_SPECIAL

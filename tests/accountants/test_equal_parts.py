@@ -6,12 +6,12 @@ from fractions import Fraction
 import pytest
 
 from dpcore.accountants import GdpAccountant, PureAccountant, RdpAccountant, ZcdpAccountant
-from dpcore.accountants.advanced_composition import AdvancedCompositionAccountant
 from dpcore.accountants.calibrate import noise_multiplier
 from dpcore.accountants.equal_parts import equal_part, splits
 from dpcore.accountants.single import SingleReleaseAccountant
 from dpcore.errors import BudgetExceededError, InvalidInputError
 from dpcore.plugin.parts import ApproximateDpEvent, GaussianDpEvent, PureDpEvent
+from dpcore_a_ddp.advanced_composition import AdvancedCompositionAccountant
 from dpcore_lab.checks import check_accountant
 
 SPLIT = [GdpAccountant, ZcdpAccountant, RdpAccountant, PureAccountant]

@@ -7,7 +7,6 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from dpcore.accountants.advanced_composition import AdvancedCompositionAccountant
 from dpcore.accountants.schedule import FixedSchedule
 from dpcore.errors import InvalidInputError, UnsupportedEventError
 from dpcore.fitting.fixed_schedule import fixed_schedule, with_planned_accountant
@@ -34,6 +33,7 @@ from dpcore.plugin.parts import (
     make_plan,
 )
 from dpcore.privacy.events import RandomizedSensitivityGaussian
+from dpcore_a_ddp.advanced_composition import AdvancedCompositionAccountant
 from dpcore_lab.checks import make_rows
 from dpcore_lab.made_tables.tables import make_problem
 

@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpcore.accountants import RdpAccountant, SingleReleaseAccountant, mixture
-from dpcore.accountants.loss_sums import composed_delta_up
 from dpcore.accountants.mixture import mixture_curve_up, mixture_shifts_up
-from dpcore.accountants.pld import PldAccountant
 from dpcore.accountants.search import smallest_epsilon
 from dpcore.plugin.parts import GaussianDpEvent
 from dpcore.privacy.events import RandomizedSensitivityGaussian
+from dpcore_accounting.pld import PldAccountant
+from dpcore_accounting.privacy_loss_composition import composed_delta_up
 from dpcore_lab.checks import epsilon_of_losses
 
 

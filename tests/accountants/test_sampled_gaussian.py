@@ -149,7 +149,7 @@ def test_what_the_accountant_has_no_rule_for():
         assert not accountant.supports(event)
         with pytest.raises(UnsupportedEventError, match="rdp accountant cannot bound"):
             accountant.compose(event)
-    with pytest.raises(UnsupportedEventError, match="replace-one; sampling-composition, pld, adv"):
+    with pytest.raises(UnsupportedEventError, match="replace-one; sampling-composition, .*pld"):
         accountant.compose(refused[0])
 
 

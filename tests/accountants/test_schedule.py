@@ -9,7 +9,6 @@ import pytest
 
 import dpcore.accountants.schedule as schedule_module
 from dpcore.accountants.best import BestAccountant
-from dpcore.accountants.pld import PldAccountant
 from dpcore.accountants.pure import PureAccountant
 from dpcore.accountants.registered import registered_accountants
 from dpcore.accountants.schedule import (
@@ -31,6 +30,7 @@ from dpcore.plugin import (
     Solution,
 )
 from dpcore.plugin.parts import GaussianDpEvent, LaplaceDpEvent, PoissonSampledDpEvent, make_plan
+from dpcore_accounting.pld import PldAccountant
 from dpcore_lab.checks import make_rows
 from dpcore_lab.made_tables.tables import make_problem
 

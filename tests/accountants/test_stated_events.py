@@ -13,7 +13,6 @@ from dpcore.accountants import (
     SingleReleaseAccountant,
     ZcdpAccountant,
 )
-from dpcore.accountants.advanced_composition import AdvancedCompositionAccountant
 from dpcore.accountants.dominating_pairs import pair_curve_up
 from dpcore.accountants.rdp import _cost as renyi_cost
 from dpcore.accountants.registered import which_support
@@ -31,6 +30,7 @@ from dpcore.plugin.parts import (
     SampledWithoutReplacementDpEvent,
     ZcdpDpEvent,
 )
+from dpcore_a_ddp.advanced_composition import AdvancedCompositionAccountant
 from dpcore_lab.recount.ledger import recounted_epsilon, renyi_divergence
 
 ORDERS = [1.0001, 1.5, 2.0, 3.7, 10.0, 60.0]

@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 
 from dpcore import Schema
-from dpcore.accountants.pld import PldAccountant
 from dpcore.cli import progress
 from dpcore.cli.progress import Step, TimeLeft, line_of, shown
 from dpcore.cli.steps import (
@@ -21,9 +20,11 @@ from dpcore.cli.steps import (
     rounds_progress,
 )
 from dpcore.data.store import convert_partitions
-from dpcore.plugin.parts import GaussianDpEvent, PureAccountant, PureDpEvent
+from dpcore.plugin.parts import GaussianDpEvent, PureAccountant, PureDpEvent, load_registry
 from dpcore.session.charges import Charges
 from dpcore.session.sequential_sessions import Budget
+
+PldAccountant = load_registry().load("accountant", "pld")
 
 HALF = Step("fitting", 0.5, 1.0, "12 releases, 50% of the budget")
 

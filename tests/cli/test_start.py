@@ -79,11 +79,11 @@ def test_a_command_imports_no_plugin_that_it_does_not_need(train, folder):
         ("summary", "m.json"),
     ):
         assert ran(*arguments)[2] == set(), arguments
-    # The stub does not say that it registers no accountants; four of ours do.
+    # The stub does not say that it registers no accountants; others of ours do.
     for arguments in ((), ("--rho", ".1"), ("--rounds", "9", "--probability", ".1")):
         found = ran("account", *arguments)[2]
         assert {name for name in found if "." not in name} == {
-            *("dpcore_stub", "dpcore_a_ddp", "dpcore_baselines")
+            *("dpcore_stub", "dpcore_a_ddp", "dpcore_accounting", "dpcore_baselines")
         }, arguments
     # A name that can be a plugin's is looked for among all that may register it.
     assert "dpcore_stub" in ran("predict", "m.json", "--data", "stub-rows")[2]

@@ -135,9 +135,16 @@ def places(files, names):
     return found
 
 
-COMPOSITIONS = ("draw_law.py", "sampling_composition.py", "skellam_composition.py")
+COMPOSITIONS = (
+    *("advanced_composition.py", "draw_law.py"),
+    *("sampling_composition.py", "skellam_composition.py"),
+)
 ACCOUNTANTS = sorted(
-    [*ROOT.glob("dpcore/accountants/*.py"), *ROOT.glob("plugins/tuning/dpcore_tuning/*.py")]
+    [
+        *ROOT.glob("dpcore/accountants/*.py"),
+        *ROOT.glob("plugins/accounting/dpcore_accounting/*.py"),
+        *ROOT.glob("plugins/tuning/dpcore_tuning/*.py"),
+    ]
     + [ROOT / "plugins/a-ddp/dpcore_a_ddp" / name for name in COMPOSITIONS]
 )
 

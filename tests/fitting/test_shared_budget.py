@@ -6,14 +6,16 @@ import numpy as np
 import pytest
 
 from dpcore import fit
-from dpcore.accountants.pld import PldAccountant
 from dpcore.accountants.rdp import RdpAccountant
 from dpcore.accountants.registered import target_of
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.plan import make_plan
 from dpcore.fitting.settings import Settings
 from dpcore.fitting.shared_budget import with_shared_accountant
+from dpcore.plugin.parts import load_registry
 from dpcore_tuning.search import make_search
+
+PldAccountant = load_registry().load("accountant", "pld")
 
 rng = np.random.default_rng(0)
 X = rng.random((300, 2))

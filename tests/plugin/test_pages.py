@@ -37,6 +37,7 @@ def test_hooks_are_read_without_a_kernel():
 
 
 MOST_DEEP_IMPORTS = {
+    "dpcore_accounting": 8,
     "dpcore_lab": 70,
     "dpcore_report": 33,
     "dpcore_sklearn": 22,

@@ -22,16 +22,18 @@ from typing import Any, ClassVar, NamedTuple
 from dpcore.plugin import UnsupportedEventError
 from dpcore.plugin.parts import (
     MARGIN,
-    AmplifiedAccountant,
     DpEvent,
     JointAccountant,
     SkellamDpEvent,
-    amplified_epsilon,
-    epsilon_after,
     float_up,
     skellam_delta_up,
     smallest_epsilon,
     validated_delta,
+)
+from dpcore_a_ddp.advanced_composition import (
+    AmplifiedAccountant,
+    amplified_epsilon,
+    epsilon_after,
 )
 
 __all__ = ["SkellamAdvancedAccountant", "SkellamCompositionAccountant"]

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from pool_users import both_pools, make_data, make_rules, open_user
 
-from dpcore.accountants.pld import PldAccountant
 from dpcore.errors import BudgetExceededError
 from dpcore.plugin import NeighboringRelation, Problem, User
 from dpcore_a_ddp.a_ddp import ADdp
@@ -18,6 +17,7 @@ from dpcore_a_ddp.user_budgets import (
     rounds_of_users,
     rounds_within,
 )
+from dpcore_accounting.pld import PldAccountant
 from dpcore_lab.checks import epsilon_of_losses
 
 USERS = (

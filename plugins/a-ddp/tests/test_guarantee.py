@@ -9,14 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import log_ndtr, ndtr
 
-from dpcore.accountants.advanced_composition import (
-    AdvancedCompositionAccountant,
-    noise_multiplier_for,
-)
 from dpcore.errors import BudgetExceededError, UnsupportedEventError
 from dpcore.losses.logistic import Logistic
 from dpcore.plugin import User
 from dpcore.plugin.parts import dataset_from_arrays
+from dpcore_a_ddp.advanced_composition import (
+    AdvancedCompositionAccountant,
+    noise_multiplier_for,
+)
 from dpcore_a_ddp.in_process import InProcessPool
 from dpcore_a_ddp.recount import recounted_delta
 from dpcore_a_ddp.round_rules import GradientRounds

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpcore.accountants.gaussian_floats import epsilon_of_shift_up
 from dpcore.accountants.normal import gaussian_delta_up
 from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError
 from dpcore.plugin import NeighboringRelation
@@ -23,6 +22,7 @@ from dpcore.plugin.parts import (
     SampledWithoutReplacementDpEvent,
     gaussian_deltas_up,
 )
+from dpcore_a_ddp.advanced_composition import epsilon_of_shift_up
 from dpcore_a_ddp.draw_law import NO_DRAWS, hits_of
 from dpcore_a_ddp.sampling_composition import (
     SamplingCompositionAccountant,

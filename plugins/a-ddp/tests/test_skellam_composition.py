@@ -5,7 +5,6 @@ from math import comb
 
 import pytest
 
-from dpcore.accountants.advanced_composition import AdvancedCompositionAccountant
 from dpcore.errors import BudgetExceededError, UnsupportedEventError
 from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.parts import (
@@ -16,6 +15,7 @@ from dpcore.plugin.parts import (
     SkellamDpEvent,
     skellam_delta_up,
 )
+from dpcore_a_ddp.advanced_composition import AdvancedCompositionAccountant
 from dpcore_a_ddp.sampling_composition import SamplingCompositionAccountant
 from dpcore_a_ddp.skellam_composition import (
     SkellamAdvancedAccountant,

@@ -19,7 +19,7 @@ class SgdMa(PoissonSgd):
     fits the budget, so every epsilon has a value.
 
     Privacy: privacy losses of Poisson-sampled Gaussian releases, convolved (Zhu, Dong & Wang 2022,
-    Theorems 10 and 11; ``dpcore.accountants.pld``). ``rdp``, the moments accountant proper, holds
+    Theorems 10 and 11; ``dpcore_accounting.pld``). ``rdp``, the moments accountant proper, holds
     them too (Mironov, Talwar & Zhang 2019, section 3.3), with 5 to 7 % more noise; it is a filter,
     so a run whose budget other releases or fits share is under it where none is named. A row in the
     sample contributes at most ``clip``: add-or-remove-one only, since under replace-one that

@@ -84,12 +84,12 @@ ACCOUNTANTS = {
     "pld": Theorem(
         "privacy losses of pairs that dominate the releases, fixed beforehand, add up",
         "Zhu, Dong & Wang 2022, Theorems 10 and 11; Doroshenko et al. 2022",
-        "dpcore.accountants.pld",
+        "dpcore_accounting.pld",
     ),
     "advanced-composition": Theorem(
         "sampled Gaussian releases, fixed beforehand, compose",
         "Balle, Barthe & Gaboardi 2018; Kairouz, Oh & Viswanath 2017, Theorem 3.5",
-        "dpcore.accountants.advanced_composition",
+        "dpcore_a_ddp.advanced_composition",
     ),
 }
 """Of dpcore's own filters, by their registered name."""

@@ -34,8 +34,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpcore.accountants.loss_curves import Curve
-from dpcore.exact.reproducible import array_exp, array_expm1
+from dpcore.plugin import array_exp, array_expm1
+from dpcore_accounting.privacy_loss_curves import Curve
 
 __all__ = ["DENSITY", "LossLaw", "law_of"]
 

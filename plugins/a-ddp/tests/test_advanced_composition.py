@@ -7,19 +7,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpcore.accountants import AdvancedCompositionAccountant
-from dpcore.accountants.advanced_composition import (
-    amplified_epsilon,
-    epsilon_after,
-    noise_multiplier_for,
-)
-from dpcore.accountants.joint_composition import Round
 from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError
 from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.parts import (
     GaussianDpEvent,
     PoissonSampledDpEvent,
+    Round,
     SampledWithoutReplacementDpEvent,
+)
+from dpcore_a_ddp.advanced_composition import (
+    AdvancedCompositionAccountant,
+    amplified_epsilon,
+    epsilon_after,
+    noise_multiplier_for,
 )
 from dpcore_a_ddp.sampling_composition import SamplingCompositionAccountant
 from dpcore_lab.recount.sampled import epsilon_composed

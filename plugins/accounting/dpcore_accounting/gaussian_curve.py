@@ -22,7 +22,7 @@ import math
 
 import numpy as np
 
-from dpcore.exact.reproducible import array_exp, ordered_dot
+from dpcore.plugin import array_exp, ordered_dot
 
 __all__ = ["gaussian_bounds"]
 

@@ -32,12 +32,20 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, ClassVar
 
-from dpcore.accountants.additive import validated_delta, validated_epsilon
-from dpcore.accountants.joint_composition import JointAccountant, Round, Rounds
-from dpcore.accountants.search import smallest_multiplier
 from dpcore.errors import InvalidInputError
-from dpcore.privacy.events import DpEvent, SampledWithoutReplacementDpEvent
-from dpcore.privacy.sensitivity import NeighboringRelation
+from dpcore.plugin import NeighboringRelation
+from dpcore.plugin.parts import (
+    DpEvent,
+    JointAccountant,
+    Round,
+    Rounds,
+    SampledWithoutReplacementDpEvent,
+    gaussian_deltas_up,
+    smallest_epsilon,
+    smallest_multiplier,
+    validated_delta,
+    validated_epsilon,
+)
 
 __all__ = [
     "AdvancedCompositionAccountant",
@@ -56,7 +64,7 @@ def amplified_epsilon(epsilon: float, p: float) -> float:
 
     Examples
     --------
-    >>> from dpcore.plugin.parts import amplified_epsilon
+    >>> from dpcore_a_ddp.advanced_composition import amplified_epsilon
     >>> round(amplified_epsilon(1.0, 0.01), 5)
     0.01704
     """
@@ -68,11 +76,21 @@ def amplified_epsilon(epsilon: float, p: float) -> float:
     return min(epsilon, amplified * (1 + _MARGIN))
 
 
+def epsilon_of_shift_up(mu: float, delta: float) -> float:
+    """Return an epsilon >= 0, rounded up, at which Gaussian noise of that ``mu`` > 0 has at most
+    ``delta`` > 0, to 1e-9; ``inf`` if there is none below 1e300."""
+
+    import numpy
+
+    def holds(epsilon: float) -> bool:
+        return bool(gaussian_deltas_up(numpy.array([mu]), epsilon)[0] <= delta)
+
+    return smallest_epsilon(holds, 1.0, 1e-9)
+
+
 @lru_cache(maxsize=4096)
 def _one_release(each: Round, share: float) -> float:
     """Return the epsilon, rounded up, of one sampled release at a delta of ``share``."""
-    from dpcore.accountants.gaussian_floats import epsilon_of_shift_up
-
     base = epsilon_of_shift_up(1 / each.noise_multiplier * (1 + 2.0**-50), min(share / each.p, 1.0))
     return amplified_epsilon(base, each.p)
 

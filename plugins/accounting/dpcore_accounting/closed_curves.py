@@ -1,4 +1,4 @@
-"""Curves of privacy losses in closed form, at x >= 0: see ``dpcore.accountants.loss_curves``.
+"""Curves of privacy losses in closed form, at x >= 0: see ``privacy_loss_curves``.
 
 **Pure** e:  (e^e - e^x) / (1 + e^e)  for 0 <= x <= e, then 0; **(e, d)**:  d + (1 - d) times that
 (Kairouz, Oh & Viswanath 2015).
@@ -27,22 +27,17 @@ from typing import Any
 
 import numpy as np
 
-from dpcore.exact.reproducible import (
-    FUNCTION_ERROR,
-    SUM_ERROR,
-    array_exp,
-    array_expm1,
-    array_log,
-    ordered_sum,
-)
-from dpcore.privacy.events import (
+from dpcore.exact.reproducible import FUNCTION_ERROR, SUM_ERROR
+from dpcore.plugin import array_exp, array_expm1, array_log, ordered_sum
+from dpcore.plugin.parts import (
+    ApproximateDpEvent,
+    DominatingPairDpEvent,
     DpEvent,
-    ExponentialMechanismDpEvent,
     ExPostDpEvent,
     LaplaceDpEvent,
     PureDpEvent,
 )
-from dpcore.privacy.stated_events import ApproximateDpEvent, DominatingPairDpEvent
+from dpcore.privacy.events import ExponentialMechanismDpEvent
 
 __all__ = ["CLOSED_CURVES", "MARGIN", "Bounds", "Half"]
 

@@ -8,13 +8,8 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from dpcore.accountants import loss_curves, loss_laws, loss_sums
-from dpcore.accountants.gaussian_curve import gaussian_bounds
-from dpcore.accountants.loss_sums import composed_delta_up
-from dpcore.accountants.pld import PldAccountant
-from dpcore.accountants.schedule import planned_accountant, schedule_noise_multiplier
 from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError
-from dpcore.plugin import NeighboringRelation
+from dpcore.plugin import NeighboringRelation, schedule_noise_multiplier
 from dpcore.plugin.parts import (
     ApproximateDpEvent,
     DominatingPairDpEvent,
@@ -24,8 +19,17 @@ from dpcore.plugin.parts import (
     PureDpEvent,
     SampledWithoutReplacementDpEvent,
     ZcdpDpEvent,
+    planned_accountant,
 )
 from dpcore.privacy.events import ExponentialMechanismDpEvent
+from dpcore_accounting import (
+    privacy_loss_composition,
+    privacy_loss_curves,
+    privacy_loss_distributions,
+)
+from dpcore_accounting.gaussian_curve import gaussian_bounds
+from dpcore_accounting.pld import PldAccountant
+from dpcore_accounting.privacy_loss_composition import composed_delta_up
 
 ADD = NeighboringRelation.ADD_OR_REMOVE_ONE
 REPLACE = NeighboringRelation.REPLACE_ONE
@@ -153,21 +157,23 @@ def optimistic(*asked):
     """Broken on purpose: every loss is the lower end of its interval."""
     law = HONEST(*asked)
     moved = np.append(law.probabilities[1:], 0.0)
-    return loss_laws.LossLaw(law.steps, law.losses, np.maximum(moved, 1e-300), law.infinite)
+    return privacy_loss_distributions.LossLaw(
+        law.steps, law.losses, np.maximum(moved, 1e-300), law.infinite
+    )
 
 
-HONEST = loss_laws.law_of
+HONEST = privacy_loss_distributions.law_of
 
 
 @pytest.mark.parametrize("broken", ["optimistic", "no error of the transform"])
 def test_a_twin_that_errs_on_the_lower_side_is_caught(broken, monkeypatch):
     event, count, epsilon = GaussianDpEvent(10.0), 100, 4.0
     if broken == "optimistic":
-        monkeypatch.setattr(loss_sums, "law_of", optimistic)
+        monkeypatch.setattr(privacy_loss_composition, "law_of", optimistic)
     else:  # and without the tilt, at a delta below what transforms are right to
         epsilon = 12.0
-        monkeypatch.setattr(loss_sums, "_tilt", lambda laws, epsilon: 0.0)
-        monkeypatch.setattr(loss_sums, "_UNIT", 0.0)
+        monkeypatch.setattr(privacy_loss_composition, "_tilt", lambda laws, epsilon: 0.0)
+        monkeypatch.setattr(privacy_loss_composition, "_UNIT", 0.0)
     exact = exact_gaussian(1.0, epsilon)
     composed_delta_up.cache_clear()
     found = composed_delta_up(((event, count),), epsilon, 1e-40 if epsilon > 9 else 1e-5)
@@ -176,7 +182,7 @@ def test_a_twin_that_errs_on_the_lower_side_is_caught(broken, monkeypatch):
 
 
 def test_without_a_tilt_the_error_of_the_transform_is_told(monkeypatch):
-    monkeypatch.setattr(loss_sums, "_tilt", lambda laws, epsilon: 0.0)
+    monkeypatch.setattr(privacy_loss_composition, "_tilt", lambda laws, epsilon: 0.0)
     composed_delta_up.cache_clear()
     found = composed_delta_up(((GaussianDpEvent(10.0), 100),), 12.0, 1e-40)
     composed_delta_up.cache_clear()
@@ -208,7 +214,7 @@ def curve_kinds():
 @pytest.mark.parametrize("event", list(curve_kinds()), ids=lambda e: type(e).__name__)
 def test_curves_are_convex_in_e_to_the_x_and_fall_from_one(event):
     x = np.log(np.linspace(0.02, 6.0, 400))
-    for curve in loss_curves.curves_of(event):
+    for curve in privacy_loss_curves.curves_of(event):
         low, high = curve.bounds(x)
         assert (low <= high).all() and (high - low <= 1e-9).all()
         slopes = np.diff(high) / np.diff(np.exp(x))

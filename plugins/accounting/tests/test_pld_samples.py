@@ -5,11 +5,11 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from dpcore.accountants import loss_curves
-from dpcore.accountants.loss_laws import law_of
-from dpcore.accountants.loss_sums import composed_delta_up
 from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.parts import GaussianDpEvent, SampledWithoutReplacementDpEvent
+from dpcore_accounting import privacy_loss_curves
+from dpcore_accounting.privacy_loss_composition import composed_delta_up
+from dpcore_accounting.privacy_loss_distributions import law_of
 from dpcore_lab.checks import epsilon_of_losses
 
 REPLACE = NeighboringRelation.REPLACE_ONE
@@ -69,8 +69,8 @@ def test_a_curve_for_the_row_alone_is_caught(rounds, monkeypatch):
     event = fixed(10, 1, 5.0, SPECIAL)
     epsilon = epsilon_of_losses([event] * rounds, 1e-6)
     honest = composed_delta_up(((event, rounds),), epsilon, 1e-6)
-    alone = lambda m, share: loss_curves._sampled(m, float(share), True)  # noqa: E731
-    monkeypatch.setattr(loss_curves, "_displaced", alone)
+    alone = lambda m, share: privacy_loss_curves._sampled(m, float(share), True)  # noqa: E731
+    monkeypatch.setattr(privacy_loss_curves, "_displaced", alone)
     composed_delta_up.cache_clear()
     broken = composed_delta_up(((event, rounds),), epsilon, 1e-6)
     composed_delta_up.cache_clear()
@@ -86,7 +86,7 @@ def test_it_costs_no_more_than_where_rows_are_swapped(rounds):
 
 
 def test_both_orders_of_a_sample_have_their_own_curve():
-    curves = loss_curves.curves_of(fixed(10, 1, 2.0, SPECIAL))
+    curves = privacy_loss_curves.curves_of(fixed(10, 1, 2.0, SPECIAL))
     x = np.linspace(0.0, 1.0, 50)
     drawn, without = (curve.bounds(x)[1] for curve in curves)
     assert (drawn >= without).all() and drawn[0] == pytest.approx(without[0])
@@ -94,7 +94,7 @@ def test_both_orders_of_a_sample_have_their_own_curve():
     # The other half: H'(-x) = 1 - e^-x + e^-x H(x), of the other order.
     expected = 1 - np.exp(below) + np.exp(below) * curves[1].bounds(-below)[1]
     assert curves[0].bounds(below)[1] == pytest.approx(expected)
-    assert len(loss_curves.curves_of(fixed(10, 10, 2.0, SPECIAL))) == 1
+    assert len(privacy_loss_curves.curves_of(fixed(10, 10, 2.0, SPECIAL))) == 1
 
 
 def test_one_release_of_all_rows_is_a_gaussian():
@@ -125,7 +125,7 @@ def reached(u, h):
 def test_of_a_bound_that_is_not_convex_the_law_is_that_of_its_hull_or_worse(n, m):
     """The bound of a sample under replace-special is no curve of a pair. The lines through its
     points alone, without the largest of those after them, would be below their hull's."""
-    step, drawn = 2.0**-7, loss_curves.curves_of(fixed(n, 1, m, SPECIAL))[0]
+    step, drawn = 2.0**-7, privacy_loss_curves.curves_of(fixed(n, 1, m, SPECIAL))[0]
     law = law_of(drawn, step, 1e-12)
     above = np.cumsum(law.probabilities[::-1])[::-1] + law.infinite
     x = np.unique(np.concatenate(([0.0], law.losses[(law.losses > -6) & (law.losses < 6)])))
@@ -149,5 +149,5 @@ def test_what_is_left_of_a_sample_of_nearly_all_rows_is_no_difference_of_floats(
         )
         apart = (1 - p) * mp.expm1(x[0]) / (p + mp.expm1(x[0]))
         exact = p * (one + apart * (two - one))
-    low, high = loss_curves.curves_of(event)[0].bounds(x)
+    low, high = privacy_loss_curves.curves_of(event)[0].bounds(x)
     assert low[0] <= exact <= high[0] <= low[0] * (1 + 1e-9)

@@ -3,7 +3,7 @@
 Releases whose laws are dominated by pairs are together dominated by the product of these, also
 where each is asked by earlier outputs, in any order (Zhu, Dong & Wang 2022, Theorem 10; which of
 the pairs that are left comes next is fixed given the history, so that induction holds). With L the
-sum of the losses (``dpcore.accountants.loss_laws``),  delta(epsilon) = E max(0, 1 - e^(epsilon -
+sum of the losses (``privacy_loss_distributions``),  delta(epsilon) = E max(0, 1 - e^(epsilon -
 L)),  in which an infinite loss counts 1: the probability that there is one, and what finite losses
 come to without.
 
@@ -41,17 +41,10 @@ from functools import lru_cache
 
 import numpy as np
 
-from dpcore.accountants.loss_curves import Curve, curves_of
-from dpcore.accountants.loss_laws import DENSITY, LossLaw, law_of
-from dpcore.exact.reproducible import (
-    array_exp,
-    array_expm1,
-    array_log,
-    ordered_dot,
-    ordered_norm,
-    ordered_sum,
-)
-from dpcore.privacy.events import DpEvent
+from dpcore.plugin import array_exp, array_expm1, array_log, ordered_dot, ordered_norm, ordered_sum
+from dpcore.plugin.parts import DpEvent
+from dpcore_accounting.privacy_loss_curves import Curve, curves_of
+from dpcore_accounting.privacy_loss_distributions import DENSITY, LossLaw, law_of
 
 __all__ = ["composed_delta_up"]
 

@@ -7,13 +7,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from dpcore.accountants.additive import validated_delta
 from dpcore.accountants.event_dominance import costs_no_more
-from dpcore.accountants.joint_composition import JointAccountant
-from dpcore.accountants.search import smallest_epsilon
 from dpcore.accountants.unsupported import unsupported
 from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError
-from dpcore.privacy.events import ComposedDpEvent, DpEvent
+from dpcore.plugin.parts import (
+    ComposedDpEvent,
+    DpEvent,
+    JointAccountant,
+    smallest_epsilon,
+    validated_delta,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,9 +34,9 @@ Counts = tuple[tuple[DpEvent, int], ...]
 @dataclass(frozen=True, kw_only=True)
 class PldAccountant(JointAccountant):
     """Bounds delta at the budget's epsilon by the convolution of privacy losses: of each release
-    the loss of a pair of laws that dominates it (``dpcore.accountants.loss_curves``), on a grid,
-    from above (``loss_laws``, after Doroshenko et al. 2022), and their sum (``loss_sums``). Every
-    error is on the upper side.
+    the loss of a pair of laws that dominates it (``privacy_loss_curves``), on a grid, from above
+    (``privacy_loss_distributions``, after Doroshenko et al. 2022), and their sum
+    (``privacy_loss_composition``). Every error is on the upper side.
 
     The theorem is about releases that were fixed beforehand (Zhu, Dong & Wang 2022, Theorem 10):
     not fully adaptive. Planned for a schedule, the whole budget is charged with its first release,
@@ -131,7 +134,7 @@ class PldAccountant(JointAccountant):
 
     @classmethod
     def _has_rule(cls, event: DpEvent) -> bool:
-        from dpcore.accountants.loss_curves import is_covered
+        from dpcore_accounting.privacy_loss_curves import is_covered
 
         return is_covered(event)
 
@@ -164,7 +167,7 @@ class PldAccountant(JointAccountant):
 
 
 def _delta_up(counts: Counts, epsilon: float, about: float) -> float:
-    from dpcore.accountants.loss_sums import composed_delta_up
+    from dpcore_accounting.privacy_loss_composition import composed_delta_up
 
     return composed_delta_up(counts, epsilon, about) if counts else 0.0
 

@@ -6,22 +6,22 @@ import math
 import numpy as np
 import pytest
 
-from dpcore.accountants import loss_curves, loss_sums
-from dpcore.accountants.loss_sums import composed_delta_up
-from dpcore.accountants.pld import PldAccountant
 from dpcore.accountants.rdp import RdpAccountant
-from dpcore.accountants.registered import registered_accountants
-from dpcore.accountants.schedule import planned_accountant, schedule_noise_multiplier
 from dpcore.errors import BudgetExceededError, DpcoreError, InvalidInputError
-from dpcore.plugin import NeighboringRelation
+from dpcore.plugin import NeighboringRelation, schedule_noise_multiplier
 from dpcore.plugin.parts import (
     DominatingPairDpEvent,
     GaussianDpEvent,
     LaplaceDpEvent,
     PoissonSampledDpEvent,
     PureDpEvent,
+    planned_accountant,
+    registered_accountants,
 )
 from dpcore.privacy.events import ExponentialMechanismDpEvent, RandomizedSensitivityGaussian
+from dpcore_accounting import privacy_loss_composition, privacy_loss_curves
+from dpcore_accounting.pld import PldAccountant
+from dpcore_accounting.privacy_loss_composition import composed_delta_up
 
 ADD = NeighboringRelation.ADD_OR_REMOVE_ONE
 LITTLE = [
@@ -120,16 +120,20 @@ def no_number(x):
 
 def test_what_is_no_number_counts_as_all(monkeypatch):
     """A bound that is no number held no probability: of a law in part of them, it was lost."""
-    ordinary = loss_curves.curves_of(GaussianDpEvent(2.0))[0]
+    ordinary = privacy_loss_curves.curves_of(GaussianDpEvent(2.0))[0]
 
     def up(x):
         low, high = ordinary.up(x)
         return low, np.where((x > 1.0) & (x < 2.0), np.nan, high)
 
-    broken = loss_curves.Curve(up, ordinary.down, ordinary.least, ordinary.most, ordinary.spread)
-    monkeypatch.setattr(loss_sums, "curves_of", lambda event: (ordinary, broken))
+    broken = privacy_loss_curves.Curve(
+        up, ordinary.down, ordinary.least, ordinary.most, ordinary.spread
+    )
+    monkeypatch.setattr(privacy_loss_composition, "curves_of", lambda event: (ordinary, broken))
     with np.errstate(invalid="raise"):
-        low, high = loss_curves.Curve(no_number, no_number, -1, 1, 1).bounds(np.array([-1.0, 1.0]))
+        low, high = privacy_loss_curves.Curve(no_number, no_number, -1, 1, 1).bounds(
+            np.array([-1.0, 1.0])
+        )
     composed_delta_up.cache_clear()
     found = composed_delta_up(((GaussianDpEvent(2.0), 1),), 1.0, 1e-2)
     composed_delta_up.cache_clear()

@@ -6,13 +6,18 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from dpcore.accountants import RdpAccountant, loss_curves
-from dpcore.accountants.gaussian_curve import gaussian_bounds
-from dpcore.accountants.loss_sums import _one_order, composed_delta_up
-from dpcore.accountants.pld import PldAccountant
-from dpcore.accountants.schedule import planned_accountant, schedule_noise_multiplier
-from dpcore.plugin import NeighboringRelation
-from dpcore.plugin.parts import DominatingPairDpEvent, GaussianDpEvent, PoissonSampledDpEvent
+from dpcore.accountants import RdpAccountant
+from dpcore.plugin import NeighboringRelation, schedule_noise_multiplier
+from dpcore.plugin.parts import (
+    DominatingPairDpEvent,
+    GaussianDpEvent,
+    PoissonSampledDpEvent,
+    planned_accountant,
+)
+from dpcore_accounting import privacy_loss_curves
+from dpcore_accounting.gaussian_curve import gaussian_bounds
+from dpcore_accounting.pld import PldAccountant
+from dpcore_accounting.privacy_loss_composition import _one_order, composed_delta_up
 
 ADD = NeighboringRelation.ADD_OR_REMOVE_ONE
 REPLACE = NeighboringRelation.REPLACE_ONE
@@ -94,7 +99,7 @@ def test_the_curve_without_the_row_ends_where_its_losses_do(m, p, monkeypatch):
     x = np.array(shares) * end
 
     def back():
-        return loss_curves.curves_of(sampled(m, p))[1].bounds(x)
+        return privacy_loss_curves.curves_of(sampled(m, p))[1].bounds(x)
 
     low, high = back()
     exact = [exact_back(m, p, each) for each in x]
@@ -103,7 +108,7 @@ def test_the_curve_without_the_row_ends_where_its_losses_do(m, p, monkeypatch):
     assert (high[-2:] == 0).all()
     near = [float(b / e) for e, b in zip(exact[1:5], high[1:5], strict=True)]
     assert max(near) < 1 + 1e-9
-    monkeypatch.setattr(loss_curves, "_sampled_down", clipped_before_its_error_is_added)
+    monkeypatch.setattr(privacy_loss_curves, "_sampled_down", clipped_before_its_error_is_added)
     assert back()[1][-1] >= p * 2.0**-51
 
 
@@ -129,7 +134,7 @@ def exact_of_two(m, p, epsilon):
 def test_two_releases_without_the_row_are_just_above_the_exact_figure(m, p, epsilon):
     exact = exact_of_two(m, p, epsilon)
     assert 1e-13 < exact < 1e-4
-    back = [(loss_curves.curves_of(sampled(m, p))[1], 2)]
+    back = [(privacy_loss_curves.curves_of(sampled(m, p))[1], 2)]
     beside = _one_order(back, epsilon * 1.03, float(exact))
     assert beside <= exact <= _one_order(back, epsilon, float(exact))
 
@@ -171,7 +176,7 @@ def test_a_pair_of_two_laws_ends_where_its_ratios_do():
 def test_pairs_of_many_outcomes_enclose_the_exact_curve():
     rng = np.random.default_rng(7)
     p, q = (tuple(int(w) for w in rng.integers(1, 10**9, 600)) for _ in range(2))
-    curve = loss_curves.curves_of(DominatingPairDpEvent(p, q))[0]
+    curve = privacy_loss_curves.curves_of(DominatingPairDpEvent(p, q))[0]
     x = np.array([0.0, 0.5, 2.0, 8.0])
     low, high = curve.bounds(x)
     for a, b, each in zip(low, high, x.tolist(), strict=True):

@@ -7,9 +7,9 @@ is convex in e^x, is 1 at -infinity and falls from at least 1 - e^x is that of s
 the other half of it,  H'(-x) = 1 - e^-x + e^-x H(x). Curves here are their own other half, so that
 they hold for both orders of two neighbours, but for a Poisson sample's, which has one for each.
 
-**Gaussian**, by ``dpcore.accountants.gaussian_curve``, of randomised sensitivity the mean of such
+**Gaussian**, by ``dpcore_accounting.gaussian_curve``, of randomised sensitivity the mean of such
 curves (``dpcore.accountants.mixture``). Pure and (epsilon, delta) releases, selections, Laplace
-noise and pairs by ``dpcore.accountants.closed_curves``.
+noise and pairs by ``dpcore_accounting.closed_curves``.
 
 **Samples** that a row is in with probability p, of a release whose curve is H:
 
@@ -27,7 +27,7 @@ noise and pairs by ``dpcore.accountants.closed_curves``.
   (1 - b) H_2(z)). B' is one move away, and A two, as a row is swapped for another: for normal noise
   H_2 is the curve of 2 mu. The other way round both are one move away from B':  p H_1(z). The first
   figure is no curve of a pair: it need not be convex. But the true curve is, so that it is also
-  below the largest convex function that is, which ``dpcore.accountants.loss_laws`` takes.
+  below the largest convex function that is, which ``privacy_loss_distributions`` takes.
 """
 
 from __future__ import annotations
@@ -40,24 +40,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.accountants.closed_curves import CLOSED_CURVES, MARGIN, Bounds
-from dpcore.accountants.gaussian_curve import gaussian_bounds
 from dpcore.accountants.mixture import mixture_shifts_up
-from dpcore.exact.reproducible import (
-    FUNCTION_ERROR,
-    array_exp,
-    array_expm1,
-    array_log1p,
-)
-from dpcore.exact.rounding import float_up
-from dpcore.privacy.events import (
+from dpcore.exact.reproducible import FUNCTION_ERROR, array_log1p
+from dpcore.plugin import NeighboringRelation, array_exp, array_expm1
+from dpcore.plugin.parts import (
     DpEvent,
     GaussianDpEvent,
     PoissonSampledDpEvent,
-    RandomizedSensitivityGaussian,
     SampledWithoutReplacementDpEvent,
+    float_up,
 )
-from dpcore.privacy.sensitivity import NeighboringRelation
+from dpcore.privacy.events import RandomizedSensitivityGaussian
+from dpcore_accounting.closed_curves import CLOSED_CURVES, MARGIN, Bounds
+from dpcore_accounting.gaussian_curve import gaussian_bounds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
