@@ -111,6 +111,17 @@ def test_no_files_import_each_other_in_a_circle():
     assert more_than(found, MOST_FILES_IN_CIRCLES) == {}, circles
 
 
+def test_the_core_imports_no_plugin():
+    paths = modules_of("dpcore", ROOT / "dpcore")
+    found = {
+        (module, name)
+        for module, path in paths.items()
+        for name in imported(ast.parse(path.read_text()), module, path.name == "__init__.py")
+        if name.startswith("dpcore_")
+    }
+    assert found == set()
+
+
 def test_no_import_runs_upwards():
     pairs = upward(GRAPHS["dpcore"], rooms_in_order())
     found = counted([(room_of(module), room_of(other)) for module, other in pairs])
