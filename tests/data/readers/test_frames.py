@@ -108,7 +108,7 @@ def test_a_fit_of_a_stream_predicts_truth_values():
 def test_streams_that_are_no_frames_are_refused():
     with pytest.raises(DataError, match="no table of named columns"):
         dataset_from_arrays(Stream(TABLE["age"]), schema=SCHEMA)
-    needed = r"A frame needs a schema.* The estimators of dpcore\.sklearn take bounds"
+    needed = "A frame needs a schema.* Estimators with scikit-learn's interface take bounds"
     with pytest.raises(InvalidInputError, match=needed):
         dataset_from_arrays(TABLE)
     with pytest.raises(DataError, match="the frame: no column 'zip'"):
