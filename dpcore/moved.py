@@ -9,7 +9,7 @@ import sys
 from functools import cache
 from typing import Any
 
-__all__ = ["find_moved", "owner_of_command", "new_name", "place_of_name"]
+__all__ = ["find_moved", "new_name", "place_of_name", "where_to_get"]
 
 
 def find_moved() -> None:
@@ -28,9 +28,11 @@ def _table(kind: str) -> dict[str, str]:
     return table
 
 
-def owner_of_command(name: str) -> str | None:
-    """Return the distribution of a command that the core had, ``None`` of others."""
-    return _table("commands").get(name)
+def where_to_get(kind: str, name: str) -> str:
+    """Return which distribution of this repository registers a name, as a sentence; empty if none
+    does."""
+    owner = _table("parts").get(f"{kind} {name}")
+    return f"It is in {owner}: pip install {owner}." if owner else ""
 
 
 def place_of_name(page: str, name: str) -> str | None:

@@ -1,6 +1,7 @@
 """Modules that moved to packages of their own are found by their old names, with a warning."""
 
 import importlib
+import json
 import pickle
 import re
 import sys
@@ -8,13 +9,16 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from golden.command import dpcore as said
 
 import dpcore
-from dpcore.moved import find_moved, new_name
+from dpcore.errors import RegistryError
+from dpcore.moved import find_moved, new_name, where_to_get
 from dpcore.plugin.parts import load_registry
 
 WHOLE = tomllib.loads((Path(dpcore.__file__).parent / "moved.toml").read_text("utf-8"))
 TABLE = WHOLE["modules"]
+PROJECT = Path(__file__).parents[1] / "pyproject.toml"
 
 
 def old_names():
@@ -102,10 +106,19 @@ def test_a_name_that_a_page_had_warns_where_it_is_imported():
     assert majority_label.__module__ == "dpcore_baselines.references"
 
 
-def test_commands_that_the_core_had_are_of_the_packages_that_have_them():
-    entries = load_registry("command").entries("command")
-    found = {e.name: e.distribution for e in entries if e.distribution != "dpcore"}
-    assert WHOLE["commands"].items() <= found.items()
+def test_what_packages_of_ours_register_is_in_the_table():
+    listed = json.loads(said("dpcore list --json").out)
+    entries = [each for kind in listed.values() for each in kind if each.get("distribution")]
+    ours = {*tomllib.loads(PROJECT.read_text())["project"]["optional-dependencies"]["all"]}
+    found = {(each["name"], each["distribution"]) for each in entries}
+    table = {(key.partition(" ")[2], owner) for key, owner in WHOLE["parts"].items()}
+    assert {(name, owner) for name, owner in found if owner in ours} == table
+
+
+def test_a_name_that_no_package_registers_is_looked_for_near_by():
+    with pytest.raises(RegistryError, match="no accountant 'pld2'.*Did you mean pld"):
+        load_registry().get("accountant", "pld2")
+    assert where_to_get("accountant", "pld2") == ""
 
 
 def test_a_name_that_never_was_is_not_found():

@@ -15,8 +15,7 @@ from dpcore.cli.commands import command_of, commands_by_heading, registry_of, st
 from dpcore.cli.errors import OneLineErrors
 from dpcore.cli.printing import print_lines
 from dpcore.cli.streams import hush, open_closed_streams
-from dpcore.errors import InvalidInputError
-from dpcore.moved import owner_of_command
+from dpcore.moved import where_to_get
 from dpcore.registry.catalogue import load_registry
 from dpcore.systems import NOT_HERE
 from dpcore.visible import visible
@@ -53,8 +52,8 @@ class _Commands(OneLineErrors):
     def get_command(self, ctx: Any, name: str) -> Any:
         registry = registry_of(name)
         if name not in registry.names("command") and not registry.failures:
-            if owner := owner_of_command(name):
-                raise InvalidInputError(f"dpcore {name} is in {owner}: pip install {owner}.")
+            if where_to_get("command", name):
+                registry.get("command", name)  # which says it
             # What may have been meant; none of them is built for it.
             self.commands = cast(Any, dict.fromkeys(registry.names("command")))
             return None

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dpcore.errors import RegistryError
 from dpcore.fitting.optimizer_queries import chosen_settings
-from dpcore.fitting.settings import DEFAULT_ALGORITHM
-from dpcore.privacy.first_party import CHOOSES_AN_ALGORITHM
 from dpcore.registry.declarations import optimizer_facts
 
 if TYPE_CHECKING:
@@ -21,18 +18,8 @@ def choose(settings: Settings, registry: Registry) -> tuple[Settings, dict[str, 
     """Return the settings with an algorithm where a name was in its place, and which name it was
     and why; ``None`` for an algorithm's own name.
 
-    Raises RegistryError for an unknown name, and says what to do if it is the default's.
+    Raises RegistryError for an unknown name.
     """
-    try:
-        registry.get("optimizer", settings.algo)
-    except RegistryError as error:
-        if settings.algo != DEFAULT_ALGORITHM:
-            raise
-        raise RegistryError(
-            f"{error} It chooses the algorithm where none is named, and is in "
-            f"{CHOOSES_AN_ALGORITHM}: pip install {CHOOSES_AN_ALGORITHM}, or name one by "
-            "--algo (algo=)."
-        ) from error
     factory = registry.load("optimizer", settings.algo)
     choice = optimizer_facts(factory).choose
     if choice is None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dpcore.errors import RegistryError
-from dpcore.privacy.first_party import HOLDS_USERS
 
 if TYPE_CHECKING:
     from dpcore.protocols.user_pool import LocalPool
@@ -18,7 +17,7 @@ POOL = "in-process"
 
 
 def require_pool(registry: Registry, asker: str) -> None:
-    """Raise RegistryError, naming the distribution that has it, if no installed pool holds users.
+    """Raise RegistryError if no installed pool holds users.
 
     ``asker`` : the option or algorithm that is of no use without one.
     """
@@ -26,8 +25,7 @@ def require_pool(registry: Registry, asker: str) -> None:
         registry.get("pool", POOL)
     except RegistryError as error:
         raise RegistryError(
-            f"{error} {asker} asks users who keep their rows: install {HOLDS_USERS}, which "
-            "holds them in this process."
+            f"{error} {asker} asks users who keep their rows, whom it holds in this process."
         ) from error
 
 

@@ -14,20 +14,16 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-__all__ = ["CHOOSES_AN_ALGORITHM", "DISTRIBUTIONS", "HOLDS_USERS", "is_ours"]
+__all__ = ["DISTRIBUTIONS", "is_ours"]
 
 _CORE = "dpcore"
-CHOOSES_AN_ALGORITHM = "dpcore-baselines"
-"""The distribution of ``auto``, the algorithm of a run that names none."""
-HOLDS_USERS = "dpcore-a-ddp"
-"""The distribution of the pool that holds users in this process."""
 DISTRIBUTIONS = {
     _CORE: "dpcore",
-    HOLDS_USERS: "dpcore_a_ddp",
+    "dpcore-a-ddp": "dpcore_a_ddp",
     "dpcore-accounting": "dpcore_accounting",
     "dpcore-accuracy-first": "dpcore_accuracy_first",
     "dpcore-adassp": "dpcore_adassp",
-    CHOOSES_AN_ALGORITHM: "dpcore_baselines",
+    "dpcore-baselines": "dpcore_baselines",
     "dpcore-dask": "dpcore_dask",
     "dpcore-dp-agd": "dpcore_dp_agd",
     "dpcore-lab": "dpcore_lab",

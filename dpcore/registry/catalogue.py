@@ -18,6 +18,7 @@ from typing import Any
 import pluggy
 
 from dpcore.errors import InvalidInputError, RegistryError, near_names
+from dpcore.moved import where_to_get
 from dpcore.registry import hookspecs
 from dpcore.registry.commands import fault_of_command
 from dpcore.registry.entries import Entry, Failure, claimed_twice, clash_failure
@@ -104,7 +105,8 @@ class Registry:
         except KeyError:
             self._refuse_failed(name)
             near = near_names(name, self.names(kind), f"dpcore list {plural(kind)}")
-            hint = f"{self.failed_hint()}{near}"
+            where = where_to_get(kind, name)
+            hint = f" {where}" if where else f"{self.failed_hint()}{near}"
             raise RegistryError(f"There is no {kind} {name!r}.{hint}") from None
 
     def load(self, kind: str, name: str) -> Any:

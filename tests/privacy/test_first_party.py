@@ -92,7 +92,9 @@ def test_the_core_alone_lists_its_parts_and_says_where_an_algorithm_is(core_alon
 def test_the_core_alone_says_where_a_command_is(core_alone):
     told = core_alone("compare", "--algos", "auto")
     assert (told.exit_code, told.stdout) == (2, "")
-    assert told.stderr == "dpcore: dpcore compare is in dpcore-lab: pip install dpcore-lab.\n"
+    assert told.stderr == (
+        "dpcore: There is no command 'compare'. It is in dpcore-lab: pip install dpcore-lab.\n"
+    )
     assert "No such command 'compares'" in core_alone("compares").stderr
 
 
