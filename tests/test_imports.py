@@ -2,6 +2,7 @@
 
 import ast
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -120,6 +121,30 @@ def test_the_core_imports_no_plugin():
         if name.startswith("dpcore_")
     }
     assert found == set()
+
+
+def edges_between_packages():
+    """Return which package imports which other one, the core aside."""
+    return {
+        (package, name.partition(".")[0])
+        for package, folder in PACKAGES.items()
+        for module, path in modules_of(package, folder).items()
+        for name in imported(ast.parse(path.read_text()), module, path.name == "__init__.py")
+        if re.match(r"dpcore_\w+", name) and name.partition(".")[0] != package
+    }
+
+
+def test_packages_import_each_other_as_the_page_on_design_says():
+    section = (ROOT / "docs" / "design.md").read_text().partition("## Packages")[2]
+    listed = section.partition("```")[2].partition("```")[0]
+    edges = edges_between_packages()
+    assert edges == {*re.findall(r"(dpcore_\w+) +-> (dpcore_\w+)", listed)}
+    assert {*re.findall(r"dpcore_\w+", listed)} == {*PACKAGES} - {"dpcore"}
+    for package, other in edges:
+        project = tomllib.loads((PACKAGES[package].parent / "pyproject.toml").read_text())[
+            "project"
+        ]
+        assert f"{other.replace('_', '-')}>=0.1" in project["dependencies"]
 
 
 def test_no_import_runs_upwards():
