@@ -60,15 +60,12 @@ class BulkLaw(Protocol):
 
     def first(self, words: np.ndarray, out: np.ndarray) -> np.ndarray:
         """Fill ``out`` from ``bits`` bits each; return where it holds the bits, undecided."""
-        ...
 
     def second(self, digits: np.ndarray, words: np.ndarray, out: np.ndarray) -> np.ndarray:
         """Fill ``out`` from ``digits`` and 64 bits more; return where it is undecided."""
-        ...
 
     def exact(self, digits: int, bits: int, more: Callable[[], int]) -> int:
         """Return the value, whatever it takes; ``more()`` : 64 further bits."""
-        ...
 
 
 def draw_bulk(entropy: Entropy, law: BulkLaw, size: int, threads: int) -> np.ndarray:

@@ -24,11 +24,9 @@ class Entropy(Protocol):
     @property
     def seeded(self) -> bool:
         """Whether the words follow from a seed, so that nothing drawn from them is private."""
-        ...
 
     def words(self, n: int) -> np.ndarray:
         """Return the next ``n`` words: a fresh, writable uint64 array of shape (n,)."""
-        ...
 
 
 class Unshareable:

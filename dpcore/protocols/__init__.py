@@ -59,13 +59,11 @@ class Mechanism(Protocol):
         Raises InvalidInputError for a sensitivity of the wrong norm or a noise scale that does not
         fit the grid.
         """
-        ...
 
     # For scores ``exact`` holds utilities: the largest is the best.
     def release(self, exact: np.ndarray, sensitivity: Sensitivity, noise: NoiseSource) -> Any:
         """Return the noisy value of ``exact`` (int64 steps of the sensitivity's grid): a float64
         array in the answer's unit, or, for a selection, the chosen index as an int."""
-        ...
 
 
 @runtime_checkable
@@ -75,7 +73,6 @@ class CalibratedMechanism(Mechanism, Protocol):
     @classmethod
     def nominal_event(cls, noise_multiplier: float) -> DpEvent:
         """Return what a release with that noise costs at most, whatever the grid."""
-        ...
 
 
 @runtime_checkable
@@ -104,7 +101,6 @@ class Accountant(Protocol):
     @classmethod
     def from_budget(cls, epsilon: float, delta: float, conversion: str | None = None) -> Self:
         """Return the empty accountant whose filter enforces (epsilon, delta)."""
-        ...
 
     @property
     def budget(self) -> float: ...
@@ -119,15 +115,12 @@ class Accountant(Protocol):
 
     def cost(self, event: DpEvent) -> Fraction:
         """Return an upper bound of the event's cost in ``unit``; UnsupportedEventError if none."""
-        ...
 
     def compose(self, event: DpEvent) -> Self:
         """Return the accountant after the event; BudgetExceededError if it does not fit."""
-        ...
 
     def get_epsilon(self, delta: float) -> float:
         """Return the epsilon of what was spent, rounded up: book-keeping, not the guarantee."""
-        ...
 
     # A class that holds one release at most, or none, declares ``holds_several = False``: it is
     # not looked at where a schedule's accountant is chosen or accountants are compared.

@@ -25,8 +25,6 @@ class FileEngine(Engine, Protocol):
     def open(cls, source: RowSource, schema: Schema | None, threads: int | None) -> Self:
         """Return the engine of rows, all of them checked, of ``Files``, or of another source that
         its class declares; ``schema`` : ``None`` where they come with their own."""
-        ...
 
     def close(self) -> None:
         """Let go of the rows, and of all that was started or written for them."""
-        ...

@@ -38,23 +38,19 @@ class InteractiveMechanism(Protocol):
     @property
     def base(self) -> Query | DerivedQuery:
         """The query whose noisy answer it starts from."""
-        ...
 
     @property
     def reference(self) -> DerivedQuery | None:
         """A second exact answer that it keeps, if it needs one; never released. It may ask for
         ``base``, which is worked out once."""
-        ...
 
     @property
     def question(self) -> Sensitivity:
         """The largest sensitivity that a later question may have: known at the start."""
-        ...
 
     @property
     def most_questions(self) -> int:
         """How many later questions there are at most: fixed at the start."""
-        ...
 
     def event(self, sensitivity: Sensitivity, reference: Sensitivity | None) -> DpEvent:
         """Return its cap, known before the data are touched. ``sensitivity`` is the base's.
@@ -63,7 +59,6 @@ class InteractiveMechanism(Protocol):
         ``ApproximateDpEvent`` where that holds but with its delta: for all sets S of outcomes,
         P(S) is at most the integral over S of e^(loss of the outcome) dP', plus delta.
         """
-        ...
 
     def begin(
         self,
@@ -81,7 +76,6 @@ class InteractiveState(Protocol):
     @property
     def first(self) -> Any:
         """The value that is released when it starts."""
-        ...
 
     @property
     def halted(self) -> bool: ...
@@ -90,12 +84,10 @@ class InteractiveState(Protocol):
     def epsilon(self) -> Fraction | None:
         """The ex-post privacy loss of all that was said so far, an upper bound; ``None`` where the
         event has no such meaning: an outcome then has no loss of its own to be told."""
-        ...
 
     def reply(self, exact: np.ndarray) -> Any:
         """Return the noisy reply to a question, from its exact answer. It moves on before it looks
         at the answer, so that an interrupt cannot make it reply twice with one noise."""
-        ...
 
 
 @runtime_checkable
@@ -116,8 +108,6 @@ class Exchange(Protocol):
         more than the mechanism was started for, for a question more than it was started for, and
         for any question once it has closed.
         """
-        ...
 
     def close(self) -> None:
         """End it; what was charged stays charged. Closing twice is nothing."""
-        ...

@@ -43,12 +43,10 @@ class Query(Protocol):
     def start(self) -> np.ndarray:
         """Return the public value the sum starts from: int64 zeros, or a public offset, in grid
         steps. It is the whole answer over an empty table."""
-        ...
 
     def answer_block(self, block: Block) -> np.ndarray:
         """Return the block's part, int64 of the shape of ``start()``, in grid steps. A session asks
         it first of a block without rows, so that what it loads is there before the charge."""
-        ...
 
     def sensitivity(self, relation: NeighboringRelation) -> Sensitivity: ...
 
@@ -76,7 +74,6 @@ class DerivedQuery(Protocol):
         ``ask`` gives the exact answer of a sum, or of another derived query. ``noise`` is for
         random choices that the theorem behind the sensitivity needs, such as a secret permutation.
         """
-        ...
 
     def sensitivity(self, relation: NeighboringRelation) -> Sensitivity: ...
 
@@ -101,7 +98,6 @@ class TableQuery(Protocol):
         ``noise`` is for random choices that the theorem behind the sensitivity needs, such as a
         secret permutation; how many words they take depends on public facts only.
         """
-        ...
 
     def sensitivity(self, relation: NeighboringRelation) -> Sensitivity: ...
 
@@ -116,8 +112,6 @@ class SampledQuery(TableQuery, Protocol):
     @property
     def query(self) -> Query:
         """The sum that is asked of the sample."""
-        ...
 
     def sampled_event(self, event: DpEvent, relation: NeighboringRelation) -> DpEvent:
         """Return the cost of a release whose cost without sampling is ``event``."""
-        ...

@@ -25,11 +25,9 @@ class PrivacySession(Protocol):
         Raises BudgetExceededError (nothing drawn, nothing charged), UnsupportedEventError or
         InvalidInputError (a mechanism that does not fit the query), before the data are asked.
         """
-        ...
 
     def start(self, mechanism: InteractiveMechanism) -> Exchange:
         """Return an open interactive mechanism, its cap charged. Raises as ``release`` does."""
-        ...
 
     def rehearse(self, query: Query | DerivedQuery | TableQuery) -> None:
         """Load what an answer needs; the rows are not asked.
@@ -39,24 +37,19 @@ class PrivacySession(Protocol):
         sum whose answer is not int64 of the shape of its ``start()``, InvalidInputError where the
         engine cannot answer the query.
         """
-        ...
 
     @property
     def accountant(self) -> Accountant:
         """The filter as it is after the last release, and what remains of its budget."""
-        ...
 
     @property
     def relation(self) -> NeighboringRelation:
         """The neighbouring relation of every release."""
-        ...
 
     @property
     def releases(self) -> dict[str, int]:
         """How many releases of each kind were charged."""
-        ...
 
     @property
     def ledger(self) -> tuple[Any, ...]:
         """The charges, a ``LedgerEntry`` for each release, in order."""
-        ...

@@ -43,30 +43,24 @@ class RoundRules(Protocol):
     @property
     def n_features(self) -> int:
         """The length of a reply."""
-        ...
 
     @property
     def is_secure(self) -> bool:
         """Whether the server gets sums alone."""
-        ...
 
     @property
     def threshold(self) -> int:
         """The number of users without whom no sum is opened; 0 where messages are read."""
-        ...
 
     @property
     def server_sees(self) -> str:
         """A clause of the privacy statement that says what the server gets to see."""
-        ...
 
     def largest_message(self, n_rows: int) -> float:
         """Return a bound of the values, in grid steps, that a user of so many rows can send."""
-        ...
 
     def why_not_private(self, relation: NeighboringRelation) -> tuple[str, ...]:
         """Return what voids a guarantee under the relation, as clauses; empty for nothing."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -29,41 +29,33 @@ class UserPool(Protocol):
     @property
     def users(self) -> tuple[User, ...]:
         """Name, number of rows and budget of each user: public."""
-        ...
 
     @property
     def reference(self) -> tuple[float, float]:
         """The public epsilon and delta for which the noise is planned."""
-        ...
 
     @property
     def trust(self) -> str:
         """The name of what the server gets to see, such as ``local``."""
-        ...
 
     @property
     def rules(self) -> RoundRules | None:
         """The rules that were agreed on; ``None`` before that."""
-        ...
 
     def plan_filters(self, schedule: Callable[[float], Mapping[DpEvent, int]]) -> None:
         """Let the users fit what their filters fix beforehand to a schedule, a function of the
         noise multiplier; before ``begin``."""
-        ...
 
     def filter_of(self, epsilon: float, delta: float) -> Accountant:
         """Return the empty filter of a user with that budget: to plan with, public."""
-        ...
 
     @property
     def rounds_allowed(self) -> np.ndarray:
         """How many rounds each user may join under the rules, int64 of shape (n_users,)."""
-        ...
 
     @property
     def rounds_joined(self) -> np.ndarray:
         """How many rounds each user was charged for, int64 of shape (n_users,)."""
-        ...
 
     def begin(self, rules: Any, most: int) -> np.ndarray:
         """Agree on ``RoundRules`` that this pool knows, once; return how many rounds, at most
@@ -72,11 +64,9 @@ class UserPool(Protocol):
 
         Raises BudgetExceededError if no user can join the first round.
         """
-        ...
 
     def round(self, index: int, w: np.ndarray) -> Answers:
         """Ask all users for round ``index``, in rising order, at the public ``w``."""
-        ...
 
 
 @runtime_checkable
@@ -113,10 +103,8 @@ class LocalPool(UserPool, Protocol):
 
         Raises InvalidInputError or DataError for users who do not own the rows.
         """
-        ...
 
     @classmethod
     def checks(cls) -> tuple[Callable[[Any], Any], ...]:
         """Return the admission test of an optimizer that asks such users: each check returns what
         it has tested, or raises AssertionError."""
-        ...

@@ -32,11 +32,9 @@ class Kind(Protocol):
     @property
     def says(self) -> str:
         """The kind in words, for the documentation."""
-        ...
 
     def fault(self, name: str, value: Any) -> str:
         """Return what is wrong with a value, as the end of a sentence; empty if nothing."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

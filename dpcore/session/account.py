@@ -21,7 +21,6 @@ class Filter(Protocol):
 
     def compose(self, event: Any, /) -> Any:
         """Return the filter after the event; BudgetExceededError if it does not fit."""
-        ...
 
 
 class Schedule(Protocol):
@@ -29,7 +28,6 @@ class Schedule(Protocol):
 
     def take(self, event: Any, /) -> None:
         """Take the place of an event; an error, with nothing taken, where none is left for it."""
-        ...
 
 
 class Account(Unshareable, Generic[Entry]):

@@ -32,7 +32,6 @@ class RowMap(Protocol):
     @property
     def key(self) -> Hashable:
         """Return all that the norms under this map depend on, beside the rows and its class."""
-        ...
 
     def norms_up(self, product: Product, square_product: Product) -> np.ndarray:
         """Return an upper bound of the l2 norm of every mapped row, float64 of shape (n_rows,).
@@ -40,7 +39,6 @@ class RowMap(Protocol):
         ``product(v)`` is ``sum_j v_j x_j`` of every raw row and ``square_product(v)``
         ``sum_j v_j x_j^2``, up to the rounding of such sums.
         """
-        ...
 
 
 class RawRows(Protocol):
@@ -54,19 +52,16 @@ class RawRows(Protocol):
 
     def fill_margins(self, start: int, stop: int, w: np.ndarray, out: np.ndarray) -> None:
         """Write ``raw_i . w`` of rows start to stop - 1 to ``out``, float64 of that length."""
-        ...
 
     def weighted_sum(self, start: int, stop: int, c: np.ndarray) -> np.ndarray:
         """Return ``sum_i c_i raw_i`` over rows start to stop - 1, float64 of shape (n_features,).
 
         ``c`` : float64 of shape (stop - start,).
         """
-        ...
 
     def mapped(self, entry: Callable[[np.ndarray], np.ndarray]) -> RawRows:
         """Return the rows whose every entry is ``entry`` of what it was, for a function of float64
         arrays, entry by entry, that keeps 0 and 1."""
-        ...
 
 
 class Block(Protocol):
@@ -87,7 +82,6 @@ class Block(Protocol):
     @property
     def n_cells(self) -> int:
         """How many numbers a pass over the rows reads."""
-        ...
 
     def margins(self, w: np.ndarray) -> np.ndarray:
         """Return ``x.w`` for every (scaled) row: a pure function of the row and of ``w`` rounded to
@@ -97,45 +91,36 @@ class Block(Protocol):
         (n_rows,), or (n_classes, n_rows) in C order, each class's with the bits of ``w`` of it
         alone on that grid.
         """
-        ...
 
     def margins_at(self, points: np.ndarray) -> np.ndarray:
         """Return ``margins`` of every entry of ``points``, of shape (n_points, n_features) or
         (n_points, n_classes, n_features), to the bit: float64 of shape (n_points, n_rows) or
         (n_points, n_classes, n_rows), C order. Nothing is cached."""
-        ...
 
     def line(self, w: np.ndarray, direction: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the raw margins of ``w`` and of ``direction``, read only; both are cached, so that
         the margins of ``w - step * direction`` cost no further pass."""
-        ...
 
     def row_norms(self, norm: Literal["l1", "l2"]) -> np.ndarray:
         """Return an upper bound of each raw row's norm, float64 of shape (n_rows,)."""
-        ...
 
     def standardized_norms(self, standardization: RowMap, least: float = 0.0) -> np.ndarray:
         """Return an upper bound of the l2 norm of each raw row once it is mapped, and of ``least``
         times its own, float64 of shape (n_rows,), read only; those of the last map are cached."""
-        ...
 
     def factors_within(self, row_norm: float) -> np.ndarray:
         """Return the factors, as ``factor``, that hold the rows to another l2 norm."""
-        ...
 
     def rows(self) -> np.ndarray:
         """Return the (scaled) rows, a float64 copy of shape (n_rows, n_features)."""
-        ...
 
     def take(self, places: np.ndarray) -> Block:
         """Return a block of the rows at ``places`` (int64, each at most once), norms and factors as
         they are: a row contributes to a sum there, to the bit, what it contributes here."""
-        ...
 
     def settle(self, keep: Callable[[np.ndarray], np.ndarray]) -> None:
         """Let go of cached margins, and let ``keep`` have what else is kept of each row beside its
         cells (labels, norms, factors, units): it returns an array of the same type and content."""
-        ...
 
     def weighted_sum(self, c: np.ndarray) -> np.ndarray:
         """Return ``sum_i c_i raw_i``, float64 of shape (n_features,); of ``c`` of shape (n_classes,
@@ -144,26 +129,21 @@ class Block(Protocol):
         Exact in any order when the ``c_i`` are multiples of ``2**-k`` and ``|c_i| ||raw_i||`` is at
         most ``clip``, with k from ``dpcore.exact.grid.coefficient_bits(clip, ...)``.
         """
-        ...
 
     def sum_at(self, w: np.ndarray, coefficients: Coefficients) -> np.ndarray:
         """Return ``weighted_sum`` of the coefficients that rows have by their ``margins`` of ``w``:
         both in one pass, some rows after the other, so that ``coefficients`` is to be a function of
         each row."""
-        ...
 
     def weighted_moments(self, c: np.ndarray) -> np.ndarray:
         """Return ``sum_i c_i q(raw_i)``, float64 of shape (n_features,), exact like
         ``weighted_sum``: q squares an entry of size 1 at most and takes the size of another,
         truncated to the feature grid."""
-        ...
 
     def raw_rows(self) -> RawRows:
         """Return the rows as they lie, without a copy."""
-        ...
 
     @classmethod
     def gather(cls, blocks: Sequence[Self], places: np.ndarray) -> RawRows:
         """Return a copy of the rows of these blocks, all of this class: the k-th of them, counted
         through the blocks, at ``places[k]`` (int64, a permutation)."""
-        ...

@@ -28,7 +28,6 @@ class _BlockType(Protocol):
     def from_rows(self, X: Any, y: np.ndarray, path: RoundedLine, row_norm: float) -> Block:
         """Return the block of encoded rows. It keeps copies, or arrays that cannot change, and
         verifies that no row is longer than the path's bound."""
-        ...
 
 
 class Layout(Generic[R]):

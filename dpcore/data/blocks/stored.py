@@ -29,7 +29,6 @@ class BlockStore(Protocol):
 
     def block(self, index: int) -> AbstractContextManager[tuple[np.ndarray, np.ndarray, CodedRows]]:
         """Lend a block's bytes, labels and rows, all read only."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)

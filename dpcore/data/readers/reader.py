@@ -53,16 +53,13 @@ class RowFile(Protocol):
     def pieces(self) -> Iterator[RawTable | RawMatrix]:
         """Yield the rows as they are, one piece at least, with their places in the source. Where
         pieces end must not show in a row or a message."""
-        ...
 
     def names(self) -> list[str]:
         """Return the names of the columns, without reading the rows; none of unnamed features."""
-        ...
 
     def check(self) -> None:
         """Raise the DataError, if any, that reading the source as one piece raises before it comes
         to the cells."""
-        ...
 
 
 class Reader(Protocol):
@@ -71,4 +68,3 @@ class Reader(Protocol):
     def __call__(self, source: str, facts: ReadFacts) -> RowFile:
         """Return the opened source, perhaps before anything is read; InvalidInputError for a
         schema that does not fit the format."""
-        ...
