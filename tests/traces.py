@@ -1,6 +1,7 @@
 """Traces that rows may leave: in what is handed out, and in the process that read them.
 
-Run as a program, it fits files and prints what its process has then (``of_process``).
+Run as a program, it fits the files of each line of its input in a process of its own, which is
+forked after the imports, and prints what that process has then (``of_process``).
 """
 
 from __future__ import annotations
@@ -11,9 +12,11 @@ import copy
 import functools
 import gc
 import json
+import os
 import pickle
 import re
 import sys
+import traceback
 import types
 import warnings
 import weakref
@@ -214,10 +217,28 @@ def _broken():
     readings.SEEN, readings.empty_cells = set(), empty_cells
 
 
+def _in_a_child(job):
+    """Do a job in a forked process, which nothing was done in but the imports of this file, and
+    print what it has then, as one line: or how it ended, where it failed."""
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            if job["broken"]:
+                _broken()
+            fit_files(job)
+            print(json.dumps(of_process()), flush=True)
+            status = 0
+        except Exception:
+            traceback.print_exc()
+            sys.stderr.flush()
+        finally:
+            os._exit(status)
+    if status := os.waitpid(child, 0)[1]:
+        print(json.dumps({"ended with": status}), flush=True)
+
+
 if __name__ == "__main__":
     warnings.simplefilter("default")
-    job = json.load(sys.stdin)
-    if job["broken"]:
-        _broken()
-    fit_files(job)
-    print(json.dumps(of_process()))
+    for line in sys.stdin:
+        _in_a_child(json.loads(line))

@@ -24,29 +24,43 @@ WIDTH = {"width": 3, "row_norm": 4.0, "columns": {"y": {"kind": "label", "classe
 BLANKS = WIDTH | {"header": False, "separator": "whitespace"}
 
 
-def of_a_process(folder, files, scored=(), broken=False):
-    """Return the traces in a fresh process that fits the files and scores others."""
-    job = {"files": files, "scored": [*scored], "broken": broken}
-    job["records"] = str(folder / "records.pickle")
-    done = subprocess.run(
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that fork")
+
+
+@pytest.fixture(scope="module")
+def program():
+    """The program that forks a process for each job: to start one anew costs more than the fits."""
+    with subprocess.Popen(
         [sys.executable, str(PROGRAM)],
-        input=json.dumps(job),
-        capture_output=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
         text=True,
         env={**os.environ, "PYTHONHASHSEED": "0"},
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    return json.loads(done.stdout)
+    ) as running:
+        yield running
 
 
-def in_two_processes(folder, pairs, scored=((), ()), broken=False):
+@pytest.fixture
+def in_two_processes(program, tmp_path):
     """Return what differs between a process that reads the first file of each pair under its schema
     and one that reads the second."""
-    files = zip(*(((one, keys), (other, keys)) for one, other, keys in pairs), strict=True)
-    traces = [
-        of_a_process(folder, read, rows, broken) for read, rows in zip(files, scored, strict=True)
-    ]
-    return differences(*traces)
+
+    def of_a_process(files, scored, broken):
+        job = {"files": files, "scored": [*scored], "broken": broken}
+        job["records"] = str(tmp_path / "records.pickle")
+        print(json.dumps(job), file=program.stdin, flush=True)
+        found = json.loads(program.stdout.readline())
+        assert found.keys() != {"ended with"}, found
+        return found
+
+    def differ(pairs, scored=((), ()), broken=False):
+        files = zip(*(((one, keys), (other, keys)) for one, other, keys in pairs), strict=True)
+        traces = [
+            of_a_process(read, rows, broken) for read, rows in zip(files, scored, strict=True)
+        ]
+        return differences(*traces)
+
+    return differ
 
 
 def writer(folder, suffix, write):
@@ -142,8 +156,8 @@ def matrices(folder):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("source", [scaled_down, columns, frames, libsvm, blanks, matrices])
-def test_a_process_tells_nothing_of_an_odd_cell(tmp_path, source):
-    assert in_two_processes(tmp_path, source(tmp_path)) == []
+def test_a_process_tells_nothing_of_an_odd_cell(tmp_path, source, in_two_processes):
+    assert in_two_processes(source(tmp_path)) == []
 
 
 # One at a time: what some kinds of column always leave must not hide what others leave for a cell.
@@ -153,29 +167,29 @@ FAST = ("hashed",)
 @pytest.mark.parametrize(
     "kind", [*FAST, *(pytest.param(k, marks=pytest.mark.slow) for k in KINDS if k not in FAST)]
 )
-def test_a_process_that_reads_one_kind_of_column_tells_nothing(tmp_path, kind):
-    assert in_two_processes(tmp_path, texts(tmp_path, (kind,))) == []
+def test_a_process_that_reads_one_kind_of_column_tells_nothing(tmp_path, kind, in_two_processes):
+    assert in_two_processes(texts(tmp_path, (kind,))) == []
 
 
 @pytest.mark.slow
-def test_a_process_tells_nothing_of_the_rows_that_a_model_scores(tmp_path):
+def test_a_process_tells_nothing_of_the_rows_that_a_model_scores(tmp_path, in_two_processes):
     write = writer(tmp_path, "csv", lambda cells, path: path.write_text(text_of(cells)))
     kind = "number, both"
     good = write(good_cells(kind))
     odd = [write([*good_cells(kind), cell]) for cell in ("", "x", "1e999", "none", "  ")]
     scored = [good] * len(odd), odd
-    assert in_two_processes(tmp_path, [(good, good, schema_of(kind))], scored) == []
+    assert in_two_processes([(good, good, schema_of(kind))], scored) == []
 
 
 @pytest.mark.slow
-def test_traces_of_a_broken_reader_are_found(tmp_path):
+def test_traces_of_a_broken_reader_are_found(tmp_path, in_two_processes):
     write = writer(tmp_path, "csv", lambda cells, path: path.write_text(text_of(cells)))
     kind = "number, marked"
     pairs = [(write(good_cells(kind)), write([*good_cells(kind), "  "]), schema_of(kind))]
     found = {"modules", "caches", "patterns", "warnings", "globals"}
-    assert {*in_two_processes(tmp_path, pairs, broken=True)} == found
+    assert {*in_two_processes(pairs, broken=True)} == found
     (tmp_path / "records.pickle").unlink()
-    assert in_two_processes(tmp_path, pairs) == []
+    assert in_two_processes(pairs) == []
 
 
 @pytest.mark.slow
