@@ -10,9 +10,9 @@ from dpcore_a_ddp.checks import check_pool_messages_are_noisy, check_pool_output
 from dpcore_lab.checks import parametrize_with_checks
 
 OPTIMIZERS = [
-    ADdp(most_rounds=20),
-    ADdp(rate=0.05, most_rounds=20),
-    ADdp(noise="filter"),
+    ADdp(most_rounds=10),
+    ADdp(rate=0.05, most_rounds=10),
+    ADdp(noise="filter", most_rounds=10),
     SgdMaj(rounds=4),
     SgdPass(rounds=2),
     SgdAdvLocal(rounds=4),
