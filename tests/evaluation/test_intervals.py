@@ -1,7 +1,7 @@
 """Intervals from noisy counts cover what they are of, in simulations of rows and of noise.
 
-Each share of intervals that cover is of 6,000 repeats, so its deviation is .0028 where 95 % cover,
-and .93 is seven of these away: a false alarm has a probability below 1e-10 (and the seed is fixed).
+Each share of intervals that cover is of 3,000 repeats, so its deviation is .004 where 95 % cover,
+and .93 is five of these away: a false alarm has a probability below 1e-6 (and the seed is fixed).
 Intervals that leave out the noise, or the rows' sampling, cover less and are caught.
 """
 
@@ -10,7 +10,7 @@ import pytest
 
 from dpcore.evaluation.intervals import auc_of_bins, count_of, share_of
 
-REPEATS = 6000
+REPEATS = 3000
 LEAST = 0.93
 # Shares of cells: of a balanced table, and of one whose second class is rare.
 EVEN = np.array([[0.3, 0.15, 0.05], [0.05, 0.2, 0.25]])

@@ -111,11 +111,11 @@ def walked(excess, seed, **options):
 
 @pytest.mark.slow
 def test_the_mean_of_the_levels_has_the_noise_of_its_level():
-    """Of 800 walks to the last of 8 levels: a chi-square of the means over their deviations at the
+    """Of 300 walks to the last of 8 levels: a chi-square of the means over their deviations at the
     last two, and their correlation, the ratio of the mus as of a Brownian path. False alarm: 1e-8
     for each."""
     first, last = [], []
-    for seed in range(800):
+    for seed in range(300):
         session, _, values, base = walked(10.0, seed)
         for held, (value, mu), steps in (
             (first, values[-2], session.levels[:-1]),
