@@ -67,7 +67,7 @@ def patched(tree):
                 for a in node.names
             }
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(".setattr"):
+        if isinstance(node, ast.Call) and getattr(node.func, "attr", None) == "setattr":
             target, *rest = node.args
             if isinstance(target, ast.Constant):
                 yield target.value
@@ -83,18 +83,22 @@ def private_of_others(tree, room):
             yield name
 
 
-def test_deep_imports_do_not_become_more():
-    found = [
-        name for path in FILES for name in deep_imports(ast.parse(path.read_text()), room_of(path))
-    ]
+@pytest.fixture(scope="module")
+def trees():
+    """The tree of each file, parsed once for both rules."""
+    return {path: ast.parse(path.read_text()) for path in FILES}
+
+
+def test_deep_imports_do_not_become_more(trees):
+    found = [name for path, tree in trees.items() for name in deep_imports(tree, room_of(path))]
     assert 0 < len(found) <= MOST_DEEP_IMPORTS
 
 
-def test_no_test_replaces_a_private_name_of_another_room():
+def test_no_test_replaces_a_private_name_of_another_room(trees):
     found = {
         str(path.relative_to(ROOT)): names
-        for path in FILES
-        if (names := [*private_of_others(ast.parse(path.read_text()), room_of(path))])
+        for path, tree in trees.items()
+        if (names := [*private_of_others(tree, room_of(path))])
     }
     assert found == {}
 
