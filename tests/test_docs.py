@@ -211,12 +211,9 @@ def documented(page, folder):
 
 
 @needs_readme
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    ("page", "name"),
-    [
-        ("plugins.md", "NoisyGd"),
-        pytest.param("interactive.md", "DpFtrl", marks=pytest.mark.slow),
-    ],
+    ("page", "name"), [("plugins.md", "NoisyGd"), ("interactive.md", "DpFtrl")]
 )
 def test_the_plugin_of_the_documents_is_admitted(page, name, tmp_path):
     optimizer = getattr(documented(page, tmp_path), name)()

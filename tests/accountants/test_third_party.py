@@ -79,6 +79,7 @@ def test_the_statement_names_it_whoever_chose_it(installed, accountant):
     assert "not from dpcore, are right: acme_accounts:Generous" in privacy["sentence"]
 
 
+@pytest.mark.slow
 def test_the_statement_of_users_names_it_too(installed):
     params = {"noise": "filter", "rounds": 3, "rate": 0.5}
     privacy = fitted(algo="a-ddp", accountant="best", relation="replace-special", params=params)

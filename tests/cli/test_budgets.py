@@ -61,6 +61,7 @@ def test_a_schedule_without_delta_is_refused_with_what_to_do():
         describe_schedule(1.0, 0.0, 10, 1.0, ADD)
 
 
+@pytest.mark.slow
 def test_the_noise_of_a_schedule_under_each_accountant_that_holds_it():
     rows = describe_schedule(1.0, 1e-5, 1000, 0.01, ADD)
     assert [row["accountant"] for row in rows] == [

@@ -147,6 +147,7 @@ def test_a_folder_becomes_a_folder_of_stores(run, partitions, folder):
     assert done.exit_code == 2 and "is there already" in done.output
 
 
+@pytest.mark.slow
 def test_no_folder_is_left_where_one_file_cannot_be_converted(run, partitions, folder):
     pd.DataFrame({"other": [1]}).to_parquet(folder / "parts" / "1.parquet")
     before = set(os.listdir(folder))

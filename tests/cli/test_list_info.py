@@ -181,6 +181,7 @@ def test_account_ignores_nothing_that_is_asked(run, asked, text):
     assert result.exit_code == 2 and text in result.stderr
 
 
+@pytest.mark.slow
 def test_account_of_a_schedule_over_samples(run):
     asked = ["account", "--epsilon", "1", "--rounds", "50", "--probability", "0.1"]
     done = run(*asked, "--relation", "replace-one", "--json")

@@ -181,6 +181,7 @@ def test_train_tells_public_facts_and_bytes_and_no_count_of_rows(
             assert re.fullmatch(r"[\d,]+ releases?, \d+% of the budget", step.words)
 
 
+@pytest.mark.slow
 def test_stores_are_told_of_all_that_are_written(folder):
     table = pd.read_csv("rows.csv")
     os.mkdir("parts")

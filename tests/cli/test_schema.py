@@ -139,6 +139,7 @@ def test_mistakes(run, folder, arguments, text):
     assert text in result.stderr and len(result.stderr.splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_noisy_shares_that_could_not_be_printed_say_what_was_charged(tmp_path):
     (tmp_path / "f.csv").write_text("a,y\n1,0\n2,1\n")
     (tmp_path / "s.toml").write_text(

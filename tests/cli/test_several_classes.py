@@ -38,6 +38,7 @@ def fitted(run, table):
     return lambda *more: run("train", *words, "--l2", ".001", "--out", "m.json", *more)
 
 
+@pytest.mark.slow
 def test_a_model_is_trained_shown_and_predicts_by_name(fitted, run):
     done = fitted("--test", "three.csv")
     assert done.exit_code == 0, done.stderr
@@ -150,6 +151,7 @@ def test_what_does_not_fit_is_refused_before_anything_is_spent(fitted, charged, 
     assert told in done.stderr and len(done.stderr.splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_a_comparison_of_several_classes(run, table):
     words = "--data", "three.csv", "--schema", "three.toml", "--folds", "3", "--seed", "1"
     done = run("compare", "--algos", "nonprivate,majority", *words, "--json")

@@ -48,11 +48,13 @@ def ran(*arguments):
     return output + done.stderr, set(loaded.split()), set(plugins.split())
 
 
+@pytest.mark.slow
 def test_a_command_imports_no_other():
     loaded, _ = started("list", "losses")
     assert loaded == {"dpcore.cli.list"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", [["--help"], ["trian"]])
 def test_the_names_of_commands_are_told_without_an_import_of_one(arguments):
     loaded, output = started(*arguments)

@@ -35,6 +35,7 @@ def tune(run, tmp_path, monkeypatch):
     return invoke
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["random", "list"])
 def test_a_search_is_told_and_kept(tune, tmp_path, kind):
     result = tune("--search", kind, "--candidates", "clip=.1,.2", "--out", "model.json", "--json")
@@ -98,6 +99,7 @@ def test_something_has_to_be_searched(run):
     assert result.exit_code == 2 and "--candidates KEY" in result.stderr
 
 
+@pytest.mark.slow
 def test_candidates_are_called_so_and_the_old_name_is_taken_with_a_warning(tune, run, tmp_path):
     # The option was --set, which elsewhere sets one value; the estimator, models and messages say
     # candidates.

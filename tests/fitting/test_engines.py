@@ -111,6 +111,7 @@ def test_a_test_is_offered_where_rows_are_at_hand(rows, capsys):
         assert f"No test asked for; {offered}" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("columns", "loss"), [(COLUMNS, "logistic"), (NUMBER, "ridge")])
 def test_rows_of_another_file_are_reported_on_as_where_rows_are_at_hand(rows, columns, loss):
     other = rows.with_name("other.csv")

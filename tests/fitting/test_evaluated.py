@@ -193,6 +193,7 @@ def of_number(folder, y, epsilon=50.0, share=0.3, **others):
     return train(make_plan(settings(epsilon=epsilon, **values)), request).model
 
 
+@pytest.mark.slow
 def test_of_a_number_there_are_errors_and_a_verdict(tmp_path):
     rng = np.random.default_rng(1)
     x = rng.random(20_000)

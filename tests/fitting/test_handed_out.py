@@ -117,7 +117,7 @@ def test_of_columns_of_numbers(kind):
         a_cell_more(fitted, write, kind, [*cells, 1.0, 3.0])
 
 
-@pytest.mark.some_fast
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_model_keeps_nothing_of_the_rows_that_it_scores(tmp_path, kind):
     model = fit(frame_of(good_cells(kind)), schema=Schema.from_dict(schema_of(kind)), **ASKED)

@@ -198,6 +198,7 @@ def test_no_two_fits_share_noise(algo, monkeypatch):
     assert not distinct(fit(X, y, epsilon=1.0, params=params, n0=60, **words).w)
 
 
+@pytest.mark.slow
 def test_each_class_has_the_fit_of_two_classes():
     X, y = rows()
     words = {"algo": "nonprivate", "l2": 1e-3, "bounds": (0, 1), "row_norm": None}

@@ -161,12 +161,8 @@ def test_a_process_tells_nothing_of_an_odd_cell(tmp_path, source, in_two_process
 
 
 # One at a time: what some kinds of column always leave must not hide what others leave for a cell.
-FAST = ("hashed",)
-
-
-@pytest.mark.parametrize(
-    "kind", [*FAST, *(pytest.param(k, marks=pytest.mark.slow) for k in KINDS if k not in FAST)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_process_that_reads_one_kind_of_column_tells_nothing(tmp_path, kind, in_two_processes):
     assert in_two_processes(texts(tmp_path, (kind,))) == []
 

@@ -94,6 +94,7 @@ def test_targets_classes_and_private_bounds_go_with_weights(tmp_path):
     assert again.weight_bound == 2.0 and again.report == {}
 
 
+@pytest.mark.slow
 def test_a_frame_and_an_estimator_take_them():
     frame = pd.DataFrame({"a": X[:, 0], "b": X[:, 1]})
     clf = PrivateLogisticRegression(

@@ -65,6 +65,7 @@ def charges(monkeypatch):
     return made
 
 
+@pytest.mark.slow
 def test_three_classes_are_fitted_by_softmax_where_nobody_named_a_loss(exact):
     X, y = rows()
     assert (exact.loss, exact.w.shape) == ("softmax", (3, 3))
@@ -214,6 +215,7 @@ def test_a_request_has_its_schema_before_the_rows_are_read(tmp_path, monkeypatch
         with_schema(DataRequest("r.csv", Path("s.toml"), target="y", schema_from_data=True))
 
 
+@pytest.mark.slow
 def test_figures_of_classes_are_those_of_scikit_learn(exact):
     X, y = rows(300, seed=9)
     data = dataset_from_arrays(X, y, classes=CLASSES, bounds=(0, 1), row_norm=None)

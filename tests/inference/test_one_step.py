@@ -68,6 +68,7 @@ def coverage(change=lambda sums: sums, repeats=REPEATS):
     return np.mean(held, axis=0), len(held)
 
 
+@pytest.mark.slow
 def test_intervals_cover_what_they_say():
     # At .93 or more of 2,000 repeats: for a true .95 each coefficient fails in less than 1e-6 at
     # 4.75 deviations of .0049, and so below .927.

@@ -58,6 +58,7 @@ def test_names_are_text_and_never_markup(ledger):
     assert not [name for name, _ in read.attributes if name.startswith("on")]
 
 
+@pytest.mark.slow
 def test_the_page_loads_nothing(ledger):
     read = Read(shown(ledger, "--html"))
     assert {"html", "head", "body", "table", "svg", "polyline"} <= {*read.tags}

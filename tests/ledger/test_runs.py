@@ -142,6 +142,7 @@ def test_the_variable_and_the_schema_name_it(ledger, monkeypatch, tmp_path):
         dpcore.fit(X, Y, **PUBLIC, epsilon=0.5)
 
 
+@pytest.mark.slow
 def test_the_command_line(tmp_path, any_ledger, by_hand):
     ledger = any_ledger
     (tmp_path / "rows.csv").write_text(
@@ -266,6 +267,7 @@ def test_a_run_that_has_not_told_its_conditions_is_named(ledger):
     assert f"Runs {number} are" in said()
 
 
+@pytest.mark.slow
 def test_references_of_a_comparison_are_noted(tmp_path, ledger):
     (tmp_path / "rows.csv").write_text("a,y\n" + "1,no\n2,yes\n" * 60)
     (tmp_path / "schema.toml").write_text(

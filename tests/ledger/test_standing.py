@@ -96,6 +96,7 @@ def own_server():
         it.stop()
 
 
+@pytest.mark.slow
 def test_a_server_that_stops_has_the_reservation(own_server, after_reserving):
     ledger = TableLedger.create(own_server.address(), Terms.of(2.0, 1e-6))
     ledger.close()

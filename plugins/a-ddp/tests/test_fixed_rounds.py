@@ -75,6 +75,7 @@ def test_unequal_budgets_join_as_many_rounds_as_each_holds(relation):
             assert epsilon_of_losses(more, user.delta) > user.epsilon
 
 
+@pytest.mark.slow
 def test_a_plan_of_each_users_own_noise_would_leave_small_budgets_out():
     """Broken on purpose: the filter of each user is planned for the least noise of its budget."""
     rules, pool = agreed()

@@ -68,6 +68,7 @@ def test_the_noise_of_a_round_is_the_analytic_gaussian(epsilon):
     assert analytic_gaussian(epsilon, 1e-6) == pytest.approx(brentq(excess, 0.01, 1e4), rel=1e-5)
 
 
+@pytest.mark.slow
 def test_rounds_go_on_past_those_that_were_planned_for():
     solution, pool = run(
         ADdp(noise="planned", rounds=3, rows_per_user=10), make_data(60), epsilon=0.5
@@ -131,6 +132,7 @@ def test_the_least_noise_of_a_filter_takes_all_rounds_and_no_more():
     assert solution.details["sigma"] < planned.details["sigma"]
 
 
+@pytest.mark.slow
 def test_without_noise_it_learns_and_with_a_huge_budget_too():
     data = make_data(2000)
     right = {}

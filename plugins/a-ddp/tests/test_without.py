@@ -31,6 +31,7 @@ def test_users_are_refused_in_one_line(without, words):
     assert "\n" not in str(refused.value)
 
 
+@pytest.mark.slow
 def test_everything_else_is_as_before(without):
     assert "sampling-composition" not in without.names("accountant")
     X, y = np.tile(np.eye(4), (20, 1)), np.tile([-1, 1, -1, 1], 20)

@@ -52,6 +52,7 @@ def test_the_forecast_names_the_first_level_of_that_precision(kind):
         assert ("expect that no level meets the target" in words) is not passes
 
 
+@pytest.mark.slow
 def test_no_level_is_named_where_it_is_a_fact_about_the_rows():
     problem = make_problem(make_rows(4000, seed=2), REPLACE, Logistic(), l2=0.05)
     accountant = PureAccountant.with_reserve(200.0, 1e-8, 1e-8)
@@ -65,6 +66,7 @@ def test_no_level_is_named_where_it_is_a_fact_about_the_rows():
     assert "a fact about the rows" in told
 
 
+@pytest.mark.slow
 def test_the_command_says_it_before_the_run_and_fit_warns_of_nothing():
     asked = ["train", "--data", "census-sim", "--l2", "0.01", "--relation", "replace-one"]
     target = ["--target-excess-risk", "0.3", "--epsilon-max", "8"]

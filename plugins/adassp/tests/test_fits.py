@@ -49,6 +49,7 @@ def errors_over_the_means(X, y, repeats, **words):
     return [np.mean((model.predict(X) - y) ** 2) / np.var(y) for model in models]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("n", "epsilon", "scale"), [(100, 0.01, 1.0), (300, 1.0, 0.05), (1000, 0.1, 0.1)]
 )
@@ -161,6 +162,7 @@ def skewed(n=5000):
     return rng.uniform(-1, 1, (n, 6)), np.clip(rng.exponential(size=n) / 10 - 1, -1, 1)
 
 
+@pytest.mark.slow
 def test_where_no_signal_is_sure_the_level_is_asked_again(monkeypatch):
     again = errors_over_the_means(*skewed(), 8, epsilon=0.03)
     monkeypatch.setattr("dpcore_adassp.pilot_releases._CLEAR", -np.inf)

@@ -101,6 +101,7 @@ def test_a_corner_gets_less_time_on_standardised_rows(u, time, steps):
     assert defaults.time_for(u, Logistic(), **rules) > 1.5 * time
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moments_share, steps", [(0.1, 200), (0.0, 400)])
 def test_only_standardised_rows_count_as_such(moments_share, steps):
     # 10^7 stated rows: a signal at which rows as they are get all the time that there is.
@@ -209,6 +210,7 @@ def test_every_loss_is_fitted(loss):
     assert right > 0.77
 
 
+@pytest.mark.slow
 def test_ridge_takes_the_rows_as_they_are_unless_told_otherwise():
     # A target that follows a heavy-tailed column only where most rows are: clipped gradients of
     # longer columns fit those, and the few far rows are missed by much, which squares punish: those
@@ -238,6 +240,7 @@ def test_steps_are_no_larger_than_an_l2_allows(loss):
     assert np.abs(model.coef).max() < 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", [HuberSvm(), HingeSvm()], ids=["huber-svm", "hinge-svm"])
 def test_an_l2_of_a_tenth_on_two_columns_with_bounds_comes_near_the_least(loss, monkeypatch):
     rng = np.random.default_rng(5)

@@ -36,6 +36,7 @@ def engine_of(frame, schema):
     return DaskEngine.open(FrameParts(frame), schema, None)
 
 
+@pytest.mark.slow
 def test_a_frame_gives_the_bits_of_its_rows_at_hand(client, schema, parts, queries):
     engine = engine_of(of_parts(parts), schema)
     data = dataset_from_arrays(pd.concat(parts), schema=schema)

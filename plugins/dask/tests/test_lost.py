@@ -234,6 +234,7 @@ def test_a_fit_whose_scheduler_is_lost_stays_charged_on_disk(folder, schema, tmp
     assert run.outcome == "ended by EngineError" and ledger.state().spent(0).spent > 0
 
 
+@pytest.mark.slow
 def test_sums_are_not_waited_for_without_workers(folder, schema, monkeypatch):
     monkeypatch.setattr(shares, "_SECONDS", 0.2)
     with small_cluster(n_workers=1, processes=False, protocol="tcp://") as cluster:
@@ -247,6 +248,7 @@ def test_sums_are_not_waited_for_without_workers(folder, schema, monkeypatch):
         engine.close()
 
 
+@pytest.mark.slow
 def test_sums_that_end_with_their_worker_are_not_waited_for_either(folder, schema, monkeypatch):
     monkeypatch.setattr(shares, "_SECONDS", 1.0)
     waited, query = shares._wait, RowCount("l2")
@@ -284,6 +286,7 @@ def test_sums_that_come_slowly_are_waited_for_longer(monkeypatch):
     assert given == [times * shares._SECONDS for times in (1, 2, 4, 8)]
 
 
+@pytest.mark.slow
 def test_certificates_are_taken_from_dasks_configuration(folder, schema):
     pytest.importorskip("cryptography", reason="needs the extra dpcore-dask[cluster]")
     made = Security.temporary()

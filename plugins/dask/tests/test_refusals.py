@@ -113,6 +113,7 @@ def test_a_partition_of_other_columns_is_named(opened, folder, change, message):
         opened(folder)
 
 
+@pytest.mark.slow
 def test_stores_of_two_schemas_are_refused(opened, folder, schema):
     other = Schema.from_dict({**schema.to_dict(), "rows": 5})
     for i, by in ((2, schema), (4, other)):
@@ -123,6 +124,7 @@ def test_stores_of_two_schemas_are_refused(opened, folder, schema):
         opened(folder / "*.dpcore")
 
 
+@pytest.mark.slow
 def test_a_cut_store_and_no_file_at_all(opened, folder, schema):
     convert(folder / "4.parquet", folder / "4.dpcore", schema)
     (folder / "4.dpcore").write_bytes((folder / "4.dpcore").read_bytes()[:-9])
@@ -256,6 +258,7 @@ def test_a_worker_of_another_version_is_refused_before_the_data(opened, folder, 
         Partition(other).facts()
 
 
+@pytest.mark.slow
 def test_a_plugin_of_another_version_is_refused(opened, folder, monkeypatch):
     """A worker sums by its own class of a question, and the sensitivity is stated here."""
     mine = clusters.own_versions()

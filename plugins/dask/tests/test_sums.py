@@ -27,12 +27,14 @@ def equal(queries):
     return equal
 
 
+@pytest.mark.slow
 def test_parquet_files_give_the_bits_of_one_thread(opened, equal, folder, schema):
     engine, data = opened(folder), load_file(folder, schema)
     assert isinstance(engine, FileEngine) and engine.rows.n_units == data.n_units == 32_001
     assert engine.rows.typed_by == "file" and equal(engine, data)
 
 
+@pytest.mark.slow
 def test_stores_and_files_give_the_same(opened, equal, folder, schema):
     data = load_file(folder, schema)
     for path in folder.glob("*.parquet"):
@@ -41,6 +43,7 @@ def test_stores_and_files_give_the_same(opened, equal, folder, schema):
     assert equal(opened(folder / "*.parquet"), data)
 
 
+@pytest.mark.slow
 def test_one_row_in_all_and_none(opened, equal, folder, schema):
     for name, n_rows in (("3", 1), ("1", 0)):
         engine = opened(folder / f"{name}.parquet")
@@ -112,6 +115,7 @@ def test_steps_ask_the_workers_what_they_ask_of_rows_at_hand(cluster, folder, sc
         assert (there.class_weights, there.intervals) == (here.class_weights, here.intervals)
 
 
+@pytest.mark.slow
 def test_minimisers_run_over_blocks_that_are_not_full(cluster, folder, schema):
     """Their sums are rounded block by block, and partitions have other blocks than one table: equal
     up to the error that their sensitivity counts."""
@@ -122,6 +126,7 @@ def test_minimisers_run_over_blocks_that_are_not_full(cluster, folder, schema):
     assert there.privacy == local.privacy
 
 
+@pytest.mark.slow
 def test_a_registered_data_set_is_cut_into_blocks(cluster, equal):
     source = Registered("census-sim", cluster.scheduler_address)
     engine, data = (
@@ -138,6 +143,7 @@ def test_a_registered_data_set_is_cut_into_blocks(cluster, equal):
         assert sum(sizes) == data.n_units and sum(size % BLOCK_ROWS > 0 for size in sizes) == 1
 
 
+@pytest.mark.slow
 def test_a_run_on_a_data_set_by_name_states_the_same(cluster):
     asked = {"algo": "dp-gd", "epsilon": 1.0, "seed": 7, "params": {"steps": 2}}
     engines = "local", f"dask:{cluster.scheduler_address}"

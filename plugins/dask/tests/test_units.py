@@ -147,6 +147,7 @@ def test_a_file_that_does_not_say_how_many_rows_it_has(tmp_path, folder):
     assert rows_in(str(folder / "2.parquet")) == 20_000
 
 
+@pytest.mark.slow
 def test_what_units_are_refused_for(
     cluster, engine_of, folder, schema, claimed, tmp_path, monkeypatch
 ):

@@ -115,6 +115,7 @@ def test_a_worker_of_other_source_under_the_same_version_is_refused(
             DaskEngine.open(files, schema, None)
 
 
+@pytest.mark.slow
 def test_a_worker_that_cannot_say_is_refused(cluster, folder, schema, monkeypatch):
     """Code of before, under the same version, does not know this question."""
 

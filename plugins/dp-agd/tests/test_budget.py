@@ -105,6 +105,7 @@ def test_the_papers_rule_needs_a_delta(options):
         )
 
 
+@pytest.mark.slow
 def test_the_fewest_steps_are_warned_of():
     small = ZcdpAccountant.from_budget(1e-3, 1e-6)
     _, solution = recorded(DpAgd(), make_rows(30), accountant=small, n0=30)
@@ -127,6 +128,7 @@ def test_rows_are_counted_only_where_no_public_figure_exists():
     assert share == pytest.approx(0.02, rel=1e-6)
 
 
+@pytest.mark.slow
 def test_the_papers_preset_has_the_papers_shares():
     fields = {field.name for field in dataclasses.fields(DpAgd)}
     preset = {k: v for k, v in DpAgd.presets["paper"].items() if k in fields}

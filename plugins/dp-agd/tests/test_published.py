@@ -37,12 +37,14 @@ def test_a_published_regulariser_that_would_diverge_is_refused_uncharged():
         scripted([], l2=1.01, as_published=True)
 
 
+@pytest.mark.slow
 def test_the_published_run_tells_its_constants():
     _, solution = recorded(DpAgd(as_published=True), make_rows(300), l2=0.0)
     expected = {"splits": 60, "candidates": 20, "max_step": 2.0, "clip": 3.0, "gamma": 0.1}
     assert expected.items() <= solution.details.items()
 
 
+@pytest.mark.slow
 def test_the_published_selection_is_not_what_runs_by_default():
     session, _ = recorded(DpAgd(as_published=True), make_rows(300), l2=0.0)
     assert "dpcore_dp_agd.published:PublishedNoisyMin" in session.trusted_parts
@@ -92,6 +94,7 @@ def test_the_published_batch_sums_so_many_rows(size):
     assert np.array_equal(answer, sum(parts))
 
 
+@pytest.mark.slow
 def test_the_published_code_takes_a_batch_size_and_nothing_else():
     X, y = np.random.default_rng(0).normal(size=(60, 3)), np.resize([-1.0, 1.0], 60)
     asked = Settings(algo="dp-agd", delta=1e-6, as_published=True, params={"batch-size": "20"})

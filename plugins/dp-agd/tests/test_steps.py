@@ -54,6 +54,7 @@ def test_an_empty_table_trains_and_gives_noise():
         assert np.isfinite(solution.w).all()
 
 
+@pytest.mark.slow
 def test_objective_with_l2_reaches_the_minimum_under_both_relations():
     # The regulariser enters sum and scores by n: a mean where the sum belongs would miss it.
     from scipy.optimize import minimize

@@ -25,6 +25,7 @@ def test_defaults_depend_on_public_facts_alone(run):
     assert chosen[0] == chosen[1]
 
 
+@pytest.mark.slow
 def test_more_signal_gives_a_longer_run_and_less_l2(run):
     steps, l2 = [], []
     for epsilon in (0.1, 1.0, 10.0, 1e4):

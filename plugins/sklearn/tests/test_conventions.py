@@ -29,7 +29,7 @@ BLIND = "fit reads no cell"
 @pytest.mark.parametrize(
     ("estimator", "refused"),
     [
-        (PrivateLinearSVC(**READ_OFF), OF_CLASSES),
+        pytest.param(PrivateLinearSVC(**READ_OFF), OF_CLASSES, marks=pytest.mark.slow),
         pytest.param(
             PrivateLogisticRegression(**READ_OFF),
             OF_CLASSES,

@@ -321,6 +321,7 @@ def test_bounds_that_nobody_knows_are_released(table, frame):
         svc(private_bounds=True).fit(X, y)
 
 
+@pytest.mark.slow
 def test_intervals_are_those_of_the_model(table):
     X, y = table
     y = np.where(np.random.default_rng(1).random(y.size) < 0.3, 1 - y, y)

@@ -84,6 +84,7 @@ def test_a_regression_with_odd_targets():
     assert_alike(lambda: PrivateRidge(target_bounds=(0, 1), **CUBE), tables)
 
 
+@pytest.mark.slow
 def test_columns_of_categories():
     rows = pd.DataFrame({"a": [1.0, 2, 3, 4] * 3, "c": ["u", "v", "u", ""] * 3})
     odd = pd.DataFrame({"a": [99.0, 1, 1, 1], "c": ["u", "zz", "", None]})
@@ -99,7 +100,7 @@ def test_columns_of_categories():
     )
 
 
-@pytest.mark.some_fast
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_estimators_with_a_schema(kind):
     def table(cells):

@@ -126,6 +126,7 @@ def test_a_step_that_is_put_in_later_is_refused_before_the_fit(table):
         pipe.fit(X, y)
 
 
+@pytest.mark.slow
 def test_searches_and_folds(table):
     X, y = table
     pipe = make_pipeline(COLUMNS, LAST)

@@ -41,6 +41,7 @@ def test_the_checks_of_scikit_learn_pass():
     assert {name for name, found in status.items() if found == "xfail"} == {*refused}
 
 
+@pytest.mark.slow
 def test_the_best_is_kept_with_its_candidate_and_the_guarantee_of_the_whole():
     fitted = search().fit(X, Y)
     privacy = fitted.model_.privacy
@@ -96,6 +97,7 @@ def test_frames_units_and_a_ledger(tmp_path):
     assert "all rows of" in fitted.model_.privacy["sentence"]
 
 
+@pytest.mark.slow
 def test_a_seed_marks_the_model_and_what_cannot_be_is_refused():
     assert not search(random_state=3).fit(X, Y).model_.privacy["private"]
     with pytest.raises(InvalidInputError, match="one of dpcore_sklearn"):
@@ -109,6 +111,7 @@ def test_a_seed_marks_the_model_and_what_cannot_be_is_refused():
         search(candidates=[]).fit(X, Y)
 
 
+@pytest.mark.slow
 def test_the_steps_of_an_estimator_are_beside_the_search():
     asked = {"class_weight": "balanced", "test_fraction": 0.5, "evaluate_share": 0.1}
     estimator = PrivateLogisticRegression(**{**CLASSES, **asked})

@@ -51,6 +51,7 @@ def test_a_classifier_of_three_classes_is_that_of_fit(rows):
     assert log_loss(y, clf.predict_proba(X)) < np.log(3)
 
 
+@pytest.mark.slow
 def test_classifiers_against_the_rest_share_one_budget(rows):
     X, y = rows
     words = {"bounds": (0, 1), "epsilon": 60.0, "classes": ("a", "b", "c"), "multiclass": "ovr"}
@@ -67,6 +68,7 @@ def test_classifiers_against_the_rest_share_one_budget(rows):
     assert chances.sum(axis=1) == pytest.approx(1.0)
 
 
+@pytest.mark.slow
 def test_it_is_cross_validated_as_any_classifier(rows):
     X, y = rows
     words = {"bounds": (0, 1), "epsilon": 60.0, "classes": ("a", "b", "c")}

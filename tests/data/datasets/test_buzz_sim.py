@@ -13,6 +13,7 @@ def data():
     return buzz_sim.load()
 
 
+@pytest.mark.slow
 def test_the_rows_are_the_same_ones_every_time(data):
     first, again = data, buzz_sim.load()
     assert first.X.shape == (100_000, 77) and first.is_generated

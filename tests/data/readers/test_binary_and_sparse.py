@@ -133,6 +133,7 @@ def test_a_libsvm_file_cut_within_its_last_pair_is_refused(libsvm, cut):
     assert libsvm(f"1 1:2\n-1 1:1 {cut}", "drop")[1] == [1]
 
 
+@pytest.mark.slow
 def test_dropping_maps_each_libsvm_line_by_itself(tmp_path):
     path = tmp_path / "f.svm"
 

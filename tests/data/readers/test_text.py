@@ -289,6 +289,7 @@ GOOD_ROWS = ["1,a,1,no", "2.5,b,x,yes", " 7 , a,,no", "+3,zz,1,yes", '4,"b",1,"n
 ODD_ROWS = [row for row, _ in BAD_ROWS if row != "\x00"]
 
 
+@pytest.mark.slow
 def test_dropping_maps_each_row_by_itself(tmp_path):
     """The encoded table is the concatenation of the single rows' tables, whatever the company."""
     path = tmp_path / "f.csv"

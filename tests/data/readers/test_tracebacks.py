@@ -200,6 +200,7 @@ def test_no_error_about_a_file_carries_a_cell(tmp_path, name):
     assert {way: found for way, error in errors.items() if (found := leaks_of(error))} == {}
 
 
+@pytest.mark.slow
 def test_the_process_of_a_conversion_tells_no_cell(tmp_path):
     (tmp_path / "parts").mkdir()
     (tmp_path / "parts" / "a.parquet").write_bytes(parquet_of(age=[WORD, "1"]))

@@ -21,6 +21,7 @@ def changed(path, change):
     path.write_text(json.dumps(told))
 
 
+@pytest.mark.slow
 def test_two_tables_are_counted_again(tmp_path):
     path = tmp_path / "a.json"
     fits = Fits(Request("outpert", epsilon=40.0, seed=3))

@@ -179,6 +179,7 @@ def test_a_part_of_any_kind_that_writes_a_file_is_caught(tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_checks_of_any_kind_are_run():
     (outcome,) = run_checks(engines.SkipsLastBlock)
     assert (outcome.check, outcome.passed) == ("check_engine", False)

@@ -48,6 +48,7 @@ def test_a_mechanism_that_leaks_is_caught(mechanism):
         check_mechanism(mechanism)
 
 
+@pytest.mark.slow
 def test_a_mechanism_for_single_numbers_says_so_and_is_looked_at_with_those():
     tested = check_mechanism(ScalarLaplace)
     assert any("several coordinates" in words for words in tested.not_tested)

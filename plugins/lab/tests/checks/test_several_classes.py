@@ -192,6 +192,7 @@ class OfClasses(Honest):
     multiclass: ClassVar[bool] = True
 
 
+@pytest.mark.slow
 def test_an_optimizer_that_states_it_is_checked_with_several_classes():
     assert {count for _, count in cases_of(OfClasses())} == {2, 3}
     assert {count for _, count in cases_of(Honest())} == {2}

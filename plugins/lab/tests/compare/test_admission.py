@@ -17,6 +17,7 @@ def few(monkeypatch):
     monkeypatch.setattr("dpcore_lab.compare.admission._installed", lambda: names)
 
 
+@pytest.mark.slow
 def test_all_takes_third_parties_optimizers_that_fit(compared):
     settings, left_out = admit(compared(algorithms=("all",)))
     assert "stub" in settings.algorithms and "stub" not in left_out

@@ -120,6 +120,7 @@ def test_the_intervals_of_a_curve_are_one_broken_line(means):
     assert intervals.get_ydata().tolist()[:2] == [74.5, 75.5]
 
 
+@pytest.mark.slow
 def test_a_picture_is_small_and_its_text_is_text(tmp_path):
     """Glyphs drawn as paths, and a style at every point, made 176 KB of such a comparison."""
     epsilons = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6)

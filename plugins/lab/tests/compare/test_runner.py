@@ -123,6 +123,7 @@ def test_two_processes_make_the_same_rows(compared, tmp_path, monkeypatch):
     assert untimed(here) == untimed(there)
 
 
+@pytest.mark.slow
 def test_the_noise_of_a_fit_does_not_depend_on_what_else_is_compared(compared):
     few = run(admit(compared(epsilons=(1.0,), repeats=1))[0], None)
     many = run(admit(compared())[0], None)
@@ -146,6 +147,7 @@ def test_an_interrupted_comparison_goes_on_where_it_ended(compared, tmp_path, af
     assert list(tmp_path.iterdir()) == [out]
 
 
+@pytest.mark.slow
 def test_two_runs_do_not_write_one_journal(compared, tmp_path):
     settings, _ = admit(compared())
     out, seen = tmp_path / "r.parquet", []
@@ -224,6 +226,7 @@ def test_other_settings_under_the_same_name_are_refused(compared, tmp_path, fini
         run(other, out)
 
 
+@pytest.mark.slow
 def test_failures_are_rows_and_the_rest_goes_on(compared, monkeypatch):
     import dpcore_stub
 
@@ -357,6 +360,7 @@ def test_references_are_warmed_up_before_they_are_timed(compared, monkeypatch):
     assert len(sizes) == 3  # once for each fold, and once before
 
 
+@pytest.mark.slow
 def test_folds_are_the_same_for_all_algorithms(compared, monkeypatch):
 
     seen = {}

@@ -48,6 +48,7 @@ def test_a_process_that_outlives_a_comparison_takes_the_settings_of_the_next(com
     assert there == [{k: v for k, v in row.items() if k != "exact_seconds"} for row in here]
 
 
+@pytest.mark.slow
 def test_a_process_that_outlives_a_comparison_reads_a_file_again(stub, lent, folder):
     asked = Comparison(("stub",), ("rows.csv",), (1.0,), folds=2, schema="schema.toml", seed=7)
     before = compared_there(asked)

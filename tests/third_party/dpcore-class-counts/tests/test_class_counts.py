@@ -106,6 +106,7 @@ def test_what_does_not_fit_is_refused_before_anything_is_charged(steps, options,
     assert not any("Charged" in note for note in getattr(caught.value, "__notes__", ()))
 
 
+@pytest.mark.slow
 def test_it_is_shown_and_sends_nothing_to_a_terminal(tmp_path):
     @dataclass(frozen=True)
     class Odd(ClassCounts):
