@@ -155,7 +155,7 @@ print(out.tolist(), len(doubled.stats.cache_hits), "numba.np.arraymath" in sys.m
 @numba.njit
 def total(x, out):
     doubled(x, out)
-    return np.sort(out)[0] + np.sum(out)
+    return np.min(out) + np.sum(out)
 
 print(total(np.arange(1.0, 4.0), out))
 """

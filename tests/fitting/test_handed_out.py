@@ -62,8 +62,10 @@ def test_of_text_with_bad_rows_dropped(tmp_path, kind):
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_of_text(tmp_path, kind):
+    # All pairs of kind and cell are in the test above; here each kind has every other cell.
     cells = legal(kind, [cell for cell in TEXTS if not {*'",'} & {*cell}])
-    a_cell_more(fitted, functools.partial(csv_of, tmp_path), kind, cells)
+    chosen = cells[[*KINDS].index(kind) % 2 :: 2]
+    a_cell_more(fitted, functools.partial(csv_of, tmp_path), kind, chosen)
 
 
 @pytest.mark.some_fast

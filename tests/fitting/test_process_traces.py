@@ -98,9 +98,11 @@ def columns(folder):
         pq.write_table(pa.table({"x": cells, "y": labels}), path)
 
     write = writer(folder, "parquet", write)
-    for kind in KINDS:
+    # All pairs of kind and cell are in text files; here each kind has a fourth of the cells, and
+    # each cell a fourth of the kinds.
+    for number, kind in enumerate(KINDS):
         good = write(good_cells(kind))
-        for cell in TEXTS:
+        for cell in TEXTS[number % 4 :: 4]:
             yield good, write([*good_cells(kind), cell]), schema_of(kind)
 
 

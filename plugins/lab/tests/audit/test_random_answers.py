@@ -114,7 +114,7 @@ class Louder:
 def test_whole_transcripts_are_held_to_the_cap():
     # The honest one is called a violation with probability 1e-6.
     (release,) = releases_of(Fits(Request("output-nr", epsilon=1.0, seed=1)), 1)
-    honest = audited(release, 3_000)
+    honest = audited(release, 1_000)
     assert not honest.is_violation and honest.finding.epsilon <= 1.0
     mechanism = release.mechanism
     levels = tuple(6 * level for level in mechanism.levels)
