@@ -27,7 +27,7 @@ ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLAC
 
 
 @pytest.mark.slow
-@parametrize_with_checks([DpGd(), DpGd(moments_share=0.0, averaging=-1.0, steps=60, time=2000.0)])
+@parametrize_with_checks([DpGd(), DpGd(moments_share=0.0, averaging=-1.0, steps=20, time=600.0)])
 def test_it_is_admitted(optimizer, check):
     check(optimizer)
 
