@@ -165,13 +165,14 @@ class DpcoreWarning(UserWarning):
 
 
 def warn_caller(message: str, remembered: bool = True, kind: type[Warning] = DpcoreWarning) -> None:
-    """Warn the owner of a model, at the first line outside this package that led here.
+    """Warn the owner of a model, at the first line outside of dpcore and its packages that
+    led here.
 
     ``remembered`` : whether Python may keep the message, so as to show it once; not where it has a
     figure of rows.
     """
-    frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("dpcore."):
+    frame, ours = sys._getframe(1), ("dpcore.", "dpcore_")
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(ours):
         frame = frame.f_back
     known = frame.f_globals
     where = frame.f_code.co_filename, frame.f_lineno, known.get("__name__", "<unknown>")
