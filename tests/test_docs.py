@@ -137,6 +137,18 @@ def test_the_site_has_every_page():
 
 
 @needs_readme
+def terms_of_the_glossary():
+    return re.findall(r"(?m)^\| (?!term|---)([^|]+) \|", (DOCS / "glossary.md").read_text())
+
+
+def test_the_glossary_has_few_terms_and_each_is_used():
+    terms = terms_of_the_glossary()
+    assert terms == sorted(terms, key=lambda term: term.strip("`").lower())
+    assert 10 < len(terms) == len({*terms}) <= 25
+    others = " ".join(page.read_text() for page in PAGES if page.name != "glossary.md").lower()
+    assert [term for term in terms if others.count(term.lower()) < 2] == []
+
+
 @pytest.mark.parametrize("page", PAGES, ids=relative)
 def test_links_lead_somewhere(page):
     text = page.read_text()
