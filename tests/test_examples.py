@@ -50,7 +50,7 @@ REASONS = {
     "of users, whose messages the README of dpcore-a-ddp has": """
         Account Answers Declined Inbox Ledger Rejection Reply Round fit_pool""",
     "a figure of one theorem, whose plugin shows how it is used": """
-        AmplifiedAccountant BestAccountant FixedSizeSample JointAccountant epsilon_after
+        BestAccountant FixedSizeSample JointAccountant
         gaussian_deltas_up gaussian_mu_squared_down gradient_bits gradient_error loss_error
         skellam_delta_up""",
     "digits of noise, for a new law alone": """

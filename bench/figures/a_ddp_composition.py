@@ -26,8 +26,8 @@ from dpcore.accountants.sampled_gaussian import sampled_gaussian_renyi_up
 from dpcore.accountants.search import smallest_epsilon
 from dpcore.privacy.events import DpEvent, GaussianDpEvent, PoissonSampledDpEvent
 from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore_a_ddp.advanced_composition import amplified_epsilon, epsilon_after
 from dpcore_a_ddp.sampling_composition import SamplingCompositionAccountant, delta_after
+from dpcore_accounting.advanced_composition import amplified_epsilon, epsilon_after
 from dpcore_accounting.privacy_loss_composition import composed_delta_up
 from dpcore_lab.compare.svg import STYLE, svg_of
 

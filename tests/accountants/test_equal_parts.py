@@ -11,7 +11,7 @@ from dpcore.accountants.equal_parts import equal_part, splits
 from dpcore.accountants.single import SingleReleaseAccountant
 from dpcore.errors import BudgetExceededError, InvalidInputError
 from dpcore.plugin.parts import ApproximateDpEvent, GaussianDpEvent, PureDpEvent
-from dpcore_a_ddp.advanced_composition import AdvancedCompositionAccountant
+from dpcore_accounting.advanced_composition import AdvancedCompositionAccountant
 from dpcore_lab.checks import check_accountant
 
 SPLIT = [GdpAccountant, ZcdpAccountant, RdpAccountant, PureAccountant]

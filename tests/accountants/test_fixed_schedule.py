@@ -33,7 +33,7 @@ from dpcore.plugin.parts import (
     make_plan,
 )
 from dpcore.privacy.events import RandomizedSensitivityGaussian
-from dpcore_a_ddp.advanced_composition import AdvancedCompositionAccountant
+from dpcore_accounting.advanced_composition import AdvancedCompositionAccountant
 from dpcore_lab.checks import make_rows
 from dpcore_lab.made_tables.tables import make_problem
 

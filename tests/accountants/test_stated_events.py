@@ -30,7 +30,7 @@ from dpcore.plugin.parts import (
     SampledWithoutReplacementDpEvent,
     ZcdpDpEvent,
 )
-from dpcore_a_ddp.advanced_composition import AdvancedCompositionAccountant
+from dpcore_accounting.advanced_composition import AdvancedCompositionAccountant
 from dpcore_lab.recount.ledger import recounted_epsilon, renyi_divergence
 
 ORDERS = [1.0001, 1.5, 2.0, 3.7, 10.0, 60.0]

@@ -136,7 +136,7 @@ def places(files, names):
 
 
 COMPOSITIONS = (
-    *("advanced_composition.py", "draw_law.py"),
+    "draw_law.py",
     *("sampling_composition.py", "skellam_composition.py"),
 )
 ACCOUNTANTS = sorted(

@@ -73,12 +73,6 @@ def register_accountants(register: Callable[..., None]) -> None:
         summary="Skellam releases of samples, amplified, then composed; fixed schedules.",
         reference="Agarwal, Kairouz & Liu 2021; Kairouz, Oh & Viswanath 2017",
     )
-    register(
-        "advanced-composition",
-        "dpcore_a_ddp.advanced_composition:AdvancedCompositionAccountant",
-        summary="Gaussian releases of samples, amplified, then composed; fixed schedules.",
-        reference="Balle, Barthe & Gaboardi 2018; Kairouz, Oh & Viswanath 2017",
-    )
 
 
 @hookimpl

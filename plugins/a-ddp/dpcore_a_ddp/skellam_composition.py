@@ -30,7 +30,7 @@ from dpcore.plugin.parts import (
     smallest_epsilon,
     validated_delta,
 )
-from dpcore_a_ddp.advanced_composition import (
+from dpcore_accounting.advanced_composition import (
     AmplifiedAccountant,
     amplified_epsilon,
     epsilon_after,

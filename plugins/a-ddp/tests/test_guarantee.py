@@ -13,10 +13,6 @@ from dpcore.errors import BudgetExceededError, UnsupportedEventError
 from dpcore.losses.logistic import Logistic
 from dpcore.plugin import User
 from dpcore.plugin.parts import dataset_from_arrays
-from dpcore_a_ddp.advanced_composition import (
-    AdvancedCompositionAccountant,
-    noise_multiplier_for,
-)
 from dpcore_a_ddp.in_process import InProcessPool
 from dpcore_a_ddp.recount import recounted_delta
 from dpcore_a_ddp.round_rules import GradientRounds
@@ -26,6 +22,10 @@ from dpcore_a_ddp.skellam_composition import (
     SkellamCompositionAccountant,
 )
 from dpcore_a_ddp.user_budgets import rounds_within
+from dpcore_accounting.advanced_composition import (
+    AdvancedCompositionAccountant,
+    noise_multiplier_for,
+)
 
 
 def gaussian_delta(mu, epsilon):

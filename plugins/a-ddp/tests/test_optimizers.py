@@ -254,7 +254,7 @@ def test_a_pool_whose_rules_are_for_another_relation_is_never_stated_as_private(
 
 
 def test_sgd_adv_local_takes_less_noise_than_basic_composition():
-    from dpcore_a_ddp.advanced_composition import AdvancedCompositionAccountant
+    from dpcore_accounting.advanced_composition import AdvancedCompositionAccountant
 
     ours, _ = run(SgdAdvLocal(rounds=10), make_data(), AdvancedCompositionAccountant)
     plain, _ = run(SgdMaj(rounds=10), make_data(), GdpAccountant)

@@ -15,12 +15,12 @@ from dpcore.plugin.parts import (
     SkellamDpEvent,
     skellam_delta_up,
 )
-from dpcore_a_ddp.advanced_composition import AdvancedCompositionAccountant
 from dpcore_a_ddp.sampling_composition import SamplingCompositionAccountant
 from dpcore_a_ddp.skellam_composition import (
     SkellamAdvancedAccountant,
     SkellamCompositionAccountant,
 )
+from dpcore_accounting.advanced_composition import AdvancedCompositionAccountant
 
 EVENT = SkellamDpEvent(2.0**24, 1000.0, 1024.0)  # a noise multiplier of 4
 REPLACE = NeighboringRelation.REPLACE_ONE

@@ -1,4 +1,4 @@
-"""Accountants beside those of the core: privacy loss distributions, as a dpcore plugin."""
+"""Accountants for schedules that are fixed beforehand, as a dpcore plugin."""
 
 from collections.abc import Callable
 
@@ -14,4 +14,10 @@ def register_accountants(register: Callable[..., None]) -> None:
         "dpcore_accounting.pld:PldAccountant",
         summary="Convolves privacy losses, from above: the tightest; fixed schedules.",
         reference="Zhu, Dong & Wang 2022; Doroshenko et al. 2022",
+    )
+    register(
+        "advanced-composition",
+        "dpcore_accounting.advanced_composition:AdvancedCompositionAccountant",
+        summary="Gaussian releases of samples, amplified, then composed; fixed schedules.",
+        reference="Balle, Barthe & Gaboardi 2018; Kairouz, Oh & Viswanath 2017",
     )

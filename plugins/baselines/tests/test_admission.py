@@ -11,7 +11,7 @@ from dpcore_baselines.outpert import OutPert
 from dpcore_baselines.privgene import PrivGene
 from dpcore_lab.checks import parametrize_with_checks
 from dpcore_lab.checks import parts as testing_parts
-from dpcore_lab.checks import recorded as testing_recorded
+from dpcore_lab.replay import recorded as testing_recorded
 
 
 @pytest.mark.slow

@@ -89,7 +89,7 @@ ACCOUNTANTS = {
     "advanced-composition": Theorem(
         "sampled Gaussian releases, fixed beforehand, compose",
         "Balle, Barthe & Gaboardi 2018; Kairouz, Oh & Viswanath 2017, Theorem 3.5",
-        "dpcore_a_ddp.advanced_composition",
+        "dpcore_accounting.advanced_composition",
     ),
 }
 """Of dpcore's own filters, by their registered name."""

@@ -18,7 +18,7 @@ needs_documents = pytest.mark.skipif(not PATH.is_file(), reason="needs the docs 
 def own(kind):
     entries = load_registry().entries(kind)
     of_all = ("dpcore", "dpcore-accounting")
-    return [e for e in entries if e.distribution in of_all or e.name == "advanced-composition"]
+    return [entry for entry in entries if entry.distribution in of_all]
 
 
 def test_every_mechanism_and_filter_of_the_core_has_its_theorem():

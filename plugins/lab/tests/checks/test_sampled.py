@@ -21,8 +21,8 @@ from dpcore_lab.checks import (
     check_sensitivity_on_neighbours,
     check_tiny_budget_refused,
 )
-from dpcore_lab.checks import recorded as runs
 from dpcore_lab.checks.parts import foreign_parts
+from dpcore_lab.replay import recorded as runs
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,13 +15,13 @@ from dpcore.plugin.parts import (
     Round,
     SampledWithoutReplacementDpEvent,
 )
-from dpcore_a_ddp.advanced_composition import (
+from dpcore_a_ddp.sampling_composition import SamplingCompositionAccountant
+from dpcore_accounting.advanced_composition import (
     AdvancedCompositionAccountant,
     amplified_epsilon,
     epsilon_after,
     noise_multiplier_for,
 )
-from dpcore_a_ddp.sampling_composition import SamplingCompositionAccountant
 from dpcore_lab.recount.sampled import epsilon_composed
 
 REPLACE = NeighboringRelation.REPLACE_ONE
@@ -123,3 +123,9 @@ def test_a_fixed_size_is_amplified_only_where_the_noise_covers_another_row_in_it
         10, 1, GaussianDpEvent(m), NeighboringRelation.REPLACE_ONE
     )
     assert AdvancedCompositionAccountant.supports(replaced)
+
+
+def test_the_advanced_composition_amplifies_each_release_correctly():
+    # ln(1 + p (e^eps - 1)), by hand, and not p eps, which is too small.
+    assert amplified_epsilon(1.0, 0.1) == pytest.approx(math.log(1 + 0.1 * (math.e - 1)))
+    assert amplified_epsilon(1.0, 0.1) > 0.1

@@ -64,7 +64,7 @@ def amplified_epsilon(epsilon: float, p: float) -> float:
 
     Examples
     --------
-    >>> from dpcore_a_ddp.advanced_composition import amplified_epsilon
+    >>> from dpcore_accounting.advanced_composition import amplified_epsilon
     >>> round(amplified_epsilon(1.0, 0.01), 5)
     0.01704
     """
