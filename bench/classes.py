@@ -35,7 +35,6 @@ import numpy as np
 from dpcore.accountants import GdpAccountant
 from dpcore.data.blocks.standardization import Standardization
 from dpcore.data.dataset import Dataset
-from dpcore.data.datasets import adult
 from dpcore.data.readers.arrays import dataset_from_arrays
 from dpcore.data.schema.schema import Schema
 from dpcore.engines.local import LocalEngine
@@ -52,6 +51,7 @@ from dpcore.protocols.problem import Problem
 from dpcore.queries import StandardizedGradientSum
 from dpcore.registry.catalogue import load_registry
 from dpcore.session.session import TableSession
+from dpcore_tables.datasets import adult
 
 FOLDS = 5
 

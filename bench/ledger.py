@@ -30,7 +30,6 @@ import numpy as np
 from dpcore.accountants.gdp import GdpAccountant
 from dpcore.accountants.pure import PureAccountant
 from dpcore.accountants.zcdp import ZcdpAccountant
-from dpcore.data.datasets import adult
 from dpcore.errors import BudgetExceededError
 from dpcore.fitting.plan import make_plan
 from dpcore.fitting.rows import dataset_of
@@ -40,6 +39,7 @@ from dpcore.fitting.table_ledger import LedgerRequest
 from dpcore.ledger import TableLedger, Terms
 from dpcore.ledger.cost import Run
 from dpcore.ledger.verify import verified
+from dpcore_tables.datasets import adult
 
 if TYPE_CHECKING:
     from dpcore.data.dataset import Dataset

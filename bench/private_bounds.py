@@ -16,13 +16,13 @@ import numpy as np
 
 from dpcore.bounds.waiting import encoded_rows
 from dpcore.data.dataset import load_file
-from dpcore.data.datasets import adult, bank
-from dpcore.data.datasets.fetch import fetch
 from dpcore.data.schema.schema import Schema
 from dpcore.fitting.loading import split
 from dpcore.fitting.plan import make_plan
 from dpcore.fitting.run import fit_dataset
 from dpcore.fitting.settings import Settings
+from dpcore_tables.datasets import adult, bank
+from dpcore_tables.datasets.fetch import fetch
 
 
 def adult_file(folder):

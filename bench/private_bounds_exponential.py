@@ -19,13 +19,13 @@ from private_bounds import accuracy, adult_file, without_bounds
 
 from dpcore.bounds.waiting import WaitingRows
 from dpcore.data.dataset import load_file
-from dpcore.data.datasets import adult, bank
-from dpcore.data.datasets.fetch import fetch
 from dpcore.data.schema.schema import Schema
 from dpcore.exact.bins import LEAVES, edge, leaves_of
 from dpcore.fitting import private_bounds
 from dpcore.fitting.plan import make_plan
 from dpcore.fitting.settings import Settings
+from dpcore_tables.datasets import adult, bank
+from dpcore_tables.datasets.fetch import fetch
 
 COUNTS = private_bounds.bounds_of
 DELTAS = {"pure": 0.0, "zcdp": 1e-6}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dpcore.moved import find_moved
+from dpcore.moved import find_moved, place_of_name
 from dpcore.systems import NOT_HERE
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from dpcore.fitting.inferred import Intervals
     from dpcore.fitting.private_bounds import PrivateBounds
     from dpcore.model.model import load_model
-    from dpcore.statistics.opening import open_session
 
 __all__ = [
     "Algorithm",
@@ -47,7 +46,6 @@ __all__ = [
     "__version__",
     "fit",
     "load_model",
-    "open_session",
     "schema_template",
 ]
 
@@ -73,7 +71,6 @@ _LAZY = {
     "Schema": "dpcore.data.schema.schema",
     "fit": "dpcore.fitting.api",
     "load_model": "dpcore.model.model",
-    "open_session": "dpcore.statistics.opening",
     "schema_template": "dpcore.data.schema.template",
 }
 
@@ -86,6 +83,10 @@ def __getattr__(name: str) -> Any:
         import importlib
 
         return getattr(importlib.import_module(_LAZY[name]), name)
+    if place := place_of_name(__name__, name):
+        import importlib
+
+        return getattr(importlib.import_module(place), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

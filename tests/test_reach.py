@@ -25,6 +25,7 @@ PAGES = {
     "dpcore_accounting.advanced_composition",  # what other packages of ours import
     "dpcore_baselines.references",
     "dpcore_sklearn",
+    "dpcore_tables.statistics",
 }
 MOST_DEEP_IMPORTS = 589
 """It was 1,392. It may only fall: whoever makes it less states that here."""

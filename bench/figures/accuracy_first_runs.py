@@ -151,13 +151,13 @@ class Experiment:
 def experiment(task: str) -> Experiment:
     """Return an experiment, loaded once in a process."""
     if task.startswith("logistic"):
-        from dpcore.data.datasets.kddcup99 import load_numeric
+        from dpcore_tables.datasets.kddcup99 import load_numeric
 
         data = load_numeric()
         rows = np.random.default_rng(1).choice(len(data.y), N_ROWS, replace=False)
         X = np.asarray(data.X)[rows, :-1] / L1_BOUND
         return Experiment(X, data.y[rows], Logistic(), L2_BOUND if task.endswith("l2") else 1.0)
-    from dpcore.data.datasets.buzz_sim import load
+    from dpcore_tables.datasets.buzz_sim import load
 
     data = load()
     X = np.asarray(data.X)

@@ -30,6 +30,7 @@ DISTRIBUTIONS = {
     "dpcore-report": "dpcore_report",
     "dpcore-rsgd-ar": "dpcore_rsgd_ar",
     "dpcore-sklearn": "dpcore_sklearn",
+    "dpcore-tables": "dpcore_tables",
     "dpcore-tuning": "dpcore_tuning",
 }
 """Every distribution of this repository, and the package that it installs."""

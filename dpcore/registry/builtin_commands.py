@@ -38,15 +38,5 @@ _COMMANDS = (
         "Print what (epsilon, delta) buys: the budget in each accountant's unit (rho, mu^2), and "
         "the noise multiplier of one Gaussian release that takes all of it.",
     ),
-    (
-        "schema",
-        "schema:schema_command",
-        "Write a schema template (TOML) to standard output, or check one against the rows.",
-    ),
-    (
-        "convert",
-        "convert:convert_command",
-        "Convert a file of rows to a store for tables larger than memory.",
-    ),
     ("ledger", "ledger:ledger_commands", "Keep what all runs over a table have cost."),
 )

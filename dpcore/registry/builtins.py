@@ -36,11 +36,6 @@ def register_losses(register: Callable[..., None]) -> None:
 
 
 @hookimpl
-def register_datasets(register: Callable[..., None]) -> None:
-    _register_all(register, _DATASETS)
-
-
-@hookimpl
 def register_engines(register: Callable[..., None]) -> None:
     register(
         "local",
@@ -184,56 +179,5 @@ _LOSSES = (
         "dpcore.losses.squared:Squared",
         "(z - y)^2 / 2 on real-valued targets: ridge regression.",
         "",
-    ),
-)
-
-_DATASETS = (
-    (
-        "census-sim",
-        "dpcore.data.datasets.census_sim:load",
-        "Generated census: 50,000 rows with Adult's columns and a planted linear rule.",
-        "",
-    ),
-    (
-        "buzz-sim",
-        "dpcore.data.datasets.buzz_sim:load",
-        "Generated popularity: 100,000 rows of 77 heavy-tailed counts, a log target.",
-        "after Ligett et al. 2017, section 4",
-    ),
-    (
-        "adult",
-        "dpcore.data.datasets.adult:load",
-        "UCI Adult: is the income above 50,000 dollars? 48,842 rows, 108 features.",
-        "Kohavi 1996",
-    ),
-    (
-        "a9a",
-        "dpcore.data.datasets.a9a:load",
-        "LIBSVM's coding of Adult: 48,842 rows, 123 features.",
-        "Platt 1998",
-    ),
-    (
-        "bank",
-        "dpcore.data.datasets.bank:load",
-        "Bank marketing: does the client subscribe? 45,211 rows, 32 features.",
-        "Moro, Cortez & Rita 2014",
-    ),
-    (
-        "kddcup99-10",
-        "dpcore.data.datasets.kddcup99:load",
-        "KDD Cup 1999, a tenth: normal against the rest, 494,021 rows.",
-        "Stolfo et al. 1999",
-    ),
-    (
-        "kddcup99-10-classes",
-        "dpcore.data.datasets.kddcup99_classes:load",
-        "The rows of kddcup99-10 by five classes: normal, dos, probe, r2l, u2r.",
-        "Stolfo et al. 1999",
-    ),
-    (
-        "kddcup99-10-numeric",
-        "dpcore.data.datasets.kddcup99:load_numeric",
-        "The 38 numeric columns of kddcup99-10.",
-        "Stolfo et al. 1999",
     ),
 )

@@ -42,7 +42,7 @@ def register_losses(register: Callable[..., None]) -> None:
 
 @hookspec
 def register_datasets(register: Callable[..., None]) -> None:
-    """Register functions ``load() -> dpcore.data.datasets.Dataset``."""
+    """Register functions ``load() -> dpcore.plugin.parts.Dataset``."""
 
 
 @hookspec

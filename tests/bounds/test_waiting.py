@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 from scipy.sparse import csr_matrix
 
-import dpcore
 from dpcore import Schema
 from dpcore.bounds.counts import BinCounts
 from dpcore.bounds.waiting import WaitingRows, bounded_schema, encoded_rows
@@ -17,6 +16,7 @@ from dpcore.plugin.engines import convert
 from dpcore.plugin.parts import dataset_from_arrays, load_file
 from dpcore_lab.compare.admission import admit
 from dpcore_lab.compare.settings import Comparison
+from dpcore_tables.statistics import open_session
 
 WAITING = {
     "age": {"kind": "numeric", "lower": "private", "upper": "private"},
@@ -176,7 +176,7 @@ def test_whoever_needs_encoded_rows_refuses(path, tmp_path):
     with pytest.raises(InvalidInputError, match=needed):
         load_file(tmp_path / "rows.dpcore", DENSE)
     with pytest.raises(InvalidInputError, match=needed):
-        dpcore.open_session(tmp_path / "some.csv", schema=DENSE)
+        open_session(tmp_path / "some.csv", schema=DENSE)
     (tmp_path / "schema.toml").write_text(DENSE.to_toml())
     files = {"data": (str(tmp_path / "some.csv"),), "schema": str(tmp_path / "schema.toml")}
     with pytest.raises(InvalidInputError, match=needed):

@@ -6,8 +6,6 @@ import sys
 
 import pytest
 
-from dpcore.data.datasets.fetch import DATA_DIR_VARIABLE
-
 _LIMIT = 400 * 2**20
 _TRAIN = """
 import sys
@@ -33,8 +31,8 @@ def _peak():
 @pytest.mark.data
 @pytest.mark.slow
 @pytest.mark.skipif(
-    not os.path.isdir(os.environ.get(DATA_DIR_VARIABLE, "")),
-    reason=f"{DATA_DIR_VARIABLE} does not name a folder with the data sets' files",
+    not os.path.isdir(os.environ.get("DPCORE_DATA_DIR", "")),
+    reason="DPCORE_DATA_DIR does not name a folder with the data sets' files",
 )
 @pytest.mark.skipif(sys.platform != "linux", reason="peaks are read from /proc")
 def test_half_a_million_rows_take_400_megabytes():

@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpcore.data.cells.readings import convert_column
-from dpcore.data.datasets import adult, bank, kddcup99
 from dpcore.data.schema.columns import Categorical, Drop, Label, Numeric
 from dpcore.data.schema.notation import Notation
 from dpcore.data.schema.schema import Schema
 from dpcore.errors import InvalidInputError
+from dpcore_tables.datasets import adult, bank, kddcup99
 
 TOML = """
 rows = 100

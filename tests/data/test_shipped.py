@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from dpcore import fit
-from dpcore.data.datasets import kddcup99, kddcup99_classes
 from dpcore.data.schema.columns import Label
 from dpcore.data.schema.schema import Schema
 from dpcore.data.schema.shipped import SHIPPED, is_shipped
 from dpcore.errors import DataError, InvalidInputError
 from dpcore.fitting.rows_to_score import feature_rows
+from dpcore_tables.datasets import kddcup99, kddcup99_classes
 
 ROWS = 40
 # Counted from 0, as in the papers' files: column 12 is an age, the last one before the label too.

@@ -15,6 +15,7 @@ from dpcore.data.schema.schema import Schema
 from dpcore.data.schema.template import schema_template
 from dpcore.errors import DataError, DpcoreError
 from dpcore_sklearn import PrivateLogisticRegression, PrivateRidge, PublicEncoder, PublicScaler
+from dpcore_tables.statistics import open_session
 
 COLUMNS = """
 [columns]
@@ -42,7 +43,7 @@ def fitted(**others):
 
 
 def opened(**others):
-    return lambda X, y=None: dpcore.open_session(X, y, **BUDGET, **others)
+    return lambda X, y=None: open_session(X, y, **BUDGET, **others)
 
 
 def frames_with(column, cells):

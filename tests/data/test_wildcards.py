@@ -14,7 +14,7 @@ from dpcore.data.schema.schema import Schema
 from dpcore.data.schema.wildcards import expanded
 from dpcore.data.store import convert
 from dpcore.errors import InvalidInputError
-from dpcore.statistics.schema_check import check_schema
+from dpcore_tables.statistics import check_schema
 
 TOML = """
 [columns]

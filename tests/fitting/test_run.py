@@ -65,10 +65,10 @@ def test_the_statement_has_the_public_number_of_rows_that_was_used(tmp_path):
 @pytest.mark.parametrize(
     ("is_generated", "parts", "is_ours"),
     [
-        (True, ("dpcore.data.datasets.census_sim:load",), True),
-        (True, ("dpcore.data.datasets.census_sim:load", "my_rows:load"), False),
+        (True, ("dpcore_tables.datasets.census_sim:load",), True),
+        (True, ("dpcore_tables.datasets.census_sim:load", "my_rows:load"), False),
         (True, (), False),  # Anybody's word
-        (False, ("dpcore.data.datasets.census_sim:load",), False),
+        (False, ("dpcore_tables.datasets.census_sim:load",), False),
     ],
 )
 def test_rows_are_no_secret_only_where_dpcore_generated_them(is_generated, parts, is_ours):

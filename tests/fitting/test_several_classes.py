@@ -15,7 +15,7 @@ from sklearn.metrics import (
     roc_auc_score,
 )
 
-from dpcore import Schema, fit, load_model, open_session
+from dpcore import Schema, fit, load_model
 from dpcore.errors import DpcoreError, DpcoreWarning, InvalidInputError
 from dpcore.fitting.diagnostics import accuracy_figures, class_figures, confusion, diagnose
 from dpcore.fitting.loading import DataRequest
@@ -24,6 +24,7 @@ from dpcore.fitting.usual_loss import loss_of_rows, loss_of_schemas, schema_of_r
 from dpcore.losses.logistic import Softmax
 from dpcore.plugin.engines import convert
 from dpcore.plugin.parts import Ledger, dataset_from_arrays
+from dpcore_tables.statistics import open_session
 
 CLASSES = ("a", "b", "c")
 SCHEMA = {

@@ -17,6 +17,7 @@ from dpcore.plugin import NeighboringRelation
 from dpcore_lab.compare.data_rows import Rows
 from dpcore_lab.compare.notes import notes_of
 from dpcore_lab.compare.settings import Comparison
+from dpcore_tables.statistics import open_session
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
 KEYS = {
@@ -147,7 +148,7 @@ def _not_in(fold):
 
 
 def test_a_session_of_statistics_counts_units(frame):
-    with dpcore.open_session(
+    with open_session(
         frame, schema={**KEYS, **UNITS, "rows": 700}, epsilon=1e4, relation="replace-one"
     ) as session:
         assert abs(session.count(share=0.5) - 720) < 10
@@ -174,7 +175,7 @@ def test_labels_may_be_given_apart_from_the_frame(frame):
     model = dpcore.fit(X, y, schema=schema, algo="dp-gd", epsilon=4.0, params={"steps": 3})
     assert model.privacy["units"]["rows_per_unit"] == 3
     assert len(model.predict(X)) == len(model.predict(X[["x"]])) == 1200
-    opened = dpcore.open_session(X, y, schema=schema, epsilon=50.0)
+    opened = open_session(X, y, schema=schema, epsilon=50.0)
     assert abs(opened.count(share=0.5) - 720) < 100
 
 

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-import dpcore
 from dpcore.errors import BudgetExceededError, InvalidInputError, LedgerError, UnsupportedEventError
 from dpcore.ledger import TableLedger, Terms
 from dpcore.ledger.by_release import _cost_of
 from dpcore.ledger.verify import verified
 from dpcore.plugin.parts import ApproximateDpEvent, GaussianDpEvent
+from dpcore_tables.statistics import open_session
 
 X = np.random.default_rng(3).uniform(0, 1, (400, 2))
 PUBLIC = {"classes": (0, 1), "bounds": (0, 1), "row_norm": None}
@@ -21,7 +21,7 @@ def ledger(tmp_path) -> TableLedger:
 
 def opened(ledger, **asked):
     y = (X[:, 0] > 0.5).astype(int)
-    return dpcore.open_session(X, y, **PUBLIC, ledger=ledger.path, **asked)
+    return open_session(X, y, **PUBLIC, ledger=ledger.path, **asked)
 
 
 def spent(ledger):
@@ -145,4 +145,4 @@ def test_the_promise_is_of_the_ledger_and_its_table(ledger):
     assert len(run_rows(ledger.state())) == 2
     y = (X[:, 0] > 0.5).astype(int)
     with pytest.raises(InvalidInputError, match="another schema"):
-        dpcore.open_session(X, y, **{**PUBLIC, "bounds": (0, 2)}, ledger=ledger.path)
+        open_session(X, y, **{**PUBLIC, "bounds": (0, 2)}, ledger=ledger.path)

@@ -22,6 +22,7 @@ from dpcore.ledger.remaining import epsilon_that_fits
 from dpcore.ledger.shown import remaining
 from dpcore.ledger.verify import releases_of, verified
 from dpcore.plugin.parts import PureAccountant
+from dpcore_tables.statistics import open_session
 
 ROWS = "add-or-remove-one"
 NO_EPSILON = (-1.0, 0.0, -math.inf, math.inf, math.nan, "1", True, None)
@@ -88,7 +89,7 @@ def test_an_average_is_charged_for_its_sum_and_its_count(tmp_path):
     ledger = TableLedger.create(tmp_path / "table.ledger", Terms.of(2.0, 1e-6))
     X = [[k / 100, 1 - k / 100] for k in range(100)]
     asked = {"classes": (0, 1), "bounds": (0, 1), "row_norm": None, "ledger": ledger.path}
-    with dpcore.open_session(X, [0, 1] * 50, epsilon=1.0, **asked) as session:
+    with open_session(X, [0, 1] * 50, epsilon=1.0, **asked) as session:
         session.mean("x1", "x2", share=0.5)
         made = session.ledger
     (run,) = ledger.state().runs.values()

@@ -15,6 +15,7 @@ from dpcore.ledger.cost import Run
 from dpcore.ledger.state import totals_and_run, totals_of
 from dpcore.ledger.verify import unknown_models, verified
 from dpcore.model.file import read_model_file, write_model_file
+from dpcore_tables.statistics import open_session
 
 X = np.random.default_rng(3).uniform(0, 1, (60, 2))
 Y = (X[:, 0] > X[:, 1]).astype(int)
@@ -38,7 +39,7 @@ def test_runs_are_numbered_in_the_order_of_their_reservations(ledger):
     ledger.reserve(RUN, STATED).close("finished")
     second = ledger.reserve(RUN, STATED)
     ledger.raise_cap(Terms.of(1.0, 1e-6))
-    third = dpcore.open_session(X, Y, **PUBLIC, ledger=ledger.path)
+    third = open_session(X, Y, **PUBLIC, ledger=ledger.path)
     third.count(share=0.1)
     state = ledger.state()
     assert [run.number for run in state.runs.values()] == [1, 2, 3]
@@ -103,7 +104,7 @@ def test_a_model_knows_the_number_and_the_entry(file_ledger, tmp_path):
 def test_an_altered_release_is_told_with_the_run(file_ledger, by_hand):
     ledger = file_ledger
     ledger.reserve(RUN, STATED).close("finished")
-    with dpcore.open_session(X, Y, **PUBLIC, epsilon=0.5, ledger=ledger.path) as session:
+    with open_session(X, Y, **PUBLIC, epsilon=0.5, ledger=ledger.path) as session:
         session.count(share=0.1)
     by_hand(ledger, "DELETE FROM release")
     with pytest.raises(LedgerError, match="releases of run 2 are missing"):

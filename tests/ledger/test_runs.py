@@ -13,6 +13,7 @@ from dpcore.errors import BudgetExceededError, InvalidInputError, LedgerError
 from dpcore.ledger.verify import verified
 from dpcore.model.file import read_model_file, write_model_file
 from dpcore_sklearn import PrivateLogisticRegression
+from dpcore_tables.statistics import open_session
 
 X = np.random.default_rng(3).uniform(0, 1, (400, 3))
 Y = (X[:, 0] > X[:, 1]).astype(int)
@@ -119,7 +120,7 @@ def test_another_schema_is_another_table(ledger):
 def test_a_session_is_charged_when_it_is_opened(any_ledger):
     ledger = any_ledger
     public = {"bounds": (0, 1), "row_norm": None, "classes": (0, 1)}
-    with dpcore.open_session(X, Y, **public, epsilon=1.0, ledger=ledger.path) as session:
+    with open_session(X, Y, **public, epsilon=1.0, ledger=ledger.path) as session:
         whole = ledger.state().spent(0).spent_ticks
         session.count(share=0.1)
         assert session.statement()["ledger"]["run"] == only(ledger).number
@@ -204,7 +205,7 @@ def test_a_raise_is_said_to_be_one(ledger):
 def test_a_forked_child_gives_nothing_back(any_ledger):
     ledger = any_ledger
     public = {"bounds": (0, 1), "row_norm": None, "classes": (0, 1)}
-    with dpcore.open_session(X, Y, **public, epsilon=1.0, ledger=ledger.path) as session:
+    with open_session(X, Y, **public, epsilon=1.0, ledger=ledger.path) as session:
         child = os.fork()
         if child == 0:
             try:
@@ -224,7 +225,7 @@ def test_what_turns_out_not_private_is_counted_whole_and_named(ledger):
 
     run = CliRunner().invoke
     public = {"bounds": (0, 1), "row_norm": None, "classes": (0, 1)}
-    session = dpcore.open_session(X, Y, **public, epsilon=1.0, ledger=ledger.path)
+    session = open_session(X, Y, **public, epsilon=1.0, ledger=ledger.path)
     session._door._parts._not_private.add("somewhere:Part")
     session.count(share=0.1)
     session.close()
@@ -255,14 +256,14 @@ def test_a_run_that_has_not_told_its_conditions_is_named(ledger):
         return promise(state.budgets, [*state.runs.values()])
 
     public = {"bounds": (0, 1), "row_norm": None, "classes": (0, 1)}
-    session = dpcore.open_session(X, Y, **public, ledger=ledger.path)
+    session = open_session(X, Y, **public, ledger=ledger.path)
     assert "not told" not in said()  # Nothing was released.
     session.count(share=0.1)
     number = only(ledger).number
     assert f"Runs {number} are open, or died, and have not told their conditions" in said()
     ledger.close_as_spent(number)
     assert f"Runs {number} are open, or died" in said()
-    with dpcore.open_session(X, Y, **public, ledger=ledger.path) as second:
+    with open_session(X, Y, **public, ledger=ledger.path) as second:
         second.count(share=0.1)
     assert f"Runs {number} are" in said()
 

@@ -14,6 +14,7 @@ from dpcore.errors import BudgetExceededError, LedgerError
 from dpcore.ledger import TableLedger, Terms
 from dpcore.ledger.run_log import RunLog
 from dpcore.ledger.verify import verified
+from dpcore_tables.statistics import open_session
 
 X = np.random.default_rng(3).uniform(0, 1, (200, 2))
 Y = (X[:, 0] > X[:, 1]).astype(int)
@@ -53,7 +54,7 @@ def fit(ledger):
 
 def session(ledger):
     def ask():
-        with dpcore.open_session(X, Y, **PUBLIC, ledger=ledger.path) as opened:
+        with open_session(X, Y, **PUBLIC, ledger=ledger.path) as opened:
             opened.count(share=0.5)
 
     return ask
@@ -237,7 +238,7 @@ def test_a_release_of_a_session_without_a_budget_is_looked_up(ledger, lost):
     public = {"classes": (0, 1), "bounds": (0, 1), "row_norm": None}
 
     def ask():
-        with dpcore.open_session(X, Y, **public, ledger=ledger.path) as opened:
+        with open_session(X, Y, **public, ledger=ledger.path) as opened:
             lost.next("COMMIT", True)
             opened.count(share=0.5)
 

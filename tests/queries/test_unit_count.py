@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import dpcore
 from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.errors import InvalidInputError
 from dpcore.losses.logistic import Logistic
@@ -16,6 +15,7 @@ from dpcore.queries import RowCount, UnitCount
 from dpcore.session.units import sensitivity_of_units
 from dpcore_lab.checks import check_query, make_rows
 from dpcore_lab.made_tables.tables import make_problem
+from dpcore_tables.statistics import open_session
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
 K = 3
@@ -102,20 +102,20 @@ def frame():
 
 @pytest.mark.parametrize("accountant", ["zcdp", "pure"])
 def test_a_session_counts_units(frame, accountant):
-    with dpcore.open_session(frame, schema=SCHEMA, epsilon=1e6, accountant=accountant) as session:
+    with open_session(frame, schema=SCHEMA, epsilon=1e6, accountant=accountant) as session:
         assert abs(session.count_units(share=0.5) - frame["id"].nunique()) < 0.51
         assert session.releases == {"units": 1}
-    with dpcore.open_session(frame, schema=SCHEMA, epsilon=1.0, accountant=accountant) as session:
+    with open_session(frame, schema=SCHEMA, epsilon=1.0, accountant=accountant) as session:
         session.count_units(share=0.5)
         assert abs(session.accountant.spent / session.accountant.budget - 0.5) < 1e-9
 
 
 def test_where_there_is_no_such_secret_it_is_refused(frame):
     rows = {"columns": SCHEMA["columns"]}
-    with dpcore.open_session(frame[["x", "y"]], schema=rows) as session:
+    with open_session(frame[["x", "y"]], schema=rows) as session:
         with pytest.raises(InvalidInputError, match=r"no unit.*count\(\)"):
             session.count_units(share=0.5)
-    with dpcore.open_session(frame, schema=SCHEMA, relation="replace-one") as session:
+    with open_session(frame, schema=SCHEMA, relation="replace-one") as session:
         with pytest.raises(InvalidInputError, match="number of units is public under replace-one"):
             session.count_units(share=0.5)
         assert session.ledger == ()

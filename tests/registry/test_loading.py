@@ -256,7 +256,7 @@ def register_datasets(register):
     register("theirs", "dpcore_stub:load", summary="Says that it is generated.")
 
 def load():
-    from dpcore.data.datasets.census_sim import load
+    from dpcore_tables.datasets.census_sim import load
     return load()
 
 @dataclass(frozen=True)

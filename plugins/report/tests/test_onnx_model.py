@@ -11,7 +11,6 @@ import pandas as pd
 import pytest
 
 from dpcore import Schema, fit, load_model
-from dpcore.data.datasets import adult
 from dpcore.data.schema.columns import Label
 from dpcore.errors import InvalidInputError
 from dpcore.plugin.parts import Model
@@ -274,7 +273,7 @@ def test_what_is_no_graph_or_cannot_be_made_is_refused(tmp_path, monkeypatch):
 @pytest.mark.parametrize("row_norm", [None, 1.0])
 def test_labels_of_every_test_row_of_adult(row_norm, tmp_path):
     schema = Schema.from_dict(
-        adult.schema().to_dict() | ({"row_norm": row_norm} if row_norm else {})
+        Schema.read("adult").to_dict() | ({"row_norm": row_norm} if row_norm else {})
     )
     names = [column.name for column in schema.columns]
     path = os.path.join(os.environ["DPCORE_DATA_DIR"], "adult.{}")

@@ -16,7 +16,7 @@ from dpcore.data.schema.schema import Schema
 from dpcore.data.schema.template import schema_template
 from dpcore.data.store import convert
 from dpcore.errors import DataError, InvalidInputError
-from dpcore.statistics.schema_check import check_schema
+from dpcore_tables.statistics import check_schema
 
 COLUMNS = """
 [columns]

@@ -23,7 +23,7 @@ from dpcore.data.schema.schema import Schema
 from dpcore.data.schema.template import schema_template
 from dpcore.data.store import convert, convert_partitions
 from dpcore.errors import DataError, DpcoreError, replacing
-from dpcore.statistics.schema_check import check_schema
+from dpcore_tables.statistics import check_schema, open_session
 
 COLUMNS = """
 [columns]
@@ -171,7 +171,7 @@ def ways(path, text):
     if path.suffix == ".dpcore":
         return
     yield "fit of units", lambda: dpcore.fit(path, schema=schema, epsilon=1.0, unit="id", seed=1)
-    yield "open_session", lambda: dpcore.open_session(path, schema=schema, epsilon=1.0, seed=1)
+    yield "open_session", lambda: open_session(path, schema=schema, epsilon=1.0, seed=1)
     yield "check_schema", lambda: check_schema(str(path), schema)
     yield "schema_from_data", lambda: schema_from_data(path, "y")
     yield "document_from_data", lambda: document_from_data(path, "y")

@@ -14,7 +14,8 @@ from golden.bits.released import digest
 from golden.command import dpcore, outcome
 from golden.normal_form import normal
 
-from dpcore import fit, load_model, open_session
+from dpcore import fit, load_model
+from dpcore_tables.statistics import open_session
 
 _RUN = "dpcore train --schema hired.toml --epsilon 4 --algo dp-gd --seed 7 --quiet --out model.json"
 _PLACES = ("rows.csv", "rows.csv.gz", "rows.tsv", "rows.parquet", "folder", "folder/*.parquet")

@@ -8,8 +8,9 @@ from pathlib import Path
 from golden import tables
 from golden.command import dpcore
 
-from dpcore import fit, open_session
+from dpcore import fit
 from dpcore.plugin import DpcoreError
+from dpcore_tables.statistics import open_session
 
 _GD = "dpcore train --data rows.csv --algo dp-gd --set steps=12 --quiet"
 _GENE = "dpcore train --data rows.csv --algo privgene --accountant zcdp --set generations=4 --quiet"

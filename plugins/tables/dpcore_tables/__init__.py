@@ -1,0 +1,81 @@
+"""Tables: data sets, schemas of files, stores of rows, and statistics, as a dpcore plugin."""
+
+from collections.abc import Callable
+
+from dpcore.plugin import hookimpl
+
+__all__: list[str] = []
+
+
+@hookimpl
+def register_commands(register: Callable[..., None]) -> None:
+    register(
+        "schema",
+        "dpcore_tables.commands.schema:schema_command",
+        summary="Write a schema template (TOML) to standard output, or check one against the rows.",
+        group="Tables",
+    )
+    register(
+        "convert",
+        "dpcore_tables.commands.convert:convert_command",
+        summary="Convert a file of rows to a store for tables larger than memory.",
+        group="Tables",
+    )
+
+
+@hookimpl
+def register_datasets(register: Callable[..., None]) -> None:
+    for name, target, summary, reference in _DATASETS:
+        register(name, target, summary=summary, reference=reference)
+
+
+_DATASETS = (
+    (
+        "census-sim",
+        "dpcore_tables.datasets.census_sim:load",
+        "Generated census: 50,000 rows with Adult's columns and a planted linear rule.",
+        "",
+    ),
+    (
+        "buzz-sim",
+        "dpcore_tables.datasets.buzz_sim:load",
+        "Generated popularity: 100,000 rows of 77 heavy-tailed counts, a log target.",
+        "after Ligett et al. 2017, section 4",
+    ),
+    (
+        "adult",
+        "dpcore_tables.datasets.adult:load",
+        "UCI Adult: is the income above 50,000 dollars? 48,842 rows, 108 features.",
+        "Kohavi 1996",
+    ),
+    (
+        "a9a",
+        "dpcore_tables.datasets.a9a:load",
+        "LIBSVM's coding of Adult: 48,842 rows, 123 features.",
+        "Platt 1998",
+    ),
+    (
+        "bank",
+        "dpcore_tables.datasets.bank:load",
+        "Bank marketing: does the client subscribe? 45,211 rows, 32 features.",
+        "Moro, Cortez & Rita 2014",
+    ),
+    (
+        "kddcup99-10",
+        "dpcore_tables.datasets.kddcup99:load",
+        "KDD Cup 1999, a tenth: normal against the rest, 494,021 rows.",
+        "Stolfo et al. 1999",
+    ),
+    (
+        "kddcup99-10-classes",
+        "dpcore_tables.datasets.kddcup99_classes:load",
+        "The rows of kddcup99-10 by five classes: normal, dos, probe, r2l, u2r.",
+        "Stolfo et al. 1999",
+    ),
+    (
+        "kddcup99-10-numeric",
+        "dpcore_tables.datasets.kddcup99:load_numeric",
+        "The 38 numeric columns of kddcup99-10.",
+        "Stolfo et al. 1999",
+    ),
+)

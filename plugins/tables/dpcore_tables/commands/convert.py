@@ -1,0 +1,101 @@
+"""``dpcore convert``: a table larger than memory as a store, which ``dpcore train`` maps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from dpcore.cli.interrupts import ended_as_interrupted
+from dpcore.cli.progress import shown
+from dpcore.cli.steps import FilesRead, StoresWritten
+from dpcore.errors import DataError, InvalidInputError, advised_on_bad_rows
+from dpcore.plugin.commands import Argument, Option, print_lines
+
+if TYPE_CHECKING:
+    from dpcore.plugin.engines import BadRows
+
+__all__ = ["convert_command"]
+
+_DROPPED = (
+    "Rows outside the schema were dropped, uncounted; --bad-rows refuse shows the owner the first."
+)
+
+
+def convert_command(
+    source: Annotated[
+        str,
+        Argument(
+            help="CSV, Parquet or other file with named columns; a folder or pattern of "
+            "Parquet files; - for standard input."
+        ),
+    ],
+    out: Annotated[
+        Path,
+        Argument(
+            help="Store to write, its name ends in .dpcore; with --jobs a new folder, for a store "
+            "of each Parquet file."
+        ),
+    ],
+    schema: Annotated[
+        Path | None,
+        Option(help="Schema (TOML) of the file, or a shipped one's name (schema --list)."),
+    ] = None,
+    bad_rows: Annotated[
+        str,
+        Option(
+            help="Rows that do not satisfy the schema: refuse or drop. To drop, each line of text "
+            "is a row (no line breaks in cells), and fits are under add-or-remove-one."
+        ),
+    ] = "refuse",
+    threads: Annotated[
+        int | None, Option(min=1, max=65536, help="Use at most so many threads to read.")
+    ] = None,
+    jobs: Annotated[
+        int | None,
+        Option(min=1, help="Write a folder, so many of its stores at a time."),
+    ] = None,
+    quiet: Annotated[bool, Option("--quiet", help="Print nothing but errors.")] = False,
+) -> None:
+    """Convert a file of rows to a store for tables larger than memory.
+
+    Then train with --data OUT; the store keeps the schema. It holds every row that the file holds:
+    it is as private as the file is. A store of that name is replaced when the new one is whole;
+    until then the rows are beside it in .OUT.partial, which a killed conversion leaves behind and
+    the next one removes.
+    Partitions for --engine dask: --jobs 4 makes a folder of stores, of a folder of Parquet files.
+    """
+    from dpcore.data.readers.pieces import watched
+    from dpcore.data.readers.places import is_there
+    from dpcore.data.store import convert_partitions
+    from dpcore.data.store.conversion import store_of
+    from dpcore.fitting.loading import reading_threads
+    from dpcore.model.outfile import refuse_inputs
+    from dpcore.plugin.engines import convert
+    from dpcore.plugin.parts import Schema
+
+    refuse_inputs(out, {"SOURCE": source, "--schema": schema})
+    if not is_there(source):
+        raise DataError(f"No such file: {source}.")
+    kept = store_of(source)
+    if schema is None and kept is None:
+        raise InvalidInputError(
+            f"{source} needs a schema of its public bounds and categories: write one from "
+            f"`dpcore schema {source} > schema.toml`, fill it in, and name it with --schema."
+        )
+    read = Schema.read(str(schema)) if kept is None or schema else kept.schema(source)
+    rows: BadRows = bad_rows  # type: ignore[assignment]
+    with ended_as_interrupted(), advised_on_bad_rows("Or --bad-rows drop leaves such rows out."):
+        if jobs is not None:
+            stores = StoresWritten()
+            with shown(stores.look, hidden=quiet):
+                told = stores.on_store
+                convert_partitions(source, out, read, bad_rows=rows, jobs=jobs, on_store=told)
+        else:
+            files = FilesRead("converting")
+            with shown(files.look, hidden=quiet), watched(files.on_bytes), reading_threads(threads):
+                convert(source, out, read, bad_rows=rows)
+    if bad_rows == "drop" and not quiet:
+        print_lines(_DROPPED, err=True)
+    if not quiet:
+        what = "Store" if jobs is None else "Stores"
+        print_lines(f"{what}: {out} (readable by you only)")

@@ -1,0 +1,142 @@
+"""``dpcore schema``: a schema to fill in, a shipped one, or how one fits the rows of a file."""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+from pathlib import Path
+from typing import Annotated
+
+from dpcore.data.schema.shipped import SHIPPED, is_shipped, shipped_text
+from dpcore.errors import InvalidInputError
+from dpcore.plugin.commands import Argument, Option, print_bytes, print_lines
+
+__all__ = ["schema_command"]
+
+_WARNING = (
+    "the bounds, categories and classes in this schema were read off the rows: they can be values "
+    "of single persons, and every model fitted with it is marked not private."
+)
+_LEAKS = "".join(f"# {line}\n" for line in textwrap.wrap(_WARNING.capitalize(), 96))
+
+
+def _list_shipped() -> None:
+    for name, schema in SHIPPED.items():
+        print_lines(f"{name:<{max(map(len, SHIPPED))}}  {schema.summary}")
+
+
+def _help_keys() -> None:
+    from dpcore.plugin.columns import reference
+
+    print_bytes(reference())
+
+
+def schema_command(
+    file: Annotated[
+        str,
+        Argument(
+            help="CSV, Parquet or another file of rows, or an address that a reader knows; or the "
+            "name of a shipped schema, which is printed."
+        ),
+    ],
+    schema: Annotated[
+        Path | None,
+        Argument(
+            help="With --check: the schema (TOML) to hold the rows against, or a shipped one's "
+            "name."
+        ),
+    ] = None,
+    target: Annotated[str | None, Option(help="Label column.")] = None,
+    from_data: Annotated[
+        bool, Option("--from-data", help="Copy bounds and categories off the rows: leaks.")
+    ] = False,
+    check: Annotated[
+        bool,
+        Option(
+            "--check",
+            help="Tell, for each column, the share of cells that the schema clamps, does not know, "
+            "or finds empty. Exact, for the owner of the rows: not private, and a schema that is "
+            "changed after reading it comes from the data.",
+        ),
+    ] = False,
+    epsilon: Annotated[
+        float | None,
+        Option(help="With --check: noisy shares, at this budget, which adds to that of fits."),
+    ] = None,
+    delta: Annotated[
+        float | None, Option(help="With --epsilon: 1e-8 if not given; 0: pure.")
+    ] = None,
+    listed: Annotated[
+        bool,
+        Option(
+            "--list",
+            instead=_list_shipped,
+            help="List the shipped schemas, whose names do for a path wherever a schema is asked "
+            "for and there is no file of that name.",
+        ),
+    ] = False,
+    help_keys: Annotated[
+        bool,
+        Option(
+            "--help-keys",
+            instead=_help_keys,
+            help="Explain all keys of a schema: kinds of column, empty cells, crosses, wildcards.",
+        ),
+    ] = False,
+) -> None:
+    """Write a schema template (TOML) to standard output, or check one against the rows."""
+    if check:
+        _check(file, schema, target, from_data, epsilon, delta)
+        return
+    if (schema, epsilon, delta) != (None, None, None):
+        raise InvalidInputError("Expected a second file, --epsilon and --delta with --check only.")
+    if is_shipped(file):
+        _print_shipped(file, target, from_data)
+        return
+    from dpcore import schema_template
+    from dpcore.data.schema.from_data import document_from_data
+
+    if not from_data:
+        print_bytes(schema_template(file, target))
+        return
+    if target is None:
+        raise InvalidInputError("Expected --target, the label column, with --from-data.")
+    text = document_from_data(file, target)
+    print_bytes(f"{_LEAKS}{text}")
+    print_lines(f"dpcore: {_WARNING}", err=True)
+
+
+def _print_shipped(name: str, target: str | None, from_data: bool) -> None:
+    if target is not None or from_data:
+        raise InvalidInputError(
+            f"{name} is a shipped schema, which is complete: leave --target and --from-data out."
+        )
+    print_bytes(shipped_text(name))
+
+
+def _check(
+    file: str,
+    schema: Path | None,
+    target: str | None,
+    from_data: bool,
+    epsilon: float | None,
+    delta: float | None,
+) -> None:
+    if schema is None or target is not None or from_data:
+        raise InvalidInputError(
+            "Expected --check with the file of rows and the schema alone, as in "
+            "`dpcore schema --check rows.csv schema.toml`."
+        )
+    if delta is not None and epsilon is None:
+        raise InvalidInputError("Expected --delta with --epsilon only: exact shares have none.")
+    from dpcore.plugin.parts import Schema
+    from dpcore.session.charges import Charges
+    from dpcore_tables.commands.schema_check import print_check
+    from dpcore_tables.statistics.schema_check import check_schema
+
+    charges = Charges()
+    charges.fate = lambda: "the shares may not have been printed"
+    read, asked = Schema.read(schema), 1e-8 if delta is None else delta
+    with charges.told():
+        print_check(check_schema(file, read, epsilon, asked, charges), Path(file).name)
+        sys.stdout.flush()

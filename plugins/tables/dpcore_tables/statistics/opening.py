@@ -1,0 +1,188 @@
+"""``open_session``: rows and public facts in, a door to them out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from dpcore.data.files import parts_of_rows
+from dpcore.data.readers.array_columns import leave_to_schema
+from dpcore.data.schema.numbers import number_features
+from dpcore.errors import InvalidInputError, warn_caller
+from dpcore.fitting.engines import engine_name, load_engine
+from dpcore.fitting.loading import schema_reasons
+from dpcore.fitting.public_facts import check_drop
+from dpcore.fitting.rows import dataset_of, schema_of
+from dpcore.fitting.settings import checked_settings, figure_of
+from dpcore.fitting.table_ledger import reserved
+from dpcore.fitting.usual_loss import loss_of_schemas
+from dpcore.fitting.warnings import cautions_of_budget
+from dpcore.plugin import NeighboringRelation, Problem, Settings
+from dpcore.plugin.commands import LedgerRequest
+from dpcore.plugin.parts import SeededNoise, SystemNoise, accountant_facts, load_registry
+from dpcore.privacy.relations import parse_relation
+from dpcore.privacy.statement import part_of
+from dpcore.session.parts import WholeSession
+from dpcore_tables.statistics.opened import Opened
+from dpcore_tables.statistics.session import OpenSession
+
+if TYPE_CHECKING:
+    from dpcore.plugin import Accountant
+    from dpcore.plugin.parts import Dataset, Schema
+
+__all__ = ["open_session"]
+
+_USUAL_FILTER = "zcdp"
+
+
+def open_session(
+    X: Any,
+    y: Any = None,
+    *,
+    epsilon: float | None = None,
+    delta: float = 1e-8,
+    rho: float | None = None,
+    mu: float | None = None,
+    relation: str | None = None,
+    accountant: str | None = None,
+    conversion: str | None = None,
+    schema: Schema | Mapping[str, Any] | str | os.PathLike[str] | None = None,
+    classes: Sequence[Any] | None = None,
+    target_bounds: Sequence[float] | None = None,
+    bounds: Sequence[Any] | None = None,
+    row_norm: float | None = 1.0,
+    n0: int | None = None,
+    capacity: int | None = None,
+    engine: str = "local",
+    threads: int | None = None,
+    seed: int | None = None,
+    ledger: str | os.PathLike[str] | None = None,
+    analyst: str = "",
+    same_table: bool = False,
+) -> OpenSession:
+    """Return a session over the rows, for statistics of one's own: a door, and no model.
+
+    Parameters
+    ----------
+    X, y, schema, classes, target_bounds, bounds, row_norm, n0, capacity, engine, threads, seed,
+        ledger, analyst, same_table : as ``dpcore.fit`` has them; a budget that is given is charged
+        to the ledger whole, when the session is opened. Without one each release is charged there
+        before it is drawn. ``X`` may also be the name of a data set of ``dpcore list``.
+        Statistics by name need columns with public bounds or levels: those of a schema, or
+        x1, x2, ... of an array with ``bounds``.
+    epsilon, delta : the budget of all that is released through the session, parts included;
+        epsilon is 1 if not given.
+    rho, mu : the budget as rho-zCDP or mu-GDP, in place of epsilon.
+    relation : ``None`` for add-or-remove-one.
+    accountant : the name of a fully adaptive filter; ``None`` for zcdp, and for gdp beside mu.
+
+    Raises
+    ------
+    InvalidInputError, RegistryError, DataError, LedgerError, BudgetExceededError : before any
+        budget is there to be spent.
+
+    Warns
+    -----
+    DpcoreWarning : of a large epsilon or delta.
+
+    Examples
+    --------
+    >>> import dpcore
+    >>> with open_session("census-sim", epsilon=1.0, delta=1e-8) as session:
+    ...     ages = session.histogram("age", edges=[17, 30, 45, 60, 91], share=0.5)
+    ...     means = session.mean("age", "hours-per-week", share=0.5)
+    >>> len(ages), len(means), session.statement()["private"]
+    (4, 2, True)
+    """
+    budget: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "rho": rho, "mu": mu}
+    budget |= {"relation": relation, "accountant": accountant, "conversion": conversion}
+    settings = checked_settings(Settings(**budget, engine=engine, threads=threads, seed=seed))
+    held = parse_relation(relation or NeighboringRelation.ADD_OR_REMOVE_ONE.value)
+    name, empty = _filter(settings)
+    public: dict[str, Any] = {"classes": classes, "target_bounds": target_bounds, "bounds": bounds}
+    public |= {"row_norm": row_norm, "n0": n0, "capacity": capacity}
+    dataset, readers = _rows(X, y, schema, public)
+    check_drop(held, dataset)
+    registry, seed = load_registry(), settings.seed
+    names = [("accountant", name), ("engine", engine_name(engine))]
+    opened = Opened(
+        schema=dataset.schema.anew(),
+        problem=_problem(dataset, held),
+        accountant=empty,
+        engine=load_engine(engine, registry),
+        threads=settings.threads,
+        trusted=(
+            part_of(empty),
+            *(registry.get(*name).target for name in names),
+            *readers,
+            *parts_of_rows(dataset),
+        ),
+        why_not_private=(*_seeded(seed), *schema_reasons(dataset.schema)),
+        typed_by=dataset.typed_by,
+        figure=figure_of(settings),
+    )
+    for caution in cautions_of_budget(empty.epsilon, delta):
+        warn_caller(caution)
+    request = LedgerRequest(ledger, analyst, same_table)
+    run, n = ("a session", empty, held), dataset.n_units if held.size_is_public else None
+    by_release = epsilon is None and opened.figure is None
+    known = opened.schema, n, opened.why_not_private
+    noise, table = SystemNoise() if seed is None else SeededNoise(seed), dataset.table()
+    over = opened.engine_of(table)
+    charged = reserved(request, run, *known, by_release=by_release)
+    door = WholeSession(over, empty, held, noise, opened.problem, charged.log)
+    return OpenSession(opened, door, table, charged)
+
+
+def _filter(settings: Settings) -> tuple[str, Accountant]:
+    """Return the name and the empty filter; InvalidInputError where it guarantees nothing, or
+    nothing for questions that are chosen on the way."""
+    name, figure = settings.accountant or _USUAL_FILTER, figure_of(settings)
+    factory: Any = load_registry().load("accountant", name)
+    if not (factory.fully_adaptive and accountant_facts(factory).private):
+        raise InvalidInputError(
+            f"The accountant {name} is no filter for questions that are chosen from earlier "
+            "answers; take zcdp, gdp or pure."
+        )
+    if figure is not None:
+        return name, factory.of_figure(figure[1], settings.delta, settings.conversion)
+    epsilon = 1.0 if settings.epsilon is None else settings.epsilon
+    return name, factory.from_budget(epsilon, settings.delta, settings.conversion)
+
+
+def _seeded(seed: int | None) -> tuple[str, ...]:
+    return () if seed is None else ("the noise came from a seed",)
+
+
+def _rows(
+    X: Any, y: Any, schema: Any, public: Mapping[str, Any]
+) -> tuple[Dataset, tuple[str, ...]]:
+    """Return the rows, and the readers of a registered data set."""
+    registry = load_registry()
+    if isinstance(X, str) and X in registry.names("dataset"):
+        leave_to_schema(f"the data set {X}", y=y, schema=schema, **public)
+        load = registry.load("dataset", X)
+        return load(), (part_of(load), registry.get("dataset", X).target)
+    return dataset_of(X, y, schema_of(schema), True, **public), ()
+
+
+def _problem(dataset: Dataset, relation: NeighboringRelation) -> Problem:
+    schema, units = dataset.schema, dataset.schema.units
+    n = dataset.n_units if relation.size_is_public and units is None else None
+    capacity = {"capacity": schema.capacity} if schema.capacity else {}
+    return Problem(
+        loss=load_registry().load("loss", loss_of_schemas(schema))(),
+        l2=0.0,
+        n_features=schema.n_features,
+        row_norm=dataset.row_norm,
+        raw_norm_bound=dataset.raw_norm_bound,
+        relation=relation,
+        n=n,
+        n0=schema.rows,
+        intercept=schema.intercept,
+        rows_per_unit=None if units is None else units.rows_per_unit,
+        n_margins=schema.label.n_margins,
+        numbers=number_features(schema),
+        **capacity,
+    )

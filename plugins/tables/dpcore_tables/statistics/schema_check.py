@@ -1,0 +1,175 @@
+"""The fit of a schema to the rows of a file: the share of cells that it clamps or does not know.
+
+Exact for the owner of the rows, or noisy, through the same door as every other release.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcore.accountants.gdp import GdpAccountant
+from dpcore.data.readers import is_store, is_typed
+from dpcore.data.readers.places import refuse_stdin
+from dpcore.data.readers.raw_cells import BINS, RawCells, checked_names, raw_cells
+from dpcore.data.schema.cell_counts import CellCounts
+from dpcore.data.schema.unit_check import UnitCheck, check_units
+from dpcore.data.stream import named_schema
+from dpcore.errors import InvalidInputError
+from dpcore.fitting.loading import schema_reasons
+from dpcore.fitting.reporting import charged_in
+from dpcore.fitting.table_ledger import closed_after, note_outside, reserved
+from dpcore.plugin import Gaussian, Geometric, NeighboringRelation, noise_multiplier
+from dpcore.plugin.commands import LedgerRequest
+from dpcore.plugin.parts import PureAccountant, SystemNoise, TableSession
+from dpcore.privacy.statement import PrivacyStatement, foreign_parts
+from dpcore.session.charges import Charges
+
+if TYPE_CHECKING:
+    from dpcore.plugin.parts import Query, Schema
+
+__all__ = ["SchemaCheck", "check_schema"]
+
+
+@dataclass(frozen=True)
+class SchemaCheck:
+    """How many rows and cells, exact or noisy.
+
+    Parameters
+    ----------
+    rows : the number of rows.
+    columns : name and kind of each.
+    counts : float64 of shape (n_columns, 4), by ``BINS``.
+    deviation : the standard deviation of the noise on each of these; 0 if they are exact.
+    sentence : the privacy statement, ``None`` if they are exact.
+    units : whose rows are whose, exact, where the schema has units.
+    """
+
+    rows: float
+    columns: tuple[tuple[str, str], ...]
+    counts: np.ndarray
+    deviation: float = 0.0
+    sentence: str | None = None
+    units: UnitCheck | None = None
+
+    @property
+    def shares(self) -> np.ndarray:
+        """The counts over the number of rows, within [0, 1]; NaN where there is no row."""
+        rows = self.rows if self.rows >= 1 else math.nan
+        return np.clip(self.counts / rows, 0.0, 1.0)
+
+
+class _RawRows:
+    """An engine over the cells of a file as they stand; no other query can be asked of it."""
+
+    def __init__(self, path: str, schema: Schema) -> None:
+        self._path = path
+        self._schema = schema
+
+    def blocks(self) -> Iterator[RawCells]:
+        return raw_cells(self._path, self._schema)
+
+    def answer(self, query: Query) -> np.ndarray:
+        total = query.start()
+        for block in self.blocks():
+            total += query.answer_block(block)  # type: ignore[arg-type]
+        return total
+
+
+def check_schema(
+    path: str,
+    schema: Schema,
+    epsilon: float | None = None,
+    delta: float = 1e-8,
+    charges: Charges | None = None,
+) -> SchemaCheck:
+    """Return how the schema fits the rows of a file: exactly, which is not private, or, with an
+    ``epsilon``, in one (epsilon, delta)-differentially private release under add-or-remove-one.
+
+    ``charges`` : the caller's, to follow.
+
+    Raises InvalidInputError for a store, whose rows are encoded, and for a budget that cannot be;
+    DataError (for the owner's eyes) for a file that cannot be read, before anything is spent.
+    """
+    if is_store(path):
+        raise InvalidInputError(
+            f"The rows of the store {path} are encoded: what was clamped or unknown is not told "
+            "apart there any more. Check the file that it was converted from."
+        )
+    refuse_stdin(path)
+    schema = named_schema(path, schema)
+    if epsilon is not None and schema.unit is not None:
+        raise InvalidInputError(
+            "A release of how a schema fits protects one row, not all rows of one "
+            f"{schema.unit!r}: leave --epsilon out for exact shares, which are for the owner of "
+            "the rows, or take a schema without unit, if it is enough to protect a row."
+        )
+    columns, rows = checked_names(schema), _RawRows(path, schema)
+    # Read through once before anything is charged: a file may be damaged at its end.
+    exact = rows.answer(CellCounts(len(columns)))
+    if epsilon is None:
+        note_outside(LedgerRequest(), schema, "exact figures of how a schema fits")
+        found = _check(exact.astype(np.float64), columns)
+        return replace(found, units=check_units(path, schema))
+    typed_by = "file" if is_typed(path) else None
+    return _released(rows, columns, (epsilon, delta), schema, typed_by, charges)
+
+
+def _released(
+    rows: _RawRows,
+    columns: tuple[tuple[str, str], ...],
+    budget: tuple[float, float],
+    schema: Schema,
+    typed_by: str | None,
+    charges: Charges | None,
+) -> SchemaCheck:
+    epsilon, delta = budget
+    relation = NeighboringRelation.ADD_OR_REMOVE_ONE
+    accountant: GdpAccountant | PureAccountant
+    mechanism: Gaussian | Geometric
+    if delta == 0:
+        accountant = PureAccountant.from_budget(epsilon, 0.0)
+        multiplier = noise_multiplier(accountant, Geometric.nominal_event, accountant.remaining)
+        query, mechanism, spread = CellCounts(len(columns), "l1"), Geometric(multiplier), 2**0.5
+    else:
+        accountant = GdpAccountant.from_budget(epsilon, delta)
+        multiplier = noise_multiplier(accountant, Gaussian.nominal_event, accountant.remaining)
+        query, mechanism, spread = CellCounts(len(columns), "l2"), Gaussian(multiplier), 1.0
+    why_not_private, run = schema_reasons(schema), ("a check of the schema", accountant, relation)
+    with closed_after(reserved(LedgerRequest(), run, schema, None, why_not_private)) as charged:
+        session = TableSession(rows, accountant, relation, SystemNoise(), ledger=charged.log)
+        if charges is not None:
+            charges.follow(lambda: charged_in(session))
+        noisy = session.release(query, mechanism)
+    spent = session.accountant
+    statement = PrivacyStatement(
+        epsilon=epsilon,
+        delta=delta,
+        relation=relation.value,
+        accountant=spent.name,
+        conversion=spent.conversion,
+        unit=spent.unit,
+        budget=spent.budget,
+        spent=spent.spent,
+        releases=session.releases,
+        parts_not_from_dpcore=foreign_parts(session.trusted_parts),
+        why_not_private=why_not_private,
+        typed_by=typed_by,
+        ledger=charged.reference,
+    )
+    deviation = multiplier * query.sensitivity(relation).bound * spread
+    return _check(noisy, columns, deviation, statement.sentence("This table of shares"))
+
+
+def _check(
+    counts: np.ndarray,
+    columns: tuple[tuple[str, str], ...],
+    deviation: float = 0.0,
+    sentence: str | None = None,
+) -> SchemaCheck:
+    cells = counts[1:].reshape(len(columns), len(BINS))
+    return SchemaCheck(float(counts[0]), columns, cells, deviation, sentence)

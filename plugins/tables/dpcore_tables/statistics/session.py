@@ -1,0 +1,107 @@
+"""A session that was opened by itself: ready statistics, queries of one's own, and a statement."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Self
+
+from dpcore.data.blocks.parts import split_table
+from dpcore.errors import InvalidInputError
+from dpcore.fitting.reporting import charged_in, unpromised
+from dpcore.fitting.table_ledger import found_in
+from dpcore.plugin.parts import CategoricalColumn, column_of
+from dpcore.session.charges import Charges
+from dpcore.session.parts import WholeSession
+from dpcore_tables.statistics.asking import Statistics
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from dpcore.data.schema.values import Value
+    from dpcore.fitting.table_ledger import Charged
+    from dpcore.plugin.parts import Table
+    from dpcore_tables.statistics.opened import Opened
+
+__all__ = ["OpenSession"]
+
+
+class OpenSession(Statistics):
+    """The session that ``open_session`` returns. As the context of a ``with`` block it is
+    closed at its end, and whatever ends the block carries a note of what was charged.
+
+    It holds the rows: keep it where they may be.
+    """
+
+    _door: WholeSession
+
+    def __init__(self, opened: Opened, door: WholeSession, table: Table, charged: Charged) -> None:
+        super().__init__(door, opened.schema, opened.problem)
+        self._opened, self._table, self._charged = opened, table, charged
+        self._told: AbstractContextManager[None] | None = None
+        self._parts: dict[str, dict[Value | None, Statistics]] = {}
+
+    def __enter__(self) -> Self:
+        charges = Charges()
+        charges.fate = lambda: "what was released may be used, and no more is"
+        charges.follow(lambda: charged_in(self._door))
+        self._told = charges.told()
+        self._told.__enter__()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool | None:
+        self._close(error)
+        assert self._told is not None
+        return self._told.__exit__(kind, error, trace)
+
+    def close(self) -> None:
+        """Refuse every release from now on; the statement can still be asked for."""
+        self._close()
+
+    def _close(self, error: BaseException | None = None) -> None:
+        self._door.close()
+        opened, reasons = self._opened, tuple(unpromised(self._door))
+        self._charged.found = lambda: found_in(self._door, reasons, opened.trusted, opened.typed_by)
+        self._charged.close("closed", error)
+
+    def statement(self) -> dict[str, Any]:
+        """Return the privacy statement of all that was released so far, as JSON-able data; its
+        sentence is under ``sentence``. A model's ``privacy`` has the same keys."""
+        return self._opened.statement(self._door, self._charged.reference).to_dict(
+            "What was released"
+        )
+
+    def parts(self, column: str) -> dict[Value | None, Statistics]:
+        """Return a door to the rows of each level of a column of listed levels; ``None`` is that
+        to the rows of any other value.
+
+        Each row is in one part, so a budget may be spent on every part: under add-or-remove-one
+        what the parts cost is the largest of their costs, under replace-one the sum of the two
+        largest (``dpcore.session.parted_filter`` has the theorem). Releases from all rows add to
+        that, and all may come in any order.
+
+        Raises InvalidInputError for a column without listed levels, or a second column.
+        """
+        if column not in self._parts:
+            levels = column_of(self.schema, column)
+            if not isinstance(levels, CategoricalColumn):
+                raise InvalidInputError(
+                    f"Column {column!r} is numeric; the rows are in parts by a column of levels."
+                )
+            self._parts[column] = self._split(column, levels)
+        return dict(self._parts[column])
+
+    def _split(self, column: str, levels: CategoricalColumn) -> dict[Value | None, Statistics]:
+        problem = replace(self.problem, n=None, n0=None)  # The number of a part's rows is private.
+        tables = split_table(self._table, levels.codes, len(levels.levels) + 1)
+        parts: dict[Value | None, Statistics] = {}
+        for level, table in zip((*levels.levels, None), tables, strict=True):
+            name = f"other {column}" if level is None else f"{column} = {level}"
+            door = self._door.part(column, name, self._opened.engine_of(table), problem)
+            parts[level] = Statistics(door, self.schema, problem)
+        return parts
