@@ -31,7 +31,7 @@ FULLER_FOLDERS = {
     "dpcore/data/schema": 36,
     "dpcore/fitting": 68,
     "dpcore/registry": 22,
-    "plugins/a-ddp/dpcore_a_ddp": 31,
+    "plugins/a-ddp/dpcore_a_ddp": 30,
     "plugins/accuracy-first/dpcore_accuracy_first": 32,
     "plugins/baselines/dpcore_baselines": 30,
 }
