@@ -29,6 +29,7 @@ from dpcore.session.charges import Bound, Charges
 from dpcore.session.ledger import LedgerEntry
 from dpcore_tuning.beside import Beside, Sides
 from dpcore_tuning.candidate_fits import SEEDS, Tries, constant_of
+from dpcore_tuning.scores import HeldOutLosses
 from dpcore_tuning.search import WholeBudget
 from dpcore_tuning.stopping_cost import left_of
 from dpcore_tuning.text import description_of
@@ -157,13 +158,14 @@ def _ran(tries: Tries, beside: Beside) -> _Ran:
 def _found(ran: _Ran, dataset: Dataset, reasons: tuple[str, ...], parts: tuple[str, ...]) -> Found:
     """Return what is known of the guarantee, which all fits have to hold: parts and numbers of rows
     of every candidate, of the fit released and of the steps beside; where there is none, as many
-    rows as any fit may have been for. A reason of any fit that was made, or of a step."""
+    rows as any fit may have been for. A reason of any fit that was made, or of a step. The search
+    itself and the query of its scores are parts: of another version than the core's, say."""
     tries, best, beside = ran.tries, ran.best, ran.beside
     held: Mapping[str, Any] = {"most_rows": tries.capacity}
     held = held if best is None else best.model.privacy
-    ours = {part for p in ran.search.plans for part in (part_of(p.loss), *p.targets)}
-    named = {*held.get("parts_not_from_dpcore", ()), *tries.foreign}
-    foreign = {*foreign_parts({*ours, *parts, *beside.parts}), *named}
+    used = {part for p in ran.search.plans for part in (part_of(p.loss), *p.targets)}
+    used |= {part_of(ran.search), part_of(HeldOutLosses), *parts, *beside.parts}
+    foreign = {*foreign_parts(used), *held.get("parts_not_from_dpcore", ()), *tries.foreign}
     why = dict.fromkeys((*reasons, *sorted(tries.why_not_private), *beside.why_not_private))
     limits = (held.get("most_rows"), tries.most_rows, *beside.most_rows)
     most_rows = min((most for most in limits if most is not None), default=None)

@@ -16,6 +16,7 @@ from dpcore.ledger import TableLedger, Terms
 from dpcore.ledger.verify import verified
 from dpcore.plugin.commands import LedgerRequest
 from dpcore.plugin.parts import Ledger, PureAccountant
+from dpcore.privacy import statement
 from dpcore.session.charges import Charges
 from dpcore_tuning import candidate_fits, run
 from dpcore_tuning.beside import Beside, Sides
@@ -267,3 +268,15 @@ def test_the_rows_and_parts_of_a_search_are_those_of_all_candidates(monkeypatch)
     privacy = run.tune_dataset(search, rows()).privacy
     assert privacy["most_rows"] == 1000
     assert privacy["parts_not_from_dpcore"] == ["a:B"]
+
+
+@pytest.mark.parametrize("kind", ["random", "list"])
+def test_a_search_of_another_version_is_named(monkeypatch, kind):
+    # As where dpcore-tuning is not of the core's version.
+    monkeypatch.setattr(statement, "is_ours", lambda name: not name.startswith("dpcore_tuning"))
+    search = searched(settings=PURE, kind=kind)
+    monkeypatch.setattr(candidate_fits.Tries, "best", lambda self: None)
+    assert run.tune_dataset(search, rows()).privacy["parts_not_from_dpcore"] == [
+        "dpcore_tuning.scores:HeldOutLosses",
+        "dpcore_tuning.search:Search",
+    ]
