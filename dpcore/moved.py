@@ -63,7 +63,7 @@ def new_name(old: str) -> str | None:
 
 
 class _Finder:
-    """Finds modules under their old names. It is asked last until it has found one, and then first:
+    """Finds modules under their old names. It is asked last until it found one, and then first too:
     a package's folder has its other modules too, which would be loaded a second time."""
 
     def find_spec(self, name: str, path: Any, target: Any = None) -> Any:
@@ -73,8 +73,9 @@ class _Finder:
         from importlib.machinery import ModuleSpec
 
         loader: Any = _Loader(new)
-        sys.meta_path.remove(self)
-        sys.meta_path.insert(0, self)
+        if sys.meta_path[0] is not self:
+            # It stays last too: another thread that asks each in turn would miss one.
+            sys.meta_path.insert(0, self)
         return ModuleSpec(name, loader)
 
 

@@ -12,6 +12,7 @@ import pytest
 from golden.command import dpcore as said
 
 import dpcore
+from dpcore import moved
 from dpcore.errors import RegistryError
 from dpcore.moved import find_moved, new_name, where_to_get
 from dpcore.plugin.parts import load_registry
@@ -59,6 +60,28 @@ def test_every_module_is_found_by_its_old_name():
         new = new_name(old)
         found = importlib.import_module(old)
         assert (found, found.__spec__.name) == (importlib.import_module(new), new)
+
+
+@pytest.mark.filterwarnings("ignore:.* is dpcore_.* now:FutureWarning")
+def test_no_finder_leaves_its_place_while_another_thread_may_ask_each_in_turn(monkeypatch):
+    least = [finder for finder in sys.meta_path if not isinstance(finder, moved._Finder)]
+
+    class Watched(list):
+        def changed(self, by, *given):
+            by(self, *given)
+            assert [each for each in self if each in least] == least
+            assert any(isinstance(each, moved._Finder) for each in self)
+
+        def insert(self, *given):
+            self.changed(list.insert, *given)
+
+        def remove(self, *given):
+            self.changed(list.remove, *given)
+
+    monkeypatch.setattr(sys, "meta_path", Watched(least))
+    find_moved()
+    importlib.import_module("dpcore.tuning.laws")
+    assert isinstance(sys.meta_path[0], moved._Finder)
 
 
 def test_an_old_name_warns_where_it_is_imported():
@@ -125,5 +148,6 @@ def test_a_name_that_never_was_is_not_found():
     before = [*sys.meta_path]
     find_moved()
     assert sys.meta_path == before and new_name("dpcore.sklearns") is None
+    assert new_name("dpcore.cli.summary") == "dpcore_lab.commands.comparison_text"
     with pytest.raises(ModuleNotFoundError, match="No module named 'dpcore.sklearns'"):
         importlib.import_module("dpcore.sklearns")
