@@ -106,8 +106,8 @@ class Registry:
             self._refuse_failed(name)
             near = near_names(name, self.names(kind), f"dpcore list {plural(kind)}")
             where = where_to_get(kind, name)
-            hint = f" {where}" if where else f"{self.failed_hint()}{near}"
-            raise RegistryError(f"There is no {kind} {name!r}.{hint}") from None
+            hint = f" {where}" if where else near
+            raise RegistryError(f"There is no {kind} {name!r}.{self.failed_hint()}{hint}") from None
 
     def load(self, kind: str, name: str) -> Any:
         """Return the registered object, importing it now.

@@ -139,6 +139,13 @@ def test_an_unknown_name_is_told_beside_the_plugins_that_may_have_meant_to_regis
         assert " Known: " in told and "uninstall" not in told
 
 
+def test_a_name_of_a_package_that_is_there_and_failed_is_told_with_the_reason(registry):
+    with pytest.raises(RegistryError) as refusal:
+        registry.get("optimizer", "dp-agd")
+    told = str(refusal.value)
+    assert "failed to load: ModuleNotFoundError: No" in told and "is in dpcore-dp-agd: " in told
+
+
 def test_unknown_name_gets_near_names_and_the_list():
     registry = Registry([entry("laplace"), entry("gaussian")])
     with pytest.raises(RegistryError, match=r"'gausian'. Did you mean gaussian\? Known: gaussian,"):
