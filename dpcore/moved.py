@@ -36,11 +36,23 @@ def where_to_get(kind: str, name: str) -> str:
 
 
 def place_of_name(page: str, name: str) -> str | None:
-    """Return the module that a name of a page moved to, with a warning; ``None`` of others."""
+    """Return the module that a name of a page moved to, with a warning; ``None`` of others.
+
+    Raises ModuleNotFoundError where its package is not installed.
+    """
     place = _table("names").get(f"{page}.{name}")
     if place is not None:
-        _warn(f"{page}.{name} is in {place} now", 4)
+        from importlib.util import find_spec
+
+        told, package = f"{page}.{name} is in {place} now", place.partition(".")[0]
+        if find_spec(package) is None:
+            raise ModuleNotFoundError(_missing(told, package), name=package)
+        _warn(told, 4)
     return place
+
+
+def _missing(told: str, package: str) -> str:
+    return f"{told}: pip install {package.replace('_', '-')}"
 
 
 def _warn(told: str, level: int) -> None:
@@ -62,13 +74,25 @@ def new_name(old: str) -> str | None:
     return None
 
 
+def _new_name_within(name: str) -> str | None:
+    """Return the new name of a module that is asked for within the new name of its package, as
+    ``from package import module`` does; ``None`` of others."""
+    parent, _, last = name.rpartition(".")
+    modules = _table("modules")
+    olds = (f"{old}.{last}" for old, new in modules.items() if new == parent)
+    return next((modules[old] for old in olds if old in modules), None)
+
+
 class _Finder:
     """Finds modules under their old names. It is asked last until it found one, and then first too:
     a package's folder has its other modules too, which would be loaded a second time."""
 
     def find_spec(self, name: str, path: Any, target: Any = None) -> Any:
         """Return where a module is, as importlib asks it; ``None`` of what did not move."""
-        if not name.startswith("dpcore.") or (new := new_name(name)) is None:
+        if not name.startswith(("dpcore.", "dpcore_")):
+            return None
+        new = new_name(name) if name.startswith("dpcore.") else _new_name_within(name)
+        if new is None:
             return None
         from importlib.machinery import ModuleSpec
 
@@ -101,7 +125,7 @@ class _Loader:
         except ModuleNotFoundError as error:
             if error.name != package:
                 raise
-            missing = f"{told}: pip install {package.replace('_', '-')}"
+            missing = _missing(told, package)
         if missing is not None:
             raise ModuleNotFoundError(missing, name=spec.name)
         _warn(told, 3)

@@ -4,6 +4,7 @@ import importlib
 import json
 import pickle
 import re
+import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -84,6 +85,18 @@ def test_no_finder_leaves_its_place_while_another_thread_may_ask_each_in_turn(mo
     assert isinstance(sys.meta_path[0], moved._Finder)
 
 
+def test_every_module_is_found_in_its_package_by_its_old_name():
+    # In a process of its own: an import by the whole name leaves the module with its package.
+    code = "import warnings; warnings.simplefilter('ignore')\n"
+    code += "import importlib, sys, tomllib; from pathlib import Path; import dpcore\n"
+    code += "text = (Path(dpcore.__file__).parent / 'moved.toml').read_text()\n"
+    code += "for old, new in tomllib.loads(text)['modules'].items():\n"
+    code += "    package, _, last = old.rpartition('.')\n"
+    code += "    exec(f'from {package} import {last} as found')\n"
+    code += "    assert found is importlib.import_module(new), old\n"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
 def test_an_old_name_warns_where_it_is_imported():
     with pytest.warns(FutureWarning, match=r"^dpcore.sklearn is dpcore_sklearn now; ") as told:
         PrivateRidge = __import__("dpcore.sklearn", fromlist=["x"]).PrivateRidge
@@ -120,6 +133,16 @@ def test_every_name_that_a_page_had_is_found_where_it_is():
         page, _, name = old.rpartition(".")
         found = getattr(importlib.import_module(page), name)
         assert found is getattr(importlib.import_module(place), name)
+
+
+def test_a_name_that_a_page_had_says_which_package_has_it(monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(ModuleNotFoundError) as told:
+        importlib.import_module("dpcore.plugin.parts").majority_label  # noqa: B018
+    assert str(told.value) == (
+        "dpcore.plugin.parts.majority_label is in dpcore_baselines.references now: "
+        "pip install dpcore-baselines"
+    )
 
 
 def test_a_name_that_a_page_had_warns_where_it_is_imported():

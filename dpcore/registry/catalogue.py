@@ -94,6 +94,8 @@ class Registry:
             self._refuse_failed(name)
             known = [key[1] for key in sorted(self._entries)]
             hint = f"{self.failed_hint()}{near_names(name, known, 'dpcore list')}"
+            where = next(filter(None, (where_to_get(kind, name) for kind in KINDS)), "")
+            hint = f" {where}" if where else hint
             raise RegistryError(f"Nothing is registered as {name!r}.{hint}")
         return found
 

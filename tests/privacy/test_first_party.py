@@ -117,6 +117,8 @@ def test_the_core_alone_says_where_a_command_is(core_alone):
         "dpcore: There is no command 'compare'. It is in dpcore-lab: pip install dpcore-lab.\n"
     )
     assert "No such command 'compares'" in core_alone("compares").stderr
+    told = core_alone("info", "dp-gd").stderr
+    assert told.endswith("as 'dp-gd'. It is in dpcore-baselines: pip install dpcore-baselines.\n")
 
 
 def test_the_name_of_a_package_makes_nothing_ours(tmp_path, monkeypatch):

@@ -7,6 +7,8 @@ refuses such steps.
 
 from __future__ import annotations
 
+from importlib.metadata import version
+
 from dpcore.systems import NOT_HERE
 
 if NOT_HERE:
@@ -17,6 +19,13 @@ except ImportError:
     raise ImportError(
         "dpcore_sklearn needs scikit-learn 1.6 or newer: pip install 'dpcore[sklearn]'"
     ) from None
+
+if version("dpcore-sklearn") != version("dpcore"):
+    # It converts rows before the core sees them, and no statement names it.
+    raise ImportError(
+        f"dpcore-sklearn {version('dpcore-sklearn')} is not of the version of dpcore, "
+        f"{version('dpcore')}: install both in one version."
+    )
 
 from dpcore_sklearn.estimators import PrivateLinearSVC, PrivateLogisticRegression, PrivateRidge
 from dpcore_sklearn.pipeline import make_pipeline

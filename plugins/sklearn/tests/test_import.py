@@ -33,3 +33,13 @@ def test_where_there_is_none_or_an_old_one_a_line_says_what_to_install(monkeypat
     monkeypatch.setitem(sys.modules, "sklearn.utils.validation", None)
     with pytest.raises(ImportError, match=message):
         importlib.import_module("dpcore_sklearn")
+
+
+def test_estimators_of_another_version_are_not_loaded(monkeypatch):
+    for name in [name for name in sys.modules if name.startswith("dpcore_sklearn")]:
+        monkeypatch.delitem(sys.modules, name)
+    told = {"dpcore-sklearn": "0.2.0", "dpcore": "0.1.0"}
+    monkeypatch.setattr("importlib.metadata.version", told.__getitem__)
+    message = "^dpcore-sklearn 0.2.0 is not of the version of dpcore, 0.1.0: install both"
+    with pytest.raises(ImportError, match=message):
+        importlib.import_module("dpcore_sklearn")

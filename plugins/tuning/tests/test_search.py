@@ -16,7 +16,6 @@ from dpcore.ledger import TableLedger, Terms
 from dpcore.ledger.verify import verified
 from dpcore.plugin.commands import LedgerRequest
 from dpcore.plugin.parts import Ledger, PureAccountant
-from dpcore.privacy import statement
 from dpcore.session.charges import Charges
 from dpcore_tuning import candidate_fits, run
 from dpcore_tuning.beside import Beside, Sides
@@ -273,7 +272,9 @@ def test_the_rows_and_parts_of_a_search_are_those_of_all_candidates(monkeypatch)
 @pytest.mark.parametrize("kind", ["random", "list"])
 def test_a_search_of_another_version_is_named(monkeypatch, kind):
     # As where dpcore-tuning is not of the core's version.
-    monkeypatch.setattr(statement, "is_ours", lambda name: not name.startswith("dpcore_tuning"))
+    monkeypatch.setattr(
+        "dpcore.privacy.statement.is_ours", lambda name: not name.startswith("dpcore_tuning")
+    )
     search = searched(settings=PURE, kind=kind)
     monkeypatch.setattr(candidate_fits.Tries, "best", lambda self: None)
     assert run.tune_dataset(search, rows()).privacy["parts_not_from_dpcore"] == [

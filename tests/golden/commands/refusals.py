@@ -105,11 +105,12 @@ def _names():
     import dpcore.plugin as plugin
     import dpcore.plugin.parts as parts
     import dpcore_sklearn as sklearn
+    from dpcore_tables.statistics import open_session
 
     frame = pd.DataFrame(tables.visits())
     X = np.column_stack([frame["age"] / 100, frame["height"], frame["income"] / 100])
     names = {name: getattr(dpcore, name) for name in dpcore.__all__}
     names |= {"frame": frame, "schema": tomllib.loads(tables.schema()), "csr": csr_matrix}
     names |= {"X": X, "y": (frame["hired"] == "yes").to_numpy(int), "nan": np.nan}
-    names |= {"sklearn": sklearn, "plugin": plugin, "parts": parts}
+    names |= {"sklearn": sklearn, "plugin": plugin, "parts": parts, "open_session": open_session}
     return names | {"StandardScaler": StandardScaler}

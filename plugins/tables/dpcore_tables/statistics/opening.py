@@ -113,7 +113,7 @@ def open_session(
         engine=load_engine(engine, registry),
         threads=settings.threads,
         trusted=(
-            part_of(empty),
+            *(part_of(each) for each in (empty, Opened)),  # itself too: it reads rows
             *(registry.get(*name).target for name in names),
             *readers,
             *parts_of_rows(dataset),

@@ -26,7 +26,7 @@ from dpcore.fitting.table_ledger import closed_after, note_outside, reserved
 from dpcore.plugin import Gaussian, Geometric, NeighboringRelation, noise_multiplier
 from dpcore.plugin.commands import LedgerRequest
 from dpcore.plugin.parts import PureAccountant, SystemNoise, TableSession
-from dpcore.privacy.statement import PrivacyStatement, foreign_parts
+from dpcore.privacy.statement import PrivacyStatement, foreign_parts, part_of
 from dpcore.session.charges import Charges
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ def _released(
         budget=spent.budget,
         spent=spent.spent,
         releases=session.releases,
-        parts_not_from_dpcore=foreign_parts(session.trusted_parts),
+        parts_not_from_dpcore=foreign_parts({*session.trusted_parts, part_of(SchemaCheck)}),
         why_not_private=why_not_private,
         typed_by=typed_by,
         ledger=charged.reference,

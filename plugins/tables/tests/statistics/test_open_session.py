@@ -343,3 +343,14 @@ def test_rows_are_in_parts_by_one_column():
     for copied in (copy.copy, copy.deepcopy, pickle.dumps):
         with pytest.raises(TypeError):
             copied(session)
+
+
+def test_a_session_of_another_version_is_named(monkeypatch):
+    # As where dpcore-tables is not of the core's version.
+    monkeypatch.setattr(
+        "dpcore.privacy.statement.is_ours", lambda name: not name.startswith("dpcore_tables")
+    )
+    with opened() as session:
+        session.count(share=0.5)
+        stated = session.statement()
+    assert stated["parts_not_from_dpcore"] == ["dpcore_tables.statistics.opened:Opened"]
