@@ -81,7 +81,7 @@ def test_a_command_imports_no_plugin_that_it_does_not_need(train, folder):
     ):
         assert ran(*arguments)[2] == set(), arguments
     found = {name for name in ran("summary", "m.json")[2] if "." not in name}
-    assert found == {"dpcore_stub", "dpcore_lab", "dpcore_report", "dpcore_tuning"}
+    assert found == {"dpcore_stub", "dpcore_lab", "dpcore_report", "dpcore_tables", "dpcore_tuning"}
     # The stub does not say that it registers no accountants; others of ours do.
     for arguments in ((), ("--rho", ".1"), ("--rounds", "9", "--probability", ".1")):
         found = ran("account", *arguments)[2]
