@@ -41,7 +41,6 @@ from peak import peak_bytes
 from dpcore.data.blocks.table import Table
 from dpcore.data.files import Files
 from dpcore.data.schema.schema import Schema
-from dpcore.data.store import convert, open_store
 from dpcore.engines.local import LocalEngine
 from dpcore.losses.logistic import Logistic
 from dpcore.privacy.sensitivity import NeighboringRelation
@@ -49,6 +48,7 @@ from dpcore.protocols.problem import Problem
 from dpcore.queries import ClippedGradientSum
 from dpcore_dask.cluster import connected
 from dpcore_dask.engine import DaskEngine
+from dpcore_tables.store import convert, open_store
 
 PARTITIONS = 8
 NUMBERS, CATEGORIES = 6, (9, 16, 7, 15, 6, 5, 2, 42)

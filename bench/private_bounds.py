@@ -14,9 +14,9 @@ from pathlib import Path
 
 import numpy as np
 
-from dpcore.bounds.waiting import encoded_rows
 from dpcore.data.dataset import load_file
 from dpcore.data.schema.schema import Schema
+from dpcore.engines.unbounded_rows import encoded_rows
 from dpcore.fitting.loading import split
 from dpcore.fitting.plan import make_plan
 from dpcore.fitting.run import fit_dataset

@@ -9,7 +9,6 @@ from dpcore.systems import NOT_HERE
 
 if TYPE_CHECKING:
     from dpcore.data.schema.schema import Schema
-    from dpcore.data.schema.template import schema_template
     from dpcore.fitting.api import fit
     from dpcore.fitting.balanced import BalancedWeights
     from dpcore.fitting.evaluated import Evaluation
@@ -46,7 +45,6 @@ __all__ = [
     "__version__",
     "fit",
     "load_model",
-    "schema_template",
 ]
 
 __version__ = "0.1.0"
@@ -71,7 +69,6 @@ _LAZY = {
     "Schema": "dpcore.data.schema.schema",
     "fit": "dpcore.fitting.api",
     "load_model": "dpcore.model.model",
-    "schema_template": "dpcore.data.schema.template",
 }
 
 

@@ -36,18 +36,22 @@ def where_to_get(kind: str, name: str) -> str:
 
 
 def place_of_name(page: str, name: str) -> str | None:
-    """Return the module that a name of a page moved to, with a warning; ``None`` of others.
+    """Return the module of a package that has a name of a page: with a warning where the page gives
+    it out for this version alone. ``None`` of others.
 
     Raises ModuleNotFoundError where its package is not installed.
     """
-    place = _table("names").get(f"{page}.{name}")
+    whole = f"{page}.{name}"
+    stays = whole in _table("pages")
+    place = _table("pages").get(whole) or _table("names").get(whole)
     if place is not None:
         from importlib.util import find_spec
 
-        told, package = f"{page}.{name} is in {place} now", place.partition(".")[0]
+        told, package = f"{whole} is in {place}{'' if stays else ' now'}", place.partition(".")[0]
         if find_spec(package) is None:
             raise ModuleNotFoundError(_missing(told, package), name=package)
-        _warn(told, 4)
+        if not stays:
+            _warn(told, 4)
     return place
 
 

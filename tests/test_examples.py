@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from dpcore import Schema
-from dpcore.plugin.engines import convert
+from dpcore_tables.store import convert
 
 # The other tests let earlier keywords of a fit pass; no example shows one.
 pytestmark = pytest.mark.filterwarnings("error::FutureWarning")

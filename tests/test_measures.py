@@ -27,8 +27,7 @@ MOST_FILES = 20
 FULLER_FOLDERS = {
     "dpcore/accountants": 29,
     "dpcore/cli": 27,
-    "dpcore/data/readers": 21,
-    "dpcore/data/schema": 36,
+    "dpcore/data/schema": 31,
     "dpcore/fitting": 68,
     "dpcore/registry": 22,
     "plugins/a-ddp/dpcore_a_ddp": 30,

@@ -22,10 +22,15 @@ PAGES = {
     "dpcore.plugin.columns",
     "dpcore.plugin.readers",
     "dpcore_lab.checks",
+    "dpcore_lab.made_tables.tables",
     "dpcore_accounting.advanced_composition",  # what other packages of ours import
     "dpcore_baselines.references",
     "dpcore_sklearn",
+    "dpcore_tables.datasets",
+    "dpcore_tables.readers",
+    "dpcore_tables.schemas",
     "dpcore_tables.statistics",
+    "dpcore_tables.store",
 }
 MOST_DEEP_IMPORTS = 589
 """It was 1,392. It may only fall: whoever makes it less states that here."""

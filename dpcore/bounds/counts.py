@@ -14,7 +14,7 @@ from dpcore.privacy.immutable import sealed
 from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
 
 if TYPE_CHECKING:
-    from dpcore.bounds.waiting import WaitingCells
+    from dpcore.engines.unbounded_rows import WaitingCells
 
 __all__ = ["SIZES", "BinCounts"]
 

@@ -134,7 +134,7 @@ def fit_progress(*, hidden: bool) -> Iterator[OnRelease]:
     if hidden:
         yield None
         return
-    from dpcore.data.readers.pieces import watched
+    from dpcore.data.read_progress import watched
 
     files, releases = FilesRead("reading"), ReleasesMade()
     with watched(files.on_bytes), shown(lambda: releases.step or files.step, hidden=False):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from dpcore.data.readers import is_named
-from dpcore.data.readers.places import refuse_stdin
+from dpcore.data.readers.input_paths import refuse_stdin
 from dpcore.data.readers.raw_table import RawTable
 from dpcore.data.schema.columns import Drop, Hashed, Label
 from dpcore.data.stream import open_rows

@@ -9,7 +9,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias
 
-from dpcore.data.readers.places import partition_files
+from dpcore.data.readers.input_paths import partition_files
 from dpcore.errors import InvalidInputError
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from dpcore.data.readers import READER, BadRows, entry_of, is_named
-from dpcore.data.readers.places import STDIN
+from dpcore.data.readers.input_paths import STDIN
 from dpcore.data.readers.reader import ReadFacts, RowFile
 from dpcore.errors import DataError, InvalidInputError, replacing
-from dpcore.registry.catalogue import core_registry, load_registry
+from dpcore.registry.catalogue import load_registry
 
 if TYPE_CHECKING:
     import numpy as np
@@ -173,7 +173,5 @@ def open_entry(entry: Entry, path: str, facts: ReadFacts) -> RowFile:
         raise InvalidInputError(
             f"A {entry.name} file has unnamed features: its schema needs a width."
         )
-    ours = entry.name in core_registry().names(READER)
-    registry = core_registry() if ours else load_registry(READER)
-    opened: RowFile = registry.load(READER, entry.name)(path, facts)
+    opened: RowFile = load_registry(READER).load(READER, entry.name)(path, facts)
     return opened

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpcore.data.dataset import Dataset, load_file
-from dpcore.data.readers import format_of
-from dpcore.data.readers.places import is_there
+from dpcore.data.readers import format_of, schema_from_rows
+from dpcore.data.readers.input_paths import is_there
 from dpcore.data.row_part import rows_of_part
 from dpcore.data.schema.schema import Schema
 from dpcore.data.splits import split_rows
@@ -221,11 +221,9 @@ def read_schema_of(request: DataRequest) -> Schema | None:
     if isinstance(request.schema, Schema):
         return request.schema.anew()
     if request.schema_from_data:
-        from dpcore.data.schema.from_data import schema_from_data
-
         if request.target is None:
             raise InvalidInputError("Expected --target, the label column, with --schema-from-data.")
-        return schema_from_data(request.data, request.target)
+        return schema_from_rows(request.data, request.target)
     if request.schema is None:
         return None
     schema = Schema.read(request.schema, request.private_bounds)

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from dpcore.bounds.waiting import encoded_rows, rehearsed_rows
 from dpcore.data.files import parts_of_rows
+from dpcore.engines.unbounded_rows import encoded_rows, rehearsed_rows
 from dpcore.errors import TargetNotMetError
 from dpcore.fitting.checked_steps import checked, foreign_parts_of
 from dpcore.fitting.diagnostics import accuracy_figures, diagnose

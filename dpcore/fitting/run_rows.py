@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.bounds.waiting import WaitingRows, bounded_schema, encoded_rows, rehearsed_rows
+from dpcore.engines.unbounded_rows import WaitingRows, bounded_schema, encoded_rows, rehearsed_rows
 from dpcore.fitting.engines import engine_at_hand
 from dpcore.fitting.step_facts import RowsAsked
 from dpcore.fitting.step_views import HeldOut

@@ -8,10 +8,7 @@ from dpcore.data.blocks.table import Table
 from dpcore.data.dataset import Dataset, load_file
 from dpcore.data.files import Files, FrameParts, Registered, RowsElsewhere, RowSource
 from dpcore.data.readers import BadRows, entry_of, format_of
-from dpcore.data.readers.frame_parts import encoded_parts, part_of_units, require_claimed
 from dpcore.data.schema.schema import Schema
-from dpcore.data.store import convert, open_store, write_rows
-from dpcore.data.store.format import Description
 from dpcore.data.stream import open_rows
 from dpcore.data.units import PartCoins
 from dpcore.engines.local import LocalEngine, available_threads, may_overlap
@@ -26,7 +23,6 @@ __all__ = [
     "DISTRIBUTIONS",
     "DataError",
     "Dataset",
-    "Description",
     "DpcoreError",
     "EngineError",
     "Files",
@@ -42,8 +38,6 @@ __all__ = [
     "Schema",
     "Table",
     "available_threads",
-    "convert",
-    "encoded_parts",
     "entry_of",
     "format_of",
     "layout_of",
@@ -51,9 +45,5 @@ __all__ = [
     "load_now",
     "may_overlap",
     "open_rows",
-    "open_store",
-    "part_of_units",
     "replacing",
-    "require_claimed",
-    "write_rows",
 ]

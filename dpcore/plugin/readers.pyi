@@ -9,17 +9,14 @@ from dpcore.data.blocks.coded import CodedLayout, CodedRows
 from dpcore.data.cells.features import coded_layout
 from dpcore.data.cells.objects import as_objects
 from dpcore.data.readers import suffixes
-from dpcore.data.readers.pieces import Piece, read_bytes, read_pieces
 from dpcore.data.readers.raw_matrix import RawMatrix
 from dpcore.data.readers.raw_table import RawTable, check_names
 from dpcore.data.readers.reader import ReadFacts, RowFile, wanted_names
-from dpcore.data.readers.records import utf8_lines, whole_records
-from dpcore.data.store.contract import RowStore
+from dpcore.data.row_store import RowStore
 
 __all__ = [
     "CodedLayout",
     "CodedRows",
-    "Piece",
     "RawMatrix",
     "RawTable",
     "ReadFacts",
@@ -29,10 +26,6 @@ __all__ = [
     "assemble",
     "check_names",
     "coded_layout",
-    "read_bytes",
-    "read_pieces",
     "suffixes",
-    "utf8_lines",
     "wanted_names",
-    "whole_records",
 ]

@@ -1,10 +1,10 @@
-"""Parts of dpcore that rows come through, registered by the hooks that any plugin uses."""
+"""The kinds of column, registered by the hooks that any plugin uses."""
 
 from collections.abc import Callable
 
 from dpcore.registry.hookspecs import hookimpl
 
-__all__ = ["register_column_kinds", "register_readers", "register_row_stores"]
+__all__ = ["register_column_kinds"]
 
 
 _COLUMN_KINDS = {
@@ -25,50 +25,3 @@ _COLUMN_KINDS = {
 def register_column_kinds(register: Callable[..., None]) -> None:
     for kind, becomes in _COLUMN_KINDS.items():
         register(kind, f"dpcore.data.schema.kinds:{kind.upper()}", summary=becomes)
-
-
-@hookimpl
-def register_readers(register: Callable[..., None]) -> None:
-    register(
-        "csv",
-        "dpcore.data.readers.text:open_text",
-        summary="Delimited text with a header; the schema says the separator.",
-        suffixes=(".csv", ".tsv", ".data", ".txt"),
-    )
-    register(
-        "parquet",
-        "dpcore.data.readers.parquet:open_parquet",
-        summary="Parquet files: one, or those of a folder or a pattern.",
-        suffixes=(".parquet", ".pq"),
-        typed=True,
-    )
-    register(
-        "libsvm",
-        "dpcore.data.readers.libsvm:open_libsvm",
-        summary="LIBSVM text, index:value; the schema says the width.",
-        suffixes=(".libsvm", ".svm", ".svmlight"),
-        named=False,
-    )
-    register(
-        "whitespace",
-        "dpcore.data.readers.text:open_whitespace",
-        summary="Text with blanks between cells.",
-        suffixes=(".dat",),
-    )
-    register(
-        "npz",
-        "dpcore.data.readers.npz:open_npz",
-        summary="Arrays X and y of NumPy, or the parts of a CSR matrix.",
-        suffixes=(".npz",),
-        named=False,
-    )
-
-
-@hookimpl
-def register_row_stores(register: Callable[..., None]) -> None:
-    register(
-        "dpcore",
-        "dpcore.data.store:STORE",
-        summary="Coded blocks in a memory-mapped file, for tables larger than memory.",
-        suffixes=(".dpcore",),
-    )

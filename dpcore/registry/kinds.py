@@ -58,7 +58,13 @@ _KINDS = (
     Kind(
         "reader",
         "readers",
-        {"suffixes": (), "schemes": (), "named": True, "typed": False},
+        {
+            "suffixes": (),
+            "schemes": (),
+            "named": True,
+            "typed": False,
+            "schema_from_rows": "",
+        },
         alone=("suffixes", "schemes"),
     ),
     Kind("row-store", "row-stores", {"suffixes": ()}, alone=("suffixes",)),

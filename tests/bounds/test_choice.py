@@ -6,7 +6,7 @@ import pytest
 from dpcore.bounds import choice
 from dpcore.bounds.choice import CHANCE, NO_ROWS_SEEN, TAIL, CountNoise, are_defaults, bounds_of
 from dpcore.bounds.counts import SIZES, BinCounts
-from dpcore.bounds.waiting import WaitingCells
+from dpcore.engines.unbounded_rows import WaitingCells
 from dpcore.exact.bins import BRANCHES, LARGEST, edge, leaves_of
 
 N = 20_000

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpcore.bounds.counts import SIZES, BinCounts
-from dpcore.bounds.waiting import WaitingCells
+from dpcore.engines.unbounded_rows import WaitingCells
 from dpcore.plugin import NeighboringRelation
 from dpcore.privacy.immutable import require_untouched
 

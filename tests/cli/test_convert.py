@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 
 from dpcore import Schema
-from dpcore.plugin.engines import open_store
 from dpcore.plugin.parts import load_file
+from dpcore_tables.store import open_store
 
 
 @pytest.fixture
@@ -106,8 +106,8 @@ def test_a_conversion_that_is_told_to_end_leaves_nothing(heard, folder, ended):
     script = (
         "import os, sys\n"
         "from dpcore.cli import convert, main\n"
-        "from dpcore.data import store\n"
-        "from dpcore.data.readers.pieces import watched\n"
+        "from dpcore_tables import store\n"
+        "from dpcore.data.read_progress import watched\n"
         "real = store.convert\n"
         "def interrupted(*arguments, **options):\n"
         f"    with watched(lambda *told: os.kill(os.getpid(), {ended})):\n"

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dpcore import load_model
-from dpcore.data.readers import pieces
+from dpcore_tables.readers import pieces
 
 NAME = "rows.csv"
 

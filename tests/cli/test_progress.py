@@ -19,10 +19,10 @@ from dpcore.cli.steps import (
     fit_progress,
     rounds_progress,
 )
-from dpcore.data.store import convert_partitions
 from dpcore.plugin.parts import GaussianDpEvent, PureAccountant, PureDpEvent, load_registry
 from dpcore.session.charges import Charges
 from dpcore.session.sequential_sessions import Budget
+from dpcore_tables.store import convert_partitions
 
 PldAccountant = load_registry().load("accountant", "pld")
 

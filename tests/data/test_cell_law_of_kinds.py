@@ -18,12 +18,12 @@ from dpcore.data.cells.objects import as_objects
 from dpcore.data.cells.readings import conform, convert_column
 from dpcore.data.readers.frames import frame_of, frame_table
 from dpcore.data.readers.in_memory import typed_cells
-from dpcore.data.readers.parquet import ParquetFile
-from dpcore.data.readers.raw_cells import RawCells
 from dpcore.data.readers.raw_table import RawTable
-from dpcore.data.readers.text import TextFile
 from dpcore.data.schema.schema import Schema
 from dpcore.errors import DataError
+from dpcore_tables.readers.parquet import ParquetFile
+from dpcore_tables.readers.text import TextFile
+from dpcore_tables.statistics.raw_cells import RawCells
 
 NUMBER = {"kind": "numeric", "lower": -5, "upper": 2e6}
 CODES = {"kind": "categorical", "categories": ["02139", "True", "1"]}

@@ -11,12 +11,12 @@ from dpcore.data.cells.readings import convert_column
 from dpcore.data.dataset import load_file
 from dpcore.data.readers.arrays import dataset_from_arrays
 from dpcore.data.schema.columns import Label
-from dpcore.data.schema.from_data import schema_from_data
 from dpcore.data.schema.notation import Notation
 from dpcore.data.schema.schema import Schema
-from dpcore.data.store import convert, open_store
-from dpcore.data.store.reader import _is_sound
 from dpcore.errors import DataError, InvalidInputError
+from dpcore_tables.schemas.from_data import schema_from_data
+from dpcore_tables.store import convert, open_store
+from dpcore_tables.store.reader import _is_sound
 
 COLUMNS = """
 [columns]

@@ -8,10 +8,10 @@ import pytest
 
 from dpcore.data.dataset import load_file
 from dpcore.data.readers.arrays import dataset_from_arrays
-from dpcore.data.readers.raw_cells import raw_cells
 from dpcore.data.schema.schema import Schema
-from dpcore.data.store import convert
 from dpcore.errors import DataError, InvalidInputError
+from dpcore_tables.statistics.raw_cells import raw_cells
+from dpcore_tables.store import convert
 
 NUMBER = {"kind": "numeric", "lower": 0, "upper": 10}
 TOWN = {"kind": "categorical", "categories": ["Bern", "Basel"]}

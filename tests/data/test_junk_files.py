@@ -10,11 +10,11 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from dpcore.data.dataset import load_file
-from dpcore.data.schema.from_data import schema_from_data
 from dpcore.data.schema.schema import Schema
-from dpcore.data.schema.template import schema_template
 from dpcore.data.schema.width import width_schema
 from dpcore.errors import DataError, InvalidInputError
+from dpcore_tables.schemas.from_data import schema_from_data
+from dpcore_tables.schemas.template import schema_template
 
 CSV = b'age,city,id,y\n1,a,"x, y",no\n2.5,b,,yes\n7,"a",3,no\n'
 LIBSVM = b"+1 1:2 3:1e1\n-1\n# remark\n-1 2:-.5\n"

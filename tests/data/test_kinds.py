@@ -32,9 +32,9 @@ from dpcore.data.schema.transforms import (
     OneHot,
     between,
 )
-from dpcore.data.store import convert
 from dpcore.errors import DataError, InvalidInputError
 from dpcore.plugin.parts import FEATURE_BITS, CategoricalColumn, column_of
+from dpcore_tables.store import convert
 
 LABEL = {"y": {"kind": "label", "classes": [0, 1]}}
 DATE = {"kind": "date", "lower": "2020-01-01", "upper": "2023-12-31"}

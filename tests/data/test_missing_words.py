@@ -7,9 +7,9 @@ import pytest
 
 from dpcore.data.dataset import load_file
 from dpcore.data.readers.arrays import dataset_from_arrays
-from dpcore.data.readers.raw_cells import raw_cells
 from dpcore.data.schema.schema import Schema
 from dpcore.errors import DataError, InvalidInputError
+from dpcore_tables.statistics.raw_cells import raw_cells
 
 AGE = {"kind": "numeric", "lower": 0, "upper": 100, "fill": 50, "missing": ["-9", "x"]}
 TOWN = {"kind": "categorical", "categories": ["Bern", "x"], "indicator": True, "missing": ["-9"]}

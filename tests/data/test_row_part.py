@@ -8,8 +8,8 @@ import pytest
 from dpcore.data.dataset import Dataset, load_file
 from dpcore.data.row_part import rows_of_part
 from dpcore.data.schema.schema import Schema
-from dpcore.data.store import convert
 from dpcore.errors import InvalidInputError
+from dpcore_tables.store import convert
 
 SCHEMA = Schema.from_dict(
     {

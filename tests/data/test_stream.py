@@ -16,11 +16,11 @@ from scipy import sparse
 
 from dpcore.data.blocks.coded import CodedRows
 from dpcore.data.dataset import load_file
-from dpcore.data.readers import parquet, pieces
 from dpcore.data.schema.schema import Schema
 from dpcore.data.schema.width import width_schema
 from dpcore.data.stream import encoded_batches
 from dpcore.errors import DataError, InvalidInputError
+from dpcore_tables.readers import parquet, pieces
 
 CELLS = {
     "age": {"kind": "numeric", "lower": 0, "upper": 10},
@@ -141,7 +141,7 @@ def test_the_law_finds_cuts_within_a_record(tmp_path, monkeypatch, broken):
     path.write_bytes(b'age,city,id,y\n1,a"b,,no\n1,a,"x\ny",no\n2,a"b,,no\n')
     whole = outcome(path, COLUMNS)
     assert in_pieces(7, 1, path, COLUMNS) == whole
-    monkeypatch.setattr("dpcore.data.readers.text.whole_records", broken)
+    monkeypatch.setattr("dpcore_tables.readers.text.whole_records", broken)
     assert in_pieces(7, 1, path, COLUMNS) != whole
 
 

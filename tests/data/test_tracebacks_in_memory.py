@@ -12,9 +12,9 @@ from scipy.sparse import coo_matrix, csr_matrix
 
 import dpcore
 from dpcore.data.schema.schema import Schema
-from dpcore.data.schema.template import schema_template
 from dpcore.errors import DataError, DpcoreError
 from dpcore_sklearn import PrivateLogisticRegression, PrivateRidge, PublicEncoder, PublicScaler
+from dpcore_tables.schemas.template import schema_template
 from dpcore_tables.statistics import open_session
 
 COLUMNS = """

@@ -14,11 +14,11 @@ from dpcore.data.dataset import Dataset, load_file
 from dpcore.data.readers.arrays import dataset_from_arrays
 from dpcore.data.schema.notation import Notation
 from dpcore.data.schema.schema import Schema
-from dpcore.data.store import convert
 from dpcore.data.units import UnitIds, bounded, dense
 from dpcore.errors import DataError, InvalidInputError
 from dpcore.fitting.loading import split
 from dpcore.plugin import NeighboringRelation
+from dpcore_tables.store import convert
 
 NOTATION = Notation(missing=("", "NA"))
 KEYS = {

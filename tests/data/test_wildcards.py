@@ -12,9 +12,9 @@ from dpcore.data.readers.arrays import dataset_from_arrays
 from dpcore.data.schema.columns import Drop
 from dpcore.data.schema.schema import Schema
 from dpcore.data.schema.wildcards import expanded
-from dpcore.data.store import convert
 from dpcore.errors import InvalidInputError
 from dpcore_tables.statistics import check_schema
+from dpcore_tables.store import convert
 
 TOML = """
 [columns]

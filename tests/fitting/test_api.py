@@ -13,8 +13,8 @@ from scipy import sparse
 from dpcore import Schema, fit, load_model
 from dpcore.errors import DataError, DpcoreWarning, InvalidInputError, RegistryError
 from dpcore.fitting.warnings import cautions_of
-from dpcore.plugin.engines import convert
 from dpcore.plugin.parts import load_registry
+from dpcore_tables.store import convert
 
 X = np.array([[0.0, 0.5], [0.5, 0.0], [0.25, 0.25], [0.75, 0.5]])
 Y = np.array([0, 1, 0, 1])
@@ -193,7 +193,7 @@ def test_classes_are_not_read_off_the_labels():
 
 
 def test_files_and_stores_are_fitted_by_their_path(tmp_path):
-    from dpcore.plugin.engines import convert
+    from dpcore_tables.store import convert
 
     schema = {
         "columns": {

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from dpcore import Schema
 from dpcore.data.cells.objects import as_objects
-from dpcore.plugin.engines import convert
+from dpcore_tables.store import convert
 
 X = np.random.default_rng(0).uniform(0, 1, (20, 3))
 Y = np.arange(20) % 2

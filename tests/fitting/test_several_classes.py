@@ -22,9 +22,9 @@ from dpcore.fitting.loading import DataRequest
 from dpcore.fitting.probability_scores import probability_scores
 from dpcore.fitting.usual_loss import loss_of_rows, loss_of_schemas, schema_of_rows, with_schema
 from dpcore.losses.logistic import Softmax
-from dpcore.plugin.engines import convert
 from dpcore.plugin.parts import Ledger, dataset_from_arrays
 from dpcore_tables.statistics import open_session
+from dpcore_tables.store import convert
 
 CLASSES = ("a", "b", "c")
 SCHEMA = {

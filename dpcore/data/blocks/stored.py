@@ -21,7 +21,7 @@ __all__ = ["STORED", "StoredRows"]
 
 
 class BlockStore(Protocol):
-    """A place of coded rows, such as ``dpcore.data.store.store_file.StoreFile``."""
+    """A place of coded rows, as a store of rows in a file has them."""
 
     layout: CodedLayout
     block_rows: list[int]

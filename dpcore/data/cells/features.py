@@ -172,7 +172,7 @@ def encode(columns: Columns, schema: Schema) -> tuple[np.ndarray | CodedRows, np
     X : of shape (n_rows, n_features), in [0, 1], truncated to the feature grid: coded rows if some
         features are held as codes, dense float32 in C order otherwise. The intercept, a column of
         ones, is the last. Columns that wait for bounds are numbers as they are, in float64
-        (``dpcore.bounds.waiting``).
+        (``dpcore.engines.unbounded_rows``).
     y : float64 of shape (n_rows,), or None where the label was not asked for.
     """
     known = schema.known or schema.encoded  # which says what is missing

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import importlib
 import os
-from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import PurePath
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from dpcore.data.readers.places import STDIN
+from dpcore.data.readers.input_paths import STDIN
 from dpcore.errors import InvalidInputError
-from dpcore.registry.catalogue import Registry, core_registry, load_registry
-from dpcore.registry.entries import Entry
+from dpcore.moved import where_to_get
+from dpcore.privacy.first_party import is_ours
+from dpcore.registry.catalogue import load_registry
+
+if TYPE_CHECKING:
+    from dpcore.data.row_store import RowStore
+    from dpcore.data.schema.schema import Schema
+    from dpcore.registry.entries import Entry
 
 __all__ = [
     "BadRows",
@@ -19,7 +26,8 @@ __all__ = [
     "is_named",
     "is_store",
     "is_typed",
-    "separator_of",
+    "schema_from_rows",
+    "store_of",
     "suffixes",
 ]
 
@@ -56,12 +64,19 @@ def entry_of(path: str, format: str | None = None) -> Entry:
     if "://" in path and not os.path.exists(path):
         return _of_scheme(path)
     name = PurePath(path).name.lower().removesuffix(".gz")
-    for kind, registry in _registries():
-        for entry in registry.in_order(kind):
-            for suffix in entry.data["suffixes"]:
-                if name.endswith(suffix):
-                    registry.claimant(kind, "suffixes", suffix)  # or raises: two have it
-                    return entry
+    claims = [
+        (kind, suffix)
+        for kind in (READER, STORE)
+        for entry in load_registry(kind).in_order(kind)
+        for suffix in entry.data["suffixes"]
+        if name.endswith(suffix)
+    ]
+    if claims:
+        kind, suffix = max(claims, key=lambda claim: len(claim[1]))
+        found: Entry | None = load_registry(kind).claimant(kind, "suffixes", suffix)
+        if found is not None:
+            return found
+    _require_readers()
     raise InvalidInputError(
         f"Cannot tell the format of {path!r} from its name: let it end in one of "
         f"{', '.join(suffixes())}. Save a file of another program (.xlsx, .sav, .feather) as CSV "
@@ -83,9 +98,9 @@ def _of_scheme(path: str) -> Entry:
 
 
 def suffixes() -> tuple[str, ...]:
-    """Return the suffixes of all files that can be read, those of dpcore's own readers first."""
+    """Return the suffixes of all files that can be read, those of this project first."""
     entries = [entry for kind in (READER, STORE) for entry in load_registry(kind).in_order(kind)]
-    entries.sort(key=lambda entry: entry.distribution != "dpcore")
+    entries.sort(key=lambda entry: not is_ours(entry.target.partition(":")[0]))
     return tuple(suffix for entry in entries for suffix in entry.data["suffixes"])
 
 
@@ -104,26 +119,42 @@ def is_typed(path: str, format: str | None = None) -> bool:
     return bool(entry_of(path, format).data.get("typed", False))
 
 
+def schema_from_rows(path: str, target: str) -> Schema:
+    """Return a schema that the file's reader reads off its rows: a fit by it is not private.
+
+    Raises InvalidInputError for a format whose reader makes none, and what that one raises.
+    """
+    entry = entry_of(path)
+    module, _, attribute = entry.data.get("schema_from_rows", "").partition(":")
+    if not attribute:
+        raise InvalidInputError(f"The {entry.name} reader makes no schema of rows; write one.")
+    found: Schema = getattr(importlib.import_module(module), attribute)(path, target)
+    return replace(found, from_data=True)
+
+
 def _named(form: str) -> Entry:
     known: dict[str, None] = {}
-    for kind, registry in _registries():
-        entries = {entry.name: entry for entry in registry.in_order(kind)}
+    for kind in (READER, STORE):
+        entries = {entry.name: entry for entry in load_registry(kind).in_order(kind)}
         if form in entries:
             return entries[form]
         known |= dict.fromkeys(entries)
+    _require_readers()
     raise InvalidInputError(f"Unknown format {form!r}. Known: {', '.join(known)}.")
 
 
-def _registries() -> Iterator[tuple[str, Registry]]:
-    """Yield the core's readers and stores, then those of all plugins: imported if it is come to."""
-    for kind in (READER, STORE):
-        yield kind, core_registry()
-    for kind in (READER, STORE):
-        yield kind, load_registry(kind)
+def _require_readers() -> None:
+    """Raise InvalidInputError where nothing that is installed reads a file."""
+    if not load_registry(READER).names(READER):
+        where = where_to_get(READER, "csv")
+        raise InvalidInputError(f"No reader of files is installed. {where}")
 
 
-def separator_of(path: str, format: str) -> str:
-    """Return the separator of cells that a text file's name says: a schema may say another."""
-    if format == "whitespace":
-        return "whitespace"
-    return "\t" if PurePath(path).name.lower().removesuffix(".gz").endswith(".tsv") else ","
+def store_of(path: str) -> RowStore | None:
+    """Return the kind of store that a path names by its suffix; ``None`` if it names none."""
+    registry, name = load_registry(STORE), path.lower()
+    for entry in registry.in_order(STORE):
+        if name.endswith(entry.data["suffixes"]):
+            found: RowStore = registry.load(STORE, entry.name)
+            return found
+    return None

@@ -10,18 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from dpcore.plugin.engines import (
-    BadRows,
-    DataError,
-    DpcoreError,
-    PartCoins,
-    Schema,
-    encoded_parts,
-    part_of_units,
-    write_rows,
-)
+from dpcore.plugin.engines import BadRows, DataError, DpcoreError, PartCoins, Schema
 from dpcore_dask.partition import Opened, Partition
 from dpcore_dask.stores import bounded_store, opened_store, private_store
+from dpcore_tables.readers.frame_parts import encoded_parts, part_of_units
+from dpcore_tables.store import write_rows
 
 __all__ = ["FrameSource", "held", "sent"]
 

@@ -17,9 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from dpcore.plugin.engines import Dataset, Description, Schema, Table, open_store, write_rows
+from dpcore.plugin.engines import Dataset, Schema, Table
 from dpcore_dask.kept import KeptFile
 from dpcore_dask.partition import Facts, Opened, new_mmap_store, scratch
+from dpcore_tables.store import Description, open_store, write_rows
 
 __all__ = ["bounded_store", "opened_store", "private_store"]
 

@@ -18,13 +18,14 @@ import dpcore
 from dpcore import Schema
 from dpcore.errors import DataError, EngineError, InvalidInputError
 from dpcore.plugin import RowCount
-from dpcore.plugin.engines import Files, Registered, convert
+from dpcore.plugin.engines import Files, Registered
 from dpcore_dask import cluster as clusters
 from dpcore_dask import stores
 from dpcore_dask.engine import DaskEngine
 from dpcore_dask.files import FileSource
 from dpcore_dask.partition import Partition
 from dpcore_dask.versions import require_versions
+from dpcore_tables.store import convert
 
 
 def test_a_partition_opened_anew_says_nothing_of_its_rows(folder, schema):

@@ -9,11 +9,12 @@ from dpcore.errors import AnswerError, EngineError, InvalidInputError
 from dpcore.fitting.loading import DataRequest
 from dpcore.fitting.run import train
 from dpcore.plugin import RowCount, Settings
-from dpcore.plugin.engines import Registered, convert
+from dpcore.plugin.engines import Registered
 from dpcore.plugin.parts import BLOCK_ROWS, LocalEngine, load_file, load_registry, make_plan
 from dpcore.protocols.file_engine import FileEngine
 from dpcore.session.answers import ExactAnswers
 from dpcore_dask.engine import DaskEngine
+from dpcore_tables.store import convert
 
 
 @pytest.fixture

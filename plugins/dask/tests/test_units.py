@@ -14,13 +14,14 @@ from dpcore import Schema
 from dpcore.data.units import coins_of
 from dpcore.errors import InvalidInputError
 from dpcore.plugin import RowCount
-from dpcore.plugin.engines import Files, FrameParts, PartCoins, Registered, convert
+from dpcore.plugin.engines import Files, FrameParts, PartCoins, Registered
 from dpcore.plugin.parts import LocalEngine, dataset_from_arrays, load_file
 from dpcore_dask.engine import DaskEngine
 from dpcore_dask.files import FileSource, rows_in
 from dpcore_dask.frames import FrameSource, held
 from dpcore_dask.partition import Partition
 from dpcore_report.guarantee import units_in
+from dpcore_tables.store import convert
 
 MOST = 3
 CLAIM = {"unit": "id", "rows_per_unit": MOST, "unit_missing": "row", "unit_in_one_file": True}

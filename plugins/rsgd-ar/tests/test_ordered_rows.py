@@ -7,9 +7,9 @@ from scipy.sparse import csr_matrix
 from dpcore import Schema
 from dpcore.data.blocks.coded import CodedLayout, CodedRows
 from dpcore.errors import InvalidInputError
-from dpcore.plugin.engines import convert
 from dpcore.plugin.parts import BLOCK_ROWS, Table, load_file
 from dpcore_rsgd_ar.ordered_rows import order_rows, rotate_rows
+from dpcore_tables.store import convert
 
 N = BLOCK_ROWS + 37
 

@@ -29,6 +29,60 @@ def register_datasets(register: Callable[..., None]) -> None:
         register(name, target, summary=summary, reference=reference)
 
 
+@hookimpl
+def register_readers(register: Callable[..., None]) -> None:
+    register(
+        "csv",
+        "dpcore_tables.readers.text:open_text",
+        summary="Delimited text with a header; the schema says the separator.",
+        suffixes=(".csv", ".tsv", ".data", ".txt"),
+        schema_from_rows=_FROM_ROWS,
+    )
+    register(
+        "parquet",
+        "dpcore_tables.readers.parquet:open_parquet",
+        summary="Parquet files: one, or those of a folder or a pattern.",
+        suffixes=(".parquet", ".pq"),
+        typed=True,
+        schema_from_rows=_FROM_ROWS,
+    )
+    register(
+        "libsvm",
+        "dpcore_tables.readers.libsvm:open_libsvm",
+        summary="LIBSVM text, index:value; the schema says the width.",
+        suffixes=(".libsvm", ".svm", ".svmlight"),
+        named=False,
+        schema_from_rows=_FROM_ROWS,
+    )
+    register(
+        "whitespace",
+        "dpcore_tables.readers.text:open_whitespace",
+        summary="Text with blanks between cells.",
+        suffixes=(".dat",),
+        schema_from_rows=_FROM_ROWS,
+    )
+    register(
+        "npz",
+        "dpcore_tables.readers.npz:open_npz",
+        summary="Arrays X and y of NumPy, or the parts of a CSR matrix.",
+        suffixes=(".npz",),
+        named=False,
+        schema_from_rows=_FROM_ROWS,
+    )
+
+
+@hookimpl
+def register_row_stores(register: Callable[..., None]) -> None:
+    register(
+        "dpcore",
+        "dpcore_tables.store:STORE",
+        summary="Coded blocks in a memory-mapped file, for tables larger than memory.",
+        suffixes=(".dpcore",),
+    )
+
+
+_FROM_ROWS = "dpcore_tables.schemas.from_data:schema_from_data"
+
 _DATASETS = (
     (
         "census-sim",

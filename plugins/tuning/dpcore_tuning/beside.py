@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from dpcore.accountants.equal_parts import require_within
-from dpcore.bounds.waiting import rehearsed_rows
+from dpcore.engines.unbounded_rows import rehearsed_rows
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.checked_steps import checked, foreign_parts_of, weighted
 from dpcore.fitting.loading import split

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from dpcore.bounds.waiting import encoded_rows
+from dpcore.engines.unbounded_rows import encoded_rows
 from dpcore.errors import replacing
 from dpcore.fitting.class_weights import with_weights
 from dpcore.fitting.engines import engine_at_hand

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from dpcore.bounds.waiting import encoded_rows
+from dpcore.engines.unbounded_rows import encoded_rows
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.fitted import make_model
 from dpcore.fitting.held_out_rows import holds_out, require_held_out

@@ -247,7 +247,7 @@ def _check_outputs(out: Path | None, plot: Path | None, asked: Comparison) -> No
 def _run(
     comparison: Comparison, out: Path | None, jobs: int, engine: str, *, hidden: bool
 ) -> Results:
-    from dpcore.data.readers.pieces import watched
+    from dpcore.data.read_progress import watched
     from dpcore_lab.compare.runner import run
 
     fits = FitsMade()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.data.readers.places import refuse_stdin
+from dpcore.data.readers.input_paths import refuse_stdin
 from dpcore.data.schema.unbounded import require_bounds
 from dpcore.fitting.loading import load_data
 from dpcore.plugin.commands import DataRequest

@@ -64,14 +64,13 @@ def convert_command(
     the next one removes.
     Partitions for --engine dask: --jobs 4 makes a folder of stores, of a folder of Parquet files.
     """
-    from dpcore.data.readers.pieces import watched
-    from dpcore.data.readers.places import is_there
-    from dpcore.data.store import convert_partitions
-    from dpcore.data.store.conversion import store_of
+    from dpcore.data.read_progress import watched
+    from dpcore.data.readers import store_of
+    from dpcore.data.readers.input_paths import is_there
     from dpcore.fitting.loading import reading_threads
     from dpcore.model.outfile import refuse_inputs
-    from dpcore.plugin.engines import convert
     from dpcore.plugin.parts import Schema
+    from dpcore_tables.store import convert, convert_partitions
 
     refuse_inputs(out, {"SOURCE": source, "--schema": schema})
     if not is_there(source):

@@ -94,7 +94,7 @@ def schema_command(
         _print_shipped(file, target, from_data)
         return
     from dpcore import schema_template
-    from dpcore.data.schema.from_data import document_from_data
+    from dpcore_tables.schemas.from_data import document_from_data
 
     if not from_data:
         print_bytes(schema_template(file, target))

@@ -9,8 +9,8 @@ from dpcore.cli.tables import print_table
 from dpcore.plugin.commands import print_lines
 
 if TYPE_CHECKING:
-    from dpcore.data.schema.unit_check import UnitCheck
     from dpcore_tables.statistics.schema_check import SchemaCheck
+    from dpcore_tables.statistics.unit_check import UnitCheck
 
 __all__ = ["print_check"]
 
@@ -35,7 +35,7 @@ _BOUNDED = ("numeric", "numeric label", "date")
 
 def print_check(check: SchemaCheck, file: str) -> None:
     """Print a row of shares for each column, and what may be done with them."""
-    from dpcore.data.readers.raw_cells import BINS
+    from dpcore_tables.statistics.raw_cells import BINS
 
     about = "about " if check.sentence else ""
     title = f"{file}: {about}{max(0, round(check.rows)):,} rows; share of the cells of a column"

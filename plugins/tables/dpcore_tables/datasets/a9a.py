@@ -46,9 +46,9 @@ def schema() -> Schema:
 
 def load() -> Dataset:
     """Return the rows of both files. Raises DataError if a file cannot be had."""
-    from dpcore.data.readers.libsvm import LibsvmFile
     from dpcore.data.stream import encode_piece
     from dpcore.plugin.readers import assemble
+    from dpcore_tables.readers.libsvm import LibsvmFile
 
     columns = schema()
     files = [LibsvmFile(str(fetch(file)), 123) for file in FILES]

@@ -36,9 +36,10 @@ def schema() -> Schema:
 def load(columns: Schema | None = None) -> Dataset:
     """Return the rows of both files, by the published schema or another one of these columns.
     Raises DataError if a file cannot be had."""
-    from dpcore.data.readers.text import read_text
     from dpcore.data.stream import encode_piece
-    from dpcore.plugin.readers import assemble, read_bytes
+    from dpcore.plugin.readers import assemble
+    from dpcore_tables.readers import read_bytes
+    from dpcore_tables.readers.text import read_text
 
     train, test = (read_bytes(str(fetch(file))) for file in FILES)
     _, _, test_rows = test.partition(b"\n")  # its first line is a remark

@@ -14,10 +14,7 @@ import numpy as np
 
 from dpcore.accountants.gdp import GdpAccountant
 from dpcore.data.readers import is_store, is_typed
-from dpcore.data.readers.places import refuse_stdin
-from dpcore.data.readers.raw_cells import BINS, RawCells, checked_names, raw_cells
-from dpcore.data.schema.cell_counts import CellCounts
-from dpcore.data.schema.unit_check import UnitCheck, check_units
+from dpcore.data.readers.input_paths import refuse_stdin
 from dpcore.data.stream import named_schema
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.loading import schema_reasons
@@ -28,6 +25,9 @@ from dpcore.plugin.commands import LedgerRequest
 from dpcore.plugin.parts import PureAccountant, SystemNoise, TableSession
 from dpcore.privacy.statement import PrivacyStatement, foreign_parts, part_of
 from dpcore.session.charges import Charges
+from dpcore_tables.statistics.cell_counts import CellCounts
+from dpcore_tables.statistics.raw_cells import BINS, RawCells, checked_names, raw_cells
+from dpcore_tables.statistics.unit_check import UnitCheck, check_units
 
 if TYPE_CHECKING:
     from dpcore.plugin.parts import Query, Schema

@@ -15,11 +15,11 @@ from dpcore.errors import (
     InvalidInputError,
 )
 from dpcore.plugin import ClippedGradientSum, Gaussian, PrivacySession
-from dpcore.plugin.engines import convert
 from dpcore.plugin.parts import GaussianDpEvent, LaplaceDpEvent, Sensitivity, column_of
 from dpcore.privacy.events import ExponentialMechanismDpEvent
 from dpcore_tables.statistics import open_session
 from dpcore_tables.statistics.asking import Statistics
+from dpcore_tables.store import convert
 
 SCHEMA = Schema.from_dict(
     {

@@ -6,14 +6,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpcore.data.readers.raw_cells import checked_names, raw_cells
-from dpcore.data.schema.cell_counts import CellCounts
 from dpcore.data.schema.width import width_schema
 from dpcore.errors import DataError, InvalidInputError
 from dpcore.plugin import NeighboringRelation
-from dpcore.plugin.engines import convert
 from dpcore.plugin.parts import Schema, TableSession
 from dpcore_tables.statistics import check_schema
+from dpcore_tables.statistics.cell_counts import CellCounts
+from dpcore_tables.statistics.raw_cells import checked_names, raw_cells
+from dpcore_tables.store import convert
 
 COLUMNS = {
     "age": {"kind": "numeric", "lower": 0, "upper": 100},

@@ -10,10 +10,11 @@ from jsonl_rows.reader import JsonLines
 
 from dpcore import fit, load_model
 from dpcore.errors import DataError, InvalidInputError
-from dpcore.plugin.engines import Files, convert, open_rows
+from dpcore.plugin.engines import Files, open_rows
 from dpcore.plugin.parts import Schema, format_of, load_file
 from dpcore.plugin.readers import suffixes
 from dpcore.registry import catalogue
+from dpcore_tables.store import convert
 
 SCHEMA = Schema.from_toml("""
 [columns]

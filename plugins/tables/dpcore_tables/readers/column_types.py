@@ -1,0 +1,69 @@
+"""The names and declared types of columns, without a look at a row."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeAlias
+
+import pyarrow as pa
+
+from dpcore.data.readers import is_named, is_store
+from dpcore.data.readers.frames import frame_schema
+from dpcore.errors import InvalidInputError
+from dpcore.plugin.parts import format_of
+from dpcore_tables.readers.csv import read_header
+from dpcore_tables.readers.parquet import read_parquet_types
+from dpcore_tables.readers.pieces import read_bytes
+from dpcore_tables.readers.records import first_line, utf8_lines
+from dpcore_tables.readers.separators import separator_in, separator_of
+
+__all__ = ["ColumnType", "file_types", "frame_types", "type_of"]
+
+ColumnType: TypeAlias = Literal["number", "boolean", "date", "text", "unknown"]
+
+
+def frame_types(frame: Any) -> list[tuple[str, ColumnType]]:
+    """Return names and types of a frame's columns; a column of objects has none."""
+    return [(str(field.name), type_of(field.type)) for field in frame_schema(frame)]
+
+
+def file_types(source: str) -> tuple[list[tuple[str, ColumnType]], str]:
+    """Return names and types of a file's columns, those of a text file without one, and the
+    separator of its cells, by the header.
+
+    Raises DataError for a header that cannot be read, InvalidInputError for a format of no names.
+    """
+    form = format_of(source)
+    if form == "csv":
+        content, separator = read_bytes(source), separator_of(source, form)
+        utf8_lines(first_line(content)[0], source)
+        separator = separator_in(source, form, read_header(content, source, separator))
+        header = read_header(content, source, separator)
+        return [(name, "unknown") for name in header], separator
+    if is_store(source, form):
+        raise InvalidInputError(
+            f"The store {source} has its own schema, which `dpcore schema {source}` prints; "
+            "nothing is to be read off its rows."
+        )
+    if form not in ("parquet", "whitespace") and is_named(source, form):
+        raise InvalidInputError(
+            f"A {form} file says no types of its columns to dpcore: write its schema by hand, "
+            "whose keys `dpcore schema --help-keys` lists."
+        )
+    if form != "parquet":
+        raise InvalidInputError(
+            f"A {form} file has no column names; `dpcore schema` without --from-data writes a "
+            "template with its width."
+        )
+    return [(name, type_of(kind)) for name, kind in read_parquet_types(source)], ","
+
+
+def type_of(kind: pa.DataType) -> ColumnType:
+    """Return what a declared type says of a column."""
+    if pa.types.is_null(kind):
+        return "unknown"
+    if pa.types.is_boolean(kind):
+        return "boolean"
+    if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
+        return "date"
+    tests = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal)
+    return "number" if any(test(kind) for test in tests) else "text"

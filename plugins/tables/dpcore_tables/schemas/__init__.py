@@ -1,0 +1,5 @@
+"""Schemas to start from: templates, and those that are read off the rows (not private)."""
+
+from dpcore_tables.schemas.template import schema_template
+
+__all__ = ["schema_template"]

@@ -1,0 +1,68 @@
+"""Files of rows to stores of encoded rows, in bounded memory."""
+
+from __future__ import annotations
+
+import os
+
+from dpcore.data.readers import STORE, is_store, is_typed, store_of
+from dpcore.data.schema.unbounded import require_bounds
+from dpcore.data.stream import encoded_batches, named_schema
+from dpcore.errors import InvalidInputError
+from dpcore.plugin.engines import BadRows, entry_of
+from dpcore.plugin.parts import Schema, load_registry
+from dpcore.plugin.readers import RowStore
+from dpcore.privacy.first_party import is_ours
+from dpcore_tables.store.writer import write_rows
+
+__all__ = ["convert", "store_at"]
+
+
+def store_at(path: str) -> RowStore:
+    """Return the same; dpcore's own, which says what the name is to be, where it names none."""
+    found = store_of(path)
+    if found is None:
+        found = load_registry(STORE).load(STORE, "dpcore")
+    return found
+
+
+def convert(
+    source: str | os.PathLike[str],
+    out: str | os.PathLike[str],
+    schema: Schema,
+    *,
+    format: str | None = None,
+    bad_rows: BadRows = "refuse",
+) -> None:
+    """Write the rows of a file to the store ``out``, in bounded memory.
+
+    The rows are beside ``out`` under another name until all of them are written; then ``out``
+    appears, or is replaced, at once. What an interrupted run left is begun anew by the next one.
+    The file can be read by its owner only.
+
+    Raises InvalidInputError for a source that is a store, a schema with a width (a store has named
+    columns) or units (it has no ids), a path that cannot be written (a full disk too: nothing is
+    left behind) or that another process is writing, and as ``encoded_batches`` does.
+    """
+    if is_store(os.fspath(source), format):
+        raise InvalidInputError(f"{os.fspath(source)} is a store already; copy the file.")
+    if schema.width is not None:
+        raise InvalidInputError(
+            "A store has named columns, and this schema describes unnamed features by a width; "
+            "train on the file itself."
+        )
+    if schema.unit is not None:
+        raise InvalidInputError(
+            f"A store holds no ids, and this schema's guarantee is for units by {schema.unit!r}: "
+            "train on the file itself, which has to fit in memory."
+        )
+    require_bounds(schema.unbounded)
+    target = os.fspath(out)
+    store = store_at(target)
+    store.check_target(target)
+    schema = named_schema(source, schema, format)
+    pieces = encoded_batches(source, schema, format=format, bad_rows=bad_rows)
+    stated = bad_rows == "drop", is_typed(os.fspath(source), format)
+    reader = entry_of(os.fspath(source), format)
+    # A store of somebody's own has no place for it, and is named itself.
+    told = store.write is write_rows and not is_ours(reader.target.partition(":")[0])
+    store.write(pieces, target, schema, *stated, **({"read_by": (reader.target,)} if told else {}))

@@ -1,0 +1,106 @@
+"""Opening a store: every byte is checked before its rows are handed out."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from functools import partial
+from typing import TYPE_CHECKING, BinaryIO
+
+import numpy as np
+
+from dpcore.data.blocks.stored import StoredRows
+from dpcore.data.cells.targets import are_labels
+from dpcore.errors import DataError, replacing
+from dpcore.plugin.parts import FEATURE_BITS
+from dpcore.plugin.readers import coded_layout
+from dpcore_tables.store.format import PAGE, Description, check_header, digest
+from dpcore_tables.store.store_file import StoreFile
+from dpcore_tables.store.unfinished import partial_path
+
+if TYPE_CHECKING:
+    from dpcore.data.schema.columns import Label
+    from dpcore.plugin.parts import Schema
+    from dpcore.plugin.readers import CodedLayout, CodedRows
+
+__all__ = ["open_store", "read_schema"]
+
+
+def open_store(path: str | os.PathLike[str]) -> tuple[StoredRows, np.ndarray, Description]:
+    """Return the rows of a store (their cells stay in the file), the labels (float64 of shape
+    (n_rows,), read only) and the description.
+
+    Raises DataError for a file that is no store, of another version, cut short, altered anywhere,
+    or still being written.
+    """
+    name = os.fspath(path)
+    with _open(name) as file:
+        description = _describe(name, file)
+        layout = coded_layout(description.schema)
+        store = StoreFile(name, file, layout, description.forms())
+    y = np.empty(description.n_rows)
+    begin = 0
+    for index, expected in enumerate(description.digests):
+        with store.block(index) as (content, labels, rows):
+            end = begin + labels.size
+            if digest(content) != expected or not _is_sound(
+                labels, rows, layout, description.schema.label
+            ):
+                raise DataError(
+                    f"{name}: the rows from {begin + 1} to {end} were altered; convert the file "
+                    "again."
+                )
+            y[begin:end] = labels
+            begin = end
+    y.setflags(write=False)
+    return StoredRows(store), y, description
+
+
+def read_schema(path: str | os.PathLike[str]) -> Schema:
+    """Return the schema of a store, without a look at its rows. Raises as ``open_store``."""
+    name = os.fspath(path)
+    with _open(name) as file:
+        return _describe(name, file).schema
+
+
+def _open(path: str) -> BinaryIO:
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise DataError(f"Cannot read {path!r}: it is no file.")
+    with replacing(OSError, ValueError, by=partial(_fault_of, path)):
+        return open(path, "rb")
+
+
+def _fault_of(path: str, error: Exception) -> DataError:
+    if isinstance(error, FileNotFoundError):
+        return DataError(f"{_absence(path)}.")
+    reason = getattr(error, "strerror", None) or "not a path"
+    return DataError(f"Cannot read {path!r}: {reason}.")
+
+
+def _absence(path: str) -> str:
+    """Return why there is no such file: a conversion goes on, was interrupted, or neither."""
+    try:
+        with open(partial_path(path), "rb") as partial:
+            fcntl.flock(partial, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return f"No such file: {path}"
+    except OSError:
+        return f"{path}: the store is being written by another process; wait for it to end"
+    return f"{path}: the store was not finished; convert the rows again"
+
+
+def _describe(path: str, file: BinaryIO) -> Description:
+    def read(begin: int, end: int) -> bytes:
+        file.seek(begin)
+        return file.read(end - begin)
+
+    check_header(path, read(0, PAGE))
+    return Description.from_tail(path, read, os.fstat(file.fileno()).st_size)
+
+
+def _is_sound(y: np.ndarray, rows: CodedRows, layout: CodedLayout, label: Label) -> bool:
+    """Return whether every cell may be in an encoded row: norms follow from that."""
+    steps = np.ldexp(rows.numeric, FEATURE_BITS)
+    # A comparison with NaN is false.
+    numbers = (steps >= 0) & (steps <= 2.0**FEATURE_BITS) & (steps == np.trunc(steps))
+    return bool(numbers.all() and are_labels(label, y).all()) and layout.holds(rows.codes)

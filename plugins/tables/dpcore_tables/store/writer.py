@@ -1,0 +1,154 @@
+"""Files of rows to a store: written beside its name, and given the name when it is whole."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import numpy as np
+
+from dpcore.errors import InvalidInputError, replacing
+from dpcore.plugin.readers import CodedRows, coded_layout
+from dpcore_tables.store.format import HEADER, STORE_ROWS, BlockForm, Description, digest
+from dpcore_tables.store.unfinished import claimed_file, is_at, partial_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from dpcore.plugin.parts import Schema
+
+__all__ = ["check_target", "write_rows"]
+
+
+def write_rows(
+    pieces: Iterable[tuple[Any, np.ndarray | None]],
+    out: str | os.PathLike[str],
+    schema: Schema,
+    rows_dropped: bool,
+    is_typed: bool,
+    read_by: tuple[str, ...] = (),
+) -> None:
+    """Write encoded rows, as ``encoded_batches`` yields them, to the store ``out``, which appears,
+    or is replaced, when it is whole; the schema has names and bounds. The store holds no ids of
+    units: they are bounded before.
+
+    Raises InvalidInputError for rows without labels or a path that cannot be written.
+    """
+    with _replacement(os.fspath(out)) as file:
+        writer = _Writer(file, schema, rows_dropped, (is_typed, read_by))
+        for X, y in pieces:
+            if y is None:
+                raise InvalidInputError("The rows of a store have labels, and these have none.")
+            writer.add(_coded(X, schema), y)
+        writer.finish()
+
+
+def check_target(out: str | os.PathLike[str]) -> None:
+    """Raise InvalidInputError if ``out`` is no name for a store, or is some other file."""
+    path = os.fspath(out)
+    if not path.endswith(".dpcore") or os.path.basename(path) == ".dpcore":
+        raise InvalidInputError(f"Expected the name of a store, {path!r}, to be NAME.dpcore.")
+    if not os.path.exists(path):  # Nor does the target of a link need to be there.
+        return
+    with replacing(OSError, by=partial(_unwritable, path)), open(path, "rb") as file:
+        start = file.read(13)
+    if start and start != b"dpcore-store ":
+        raise InvalidInputError(f"{path!r} is there and is no store; choose another name.")
+
+
+class _Writer:
+    """Fills blocks row by row and writes each when it is full."""
+
+    def __init__(
+        self,
+        file: BinaryIO,
+        schema: Schema,
+        rows_dropped: bool,
+        source: tuple[bool, tuple[str, ...]],
+    ) -> None:
+        self.n_rows = 0
+        self._source = source
+        self._file = file
+        self._schema = schema
+        self._rows_dropped = rows_dropped
+        self._digests: list[str] = []
+        self._layout = coded_layout(schema)
+        self._block = self._empty(STORE_ROWS)
+        file.write(HEADER)
+
+    def _empty(self, n_rows: int) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        form = BlockForm.of(self._layout, n_rows)
+        content = np.zeros(form.size, dtype=np.uint8)
+        return content, form.parts(content)
+
+    def add(self, X: CodedRows, y: np.ndarray) -> None:
+        begin = 0
+        while begin < y.size:
+            at = self.n_rows % STORE_ROWS
+            end = min(y.size, begin + STORE_ROWS - at)
+            self._fill(self._block[1], at, (y[begin:end], X.numeric[begin:end], X.codes[begin:end]))
+            self.n_rows += end - begin
+            begin = end
+            if self.n_rows % STORE_ROWS == 0:
+                self._write(self._block[0])
+
+    def finish(self) -> None:
+        left = self.n_rows % STORE_ROWS
+        if left:
+            content, parts = self._empty(left)
+            labels, numeric, codes = (part[:left] for part in self._block[1])
+            self._fill(parts, 0, (labels, numeric, codes))
+            self._write(content)
+        digests = tuple(self._digests)
+        description = Description(
+            self._schema, self.n_rows, self._rows_dropped, digests, *self._source
+        )
+        self._file.write(description.tail())
+
+    def _fill(
+        self,
+        block: tuple[np.ndarray, np.ndarray, np.ndarray],
+        at: int,
+        rows: tuple[np.ndarray, np.ndarray, np.ndarray],
+    ) -> None:
+        for part, cells in zip(block, rows, strict=True):
+            part[at : at + len(cells)] = cells
+
+    def _write(self, content: np.ndarray) -> None:
+        self._digests.append(digest(content))
+        self._file.write(content.data)
+
+
+def _coded(X: object, schema: Schema) -> CodedRows:
+    """Return rows as coded ones; dense rows of numbers alone have no codes."""
+    if isinstance(X, CodedRows):
+        return X
+    if not isinstance(X, np.ndarray):
+        raise InvalidInputError("A store has named columns.")
+    layout = coded_layout(schema)
+    # On the feature grid in [0, 1], so that float32 holds them exactly.
+    return CodedRows(layout, X.astype(np.float32), np.empty((len(X), 0), dtype=layout.code_type))
+
+
+@contextmanager
+def _replacement(path: str) -> Iterator[BinaryIO]:
+    """Open the file that takes the name ``path`` at the end of the block, if no error leaves it."""
+    target = os.path.realpath(path)
+    unfinished = partial_path(target)
+    with replacing(OSError, by=partial(_unwritable, path)), claimed_file(path, unfinished) as file:
+        try:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+            if not is_at(file.fileno(), unfinished):
+                raise OSError(None, "another process took the place of the unfinished store")
+            os.replace(unfinished, target)
+        finally:
+            if is_at(file.fileno(), unfinished):
+                os.unlink(unfinished)
+
+
+def _unwritable(path: str, error: OSError) -> InvalidInputError:
+    return InvalidInputError(f"Cannot write {path!r}: {error.strerror or 'not writable'}.")
