@@ -9,7 +9,6 @@ from dpcore.queries.numeric_sums import NumericSums
 from dpcore.queries.quantile import QuantileScores
 from dpcore.queries.sample import FixedSizeSample, PoissonSample
 from dpcore.queries.standardized import StandardizedGradientSum
-from dpcore.queries.unit_count import UnitCount
 from dpcore.queries.unit_gradient import UnitGradientSum
 
 __all__ = [
@@ -23,6 +22,5 @@ __all__ = [
     "QuantileScores",
     "RowCount",
     "StandardizedGradientSum",
-    "UnitCount",
     "UnitGradientSum",
 ]

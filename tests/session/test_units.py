@@ -31,7 +31,6 @@ from dpcore.plugin.parts import (
     Sensitivity,
     Table,
 )
-from dpcore.session.parts import WholeSession
 from dpcore.session.session import TableSession
 from dpcore.session.units import sensitivity_of_units
 from dpcore_baselines.dp_gd import DpGd
@@ -41,6 +40,7 @@ from dpcore_dp_agd.loss_line import ClippedLossLine
 from dpcore_dp_agd.optimizer import DpAgd
 from dpcore_lab.checks import make_rows
 from dpcore_lab.made_tables.tables import make_problem
+from dpcore_tables.statistics.part_session import WholeSession
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
 SPECIAL = NeighboringRelation.REPLACE_SPECIAL

@@ -21,7 +21,7 @@ from dpcore.plugin import (
     noise_multiplier,
 )
 from dpcore.plugin.parts import CategoricalColumn, Unshareable, column_of, numeric_column
-from dpcore.queries.unit_count import UnitCount
+from dpcore_tables.statistics.unit_count import UnitCount
 
 if TYPE_CHECKING:
     from dpcore.plugin import Accountant, NeighboringRelation, Problem

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from dpcore.plugin import Accountant, Problem
     from dpcore.plugin.parts import Engine, Schema, Table
     from dpcore.privacy.statement import PrivacyStatement
-    from dpcore.session.parts import WholeSession
+    from dpcore_tables.statistics.part_session import WholeSession
 
 __all__ = ["Opened"]
 

@@ -23,8 +23,8 @@ from dpcore.plugin.commands import LedgerRequest
 from dpcore.plugin.parts import SeededNoise, SystemNoise, accountant_facts, load_registry
 from dpcore.privacy.relations import parse_relation
 from dpcore.privacy.statement import part_of
-from dpcore.session.parts import WholeSession
 from dpcore_tables.statistics.opened import Opened
+from dpcore_tables.statistics.part_session import WholeSession
 from dpcore_tables.statistics.session import OpenSession
 
 if TYPE_CHECKING:

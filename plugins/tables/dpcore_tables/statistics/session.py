@@ -6,14 +6,14 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
-from dpcore.data.blocks.parts import split_table
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.reporting import charged_in, unpromised
 from dpcore.fitting.table_ledger import found_in
 from dpcore.plugin.parts import CategoricalColumn, column_of
 from dpcore.session.charges import Charges
-from dpcore.session.parts import WholeSession
 from dpcore_tables.statistics.asking import Statistics
+from dpcore_tables.statistics.part_session import WholeSession
+from dpcore_tables.statistics.split_table import split_table
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -82,8 +82,8 @@ class OpenSession(Statistics):
 
         Each row is in one part, so a budget may be spent on every part: under add-or-remove-one
         what the parts cost is the largest of their costs, under replace-one the sum of the two
-        largest (``dpcore.session.parted_filter`` has the theorem). Releases from all rows add to
-        that, and all may come in any order.
+        largest (the theorem is in ``dpcore_tables.statistics.parted_filter``). Releases from all
+        rows add to that, and all may come in any order.
 
         Raises InvalidInputError for a column without listed levels, or a second column.
         """

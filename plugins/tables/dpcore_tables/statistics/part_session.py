@@ -7,21 +7,26 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import InvalidInputError
-from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
-from dpcore.session.account import Account
+from dpcore.plugin import NeighboringRelation
+from dpcore.plugin.parts import Account, Ledger, Sensitivity, TableSession
 from dpcore.session.answers import ExactAnswers
-from dpcore.session.ledger import Ledger, LedgerEntry
-from dpcore.session.parted_filter import InPart, PartedFilter
-from dpcore.session.session import TableSession
+from dpcore.session.ledger import LedgerEntry
+from dpcore_tables.statistics.parted_filter import InPart, PartedFilter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
-    from dpcore.noise.source import NoiseSource
-    from dpcore.privacy.events import DpEvent
-    from dpcore.protocols import Accountant, DerivedQuery, Engine, Mechanism, Query, TableQuery
-    from dpcore.protocols.interactive import InteractiveMechanism
-    from dpcore.protocols.problem import Problem
+    from dpcore.plugin import Accountant, Problem
+    from dpcore.plugin.parts import (
+        DerivedQuery,
+        DpEvent,
+        Engine,
+        InteractiveMechanism,
+        Mechanism,
+        NoiseSource,
+        Query,
+        TableQuery,
+    )
     from dpcore.session.interactive_handle import OpenMechanism
 
 __all__ = ["PartSession", "WholeSession"]

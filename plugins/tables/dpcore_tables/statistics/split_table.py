@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.data.blocks.table import Table
+from dpcore.plugin.parts import Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpcore.data.blocks.block import Block
+    from dpcore.plugin.parts import Block
 
 __all__ = ["split_table"]
 

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
-from dpcore.privacy.immutable import sealed
-from dpcore.privacy.sensitivity import Sensitivity
+from dpcore.plugin.parts import Sensitivity, sealed
 
 if TYPE_CHECKING:
-    from dpcore.data.blocks.block import Block
-    from dpcore.privacy.sensitivity import NeighboringRelation
+    from dpcore.plugin import NeighboringRelation
+    from dpcore.plugin.parts import Block
 
 __all__ = ["UnitCount"]
 

@@ -5,7 +5,6 @@ import pytest
 from coded_rows import coded
 
 from dpcore.accountants.zcdp import ZcdpAccountant
-from dpcore.data.blocks.parts import split_table
 from dpcore.errors import BudgetExceededError, InvalidInputError
 from dpcore.losses.logistic import Logistic
 from dpcore.plugin import (
@@ -30,10 +29,11 @@ from dpcore.plugin.parts import (
     Sensitivity,
     Table,
 )
-from dpcore.session.parted_filter import InPart, PartedFilter
-from dpcore.session.parts import WholeSession
 from dpcore_accuracy_first.mechanism import NoiseReduction
 from dpcore_lab.replay.recording import CountingEngine
+from dpcore_tables.statistics.part_session import WholeSession
+from dpcore_tables.statistics.parted_filter import InPart, PartedFilter
+from dpcore_tables.statistics.split_table import split_table
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
 LEVELS = CategoricalColumn((2, 3, 4), ("a", "b", "c"))

@@ -11,7 +11,7 @@ and a release is made if all those that it concerns consent. So the guarantee ho
 Under replace-one the row that left may be of part p and the row that came of part q. The pair sees
 the releases from all rows, from p and from q: here is a filter for every two parts. The parts' own
 releases are charged for a row less, for a row more and for a row replaced, whichever is more
-(``dpcore.session.parts``).
+(``dpcore_tables.statistics.part_session``).
 """
 
 from __future__ import annotations

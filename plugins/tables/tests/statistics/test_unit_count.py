@@ -11,11 +11,12 @@ from dpcore.errors import InvalidInputError
 from dpcore.losses.logistic import Logistic
 from dpcore.plugin import Gaussian, NeighboringRelation
 from dpcore.plugin.parts import LocalEngine, SeededNoise, Table, TableSession
-from dpcore.queries import RowCount, UnitCount
+from dpcore.queries import RowCount
 from dpcore.session.units import sensitivity_of_units
 from dpcore_lab.checks import check_query, make_rows
 from dpcore_lab.made_tables.tables import make_problem
 from dpcore_tables.statistics import open_session
+from dpcore_tables.statistics.unit_count import UnitCount
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
 K = 3
