@@ -12,7 +12,8 @@ import pyarrow as pa
 from dpcore.data.readers import is_named
 from dpcore.data.readers.input_paths import refuse_stdin
 from dpcore.data.readers.raw_table import RawTable
-from dpcore.data.schema.columns import Drop, Hashed, Label
+from dpcore.data.schema.columns import Drop, Label
+from dpcore.data.schema.installed import column_from_dict
 from dpcore.data.stream import open_rows
 from dpcore.errors import DataError, InvalidInputError, near_names, replacing
 
@@ -37,8 +38,9 @@ def column_texts(path: str, schema: Schema, name: str) -> Iterator[str]:
         )
     refuse_stdin(path)
     # As one that is hashed a column of text is read as it is; all others are passed over.
+    as_text = column_from_dict(name, {"kind": "hashed", "buckets": 2})
     columns = tuple(
-        Hashed(name, 2) if c.name == name else c if isinstance(c, Label) else Drop(c.name)
+        as_text if c.name == name else c if isinstance(c, Label) else Drop(c.name)
         for c in schema.columns
     )
     rowwise = schema.with_units(None)

@@ -10,11 +10,6 @@ __all__ = ["register_column_kinds"]
 _COLUMN_KINDS = {
     "numeric": "a number between public bounds, in public bins, or piecewise linear "
     "between public knots",
-    "categorical": "one of the categories, one-hot; any other value is none of them",
-    "ordinal": "one of the levels, by its position",
-    "boolean": "a truth value: true, t, yes, y, on, 1, 1.0; false, f, no, n, off, 0, 0.0",
-    "date": "a day between public bounds",
-    "hashed": "text by a public hash, one-hot: for values that nobody lists",
     "label": "what is to be predicted; one column is",
     "drop": "not used",
 }

@@ -3,14 +3,15 @@
 import math
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpcore.data.blocks.coded import CodedRows
 from dpcore.data.cells.columns import Columns
 from dpcore.data.cells.features import encode, scale_to_unit
-from dpcore.data.schema.columns import Categorical, Label, Numeric
+from dpcore.data.schema.columns import Label, Numeric
 from dpcore.data.schema.schema import Schema
+from dpcore_tables.kinds import Categorical
 
 
 @st.composite
@@ -44,6 +45,7 @@ def naive_row(columns, schema, i):
     return row + [1.0] * schema.intercept
 
 
+@settings(deadline=None)
 @given(tables())
 def test_agrees_with_the_naive_twin(table):
     columns, schema = table

@@ -9,11 +9,13 @@ from dpcore.data.schema.columns import Drop, FeatureColumn, Label
 from dpcore.data.schema.keys import CROSS_KEYS, TOP_KEYS, ColumnKind, Key
 from dpcore.data.schema.values import PLACEHOLDER, Entry, check_keys
 from dpcore.errors import InvalidInputError, RegistryError, replacing
+from dpcore.privacy.first_party import is_ours
 from dpcore.privacy.immutable import fault_of_unfrozen
 from dpcore.registry.catalogue import core_registry, load_registry
 
 if TYPE_CHECKING:
     from dpcore.data.schema.columns import Column
+    from dpcore.registry.catalogue import Entry as RegistryEntry
     from dpcore.registry.catalogue import Registry
 
 __all__ = ["column_from_dict", "column_kinds", "keys_of", "reference"]
@@ -93,9 +95,14 @@ def _load(kind: str) -> ColumnKind:
 
 
 def _names(registry: Registry) -> list[str]:
-    """Return the installed kinds, those of dpcore first, in the order of registration."""
+    """Return the installed kinds: those of this project first, the label's and "drop" behind those
+    of features, in the order of registration."""
     entries = registry.in_order(_KIND)
-    return [each.name for each in sorted(entries, key=lambda each: each.distribution != "dpcore")]
+
+    def place(each: RegistryEntry) -> tuple[bool, bool]:
+        return not is_ours(each.target.partition(":")[0]), each.name in ("label", "drop")
+
+    return [each.name for each in sorted(entries, key=place)]
 
 
 def _lines(keys: tuple[Key, ...], indent: str = "  ") -> list[str]:

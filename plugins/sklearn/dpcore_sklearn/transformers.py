@@ -13,10 +13,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dpcore.data.cells.features import features_of
 from dpcore.data.cells.readings import convert_column
-from dpcore.data.schema.columns import Categorical, Numeric
+from dpcore.data.schema.columns import Numeric
 from dpcore.errors import DataError, InvalidInputError
 from dpcore_sklearn.public import described_schema, public_fills
 from dpcore_sklearn.rows import columns_of, names_of
+from dpcore_tables.kinds import Categorical
 
 if TYPE_CHECKING:
     from typing import Self

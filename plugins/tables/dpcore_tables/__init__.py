@@ -30,6 +30,12 @@ def register_datasets(register: Callable[..., None]) -> None:
 
 
 @hookimpl
+def register_column_kinds(register: Callable[..., None]) -> None:
+    for kind, becomes in _COLUMN_KINDS.items():
+        register(kind, f"dpcore_tables.kinds:{kind.upper()}", summary=becomes)
+
+
+@hookimpl
 def register_readers(register: Callable[..., None]) -> None:
     register(
         "csv",
@@ -80,6 +86,15 @@ def register_row_stores(register: Callable[..., None]) -> None:
         suffixes=(".dpcore",),
     )
 
+
+_COLUMN_KINDS = {
+    "categorical": "one of the categories, one-hot; any other value is none of them",
+    "ordinal": "one of the levels, by its position",
+    "boolean": "a truth value: true, t, yes, y, on, 1, 1.0; false, f, no, n, off, 0, 0.0",
+    "date": "a day between public bounds",
+    "hashed": "text by a public hash, one-hot: for values that nobody lists",
+}
+"""Kinds of column, in the order of their reference, and a summary of each."""
 
 _FROM_ROWS = "dpcore_tables.schemas.from_data:schema_from_data"
 

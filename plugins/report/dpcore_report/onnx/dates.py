@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.data.schema.dates import EPOCH
+from dpcore.data.schema.date_formats import EPOCH
 from dpcore_report.onnx.arithmetic import count_from
 
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ import numpy as np
 
 from dpcore.data.cells.columns import Columns
 from dpcore.data.cells.features import encode
-from dpcore.data.schema.columns import Categorical
 from dpcore.plugin.parts import Dataset, Schema
 from dpcore_tables.datasets import adult
+from dpcore_tables.kinds import Categorical
 
 __all__ = ["load", "schema"]
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dpcore.data.schema.columns import Categorical, Drop
+from dpcore.data.schema.columns import Drop
 from dpcore.data.schema.shipped import shipped_text
 from dpcore.plugin.parts import Dataset, Schema, load_file
 from dpcore_tables.datasets.fetch import RemoteFile, fetch
+from dpcore_tables.kinds import Categorical
 
 __all__ = ["FILES", "load", "load_numeric", "numeric_schema", "schema"]
 

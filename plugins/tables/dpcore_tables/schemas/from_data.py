@@ -10,11 +10,12 @@ from typing import Any
 
 from dpcore.data.readers.input_paths import parquet_files, refuse_stdin
 from dpcore.data.readers.raw_table import refuse_repeated
-from dpcore.data.schema.columns import Boolean, Categorical, Column, Date, Drop, Label, Numeric
+from dpcore.data.schema.columns import Column, Drop, Label, Numeric
 from dpcore.data.schema.notation import Notation
 from dpcore.data.schema.toml_writer import format_table
 from dpcore.errors import DataError, InvalidInputError, replacing
 from dpcore.plugin.parts import Schema, format_of
+from dpcore_tables.kinds import Boolean, Categorical, Date
 from dpcore_tables.readers.column_types import file_types, type_of
 from dpcore_tables.schemas.infer_decimal_comma import with_notation
 from dpcore_tables.schemas.template import check_target

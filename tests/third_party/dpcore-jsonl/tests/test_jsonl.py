@@ -53,8 +53,9 @@ def installed(monkeypatch):
     if all(point.name != "jsonl" for point in points):
         points.append(_Point())
     registry = catalogue.read_registry(points)
-    for module in ("readers", "stream", "dataset", "store.conversion"):
-        monkeypatch.setattr(f"dpcore.data.{module}.load_registry", lambda kind: registry)
+    for module in ("dpcore.data.readers", "dpcore.data.stream", "dpcore.data.dataset"):
+        monkeypatch.setattr(f"{module}.load_registry", lambda kind: registry)
+    monkeypatch.setattr("dpcore_tables.store.conversion.load_registry", lambda kind: registry)
 
 
 def written(folder, lines, name="rows.jsonl"):

@@ -82,5 +82,5 @@ def test_a_cell_without_a_reading_is_a_bad_row_and_not_quoted():
 def test_a_schema_without_the_package_says_which_word_is_unknown(monkeypatch):
     core = catalogue.core_registry()
     monkeypatch.setattr("dpcore.data.schema.installed.load_registry", lambda kind: core)
-    with pytest.raises(InvalidInputError, match="no column-kind 'postal-code'.* Known: boolean, "):
+    with pytest.raises(InvalidInputError, match="no column-kind 'postal-code'.* Known: drop, "):
         Schema.from_toml(SCHEMA)

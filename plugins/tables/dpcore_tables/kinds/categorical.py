@@ -5,16 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from dpcore.data.schema.encoding import Encoding
-from dpcore.data.schema.feature_column import FeatureColumn, empty_keys
-from dpcore.data.schema.transforms import Lookup, OneHot, Truth, between
-from dpcore.data.schema.values import (
-    Entry,
-    Value,
-    check_distinct,
-    check_one_of_both,
-)
+from dpcore.data.schema.values import Value, check_distinct, check_one_of_both
 from dpcore.errors import InvalidInputError
+from dpcore.plugin.columns import (
+    Encoding,
+    Entry,
+    FeatureColumn,
+    Lookup,
+    OneHot,
+    Truth,
+    between,
+    empty_keys,
+)
 
 __all__ = ["Boolean", "Categorical", "Ordinal", "boolean_from", "categorical_from", "ordinal_from"]
 

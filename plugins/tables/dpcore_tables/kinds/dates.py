@@ -7,32 +7,27 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any, ClassVar
 
-from dpcore.data.schema.encoding import Encoding
-from dpcore.data.schema.feature_column import FeatureColumn, empty_keys
-from dpcore.data.schema.transforms import Chain, DatePart, Day, OneHot, between
+from dpcore.data.schema.date_formats import EPOCH, date_pattern
+from dpcore.data.schema.transforms import Chain
 from dpcore.data.schema.unbounded import PRIVATE
-from dpcore.data.schema.values import PLACEHOLDER, Entry
+from dpcore.data.schema.values import PLACEHOLDER
 from dpcore.errors import InvalidInputError
+from dpcore.plugin.columns import (
+    DatePart,
+    Day,
+    Encoding,
+    Entry,
+    FeatureColumn,
+    OneHot,
+    between,
+    empty_keys,
+)
 
-__all__ = ["EPOCH", "Date", "date_from", "date_pattern"]
-
-EPOCH = date(1970, 1, 1).toordinal()
-"""The day that is 0 among plain numbers."""
+__all__ = ["Date", "date_from"]
 
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _PARTS = ("year", "month", "weekday")
-_ZONE = "(?: ?(?:Z|[+-][0-9]{2}:?[0-9]{2}))?"
-_TIME = f"(?:[T ][0-9]{{2}}:[0-9]{{2}}(?::[0-9]{{2}}(?:[.,][0-9]+)?)?{_ZONE})?"
-_ISO = f"(?P<Y>[0-9]{{4}})-(?P<m>[0-9]{{2}})-(?P<d>[0-9]{{2}}){_TIME}"
-_DIRECTIVES = {
-    "%Y": "(?P<Y>[0-9]{4})",
-    "%m": "(?P<m>[0-9]{1,2})",
-    "%d": "(?P<d>[0-9]{1,2})",
-    "%H": "[0-9]{1,2}",
-    "%M": "[0-9]{1,2}",
-    "%S": "[0-9]{1,2}",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,22 +91,6 @@ class Date(FeatureColumn):
 
 def _day_number(day: date) -> int:
     return day.toordinal() - EPOCH
-
-
-def date_pattern(name: str, format: str | None) -> re.Pattern[str]:
-    """Return what texts of a format match, with the groups Y, m and d."""
-    if format is None:
-        return re.compile(_ISO)
-    words = re.split("(%.)", format)
-    known = [word for word in words if word in _DIRECTIVES]
-    if any(w.startswith("%") and w not in _DIRECTIVES for w in words) or not all(
-        known.count(directive) == 1 for directive in ("%Y", "%m", "%d")
-    ):
-        raise InvalidInputError(
-            f"Expected format of column {name!r} to have %Y, %m and %d once each, and else %H, %M "
-            'and %S alone, as in "%d.%m.%Y".'
-        )
-    return re.compile("".join(_DIRECTIVES.get(word, re.escape(word)) for word in words))
 
 
 def date_from(name: str, entry: Entry) -> Date:

@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from dpcore.data.schema.encoding import Encoding
-from dpcore.data.schema.feature_column import FeatureColumn, empty_keys
-from dpcore.data.schema.transforms import Hash, OneHot
-from dpcore.data.schema.values import Entry, Value, check_one_of_both
+from dpcore.data.schema.values import Value, check_one_of_both
 from dpcore.errors import InvalidInputError
+from dpcore.plugin.columns import Encoding, Entry, FeatureColumn, Hash, OneHot, empty_keys
 
 __all__ = ["Hashed", "hashed_from"]
 
