@@ -27,6 +27,7 @@ PAGES = {
     "dpcore_baselines.references",
     "dpcore_sklearn",
     "dpcore_tables.datasets",
+    "dpcore_tables.kinds",
     "dpcore_tables.readers",
     "dpcore_tables.schemas",
     "dpcore_tables.statistics",
