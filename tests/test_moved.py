@@ -53,7 +53,7 @@ def imported_anew():
     forget()
 
 
-@pytest.mark.filterwarnings("ignore:.* is dpcore_.* now:FutureWarning")
+@pytest.mark.filterwarnings("ignore:.* is dpcore.* now:FutureWarning")
 def test_every_module_is_found_by_its_old_name():
     names = sorted({*old_names()})
     assert len(names) > len(TABLE)
@@ -63,7 +63,7 @@ def test_every_module_is_found_by_its_old_name():
         assert (found, found.__spec__.name) == (importlib.import_module(new), new)
 
 
-@pytest.mark.filterwarnings("ignore:.* is dpcore_.* now:FutureWarning")
+@pytest.mark.filterwarnings("ignore:.* is dpcore.* now:FutureWarning")
 def test_no_finder_leaves_its_place_while_another_thread_may_ask_each_in_turn(monkeypatch):
     least = [finder for finder in sys.meta_path if not isinstance(finder, moved._Finder)]
 
@@ -104,7 +104,7 @@ def test_an_old_name_warns_where_it_is_imported():
     assert PrivateRidge.__module__ == "dpcore_sklearn.estimators"
 
 
-@pytest.mark.filterwarnings("ignore:.* is dpcore_.* now:FutureWarning")
+@pytest.mark.filterwarnings("ignore:.* is dpcore.* now:FutureWarning")
 def test_what_was_pickled_under_an_old_name_is_of_the_same_class():
     from dpcore_sklearn import PrivateRidge
 

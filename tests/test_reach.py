@@ -24,10 +24,12 @@ PAGES = {
     "dpcore_lab.checks",
     "dpcore_accounting.advanced_composition",  # what other packages of ours import
     "dpcore_baselines.references",
+    "dpcore_ledger",
+    "dpcore_ledger.stores",
     "dpcore_sklearn",
     "dpcore_tables.statistics",
 }
-MOST_DEEP_IMPORTS = 589
+MOST_DEEP_IMPORTS = 583
 """It was 1,392. It may only fall: whoever makes it less states that here."""
 
 
