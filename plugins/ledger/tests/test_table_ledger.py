@@ -355,10 +355,10 @@ from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.errors import LedgerError
 from dpcore_ledger import TableLedger
 from dpcore_ledger.cost import Run
+from dpcore_ledger.stores import store_at
 from dpcore.privacy.first_party import is_ours
-from dpcore.registry.catalogue import core_registry
 
-is_ours(core_registry().load("ledger-store", "sqlite").__module__)
+is_ours(type(store_at(sys.argv[1])).__module__)
 stated = {"analyst": "", "algorithm": "test", "epsilon": 1.0, "delta": 1e-8}
 run = Run(ZcdpAccountant.from_budget(0.1, 1e-8), "add-or-remove-one", None)
 ledger, user = TableLedger(sys.argv[1]), int(sys.argv[2])
