@@ -71,7 +71,7 @@ def server():
     if os.name != "posix":
         pytest.skip("the test's server needs a Unix socket")
     pytest.importorskip("psycopg", reason="psycopg is not installed: dpcore[postgresql]")
-    from ledger.server import Server
+    from postgresql_server import Server
 
     it = Server()
     yield it

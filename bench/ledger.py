@@ -31,14 +31,14 @@ from dpcore.accountants.gdp import GdpAccountant
 from dpcore.accountants.pure import PureAccountant
 from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.errors import BudgetExceededError
+from dpcore.fitting.ledger_request import LedgerRequest
 from dpcore.fitting.plan import make_plan
 from dpcore.fitting.rows import dataset_of
 from dpcore.fitting.run import fit_dataset
 from dpcore.fitting.settings import Settings
-from dpcore.fitting.table_ledger import LedgerRequest
-from dpcore.ledger import TableLedger, Terms
-from dpcore.ledger.cost import Run
-from dpcore.ledger.verify import verified
+from dpcore_ledger import TableLedger, Terms
+from dpcore_ledger.cost import Run
+from dpcore_ledger.verify import verified
 from dpcore_tables.datasets import adult
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ FIRST_PLUGINS = {
     f"plugins/{name}"
     for name in (
         *("a-ddp", "accuracy-first", "adassp", "baselines", "dask", "dp-agd", "rsgd-ar"),
-        *("accounting", "lab", "report", "sklearn", "tables", "tuning"),
+        *("accounting", "lab", "ledger", "report", "sklearn", "tables", "tuning"),
     )
 }
 """Those that were there before: the budget of all holds them."""

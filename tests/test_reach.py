@@ -25,6 +25,8 @@ PAGES = {
     "dpcore_lab.made_tables.tables",
     "dpcore_accounting.advanced_composition",  # what other packages of ours import
     "dpcore_baselines.references",
+    "dpcore_ledger",
+    "dpcore_ledger.stores",
     "dpcore_sklearn",
     "dpcore_tables.datasets",
     "dpcore_tables.kinds",

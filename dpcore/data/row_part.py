@@ -2,7 +2,8 @@
 
 A row is in a part by the code of one cell of its own, which the public schema makes of that cell
 alone. So it is in one part of a column at most, whatever other rows there are; a value that is none
-of the levels is in none. Parallel composition rests on that (``dpcore.ledger.parts``).
+of the levels is in none. Parallel composition, within a session and in a
+ledger, rests on that.
 """
 
 from __future__ import annotations

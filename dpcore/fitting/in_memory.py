@@ -44,6 +44,8 @@ def fit_asked(asked: Asked, started: float) -> Model:
     plan = make_plan(asked.settings)
     require_held_out(plan, asked.test_fraction)
     require_all_rows(plan.engine, asked.ledger.part)
+    named = asked.ledger
+    ledger = LedgerRequest(named.path, named.analyst, named.same_table)
     asked = replace(asked, X=frame_of(asked.X))
     _require_target_bounds(asked, plan)
     charges = Charges()
@@ -53,16 +55,22 @@ def fit_asked(asked: Asked, started: float) -> Model:
         FITS.with_those_that_break(),
         charges.told(),
     ):
-        model = _fitted(asked, plan, rows, engine, charges, started)
+        model = _fitted(asked, plan, rows, engine, charges, ledger, started)
     FITS.add(model)
     return model
 
 
 def _fitted(
-    asked: Asked, plan: Plan, rows: Any, engine: Engine | None, charges: Charges, started: float
+    asked: Asked,
+    plan: Plan,
+    rows: Any,
+    engine: Engine | None,
+    charges: Charges,
+    ledger: LedgerRequest,
+    started: float,
 ) -> Model:
     """Return the model with its report, and warn of what to be careful of."""
-    utility_warning, ledger = UtilityWarning(warn_caller), asked.ledger
+    utility_warning = UtilityWarning(warn_caller)
     dataset, held_out = parted(plan, rows, asked.test_fraction)
     run = Run(
         plan,
@@ -73,7 +81,7 @@ def _fitted(
         charges=charges,
         utility_warning=utility_warning,
         engine=engine,
-        table_ledger=LedgerRequest(ledger.path, ledger.analyst, ledger.same_table),
+        table_ledger=ledger,
     )
     model = fit_run(run)
     model = replace(model, class_values=_class_values(asked, model.schema))

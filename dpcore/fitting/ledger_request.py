@@ -6,12 +6,13 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from dpcore.data.schema.named_ledger import ledgers
 from dpcore.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from dpcore.data.schema.schema import Schema
 
-__all__ = ["LedgerRequest"]
+__all__ = ["LedgerRequest", "require_ledgers"]
 
 _VARIABLE = "DPCORE_LEDGER"
 _LONGEST = 200
@@ -26,6 +27,8 @@ class LedgerRequest:
     ledger : its file; ``None`` for the schema's, or else that of ``DPCORE_LEDGER``, if any.
     analyst : who runs it, for the table of runs.
     same_table : whether a schema that the ledger does not know is of the same rows.
+
+    Raises RegistryError where a ledger is named and no package that keeps ledgers is installed.
     """
 
     ledger: str | os.PathLike[str] | None = None
@@ -42,14 +45,17 @@ class LedgerRequest:
                 f"Expected --as (analyst={who!r}) to be a text of at most {_LONGEST} printable "
                 "characters: it is noted in the ledger."
             )
+        require_ledgers(self.ledger, os.environ.get(_VARIABLE))
 
     def of(self, schema: Schema) -> str | None:
         """Return the path of the ledger of a table, ``None`` where it has none.
 
-        Raises InvalidInputError where something is said of a ledger and there is none.
+        Raises InvalidInputError where something is said of a ledger and there is none, and as
+        ``require_ledgers``.
         """
         for path in (self.ledger, schema.ledger, os.environ.get(_VARIABLE) or None):
             if path is not None:
+                require_ledgers(path)
                 return os.fspath(path)
         if self.analyst or self.same_table:
             raise InvalidInputError(
@@ -57,3 +63,10 @@ class LedgerRequest:
                 "which are noted there: no option, schema or DPCORE_LEDGER names one."
             )
         return None
+
+
+def require_ledgers(*named: str | os.PathLike[str] | None) -> None:
+    """Raise RegistryError, with what to install, where a ledger is named and no package that keeps
+    ledgers is installed: before any row is read."""
+    if any(named):
+        ledgers()

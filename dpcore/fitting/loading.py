@@ -18,6 +18,7 @@ from dpcore.data.splits import split_rows
 from dpcore.data.units import Coins, coins_of
 from dpcore.errors import DataError, InvalidInputError, near_names
 from dpcore.fitting.data_request import DataRequest
+from dpcore.fitting.ledger_request import require_ledgers
 from dpcore.fitting.registered import registered_parts
 from dpcore.fitting.rows import with_units
 from dpcore.privacy.statement import foreign_parts
@@ -218,21 +219,27 @@ def _require_file(path: str | Path) -> None:
 def read_schema_of(request: DataRequest) -> Schema | None:
     """Return the schema that a request names, or asks to be read off the rows, if any."""
     _check_request(request)
-    if isinstance(request.schema, Schema):
-        return request.schema.anew()
     if request.schema_from_data:
-        if request.target is None:
-            raise InvalidInputError("Expected --target, the label column, with --schema-from-data.")
-        return schema_from_rows(request.data, request.target)
-    if request.schema is None:
+        schema = _read_off_rows(request)
+    elif request.schema is None:
         return None
-    schema = Schema.read(request.schema, request.private_bounds)
-    if request.target is not None and request.target != schema.label.name:
-        raise InvalidInputError(
-            f"The label of {os.fspath(request.schema)} is {schema.label.name!r}, "
-            f"not {request.target!r}; make that column's kind label in the schema."
-        )
+    elif isinstance(request.schema, Schema):
+        schema = request.schema.anew()
+    else:
+        schema = Schema.read(request.schema, request.private_bounds)
+        if request.target is not None and request.target != schema.label.name:
+            raise InvalidInputError(
+                f"The label of {os.fspath(request.schema)} is {schema.label.name!r}, "
+                f"not {request.target!r}; make that column's kind label in the schema."
+            )
+    require_ledgers(schema.ledger)
     return schema
+
+
+def _read_off_rows(request: DataRequest) -> Schema:
+    if request.target is None:
+        raise InvalidInputError("Expected --target, the label column, with --schema-from-data.")
+    return schema_from_rows(request.data, request.target)
 
 
 def schema_reasons(schema: Schema) -> tuple[str, ...]:

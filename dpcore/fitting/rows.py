@@ -12,6 +12,7 @@ from dpcore.data.readers.arrays import dataset_from_arrays
 from dpcore.data.schema.unbounded import require_private_bounds
 from dpcore.data.units import Coins
 from dpcore.errors import InvalidInputError, advised_on_bad_rows
+from dpcore.fitting.ledger_request import require_ledgers
 
 if TYPE_CHECKING:
     from dpcore.data.dataset import Dataset
@@ -33,17 +34,20 @@ def schema_of(schema: Any, private_bounds: bool = False) -> Schema | None:
     those of its numeric columns without any."""
     from dpcore.data.schema.schema import Schema
 
-    if isinstance(schema, Mapping):
-        return Schema.from_dict(schema, private_bounds)
-    if isinstance(schema, (str, os.PathLike)):
-        return Schema.read(schema, private_bounds)
-    if not (schema is None or isinstance(schema, Schema)):
-        raise InvalidInputError("Expected schema to be a Schema, a mapping, a path or a name.")
     if schema is None:
         return None
-    if private_bounds:
-        require_private_bounds(schema.unbounded)
-    return schema.anew()
+    if isinstance(schema, Mapping):
+        found = Schema.from_dict(schema, private_bounds)
+    elif isinstance(schema, (str, os.PathLike)):
+        found = Schema.read(schema, private_bounds)
+    elif isinstance(schema, Schema):
+        if private_bounds:
+            require_private_bounds(schema.unbounded)
+        found = schema.anew()
+    else:
+        raise InvalidInputError("Expected schema to be a Schema, a mapping, a path or a name.")
+    require_ledgers(found.ledger)
+    return found
 
 
 def with_units(schema: Schema | None, unit: str | None, rows_per_unit: int | None) -> Schema | None:

@@ -66,13 +66,14 @@ def train(
     from dpcore.fitting.loading import load_data
 
     require_held_out(plan, request.test_fraction)
+    table_ledger = table_ledger or LedgerRequest()
     if engine_facts(plan.engine).reads_files:
         return train_elsewhere(plan, request, on_release, charges, table_ledger)
     started, settings = time.perf_counter(), plan.settings
     data = load_data(request, plan.relation, settings.threads, settings.seed)
     if data.test is not None and data.train.schema.unbounded:
         rehearsed_rows(data.test, data.train.schema)
-    utility_warning, table_ledger = UtilityWarning(_tell, _note), table_ledger or LedgerRequest()
+    utility_warning = UtilityWarning(_tell, _note)
     held_out, test = (data.test, None) if holds_out(settings) else (None, data.test)
     if test is not None:
         note_outside(table_ledger, data.train.schema, "exact figures of test rows")
@@ -96,14 +97,14 @@ def train_elsewhere(
     request: DataRequest,
     on_release: OnRelease,
     charges: Charges | None,
-    table_ledger: LedgerRequest | None,
+    ledger: LedgerRequest,
 ) -> Training:
     """Return the training of a plan on rows that its engine reads; rows to report on are read by
     this process."""
     started, utility_warning = time.perf_counter(), UtilityWarning(_tell, _note)
     source, schema, parts = source_of(plan, request)
     with opened_rows(plan, source, schema) as engine:
-        rows, ledger = engine.rows, table_ledger or LedgerRequest()
+        rows = engine.rows
         reasons, test = schema_reasons(rows.schema), rows_to_test_on(request, rows.schema)
         if test is not None:
             note_outside(ledger, rows.schema, "exact figures of test rows")

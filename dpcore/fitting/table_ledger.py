@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dpcore.data.schema.named_ledger import kept_by, ledgers
 from dpcore.errors import InvalidInputError, LedgerError, TargetNotMetError
 from dpcore.fitting.ledger_request import LedgerRequest
-from dpcore.ledger.by_release import ByRelease, opened_run
-from dpcore.ledger.cost import Run
-from dpcore.ledger.parts import Part
-from dpcore.ledger.reservation import Found, Reservation
-from dpcore.ledger.table_ledger import TableLedger
 from dpcore.privacy.statement import foreign_parts
 from dpcore.session.charges import tell_of_ledger
-from dpcore.session.ledger import Ledger, LedgerEntry
+from dpcore.session.ledger import Ledger, LedgerEntry, LedgerWithin
+from dpcore.session.table_ledger import Found, TableRun
 
 if TYPE_CHECKING:
     from dpcore.data.files import RowFacts
@@ -30,10 +25,10 @@ if TYPE_CHECKING:
     from dpcore.model.model import Model
     from dpcore.privacy.sensitivity import NeighboringRelation
     from dpcore.protocols import Accountant
+    from dpcore.session.table_ledger import RunCharges, TableLedger
 
 __all__ = [
     "Charged",
-    "LedgerRequest",
     "charged_run",
     "closed_after",
     "found_in",
@@ -57,23 +52,34 @@ def refuse_users(request: LedgerRequest | None, plan: Plan, schema: Schema) -> N
 
 def note_outside(request: LedgerRequest, schema: Schema, what: str) -> None:
     """Note in the table's ledger, if it has one, what is computed of its rows without privacy."""
-    path = request.of(schema)
-    if path is not None:
-        TableLedger(path).outside({"analyst": request.analyst, "why_not_private": [what]})
+    ledger = _ledger_of(request, schema)
+    if ledger is not None:
+        ledger.outside((what,))
 
 
 def note_saved(request: LedgerRequest, model: Model, out: Path) -> None:
-    """Note in the ledger that a model was charged to the SHA-256 of the file that it is in now.
+    """Note in the ledger that a model was charged to the file that it is in now.
 
     Where that cannot be written it is said: the model is there all the same.
     """
-    reference, path = model.privacy.get("ledger"), request.of(model.schema)
-    if reference is None or path is None:
+    reference = model.privacy.get("ledger")
+    if reference is None:
         return
     try:
-        TableLedger(path).note_model(reference, hashlib.sha256(out.read_bytes()).hexdigest())
+        ledger = _ledger_of(request, model.schema)
+        if ledger is not None:
+            ledger.note_model(reference, out)
     except (LedgerError, OSError) as error:
         _LOG.error("dpcore: error: the file of the model is not noted in its ledger. %s", error)
+
+
+def _ledger_of(request: LedgerRequest | None, schema: Schema) -> TableLedger | None:
+    """Return the ledger of a table, ``None`` where it has none."""
+    path = None if request is None else request.of(schema)
+    if request is None or path is None:
+        return None
+    ledger: TableLedger = ledgers()(path, request.analyst, request.same_table)
+    return ledger
 
 
 def found_in(
@@ -93,10 +99,10 @@ class Charged:
     reference : what its model keeps of a ledger's file; ``None`` without one.
     """
 
-    def __init__(self, reservation: Reservation | ByRelease | None = None) -> None:
-        self._reservation = reservation
-        self.log: Ledger[LedgerEntry] = Ledger() if reservation is None else reservation.log
-        self.reference = None if reservation is None else reservation.reference
+    def __init__(self, place: RunCharges | None = None) -> None:
+        self._place = place
+        self.log: Ledger[LedgerEntry] = Ledger() if place is None else LedgerWithin(place)
+        self.reference = None if place is None else _reference_of(place)
         self.found: Callable[[], Found] = Found
         """Returns what is known of the run's guarantee when it ends."""
 
@@ -106,16 +112,23 @@ class Charged:
         Where that cannot be written, all of the reservation stays. What the ledger has is added to
         the error, or else is an error line, however quiet the command is: the model is there.
         """
-        reservation, self._reservation = self._reservation, None
-        if reservation is None:
+        place, self._place = self._place, None
+        if place is None:
             return
         try:
-            reservation.close(outcome, self.found())
+            place.close(outcome, self.found())
         except LedgerError:
             if error is None:
-                _LOG.error("dpcore: error: the run was not closed. %s", reservation.standing())
+                _LOG.error("dpcore: error: the run was not closed. %s", place.standing())
             else:
-                tell_of_ledger(error, reservation.standing())
+                tell_of_ledger(error, place.standing())
+
+
+def _reference_of(place: RunCharges) -> dict[str, Any]:
+    """Return what a model keeps of its place in a ledger, and who keeps the ledger where that is
+    none of ours: it decides what was charged, and the statement names it."""
+    foreign = foreign_parts((kept_by(),))
+    return {**place.reference, "keeper": foreign[0]} if foreign else {**place.reference}
 
 
 @contextmanager
@@ -167,34 +180,10 @@ def reserved(
     ``by_release`` : whether nothing is reserved, and each release charged by itself. Raises as
     ``charged_run``.
     """
-    name, accountant, relation = run
-    path = None if request is None else request.of(schema)
-    if request is None or path is None:
+    ledger, whole = _ledger_of(request, schema), TableRun(*run, schema, n, part)
+    if ledger is None:
         return Charged()
-    ledger = TableLedger(path)
-    stated: dict[str, Any] = {
-        "analyst": request.analyst,
-        "algorithm": name,
-        "epsilon": accountant.epsilon,
-        "delta": accountant.delta,
-        "accountant": accountant.name,
-        "relation": relation.value,
-    }
     if why_not_private:
-        ledger.outside({**stated, "why_not_private": list(why_not_private)})
+        ledger.outside(why_not_private, whole)
         return Charged()
-    table: dict[str, Any] = {"schema": digest_of_schema(schema)}
-    if n is not None:
-        table["n"] = n
-    unit = None if schema.units is None else schema.units.column
-    of = None if part is None else Part(table["schema"], part.column, part.name)
-    own = Run(accountant, relation.value, unit, of)
-    if by_release:
-        return Charged(opened_run(ledger, own, stated, table, request.same_table))
-    return Charged(ledger.reserve(own, stated, table, request.same_table))
-
-
-def digest_of_schema(schema: Schema) -> str:
-    """Return the SHA-256 of a schema, the ledger that it names left out."""
-    keys = {key: value for key, value in schema.to_dict().items() if key != "ledger"}
-    return hashlib.sha256(json.dumps(keys, sort_keys=True, default=str).encode()).hexdigest()
+    return Charged(ledger.by_release(whole) if by_release else ledger.reserve(whole))

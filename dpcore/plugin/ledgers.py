@@ -1,4 +1,4 @@
-"""The sixth page: names for authors of stores, where the entries of ledgers are kept.
+"""The sixth page: names for authors of ledgers, which hold what all runs over a table cost.
 
 The stub beside this file lists them.
 """

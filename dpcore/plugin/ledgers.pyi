@@ -1,9 +1,19 @@
-"""The names of ``dpcore.plugin.ledgers``, for authors of stores of ledgers.
+"""The names of ``dpcore.plugin.ledgers``, for authors of ledgers of a table.
 
-A store decides what was charged. It sees no row, and the statement names it.
+A ledger decides what was charged. It sees no row, and the statement names it. The contract of its
+stores, where entries are kept, is the package's that has them.
 """
 
 from dpcore.errors import LedgerError, replacing
-from dpcore.ledger.stores.store import COPY, TABLES, Rows, Store
+from dpcore.session.ledger import LedgerEntry
+from dpcore.session.table_ledger import Found, RunCharges, TableLedger, TableRun
 
-__all__ = ["COPY", "LedgerError", "Rows", "Store", "TABLES", "replacing"]
+__all__ = [
+    "Found",
+    "LedgerEntry",
+    "LedgerError",
+    "RunCharges",
+    "TableLedger",
+    "TableRun",
+    "replacing",
+]

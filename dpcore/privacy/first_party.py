@@ -27,6 +27,7 @@ DISTRIBUTIONS = {
     "dpcore-dask": "dpcore_dask",
     "dpcore-dp-agd": "dpcore_dp_agd",
     "dpcore-lab": "dpcore_lab",
+    "dpcore-ledger": "dpcore_ledger",
     "dpcore-report": "dpcore_report",
     "dpcore-rsgd-ar": "dpcore_rsgd_ar",
     "dpcore-sklearn": "dpcore_sklearn",

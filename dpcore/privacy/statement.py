@@ -77,7 +77,7 @@ class PrivacyStatement:
     search : where it is the best of several fits: the public ``candidates``, the law of ``tries``,
         the budget of ``each``, ``theorem``, and ``words`` for the sentence.
     ledger : where the run was charged to a ledger of its table: that one's ``id``, the number of
-        the ``run`` in it, number and ``digest`` of its ``entry``, and a ``store`` not from dpcore.
+        the ``run`` in it, number and ``digest`` of its ``entry``, foreign ``store``, ``keeper``.
     """
 
     epsilon: float
@@ -115,9 +115,9 @@ class PrivacyStatement:
 
     @property
     def foreign(self) -> tuple[str, ...]:
-        """The parts that are not from dpcore, the store of the run's ledger among them."""
-        store = (self.ledger or {}).get("store", "")
-        return tuple(sorted({*self.parts_not_from_dpcore, store} - {""}))
+        """The parts that are not from dpcore, those that keep the run's ledger among them."""
+        kept = {(self.ledger or {}).get(key, "") for key in ("keeper", "store")}
+        return tuple(sorted({*self.parts_not_from_dpcore, *kept} - {""}))
 
     def sentence(self, subject: str = "This model") -> str:
         """Return the statement as one sentence, with what it means in plain words; without a figure

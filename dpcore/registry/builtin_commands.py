@@ -38,5 +38,4 @@ _COMMANDS = (
         "Print what (epsilon, delta) buys: the budget in each accountant's unit (rho, mu^2), and "
         "the noise multiplier of one Gaussian release that takes all of it.",
     ),
-    ("ledger", "ledger:ledger_commands", "Keep what all runs over a table have cost."),
 )

@@ -38,22 +38,6 @@ def register_engines(register: Callable[..., None]) -> None:
     )
 
 
-@hookimpl
-def register_ledger_stores(register: Callable[..., None]) -> None:
-    register(
-        "sqlite",
-        "dpcore.ledger.stores.sqlite:SqliteStore",
-        summary="A SQLite file: every path whose suffix no other store claims.",
-        suffixes=(".ledger", ".sqlite"),
-    )
-    register(
-        "postgresql",
-        "dpcore.ledger.stores.postgresql:PostgresqlStore",
-        summary="A PostgreSQL database, for several machines: postgresql://HOST/DATABASE?ledger=NAME.",
-        schemes=("postgresql", "postgres"),
-    )
-
-
 def _register_all(register: Callable[..., None], parts: tuple[tuple[str, ...], ...]) -> None:
     for name, target, summary, reference in parts:
         register(name, target, summary=summary, reference=reference)

@@ -16,7 +16,7 @@ from dpcore.errors import near_names
 from dpcore.privacy.immutable import fault_of_unfrozen
 from dpcore.registry.facts import Method, Words, fact, fault_of, read
 from dpcore.registry.loss_facts import LossFacts
-from dpcore.registry.outside_facts import ExporterFacts, LedgerStoreFacts
+from dpcore.registry.outside_facts import ExporterFacts, LedgerFacts, LedgerStoreFacts
 from dpcore.registry.part_facts import AccountantFacts, EngineFacts, MechanismFacts, PoolFacts
 from dpcore.registry.presets import fault_of_presets
 from dpcore.registry.shapes import (
@@ -190,6 +190,7 @@ _TABLES: dict[str, type[Any]] = {
     "engine": EngineFacts,
     "pool": PoolFacts,
     "exporter": ExporterFacts,
+    "ledger": LedgerFacts,
     "ledger-store": LedgerStoreFacts,
 }
 
@@ -229,7 +230,9 @@ def fault_of_part(kind: str, target: Any) -> str:
         return "is not a class." if kind != "optimizer" else _NO_DATACLASS
     if kind == "optimizer" and not dataclasses.is_dataclass(target):
         return _NO_DATACLASS
-    if kind not in ("engine", "pool", "ledger-store") and (fault := fault_of_unfrozen(target)):
+    if kind not in ("engine", "pool", "ledger", "ledger-store") and (
+        fault := fault_of_unfrozen(target)
+    ):
         return fault
     if kind == "step":
         return fault_of_step(target)
@@ -237,6 +240,8 @@ def fault_of_part(kind: str, target: Any) -> str:
     return fault or (_fault_of_optimizer(target) if kind == "optimizer" else "")
 
 
+_MAY_CHANGE = ("engine", "pool", "ledger", "ledger-store")
+"""Kinds whose objects have a state: connections, files, users."""
 _CALLED = {
     "column-kind": ("read",),
     "row-store": ("open", "write", "schema", "check_target"),

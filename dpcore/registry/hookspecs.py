@@ -62,7 +62,12 @@ def register_exporters(register: Callable[..., None]) -> None:
 
 @hookspec
 def register_ledger_stores(register: Callable[..., None]) -> None:
-    """Register classes that follow ``dpcore.ledger.stores.Store``, built from an address."""
+    """Register classes of places that a ledger's entries are kept in, built from an address."""
+
+
+@hookspec
+def register_ledgers(register: Callable[..., None]) -> None:
+    """Register a class that follows ``dpcore.plugin.ledgers.TableLedger``, as ``table``."""
 
 
 @hookspec

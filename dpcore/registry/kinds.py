@@ -48,6 +48,7 @@ _KINDS = (
     Kind("pool", "pools"),
     Kind("command", "commands", MappingProxyType({"group": ""})),
     Kind("exporter", "exporters", MappingProxyType({"suffixes": ()}), alone=("suffixes",)),
+    Kind("ledger", "ledgers"),
     Kind(
         "ledger-store",
         "ledger-stores",

@@ -1,4 +1,4 @@
-"""Tables of the facts of parts that see no row: exporters, and stores of ledgers."""
+"""Tables of the facts of parts that see no row: exporters, ledgers, and stores of ledgers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from dpcore.registry.facts import Method, fact
 from dpcore.registry.shapes import TEXT
 
-__all__ = ["ExporterFacts", "LedgerStoreFacts"]
+__all__ = ["ExporterFacts", "LedgerFacts", "LedgerStoreFacts"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +30,7 @@ class ExporterFacts:
 
 @dataclass(frozen=True, kw_only=True)
 class LedgerStoreFacts:
-    """Facts that the class of a ledger's store states (``dpcore.ledger.stores.Store``)."""
+    """Facts that the class of a ledger's store states."""
 
     creating: Callable[..., Any] = fact(Method(()), "Lends the tables of a new ledger.")
     reading: Callable[..., Any] = fact(Method(()), "Lends the tables, as they are at one moment.")
@@ -41,3 +41,24 @@ class LedgerStoreFacts:
         Method(()), "Lends the table of releases; what is written need not wait for the disk."
     )
     close: Callable[..., None] = fact(Method(()), "Closes the connections of this process.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class LedgerFacts:
+    """Facts that the class of a table's ledger states (``dpcore.plugin.ledgers.TableLedger``)."""
+
+    check_address: Callable[..., None] = fact(
+        Method(("address",), of_class=True), "Refuses an address that is none, or has a secret."
+    )
+    reserve: Callable[..., Any] = fact(
+        Method(("run",)), "Returns a run's place, its whole budget charged, or refuses."
+    )
+    by_release: Callable[..., Any] = fact(
+        Method(("run",)), "Returns a run's place, each release of which is charged by itself."
+    )
+    outside: Callable[..., None] = fact(
+        Method(("why_not_private", "run")), "Notes what guarantees nothing, and charges nothing."
+    )
+    note_model: Callable[..., None] = fact(
+        Method(("reference", "out")), "Notes that the model of a run is in a file now."
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from dpcore.noise.entropy import Unshareable
 
@@ -13,6 +13,13 @@ if TYPE_CHECKING:
 __all__ = ["Ledger", "LedgerEntry", "LedgerWithin"]
 
 Entry = TypeVar("Entry")
+_Charged = TypeVar("_Charged", contravariant=True)
+
+
+class Charging(Protocol[_Charged]):
+    """Whatever writes charges down: a ledger, or a run's place in that of a table."""
+
+    def charge(self, entry: _Charged, /) -> None: ...
 
 
 class Ledger(Unshareable, Generic[Entry]):
@@ -38,9 +45,10 @@ class Ledger(Unshareable, Generic[Entry]):
 
 
 class LedgerWithin(Ledger[Entry]):
-    """The ledger of one session of several in a run: a charge is written in the run's first."""
+    """The ledger of one session of several in a run, or of a run whose table has a ledger: a charge
+    is written in the whole's first."""
 
-    def __init__(self, whole: Ledger[Entry]) -> None:
+    def __init__(self, whole: Charging[Entry]) -> None:
         super().__init__()
         self._whole = whole
 

@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from dpcore.ledger import TableLedger
+from dpcore_ledger import TableLedger
 
 SCHEMA = """
 [columns]

@@ -18,6 +18,10 @@ def register_exporters(register):
     register("an-entry", "somewhere:Thing", summary="A format.", suffixes=(".thing",))
 
 
+def register_ledgers(register):
+    register("an-entry", "somewhere:Thing", summary="A ledger of a table.")
+
+
 def register_ledger_stores(register):
     register("an-entry", "somewhere:Thing", summary="A store.", schemes=("thing",))
 
@@ -71,6 +75,7 @@ def register_steps(register):
     [
         ("command", register_commands),
         ("exporter", register_exporters),
+        ("ledger", register_ledgers),
         ("ledger-store", register_ledger_stores),
         ("optimizer", register_optimizers),
         ("mechanism", register_mechanisms),

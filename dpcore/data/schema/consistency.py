@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from dpcore.data.schema.columns import Column, Drop, Label
-from dpcore.data.schema.ledger_address import Address, is_address
+from dpcore.data.schema.named_ledger import check_ledger
 from dpcore.data.schema.notation import Notation
 from dpcore.data.schema.transforms import Lookup
 from dpcore.data.schema.units import check_unit_column
@@ -81,12 +81,7 @@ def check_consistency(schema: Described) -> None:
     if len(set(crosses)) < len(crosses) or len(crosses) > _MOST_CROSSES:
         raise InvalidInputError(f"Expected up to {_MOST_CROSSES} crosses, no two alike.")
     if schema.ledger is not None:
-        _check_ledger(schema.ledger)
-
-
-def _check_ledger(ledger: str) -> None:
-    if is_address(ledger):
-        Address.of(ledger)  # No password: a model file has the schema.
+        check_ledger(schema.ledger)
 
 
 def _check_columns(columns: Sequence[Column], width: int | None, intercept: bool) -> None:

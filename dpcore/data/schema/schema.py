@@ -52,7 +52,7 @@ from dpcore.data.schema.encoded import EncodedColumns, encoded_columns
 from dpcore.data.schema.encoding import Part
 from dpcore.data.schema.installed import column_from_dict
 from dpcore.data.schema.keys import TOP_KEYS
-from dpcore.data.schema.ledger_path import ledger_beside
+from dpcore.data.schema.named_ledger import ledger_beside
 from dpcore.data.schema.notation import Notation
 from dpcore.data.schema.plan import ColumnPlan, column_plan
 from dpcore.data.schema.shipped import schema_text

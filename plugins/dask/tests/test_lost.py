@@ -17,13 +17,13 @@ from distributed import Client, KilledWorker, LocalCluster, Security
 
 import dpcore
 from dpcore.errors import DataError, EngineError, InvalidInputError
-from dpcore.ledger import TableLedger, Terms
 from dpcore.plugin import RowCount
 from dpcore.plugin.engines import Files, FrameParts
 from dpcore.session.rehearsal import Rehearsal
 from dpcore_dask import shares, sources
 from dpcore_dask.cluster import connected, lost_is_told
 from dpcore_dask.engine import DaskEngine
+from dpcore_ledger import TableLedger, Terms
 
 ON_WORKERS = str(Path(__file__).parent / "on_workers")
 

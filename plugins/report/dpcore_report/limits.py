@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dpcore.exact.rounding import exact
-from dpcore.ledger.reference import named
 from dpcore_report.guarantee import public_number
 from dpcore_report.sections import Item, Section
 
@@ -95,8 +94,10 @@ def outside_section(privacy: dict[str, Any]) -> Section:
 def _other_runs(privacy: dict[str, Any]) -> Item:
     place = privacy.get("ledger")
     if place is not None:
+        # All that models of earlier versions have is the number of the entry, as that of the run.
+        kind = "run" if "entry" in place else "entry"
         return Item(
-            f"Other runs over the same rows: this one is {named(place)} of the ledger "
+            f"Other runs over the same rows: this one is {kind} {place['run']} of the ledger "
             f"{place['id']}, whose cap is the promise for all of them.",
             "ledger.md",
         )

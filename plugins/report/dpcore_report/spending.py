@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from decimal import ROUND_CEILING, Context
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from dpcore.exact.rounding import exact
-from dpcore.ledger.remaining import shown_up
 from dpcore.plugin.engines import DISTRIBUTIONS
 from dpcore.plugin.parts import load_registry, optimizer_facts
 from dpcore.registry.declarations import mechanism_facts
@@ -23,6 +23,7 @@ __all__ = ["ledger_section", "theorems_section"]
 
 _BESIDE_ITS_CODE = "{}: it is {}; the theorem is beside its code."
 _A_PLUGINS = "a plugin's"
+_UP = Context(prec=4, rounding=ROUND_CEILING)
 _HEADS = ("released", "mechanism", "times", "cost", "share of the budget")
 
 
@@ -36,7 +37,7 @@ def ledger_section(model: Model) -> Section:
             str(entry["kind"]),
             str(entry["mechanism"]),
             f"{entry['count']:,}",
-            shown_up(entry["cost"]),
+            _shown_up(entry["cost"]),
             percent_up(Fraction(entry["cost"]) / Fraction(budget)) if budget > 0 else "-",
         )
         for entry in model.ledger
@@ -53,6 +54,11 @@ def ledger_section(model: Model) -> Section:
         releases = ", ".join(f"{count:,} {kind}" for kind, count in privacy["releases"].items())
         lines += (f"Releases: {releases or 'none'}.",)
     return Section("What was spent on what", lines=lines, heads=_HEADS if rows else (), rows=rows)
+
+
+def _shown_up(figure: float) -> str:
+    """Return a figure of what was spent in four digits, rounded up."""
+    return f"{_UP.create_decimal_from_float(figure).normalize():f}"
 
 
 def _shares(privacy: Mapping[str, Any]) -> list[str]:

@@ -19,6 +19,7 @@ from dpcore.data.readers.array_columns import leave_to_schema
 from dpcore.data.readers.frames import is_frame
 from dpcore.errors import InvalidInputError, advised_on_bad_rows
 from dpcore.fitting.rows import schema_of, with_units
+from dpcore.plugin.commands import LedgerRequest
 from dpcore_sklearn.public import described_schema, with_label_ascending
 from dpcore_sklearn.rows import (
     called_of,
@@ -151,6 +152,7 @@ class PrivateEstimator(ABC, BaseEstimator):
     def _described_rows(self, X: Any, y: Any) -> tuple[Any, Any, Schema, tuple[Any, ...] | None]:
         """Return the rows and labels of a fit, their schema, and the caller's own classes."""
         self._check_parameters()
+        LedgerRequest(self.ledger, self.analyst)  # What it refuses is refused before the rows.
         schema = schema_of(self.schema, self.private_bounds)
         has_width = schema is not None and schema.width is not None
         unit = self.unit if schema is None else self.unit or schema.unit

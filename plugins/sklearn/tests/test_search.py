@@ -10,7 +10,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import check_estimator
 
 from dpcore.errors import InvalidInputError
-from dpcore.ledger import TableLedger, Terms
+from dpcore_ledger import TableLedger, Terms
 from dpcore_sklearn import (
     PrivateLinearSVC,
     PrivateLogisticRegression,

@@ -19,14 +19,13 @@ from dpcore.fitting.loading import load_data
 from dpcore.fitting.public_facts import check_drop
 from dpcore.fitting.run import finish
 from dpcore.fitting.table_ledger import closed_after, note_outside, reserved
-from dpcore.ledger.reservation import Found
 from dpcore.plugin import Solution
 from dpcore.plugin.commands import LedgerRequest
+from dpcore.plugin.ledgers import Found, LedgerEntry
 from dpcore.plugin.parts import ApproximateDpEvent, PureDpEvent, SeededNoise, SystemNoise, float_up
 from dpcore.privacy.statement import OF_DPCORE, PrivacyStatement, foreign_parts, part_of
 from dpcore.privacy.units import protected
 from dpcore.session.charges import Bound, Charges
-from dpcore.session.ledger import LedgerEntry
 from dpcore_tuning.beside import Beside, Sides
 from dpcore_tuning.candidate_fits import SEEDS, Tries, constant_of
 from dpcore_tuning.scores import HeldOutLosses

@@ -10,11 +10,11 @@ from searches import PURE, X, Y, searched, with_tries
 
 from dpcore import BalancedWeights, Evaluation, Intervals, PrivateBounds, load_model
 from dpcore.errors import BudgetExceededError, OptimizerError
-from dpcore.ledger import TableLedger, Terms
 from dpcore.plugin import Gaussian, RowCount
 from dpcore.plugin.commands import LedgerRequest
 from dpcore.plugin.parts import dataset_from_arrays
 from dpcore.plugin.steps import OneRelease, Outcome, Phase, Section, mechanism_for
+from dpcore_ledger import TableLedger, Terms
 from dpcore_tuning import beside, run
 from dpcore_tuning.stopping_cost import left_of
 

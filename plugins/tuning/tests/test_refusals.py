@@ -8,9 +8,9 @@ from searches import rows, searched
 
 from dpcore import BalancedWeights, Evaluation, Intervals
 from dpcore.errors import DpcoreError, InvalidInputError
-from dpcore.ledger import TableLedger, Terms
 from dpcore.plugin import Settings
 from dpcore.plugin.commands import LedgerRequest
+from dpcore_ledger import TableLedger, Terms
 from dpcore_tuning import run, search
 from dpcore_tuning.candidates import grid_of, settings_of
 

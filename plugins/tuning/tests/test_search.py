@@ -12,11 +12,11 @@ from searches import L2, PURE, rows, searched, with_tries
 
 from dpcore import load_model
 from dpcore.errors import BudgetExceededError, OptimizerError
-from dpcore.ledger import TableLedger, Terms
-from dpcore.ledger.verify import verified
 from dpcore.plugin.commands import LedgerRequest
 from dpcore.plugin.parts import Ledger, PureAccountant
 from dpcore.session.charges import Charges
+from dpcore_ledger import TableLedger, Terms
+from dpcore_ledger.verify import verified
 from dpcore_tuning import candidate_fits, run
 from dpcore_tuning.beside import Beside, Sides
 from dpcore_tuning.held_out import HeldOut

@@ -91,8 +91,9 @@ def _admit_references(comparison: Comparison) -> Comparison:
     """Return the comparison of the references that are named and of nothing else."""
     rows = Rows(comparison, fold_key(comparison.seed))
     for name in filter(is_private, comparison.data):
+        request = LedgerRequest()
         schema = rows.data(name).train.schema
-        note_outside(LedgerRequest(), schema, "references of a comparison: exact fits")
+        note_outside(request, schema, "references of a comparison: exact fits")
     named = tuple(name for name in REFERENCES if name in comparison.algorithms)
     _check_params(comparison, ())
     checked_settings(comparison.settings(named[0], comparison.epsilons[0], comparison.seed))
@@ -167,9 +168,10 @@ def _unfit_for_data(comparison: Comparison, plans: _Plans, must: tuple[str, ...]
     left_out: dict[str, str] = {}
     rows = Rows(comparison, fold_key(comparison.seed))
     for name in comparison.data if plans else ():
+        request = LedgerRequest() if is_private(name) else None
         data = rows.data(name)
-        if is_private(name):
-            note_outside(LedgerRequest(), data.train.schema, "a comparison: its scores are exact")
+        if request is not None:
+            note_outside(request, data.train.schema, "a comparison: its scores are exact")
         unfit = _unfit(plans, data)
         left_out |= unfit
         for label, why in unfit.items():

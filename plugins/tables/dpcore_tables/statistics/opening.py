@@ -100,6 +100,7 @@ def open_session(
     settings = checked_settings(Settings(**budget, engine=engine, threads=threads, seed=seed))
     held = parse_relation(relation or NeighboringRelation.ADD_OR_REMOVE_ONE.value)
     name, empty = _filter(settings)
+    request = LedgerRequest(ledger, analyst, same_table)
     public: dict[str, Any] = {"classes": classes, "target_bounds": target_bounds, "bounds": bounds}
     public |= {"row_norm": row_norm, "n0": n0, "capacity": capacity}
     dataset, readers = _rows(X, y, schema, public)
@@ -124,7 +125,6 @@ def open_session(
     )
     for caution in cautions_of_budget(empty.epsilon, delta):
         warn_caller(caution)
-    request = LedgerRequest(ledger, analyst, same_table)
     run, n = ("a session", empty, held), dataset.n_units if held.size_is_public else None
     by_release = epsilon is None and opened.figure is None
     known = opened.schema, n, opened.why_not_private

@@ -101,6 +101,7 @@ def check_schema(
             "apart there any more. Check the file that it was converted from."
         )
     refuse_stdin(path)
+    LedgerRequest().of(schema)  # What it refuses is refused before a row is read.
     schema = named_schema(path, schema)
     if epsilon is not None and schema.unit is not None:
         raise InvalidInputError(

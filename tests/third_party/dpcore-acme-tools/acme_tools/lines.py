@@ -14,7 +14,8 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from dpcore.plugin.ledgers import COPY, TABLES, LedgerError, replacing
+from dpcore.errors import LedgerError, replacing
+from dpcore_ledger.stores import COPY, TABLES
 
 __all__ = ["LinesStore"]
 

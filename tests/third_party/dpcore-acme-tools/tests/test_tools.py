@@ -37,7 +37,7 @@ SWEEP = ("acme-sweep", "rows.csv", "--schema", "schema.toml")
 def test_its_command_is_among_the_others(run):
     shown = run("--help")
     told = "Many fits (acme-tools 1.2):\n  acme-sweep  Fit at several epsilons, and tabulate"
-    assert told in shown and shown.index("  ledger ") < shown.index("acme-sweep")
+    assert told in shown and shown.index("  account ") < shown.index("acme-sweep")
     of_it = run("acme-sweep", "--help")
     assert "Usage: dpcore acme-sweep [OPTIONS] DATA" in of_it
     assert "A command of acme-tools 1.2." in of_it

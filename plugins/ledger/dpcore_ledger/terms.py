@@ -1,0 +1,115 @@
+"""The terms of a budget in a ledger: one filter, fixed when it is opened."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from dpcore.accountants.delta_reserve import ReservingAccountant
+from dpcore.accountants.gdp import GdpAccountant
+from dpcore.accountants.rdp import RdpAccountant
+from dpcore.accountants.zcdp import ZcdpAccountant
+from dpcore.errors import InvalidInputError
+from dpcore.exact.rounding import exact
+from dpcore.plugin.parts import PureAccountant
+from dpcore.privacy.relations import parse_relation
+
+if TYPE_CHECKING:
+    from dpcore.plugin.parts import AdditiveAccountant
+
+__all__ = ["FILTERS", "Terms"]
+
+FILTERS: dict[str, type[AdditiveAccountant]] = {
+    kind.name: kind for kind in (ZcdpAccountant, GdpAccountant, PureAccountant, RdpAccountant)
+}
+"""Filters that are valid for costs chosen from earlier outputs. Allowing whatever one of two of
+them allows would be no filter, so that a ledger has one."""
+_ASIDE = Fraction(1, 4)
+
+
+@dataclass(frozen=True)
+class Terms:
+    """A budget, and the filter that holds all runs to it.
+
+    Parameters
+    ----------
+    filter : empty; its own figures are kept, so that another version of dpcore charges alike.
+    relation : the neighbouring relation of the promise.
+    unit : the column of ids where it is for all rows of one value of it; ``None``: for a row.
+    """
+
+    filter: AdditiveAccountant
+    relation: str
+    unit: str | None = None
+
+    @classmethod
+    def of(
+        cls,
+        epsilon: float,
+        delta: float,
+        *,
+        accountant: str = "zcdp",
+        conversion: str | None = None,
+        relation: str = "add-or-remove-one",
+        unit: str | None = None,
+        aside: float | None = None,
+    ) -> Terms:
+        """Return the terms of a budget.
+
+        ``aside`` : the part of delta that is kept for runs which the filter holds as one
+        (epsilon, delta) release each; by default a quarter, and none under gdp, which holds none.
+
+        Raises InvalidInputError for figures, names or an ``aside`` that cannot be.
+        """
+        parse_relation(relation)
+        if accountant not in FILTERS:
+            raise InvalidInputError(
+                f"Expected accountant={accountant!r} to be one of {', '.join(FILTERS)}: a ledger "
+                "needs a filter for runs that are chosen from earlier results."
+            )
+        if unit == "":
+            raise InvalidInputError("Expected unit='' to be the name of a column of ids.")
+        kind = FILTERS[accountant]
+        opened = kind.from_budget(epsilon, delta, conversion)
+        if aside is not None and not 0 <= aside <= opened.delta:
+            raise InvalidInputError(
+                f"Expected 0 <= aside={aside!r} <= delta={exact(opened.delta)}."
+            )
+        if not issubclass(kind, ReservingAccountant):
+            if aside:
+                raise InvalidInputError(f"The {accountant} filter holds no part of delta aside.")
+            return cls(opened, relation, unit)
+        share = _ASIDE * Fraction(opened.delta) if aside is None else aside
+        return cls(kind.with_reserve(epsilon, delta, share, conversion), relation, unit)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON-able data, without a rounding."""
+        held = {name: _text(value) for name, value in vars(self.filter).items()}
+        return {
+            "accountant": self.filter.name,
+            "filter": held,
+            "relation": self.relation,
+            "unit": self.unit,
+        }
+
+    @classmethod
+    def from_dict(cls, entry: dict[str, Any]) -> Terms:
+        """Return the terms of ``to_dict``."""
+        held: dict[str, Any] = {name: _value(text) for name, text in entry["filter"].items()}
+        opened = FILTERS[entry["accountant"]](**held)
+        return cls(opened, entry["relation"], entry["unit"])
+
+    def spent(self, ticks: int, aside_ticks: int) -> AdditiveAccountant:
+        """Return the filter after so much was charged to it, and to the part of delta aside."""
+        if isinstance(self.filter, ReservingAccountant):
+            return replace(self.filter, spent_ticks=ticks, reserved_ticks=aside_ticks)
+        return replace(self.filter, spent_ticks=ticks)
+
+
+def _text(value: Any) -> Any:
+    return {"fraction": str(value)} if isinstance(value, Fraction) else value
+
+
+def _value(text: Any) -> Any:
+    return Fraction(text["fraction"]) if isinstance(text, dict) else text
