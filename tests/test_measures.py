@@ -17,7 +17,7 @@ LONG = 40
 parameter, are not in them."""
 MOST_LONG_FUNCTIONS = 0
 """Functions of the core and the plugins with more lines. Whoever makes it less states that here."""
-MOST_STATEMENTS = 24_900
+MOST_STATEMENTS = 24_000
 """Statements of the core. Whoever ends a piece of work with fewer rounds them up to the next
 hundred and states that here; what needs more has to take as many out."""
 
@@ -29,7 +29,7 @@ FULLER_FOLDERS = {
     "dpcore/cli": 27,
     "dpcore/data/readers": 21,
     "dpcore/data/schema": 36,
-    "dpcore/fitting": 68,
+    "dpcore/fitting": 65,
     "dpcore/registry": 22,
     "plugins/a-ddp/dpcore_a_ddp": 30,
     "plugins/accuracy-first/dpcore_accuracy_first": 32,

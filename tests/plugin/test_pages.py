@@ -39,7 +39,7 @@ def test_hooks_are_read_without_a_kernel():
 MOST_DEEP_IMPORTS = {
     "dpcore_accounting": 8,
     "dpcore_lab": 69,
-    "dpcore_report": 33,
+    "dpcore_report": 36,
     "dpcore_sklearn": 22,
     "dpcore_tables": 69,
     "dpcore_tuning": 74,
