@@ -33,16 +33,17 @@ from typing import Any
 import numpy as np
 from interval_tables import TABLES, Population
 
-from dpcore.fitting.inferred import Inference, Intervals
 from dpcore.fitting.plan import Plan, make_plan
 from dpcore.fitting.pre_fit_release import deviation_of
 from dpcore.fitting.public_facts import check_dataset
 from dpcore.fitting.run import fit_dataset
 from dpcore.fitting.settings import Settings
 from dpcore.fitting.step_views import PublicFacts
-from dpcore.inference.row_products import ON_DIAGONAL, OVER_DIAGONAL, RowProducts
 from dpcore.model.estimate import NORMAL_975
 from dpcore.queries.standardized import StandardizedGradientSum
+from dpcore_report.intervals.inference import Inference
+from dpcore_report.intervals.row_products import ON_DIAGONAL, OVER_DIAGONAL, RowProducts
+from dpcore_report.intervals.step import Intervals
 
 SIZES, EPSILONS = (1_000, 10_000, 100_000), (0.1, 1.0, 4.0)
 SHARE, DELTA = 0.5, 1e-6

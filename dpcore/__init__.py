@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from dpcore.data.schema.schema import Schema
     from dpcore.fitting.api import fit
     from dpcore.fitting.balanced import BalancedWeights
-    from dpcore.fitting.evaluated import Evaluation
     from dpcore.fitting.fit_options import (
         Algorithm,
         Budget,
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
         Users,
         Weights,
     )
-    from dpcore.fitting.inferred import Intervals
     from dpcore.fitting.private_bounds import PrivateBounds
     from dpcore.model.model import load_model
 
@@ -56,8 +54,6 @@ _LAZY = {
     "Algorithm": _WORDS,
     "BalancedWeights": "dpcore.fitting.balanced",
     "Budget": _WORDS,
-    "Evaluation": "dpcore.fitting.evaluated",
-    "Intervals": "dpcore.fitting.inferred",
     "Ledger": _WORDS,
     "OneVsRest": _WORDS,
     "PrivateBounds": "dpcore.fitting.private_bounds",
@@ -70,6 +66,8 @@ _LAZY = {
     "fit": "dpcore.fitting.api",
     "load_model": "dpcore.model.model",
 }
+_STEPS = {"Evaluation": "evaluation", "Intervals": "intervals"}
+"""Steps of a run that are registered, each by its name there."""
 
 
 def __getattr__(name: str) -> Any:
@@ -80,6 +78,12 @@ def __getattr__(name: str) -> Any:
         import importlib
 
         return getattr(importlib.import_module(_LAZY[name]), name)
+    if name in _STEPS:
+        from dpcore.errors import RegistryError, replacing
+        from dpcore.registry.catalogue import load_registry
+
+        with replacing(RegistryError, by=lambda error: ImportError(str(error))):
+            return load_registry("step").load("step", _STEPS[name])
     if place := place_of_name(__name__, name):
         import importlib
 
@@ -88,4 +92,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LAZY})
+    return sorted({*globals(), *_LAZY, *_STEPS})

@@ -29,8 +29,8 @@ def _table(kind: str) -> dict[str, str]:
 
 
 def where_to_get(kind: str, name: str) -> str:
-    """Return which distribution of this repository registers a name, as a sentence; empty if none
-    does."""
+    """Return which distribution of this repository registers a name, or an ``option`` such as
+    ``--evaluate-share``, as a sentence; empty if none does."""
     owner = _table("parts").get(f"{kind} {name}")
     return f"It is in {owner}: pip install {owner}." if owner else ""
 

@@ -157,8 +157,16 @@ def test_what_packages_of_ours_register_is_in_the_table():
     entries = [each for kind in listed.values() for each in kind if each.get("distribution")]
     ours = {*tomllib.loads(PROJECT.read_text())["project"]["optional-dependencies"]["all"]}
     found = {(each["name"], each["distribution"]) for each in entries}
-    table = {(key.partition(" ")[2], owner) for key, owner in WHOLE["parts"].items()}
+    parts = [(*key.split(" "), owner) for key, owner in WHOLE["parts"].items()]
+    table = {(name, owner) for kind, name, owner in parts if kind != "option"}
     assert {(name, owner) for name, owner in found if owner in ours} == table
+    options = {
+        (f"--{option.name}", entry.distribution)
+        for entry in load_registry("step").entries("step")
+        for option in entry.data["options"]
+        if entry.distribution in ours and not option.shared
+    }
+    assert {(name, owner) for kind, name, owner in parts if kind == "option"} == options
 
 
 def test_a_name_that_no_package_registers_is_looked_for_near_by():

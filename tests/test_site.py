@@ -44,9 +44,9 @@ def test_queries_have_pages_with_their_argument(site):
     pages = {path.stem for path in (site / "reference/queries").glob("*.html")}
     # Those of a private evaluation, of intervals, of private bounds and of a search too.
     assert pages >= {
-        "dpcore.evaluation.score_counts",
-        "dpcore.evaluation.prediction_moments",
-        "dpcore.inference.row_products",
+        "dpcore_report.evaluation.score_counts",
+        "dpcore_report.evaluation.prediction_moments",
+        "dpcore_report.intervals.row_products",
         "dpcore.bounds.counts",
         "dpcore_tuning.scores",
         "dpcore.queries.standardized",

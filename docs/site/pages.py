@@ -20,7 +20,8 @@ PAGES = ("*.md", "docs/*.md", "docs/tutorials/*.md", "plugins/*/*.md", "bench/**
 BESIDE = ("LICENSE", "bench/*.svg", "bench/figures/*.svg")
 OF_PLUGINS = ("plugins/*/dpcore_*/*.py",)
 QUERIES = (
-    *(f"dpcore/{room}/*.py" for room in ("queries", "bounds", "evaluation", "inference")),
+    *(f"dpcore/{room}/*.py" for room in ("queries", "bounds")),
+    "plugins/report/dpcore_report/*/*.py",
     *OF_PLUGINS,
 )
 KINDS = ("optimizer", "mechanism", "accountant", "loss")

@@ -9,6 +9,7 @@ from typer.core import TyperGroup
 
 from dpcore.cli.printing import print_lines
 from dpcore.errors import DpcoreError, TargetNotMetError
+from dpcore.moved import where_to_get
 
 __all__ = ["OneLineErrors"]
 
@@ -29,13 +30,13 @@ class OneLineErrors(TyperGroup):
         try:
             return super().make_context(info_name, args, *rest, **extra)
         except _UsageError as error:
-            _fail(error.format_message(), error)  # type: ignore[attr-defined]
+            _fail(_mistake(error), error)
 
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
         except _UsageError as error:
-            _fail(error.format_message(), error)  # type: ignore[attr-defined]
+            _fail(_mistake(error), error)
         except TargetNotMetError as error:
             _fail(f"{error} {_notes(error)}", error, _NOT_MET)
         except DpcoreError as error:
@@ -50,6 +51,13 @@ class OneLineErrors(TyperGroup):
         except OSError as error:
             named = f"{error.filename}: " if error.filename else ""
             _fail(f"{named}{error.strerror or type(error).__name__}. {_notes(error)}", error)
+
+
+def _mistake(error: Any) -> str:
+    """Return what is wrong with the words of a command, and where an option is to be had."""
+    where = where_to_get("option", getattr(error, "option_name", ""))
+    told: str = f"{error.message.rstrip('.')}. {where}" if where else error.format_message()
+    return told
 
 
 def _notes(error: BaseException) -> str:

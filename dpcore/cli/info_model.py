@@ -48,14 +48,11 @@ def print_model(path: str, *, as_json: bool) -> None:
 
 
 def _lines(path: str, model: Model) -> list[str]:
-    from dpcore.evaluation.words import evaluation_in_words
-    from dpcore.inference.words import intervals_in_words
     from dpcore.model.shown import fitted_in_words, sections_in_words, shown_bounds
 
     algo = model.algo
     given = {k: v for k, v in (algo["parameters"] or {}).items() if v is not None}
     shown = ", ".join(f"{key}={value}" for key, value in given.items())
-    told = evaluation_in_words(model.evaluation or {}, private=model.privacy["private"])
     return [
         f"{path}: a model that predicts {fitted_in_words(model)}",
         f"  privacy: {model.privacy['sentence']}",
@@ -63,7 +60,6 @@ def _lines(path: str, model: Model) -> list[str]:
         *([f"  parameters: {shown}"] if shown else []),
         *([f"  bounds released: {shown_bounds(model)}"] if model.released_bounds else []),
         f"  status: {model.status}",
-        *(f"  {line}" for line in (*told, *intervals_in_words(model.intervals))),
         *(f"  {line}" for line in sections_in_words(model)),
         f"  l2: {model.l2:g}; coefficients: {model.w.size} (--json prints them)",
     ]

@@ -10,12 +10,20 @@ from typing import Annotated, Any
 import typer
 
 from dpcore.errors import InvalidInputError, RegistryError, replacing
+from dpcore.privacy.first_party import DISTRIBUTIONS, is_ours
 from dpcore.registry.catalogue import Entry, load_registry
 from dpcore.registry.step_options import OPTION_TYPES, StepOption
 
 __all__ = ["steps_asked", "with_step_options"]
 
 _CORE = "dpcore"
+_OF_A_RUN = StepOption(
+    "test-fraction",
+    "float",
+    help="Hold out rows and report on them, without privacy.",
+    shared=True,
+)
+"""The option of a run that steps share, where none that does is installed."""
 
 
 def with_step_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -26,7 +34,7 @@ def with_step_options(command: Callable[..., None]) -> Callable[..., None]:
     """
     own = inspect.signature(command, eval_str=True)
     fixed = {name: p for name, p in own.parameters.items() if name != "of_steps"}
-    added = [_parameter(entry, option) for entry, option in _declared([*fixed])]
+    added = [_parameter(*each) for each in _declared([*fixed])]
     parameters = [*fixed.values(), *added]
 
     @functools.wraps(command)
@@ -77,8 +85,9 @@ def _made(entry: Entry, kind: Any, fields: dict[str, Any]) -> Any:
     return step
 
 
-def _declared(own: list[str]) -> list[tuple[Entry, StepOption]]:
-    """Return the options of all steps, an option that steps share once.
+def _declared(own: list[str]) -> list[tuple[str, StepOption]]:
+    """Return the options of all steps, an option that steps share once, each with the distribution
+    that is told of it: none of dpcore's own.
 
     ``own`` : parameters of the command itself.
     """
@@ -94,13 +103,19 @@ def _declared(own: list[str]) -> list[tuple[Entry, StepOption]]:
                     f"{entry.distribution}; uninstall {which}."
                 )
             found.setdefault(option.parameter, (entry, option))
-    ours = {name: value for name, value in found.items() if value[0].distribution == _CORE}
-    return [*ours.values(), *(value for name, value in found.items() if name not in ours)]
+    told = [(_whose(entry), option) for entry, option in found.values()]
+    if _OF_A_RUN.parameter not in found:
+        told.append(("", _OF_A_RUN))
+    return sorted(told, key=lambda each: bool(each[0]))
 
 
-def _parameter(entry: Entry, option: StepOption) -> inspect.Parameter:
+def _whose(entry: Entry) -> str:
+    is_own = entry.distribution in DISTRIBUTIONS and is_ours(entry.target.partition(":")[0])
+    return "" if is_own else f" ({entry.distribution} {entry.version})"
+
+
+def _parameter(whose: str, option: StepOption) -> inspect.Parameter:
     kind: Any = OPTION_TYPES[option.type]
-    whose = "" if entry.distribution == _CORE else f" ({entry.distribution} {entry.version})"
     told = typer.Option(f"--{option.name}", help=option.help + whose, rich_help_panel=option.group)
     hint = kind if option.default is not None else kind | None
     return inspect.Parameter(

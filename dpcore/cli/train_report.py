@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 from dpcore.cli.diagnostics import calibration_of, confusion_of, figures_of, verdict_of
 from dpcore.cli.printing import print_json, print_lines
 from dpcore.cli.streams import was_told
-from dpcore.evaluation.words import evaluation_in_words
-from dpcore.inference.words import intervals_in_words
 from dpcore.losses.words import shown_loss
 from dpcore.model.shown import sections_in_words, shown_bounds
 
@@ -69,10 +67,6 @@ def _print(training: Training, out: Path | None, ledger: str | None) -> None:
     ]
     if ledger is not None:
         lines.append(_charged(training, ledger))
-    lines += evaluation_in_words(
-        training.model.evaluation or {}, private=training.model.privacy["private"]
-    )
-    lines += intervals_in_words(training.model.intervals)
     lines += sections_in_words(training.model)
     lines += _diagnosed(training)
     lines.append(f"Model: {out}" if out else "Model: not kept; --out model.json writes it.")

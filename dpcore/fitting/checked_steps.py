@@ -16,7 +16,7 @@ from dpcore.fitting.step_facts import Phase, RowsAsked, step_facts
 from dpcore.fitting.step_needs import require_needs
 from dpcore.fitting.step_shares import exact_share, stated_share
 from dpcore.fitting.steps import Bounds, WeightsOfClasses
-from dpcore.privacy.first_party import is_ours
+from dpcore.privacy.first_party import is_named_as_a_package_of_ours, is_ours
 from dpcore.privacy.statement import OF_DPCORE, part_of
 
 if TYPE_CHECKING:
@@ -114,7 +114,8 @@ def _require_name(step: RunStep, declared: StepFacts, taken: list[str], *, ours:
     part, name = part_of(step), declared.name
     if name in taken:
         raise InvalidInputError(f"Expected one step {name}, and there are two of that name.")
-    if not ours and (name in OF_DPCORE or "_" in name):
+    is_other_version = is_named_as_a_package_of_ours(type(step).__module__)
+    if not (ours or is_other_version) and (name in OF_DPCORE or "_" in name):
         raise InvalidInputError(
             f"Expected the step {part} to have a name of small letters and hyphens that is none of "
             f"dpcore's own, such as 'class-counts', and not {name!r}."

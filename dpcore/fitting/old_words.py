@@ -9,7 +9,6 @@ from typing import Any
 
 from dpcore.errors import InvalidInputError, near_names, warn_caller
 from dpcore.fitting.balanced import BalancedWeights
-from dpcore.fitting.evaluated import Evaluation
 from dpcore.fitting.fit_options import (
     Algorithm,
     Budget,
@@ -21,11 +20,11 @@ from dpcore.fitting.fit_options import (
     Users,
     Weights,
 )
-from dpcore.fitting.inferred import Intervals
 from dpcore.fitting.private_bounds import PrivateBounds
 from dpcore.fitting.settings import OVR
 from dpcore.fitting.step_facts import require_step
 from dpcore.fitting.weight_values import BALANCED
+from dpcore.registry.catalogue import load_registry
 
 __all__ = ["OLD_WORDS", "with_old_words"]
 
@@ -136,17 +135,21 @@ def _steps(words: dict[str, Any], old: dict[str, Any]) -> list[Any]:
     asked = {field: old[name] for name, field in shares.items() if old.get(name) is not None}
     fraction = old.get("test_fraction")
     if asked:
-        found.append(Evaluation(**asked, test_fraction=fraction))
+        found.append(_registered("evaluation")(**asked, test_fraction=fraction))
     elif fraction is not None:
         raise InvalidInputError(
             "Expected evaluate_share or evaluate_epsilon beside test_fraction: rows are held out "
             "for a private evaluation. For exact figures of a model, hold rows out beforehand."
         )
     if old.get("intervals_share") is not None:
-        found.append(Intervals(old["intervals_share"]))
+        found.append(_registered("intervals")(old["intervals_share"]))
     if found:
         _tell(f"also=[{', '.join(map(_shown, found))}]")
     return found
+
+
+def _registered(step: str) -> Any:
+    return load_registry("step").load("step", step)
 
 
 def _shown(value: Any) -> str:

@@ -5,30 +5,36 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from dpcore.fitting.balanced import BalancedWeights
-from dpcore.fitting.evaluated import Evaluation
-from dpcore.fitting.inferred import Intervals
 from dpcore.fitting.private_bounds import PrivateBounds
+from dpcore.fitting.step_facts import step_facts
+from dpcore.privacy.first_party import is_named_as_a_package_of_ours, is_ours
+from dpcore.privacy.statement import OF_DPCORE
 
 if TYPE_CHECKING:
     from dpcore.data.schema.schema import Schema
     from dpcore.fitting.settings import Settings
     from dpcore.fitting.steps import RunStep
 
-__all__ = ["OWN_STEPS", "steps_of"]
-
-OWN_STEPS = (PrivateBounds, BalancedWeights, Evaluation, Intervals)
-"""An evaluation scores what ``predict`` returns, so that it is after whatever changes that."""
+__all__ = ["steps_of"]
 
 
 def steps_of(settings: Settings, schema: Schema) -> Iterator[RunStep]:
     """Yield the steps that the settings and the schema of a run ask for, in their order: dpcore's
-    own, then those of somebody's own as they were given."""
+    own, then those of somebody's own as they were given.
+
+    An evaluation scores what ``predict`` returns, so that it is after whatever changes that.
+    """
     asked = list(settings.also)
     if schema.unbounded and not any(isinstance(step, PrivateBounds) for step in asked):
         asked.insert(0, PrivateBounds())
     if not schema.unbounded:
         asked = [step for step in asked if type(step) is not PrivateBounds]
-    for kind in OWN_STEPS:
-        yield from (step for step in asked if type(step) is kind)
-    yield from (step for step in asked if type(step) not in OWN_STEPS)
+    yield from sorted(asked, key=_place)
+
+
+def _place(step: RunStep) -> int:
+    """Return the place of a step: all of somebody's own have one, the last."""
+    name, module = step_facts(step).name, type(step).__module__
+    if name not in OF_DPCORE or not (is_ours(module) or is_named_as_a_package_of_ours(module)):
+        return len(OF_DPCORE)
+    return OF_DPCORE.index(name)

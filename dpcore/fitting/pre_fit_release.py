@@ -13,9 +13,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
 from dpcore.accountants.calibrate import noise_multiplier
-from dpcore.accountants.search import smallest_multiplier
-from dpcore.errors import BudgetExceededError, InvalidInputError
-from dpcore.exact.rounding import exact
+from dpcore.errors import InvalidInputError
 from dpcore.fitting.engines import engine_at_hand
 from dpcore.fitting.optimizer_run import run_optimizer
 from dpcore.mechanisms.gaussian import Gaussian
@@ -42,13 +40,10 @@ if TYPE_CHECKING:
 __all__ = [
     "deviation_of",
     "mechanism_for",
-    "mechanism_of_epsilon",
     "norm_of",
     "rehearse_run",
     "require_share",
 ]
-
-_MUCH_NOISE = 2.0**60
 
 
 def require_share(plan: Plan, what: str, instead: str) -> None:
@@ -87,35 +82,6 @@ def mechanism_for(accountant: Accountant, share: float | Fraction) -> Gaussian |
         raise InvalidInputError("Expected the share of a release to be above 0, and 1 at most.")
     cost, noise = Fraction(share) * Fraction(accountant.budget), _noise_in(accountant)
     return noise(noise_multiplier(accountant, noise.nominal_event, cost))
-
-
-def mechanism_of_epsilon(accountant: Accountant, epsilon: float) -> Gaussian | Geometric:
-    """Return the mechanism with the least noise of a release of counts that is, by itself,
-    (epsilon, delta)-DP by the accountant's own conversion, delta that of the whole budget: what the
-    filter says of it as its only release, rounded up, was seen to be at most epsilon.
-
-    ``accountant`` : empty. Raises InvalidInputError where this is no part of its budget.
-    """
-    if epsilon >= accountant.epsilon:
-        raise InvalidInputError(
-            f"Expected evaluate_epsilon={exact(epsilon)} < {exact(accountant.epsilon)}, the "
-            "epsilon of the run: the evaluation is a part of it."
-        )
-    noise = _noise_in(accountant)
-
-    def holds(m: float) -> bool:
-        try:
-            charged = accountant.compose(noise.nominal_event(m))
-        except BudgetExceededError:
-            return False
-        return charged.get_epsilon(accountant.delta) <= epsilon
-
-    if not holds(_MUCH_NOISE):
-        raise InvalidInputError(
-            f"The {accountant.name} accountant states more than evaluate_epsilon={exact(epsilon)} "
-            "of every release. Give --evaluate-share (evaluate_share=), or another accountant."
-        )
-    return noise(smallest_multiplier(holds))
 
 
 def _noise_in(accountant: Accountant) -> type[Gaussian] | type[Geometric]:

@@ -67,7 +67,7 @@ class RunState:
     accountant : what the run's filter has left for the optimizer.
     charged_for : the events of the releases that a step stated, by its name.
     stated : of releases that were made, by the name of their step.
-    figures : for the model file, of steps of dpcore, by name.
+    figures : for the model file, of steps of dpcore, by name: each has a field of its own there.
     sections : the same of steps of somebody's own.
     rehearses : whether the optimizer is rehearsed after each step; not where the caller does it.
     """

@@ -30,6 +30,7 @@ from dpcore.fitting.step_shares import ShareDoor, ShareOfBudget
 from dpcore.fitting.step_views import ResultView
 from dpcore.fitting.steps import Outcome, Section
 from dpcore.noise.source import SeededNoise
+from dpcore.privacy.statement import OF_DPCORE
 from dpcore.registry.declarations import engine_facts, mechanism_facts
 from dpcore.session.ledger import Ledger, LedgerEntry
 from dpcore.session.sequential_sessions import ExtendedSession, Said
@@ -221,7 +222,7 @@ def _noted(state: RunState, step: CheckedStep, outcome: Outcome) -> RunState:
         state = replace(state, stated={**state.stated, step.name: stated})
     if section is None:
         return state
-    if step.is_ours:
+    if step.is_ours or step.name in OF_DPCORE:
         return replace(state, figures={**state.figures, step.name: dict(section.data)})
     told = {"version": section.version, "part": step.part, "lines": list(section.lines)}
     kept = {**told, "data": dict(section.data)}

@@ -26,6 +26,8 @@ __all__ = [
 ]
 
 _MOST_NAMES = 8
+_FIELDS = ("evaluation", "intervals")
+"""Sections of steps that have a field of their own in a model file, as it shows them."""
 
 
 def text_of(model: LearntFacts) -> str:
@@ -44,13 +46,28 @@ def encoding_in_words(column: Mapping[str, Any]) -> str:
 
 
 def sections_in_words(model: LearntFacts) -> list[str]:
-    """Return the lines of the sections that steps of somebody's own have, each with its name, and
-    whose package is not installed here: their sections are kept, and shown as the file has them."""
-    return [
+    """Return what the steps of a run found of its model, in words.
+
+    Of a step with a field of its own in a model file they are those of its ``of(model)``; where it
+    is not installed here, how to get it. Sections of somebody's own have lines in the file, shown
+    with their name, and with a note where their package is not here. All are kept by ``save``."""
+    given = (step for step in _FIELDS if getattr(model, step) is not None)
+    return [line for step in given for line in _of(step, model)] + [
         f"{name}: {visible(' '.join(line.split()))}"
         for name, section in model.sections.items()
         for line in [*section["lines"], *_not_here(section["part"])]
     ]
+
+
+def _of(step: str, model: LearntFacts) -> list[str]:
+    """Return the lines of a step about a model, or why there are none."""
+    from dpcore.errors import RegistryError
+    from dpcore.registry.catalogue import load_registry
+
+    try:
+        return [*load_registry("step").load("step", step).of(model).lines]
+    except RegistryError as error:
+        return [f"{step}: kept, and not shown. {error}"]
 
 
 def _not_here(part: str) -> list[str]:

@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-__all__ = ["DISTRIBUTIONS", "is_ours"]
+__all__ = ["DISTRIBUTIONS", "is_named_as_a_package_of_ours", "is_ours"]
 
 _CORE = "dpcore"
 DISTRIBUTIONS = {
@@ -36,6 +36,12 @@ DISTRIBUTIONS = {
 }
 """Every distribution of this repository, and the package that it installs."""
 _OWNERS = {package: name for name, package in DISTRIBUTIONS.items()}
+
+
+def is_named_as_a_package_of_ours(module: str) -> bool:
+    """Return whether a module bears the name of a package of this repository beside the core, in
+    whatever version."""
+    return _OWNERS.get(module.partition(".")[0], _CORE) != _CORE
 
 
 def is_ours(module: str) -> bool:

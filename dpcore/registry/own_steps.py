@@ -38,50 +38,6 @@ _STEPS: dict[str, tuple[str, str, tuple[StepOption, ...]]] = {
             ),
         ),
     ),
-    "evaluation": (
-        "dpcore.fitting.evaluated:Evaluation",
-        "Figures of the model on rows held out, from noisy counts.",
-        (
-            StepOption(
-                "test-fraction",
-                "float",
-                None,
-                "Hold out rows and report on them, without privacy.",
-                field="test_fraction",
-                shared=True,
-            ),
-            StepOption(
-                "evaluate-share",
-                "float",
-                None,
-                "Release figures of the rows held out, for this share of the budget: private, in "
-                "the model file. In place of the exact ones.",
-                field="share",
-            ),
-            StepOption(
-                "evaluate-epsilon",
-                "float",
-                None,
-                "In place of --evaluate-share: the epsilon of these figures by themselves, at "
-                "--delta. It is a part of --epsilon, not beside it.",
-                field="epsilon",
-            ),
-        ),
-    ),
-    "intervals": (
-        "dpcore.fitting.inferred:Intervals",
-        "Standard errors and intervals of coefficients and predictions.",
-        (
-            StepOption(
-                "intervals-share",
-                "float",
-                None,
-                "Release sums behind 95 % intervals of the coefficients, for this share of the "
-                "budget: dpcore summary shows them.",
-                field="share",
-            ),
-        ),
-    ),
 }
 """Target, summary and options, by name."""
 

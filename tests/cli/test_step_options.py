@@ -6,17 +6,19 @@ import subprocess
 import sys
 
 import pytest
+from click import NoSuchOption
 
 from dpcore import BalancedWeights, Evaluation, Intervals, PrivateBounds
-from dpcore.cli import step_options
+from dpcore.cli import errors, step_options
 from dpcore.cli.step_options import steps_asked
 from dpcore.cli.train import train_command
 from dpcore.errors import InvalidInputError, RegistryError
 from dpcore.plugin.parts import load_registry
 from dpcore.plugin.steps import StepOption
+from dpcore.privacy.first_party import DISTRIBUTIONS
 
 STEPS = load_registry("step")
-OWN = [entry for entry in STEPS.entries("step") if entry.distribution == "dpcore"]
+OWN = [entry for entry in STEPS.entries("step") if entry.distribution in DISTRIBUTIONS]
 USUAL = {option.parameter: option.default for entry in OWN for option in entry.data["options"]}
 
 
@@ -82,7 +84,7 @@ def test_a_step_of_somebody_else_has_its_option_and_its_distribution_is_told(mon
 
 def test_an_option_of_two_distributions_names_both(monkeypatch):
     registry_with(monkeypatch, StepOption("intervals-share", "float"))
-    said = "--intervals-share of a step is claimed by dpcore and by dpcore-twin; uninstall"
+    said = "--intervals-share of a step is claimed by dpcore-report and by dpcore-twin; uninstall"
     with pytest.raises(RegistryError, match=said):
         step_options.with_step_options(lambda *, of_steps: None)
     with pytest.raises(RegistryError, match="claimed by dpcore itself and by dpcore"):
@@ -127,12 +129,33 @@ def test_a_step_that_is_not_as_it_is_registered_is_told_by_its_package(
         steps_asked({**USUAL, option.parameter: value})
 
 
+@pytest.mark.parametrize("option", ["evaluate-share", "evaluate-epsilon", "intervals-share"])
+def test_an_option_of_a_package_that_is_not_installed_says_what_to_install(option, monkeypatch):
+    rest = [entry for entry in OWN if entry.distribution == "dpcore"]
+    monkeypatch.setattr(step_options, "load_registry", lambda kind=None: type(STEPS)(rest))
+    parameters = inspect.signature(step_options.with_step_options(asked)).parameters
+    assert option.replace("-", "_") not in parameters
+    assert parameters["test_fraction"].default is None  # for exact figures, all the same
+    assert errors._mistake(NoSuchOption(f"--{option}", possibilities=["--share"])) == (
+        f"No such option: --{option}. It is in dpcore-report: pip install dpcore-report."
+    )
+
+
+def asked(*, of_steps):
+    pass
+
+
+def test_an_option_of_no_package_is_told_with_those_that_are_near():
+    error = NoSuchOption("--shar", possibilities=["--share"])
+    assert errors._mistake(error) == error.format_message()
+
+
 @pytest.mark.slow
 def test_help_imports_no_step():
     code = (
         "import sys; from dpcore.cli.step_options import with_step_options\n"
         "with_step_options(lambda *, of_steps: None)\n"
-        "print([m for m in ('numpy', 'dpcore.fitting.evaluated') if m in sys.modules])"
+        "print([m for m in ('numpy', 'dpcore_report.evaluation.step') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"

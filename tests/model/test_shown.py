@@ -4,14 +4,17 @@ import pickle
 import sys
 import types
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from dpcore import fit, load_model
 from dpcore.model.shown import sections_in_words
+from dpcore.plugin.parts import load_registry
 from dpcore.plugin.steps import Section
 
+FILES = Path(__file__).parents[1] / "golden" / "models" / "files"
 COLUMNS = {
     "age": {"kind": "numeric", "lower": 0, "upper": 1},
     "<b>pay": {"kind": "numeric", "lower": 0, "upper": 1},
@@ -39,6 +42,23 @@ def test_a_section_whose_package_is_not_installed_says_so(model, tmp_path, monke
         "gone: About 3 rows.",
         "gone: The step's package, no_such_package, is not installed here; its section is kept.",
     ]
+
+
+@pytest.mark.parametrize("name", ["evaluated-classes", "intervals", "clipped-errors"])
+def test_a_section_of_a_step_that_is_not_installed_is_kept(name, tmp_path, monkeypatch):
+    whole = load_registry("step")
+    rest = [e for e in whole.entries("step") if e.distribution != "dpcore-report"]
+    name_of = "dpcore.registry.catalogue.load_registry"
+    monkeypatch.setattr(name_of, lambda kind=None: type(whole)(rest))
+    model = load_model(FILES / f"{name}.json")
+    step = "intervals" if name == "intervals" else "evaluation"
+    assert sections_in_words(model) == [
+        f"{step}: kept, and not shown. There is no step {step!r}. It is in dpcore-report: pip "
+        "install dpcore-report."
+    ]
+    model.save(tmp_path / "model.json")
+    again = load_model(tmp_path / "model.json")
+    assert (again.evaluation, again.intervals) == (model.evaluation, model.intervals)
 
 
 def test_its_text_is_three_lines(model):

@@ -40,7 +40,7 @@ MOST_DEEP_IMPORTS = {
     "dpcore_accounting": 8,
     "dpcore_lab": 69,
     "dpcore_ledger": 14,
-    "dpcore_report": 31,
+    "dpcore_report": 36,
     "dpcore_sklearn": 21,
     "dpcore_tables": 105,
     "dpcore_tuning": 73,

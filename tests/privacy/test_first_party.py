@@ -4,13 +4,16 @@ import json
 import re
 import sys
 import tomllib
+from functools import partial
 from importlib import import_module, invalidate_caches, metadata
 from pathlib import Path
 from types import ModuleType
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from dpcore import Evaluation, Intervals, fit
 from dpcore.cli import app
 from dpcore.plugin.parts import load_registry
 from dpcore.privacy import first_party
@@ -169,3 +172,28 @@ def test_a_module_with_the_spec_of_another_is_not_ours(monkeypatch):
     forged.__spec__ = import_module("dpcore_a_ddp.kernels").__spec__
     monkeypatch.setitem(sys.modules, "dpcore_a_ddp.forged", forged)
     assert is_ours("dpcore_a_ddp.kernels") and not is_ours("dpcore_a_ddp.forged")
+
+
+@pytest.mark.slow
+def test_steps_of_another_version_are_named_and_make_what_they_make(monkeypatch):
+    draw = np.random.default_rng(5).uniform(0, 1, (400, 1))
+    asked = {"classes": (0, 1), "bounds": (0, 1), "epsilon": 8.0, "seed": 1}
+    fitted = partial(fit, draw, np.where(draw[:, 0] > 0.4, 1, 0), **asked)
+    also, owns = [Intervals(0.3), Evaluation(0.2, test_fraction=0.5)], first_party._owns
+    usual = fitted(also=also)
+    monkeypatch.setattr(
+        first_party, "_owns", lambda name, origin: name != "dpcore-report" and owns(name, origin)
+    )
+    model = fitted(also=also)
+    assert model.privacy["parts_not_from_dpcore"] == [
+        "dpcore_report.evaluation.held_out_counts:HeldOutCounts",
+        "dpcore_report.evaluation.score_counts:ScoreCounts",
+        "dpcore_report.evaluation.step:Evaluation",
+        "dpcore_report.intervals.inference:Inference",
+        "dpcore_report.intervals.row_products:RowProducts",
+        "dpcore_report.intervals.step:Intervals",
+    ]
+    assert usual.privacy["parts_not_from_dpcore"] == [] and "steps" not in model.privacy
+    assert (model.w == usual.w).all() and model.ledger == usual.ledger
+    assert (model.evaluation, model.intervals) == (usual.evaluation, usual.intervals)
+    assert model.sections == {} and model.intervals is not None

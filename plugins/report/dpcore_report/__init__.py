@@ -1,9 +1,11 @@
 """A guarantee and a model for those who answer for them: in words, as a page, as a graph that other
-programs run; and what to expect of a run before it is made."""
+programs run; figures and intervals of the model within its budget; and what to expect of a run
+before it is made."""
 
 from collections.abc import Callable
 
 from dpcore.plugin import hookimpl
+from dpcore.plugin.steps import StepOption
 
 __all__: list[str] = []
 
@@ -36,6 +38,60 @@ def register_commands(register: Callable[..., None]) -> None:
     for name, summary in _COMMANDS:
         target = f"dpcore_report.commands.{name}:{name}_command"
         register(name, target, summary=summary, group="Before a fit and after it")
+
+
+_EVALUATION = (
+    StepOption(
+        "test-fraction",
+        "float",
+        None,
+        "Hold out rows and report on them, without privacy.",
+        field="test_fraction",
+        shared=True,
+    ),
+    StepOption(
+        "evaluate-share",
+        "float",
+        None,
+        "Release figures of the rows held out, for this share of the budget: private, in the model "
+        "file. In place of the exact ones.",
+        field="share",
+    ),
+    StepOption(
+        "evaluate-epsilon",
+        "float",
+        None,
+        "In place of --evaluate-share: the epsilon of these figures by themselves, at --delta. It "
+        "is a part of --epsilon, not beside it.",
+        field="epsilon",
+    ),
+)
+_INTERVALS = (
+    StepOption(
+        "intervals-share",
+        "float",
+        None,
+        "Release sums behind 95 % intervals of the coefficients, for this share of the budget: "
+        "dpcore summary shows them.",
+        field="share",
+    ),
+)
+
+
+@hookimpl
+def register_steps(register: Callable[..., None]) -> None:
+    register(
+        "evaluation",
+        "dpcore_report.evaluation.step:Evaluation",
+        summary="Figures of the model on rows held out, from noisy counts.",
+        options=_EVALUATION,
+    )
+    register(
+        "intervals",
+        "dpcore_report.intervals.step:Intervals",
+        summary="Standard errors and intervals of coefficients and predictions.",
+        options=_INTERVALS,
+    )
 
 
 @hookimpl

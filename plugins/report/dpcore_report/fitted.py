@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dpcore.evaluation.words import evaluation_in_words
-from dpcore.inference.words import intervals_in_words
 from dpcore.model.shown import encoding_in_words, fitted_in_words, sections_in_words, shown_bounds
 from dpcore_report.sections import Item, Section
 
@@ -36,9 +34,7 @@ def fitted_section(model: Model) -> Section:
     if model.released_bounds:
         items.append(Item(f"Bounds released from the rows: {shown_bounds(model)}."))
     items.append(Item(f"l2 = {model.l2:g}; {model.w.size} coefficients. {model.status}"))
-    told = evaluation_in_words(model.evaluation or {}, private=model.privacy["private"])
-    told = [*told, *intervals_in_words(model.intervals), *sections_in_words(model)]
-    items += [Item(line.strip()) for line in told]
+    items += [Item(line.strip()) for line in sections_in_words(model)]
     return Section("What was fitted", items=tuple(items))
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from dpcore import BalancedWeights, Evaluation, Intervals, OneVsRest
+import dpcore
+from dpcore import BalancedWeights, OneVsRest
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.settings import OVR
 from dpcore.fitting.weight_values import BALANCED, LARGEST
@@ -19,14 +20,14 @@ def steps_of(estimator: Any) -> list[Any]:
     asked = {name: value for name, value in shares.items() if value is not None}
     steps: list[Any] = []
     if asked:
-        steps.append(Evaluation(**asked, test_fraction=estimator.test_fraction))
+        steps.append(dpcore.Evaluation(**asked, test_fraction=estimator.test_fraction))
     elif estimator.test_fraction is not None:
         raise InvalidInputError(
             "Expected evaluate_share or evaluate_epsilon beside test_fraction: rows are held out "
             "for a private evaluation. For exact figures of a model, hold rows out beforehand."
         )
     if estimator.intervals_share is not None:
-        steps.append(Intervals(estimator.intervals_share))
+        steps.append(dpcore.Intervals(estimator.intervals_share))
     return steps
 
 

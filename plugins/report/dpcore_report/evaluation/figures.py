@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from dpcore.evaluation.intervals import Estimate, auc_of_bins, count_of, share_of
-from dpcore.evaluation.score_counts import CUTS
+from dpcore_report.evaluation.intervals import Estimate, auc_of_bins, count_of, share_of
+from dpcore_report.evaluation.score_counts import CUTS
 
 __all__ = ["figures_of_counts"]
 

@@ -8,7 +8,7 @@ Intervals that leave out the noise, or the rows' sampling, cover less and are ca
 import numpy as np
 import pytest
 
-from dpcore.evaluation.intervals import auc_of_bins, count_of, share_of
+from dpcore_report.evaluation.intervals import auc_of_bins, count_of, share_of
 
 REPEATS = 3000
 LEAST = 0.93

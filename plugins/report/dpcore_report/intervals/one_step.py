@@ -44,7 +44,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpcore.inference.first_step import noise_norm
+from dpcore_report.intervals.first_step import noise_norm
 
 __all__ = ["LONG", "TOO_LONG", "WEAK", "OneStep", "Sums", "one_step"]
 

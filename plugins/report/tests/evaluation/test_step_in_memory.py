@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from dpcore import fit
 from dpcore.errors import InvalidInputError
-from dpcore.fitting.api import fit
 from dpcore.plugin.parts import TableSession
 from dpcore_sklearn import PrivateLogisticRegression
 

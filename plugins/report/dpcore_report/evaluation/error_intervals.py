@@ -2,8 +2,8 @@
 
 Targets y and predictions z are in [-1, 1]; the sums are those of ``PredictionMoments``, each with
 normal noise of one deviation, s. Each interval is the set of values that a test of level 5 % does
-not reject (Fieller 1954), as in ``dpcore.evaluation.intervals``: a linear combination of the sums
-whose mean is 0 at the value is held against its noise's variance, s^2 times the squares of its
+not reject (Fieller 1954), as in ``dpcore_report.evaluation.intervals``: a linear combination of the
+sums whose mean is 0 at the value is held against its noise's variance, s^2 times the squares of its
 coefficients, and its sampling's, rows times a bound on the variance of a row's part:
 
 * of e = (z - y)^2 in [0, 4] with the mean a: a (4 - a) (Bhatia & Davis 2000);
@@ -23,7 +23,7 @@ from math import inf, sqrt
 
 import numpy as np
 
-from dpcore.evaluation.intervals import CLEAR, Estimate, Z, kept
+from dpcore_report.evaluation.intervals import CLEAR, Estimate, Z, kept
 
 __all__ = ["Moments", "mean_of_targets", "r2_of", "squared_error", "variance_of_targets"]
 

@@ -5,12 +5,12 @@ import math
 import numpy as np
 import pytest
 
-from dpcore.evaluation.score_counts import CUTS, EDGES, ScoreCounts
 from dpcore.losses.logistic import Logistic
 from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.parts import LocalEngine
 from dpcore_lab.checks import check_query, make_rows
 from dpcore_lab.made_tables.tables import make_problem
+from dpcore_report.evaluation.score_counts import CUTS, EDGES, ScoreCounts
 
 ADD = NeighboringRelation.ADD_OR_REMOVE_ONE
 W = np.linspace(-2, 2, 5)

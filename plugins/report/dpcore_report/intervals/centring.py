@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.data.blocks.standardization import SCALE_BITS, Standardization
-from dpcore.exact.reproducible import ordered_dot, ordered_norm, ordered_sum
-from dpcore.exact.rounding import float_up, sqrt_up
-from dpcore.privacy.immutable import sealed
+from dpcore.data.blocks.standardization import SCALE_BITS
+from dpcore.plugin import ordered_dot, ordered_norm, ordered_sum
+from dpcore.plugin.parts import Standardization, float_up, sealed, sqrt_up
 
 if TYPE_CHECKING:
-    from dpcore.data.schema.schema import Schema
-    from dpcore.protocols.problem import Problem
+    from dpcore.plugin import Problem
+    from dpcore.plugin.parts import Schema
 
 __all__ = ["Centring", "centring_of"]
 

@@ -11,13 +11,12 @@ from step_words import settings
 
 from dpcore import load_model
 from dpcore.errors import BudgetExceededError, InvalidInputError
-from dpcore.evaluation.words import evaluation_in_words
-from dpcore.fitting import evaluated, run
-from dpcore.fitting.loading import DataRequest
-from dpcore.fitting.plan import make_plan
-from dpcore.fitting.run import train
+from dpcore.fitting import run
 from dpcore.fitting.run_rows import RunRows
-from dpcore.plugin.parts import TableSession, load_registry
+from dpcore.plugin.commands import DataRequest, train
+from dpcore.plugin.parts import TableSession, load_registry, make_plan
+from dpcore_report.evaluation import held_out_counts
+from dpcore_report.evaluation.text import evaluation_in_words
 
 SCHEMA = """
 rows = 2000
@@ -160,14 +159,14 @@ def test_figures_are_in_the_report_and_in_the_file(tmp_path):
 
 
 def test_a_model_below_the_constant_is_told_so(tmp_path, monkeypatch):
-    class Mistaken(evaluated.ScoreCounts):
+    class Mistaken(held_out_counts.ScoreCounts):
         """Counts of the model that says the other class."""
 
         def __post_init__(self):
             object.__setattr__(self, "w", -self.w)
             super().__post_init__()
 
-    monkeypatch.setattr(evaluated, "ScoreCounts", Mistaken)
+    monkeypatch.setattr(held_out_counts, "ScoreCounts", Mistaken)
     model = trained(tmp_path, epsilon=50.0).model
     assert "below the constant model, beyond what noise" in model.evaluation["verdict"]
 
@@ -225,7 +224,7 @@ def test_of_features_of_noise_the_model_is_not_preferred(tmp_path, seed):
 def test_errors_are_those_of_what_predict_says(tmp_path, monkeypatch):
     # Coefficients that predict far beyond the range: without noise to speak of, the figures are
     # those of predict on the rows held out.
-    right, seen = evaluated.HeldOutCounts.run, {}
+    right, seen = held_out_counts.HeldOutCounts.run, {}
 
     def steep(self, door, view):
         solution = replace(view.solution, w=np.array([6.0, -2.0]))
@@ -239,7 +238,7 @@ def test_errors_are_those_of_what_predict_says(tmp_path, monkeypatch):
 
     monkeypatch.setattr(RunRows, "over", over)
 
-    monkeypatch.setattr(evaluated.HeldOutCounts, "run", steep)
+    monkeypatch.setattr(held_out_counts.HeldOutCounts, "run", steep)
     x = np.random.default_rng(3).random(4000)
     model = replace(of_number(tmp_path, 140 * x - 20, x=x, epsilon=1e5), w=np.array([6.0, -2.0]))
     rows = seen["rows"]
@@ -275,7 +274,7 @@ def test_figures_follow_from_the_released_counts_alone(tmp_path, monkeypatch):
 
 
 def test_an_exact_number_of_rows_is_caught(tmp_path, monkeypatch):
-    right, opened, seen = evaluated.HeldOutCounts._figures, RunRows.over, {}
+    right, opened, seen = held_out_counts.HeldOutCounts._figures, RunRows.over, {}
 
     def over(self, asked, plan):
         seen["rows"] = self.held_out
@@ -285,7 +284,7 @@ def test_an_exact_number_of_rows_is_caught(tmp_path, monkeypatch):
         return {**right(self, *args, **kwargs), "held_out_rows": seen["rows"].n_units}
 
     monkeypatch.setattr(RunRows, "over", over)
-    monkeypatch.setattr(evaluated.HeldOutCounts, "_figures", exact)
+    monkeypatch.setattr(held_out_counts.HeldOutCounts, "_figures", exact)
     assert figures_of(tmp_path, 0.3, monkeypatch) != figures_of(tmp_path, 0.7, monkeypatch)
 
 

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.exact.reproducible import ordered_norm
-from dpcore.losses.facts import loss_facts
-from dpcore.queries.gradient_sum import bounded_labels
+from dpcore.plugin import ordered_norm
+from dpcore.plugin.parts import bounded_labels, loss_facts
 
 if TYPE_CHECKING:
-    from dpcore.data.blocks.block import Block
-    from dpcore.inference.centring import Centring
-    from dpcore.protocols.problem import Problem
+    from dpcore.plugin import Problem
+    from dpcore.plugin.parts import Block
+    from dpcore_report.intervals.centring import Centring
 
 __all__ = ["curvatures", "largest_slope", "slopes"]
 

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from dpcore.errors import InvalidInputError
-from dpcore.inference.row_products import ON_DIAGONAL, OVER_DIAGONAL, RowProducts, matrix_of
-from dpcore.inference.slopes import largest_slope
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.parts import LocalEngine
 from dpcore_lab.checks import check_query, make_rows
 from dpcore_lab.made_tables.tables import Rows, make_problem
+from dpcore_report.intervals.row_products import ON_DIAGONAL, OVER_DIAGONAL, RowProducts, matrix_of
+from dpcore_report.intervals.slopes import largest_slope
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
 W = np.linspace(-2, 2, 5)

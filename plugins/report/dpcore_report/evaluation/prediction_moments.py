@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.evaluation.held_out_sums import BITS, HeldOutSums
-from dpcore.exact.rounding import float_up, sqrt_up
-from dpcore.privacy.immutable import sealed
-from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
-from dpcore.queries.clipping import clipped_total
+from dpcore.plugin import NeighboringRelation
+from dpcore.plugin.parts import Sensitivity, clipped_total, float_up, sealed, sqrt_up
+from dpcore_report.evaluation.held_out_sums import BITS, HeldOutSums
 
 if TYPE_CHECKING:
-    from dpcore.data.blocks.block import Block
+    from dpcore.plugin.parts import Block
 
 __all__ = ["PredictionMoments"]
 

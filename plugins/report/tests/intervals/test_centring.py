@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 from dpcore import Schema
-from dpcore.inference.centring import Centring, centring_of
-from dpcore.inference.row_products import RowProducts
-from dpcore.inference.slopes import largest_slope
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.plugin import NeighboringRelation, Problem
 from dpcore.plugin.parts import LocalEngine
 from dpcore_lab.checks import check_query
 from dpcore_lab.made_tables.tables import Rows, make_problem
+from dpcore_report.intervals.centring import Centring, centring_of
+from dpcore_report.intervals.row_products import RowProducts
+from dpcore_report.intervals.slopes import largest_slope
 
 ADD = NeighboringRelation.ADD_OR_REMOVE_ONE
 NUMBER = {"kind": "numeric", "lower": 0, "upper": 1}

@@ -8,11 +8,12 @@ import pytest
 from dpcore import Intervals, fit, load_model
 from dpcore.cli.info_model import print_model
 from dpcore.errors import BudgetExceededError, InvalidInputError, ModelFileError
-from dpcore.fitting import inferred, run
-from dpcore.inference.words import intervals_in_words
+from dpcore.fitting import run
 from dpcore.model.file import checksum, read_model_file
 from dpcore.plugin.parts import TableSession
 from dpcore_report.card import card_of
+from dpcore_report.intervals import inference
+from dpcore_report.intervals.text import intervals_in_words
 
 pytestmark = pytest.mark.filterwarnings("ignore::dpcore.errors.DpcoreWarning")
 
@@ -100,7 +101,7 @@ def test_sums_that_were_not_released_are_not_said_to_be(monkeypatch):
             return len(looked) >= first
 
         looked.clear()
-        monkeypatch.setattr(inferred.Inference, "_is_too_long", too_long)
+        monkeypatch.setattr(inference.Inference, "_is_too_long", too_long)
         return fitted()
 
     model = from_look(1)
@@ -208,9 +209,9 @@ def test_a_share_that_was_not_set_aside_is_refused_by_the_filter(monkeypatch):
 
 def test_all_of_the_share_is_set_aside_wherever_a_step_leads_to(monkeypatch):
     """A rehearsal over no rows that ended early left the rest of the share to the algorithm."""
-    monkeypatch.setattr(inferred, "nearer", lambda w, *sums: w + 1e5)
+    monkeypatch.setattr(inference, "nearer", lambda w, *sums: w + 1e5)
     model = fitted(**RIDGE)
-    assert model.intervals == {"why_not": inferred.TOO_LONG}
+    assert model.intervals == {"why_not": inference.TOO_LONG}
     # The algorithm's 60 %, and a quarter of the share for what was released.
     assert model.privacy["spent"] <= 0.7 * model.privacy["budget"] * (1 + 1e-9)
 

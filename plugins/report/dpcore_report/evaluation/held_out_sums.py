@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
-from dpcore.exact.grid import round_parameters
-from dpcore.privacy.immutable import constant, sealed
+from dpcore.plugin import round_parameters
+from dpcore.plugin.parts import constant, sealed
 
 if TYPE_CHECKING:
-    from dpcore.protocols.problem import Problem
+    from dpcore.plugin import Problem
 
 __all__ = ["BITS", "HeldOutSums"]
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.evaluation.held_out_sums import BITS, HeldOutSums
-from dpcore.privacy.immutable import sealed
+from dpcore.plugin.parts import sealed
 from dpcore.queries.histogram import sensitivity_of_bins
+from dpcore_report.evaluation.held_out_sums import BITS, HeldOutSums
 
 if TYPE_CHECKING:
-    from dpcore.data.blocks.block import Block
-    from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
+    from dpcore.plugin import NeighboringRelation
+    from dpcore.plugin.parts import Block, Sensitivity
 
 __all__ = ["CUTS", "EDGES", "ScoreCounts"]
 

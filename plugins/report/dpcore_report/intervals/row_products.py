@@ -10,17 +10,23 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 
 from dpcore.errors import InvalidInputError
-from dpcore.exact.grid import BLOCK_SUM_BITS, FEATURE_BITS, NOISE_BITS, round_parameters
-from dpcore.exact.rounding import float_up, sqrt_up
-from dpcore.inference.slopes import curvatures, largest_slope, slopes
-from dpcore.privacy.immutable import constant, sealed
-from dpcore.privacy.sensitivity import Sensitivity
+from dpcore.plugin import round_parameters
+from dpcore.plugin.parts import (
+    BLOCK_SUM_BITS,
+    FEATURE_BITS,
+    NOISE_BITS,
+    Sensitivity,
+    constant,
+    float_up,
+    sealed,
+    sqrt_up,
+)
+from dpcore_report.intervals.slopes import curvatures, largest_slope, slopes
 
 if TYPE_CHECKING:
-    from dpcore.data.blocks.block import Block
-    from dpcore.inference.centring import Centring
-    from dpcore.privacy.sensitivity import NeighboringRelation
-    from dpcore.protocols.problem import Problem
+    from dpcore.plugin import NeighboringRelation, Problem
+    from dpcore.plugin.parts import Block
+    from dpcore_report.intervals.centring import Centring
 
 __all__ = ["ON_DIAGONAL", "OVER_DIAGONAL", "By", "RowProducts", "matrix_of"]
 

@@ -10,13 +10,13 @@ import json
 import numpy as np
 import pytest
 
-from dpcore.evaluation.error_figures import figures_of_errors
-from dpcore.evaluation.prediction_moments import PredictionMoments
-from dpcore.evaluation.words import evaluation_in_words
 from dpcore.losses.squared import Squared
 from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.parts import LocalEngine
 from dpcore_lab.made_tables.tables import Rows, make_problem
+from dpcore_report.evaluation.error_figures import figures_of_errors
+from dpcore_report.evaluation.prediction_moments import PredictionMoments
+from dpcore_report.evaluation.text import evaluation_in_words
 
 BOUNDS = (-10.0, 10.0)
 REPEATS = 1500

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpcore.inference.first_step import nearer
-from dpcore.inference.one_step import LONG, WEAK, Sums, one_step
+from dpcore_report.intervals.first_step import nearer
+from dpcore_report.intervals.one_step import LONG, WEAK, Sums, one_step
 
 TRUTH = np.array([0.5, -0.3, 0.2])
 NONE = np.zeros((3, 3))

@@ -1,10 +1,10 @@
 """Intervals of a model's coefficients: sums at the model, for a share of the run's budget.
 
 Sums of gradients and of curvatures at the model say where the minimum is
-(``dpcore.inference.first_step``): clipping and few steps leave models off it. There the intervals
-are taken, by the same sums and that of squared gradients. None is clipped: at a released point the
-bounds of their rows are proved (``dpcore.inference.slopes``). What follows from them costs nothing
-(``dpcore.inference.one_step``).
+(``dpcore_report.intervals.first_step``): clipping and few steps leave models off it. There the
+intervals are taken, by the same sums and that of squared gradients. None is clipped: at a released
+point the bounds of their rows are proved (``dpcore_report.intervals.slopes``). What follows from
+them costs nothing (``dpcore_report.intervals.one_step``).
 """
 
 from __future__ import annotations
@@ -12,41 +12,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dpcore.errors import InvalidInputError
-from dpcore.exact.grid import round_parameters
-from dpcore.exact.reproducible import ordered_dot
-from dpcore.fitting.pre_fit_release import mechanism_for, norm_of
-from dpcore.fitting.step_facts import Phase
 from dpcore.fitting.step_shares import exact_share
-from dpcore.fitting.step_values import checked_share
-from dpcore.fitting.steps import Outcome, Section
-from dpcore.inference.centring import centring_of
-from dpcore.inference.first_step import nearer
-from dpcore.inference.one_step import TOO_LONG, Sums, one_step
-from dpcore.inference.row_products import ON_DIAGONAL, By, RowProducts, matrix_of
-from dpcore.inference.slopes import largest_slope
-from dpcore.inference.words import intervals_in_words
-from dpcore.losses.facts import loss_facts
 from dpcore.model.model import check_coefficients
-from dpcore.queries.gradient import ClippedGradientSum
-from dpcore.queries.standardized import StandardizedGradientSum
+from dpcore.plugin import ClippedGradientSum, StandardizedGradientSum, ordered_dot, round_parameters
+from dpcore.plugin.parts import loss_facts
+from dpcore.plugin.steps import Outcome, Section, mechanism_for, norm_of
+from dpcore_report.intervals.centring import centring_of
+from dpcore_report.intervals.first_step import nearer
+from dpcore_report.intervals.one_step import TOO_LONG, Sums, one_step
+from dpcore_report.intervals.row_products import ON_DIAGONAL, By, RowProducts, matrix_of
+from dpcore_report.intervals.slopes import largest_slope
 
 if TYPE_CHECKING:
-    from dpcore.data.schema.schema import Schema
-    from dpcore.fitting.step_shares import ShareDoor
-    from dpcore.fitting.step_views import PublicFacts, ResultView
-    from dpcore.inference.centring import Centring
-    from dpcore.mechanisms.gaussian import Gaussian
-    from dpcore.mechanisms.geometric import Geometric
-    from dpcore.model.model import Model
-    from dpcore.protocols import Mechanism, Query
-    from dpcore.protocols.problem import Problem
+    from dpcore.plugin import Gaussian, Geometric, Problem
+    from dpcore.plugin.parts import Mechanism, Query, Schema
+    from dpcore.plugin.steps import PublicFacts, ResultView, ShareDoor
+    from dpcore_report.intervals.centring import Centring
 
-__all__ = ["Inference", "Intervals"]
+__all__ = ["Inference", "inference_of", "why_none"]
 
 _PARTS = (Fraction(2, 20), Fraction(3, 20), Fraction(5, 20), Fraction(8, 20), Fraction(2, 20))
 """The parts of the share that each sum takes, as ``_Noise`` has them. Noise of the last curvatures
@@ -58,61 +45,7 @@ _UP = 1.0 + 2.0**-20
 """More than what bounds of norms are rounded up by."""
 
 
-@dataclass(frozen=True)
-class Intervals:
-    """Standard errors and intervals of a model's coefficients and predictions.
-
-    Parameters
-    ----------
-    share : of the budget, such as 0.4.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dpcore import Intervals, fit
-    >>> X, y = np.array([[0.0], [0.2], [0.9], [1.0]] * 250), np.array([0, 1, 0, 1] * 250)
-    >>> public = {"classes": (0, 1), "bounds": (0, 1), "epsilon": 20.0}
-    >>> model = fit(X, y, **public, also=[Intervals(share=0.4)])
-    >>> Intervals.of(model).lines
-    ('Intervals of coefficients were released: dpcore summary MODEL shows them.',)
-    >>> model.privacy["intervals"]
-    {'share': 0.4}
-    """
-
-    name: ClassVar[str] = "intervals"
-    phase: ClassVar[Phase] = Phase.RESULT
-    needs: ClassVar[frozenset[str]] = frozenset(
-        {"adaptive-filter", "one-margin", "public-bounds", "unweighted"}
-    )
-    asks: ClassVar[str] = "The sums behind intervals are released from the rows"
-    instead: ClassVar[str] = "Leave out --intervals-share (intervals_share=)"
-    refusal: ClassVar[str] = "There are no intervals where {reason}."
-
-    share: float | Fraction
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "share", checked_share("intervals_share", self.share))
-
-    @classmethod
-    def of(cls, model: Model) -> Section | None:
-        """Return what is known of a model's coefficients; ``None`` where that was not asked for."""
-        if model.intervals is None:
-            return None
-        return Section(model.intervals, tuple(intervals_in_words(model.intervals)))
-
-    def check(self, facts: PublicFacts) -> Inference:
-        """Return the releases of the sums (``RunStep``)."""
-        for reason, holds in _why_none(facts).items():
-            if holds:
-                raise InvalidInputError(self.refusal.replace("{reason}", reason))
-        share, problem = exact_share(self.share, "Intervals"), facts.problem
-        noise = _Noise(*(mechanism_for(facts.accountant, share * p) for p in _PARTS))
-        in_l2, schema = norm_of(noise.gradient) == "l2", facts.schema
-        centring = centring_of(schema, problem) if in_l2 else None
-        return Inference(share, problem, schema, noise, centring)
-
-
-def _why_none(facts: PublicFacts) -> dict[str, bool]:
+def why_none(facts: PublicFacts) -> dict[str, bool]:
     """Return the reasons for which there may be no intervals, and whether each holds."""
     plan, problem = facts.plan, facts.problem
     concordance = loss_facts(plan.loss).self_concordance
@@ -123,6 +56,14 @@ def _why_none(facts: PublicFacts) -> dict[str, bool]:
         "l2 is above 0 and no number of rows is public (`rows` in the schema)": problem.l2 > 0
         and problem.n_public is None,
     }
+
+
+def inference_of(share: float | Fraction, facts: PublicFacts) -> Inference:
+    """Return the releases of the sums for a share of the budget."""
+    exactly, problem, schema = exact_share(share, "Intervals"), facts.problem, facts.schema
+    noise = _Noise(*(mechanism_for(facts.accountant, exactly * p) for p in _PARTS))
+    centring = centring_of(schema, problem) if norm_of(noise.gradient) == "l2" else None
+    return Inference(exactly, problem, schema, noise, centring)
 
 
 class _Noise(NamedTuple):

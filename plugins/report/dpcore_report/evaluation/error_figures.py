@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from dpcore.evaluation.error_intervals import (
+from dpcore_report.evaluation.error_intervals import (
     Moments,
     mean_of_targets,
     r2_of,
     squared_error,
     variance_of_targets,
 )
-from dpcore.evaluation.intervals import Estimate, count_of
+from dpcore_report.evaluation.intervals import Estimate, count_of
 
 __all__ = ["figures_of_errors"]
 

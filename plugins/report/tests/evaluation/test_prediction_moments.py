@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from dpcore.evaluation.prediction_moments import PredictionMoments
 from dpcore.losses.squared import Squared
 from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.parts import LocalEngine, Sensitivity
 from dpcore_lab.checks import check_query, make_rows
 from dpcore_lab.made_tables.tables import make_problem
+from dpcore_report.evaluation.prediction_moments import PredictionMoments
 
 ADD = NeighboringRelation.ADD_OR_REMOVE_ONE
 REPLACE = NeighboringRelation.REPLACE_ONE

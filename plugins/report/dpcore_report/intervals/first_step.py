@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from dpcore.exact.reproducible import ordered_dot
+from dpcore.plugin import ordered_dot
 
 __all__ = ["nearer", "noise_norm"]
 

@@ -1,0 +1,124 @@
+"""The release of a private evaluation: its query, its noise, and the figures that follow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcore.errors import BudgetExceededError, InvalidInputError
+from dpcore.exact.rounding import exact
+from dpcore.fitting.step_shares import exact_share
+from dpcore.model.model import check_coefficients
+from dpcore.plugin.parts import float_up, smallest_multiplier
+from dpcore.plugin.steps import Outcome, Section, mechanism_for, norm_of
+from dpcore_report.evaluation.error_figures import figures_of_errors
+from dpcore_report.evaluation.figures import figures_of_counts
+from dpcore_report.evaluation.prediction_moments import PredictionMoments
+from dpcore_report.evaluation.score_counts import ScoreCounts
+
+if TYPE_CHECKING:
+    from dpcore.plugin import Accountant
+    from dpcore.plugin.parts import Mechanism, Query, Schema
+    from dpcore.plugin.steps import PublicFacts, ResultView, ShareDoor
+
+__all__ = ["HeldOutCounts", "counts_of", "mechanism_of_epsilon"]
+
+_MUCH_NOISE = 2.0**60
+
+
+def counts_of(
+    facts: PublicFacts, share: float | Fraction | None, epsilon: float | None
+) -> HeldOutCounts:
+    """Return the release of counts for a share of the budget, or for an epsilon of its own."""
+    mechanism, cost, stated = _mechanism(facts.accountant, share, epsilon)
+    asked = facts.held_out_problem, np.zeros(facts.schema.w_shape), norm_of(mechanism)
+    is_real = facts.schema.label.is_real
+    query = PredictionMoments(*asked) if is_real else ScoreCounts(*asked)
+    return HeldOutCounts(cost, stated, query, mechanism)
+
+
+def _mechanism(
+    accountant: Accountant, share: float | Fraction | None, epsilon: float | None
+) -> tuple[Any, Fraction, dict[str, float]]:
+    """Return the mechanism for the share or the epsilon that was asked for, the share, and what is
+    stated: the share, rounded up, and, where it was asked for, that epsilon."""
+    if epsilon is None:
+        part = exact_share(share, "Evaluation")
+        return mechanism_for(accountant, part), part, {"share": float(part)}
+    mechanism = mechanism_of_epsilon(accountant, epsilon)
+    cost = accountant.cost(mechanism.nominal_event(mechanism.noise_multiplier))
+    own = float_up(cost / Fraction(accountant.budget))
+    return mechanism, Fraction(own), {"share": own, "epsilon": epsilon}
+
+
+def mechanism_of_epsilon(accountant: Accountant, epsilon: float) -> Any:
+    """Return the mechanism with the least noise of a release of counts that is, by itself,
+    (epsilon, delta)-DP by the accountant's own conversion, delta that of the whole budget: what the
+    filter says of it as its only release, rounded up, was seen to be at most epsilon.
+
+    ``accountant`` : empty. Raises InvalidInputError where this is no part of its budget.
+    """
+    if epsilon >= accountant.epsilon:
+        raise InvalidInputError(
+            f"Expected evaluate_epsilon={exact(epsilon)} < {exact(accountant.epsilon)}, the "
+            "epsilon of the run: the evaluation is a part of it."
+        )
+    noise = type(mechanism_for(accountant, 1))
+
+    def holds(m: float) -> bool:
+        try:
+            charged = accountant.compose(noise.nominal_event(m))
+        except BudgetExceededError:
+            return False
+        return charged.get_epsilon(accountant.delta) <= epsilon
+
+    if not holds(_MUCH_NOISE):
+        raise InvalidInputError(
+            f"The {accountant.name} accountant states more than evaluate_epsilon={exact(epsilon)} "
+            "of every release. Give --evaluate-share (evaluate_share=), or another accountant."
+        )
+    return noise(smallest_multiplier(holds))
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOutCounts:
+    """One release of counts of rows held out, and the figures that follow (``Request``).
+
+    Parameters
+    ----------
+    stated : of it in the privacy statement: the share of the budget, and epsilon, where asked for.
+    query : of a model of zeros, in whose place the fitted one is put.
+    mechanism : costs the share of the whole budget, at most.
+    """
+
+    share: Fraction
+    stated: dict[str, float]
+    query: ScoreCounts | PredictionMoments
+    mechanism: Any
+
+    @property
+    def releases(self) -> Sequence[tuple[Query, Mechanism]]:
+        """The one, of a model of zeros."""
+        return ((self.query, self.mechanism),)
+
+    def run(self, door: ShareDoor, view: ResultView) -> Outcome:
+        """Return the figures of the model."""
+        plan, schema = view.plan, view.schema
+        w = check_coefficients(view.solution.w, schema.w_shape, plan.entry.name)
+        figures = self._figures(door, replace(self.query, w=w), schema, plan.settings.loss)
+        return Outcome(Section(figures))
+
+    def _figures(
+        self, door: ShareDoor, query: ScoreCounts | PredictionMoments, schema: Schema, loss: str
+    ) -> dict[str, Any]:
+        deviation = door.deviation(query, self.mechanism)
+        counts = door.release(query, self.mechanism).reshape(query.shape)
+        many, label = query.problem.rows_per_unit or 1, schema.label
+        if label.is_real:
+            return figures_of_errors(counts, label.bounds, deviation, many)
+        names, log_odds = tuple(map(str, label.names)), loss == "logistic"
+        return figures_of_counts(counts, names, deviation, many, log_odds=log_odds)

@@ -1,0 +1,32 @@
+"""Steps of a package of ours that is not installed: what to install is said in one line."""
+
+import pytest
+
+import dpcore
+from dpcore import fit
+from dpcore.errors import RegistryError
+from dpcore.plugin.parts import load_registry
+
+WHERE = "It is in dpcore-report: pip install dpcore-report."
+
+
+@pytest.fixture
+def not_here(monkeypatch):
+    whole = load_registry("step")
+    rest = [e for e in whole.entries("step") if e.distribution != "dpcore-report"]
+    for module in ("registry.catalogue", "fitting.old_words"):
+        name = f"dpcore.{module}.load_registry"
+        monkeypatch.setattr(name, lambda kind=None: type(whole)(rest))
+
+
+@pytest.mark.parametrize("name", ["Evaluation", "Intervals"])
+def test_a_name_of_it_says_what_to_install(name, not_here):
+    with pytest.raises(ImportError) as told:
+        getattr(dpcore, name)
+    assert str(told.value) == f"There is no step {name.lower()!r}. {WHERE}"
+
+
+@pytest.mark.parametrize("old", [{"evaluate_share": 0.2}, {"intervals_share": 0.2}])
+def test_an_earlier_keyword_says_so_too(old, not_here):
+    with pytest.raises(RegistryError, match=WHERE):
+        fit([[0.0], [1.0]], [0, 1], classes=(0, 1), bounds=(0, 1), **old)
