@@ -23,6 +23,9 @@ PAGES = {
     "dpcore.plugin.readers",
     "dpcore_lab.checks",
     "dpcore_accounting.advanced_composition",  # what other packages of ours import
+    "dpcore_accounting.rdp",
+    "dpcore_accounting.single",
+    "dpcore_accounting.skellam",
     "dpcore_baselines.references",
     "dpcore_sklearn",
     "dpcore_tables.statistics",
