@@ -51,8 +51,7 @@ REASONS = {
         Account Answers Declined Inbox Ledger Rejection Reply Round fit_pool""",
     "a figure of one theorem, whose plugin shows how it is used": """
         BestAccountant FixedSizeSample JointAccountant
-        gaussian_deltas_up gaussian_mu_squared_down gradient_bits gradient_error loss_error
-        skellam_delta_up""",
+        gaussian_deltas_up gaussian_mu_squared_down gradient_bits gradient_error loss_error""",
     "digits of noise, for a new law alone": """
         DigitStream Digits GridScale LazyUniform SystemNoise exponential_digits
         normal_digits""",

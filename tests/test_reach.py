@@ -24,6 +24,9 @@ PAGES = {
     "dpcore_lab.checks",
     "dpcore_lab.made_tables.tables",
     "dpcore_accounting.advanced_composition",  # what other packages of ours import
+    "dpcore_accounting.rdp",
+    "dpcore_accounting.single",
+    "dpcore_accounting.skellam",
     "dpcore_baselines.references",
     "dpcore_ledger",
     "dpcore_ledger.stores",

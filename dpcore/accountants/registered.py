@@ -16,7 +16,8 @@ __all__ = ["distribution_of", "registered_accountants", "target_of", "which_supp
 
 def registered_accountants() -> tuple[Any, ...]:
     """Return the classes of the accountants that hold several private releases: the fully adaptive
-    first, else as they were registered. One that cannot be loaded is left out.
+    first, of these pure epsilon last, and of the others the core's first; else as they were
+    registered. One that cannot be loaded is left out.
 
     Examples
     --------
@@ -24,9 +25,14 @@ def registered_accountants() -> tuple[Any, ...]:
     >>> sorted(each.name for each in registered_accountants())[:3]
     ['advanced-composition', 'gdp', 'pld']
     """
-    stated = [(accountant_facts(accountant), accountant) for accountant in _loaded()]
-    usable = [(facts, found) for facts, found in stated if facts.holds_several and facts.private]
-    usable.sort(key=lambda pair: not pair[0].fully_adaptive)
+    usable = []
+    for owner, found in _loaded():
+        facts = accountant_facts(found)
+        if facts.holds_several and facts.private:
+            pure, elsewhere = facts.delta_may_be_zero, owner != "dpcore"
+            place = (False, pure, elsewhere) if facts.fully_adaptive else (True, False, False)
+            usable.append((place, found))
+    usable.sort(key=lambda pair: pair[0])
     return tuple(found for _, found in usable)
 
 
@@ -56,11 +62,12 @@ def target_of(accountant: Any) -> tuple[str, ...]:
     return ()
 
 
-def _loaded() -> list[Any]:
+def _loaded() -> list[tuple[str, Any]]:
+    """Return the accountants that can be loaded, each with its distribution."""
     registry, found = load_registry("accountant"), []
     for entry in registry.in_order("accountant"):
         try:
-            found.append(registry.load("accountant", entry.name))
+            found.append((entry.distribution, registry.load("accountant", entry.name)))
         except RegistryError:
             continue
     return found

@@ -105,11 +105,11 @@ def planned_accountant(
 
     Examples
     --------
-    >>> from dpcore.accountants.rdp import RdpAccountant
+    >>> from dpcore.accountants.gdp import GdpAccountant
     >>> from dpcore.plugin import Gaussian
     >>> from dpcore.plugin.parts import planned_accountant
     >>> twice = lambda m: {Gaussian.nominal_event(m): 2}
-    >>> planned_accountant(RdpAccountant, 1.0, 1e-6, None, twice).epsilon
+    >>> planned_accountant(GdpAccountant, 1.0, 1e-6, None, twice).epsilon
     1.0
     """
     fitted: Accountant

@@ -5,7 +5,6 @@ from typing import Any
 
 from dpcore.accountants.additive import validated_delta, validated_epsilon
 from dpcore.accountants.calibrate import noise_multiplier
-from dpcore.accountants.rdp import RdpAccountant
 from dpcore.accountants.registered import distribution_of, registered_accountants
 from dpcore.accountants.schedule import Schedule, planned_accountant, schedule_noise_multiplier
 from dpcore.errors import InvalidInputError
@@ -116,9 +115,13 @@ def _schedule_row(
         row["noise_multiplier"] = schedule_noise_multiplier(accountant, schedule)
     except InvalidInputError as error:
         return {**row, "reason": str(error)}
-    if isinstance(accountant, RdpAccountant):
-        row["order"] = float(accountant.order)
+    row["order"] = _order_of(accountant)
     return row
+
+
+def _order_of(accountant: Any) -> float | None:
+    order = getattr(accountant, "order", None)
+    return None if order is None else float(order)
 
 
 def _row(
@@ -132,7 +135,7 @@ def _row(
         "conversion": conversion,
         "unit": accountant.unit,
         "budget": accountant.budget,
-        "order": float(accountant.order) if hasattr(accountant, "order") else None,
+        "order": _order_of(accountant),
         "noise_multiplier": (
             noise_multiplier(accountant, GaussianDpEvent, accountant.budget)
             if holds_gaussian

@@ -13,7 +13,6 @@ from dpcore.accountants.pure import PureAccountant
 from dpcore.accountants.registered import registered_accountants
 from dpcore.accountants.schedule import planned_accountant
 from dpcore.accountants.search import most_rounds, smallest_epsilon, smallest_multiplier
-from dpcore.accountants.skellam import skellam_delta_up
 from dpcore.data.blocks.block import Block, RawRows
 from dpcore.data.blocks.csr import CsrBlock
 from dpcore.data.blocks.rounded_line import RoundedLine
@@ -220,7 +219,6 @@ __all__ = [
     "replacing",
     "row_factors",
     "sealed",
-    "skellam_delta_up",
     "smallest_epsilon",
     "smallest_multiplier",
     "sqrt_up",

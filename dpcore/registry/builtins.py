@@ -96,18 +96,6 @@ _ACCOUNTANTS = (
         "Dong, Roth & Su 2022; Balle & Wang 2018",
     ),
     (
-        "rdp",
-        "dpcore.accountants.rdp:RdpAccountant",
-        "Adds up Renyi DP at one order, fixed beforehand; Poisson samples too.",
-        "Mironov 2017; Mironov, Talwar & Zhang 2019; Feldman & Zrnic 2021",
-    ),
-    (
-        "single",
-        "dpcore.accountants.single:SingleReleaseAccountant",
-        "Bounds one Gaussian release by its own curve; refuses a second.",
-        "Balle & Wang 2018; Chen, Lee & Kifer 2019",
-    ),
-    (
         "best",
         "dpcore.accountants.best:BestAccountant",
         "The one under which a schedule fixed beforehand takes the least noise.",

@@ -9,9 +9,7 @@ import json
 
 import numpy as np
 
-from dpcore.accountants.rdp import RdpAccountant
-from dpcore.accountants.schedule import planned_accountant, schedule_noise_multiplier
-from dpcore.plugin import NeighboringRelation
+from dpcore.plugin import NeighboringRelation, schedule_noise_multiplier
 from dpcore.plugin.parts import (
     DominatingPairDpEvent,
     GaussianDpEvent,
@@ -20,9 +18,11 @@ from dpcore.plugin.parts import (
     PureDpEvent,
     SampledWithoutReplacementDpEvent,
     SkellamDpEvent,
+    planned_accountant,
     registered_accountants,
 )
 from dpcore_accounting.pld import PldAccountant
+from dpcore_accounting.rdp import RdpAccountant
 
 ADD = NeighboringRelation.ADD_OR_REMOVE_ONE
 SPECIAL = NeighboringRelation.REPLACE_SPECIAL

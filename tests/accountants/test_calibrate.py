@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpcore.accountants import GdpAccountant, PureAccountant, RdpAccountant, ZcdpAccountant
-from dpcore.accountants.calibrate import noise_multiplier
+from dpcore.accountants import GdpAccountant, ZcdpAccountant
 from dpcore.errors import InvalidInputError, UnsupportedEventError
-from dpcore.plugin import Gaussian
-from dpcore.plugin.parts import GaussianDpEvent, LaplaceDpEvent, PureDpEvent
+from dpcore.plugin import Gaussian, noise_multiplier
+from dpcore.plugin.parts import GaussianDpEvent, LaplaceDpEvent, PureAccountant, PureDpEvent
 from dpcore.privacy.events import ExponentialMechanismDpEvent
+from dpcore_accounting.rdp import RdpAccountant
 
 
 def selection(m):

@@ -5,7 +5,7 @@ from fractions import Fraction
 import mpmath
 import pytest
 
-from dpcore.accountants import RdpAccountant, ZcdpAccountant
+from dpcore.accountants import ZcdpAccountant
 from dpcore.accountants.conversion import (
     best_order_for_report,
     bun_steinke_epsilon_up,
@@ -13,6 +13,7 @@ from dpcore.accountants.conversion import (
     epsilon_up,
     renyi_budget_down,
 )
+from dpcore_accounting.rdp import RdpAccountant
 
 
 def cks_delta(rho, epsilon):

@@ -7,10 +7,11 @@ from fractions import Fraction
 import mpmath
 import pytest
 
-from dpcore.accountants import PureAccountant, RdpAccountant, ZcdpAccountant
-from dpcore.accountants.rdp import _cost as renyi_cost
-from dpcore.plugin.parts import GaussianDpEvent, LaplaceDpEvent, PureDpEvent
+from dpcore.accountants import ZcdpAccountant
+from dpcore.plugin.parts import GaussianDpEvent, LaplaceDpEvent, PureAccountant, PureDpEvent
 from dpcore.privacy.events import ExponentialMechanismDpEvent
+from dpcore_accounting.rdp import RdpAccountant
+from dpcore_accounting.rdp import _cost as renyi_cost
 
 ORDERS = ["1.00000001", "1.001", "1.5", "2", "3", "10", "100", "10000"]
 EPSILONS = [1e-3, 0.1, 0.5, 1.0, 2.0, 5.0, 9.0, 30.0]

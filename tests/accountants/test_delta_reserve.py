@@ -7,17 +7,20 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpcore.accountants import GdpAccountant, PureAccountant, RdpAccountant, ZcdpAccountant
+from dpcore.accountants import GdpAccountant, ZcdpAccountant
 from dpcore.accountants.delta_reserve import deltas_of
-from dpcore.accountants.schedule import best_accountant, planned_accountant
+from dpcore.accountants.schedule import best_accountant
 from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError
 from dpcore.plugin.parts import (
     ApproximateDpEvent,
     ComposedDpEvent,
     GaussianDpEvent,
     LaplaceDpEvent,
+    PureAccountant,
     PureDpEvent,
+    planned_accountant,
 )
+from dpcore_accounting.rdp import RdpAccountant
 from dpcore_lab.recount.ledger import recounted_epsilon
 
 RESERVING = (PureAccountant, ZcdpAccountant, RdpAccountant)

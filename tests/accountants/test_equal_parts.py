@@ -5,13 +5,14 @@ from fractions import Fraction
 
 import pytest
 
-from dpcore.accountants import GdpAccountant, PureAccountant, RdpAccountant, ZcdpAccountant
-from dpcore.accountants.calibrate import noise_multiplier
+from dpcore.accountants import GdpAccountant, ZcdpAccountant
 from dpcore.accountants.equal_parts import equal_part, splits
-from dpcore.accountants.single import SingleReleaseAccountant
 from dpcore.errors import BudgetExceededError, InvalidInputError
-from dpcore.plugin.parts import ApproximateDpEvent, GaussianDpEvent, PureDpEvent
+from dpcore.plugin import noise_multiplier
+from dpcore.plugin.parts import ApproximateDpEvent, GaussianDpEvent, PureAccountant, PureDpEvent
 from dpcore_accounting.advanced_composition import AdvancedCompositionAccountant
+from dpcore_accounting.rdp import RdpAccountant
+from dpcore_accounting.single import SingleReleaseAccountant
 from dpcore_lab.checks import check_accountant
 
 SPLIT = [GdpAccountant, ZcdpAccountant, RdpAccountant, PureAccountant]

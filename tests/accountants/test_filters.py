@@ -8,13 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpcore.accountants import (
-    GdpAccountant,
-    PureAccountant,
-    RdpAccountant,
-    ZcdpAccountant,
-    gdp,
-)
+from dpcore.accountants import GdpAccountant, ZcdpAccountant, gdp
 from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError
 from dpcore.plugin import Accountant
 from dpcore.plugin.parts import (
@@ -23,10 +17,12 @@ from dpcore.plugin.parts import (
     GaussianDpEvent,
     LaplaceDpEvent,
     NonPrivateDpEvent,
+    PureAccountant,
     PureDpEvent,
     ZcdpDpEvent,
 )
 from dpcore.privacy.events import ExponentialMechanismDpEvent
+from dpcore_accounting.rdp import RdpAccountant
 
 ACCOUNTANTS = (ZcdpAccountant, GdpAccountant, RdpAccountant, PureAccountant)
 PAIRS = [(cls, conversion) for cls in ACCOUNTANTS for conversion in cls.conversions]

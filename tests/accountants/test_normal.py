@@ -11,12 +11,8 @@ from hypothesis import strategies as st
 
 from dpcore.accountants import normal
 from dpcore.accountants.normal import _smallest as first_float
-from dpcore.accountants.normal import (
-    gaussian_delta_up,
-    gaussian_epsilon_up,
-    gaussian_mu_squared_down,
-    mills_ratio,
-)
+from dpcore.accountants.normal import gaussian_delta_up, gaussian_epsilon_up, mills_ratio
+from dpcore.plugin.parts import gaussian_mu_squared_down
 
 
 def as_mpf(x):

@@ -9,11 +9,15 @@ from typing import ClassVar
 import pytest
 
 from dpcore.accountants import GdpAccountant, ZcdpAccountant, registered
-from dpcore.accountants.best import BestAccountant
-from dpcore.accountants.registered import registered_accountants, target_of, which_support
+from dpcore.accountants.registered import target_of, which_support
 from dpcore.cli.budgets import describe_budget, describe_schedule
 from dpcore.plugin import NeighboringRelation, hookimpl
-from dpcore.plugin.parts import GaussianDpEvent, LaplaceDpEvent
+from dpcore.plugin.parts import (
+    BestAccountant,
+    GaussianDpEvent,
+    LaplaceDpEvent,
+    registered_accountants,
+)
 from dpcore.registry.catalogue import GROUP, read_registry
 
 
@@ -84,7 +88,9 @@ def plugin(monkeypatch):
 @pytest.mark.parametrize("planned", [{}, {"planned": None, "holds": None, "conversions": ()}])
 def test_an_accountant_with_nothing_but_what_it_has_to_state_is_one_of_them(monkeypatch, planned):
     least = type("Least", (Least,), planned)
-    monkeypatch.setattr(registered, "_loaded", lambda: [ZcdpAccountant, least])
+    monkeypatch.setattr(
+        registered, "_loaded", lambda: [("dpcore", ZcdpAccountant), ("acme", least)]
+    )
     monkeypatch.setattr(registered, "distribution_of", lambda name: "others")
     monkeypatch.setattr("dpcore.cli.budgets.distribution_of", lambda name: "others")
     own, theirs = (
@@ -111,10 +117,10 @@ def test_the_fully_adaptive_come_first_and_those_of_one_release_are_left_out():
 
 
 def test_a_plugins_accountant_is_one_of_them_and_a_broken_one_is_passed_over(plugin):
-    assert names()[:5] == ["zcdp", "gdp", "rdp", "pure", "generous"]
+    assert names()[:5] == ["zcdp", "gdp", "rdp", "generous", "pure"]
     assert not {"once", "absent"} & {*names()}
     assert which_support(GaussianDpEvent(1.0)) == ["zcdp", "gdp", "rdp", "generous"]
-    assert which_support(LaplaceDpEvent(1.0)) == ["zcdp", "gdp", "rdp", "pure", "generous"]
+    assert which_support(LaplaceDpEvent(1.0)) == ["zcdp", "gdp", "rdp", "generous", "pure"]
     assert "generous" in {row["accountant"] for row in describe_budget(1.0, 1e-6)}
 
 

@@ -8,14 +8,7 @@ import numpy as np
 import pytest
 
 import dpcore.accountants.schedule as schedule_module
-from dpcore.accountants.best import BestAccountant
-from dpcore.accountants.pure import PureAccountant
-from dpcore.accountants.registered import registered_accountants
-from dpcore.accountants.schedule import (
-    best_accountant,
-    planned_accountant,
-    schedule_noise_multiplier,
-)
+from dpcore.accountants.schedule import best_accountant
 from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError
 from dpcore.fitting.compatibility import check_fits
 from dpcore.fitting.fixed_schedule import with_planned_accountant
@@ -28,8 +21,18 @@ from dpcore.plugin import (
     PoissonSample,
     Settings,
     Solution,
+    schedule_noise_multiplier,
 )
-from dpcore.plugin.parts import GaussianDpEvent, LaplaceDpEvent, PoissonSampledDpEvent, make_plan
+from dpcore.plugin.parts import (
+    BestAccountant,
+    GaussianDpEvent,
+    LaplaceDpEvent,
+    PoissonSampledDpEvent,
+    PureAccountant,
+    make_plan,
+    planned_accountant,
+    registered_accountants,
+)
 from dpcore_accounting.pld import PldAccountant
 from dpcore_lab.checks import make_rows
 from dpcore_lab.made_tables.tables import make_problem

@@ -6,17 +6,9 @@ from fractions import Fraction
 import mpmath
 import pytest
 
-from dpcore.accountants import (
-    GdpAccountant,
-    PureAccountant,
-    RdpAccountant,
-    SingleReleaseAccountant,
-    ZcdpAccountant,
-)
+from dpcore.accountants import GdpAccountant, ZcdpAccountant
 from dpcore.accountants.dominating_pairs import pair_curve_up
-from dpcore.accountants.rdp import _cost as renyi_cost
 from dpcore.accountants.registered import which_support
-from dpcore.accountants.schedule import planned_accountant
 from dpcore.errors import BudgetExceededError, UnsupportedEventError
 from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.parts import (
@@ -25,12 +17,17 @@ from dpcore.plugin.parts import (
     DominatingPairDpEvent,
     GaussianDpEvent,
     PoissonSampledDpEvent,
+    PureAccountant,
     PureDpEvent,
     RenyiDpEvent,
     SampledWithoutReplacementDpEvent,
     ZcdpDpEvent,
+    planned_accountant,
 )
 from dpcore_accounting.advanced_composition import AdvancedCompositionAccountant
+from dpcore_accounting.rdp import RdpAccountant
+from dpcore_accounting.rdp import _cost as renyi_cost
+from dpcore_accounting.single import SingleReleaseAccountant
 from dpcore_lab.recount.ledger import recounted_epsilon, renyi_divergence
 
 ORDERS = [1.0001, 1.5, 2.0, 3.7, 10.0, 60.0]

@@ -10,13 +10,13 @@ import pytest
 from typer.testing import CliRunner
 
 from dpcore import fit
-from dpcore.accountants import PureAccountant
 from dpcore.accountants.schedule import FixedSchedule
 from dpcore.errors import BudgetExceededError, UnsupportedEventError
 from dpcore.plugin import NeighboringRelation, RowCount
 from dpcore.plugin.parts import (
     DominatingPairDpEvent,
     LocalEngine,
+    PureAccountant,
     PureDpEvent,
     SeededNoise,
     Sensitivity,
@@ -30,7 +30,7 @@ MODULE = '''
 from dataclasses import dataclass
 from typing import ClassVar
 
-from dpcore.accountants.rdp import RdpAccountant
+from dpcore_accounting.rdp import RdpAccountant
 from dpcore.plugin import hookimpl
 
 

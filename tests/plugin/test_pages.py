@@ -37,7 +37,7 @@ def test_hooks_are_read_without_a_kernel():
 
 
 MOST_DEEP_IMPORTS = {
-    "dpcore_accounting": 8,
+    "dpcore_accounting": 18,
     "dpcore_lab": 69,
     "dpcore_ledger": 14,
     "dpcore_report": 36,

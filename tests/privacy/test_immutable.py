@@ -22,7 +22,6 @@ import dpcore_accuracy_first
 import dpcore_baselines
 import dpcore_dp_agd
 import dpcore_rsgd_ar
-from dpcore.accountants.rdp import RdpAccountant
 from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.errors import BudgetExceededError, InvalidInputError
 from dpcore.fitting.optimizer_run import run_optimizer
@@ -51,6 +50,7 @@ from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
 from dpcore.session.trust_boundary import parts_within
 from dpcore_a_ddp.record_gradient import RecordGradientSum
 from dpcore_a_ddp.skellam_share import SkellamShare
+from dpcore_accounting.rdp import RdpAccountant
 from dpcore_accuracy_first.loss_sum import ObjectiveSum
 from dpcore_accuracy_first.mechanism import NoiseReduction
 from dpcore_accuracy_first.minimizer import Minimizer

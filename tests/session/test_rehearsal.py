@@ -11,7 +11,6 @@ import numba
 import numpy as np
 import pytest
 
-from dpcore.accountants.rdp import RdpAccountant
 from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.errors import AnswerError, KernelError
 from dpcore.losses.logistic import Logistic
@@ -19,6 +18,7 @@ from dpcore.plugin import ClippedGradientSum, Gaussian, NeighboringRelation, Poi
 from dpcore.plugin.parts import LocalEngine, SeededNoise, Sensitivity, Table
 from dpcore.session.account import Account
 from dpcore.session.session import TableSession
+from dpcore_accounting.rdp import RdpAccountant
 from dpcore_lab.checks import make_rows
 from dpcore_lab.made_tables.tables import make_problem
 

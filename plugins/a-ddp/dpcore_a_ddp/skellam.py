@@ -42,7 +42,7 @@ def skellam_event(
 @dataclass(frozen=True, slots=True)
 class Skellam(ScaledNoise):
     """Adds the difference of two Poisson numbers to an answer in grid steps (Agarwal, Kairouz & Liu
-    2021, Theorem 3.5: see ``dpcore.accountants.skellam``), under the sensitivity's own relation.
+    2021, Theorem 3.5: see ``dpcore_accounting.skellam``), under the sensitivity's own relation.
 
     Sums of independent Skellam numbers are Skellam, so noise drawn in shares by users who add up
     their answers, modulo 2^64 or any other number, is this very mechanism on the sum: the share of

@@ -26,7 +26,6 @@ from dpcore.plugin.parts import (
     JointAccountant,
     SkellamDpEvent,
     float_up,
-    skellam_delta_up,
     smallest_epsilon,
     validated_delta,
 )
@@ -35,6 +34,7 @@ from dpcore_accounting.advanced_composition import (
     amplified_epsilon,
     epsilon_after,
 )
+from dpcore_accounting.skellam import skellam_delta_up
 
 __all__ = ["SkellamAdvancedAccountant", "SkellamCompositionAccountant"]
 

@@ -13,7 +13,6 @@ from dpcore.plugin.parts import (
     PoissonSampledDpEvent,
     SampledWithoutReplacementDpEvent,
     SkellamDpEvent,
-    skellam_delta_up,
 )
 from dpcore_a_ddp.sampling_composition import SamplingCompositionAccountant
 from dpcore_a_ddp.skellam_composition import (
@@ -21,6 +20,7 @@ from dpcore_a_ddp.skellam_composition import (
     SkellamCompositionAccountant,
 )
 from dpcore_accounting.advanced_composition import AdvancedCompositionAccountant
+from dpcore_accounting.skellam import skellam_delta_up
 
 EVENT = SkellamDpEvent(2.0**24, 1000.0, 1024.0)  # a noise multiplier of 4
 REPLACE = NeighboringRelation.REPLACE_ONE

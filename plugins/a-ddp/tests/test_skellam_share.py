@@ -2,13 +2,13 @@
 
 import pytest
 
-from dpcore.accountants import RdpAccountant
 from dpcore.errors import InvalidInputError
 from dpcore.plugin import NeighboringRelation, RowCount
 from dpcore.plugin.parts import LocalEngine, SeededNoise, TableSession
 from dpcore_a_ddp.skellam import Skellam
 from dpcore_a_ddp.skellam_composition import SkellamCompositionAccountant
 from dpcore_a_ddp.skellam_share import SkellamShare
+from dpcore_accounting.rdp import RdpAccountant
 from dpcore_lab.checks import make_rows
 
 REPLACE = NeighboringRelation.REPLACE_ONE

@@ -1,4 +1,4 @@
-"""Accountants for schedules that are fixed beforehand, as a dpcore plugin."""
+"""Accountants that no algorithm of the core's own needs, as a dpcore plugin."""
 
 from collections.abc import Callable
 
@@ -20,4 +20,16 @@ def register_accountants(register: Callable[..., None]) -> None:
         "dpcore_accounting.advanced_composition:AdvancedCompositionAccountant",
         summary="Gaussian releases of samples, amplified, then composed; fixed schedules.",
         reference="Balle, Barthe & Gaboardi 2018; Kairouz, Oh & Viswanath 2017",
+    )
+    register(
+        "rdp",
+        "dpcore_accounting.rdp:RdpAccountant",
+        summary="Adds up Renyi DP at one order, fixed beforehand; Poisson samples too.",
+        reference="Mironov 2017; Mironov, Talwar & Zhang 2019; Feldman & Zrnic 2021",
+    )
+    register(
+        "single",
+        "dpcore_accounting.single:SingleReleaseAccountant",
+        summary="Bounds one Gaussian release by its own curve; refuses a second.",
+        reference="Balle & Wang 2018; Chen, Lee & Kifer 2019",
     )

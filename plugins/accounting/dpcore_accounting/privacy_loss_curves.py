@@ -8,7 +8,7 @@ the other half of it,  H'(-x) = 1 - e^-x + e^-x H(x). Curves here are their own 
 they hold for both orders of two neighbours, but for a Poisson sample's, which has one for each.
 
 **Gaussian**, by ``dpcore_accounting.gaussian_curve``, of randomised sensitivity the mean of such
-curves (``dpcore.accountants.mixture``). Pure and (epsilon, delta) releases, selections, Laplace
+curves (``dpcore_accounting.mixture``). Pure and (epsilon, delta) releases, selections, Laplace
 noise and pairs by ``dpcore_accounting.closed_curves``.
 
 **Samples** that a row is in with probability p, of a release whose curve is H:
@@ -40,7 +40,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.accountants.mixture import mixture_shifts_up
 from dpcore.exact.reproducible import FUNCTION_ERROR, array_log1p
 from dpcore.plugin import NeighboringRelation, array_exp, array_expm1
 from dpcore.plugin.parts import (
@@ -53,6 +52,7 @@ from dpcore.plugin.parts import (
 from dpcore.privacy.events import RandomizedSensitivityGaussian
 from dpcore_accounting.closed_curves import CLOSED_CURVES, MARGIN, Bounds
 from dpcore_accounting.gaussian_curve import gaussian_bounds
+from dpcore_accounting.mixture import mixture_shifts_up
 
 if TYPE_CHECKING:
     from collections.abc import Callable

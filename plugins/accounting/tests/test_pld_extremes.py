@@ -6,7 +6,6 @@ import math
 import numpy as np
 import pytest
 
-from dpcore.accountants.rdp import RdpAccountant
 from dpcore.errors import BudgetExceededError, DpcoreError, InvalidInputError
 from dpcore.plugin import NeighboringRelation, schedule_noise_multiplier
 from dpcore.plugin.parts import (
@@ -22,6 +21,7 @@ from dpcore.privacy.events import ExponentialMechanismDpEvent, RandomizedSensiti
 from dpcore_accounting import privacy_loss_composition, privacy_loss_curves
 from dpcore_accounting.pld import PldAccountant
 from dpcore_accounting.privacy_loss_composition import composed_delta_up
+from dpcore_accounting.rdp import RdpAccountant
 
 ADD = NeighboringRelation.ADD_OR_REMOVE_ONE
 LITTLE = [

@@ -6,7 +6,6 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from dpcore.accountants import RdpAccountant
 from dpcore.plugin import NeighboringRelation, schedule_noise_multiplier
 from dpcore.plugin.parts import (
     DominatingPairDpEvent,
@@ -18,6 +17,7 @@ from dpcore_accounting import privacy_loss_curves
 from dpcore_accounting.gaussian_curve import gaussian_bounds
 from dpcore_accounting.pld import PldAccountant
 from dpcore_accounting.privacy_loss_composition import _one_order, composed_delta_up
+from dpcore_accounting.rdp import RdpAccountant
 
 ADD = NeighboringRelation.ADD_OR_REMOVE_ONE
 REPLACE = NeighboringRelation.REPLACE_ONE

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from dpcore.accountants import RdpAccountant, SingleReleaseAccountant
 from dpcore.plugin.parts import PureAccountant
+from dpcore_accounting.rdp import RdpAccountant
+from dpcore_accounting.single import SingleReleaseAccountant
 from dpcore_baselines.nonprivate import Majority, NonPrivate
 from dpcore_baselines.objpert import ObjPert
 from dpcore_baselines.outpert import OutPert

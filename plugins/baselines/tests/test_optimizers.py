@@ -8,12 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
-from dpcore.accountants import (
-    GdpAccountant,
-    RdpAccountant,
-    SingleReleaseAccountant,
-    ZcdpAccountant,
-)
+from dpcore.accountants import GdpAccountant, ZcdpAccountant
 from dpcore.errors import InvalidInputError, UnsupportedEventError
 from dpcore.fitting.compatibility import check_fits
 from dpcore.losses.hinge import HingeSvm
@@ -23,6 +18,8 @@ from dpcore.losses.quantile import Quantile
 from dpcore.losses.squared import Squared
 from dpcore.plugin import Exponential, NeighboringRelation
 from dpcore.plugin.parts import GaussianDpEvent, PureAccountant, SeededNoise
+from dpcore_accounting.rdp import RdpAccountant
+from dpcore_accounting.single import SingleReleaseAccountant
 from dpcore_baselines.calibrate import least_noise, usual_noise
 from dpcore_baselines.dp_gd import DpGd
 from dpcore_baselines.objpert import ObjPert

@@ -4,12 +4,13 @@ import dataclasses
 
 import pytest
 
-from dpcore.accountants import GdpAccountant, SingleReleaseAccountant
+from dpcore.accountants import GdpAccountant
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.quantile import Quantile
 from dpcore.losses.squared import Squared
 from dpcore.plugin import NeighboringRelation, Problem
 from dpcore.plugin.parts import PureAccountant
+from dpcore_accounting.single import SingleReleaseAccountant
 from dpcore_baselines.auto import Auto
 from dpcore_baselines.descent_defaults import TELLING
 

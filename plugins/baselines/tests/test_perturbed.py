@@ -8,7 +8,6 @@ import pytest
 from scipy.optimize import minimize as scipy_minimize
 from scipy.stats import norm
 
-from dpcore.accountants import RdpAccountant, SingleReleaseAccountant
 from dpcore.errors import InvalidInputError, UnsupportedEventError
 from dpcore.losses.hinge import HingeSvm
 from dpcore.losses.huber import HuberSvm
@@ -22,6 +21,8 @@ from dpcore.plugin.parts import (
     SeededNoise,
     Sensitivity,
 )
+from dpcore_accounting.rdp import RdpAccountant
+from dpcore_accounting.single import SingleReleaseAccountant
 from dpcore_baselines.approximate_minima import ApproximateMinima
 from dpcore_baselines.bounded import BoundedMinimizer
 from dpcore_baselines.perturbed import PerturbedMinimizer, vertices

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from dpcore import fit
-from dpcore.accountants import RdpAccountant
 from dpcore.errors import DpcoreError, InvalidInputError, UnsupportedEventError
 from dpcore.losses.logistic import Logistic
 from dpcore.plugin import NeighboringRelation, PoissonSample, Problem
 from dpcore.plugin.parts import GaussianDpEvent, PoissonSampledDpEvent
+from dpcore_accounting.rdp import RdpAccountant
 from dpcore_baselines.sgd_adv import SgdAdv
 from dpcore_baselines.sgd_ma import SgdMa
 from dpcore_lab.checks import make_rows, parametrize_with_checks

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from agd_runs import ADD, REPLACE, recorded
 
-from dpcore.accountants.rdp import RdpAccountant
 from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError
 from dpcore.losses.logistic import Logistic
 from dpcore.plugin.parts import LocalEngine, PureAccountant, SeededNoise, TableSession
+from dpcore_accounting.rdp import RdpAccountant
 from dpcore_dp_agd.optimizer import DpAgd
 from dpcore_lab.checks import (
     RecordingSession,

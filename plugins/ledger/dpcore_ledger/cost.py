@@ -34,7 +34,6 @@ from typing import TYPE_CHECKING
 
 from dpcore.accountants.additive import ticks_up
 from dpcore.accountants.gdp import GdpAccountant
-from dpcore.accountants.rdp import RdpAccountant
 from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.errors import InvalidInputError
 from dpcore.plugin.parts import (
@@ -152,9 +151,8 @@ def cost_of(run: Run, terms: Terms) -> Cost:
 
 def _is_of_unit(own: Accountant, filter: AdditiveAccountant) -> bool:
     """Return whether a run's own ticks are of the filter's unit: at one order, of Renyi's."""
-    if type(own) is not type(filter):
-        return False
-    return not isinstance(own, RdpAccountant) or own.order == getattr(filter, "order", None)
+    orders = (getattr(each, "order", None) for each in (own, filter))
+    return type(own) is type(filter) and len({*orders}) == 1
 
 
 def _reserve_ticks(own: Accountant) -> int:

@@ -8,21 +8,23 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.accountants.delta_reserve import ReservingAccountant
 from dpcore.accountants.gdp import GdpAccountant
-from dpcore.accountants.rdp import RdpAccountant
 from dpcore.accountants.zcdp import ZcdpAccountant
-from dpcore.errors import InvalidInputError
+from dpcore.errors import InvalidInputError, RegistryError
 from dpcore.exact.rounding import exact
 from dpcore.plugin.parts import PureAccountant
+from dpcore.privacy.first_party import is_ours
 from dpcore.privacy.relations import parse_relation
+from dpcore.registry.catalogue import load_registry
 
 if TYPE_CHECKING:
     from dpcore.plugin.parts import AdditiveAccountant
 
 __all__ = ["FILTERS", "Terms"]
 
-FILTERS: dict[str, type[AdditiveAccountant]] = {
-    kind.name: kind for kind in (ZcdpAccountant, GdpAccountant, PureAccountant, RdpAccountant)
+_OF_CORE: dict[str, type[AdditiveAccountant]] = {
+    kind.name: kind for kind in (ZcdpAccountant, GdpAccountant, PureAccountant)
 }
+FILTERS = (*_OF_CORE, "rdp")
 """Filters that are valid for costs chosen from earlier outputs. Allowing whatever one of two of
 them allows would be no filter, so that a ledger has one."""
 _ASIDE = Fraction(1, 4)
@@ -63,14 +65,9 @@ class Terms:
         Raises InvalidInputError for figures, names or an ``aside`` that cannot be.
         """
         parse_relation(relation)
-        if accountant not in FILTERS:
-            raise InvalidInputError(
-                f"Expected accountant={accountant!r} to be one of {', '.join(FILTERS)}: a ledger "
-                "needs a filter for runs that are chosen from earlier results."
-            )
+        kind = _filter_kind(accountant)
         if unit == "":
             raise InvalidInputError("Expected unit='' to be the name of a column of ids.")
-        kind = FILTERS[accountant]
         opened = kind.from_budget(epsilon, delta, conversion)
         if aside is not None and not 0 <= aside <= opened.delta:
             raise InvalidInputError(
@@ -97,7 +94,7 @@ class Terms:
     def from_dict(cls, entry: dict[str, Any]) -> Terms:
         """Return the terms of ``to_dict``."""
         held: dict[str, Any] = {name: _value(text) for name, text in entry["filter"].items()}
-        opened = FILTERS[entry["accountant"]](**held)
+        opened = _filter_kind(entry["accountant"])(**held)
         return cls(opened, entry["relation"], entry["unit"])
 
     def spent(self, ticks: int, aside_ticks: int) -> AdditiveAccountant:
@@ -105,6 +102,26 @@ class Terms:
         if isinstance(self.filter, ReservingAccountant):
             return replace(self.filter, spent_ticks=ticks, reserved_ticks=aside_ticks)
         return replace(self.filter, spent_ticks=ticks)
+
+
+def _filter_kind(name: str) -> type[AdditiveAccountant]:
+    """Return the class of a filter, which this repository has in every case.
+
+    Raises InvalidInputError for a name of no filter, RegistryError where its package is not
+    installed, or somebody else has the name.
+    """
+    if name not in FILTERS:
+        raise InvalidInputError(
+            f"Expected accountant={name!r} to be one of {', '.join(FILTERS)}: a ledger needs a "
+            "filter for runs that are chosen from earlier results."
+        )
+    if name in _OF_CORE:
+        return _OF_CORE[name]
+    registry = load_registry("accountant")
+    kind: type[AdditiveAccountant] = registry.load("accountant", name)
+    if not is_ours(registry.get("accountant", name).target.partition(":")[0]):
+        raise RegistryError(f"The accountant {name!r} of this installation is not dpcore's.")
+    return kind
 
 
 def _text(value: Any) -> Any:

@@ -6,13 +6,13 @@ from fractions import Fraction
 import pytest
 
 from dpcore.accountants.gdp import GdpAccountant
-from dpcore.accountants.rdp import RdpAccountant
-from dpcore.accountants.single import SingleReleaseAccountant
 from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.errors import InvalidInputError
 from dpcore.plugin.parts import PureAccountant
 from dpcore_ledger.cost import Run, cost_of, times_of
 from dpcore_ledger.terms import Terms
+from dpcore_accounting.rdp import RdpAccountant
+from dpcore_accounting.single import SingleReleaseAccountant
 
 ROWS, OTHER = "add-or-remove-one", "replace-one"
 

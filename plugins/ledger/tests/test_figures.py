@@ -12,7 +12,6 @@ from typer.testing import CliRunner
 
 import dpcore
 from dpcore.accountants.gdp import GdpAccountant
-from dpcore.accountants.single import SingleReleaseAccountant
 from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.cli import app
 from dpcore.errors import BudgetExceededError, DpcoreError, InvalidInputError
@@ -22,6 +21,7 @@ from dpcore_ledger.cost import Run, cost_of
 from dpcore_ledger.remaining import epsilon_that_fits
 from dpcore_ledger.shown import remaining
 from dpcore_ledger.verify import releases_of, verified
+from dpcore_accounting.single import SingleReleaseAccountant
 from dpcore_tables.statistics import open_session
 
 ROWS = "add-or-remove-one"

@@ -10,8 +10,6 @@ from typer.testing import CliRunner
 
 import dpcore
 from dpcore.accountants.gdp import GdpAccountant
-from dpcore.accountants.rdp import RdpAccountant
-from dpcore.accountants.single import SingleReleaseAccountant
 from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.cli import app
 from dpcore.errors import BudgetExceededError, InvalidInputError
@@ -21,6 +19,8 @@ from dpcore_ledger import TableLedger, Terms
 from dpcore_ledger.cost import Run, _as_event, cost_of, times_of
 from dpcore_ledger.parts import Part, most_seen
 from dpcore_ledger.verify import verified
+from dpcore_accounting.rdp import RdpAccountant
+from dpcore_accounting.single import SingleReleaseAccountant
 
 ADD, REPLACE = "add-or-remove-one", "replace-one"
 STATED = {"analyst": "", "algorithm": "test", "epsilon": 1.0, "delta": 1e-8}

@@ -74,12 +74,12 @@ ACCOUNTANTS = {
     "rdp": Theorem(
         "Renyi divergences at one order, fixed beforehand, add up",
         "Mironov 2017; Feldman & Zrnic 2021, Theorem 3.1",
-        "dpcore.accountants.rdp",
+        "dpcore_accounting.rdp",
     ),
     "single": Theorem(
         "one release has the (epsilon, delta) curve of its law",
         "Balle & Wang 2018, Theorem 8; Chen, Lee & Kifer 2019",
-        "dpcore.accountants.single",
+        "dpcore_accounting.single",
     ),
     "pld": Theorem(
         "privacy losses of pairs that dominate the releases, fixed beforehand, add up",

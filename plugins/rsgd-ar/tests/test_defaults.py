@@ -4,12 +4,10 @@ import numpy as np
 import pytest
 
 from dpcore import fit
-from dpcore.accountants import (
-    SingleReleaseAccountant,
-)
 from dpcore.errors import InvalidInputError
 from dpcore.losses.logistic import Logistic
 from dpcore.plugin import NeighboringRelation
+from dpcore_accounting.single import SingleReleaseAccountant
 from dpcore_lab.checks import make_rows
 from dpcore_lab.made_tables.tables import make_problem
 from dpcore_rsgd_ar.rsgd_ar import RsgdAr

@@ -56,7 +56,6 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.accountants.additive import ticks_down, ticks_up
 from dpcore.accountants.conversion import epsilon_up, golden_maximum, slack
-from dpcore.accountants.rdp import RdpAccountant
 from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.errors import InvalidInputError
 from dpcore.exact.rounding import log_down
@@ -70,6 +69,7 @@ from dpcore.plugin.parts import (
     validated_delta,
     validated_epsilon,
 )
+from dpcore_accounting.rdp import RdpAccountant
 from dpcore_tuning.stopping_distributions import Poisson, TruncatedNegativeBinomial
 
 if TYPE_CHECKING:

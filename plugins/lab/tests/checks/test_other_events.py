@@ -5,7 +5,6 @@ from fractions import Fraction
 import pytest
 
 from dpcore.accountants.dominating_pairs import _log_ratios_up
-from dpcore.accountants.rdp import RdpAccountant
 from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.plugin.parts import (
     AdditiveAccountant,
@@ -14,6 +13,7 @@ from dpcore.plugin.parts import (
     PureAccountant,
     RenyiDpEvent,
 )
+from dpcore_accounting.rdp import RdpAccountant
 from dpcore_lab.checks import check_accountant
 from dpcore_lab.recount.other_events import check_other_events
 from dpcore_lab.recount.planned import check_deltas

@@ -6,10 +6,10 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from dpcore.accountants import SingleReleaseAccountant
 from dpcore.plugin import Gaussian, Solution
 from dpcore.plugin.parts import GaussianDpEvent, Sensitivity
 from dpcore.privacy.events import RandomizedSensitivityGaussian
+from dpcore_accounting.single import SingleReleaseAccountant
 from dpcore_lab.checks import check_outputs_released, check_sensitivity_on_neighbours
 from dpcore_lab.outcomes.frequencies import largest_probability
 from dpcore_lab.recount.ledger import recounted_epsilon

@@ -7,12 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpcore.accountants import GdpAccountant, RdpAccountant
-from dpcore.accountants.renyi_orders import best_order
-from dpcore.accountants.sampled_gaussian import sampled_gaussian_renyi_up
-from dpcore.accountants.schedule import schedule_noise_multiplier
+from dpcore.accountants import GdpAccountant
 from dpcore.errors import BudgetExceededError, UnsupportedEventError
-from dpcore.plugin import NeighboringRelation
+from dpcore.plugin import NeighboringRelation, schedule_noise_multiplier
 from dpcore.plugin.parts import (
     ComposedDpEvent,
     GaussianDpEvent,
@@ -20,6 +17,9 @@ from dpcore.plugin.parts import (
     PoissonSampledDpEvent,
     SampledWithoutReplacementDpEvent,
 )
+from dpcore_accounting.rdp import RdpAccountant
+from dpcore_accounting.renyi_orders import best_order
+from dpcore_accounting.sampled_gaussian import sampled_gaussian_renyi_up
 
 ADD = NeighboringRelation.ADD_OR_REMOVE_ONE
 SPECIAL = NeighboringRelation.REPLACE_SPECIAL

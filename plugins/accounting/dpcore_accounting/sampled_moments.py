@@ -1,4 +1,4 @@
-"""The moments behind ``dpcore.accountants.sampled_gaussian``, in float64 with stated margins."""
+"""The moments behind ``dpcore_accounting.sampled_gaussian``, in float64 with stated margins."""
 
 from __future__ import annotations
 
@@ -7,15 +7,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from dpcore.exact.reproducible import (
-    SUM_ERROR,
-    array_exp,
-    array_expm1,
-    array_log,
-    array_log1p,
-    ordered_dot,
-    ordered_sum,
-)
+from dpcore.exact.reproducible import SUM_ERROR, array_log1p
+from dpcore.plugin import array_exp, array_expm1, array_log, ordered_dot, ordered_sum
 
 __all__ = ["log_moment_up"]
 

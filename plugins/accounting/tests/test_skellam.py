@@ -5,11 +5,12 @@ from fractions import Fraction
 import mpmath
 import pytest
 
-from dpcore.accountants import GdpAccountant, RdpAccountant, ZcdpAccountant
+from dpcore.accountants import GdpAccountant, ZcdpAccountant
 from dpcore.accountants.conversion import best_order_for_report, epsilon_up
-from dpcore.accountants.skellam import skellam_delta_up, skellam_renyi_up
 from dpcore.errors import InvalidInputError, UnsupportedEventError
 from dpcore.plugin.parts import SkellamDpEvent
+from dpcore_accounting.rdp import RdpAccountant
+from dpcore_accounting.skellam import skellam_delta_up, skellam_renyi_up
 from dpcore_lab.recount.ledger import renyi_divergence
 
 ORDERS = [

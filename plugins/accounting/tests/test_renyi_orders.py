@@ -2,13 +2,18 @@
 
 import pytest
 
-from dpcore.accountants import renyi_orders
 from dpcore.accountants.gdp import GdpAccountant
-from dpcore.accountants.rdp import RdpAccountant
-from dpcore.accountants.schedule import planned_accountant, schedule_noise_multiplier
 from dpcore.accountants.zcdp import ZcdpAccountant
-from dpcore.plugin import NeighboringRelation
-from dpcore.plugin.parts import GaussianDpEvent, LaplaceDpEvent, PoissonSampledDpEvent, PureDpEvent
+from dpcore.plugin import NeighboringRelation, schedule_noise_multiplier
+from dpcore.plugin.parts import (
+    GaussianDpEvent,
+    LaplaceDpEvent,
+    PoissonSampledDpEvent,
+    PureDpEvent,
+    planned_accountant,
+)
+from dpcore_accounting import renyi_orders
+from dpcore_accounting.rdp import RdpAccountant
 
 ADD = NeighboringRelation.ADD_OR_REMOVE_ONE
 KINDS = {

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 
 from dpcore.accountants.conversion import slack
-from dpcore.privacy.events import DpEvent
+from dpcore.plugin.parts import DpEvent
 
 __all__ = ["best_order"]
 

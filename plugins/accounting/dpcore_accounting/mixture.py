@@ -27,7 +27,8 @@ from functools import lru_cache
 from itertools import pairwise
 
 from dpcore.accountants.normal import gaussian_delta_up
-from dpcore.exact.rounding import exp_up, float_up, log_up, sqrt_down, sqrt_up
+from dpcore.exact.rounding import sqrt_down
+from dpcore.plugin.parts import exp_up, float_up, log_up, sqrt_up
 from dpcore.privacy.events import RandomizedSensitivityGaussian
 
 __all__ = [

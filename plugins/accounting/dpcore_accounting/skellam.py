@@ -18,8 +18,8 @@ import math
 from fractions import Fraction
 
 from dpcore.accountants.conversion import golden_maximum
-from dpcore.exact.rounding import exp_up, log_down, log_up
-from dpcore.privacy.events import SkellamDpEvent
+from dpcore.exact.rounding import log_down
+from dpcore.plugin.parts import SkellamDpEvent, exp_up, log_up
 
 __all__ = ["skellam_delta_up", "skellam_renyi_up"]
 

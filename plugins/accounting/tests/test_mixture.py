@@ -9,17 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
-from dpcore.accountants import (
-    GdpAccountant,
-    RdpAccountant,
-    SingleReleaseAccountant,
-    ZcdpAccountant,
-)
-from dpcore.accountants.calibrate import noise_multiplier
-from dpcore.accountants.mixture import mixture_curve_up, mixture_renyi_up
+from dpcore.accountants import GdpAccountant, ZcdpAccountant
 from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError
+from dpcore.plugin import noise_multiplier
 from dpcore.plugin.parts import ComposedDpEvent, GaussianDpEvent, LaplaceDpEvent
 from dpcore.privacy.events import RandomizedSensitivityGaussian
+from dpcore_accounting.mixture import mixture_curve_up, mixture_renyi_up
+from dpcore_accounting.rdp import RdpAccountant
+from dpcore_accounting.single import SingleReleaseAccountant
 
 ORDERS = [1e-8, 1e-4, 0.5, 1.0, 9.0, 99.0, 9999.0]
 

@@ -29,9 +29,8 @@ import math
 from fractions import Fraction
 
 from dpcore.errors import UnsupportedEventError
-from dpcore.exact.rounding import float_up
-from dpcore.privacy.events import GaussianDpEvent, PoissonSampledDpEvent
-from dpcore.privacy.sensitivity import NeighboringRelation
+from dpcore.plugin import NeighboringRelation
+from dpcore.plugin.parts import GaussianDpEvent, PoissonSampledDpEvent, float_up
 
 __all__ = ["is_bounded", "sampled_gaussian_renyi_up"]
 
@@ -61,7 +60,7 @@ def sampled_gaussian_renyi_up(event: PoissonSampledDpEvent, order: Fraction) -> 
     everyone = order / (2 * Fraction(m) ** 2)
     if p == 1.0 or order > _LARGEST_ORDER:
         return everyone
-    from dpcore.accountants.sampled_moments import log_moment_up
+    from dpcore_accounting.sampled_moments import log_moment_up
 
     log_a = log_moment_up(m, p, float_up(order - 1))
     return min(everyone, Fraction(log_a) / (order - 1)) if math.isfinite(log_a) else everyone

@@ -7,26 +7,27 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any, ClassVar, Self
 
-from dpcore.accountants.additive import AdditiveAccountant
 from dpcore.accountants.conversion import golden_maximum
 from dpcore.accountants.dominating_pairs import pair_curve_up
-from dpcore.accountants.mixture import mixture_curve_up, mixture_log_moment_up
 from dpcore.accountants.normal import gaussian_delta_up
-from dpcore.accountants.search import smallest_epsilon
 from dpcore.errors import BudgetExceededError, UnsupportedEventError
-from dpcore.exact.rounding import exp_down, exp_up, log_down, log_up
-from dpcore.privacy.events import (
+from dpcore.exact.rounding import log_down
+from dpcore.plugin.parts import (
+    AdditiveAccountant,
+    ApproximateDpEvent,
+    DominatingPairDpEvent,
     DpEvent,
     GaussianDpEvent,
     ObjectivePerturbationDpEvent,
-    RandomizedSensitivityGaussian,
-)
-from dpcore.privacy.stated_events import (
-    ApproximateDpEvent,
-    DominatingPairDpEvent,
     RenyiDpEvent,
     ZcdpDpEvent,
+    exp_down,
+    exp_up,
+    log_up,
+    smallest_epsilon,
 )
+from dpcore.privacy.events import RandomizedSensitivityGaussian
+from dpcore_accounting.mixture import mixture_curve_up, mixture_log_moment_up
 
 __all__ = ["SingleReleaseAccountant"]
 
@@ -144,7 +145,7 @@ class SingleReleaseAccountant(AdditiveAccountant):
     Gaussian noise has its exact curve (Balle & Wang 2018, Theorem 8), Gaussian noise of randomised
     sensitivity the weighted mean of such curves ("joint-convexity") or, never smaller, what the
     Renyi bound of Chen, Lee & Kifer 2019 gives at its best order ("renyi"): see
-    ``dpcore.accountants.mixture``; or what it gives by the conversion that they print ("mironov"),
+    ``dpcore_accounting.mixture``; or what it gives by the conversion that they print ("mironov"),
     never smaller still. By every conversion objective perturbation, a dominating pair and an
     (epsilon, delta) release have the curve that the event states, and what is bounded in Renyi
     divergences Canonne, Kamath & Steinke's at its best order. What ``remains`` after the release

@@ -13,7 +13,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from dpcore.errors import UnsupportedEventError
-from dpcore.privacy.stated_events import RenyiDpEvent
+from dpcore.plugin.parts import RenyiDpEvent
 
 __all__ = ["stated_renyi_up"]
 

@@ -10,34 +10,35 @@ from dpcore.accountants import conversion as convert
 from dpcore.accountants.additive import ticks_down
 from dpcore.accountants.delta_reserve import ReservingAccountant, deltas_of
 from dpcore.accountants.dominating_pairs import pair_renyi_up
-from dpcore.accountants.mixture import mixture_renyi_up
-from dpcore.accountants.renyi_curve import stated_renyi_up
-from dpcore.accountants.renyi_orders import best_order
-from dpcore.accountants.sampled_gaussian import is_bounded, sampled_gaussian_renyi_up
-from dpcore.accountants.search import smallest_multiplier
-from dpcore.accountants.skellam import skellam_renyi_up
 from dpcore.accountants.unsupported import unsupported
 from dpcore.errors import UnsupportedEventError
-from dpcore.exact.rounding import exp_down, exp_up, float_up, log_down, log_up
-from dpcore.privacy.events import (
+from dpcore.exact.rounding import log_down
+from dpcore.plugin.parts import (
+    ApproximateDpEvent,
     ComposedDpEvent,
+    DominatingPairDpEvent,
     DpEvent,
-    ExponentialMechanismDpEvent,
     ExPostDpEvent,
     GaussianDpEvent,
     LaplaceDpEvent,
     ObjectivePerturbationDpEvent,
     PoissonSampledDpEvent,
     PureDpEvent,
-    RandomizedSensitivityGaussian,
-    SkellamDpEvent,
-)
-from dpcore.privacy.stated_events import (
-    ApproximateDpEvent,
-    DominatingPairDpEvent,
     RenyiDpEvent,
+    SkellamDpEvent,
     ZcdpDpEvent,
+    exp_down,
+    exp_up,
+    float_up,
+    log_up,
+    smallest_multiplier,
 )
+from dpcore.privacy.events import ExponentialMechanismDpEvent, RandomizedSensitivityGaussian
+from dpcore_accounting.mixture import mixture_renyi_up
+from dpcore_accounting.renyi_curve import stated_renyi_up
+from dpcore_accounting.renyi_orders import best_order
+from dpcore_accounting.sampled_gaussian import is_bounded, sampled_gaussian_renyi_up
+from dpcore_accounting.skellam import skellam_renyi_up
 
 __all__ = ["RdpAccountant"]
 
