@@ -9,10 +9,10 @@ from dpcore.accountants.gdp import GdpAccountant
 from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.errors import InvalidInputError
 from dpcore.plugin.parts import PureAccountant
-from dpcore_ledger.cost import Run, cost_of, times_of
-from dpcore_ledger.terms import Terms
 from dpcore_accounting.rdp import RdpAccountant
 from dpcore_accounting.single import SingleReleaseAccountant
+from dpcore_ledger.cost import Run, cost_of, times_of
+from dpcore_ledger.terms import Terms
 
 ROWS, OTHER = "add-or-remove-one", "replace-one"
 

@@ -16,12 +16,12 @@ from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.cli import app
 from dpcore.errors import BudgetExceededError, DpcoreError, InvalidInputError
 from dpcore.plugin.parts import PureAccountant
+from dpcore_accounting.single import SingleReleaseAccountant
 from dpcore_ledger import TableLedger, Terms
 from dpcore_ledger.cost import Run, cost_of
 from dpcore_ledger.remaining import epsilon_that_fits
 from dpcore_ledger.shown import remaining
 from dpcore_ledger.verify import releases_of, verified
-from dpcore_accounting.single import SingleReleaseAccountant
 from dpcore_tables.statistics import open_session
 
 ROWS = "add-or-remove-one"

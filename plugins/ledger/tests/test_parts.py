@@ -15,12 +15,12 @@ from dpcore.cli import app
 from dpcore.errors import BudgetExceededError, InvalidInputError
 from dpcore.plugin.ledgers import LedgerEntry
 from dpcore.plugin.parts import ApproximateDpEvent, GaussianDpEvent, PureAccountant
+from dpcore_accounting.rdp import RdpAccountant
+from dpcore_accounting.single import SingleReleaseAccountant
 from dpcore_ledger import TableLedger, Terms
 from dpcore_ledger.cost import Run, _as_event, cost_of, times_of
 from dpcore_ledger.parts import Part, most_seen
 from dpcore_ledger.verify import verified
-from dpcore_accounting.rdp import RdpAccountant
-from dpcore_accounting.single import SingleReleaseAccountant
 
 ADD, REPLACE = "add-or-remove-one", "replace-one"
 STATED = {"analyst": "", "algorithm": "test", "epsilon": 1.0, "delta": 1e-8}
