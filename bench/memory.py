@@ -96,7 +96,7 @@ def main() -> None:
     print(f"{'algorithm':<16}{'a column':>10}{'foretold':>10}{'seconds':>9}  how it ended")
     for entry in load_registry().entries("optimizer"):
         facts = optimizer_facts(load_registry().load("optimizer", entry.name))
-        left_out = "user-pool" in facts.needs or not facts.private
+        left_out = facts.answered_by or not facts.private
         if left_out or entry.name not in (chosen.algo or [entry.name]):
             continue
         runs = [

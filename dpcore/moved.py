@@ -9,7 +9,7 @@ import sys
 from functools import cache
 from typing import Any
 
-__all__ = ["find_moved", "new_name", "place_of_name", "where_to_get"]
+__all__ = ["find_moved", "new_name", "owner_of_option", "place_of_name", "where_to_get"]
 
 
 def find_moved() -> None:
@@ -33,6 +33,12 @@ def where_to_get(kind: str, name: str) -> str:
     ``--evaluate-share``, as a sentence; empty if none does."""
     owner = _table("parts").get(f"{kind} {name}")
     return f"It is in {owner}: pip install {owner}." if owner else ""
+
+
+def owner_of_option(name: str) -> str | None:
+    """Return which distribution of this repository has the algorithms that take an option, where
+    one alone has; ``None`` of other options."""
+    return _table("options").get(name)
 
 
 def place_of_name(page: str, name: str) -> str | None:

@@ -143,8 +143,8 @@ def fit_progress(*, hidden: bool) -> Iterator[OnRelease]:
 
 @contextmanager
 def rounds_progress(charges: Charges, *, hidden: bool) -> Iterator[None]:
-    """Show the rounds that users have joined, of those that their filters hold, a figure that is
-    known beforehand."""
+    """Show the rounds that a source of answers has charged, of those that it holds, a figure that
+    is known beforehand."""
 
     def look() -> Step | None:
         if (figures := charges.figures) is None:

@@ -23,6 +23,7 @@ from dpcore.fitting.settings import Settings
 from dpcore.fitting.table_ledger import note_saved
 from dpcore.fitting.training import Training
 from dpcore.fitting.usual_loss import loss_of_schemas, schema_of_rows, with_schema
+from dpcore.registry.declarations import optimizer_facts
 from dpcore.session.charges import Charges
 
 __all__ = ["fit_and_tell", "run_and_tell", "with_loss"]
@@ -87,11 +88,12 @@ def _trained(
     quiet: bool,
 ) -> Training:
     """Return a run's outcome; its progress is shown, and the report of a target that was missed."""
-    hidden, asks_users = quiet or as_json, "user-pool" in plan.optimizer.needs
+    hidden = quiet or as_json
+    is_answered = bool(optimizer_facts(plan.optimizer).answered_by)
     try:
         with (
-            rounds_progress(charges, hidden=hidden or not asks_users),
-            fit_progress(hidden=hidden or asks_users) as on_release,
+            rounds_progress(charges, hidden=hidden or not is_answered),
+            fit_progress(hidden=hidden or is_answered) as on_release,
         ):
             return train(plan, request, on_release, charges, of_table)
     except TargetNotMetError as error:

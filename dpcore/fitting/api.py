@@ -105,7 +105,7 @@ def fit(
         ``Threads(2)`` : with so many threads; all processors by default. The model is the same.
     params : hyper-parameters of the algorithm; see ``dpcore info``. Parameters of the loss too:
         ``{"loss.tau": 0.9}``.
-    users : where rows stay with users, ``Users(path)``: a file, or ``dpcore.plugin.User`` objects.
+    users : where rows stay with users, ``Users(path)``: a file, or ``User`` objects.
     unit : the column of a frame or file that says whose a row is, or ``Unit(column, rows=...)``, at
         most how many rows of each are used: the guarantee is then for all rows of one value of it.
         They are the schema's, where that has them.

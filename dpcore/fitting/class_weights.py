@@ -39,7 +39,7 @@ def with_public_weights(plan: Plan, label: Label) -> Plan:
         return plan
     stated = optimizer_facts(plan.optimizer)
     reasons = {
-        "its users' rules say a loss by name alone": "user-pool" in stated.needs,
+        "its users' rules say a loss by name alone": bool(stated.answered_by),
         "the authors' code has constants of its own": stated.as_published,
     }
     for reason, holds in reasons.items():

@@ -55,7 +55,7 @@ def check_fits(optimizer: Optimizer, problem: Problem, accountant: Accountant) -
     unmet, advice = _unmet(problem, accountant), _advice(problem, accountant, stated.accountant)
     adaptive = () if "fixed-schedule" in stated.needs else ("adaptive-accountant",)
     for need in (*stated.needs, *adaptive):
-        if need in ("fixed-schedule", "user-pool"):
+        if need == "fixed-schedule":
             continue
         if unmet[need]:
             lacking = {each for each in unmet if unmet[each]}
@@ -75,7 +75,7 @@ def _check_kind(name: str, stated: OptimizerFacts, problem: Problem) -> None:
         ending = f"; {_AGAINST_THE_REST} within one budget"
         raise InvalidInputError(
             f"{name} is for two classes, and the label has {problem.n_margins}"
-            f"{_for_classes(relation)}{'' if 'user-pool' in stated.needs else ending}."
+            f"{_for_classes(relation)}{'' if stated.answered_by else ending}."
         )
     if problem.rows_per_unit is not None and not stated.for_units:
         raise InvalidInputError(
@@ -130,7 +130,7 @@ def _against_the_rest(classification: bool, n_classes: int) -> str:
 
 def _instead(relation: str, unmet: set[str]) -> str:
     """Return the end of a sentence: which installed algorithms of a session do without l2."""
-    able = _installed(relation, lambda facts: not {*unmet, "user-pool"} & {*facts.needs})
+    able = _installed(relation, lambda facts: not (facts.answered_by or {*unmet} & {*facts.needs}))
     return f", or choose an algorithm that does without: {', '.join(able)}" if able else ""
 
 

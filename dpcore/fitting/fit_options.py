@@ -192,7 +192,7 @@ class Users:
 
     Parameters
     ----------
-    users : the path of a file of users and their budgets, or ``dpcore.plugin.User`` objects, who
+    users : the path of a file of users and their budgets, or ``User`` objects, who
         own the rows in their order; ``None`` for users of one budget.
     trust : what their server sees; ``None`` for ``local``.
 

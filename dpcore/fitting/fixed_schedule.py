@@ -41,8 +41,8 @@ def with_planned_accountant(plan: Plan, problem: Problem, runs: int = 1) -> Plan
     """
     stated = optimizer_facts(plan.optimizer)
     asked = plan.accountant
-    if "user-pool" in stated.needs:
-        return plan  # Users fit their own filters, when the rules are known.
+    if stated.answered_by:
+        return plan  # Its source fits its own filters.
     needed = needed_epsilon(plan.optimizer, problem)
     if needed is not None:
         is_above = runs == 1 and needed > asked.epsilon

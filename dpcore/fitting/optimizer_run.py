@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import traceback
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dpcore.errors import DpcoreError, OptimizerError, replacing
 from dpcore.fitting.details import LONGEST_TEXT, bounded
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from dpcore.protocols.optimizer import Optimizer
     from dpcore.protocols.problem import Problem
     from dpcore.protocols.session import PrivacySession
-    from dpcore.protocols.user_pool import UserPool
     from dpcore.registry.catalogue import Entry
 
 __all__ = ["full_text", "run_optimizer", "type_and_place"]
@@ -34,12 +33,13 @@ def run_optimizer(
     optimizer: Optimizer,
     entry: Entry,
     problem: Problem,
-    session: PrivacySession | UserPool,
+    session: PrivacySession,
     *,
     secret_rows: bool = True,
 ) -> Solution:
     """Return the optimizer's solution, its details as far as ``details`` allows them.
 
+    ``session`` : or what a source of its own gives it in place of one.
     ``secret_rows`` : whether an error's own text and cause, which may hold a private value, are
     left out.
 
@@ -56,9 +56,8 @@ def run_optimizer(
         return failure
 
     with replacing(Exception, SystemExit, by=failed):
-        asked: Any = session
         # A copy: what is stated afterwards is not the optimizer's to alter.
-        solution = optimizer.minimize(private_copy(problem), asked)
+        solution = optimizer.minimize(private_copy(problem), session)
     if not isinstance(solution, Solution):
         kind = type(solution).__name__
         raise OptimizerError(_failed(entry, f"minimize returned no Solution but a {kind}"))

@@ -21,6 +21,7 @@ from dpcore.fitting.details import LONGEST_TEXT, bounded
 from dpcore.fitting.fixed_schedule import with_planned_accountant
 from dpcore.model.model import check_coefficients
 from dpcore.protocols.problem import Solution
+from dpcore.registry.declarations import optimizer_facts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -45,7 +46,7 @@ def fits_of(plan: Plan, label: Label) -> int:
         raise InvalidInputError(
             "--multiclass ovr (multiclass='ovr') is of classes, and the label is a number."
         )
-    if "user-pool" in plan.optimizer.needs:
+    if optimizer_facts(plan.optimizer).answered_by:
         raise InvalidInputError(
             f"{plan.entry.name} asks users, whose budgets are their own: --multiclass ovr "
             "(multiclass='ovr') shares one budget among fits of rows in one place."

@@ -8,19 +8,19 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from dpcore.errors import DpcoreError, InvalidInputError, near_names
+from dpcore.errors import DpcoreError, InvalidInputError, RegistryError, near_names
 from dpcore.fitting.choice import choose
 from dpcore.fitting.engines import engine_name, load_engine
-from dpcore.fitting.losses import OF_LOSS, make_loss, names_of_loss, params_apart
+from dpcore.fitting.losses import make_loss, names_of_loss, params_apart
 from dpcore.fitting.option_names import option_of
 from dpcore.fitting.planned import Plan
-from dpcore.fitting.pools import POOL, require_pool
 from dpcore.fitting.settings import Settings, checked_settings, figure_of
 from dpcore.fitting.slots import fill_slots
 from dpcore.fitting.targets import Budget, budget_of, target_values
+from dpcore.moved import owner_of_option
 from dpcore.privacy.relations import parse_relation, usual_relation
 from dpcore.registry.catalogue import Registry, load_registry
-from dpcore.registry.declarations import optimizer_facts
+from dpcore.registry.declarations import load_source, optimizer_facts
 from dpcore.registry.parameters import convert_all
 
 if TYPE_CHECKING:
@@ -49,15 +49,14 @@ def make_plan(settings: Settings, registry: Registry | None = None) -> Plan:
     """
     registry = registry or load_registry()
     settings = checked_settings(settings)
-    if settings.users is not None or settings.trust is not None:
-        require_pool(registry, option_of("trust" if settings.users is None else "users"))
+    _require_owner(settings, registry)
     asked = settings.algo
     settings, chosen_by = choose(settings, registry)
     factory = registry.load("optimizer", settings.algo)
     params, of_loss = params_apart(settings.params)
     _check_published(settings, factory, params)
     with _told_who_chose(settings, chosen_by):
-        _check_users(settings, factory, of_loss)
+        _check_source(settings, factory, of_loss)
         preset = _preset(factory, settings)
         use = fill_slots(factory, settings, preset, registry)
         budget = budget_of(settings, factory, registry)
@@ -69,9 +68,6 @@ def make_plan(settings: Settings, registry: Registry | None = None) -> Plan:
     engine = engine_name(settings.engine)
     parts = [("accountant", name), ("loss", settings.loss), ("engine", engine)]
     parts += [("mechanism", filling) for filling in filled.values()]
-    if "user-pool" in factory.needs:
-        require_pool(registry, settings.algo)
-        parts.append(("pool", POOL))
     return Plan(
         settings=settings,
         entry=registry.get("optimizer", settings.algo),
@@ -82,7 +78,7 @@ def make_plan(settings: Settings, registry: Registry | None = None) -> Plan:
         relation=parse_relation(settings.relation or usual_relation(factory)),
         engine=load_engine(settings.engine, registry),
         chosen_by=chosen_by,
-        targets=tuple(registry.get(kind, part).target for kind, part in parts),
+        targets=(*(registry.get(kind, part).target for kind, part in parts), *_source(factory)),
         expect=optimizer_facts(registry.load("optimizer", asked)).expect,
     )
 
@@ -112,8 +108,8 @@ def _accountant(
     if settings.as_published:
         usual = facts.published_accountant or usual
     usual = preset.get("accountant", usual)
-    if settings.trust == "secure-aggregation":  # Shares of noise are another law.
-        usual = facts.secure_accountant or usual
+    if facts.answered_by:
+        usual = load_source(facts.answered_by).usual_accountant(factory, settings) or usual
     name = settings.accountant or usual
     conversion = settings.conversion
     if conversion is None and settings.accountant in (None, usual):
@@ -179,26 +175,37 @@ def _check_published(settings: Settings, factory: Any, params: Mapping[str, Any]
             )
 
 
-def _check_users(settings: Settings, factory: Any, of_loss: Mapping[str, Any]) -> None:
-    """Refuse users, and what is said of them, where the algorithm has none; where the rows stay
-    with users, an engine, and parameters of a loss, which the rules that users agree on only
-    name."""
-    if "user-pool" in factory.needs:
-        if of_loss:
-            raise InvalidInputError(
-                f"{settings.algo} asks users, whose rules say a loss by name alone: expected no "
-                f"{OF_LOSS}.{next(iter(of_loss))}."
-            )
-        known = optimizer_facts(factory).trust_models
-        if settings.trust not in (None, *known):
-            raise InvalidInputError(
-                f"{settings.algo} runs under trust {' or '.join(known)}, not {settings.trust!r}."
-            )
-        if settings.engine != Settings.engine:
-            raise InvalidInputError(f"{settings.algo} asks users: no engine sums over their rows.")
+_OF_SOURCES = ("users", "trust")
+"""Settings that a source of answers reads; every other optimizer's rows are in one place."""
+
+
+def _source(factory: Any) -> tuple[str, ...]:
+    """Return what answers an algorithm in place of a session, if anything does."""
+    named = optimizer_facts(factory).answered_by
+    return (named,) if named else ()
+
+
+def _require_owner(settings: Settings, registry: Registry) -> None:
+    """Raise RegistryError for a setting of a package that registers nothing here."""
+    for name in _OF_SOURCES:
+        owner = owner_of_option(name)
+        if getattr(settings, name) is not None and owner is not None:
+            entries = registry.entries("optimizer")
+            if owner not in {entry.distribution for entry in entries}:
+                raise RegistryError(
+                    f"No algorithm that takes {option_of(name)} is installed. It is in {owner}: "
+                    f"pip install {owner}. All others have all rows in one place."
+                )
+
+
+def _check_source(settings: Settings, factory: Any, of_loss: Mapping[str, Any]) -> None:
+    """Refuse what the source of an algorithm's answers cannot do, and settings of one where the
+    algorithm has none."""
+    for source in _source(factory):
+        load_source(source).refuse(factory, settings, of_loss)
         return
-    for name, value in {"users": settings.users, "trust": settings.trust}.items():
-        if value is not None:
+    for name in _OF_SOURCES:
+        if getattr(settings, name) is not None:
             raise InvalidInputError(
                 f"{settings.algo} takes no {option_of(name)}: all its rows are in one place."
             )

@@ -56,7 +56,7 @@ def require_share(plan: Plan, what: str, instead: str) -> None:
     stated, accountant = optimizer_facts(plan.optimizer), plan.accountant
     promised, name = accountant_facts(type(accountant)), plan.entry.name
     reasons = {
-        "its rows stay with users, who have a budget each": "user-pool" in stated.needs,
+        "its rows stay with users, who have a budget each": bool(stated.answered_by),
         "its epsilon is an output": bool(stated.targets),
         "the authors' code counts on the whole budget": stated.as_published,
         f"{accountant.name} is no filter of a budget": not (stated.private and promised.private),

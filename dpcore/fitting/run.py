@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from dpcore.data.files import parts_of_rows
 from dpcore.engines.unbounded_rows import encoded_rows, rehearsed_rows
 from dpcore.errors import TargetNotMetError
+from dpcore.fitting.answered import fit_answered, open_source
 from dpcore.fitting.checked_steps import checked, foreign_parts_of
 from dpcore.fitting.diagnostics import accuracy_figures, diagnose
 from dpcore.fitting.engines import opened_rows, require_one_fit, source_of
@@ -30,11 +31,10 @@ from dpcore.fitting.run_state import RunDoor, RunState
 from dpcore.fitting.run_steps import run_after, run_before, set_aside, stated_of
 from dpcore.fitting.table_ledger import charged_run, found_in, note_outside, refuse_users
 from dpcore.fitting.training import Training
-from dpcore.fitting.users import fit_users, open_pool
 from dpcore.fitting.utility_warning import UtilityWarning
 from dpcore.noise.source import SeededNoise, SystemNoise
 from dpcore.privacy.statement import part_of
-from dpcore.registry.declarations import engine_facts
+from dpcore.registry.declarations import engine_facts, optimizer_facts
 from dpcore.session.charges import Charges
 
 if TYPE_CHECKING:
@@ -173,9 +173,9 @@ def fit_run(run: Run) -> Model:
     steps = checked(steps_of(run.plan.settings, run.dataset.schema), begun.facts)
     if run.utility_warning is not None:
         run.utility_warning.look(ready.of_each, ready.problem)
-    if "user-pool" in run.plan.optimizer.needs:
+    if optimizer_facts(run.plan.optimizer).answered_by:
         refuse_users(run.table_ledger, run.plan, run.dataset.schema)
-        return _model_of_users(run, ready)
+        return _model_of_source(run, ready)
     ledger = charged_run(run.table_ledger, run.plan, run.dataset, run.why_not_private)
     with charges.told(), ledger as charged:
         return _model_of_rows(run, steps, begun, charged)
@@ -221,15 +221,15 @@ def _is_secret(run: Run) -> bool:
     return not are_ours_and_generated(run.dataset, run.parts)
 
 
-def _model_of_users(run: Run, ready: Ready) -> Model:
-    """Return the model of rows that stay with users, who have a budget each: a run of the phase
-    ``solve`` alone."""
+def _model_of_source(run: Run, ready: Ready) -> Model:
+    """Return the model of rows that a source of the optimizer's has: a run of the phase ``solve``
+    alone."""
     plan, problem, dataset = ready.plan, ready.problem, run.dataset
     charges = _charges_of(run)
     with charges.told():
-        pool: Any = open_pool(plan, dataset)  # type: ignore[arg-type]
+        source = open_source(plan, dataset)  # type: ignore[arg-type]
         asked = charges, _trusted(run), run.why_not_private, dataset.typed_by, _is_secret(run)
-        solution, statement = fit_users(plan, problem, pool, *asked)
+        solution, statement = fit_answered(plan, problem, source, *asked)
         if dataset.part is not None:
             statement = replace(statement, part=dataset.part.name)
         return make_model(plan, dataset.schema, problem.l2, solution, (), statement)

@@ -57,7 +57,7 @@ class Settings:
     use : slot name to the registered name that fills it.
     params : hyper-parameters of the algorithm, and those of the loss as ``loss.NAME``, as text or
         as values.
-    users : the path of a file of users and their budgets, or ``dpcore.plugin.User`` objects, for
+    users : the path of a file of users and their budgets, or ``User`` objects, for
         algorithms whose rows stay with users; ``None`` for users of one budget.
     trust : what the server sees there; ``None`` for ``local``.
     units : whether neighbours differ in units of several rows, as the schema or the request says;

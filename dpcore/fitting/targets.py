@@ -69,8 +69,8 @@ def budget_of(settings: Settings, factory: Any, registry: Registry) -> Budget:
     """
     stated = optimizer_facts(factory)
     figure = figure_of(settings)
-    if figure is not None and (stated.targets or "user-pool" in stated.needs):
-        whose = "users' budgets are" if "user-pool" in stated.needs else "its budget is"
+    if figure is not None and (stated.targets or stated.answered_by):
+        whose = "users' budgets are" if stated.answered_by else "its budget is"
         raise InvalidInputError(
             f"{settings.algo} takes no {option_of(figure[0])}: {whose} in epsilon and delta."
         )

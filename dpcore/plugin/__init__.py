@@ -1,5 +1,5 @@
 """The names that plugin authors import: those for an optimizer here, and in ``parts`` those for
-queries, mechanisms, accountants, losses and pools.
+queries, mechanisms, accountants and losses.
 
 Hooks are read at every start of the command line, which loads neither numba nor SciPy for a list of
 names: all but ``hookimpl`` is imported when it is asked for.

@@ -33,8 +33,6 @@ from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.protocols import Accountant, Loss
 from dpcore.protocols.problem import Problem, Solution
 from dpcore.protocols.session import PrivacySession
-from dpcore.protocols.user_messages import User
-from dpcore.protocols.user_pool import UserPool
 from dpcore.queries import (
     ClippedGradientSum,
     ColumnMoments,
@@ -87,8 +85,6 @@ __all__ = [
     "TargetNotMetError",
     "UnitGradientSum",
     "UnsupportedEventError",
-    "User",
-    "UserPool",
     "array_exp",
     "array_expm1",
     "array_log",

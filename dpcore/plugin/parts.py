@@ -1,4 +1,4 @@
-"""The second page: names for authors of queries, mechanisms, accountants, losses and pools.
+"""The second page: names for authors of queries, mechanisms, accountants and losses.
 
 The stub beside this file lists them.
 """

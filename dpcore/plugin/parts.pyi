@@ -37,10 +37,10 @@ from dpcore.exact.grid import (
     PARAMETER_BITS,
 )
 from dpcore.exact.rounding import exp_down, exp_up, float_down, float_up, log_up, sqrt_up
+from dpcore.fitting.answered import fit_source
 from dpcore.fitting.losses import make_loss, params_apart
 from dpcore.fitting.plan import make_plan
 from dpcore.fitting.slots import accountants_for
-from dpcore.fitting.users import fit_pool
 from dpcore.losses.facts import loss_facts
 from dpcore.mechanisms.base import PureNoise, ScaledNoise, add_modulo
 from dpcore.model.model import Model
@@ -72,10 +72,9 @@ from dpcore.privacy.stated_events import (
     ZcdpDpEvent,
 )
 from dpcore.protocols import DerivedQuery, Engine, Mechanism, Query, SampledQuery, TableQuery
+from dpcore.protocols.answer_source import AnswerSource, SourceStatement
 from dpcore.protocols.interactive import InteractiveMechanism
 from dpcore.protocols.optimizer import Optimizer
-from dpcore.protocols.user_messages import Answers, Declined, Inbox, Rejection, Reply, RoundRules
-from dpcore.protocols.user_pool import LocalPool
 from dpcore.queries.clipping import clip_coefficients, clipped_total
 from dpcore.queries.columns import CategoricalColumn, NumericColumn, column_of, numeric_column
 from dpcore.queries.descent import minimize
@@ -101,7 +100,7 @@ from dpcore.visible import visible
 __all__ = [
     "Account",
     "AdditiveAccountant",
-    "Answers",
+    "AnswerSource",
     "ApproximateDpEvent",
     "BLOCK_ROWS",
     "BLOCK_SUM_BITS",
@@ -114,7 +113,6 @@ __all__ = [
     "ComposedDpEvent",
     "CsrBlock",
     "Dataset",
-    "Declined",
     "DerivedQuery",
     "DigitStream",
     "Digits",
@@ -128,15 +126,12 @@ __all__ = [
     "GaussianDpEvent",
     "GradientSum",
     "GridScale",
-    "Inbox",
     "InteractiveMechanism",
     "JointAccountant",
     "LaplaceDpEvent",
     "LazyUniform",
     "Ledger",
-    "RoundedLine",
     "LocalEngine",
-    "LocalPool",
     "MARGIN",
     "MARGIN_BITS",
     "Mechanism",
@@ -156,11 +151,9 @@ __all__ = [
     "Query",
     "RandomizedSensitivity",
     "RawRows",
-    "Rejection",
     "RenyiDpEvent",
-    "Reply",
     "Round",
-    "RoundRules",
+    "RoundedLine",
     "Rounds",
     "SampledQuery",
     "SampledWithoutReplacementDpEvent",
@@ -169,6 +162,7 @@ __all__ = [
     "SeededNoise",
     "Sensitivity",
     "SkellamDpEvent",
+    "SourceStatement",
     "Standardization",
     "SystemNoise",
     "Table",
@@ -191,7 +185,7 @@ __all__ = [
     "exp_down",
     "exp_up",
     "exponential_digits",
-    "fit_pool",
+    "fit_source",
     "float_down",
     "float_up",
     "format_of",

@@ -8,16 +8,22 @@ name, with type and default. Nothing else of a class is asked for.
 from __future__ import annotations
 
 import dataclasses
+import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dpcore.errors import near_names
+from dpcore.errors import RegistryError, near_names
 from dpcore.privacy.immutable import fault_of_unfrozen
 from dpcore.registry.facts import Method, Words, fact, fault_of, read
 from dpcore.registry.loss_facts import LossFacts
 from dpcore.registry.outside_facts import ExporterFacts, LedgerFacts, LedgerStoreFacts
-from dpcore.registry.part_facts import AccountantFacts, EngineFacts, MechanismFacts, PoolFacts
+from dpcore.registry.part_facts import (
+    AccountantFacts,
+    AnswerSourceFacts,
+    EngineFacts,
+    MechanismFacts,
+)
 from dpcore.registry.presets import fault_of_presets
 from dpcore.registry.shapes import (
     PRESETS,
@@ -27,7 +33,6 @@ from dpcore.registry.shapes import (
     TEXTS,
     TRUTH,
     VALUES,
-    WHOLE,
 )
 from dpcore.registry.slots import Slot
 from dpcore.registry.step_options import fault_of_step
@@ -43,6 +48,7 @@ __all__ = [
     "accountant_facts",
     "engine_facts",
     "fault_of_part",
+    "load_source",
     "mechanism_facts",
     "optimizer_facts",
 ]
@@ -56,7 +62,6 @@ NEEDS = (
     "strong-convexity",
     "public-size",
     "fixed-schedule",
-    "user-pool",
 )
 TARGETS = (
     "target_accuracy",
@@ -86,15 +91,13 @@ class OptimizerFacts:
         Words("need", NEEDS),
         "What a run must have. `public-size`: a public number of rows, under add-or-remove-one "
         "the schema's. `fixed-schedule`: every event is fixed before the first release; "
-        "without it the accountant has to be fully adaptive. `user-pool`: `minimize` is handed a "
-        "`UserPool`.",
+        "without it the accountant has to be fully adaptive.",
     )
     slots: Mapping[str, Slot] = fact(
         SLOTS, "What can fill each slot (`--use`), as `dpcore.plugin.Slot`; given as `use`."
     )
     name: str = fact(TEXT, "Its registered name, for messages.", "")
     accountant: str = fact(TEXT, "The accountant of a run that names none.", "zcdp")
-    secure_accountant: str = fact(TEXT, "The same under `--trust secure-aggregation`.", "")
     published_accountant: str = fact(TEXT, "The same with `--as-published`.", "")
     shared_accountant: str = fact(
         TEXT,
@@ -102,11 +105,11 @@ class OptimizerFacts:
         "fixed schedule alone.",
         "",
     )
-    trust_models: tuple[str, ...] = fact(
-        Words("trust model"), "What a server of users may see, the default first.", ("local",)
-    )
-    rows_per_user: int = fact(
-        WHOLE, "A field: rows of each user where nobody shared the rows out.", 1
+    answered_by: str = fact(
+        TEXT,
+        'The `"module:Class"` of an `AnswerSource` that has the rows, charges, and answers it in '
+        "place of a session; the statement names it unless it is dpcore's.",
+        "",
     )
     presets: Mapping[str, Mapping[str, Any]] = fact(
         PRESETS, "Named settings of fields, slots and accountant (`--preset`).", {}
@@ -170,7 +173,7 @@ class OptimizerFacts:
         TRUTH, "True where it takes a loss of several classes, `w` of `problem.w_shape`.", False
     )
     private: bool = fact(TRUTH, "False where it promises no privacy.", True)
-    without_noise: bool = fact(TRUTH, "True where its users add no noise: no promise.", False)
+    without_noise: bool = fact(TRUTH, "True where its answers have no noise: no promise.", False)
     as_published: bool = fact(
         TRUTH, "A field: true runs its authors' code (`--as-published`), not private.", False
     )
@@ -188,7 +191,6 @@ _TABLES: dict[str, type[Any]] = {
     "accountant": AccountantFacts,
     "loss": LossFacts,
     "engine": EngineFacts,
-    "pool": PoolFacts,
     "exporter": ExporterFacts,
     "ledger": LedgerFacts,
     "ledger-store": LedgerStoreFacts,
@@ -215,6 +217,21 @@ def mechanism_facts(mechanism: Any) -> MechanismFacts:
     return read(MechanismFacts, mechanism)
 
 
+def load_source(target: str) -> Any:
+    """Return the class of a ``"module:Class"``; RegistryError where it is none of a source."""
+    module, _, name = target.partition(":")
+    try:
+        source = getattr(importlib.import_module(module), name)
+        fault = fault_of(AnswerSourceFacts, source)
+    except Exception as error:
+        raise RegistryError(
+            f"The source of answers {target!r} cannot be loaded: {type(error).__name__}."
+        ) from error
+    if fault:
+        raise RegistryError(f"The source of answers cannot be used: {target} {fault}")
+    return source
+
+
 _NO_DATACLASS = "is not a dataclass of its parameters."
 
 
@@ -230,9 +247,7 @@ def fault_of_part(kind: str, target: Any) -> str:
         return "is not a class." if kind != "optimizer" else _NO_DATACLASS
     if kind == "optimizer" and not dataclasses.is_dataclass(target):
         return _NO_DATACLASS
-    if kind not in ("engine", "pool", "ledger", "ledger-store") and (
-        fault := fault_of_unfrozen(target)
-    ):
+    if kind not in ("engine", "ledger", "ledger-store") and (fault := fault_of_unfrozen(target)):
         return fault
     if kind == "step":
         return fault_of_step(target)
@@ -261,8 +276,6 @@ def _fault_of_optimizer(target: Any) -> str:
     for name in (*facts.targets, *facts.checked_with):
         if name not in fields:
             return f"states {name!r}, which is no field of it.{near_names(name, fields)}"
-    asked = {"use": bool(facts.slots), "rows_per_user": "user-pool" in facts.needs}
-    for name, is_needed in asked.items():
-        if is_needed and name not in fields:
-            return f"has no field {name!r}, which its slots or needs ask for."
+    if facts.slots and "use" not in fields:
+        return "has no field 'use', which its slots ask for."
     return fault_of_presets(target, facts.presets, facts.slots)

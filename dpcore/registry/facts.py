@@ -178,7 +178,7 @@ def _fields_of(part: Any) -> tuple[dataclasses.Field[Any], ...]:
 
 def _contract_of(table: type[Any]) -> str:
     name = table.__name__.removesuffix("Facts")
-    places = {"Optimizer": "optimizer.Optimizer", "Pool": "user_pool.LocalPool"}
+    places = {"Optimizer": "optimizer.Optimizer", "AnswerSource": "answer_source.AnswerSource"}
     return f"dpcore.protocols.{places.get(name, name)}"
 
 

@@ -51,11 +51,6 @@ def register_engines(register: Callable[..., None]) -> None:
 
 
 @hookspec
-def register_pools(register: Callable[..., None]) -> None:
-    """Register classes that follow ``dpcore.protocols.user_pool.LocalPool``: users in process."""
-
-
-@hookspec
 def register_exporters(register: Callable[..., None]) -> None:
     """Register classes that state ``dpcore.registry.outside_facts.ExporterFacts``."""
 

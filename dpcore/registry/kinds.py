@@ -45,7 +45,6 @@ _KINDS = (
     Kind("loss", "losses"),
     Kind("dataset", "datasets"),
     Kind("engine", "engines"),
-    Kind("pool", "pools"),
     Kind("command", "commands", MappingProxyType({"group": ""})),
     Kind("exporter", "exporters", MappingProxyType({"suffixes": ()}), alone=("suffixes",)),
     Kind("ledger", "ledgers"),

@@ -1,4 +1,4 @@
-"""Tables of the facts that the classes of mechanisms, accountants, engines and pools state."""
+"""Tables of the facts that the classes of mechanisms, accountants, engines and answerers state."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dpcore.registry.facts import Method, Shape, Words, fact
 from dpcore.registry.shapes import NUMBER, TEXT, TRUTH
 from dpcore.registry.slots import FIGURES
 
-__all__ = ["AccountantFacts", "EngineFacts", "MechanismFacts", "PoolFacts"]
+__all__ = ["AccountantFacts", "AnswerSourceFacts", "EngineFacts", "MechanismFacts"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,22 +142,30 @@ class EngineFacts:
     )
 
 
-_OPEN_POOL = ("users", "dataset", "loss", "accountant", "rows_per_user", "reference", "trust",
-              "threads", "seed")  # fmt: skip
-
-
 @dataclass(frozen=True, kw_only=True)
-class PoolFacts:
-    """Facts that the class of a pool of users states."""
+class AnswerSourceFacts:
+    """Facts that the class of a source of answers states."""
 
+    refuse: Callable[..., None] = fact(
+        Method(("optimizer", "settings", "of_loss")),
+        "A class method: refuses settings that it cannot answer, before any data.",
+    )
+    usual_accountant: Callable[..., str] = fact(
+        Method(("optimizer", "settings")),
+        "A class method: returns the accountant of a run that names none; empty for the "
+        "optimizer's own.",
+    )
     open: Callable[..., Any] = fact(
-        Method(_OPEN_POOL),
-        "A class method: returns the users who own the rows, none of whom was asked yet.",
+        Method(("plan", "dataset")),
+        "A class method: returns the source of a run's rows, of which nothing was asked yet. "
+        "`asked` of it is what `minimize` is handed.",
     )
-    begin: Callable[..., Any] = fact(
-        Method(("rules", "most")), "Agrees on the rules, and returns how many rounds there can be."
+    charged: Callable[..., Any] = fact(
+        Method(), "Returns what was charged, of how much, and the unit; `None` for nothing."
     )
-    round: Callable[..., Any] = fact(Method(("index", "w")), "Returns the answers of a round.")
+    stated: Callable[..., Any] = fact(
+        Method(("relation",)), "Returns a `SourceStatement`: what the privacy statement says of it."
+    )
     checks: Callable[..., Any] = fact(
         Method(), "A class method: returns the admission test of an optimizer that asks it."
     )

@@ -50,10 +50,6 @@ def register_engines(register):
     register("an-entry", "somewhere:Thing", summary="An engine.")
 
 
-def register_pools(register):
-    register("an-entry", "somewhere:Thing", summary="A pool of users.")
-
-
 def register_column_kinds(register):
     register("an-entry", "somewhere:THING", summary="A kind of column.")
 
@@ -83,7 +79,6 @@ def register_steps(register):
         ("loss", register_losses),
         ("dataset", register_datasets),
         ("engine", register_engines),
-        ("pool", register_pools),
         ("column-kind", register_column_kinds),
         ("reader", register_readers),
         ("row-store", register_row_stores),

@@ -56,7 +56,7 @@ def without(name):
     ("target", "text"),
     [
         *[(without(name), f"has no '{name}'") for name in STATED],
-        (make(__annotations__={}), "has no field 'use', which its slots or needs ask for"),
+        (make(__annotations__={}), "has no field 'use', which its slots ask for"),
         (type("Broken", (), GOOD), "is not a dataclass"),
         (dataclass(type("Broken", (), GOOD)), "not frozen, so that"),
         (dataclass(type("Broken", (), GOOD)), "Write @dataclass(frozen=True)"),
@@ -85,7 +85,6 @@ def without(name):
         ),
         (make(targets=("slack",)), "states 'slack', which is no field of it"),
         (make(checked_with={"clip": 1.0}), "states 'clip', which is no field of it"),
-        (make(needs=("user-pool",)), "has no field 'rows_per_user'"),
         (make(relations="replace-one"), "not a tuple of words"),
         (make(relations=()), "at least one relation is needed"),
         (make(relations=("replace-on",)), "unknown relation 'replace-on'. Did you mean replace-on"),

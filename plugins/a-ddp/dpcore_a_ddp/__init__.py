@@ -73,13 +73,3 @@ def register_accountants(register: Callable[..., None]) -> None:
         summary="Skellam releases of samples, amplified, then composed; fixed schedules.",
         reference="Agarwal, Kairouz & Liu 2021; Kairouz, Oh & Viswanath 2017",
     )
-
-
-@hookimpl
-def register_pools(register: Callable[..., None]) -> None:
-    register(
-        "in-process",
-        "dpcore_a_ddp.in_process:InProcessPool",
-        summary="All users in one process, for experiments: each with a budget and a filter.",
-        reference=_PAPER,
-    )

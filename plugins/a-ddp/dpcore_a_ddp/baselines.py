@@ -11,8 +11,9 @@ from dpcore_a_ddp.noise import analytic_gaussian, basic_split
 from dpcore_a_ddp.options import UserSgdOptions, least_noise
 
 if TYPE_CHECKING:
-    from dpcore.plugin import Problem, Solution, UserPool
+    from dpcore.plugin import Problem, Solution
     from dpcore_a_ddp.round_rules import GradientRounds
+    from dpcore_a_ddp.users.user_pool import UserPool
 
 __all__ = ["SgdAdvLocal", "SgdMaj", "SgdPass", "SgdUsers"]
 
@@ -91,7 +92,7 @@ class SgdAdvLocal(_Baseline):
 
     name: ClassVar[str] = "sgd-adv-local"
     accountant: ClassVar[str] = "advanced-composition"
-    secure_accountant: ClassVar[str] = "skellam-advanced"
+    filter_of_shares: ClassVar[str] = "skellam-advanced"
     # Under replace-special the row that is drawn in another's place would move the sum by more than
     # the noise covers, and amplification compares with that.
     relations: ClassVar[tuple[str, ...]] = ("replace-one",)

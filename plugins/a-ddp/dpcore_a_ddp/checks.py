@@ -16,6 +16,7 @@ from dpcore.plugin.parts import (
     optimizer_facts,
 )
 from dpcore_a_ddp.recount import recount
+from dpcore_a_ddp.users.pools import load_pool
 from dpcore_lab.checks import (
     Tested,
     check_declarations,
@@ -28,8 +29,10 @@ from dpcore_lab.checks import (
 
 if TYPE_CHECKING:
     from dpcore.plugin import Solution
-    from dpcore.plugin.parts import Answers, Dataset, LocalPool, Optimizer
+    from dpcore.plugin.parts import Dataset, Optimizer
     from dpcore_a_ddp.round_rules import GradientRounds
+    from dpcore_a_ddp.users.messages import Answers
+    from dpcore_a_ddp.users.user_pool import LocalPool
 
 __all__ = [
     "POOL_CHECKS",
@@ -251,7 +254,7 @@ def _pool(
     name = optimizer_facts(optimizer).accountant
     registry = load_registry()
     empty = registry.load("accountant", name).from_budget(epsilon, delta)
-    pool: LocalPool = registry.load("pool", "in-process").open(
+    pool: LocalPool = load_pool()[0].open(
         None,
         data,
         loss_of(optimizer),

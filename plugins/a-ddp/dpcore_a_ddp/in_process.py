@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from dpcore.plugin import BudgetExceededError, InvalidInputError, User
+from dpcore.plugin import BudgetExceededError, InvalidInputError
 from dpcore.plugin.parts import (
     BULK_SIZE,
     Account,
-    Answers,
     BestAccountant,
     Ledger,
     SeededNoise,
@@ -32,6 +31,7 @@ from dpcore_a_ddp.round_rules import TRUST_MODELS, GradientRounds
 from dpcore_a_ddp.rounds_left import JoinedRound, RoundsLeft
 from dpcore_a_ddp.user_budgets import Filters, MakeFilter, rounds_of_users
 from dpcore_a_ddp.user_session import require_rows_as_given, user_seed
+from dpcore_a_ddp.users.messages import Answers, User
 from dpcore_a_ddp.users_file import alike_users, read_users
 
 if TYPE_CHECKING:

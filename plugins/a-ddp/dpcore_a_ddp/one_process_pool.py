@@ -8,9 +8,10 @@ import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from dpcore.plugin import InvalidInputError, User
+from dpcore.plugin import InvalidInputError
 from dpcore.plugin.parts import OneProcess
 from dpcore_a_ddp.user_budgets import Filters, MakeFilter, middle_budget
+from dpcore_a_ddp.users.messages import User
 
 if TYPE_CHECKING:
     from dpcore.plugin import Accountant, Schedule

@@ -13,8 +13,9 @@ from dpcore_a_ddp.round_rules import GradientRounds
 from dpcore_a_ddp.user_budgets import MOST_ROUNDS, fixed_to, rounds_within
 
 if TYPE_CHECKING:
-    from dpcore.plugin import Problem, UserPool
+    from dpcore.plugin import Problem
     from dpcore.plugin.parts import DpEvent
+    from dpcore_a_ddp.users.user_pool import UserPool
 
 __all__ = ["MOST_ROUNDS", "PAPER", "UserSgdOptions", "least_noise"]
 
@@ -73,8 +74,9 @@ class UserSgdOptions:
     slots: ClassVar[dict[str, Slot]] = {}
     relations: ClassVar[tuple[str, ...]] = ("replace-one", "replace-special")
     trust_models: ClassVar[tuple[str, ...]] = ("local", "secure-aggregation")
-    secure_accountant: ClassVar[str] = "skellam-composition"
-    needs: ClassVar[tuple[str, ...]] = ("user-pool", "fixed-schedule")
+    filter_of_shares: ClassVar[str] = "skellam-composition"
+    needs: ClassVar[tuple[str, ...]] = ("fixed-schedule",)
+    answered_by: ClassVar[str] = "dpcore_a_ddp.users.user_fits:Users"
 
     def __post_init__(self) -> None:
         check_ranges(self)

@@ -11,9 +11,10 @@ from dpcore.plugin import BudgetExceededError, InvalidInputError
 from dpcore.plugin.parts import BestAccountant, accountant_facts, planned_accountant
 
 if TYPE_CHECKING:
-    from dpcore.plugin import Accountant, Schedule, User
+    from dpcore.plugin import Accountant, Schedule
     from dpcore.plugin.parts import DpEvent
     from dpcore_a_ddp.round_rules import GradientRounds
+    from dpcore_a_ddp.users.messages import User
 
 __all__ = [
     "MOST_ROUNDS",

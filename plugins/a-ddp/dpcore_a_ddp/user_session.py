@@ -9,22 +9,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcore.plugin import InvalidInputError
-from dpcore.plugin.parts import (
-    Account,
-    Declined,
-    LocalEngine,
-    Reply,
-    SystemNoise,
-    TableSession,
-    Unshareable,
-)
+from dpcore.plugin.parts import Account, LocalEngine, SystemNoise, TableSession, Unshareable
 from dpcore_a_ddp.round_ledger import RoundLedger
 from dpcore_a_ddp.round_rules import GradientRounds
 from dpcore_a_ddp.user_budgets import filter_of_rounds, rounds_within
+from dpcore_a_ddp.users.messages import Declined, Reply
 
 if TYPE_CHECKING:
-    from dpcore.plugin import Accountant, Loss, User
+    from dpcore.plugin import Accountant, Loss
     from dpcore.plugin.parts import Dataset, NoiseSource
+    from dpcore_a_ddp.users.messages import User
 
 __all__ = ["UserSession", "require_rows_as_given", "user_seed"]
 

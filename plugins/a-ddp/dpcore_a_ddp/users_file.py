@@ -12,8 +12,9 @@ from collections.abc import Generator, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from dpcore.plugin import DataError, InvalidInputError, User
+from dpcore.plugin import DataError, InvalidInputError
 from dpcore.plugin.parts import replacing
+from dpcore_a_ddp.users.messages import User
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

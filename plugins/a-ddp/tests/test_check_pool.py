@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpcore_a_ddp.in_process import InProcessPool
-from dpcore_lab.checks import check_pool
+from dpcore_a_ddp.users.pool_check import check_pool
 
 
 class NoNoise(InProcessPool):

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from dpcore import fit, load_model
 from dpcore.cli import app
 from dpcore.errors import InvalidInputError
-from dpcore.plugin import User
+from dpcore_a_ddp.users.messages import User
 
 ALGORITHMS = ("a-ddp", "sgd-maj", "sgd-pass", "sgd-adv-local")
 QUICK = {

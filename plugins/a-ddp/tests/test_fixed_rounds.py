@@ -7,7 +7,7 @@ import pytest
 from pool_users import both_pools, make_data, make_rules, open_user
 
 from dpcore.errors import BudgetExceededError
-from dpcore.plugin import NeighboringRelation, Problem, User
+from dpcore.plugin import NeighboringRelation, Problem
 from dpcore_a_ddp.a_ddp import ADdp
 from dpcore_a_ddp.in_process import InProcessPool
 from dpcore_a_ddp.user_budgets import (
@@ -17,6 +17,7 @@ from dpcore_a_ddp.user_budgets import (
     rounds_of_users,
     rounds_within,
 )
+from dpcore_a_ddp.users.messages import User
 from dpcore_accounting.pld import PldAccountant
 from dpcore_lab.checks import epsilon_of_losses
 

@@ -11,7 +11,6 @@ from scipy.special import log_ndtr, ndtr
 
 from dpcore.errors import BudgetExceededError, UnsupportedEventError
 from dpcore.losses.logistic import Logistic
-from dpcore.plugin import User
 from dpcore.plugin.parts import dataset_from_arrays
 from dpcore_a_ddp.in_process import InProcessPool
 from dpcore_a_ddp.recount import recounted_delta
@@ -22,6 +21,7 @@ from dpcore_a_ddp.skellam_composition import (
     SkellamCompositionAccountant,
 )
 from dpcore_a_ddp.user_budgets import rounds_within
+from dpcore_a_ddp.users.messages import User
 from dpcore_accounting.advanced_composition import (
     AdvancedCompositionAccountant,
     noise_multiplier_for,

@@ -9,9 +9,9 @@ import pytest
 from pool_users import SEED, USERS, both_pools, in_process, make_data, make_rules
 
 from dpcore.errors import BudgetExceededError, InvalidInputError
-from dpcore.plugin import User
 from dpcore.plugin.parts import SeededNoise
 from dpcore_a_ddp.user_session import user_seed
+from dpcore_a_ddp.users.messages import User
 
 SAMPLINGS = [
     {},

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from pool_users import USERS, both_pools, make_data, make_rules
 
-from dpcore.plugin.parts import Declined, Inbox, Reply
+from dpcore_a_ddp.users.messages import Declined, Inbox, Reply
 
 TERMS = make_rules(make_data())
 HONEST = np.arange(7)

@@ -10,8 +10,8 @@ import pytest
 from pool_users import USERS, make_data, make_rules, open_user
 
 from dpcore.errors import InvalidInputError
-from dpcore.plugin.parts import Declined, Reply
 from dpcore_a_ddp.round_ledger import FileLedger
+from dpcore_a_ddp.users.messages import Declined, Reply
 
 
 def open_with_file(path, rules=None, place=0, seed=None, ledger_class=FileLedger):

@@ -3,7 +3,7 @@
 import pytest
 
 from dpcore.errors import DataError, InvalidInputError
-from dpcore.plugin import User
+from dpcore_a_ddp.users.messages import User
 from dpcore_a_ddp.users_file import alike_users, read_users
 
 

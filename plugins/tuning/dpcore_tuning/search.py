@@ -159,7 +159,7 @@ def _check_algorithm(name: str) -> None:
     before plans are made, whose refusals name options that a search has not."""
     stated = optimizer_facts(load_registry().load("optimizer", name))
     reasons = {
-        "its rows stay with users, who have a budget each": "user-pool" in stated.needs,
+        "its rows stay with users, who have a budget each": bool(stated.answered_by),
         "its epsilon is an output": bool(stated.targets),
     }
     _refuse(name, reasons)

@@ -10,7 +10,7 @@ from golden.command import outcome
 from golden.own_step import STEP
 
 from dpcore import fit
-from dpcore.plugin import User
+from dpcore_a_ddp.users.messages import User
 
 _HELD_OUT = {"test_fraction": 0.3, "evaluate_share": 0.2}
 _OVR = {"multiclass": "ovr", "algo": "dp-gd"}

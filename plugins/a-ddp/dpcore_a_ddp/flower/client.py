@@ -9,10 +9,11 @@ from flwr.app import Context, Message
 from flwr.clientapp import ClientApp
 
 from dpcore.plugin import DpcoreError
-from dpcore.plugin.parts import Declined, visible
+from dpcore.plugin.parts import visible
 from dpcore_a_ddp.flower.member import FAILED, Member, answer
 from dpcore_a_ddp.flower.post import content_of, record_of
 from dpcore_a_ddp.flower.wire import pack_answer, unpack_question
+from dpcore_a_ddp.users.messages import Declined
 
 __all__ = ["LATE", "app", "respond"]
 

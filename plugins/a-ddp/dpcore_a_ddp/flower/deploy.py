@@ -17,7 +17,6 @@ from dpcore.plugin.parts import (
     Schema,
     check_writable,
     make_plan,
-    optimizer_facts,
     visible,
     write_whole,
 )
@@ -28,7 +27,7 @@ from dpcore_a_ddp.flower.split import count_rows, share_out
 from dpcore_a_ddp.users_file import read_users
 
 if TYPE_CHECKING:
-    from dpcore.plugin import User
+    from dpcore_a_ddp.users.messages import User
 
 __all__ = ["deploy", "main"]
 
@@ -104,7 +103,7 @@ def deploy(
 
 def _users_of(file: str, optimizer: Any, n_rows: int) -> tuple[User, ...]:
     """Return the users of a run; InvalidInputError for fewer than two."""
-    users = read_users(file, n_rows, optimizer_facts(optimizer).rows_per_user)
+    users = read_users(file, n_rows, optimizer.rows_per_user)
     if len(users) < 2:
         raise InvalidInputError("Expected two users or more.")
     return users

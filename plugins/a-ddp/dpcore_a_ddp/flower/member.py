@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.plugin import DataError, InvalidInputError, User
+from dpcore.plugin import DataError, InvalidInputError
 from dpcore.plugin.parts import Schema, SeededNoise, load_file, load_registry, replacing
 from dpcore_a_ddp.flower.wire import Question, pack_answer, unpack_question
 from dpcore_a_ddp.round_ledger import FileLedger
 from dpcore_a_ddp.user_session import UserSession, user_seed
+from dpcore_a_ddp.users.messages import User
 
 if TYPE_CHECKING:
     from dpcore_a_ddp.round_ledger import RoundLedger

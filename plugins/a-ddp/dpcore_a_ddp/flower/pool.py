@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from dpcore.plugin import BudgetExceededError, InvalidInputError
-from dpcore.plugin.parts import Answers, Declined, Inbox
 from dpcore_a_ddp.flower.wire import Question, pack_question, unpack_answer
 from dpcore_a_ddp.round_rules import GradientRounds
 from dpcore_a_ddp.user_budgets import middle_budget, rounds_of_users
+from dpcore_a_ddp.users.messages import Answers, Declined, Inbox
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dpcore.plugin import Accountant, Schedule, User
-    from dpcore.plugin.parts import Reply
+    from dpcore.plugin import Accountant, Schedule
     from dpcore_a_ddp.user_budgets import MakeFilter
+    from dpcore_a_ddp.users.messages import Reply, User
 
 __all__ = ["FlowerPool", "Post", "check_trust"]
 

@@ -10,15 +10,17 @@ from flwr.app import Context
 from flwr.serverapp import Grid, ServerApp
 
 from dpcore.plugin import DpcoreError, InvalidInputError
-from dpcore.plugin.parts import Schema, fit_pool, make_plan
+from dpcore.plugin.parts import Schema, make_plan
 from dpcore_a_ddp.flower.job import Job
 from dpcore_a_ddp.flower.pool import FlowerPool
 from dpcore_a_ddp.flower.post import FlowerPost
 from dpcore_a_ddp.user_budgets import Filters
+from dpcore_a_ddp.users.user_fits import fit_pool
 from dpcore_a_ddp.users_file import read_users
 
 if TYPE_CHECKING:
-    from dpcore.plugin.parts import Answers, Model
+    from dpcore.plugin.parts import Model
+    from dpcore_a_ddp.users.messages import Answers
 
 __all__ = ["app", "serve"]
 

@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 
-from dpcore.plugin import DataError, InvalidInputError, User
+from dpcore.plugin import DataError, InvalidInputError
 from dpcore.plugin.parts import Schema, format_of
+from dpcore_a_ddp.users.messages import User
 
 __all__ = ["count_rows", "share_out"]
 

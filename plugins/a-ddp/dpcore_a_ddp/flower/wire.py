@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from dpcore.plugin import InvalidInputError
-from dpcore.plugin.parts import Declined, Reply
 from dpcore_a_ddp.round_rules import GradientRounds
+from dpcore_a_ddp.users.messages import Declined, Reply
 
 __all__ = ["Question", "pack_answer", "pack_question", "unpack_answer", "unpack_question"]
 

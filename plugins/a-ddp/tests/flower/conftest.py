@@ -5,9 +5,9 @@ import pytest
 
 from dpcore import Schema
 from dpcore.losses.logistic import Logistic
-from dpcore.plugin import User
 from dpcore_a_ddp.flower.split import share_out
 from dpcore_a_ddp.round_rules import GradientRounds
+from dpcore_a_ddp.users.messages import User
 
 SEED = 5
 SCHEMA = """

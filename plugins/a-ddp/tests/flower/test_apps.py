@@ -12,7 +12,6 @@ from flwr.common.constant import ErrorCode  # noqa: E402
 from flwr.supercore.inflatable.inflatable_object import get_all_nested_objects  # noqa: E402
 from flwr.supercore.task_identity import TaskIdentity  # noqa: E402
 
-from dpcore.plugin.parts import Declined, Reply  # noqa: E402
 from dpcore_a_ddp.flower.client import LATE, respond  # noqa: E402
 from dpcore_a_ddp.flower.member import FAILED  # noqa: E402
 from dpcore_a_ddp.flower.post import FlowerPost, content_of, record_of  # noqa: E402
@@ -21,6 +20,7 @@ from dpcore_a_ddp.flower.wire import (  # noqa: E402
     pack_question,
     unpack_answer,
 )
+from dpcore_a_ddp.users.messages import Declined, Reply  # noqa: E402
 
 
 @pytest.fixture(autouse=True)

@@ -9,12 +9,12 @@ import pytest
 from dpcore import Schema
 from dpcore.errors import DataError, DpcoreError, InvalidInputError
 from dpcore.losses.logistic import Logistic
-from dpcore.plugin import User
-from dpcore.plugin.parts import Declined, LocalEngine, Reply, load_file
+from dpcore.plugin.parts import LocalEngine, load_file
 from dpcore_a_ddp.flower.member import Member, answer
 from dpcore_a_ddp.flower.wire import Question, pack_question, unpack_answer
 from dpcore_a_ddp.round_ledger import FileLedger
 from dpcore_a_ddp.user_session import UserSession
+from dpcore_a_ddp.users.messages import Declined, Reply, User
 
 
 def ask(own_file, rules, index, w=None):

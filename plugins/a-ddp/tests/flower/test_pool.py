@@ -11,12 +11,14 @@ from dpcore import Schema, fit
 from dpcore.accountants.gdp import GdpAccountant
 from dpcore.errors import BudgetExceededError, InvalidInputError
 from dpcore.losses.logistic import Logistic
-from dpcore.plugin import Settings, User
-from dpcore.plugin.parts import Declined, Reply, fit_pool, load_file, make_plan
+from dpcore.plugin import Settings
+from dpcore.plugin.parts import load_file, make_plan
 from dpcore_a_ddp.flower.member import Member, answer
 from dpcore_a_ddp.flower.pool import FlowerPool, check_trust
 from dpcore_a_ddp.flower.wire import pack_answer
 from dpcore_a_ddp.in_process import InProcessPool
+from dpcore_a_ddp.users.messages import Declined, Reply, User
+from dpcore_a_ddp.users.user_fits import fit_pool
 
 
 class Bytes:

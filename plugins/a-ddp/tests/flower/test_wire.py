@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpcore.errors import InvalidInputError
-from dpcore.plugin.parts import Declined, Reply
 from dpcore_a_ddp.flower.wire import (
     Question,
     pack_answer,
@@ -16,6 +15,7 @@ from dpcore_a_ddp.flower.wire import (
     unpack_answer,
     unpack_question,
 )
+from dpcore_a_ddp.users.messages import Declined, Reply
 
 HEAD = {"format": "dpcore a-ddp 1", "user": "anna", "round": 3}
 

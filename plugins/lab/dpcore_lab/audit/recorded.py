@@ -12,7 +12,13 @@ import numpy as np
 
 from dpcore.errors import InvalidInputError
 from dpcore.plugin import NeighboringRelation
-from dpcore.plugin.parts import LocalEngine, ObjectivePerturbationDpEvent, SeededNoise, Sensitivity
+from dpcore.plugin.parts import (
+    LocalEngine,
+    ObjectivePerturbationDpEvent,
+    SeededNoise,
+    Sensitivity,
+    optimizer_facts,
+)
 from dpcore.session.units import sensitivity_of_units
 from dpcore_lab.audit.pairs import ROW_NORM
 from dpcore_lab.audit.transcripts import Transcripts
@@ -104,7 +110,7 @@ def _recorded(fits: Fits, seed: int) -> tuple[RecordingSession, Rows]:
     from dpcore.fitting.public_facts import check_dataset
 
     plan = fits.plan
-    if "user-pool" in plan.optimizer.needs:
+    if optimizer_facts(plan.optimizer).answered_by:
         raise InvalidInputError(
             f"{fits.request.algo} asks users, each with a session of their own: audit its final "
             "model, by --method two-world."

@@ -29,7 +29,6 @@ from dpcore_lab.checks.optimizers import (
 )
 from dpcore_lab.checks.parameters import check_bad_parameters_refused, check_declarations
 from dpcore_lab.checks.parts import check_mechanisms_and_queries
-from dpcore_lab.checks.pools import check_pool
 from dpcore_lab.checks.queries import check_query
 from dpcore_lab.checks.run import Outcome, parametrize_with_checks, run_checks
 from dpcore_lab.checks.samplers import check_sampler
@@ -58,7 +57,6 @@ __all__ = [
     "check_never_overspends",
     "check_outputs_released",
     "check_declarations",
-    "check_pool",
     "check_query",
     "check_repeatable_when_seeded",
     "check_sampler",

@@ -6,9 +6,9 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import InvalidInputError
-from dpcore.fitting.pools import load_pool
 from dpcore.plugin import NeighboringRelation
-from dpcore.plugin.parts import load_registry
+from dpcore.plugin.parts import load_registry, optimizer_facts
+from dpcore.registry.declarations import load_source
 from dpcore_lab.checks.accountants import check_accountant
 from dpcore_lab.checks.datasets import check_dataset
 from dpcore_lab.checks.engines import check_engine
@@ -16,7 +16,6 @@ from dpcore_lab.checks.interactive import check_interactive
 from dpcore_lab.checks.losses import check_loss
 from dpcore_lab.checks.mechanisms import check_mechanism
 from dpcore_lab.checks.optimizers import checks_of_sessions
-from dpcore_lab.checks.pools import check_pool
 from dpcore_lab.checks.queries import check_query
 from dpcore_lab.checks.samplers import check_sampler
 from dpcore_lab.made_tables.tables import make_problem, make_rows
@@ -36,7 +35,6 @@ _CHECKS: dict[str, Check] = {
     "loss": check_loss,
     "dataset": check_dataset,
     "engine": check_engine,
-    "pool": check_pool,
     "query": check_query,
     "sampler": check_sampler,
     "interactive": check_interactive,
@@ -47,7 +45,6 @@ CHECKED_KINDS = ("optimizer", *_CHECKS)
 _METHODS = (
     ("optimizer", ("minimize",)),
     ("interactive", ("begin", "event")),
-    ("pool", ("begin", "round")),
     ("sampler", ("sampled_event",)),
     ("query", ("answer_block", "sensitivity")),
     ("query", ("derive", "sensitivity")),
@@ -99,8 +96,9 @@ def checks_of(part: Any, kind: str | None = None) -> tuple[Check, ...]:
     """
     kind = kind_of(part) if kind is None else kind
     if kind == "optimizer":
-        if "user-pool" in part.needs:
-            return load_pool(load_registry()).checks()
+        if source := optimizer_facts(part).answered_by:
+            checks: tuple[Check, ...] = load_source(source).checks()
+            return checks
         return checks_of_sessions(part)
     if kind == "query" or (kind in ("sampler", "interactive") and callable(part)):
         _require_maker(part, kind)

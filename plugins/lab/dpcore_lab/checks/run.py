@@ -71,8 +71,8 @@ def _told_of(optimizer: Optimizer) -> list[Outcome]:
     if not optimizer_facts(type(optimizer)).private:
         told = "it is given exact answers, and promises nothing"
         return [Outcome("not_private", True, Tested(told))]
-    if "user-pool" in optimizer.needs:
-        return []  # Users run the parts that the terms name, which are dpcore's own.
+    if optimizer_facts(optimizer).answered_by:
+        return []  # Its source runs the parts, and says so.
     try:
         parts = foreign_parts(optimizer)
     except Exception:  # It does not run at all, as the checks before have said.

@@ -48,7 +48,7 @@ def test_without_assertions_nothing_is_checked():
 from dpcore.errors import InvalidInputError
 from dpcore_lab.checks import *
 calls = parametrize_with_checks, run_checks, check_loss, check_query, check_mechanism
-for call in (*calls, check_dataset, check_engine, check_pool):
+for call in (*calls, check_dataset, check_engine):
     try:
         call(None)
     except InvalidInputError as error:

@@ -9,10 +9,9 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from dpcore.data.dataset import Dataset
-    from dpcore.privacy.events import DpEvent
-    from dpcore.protocols import Accountant, Loss
-    from dpcore.protocols.user_messages import Answers, RoundRules, User
+    from dpcore.plugin import Accountant, Loss
+    from dpcore.plugin.parts import Dataset, DpEvent
+    from dpcore_a_ddp.users.messages import Answers, RoundRules, User
 
 __all__ = ["LocalPool", "UserPool"]
 
@@ -71,7 +70,8 @@ class UserPool(Protocol):
 
 @runtime_checkable
 class LocalPool(UserPool, Protocol):
-    """A pool whose users are all in this process, as ``register_pools`` offers it: a class.
+    """A pool whose users are all in this process, as an entry point of the group
+    ``dpcore.pools`` offers it: a class.
 
     It sees every row, so it is inside the trust boundary, and the statement names it.
     """

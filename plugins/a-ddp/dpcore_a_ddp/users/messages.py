@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 
 if TYPE_CHECKING:
-    from dpcore.privacy.sensitivity import NeighboringRelation
+    from dpcore.plugin import NeighboringRelation
 
 __all__ = ["Answers", "Declined", "Inbox", "Rejection", "Reply", "RoundRules", "User"]
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.errors import DpcoreError, RegistryError
-from dpcore.plugin import NeighboringRelation, Problem, User
+from dpcore.plugin import NeighboringRelation, Problem
 from dpcore.plugin.parts import dataset_from_arrays, load_registry, optimizer_facts
+from dpcore_a_ddp.users.messages import User
 from dpcore_lab.checks.coverage_text import Tested
 from dpcore_lab.checks.guard import require_assertions
 from dpcore_lab.made_tables.tables import ROW_NORM, make_rows
@@ -17,11 +18,13 @@ from dpcore_lab.replay.recorded import loss_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpcore.plugin.parts import Dataset, LocalPool, Optimizer
+    from dpcore.plugin.parts import Dataset, Optimizer
+    from dpcore_a_ddp.users.user_pool import LocalPool
 
 __all__ = ["check_pool"]
 
 _USERS, _SIZE, _ROUNDS, _EPSILON, _DELTA = 6, 10, 12, 4.0, 1e-6
+_ASKED = "dpcore_a_ddp.users.user_fits:Users"
 _CHANGED = 2
 """The user whose row is another one in the second pool."""
 
@@ -80,7 +83,7 @@ def _asking() -> Optimizer:
     for name in registry.names("optimizer"):
         kind = registry.load("optimizer", name)
         stated = optimizer_facts(kind)
-        if "user-pool" in stated.needs and stated.private and not stated.without_noise:
+        if stated.answered_by == _ASKED and stated.private and not stated.without_noise:
             optimizer: Optimizer = kind(**stated.checked_with)
             return optimizer
     raise RegistryError("No optimizer is installed that asks a pool of users: none can be checked.")
