@@ -22,7 +22,6 @@ if TYPE_CHECKING:
         Users,
         Weights,
     )
-    from dpcore.fitting.private_bounds import PrivateBounds
     from dpcore.model.model import load_model
 
 __all__ = [
@@ -56,7 +55,6 @@ _LAZY = {
     "Budget": _WORDS,
     "Ledger": _WORDS,
     "OneVsRest": _WORDS,
-    "PrivateBounds": "dpcore.fitting.private_bounds",
     "Rows": _WORDS,
     "Threads": _WORDS,
     "Unit": _WORDS,
@@ -66,7 +64,11 @@ _LAZY = {
     "fit": "dpcore.fitting.api",
     "load_model": "dpcore.model.model",
 }
-_STEPS = {"Evaluation": "evaluation", "Intervals": "intervals"}
+_STEPS = {
+    "Evaluation": "evaluation",
+    "Intervals": "intervals",
+    "PrivateBounds": "private-bounds",
+}
 """Steps of a run that are registered, each by its name there."""
 
 

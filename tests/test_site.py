@@ -47,7 +47,7 @@ def test_queries_have_pages_with_their_argument(site):
         "dpcore_report.evaluation.score_counts",
         "dpcore_report.evaluation.prediction_moments",
         "dpcore_report.intervals.row_products",
-        "dpcore.bounds.counts",
+        "dpcore_tables.bounds.counts",
         "dpcore_tuning.scores",
         "dpcore.queries.standardized",
         "dpcore_rsgd_ar.sgd_pass",

@@ -77,7 +77,7 @@ def _made(entry: Entry, kind: Any, fields: dict[str, Any]) -> Any:
 
     with replacing(TypeError, by=told):
         step = kind(**fields)
-    if entry.distribution != _CORE and step.name != entry.name:
+    if entry.distribution != _CORE and step.name.replace("_", "-") != entry.name:
         raise RegistryError(
             f"{whose} says that its name is {step.name!r}: its section would be under that of "
             "another."

@@ -211,10 +211,12 @@ def train_command(
     """Fit a private linear model."""
     with modules_for_good():
         from dpcore.cli.training import fit_and_tell, with_loss
+        from dpcore.fitting.own_steps import release_bounds
 
     tell_outlook(quiet)
+    also = steps_asked(of_steps)
     rows = data, schema, target, bad_rows, schema_from_data, test, of_steps["test_fraction"]
-    request = DataRequest(*rows, unit, rows_per_unit, of_steps["private_bounds"], part)
+    request = DataRequest(*rows, unit, rows_per_unit, release_bounds(also), part)
     request, loss = with_loss(request, loss, multiclass)
     targets: dict[str, Any] = {"target_accuracy": target_accuracy}
     targets |= {"target_excess_risk": target_excess_risk, "target_risk": target_risk}
@@ -240,9 +242,9 @@ def train_command(
         as_published=as_published,
         users=users,
         trust=trust,
-        units=has_units(schema, unit, of_steps["private_bounds"]),
+        units=has_units(schema, unit, release_bounds(also)),
         class_weight=public_weights(of_steps["class_weight"]),
-        also=steps_asked(of_steps),
+        also=also,
         seed=seed,
         multiclass=multiclass,
     )

@@ -20,7 +20,6 @@ from dpcore.fitting.fit_options import (
     Users,
     Weights,
 )
-from dpcore.fitting.private_bounds import PrivateBounds
 from dpcore.fitting.settings import OVR
 from dpcore.fitting.step_facts import require_step
 from dpcore.fitting.weight_values import BALANCED
@@ -121,7 +120,9 @@ def _several(loss: Any, multiclass: Any) -> Any:
 
 def _steps(words: dict[str, Any], old: dict[str, Any]) -> list[Any]:
     """Return the steps that old keywords ask for, and take ``"balanced"`` from the weights."""
-    found: list[Any] = [PrivateBounds()] if old.get("private_bounds") else []
+    found: list[Any] = []
+    if old.get("private_bounds"):
+        found.append(_registered("private-bounds")())
     largest = {"largest": old["largest_weight"]} if "largest_weight" in old else {}
     if isinstance(words["class_weight"], str) and words["class_weight"] == BALANCED:
         words["class_weight"] = None

@@ -5,17 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from dpcore.fitting.private_bounds import PrivateBounds
-from dpcore.fitting.step_facts import step_facts
+from dpcore.fitting.step_facts import Phase, step_facts
 from dpcore.privacy.first_party import is_named_as_a_package_of_ours, is_ours
 from dpcore.privacy.statement import OF_DPCORE
+from dpcore.registry.catalogue import load_registry
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from dpcore.data.schema.schema import Schema
     from dpcore.fitting.settings import Settings
     from dpcore.fitting.steps import RunStep
 
-__all__ = ["steps_of"]
+__all__ = ["release_bounds", "steps_of"]
+
+
+def release_bounds(steps: Iterable[RunStep]) -> bool:
+    """Return whether one of the steps releases bounds that a schema lacks."""
+    return any(step_facts(step).phase is Phase.SCHEMA for step in steps)
 
 
 def steps_of(settings: Settings, schema: Schema) -> Iterator[RunStep]:
@@ -25,10 +32,10 @@ def steps_of(settings: Settings, schema: Schema) -> Iterator[RunStep]:
     An evaluation scores what ``predict`` returns, so that it is after whatever changes that.
     """
     asked = list(settings.also)
-    if schema.unbounded and not any(isinstance(step, PrivateBounds) for step in asked):
-        asked.insert(0, PrivateBounds())
+    if schema.unbounded and not release_bounds(asked):
+        asked.insert(0, load_registry("step").load("step", "private-bounds")())
     if not schema.unbounded:
-        asked = [step for step in asked if type(step) is not PrivateBounds]
+        asked = [step for step in asked if not (release_bounds([step]) and _place(step) == 0)]
     yield from sorted(asked, key=_place)
 
 

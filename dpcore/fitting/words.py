@@ -18,7 +18,7 @@ from dpcore.fitting.fit_options import (
     Users,
     Weights,
 )
-from dpcore.fitting.private_bounds import PrivateBounds
+from dpcore.fitting.own_steps import release_bounds
 from dpcore.fitting.rows import schema_of, with_units
 from dpcore.fitting.sample_weights import require_bound
 from dpcore.fitting.settings import OVR, Settings
@@ -67,7 +67,7 @@ def asked_of(words: Mapping[str, Any]) -> Asked:
     weights = _as(Weights, words["sample_weight"], bound=None)
     require_bound(words["X"], weights.values, weights.bound)
     unit, rows = _as(Unit, words["unit"]), _as(Rows, words["n0"])
-    private_bounds = any(isinstance(step, PrivateBounds) for step in words["also"])
+    private_bounds = release_bounds(words["also"])
     schema = schema_of(words["schema"], private_bounds)
     schema = with_units(schema, unit.column, unit.rows)
     return Asked(

@@ -6,8 +6,6 @@ boundary, and the statement names it.
 
 from dpcore.accountants.additive import AdditiveAccountant, validated_delta, validated_epsilon
 from dpcore.accountants.best import BestAccountant
-from dpcore.accountants.gaussian_floats import MARGIN, gaussian_deltas_up
-from dpcore.accountants.joint_composition import JointAccountant, Round, Rounds
 from dpcore.accountants.normal import gaussian_mu_squared_down
 from dpcore.accountants.pure import PureAccountant
 from dpcore.accountants.registered import registered_accountants
@@ -127,12 +125,10 @@ __all__ = [
     "GradientSum",
     "GridScale",
     "InteractiveMechanism",
-    "JointAccountant",
     "LaplaceDpEvent",
     "LazyUniform",
     "Ledger",
     "LocalEngine",
-    "MARGIN",
     "MARGIN_BITS",
     "Mechanism",
     "Model",
@@ -152,9 +148,7 @@ __all__ = [
     "RandomizedSensitivity",
     "RawRows",
     "RenyiDpEvent",
-    "Round",
     "RoundedLine",
-    "Rounds",
     "SampledQuery",
     "SampledWithoutReplacementDpEvent",
     "ScaledNoise",
@@ -189,7 +183,6 @@ __all__ = [
     "float_down",
     "float_up",
     "format_of",
-    "gaussian_deltas_up",
     "gaussian_mu_squared_down",
     "gradient_bits",
     "gradient_error",

@@ -11,11 +11,6 @@ _LARGEST = 10.0
 
 
 _STEPS: dict[str, tuple[str, str, tuple[StepOption, ...]]] = {
-    "private-bounds": (
-        "dpcore.fitting.private_bounds:PrivateBounds",
-        "Bounds of columns that have none, from noisy counts in public bins.",
-        (StepOption("private-bounds", "flag", False, "Release the bounds that the schema lacks."),),
-    ),
     "balanced": (
         "dpcore.fitting.balanced:BalancedWeights",
         "Weights that even the classes out, from noisy counts of them.",

@@ -8,13 +8,13 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from dpcore import Schema
-from dpcore.bounds.counts import BinCounts
 from dpcore.data.blocks.coded import CodedRows
 from dpcore.engines.unbounded_rows import WaitingRows, bounded_schema, encoded_rows
 from dpcore.errors import BadRowError, InvalidInputError
 from dpcore.plugin.parts import dataset_from_arrays, load_file
 from dpcore_lab.compare.admission import admit
 from dpcore_lab.compare.settings import Comparison
+from dpcore_tables.bounds.counts import BinCounts
 from dpcore_tables.statistics import open_session
 from dpcore_tables.store import convert
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcore.plugin import ordered_dot, ordered_sum
-from dpcore.plugin.parts import MARGIN, gaussian_deltas_up
+from dpcore_accounting.gaussian_floats import MARGIN, gaussian_deltas_up
 
 if TYPE_CHECKING:
     from collections.abc import Callable

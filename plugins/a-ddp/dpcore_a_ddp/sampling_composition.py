@@ -25,15 +25,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 from dpcore.plugin import InvalidInputError
 from dpcore.plugin.parts import (
-    JointAccountant,
-    Round,
-    Rounds,
     most_rounds,
     smallest_epsilon,
     smallest_multiplier,
     validated_delta,
     validated_epsilon,
 )
+from dpcore_accounting.joint_composition import JointAccountant, Round, Rounds
 
 if TYPE_CHECKING:
     from dpcore_a_ddp.draw_law import DrawLaw

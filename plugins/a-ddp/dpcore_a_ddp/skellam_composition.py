@@ -20,20 +20,14 @@ from functools import lru_cache
 from typing import Any, ClassVar, NamedTuple
 
 from dpcore.plugin import UnsupportedEventError
-from dpcore.plugin.parts import (
-    MARGIN,
-    DpEvent,
-    JointAccountant,
-    SkellamDpEvent,
-    float_up,
-    smallest_epsilon,
-    validated_delta,
-)
+from dpcore.plugin.parts import DpEvent, SkellamDpEvent, float_up, smallest_epsilon, validated_delta
 from dpcore_accounting.advanced_composition import (
     AmplifiedAccountant,
     amplified_epsilon,
     epsilon_after,
 )
+from dpcore_accounting.gaussian_floats import MARGIN
+from dpcore_accounting.joint_composition import JointAccountant
 from dpcore_accounting.skellam import skellam_delta_up
 
 __all__ = ["SkellamAdvancedAccountant", "SkellamCompositionAccountant"]

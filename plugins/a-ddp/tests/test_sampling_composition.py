@@ -20,7 +20,6 @@ from dpcore.plugin.parts import (
     LaplaceDpEvent,
     PoissonSampledDpEvent,
     SampledWithoutReplacementDpEvent,
-    gaussian_deltas_up,
 )
 from dpcore_a_ddp.draw_law import NO_DRAWS, hits_of
 from dpcore_a_ddp.sampling_composition import (
@@ -30,6 +29,7 @@ from dpcore_a_ddp.sampling_composition import (
     rounds_within,
 )
 from dpcore_accounting.advanced_composition import epsilon_of_shift_up
+from dpcore_accounting.gaussian_floats import gaussian_deltas_up
 
 ADD = NeighboringRelation.ADD_OR_REMOVE_ONE
 REPLACE = NeighboringRelation.REPLACE_ONE

@@ -36,16 +36,14 @@ from dpcore.errors import InvalidInputError
 from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.parts import (
     DpEvent,
-    JointAccountant,
-    Round,
-    Rounds,
     SampledWithoutReplacementDpEvent,
-    gaussian_deltas_up,
     smallest_epsilon,
     smallest_multiplier,
     validated_delta,
     validated_epsilon,
 )
+from dpcore_accounting.gaussian_floats import gaussian_deltas_up
+from dpcore_accounting.joint_composition import JointAccountant, Round, Rounds
 
 __all__ = [
     "AdvancedCompositionAccountant",

@@ -12,7 +12,6 @@ from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.parts import (
     GaussianDpEvent,
     PoissonSampledDpEvent,
-    Round,
     SampledWithoutReplacementDpEvent,
 )
 from dpcore_a_ddp.sampling_composition import SamplingCompositionAccountant
@@ -22,6 +21,7 @@ from dpcore_accounting.advanced_composition import (
     epsilon_after,
     noise_multiplier_for,
 )
+from dpcore_accounting.joint_composition import Round
 from dpcore_lab.recount.sampled import epsilon_composed
 
 REPLACE = NeighboringRelation.REPLACE_ONE

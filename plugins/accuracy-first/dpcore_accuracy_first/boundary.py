@@ -25,7 +25,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from dpcore.plugin.parts import float_down, gaussian_deltas_up
+from dpcore.plugin.parts import float_down
+from dpcore_accounting.gaussian_floats import gaussian_deltas_up
 
 __all__ = ["least_clocks"]
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from dpcore.plugin import hookimpl
+from dpcore.registry.step_options import StepOption
 
 __all__: list[str] = []
 
@@ -84,6 +85,20 @@ def register_row_stores(register: Callable[..., None]) -> None:
         "dpcore_tables.store:STORE",
         summary="Coded blocks in a memory-mapped file, for tables larger than memory.",
         suffixes=(".dpcore",),
+    )
+
+
+@hookimpl
+def register_steps(register: Callable[..., None]) -> None:
+    register(
+        "private-bounds",
+        "dpcore_tables.bounds.step:PrivateBounds",
+        summary="Bounds of columns that have none, from noisy counts in public bins.",
+        options=(
+            StepOption(
+                "private-bounds", "flag", False, "Release the bounds that the schema lacks."
+            ),
+        ),
     )
 
 

@@ -13,6 +13,7 @@ from dpcore.cli.assignments import assigned
 from dpcore.cli.step_options import steps_asked, with_step_options
 from dpcore.cli.streams import tell_outlook
 from dpcore.errors import InvalidInputError
+from dpcore.fitting.own_steps import release_bounds
 from dpcore.fitting.settings import has_units
 from dpcore.fitting.weight_values import public_weights
 from dpcore.model.file import check_out
@@ -102,8 +103,9 @@ def tune_command(
     from dpcore.cli.training import run_and_tell, with_loss
 
     tell_outlook(quiet)
+    also = steps_asked(of_steps)
     rows = data, schema, target, bad_rows, False, test, of_steps["test_fraction"]
-    request = DataRequest(*rows, unit, rows_per_unit, of_steps["private_bounds"])
+    request = DataRequest(*rows, unit, rows_per_unit, release_bounds(also))
     request, loss = with_loss(request, loss, None)
     settings = Settings(
         algo=algo,
@@ -114,9 +116,9 @@ def tune_command(
         accountant=accountant,
         threads=threads,
         use=assigned(use, "--use"),
-        units=has_units(schema, unit, of_steps["private_bounds"]),
+        units=has_units(schema, unit, release_bounds(also)),
         class_weight=public_weights(of_steps["class_weight"]),
-        also=steps_asked(of_steps),
+        also=also,
         seed=seed,
     )
     check_out(out, {"--data": data, "--schema": schema, "--test": test})

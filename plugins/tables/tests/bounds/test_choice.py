@@ -3,11 +3,18 @@
 import numpy as np
 import pytest
 
-from dpcore.bounds import choice
-from dpcore.bounds.choice import CHANCE, NO_ROWS_SEEN, TAIL, CountNoise, are_defaults, bounds_of
-from dpcore.bounds.counts import SIZES, BinCounts
 from dpcore.engines.unbounded_rows import WaitingCells
 from dpcore.exact.bins import BRANCHES, LARGEST, edge, leaves_of
+from dpcore_tables.bounds import choice
+from dpcore_tables.bounds.choice import (
+    CHANCE,
+    NO_ROWS_SEEN,
+    TAIL,
+    CountNoise,
+    are_defaults,
+    bounds_of,
+)
+from dpcore_tables.bounds.counts import SIZES, BinCounts
 
 N = 20_000
 DRAW = np.random.default_rng(7)

@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 
 import dpcore
-from dpcore.bounds.choice import CountNoise, bounds_of
 from dpcore.engines.unbounded_rows import encoded_rows
 from dpcore.errors import InvalidInputError
 from dpcore.fitting import run_state
@@ -15,6 +14,7 @@ from dpcore.fitting.run import train
 from dpcore.fitting.settings import Settings
 from dpcore.plugin.parts import TableSession
 from dpcore.session.charges import Charges
+from dpcore_tables.bounds.choice import CountNoise, bounds_of
 
 K, N_UNITS = 3, 240
 LABEL = {"kind": "label", "classes": ["n", "p"]}

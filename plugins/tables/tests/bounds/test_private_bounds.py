@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 
 from dpcore import fit, load_model
-from dpcore.bounds.choice import CountNoise, bounds_of
 from dpcore.errors import DpcoreError, InvalidInputError
 from dpcore.fitting import private_bounds, run, run_rows, run_state
 from dpcore.fitting.loading import DataRequest
 from dpcore.fitting.plan import make_plan
-from dpcore.fitting.private_bounds import SHARE
 from dpcore.fitting.run import fit_dataset, train
 from dpcore.fitting.settings import Settings
 from dpcore.plugin.parts import TableSession, dataset_from_arrays
+from dpcore_tables.bounds.choice import CountNoise, bounds_of
+from dpcore_tables.bounds.step import SHARE
 
 RELATIONS = ("add-or-remove-one", "replace-one")
 N = 5000

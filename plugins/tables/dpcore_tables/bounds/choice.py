@@ -14,8 +14,8 @@ from statistics import NormalDist
 
 import numpy as np
 
-from dpcore.bounds.counts import SIZES
 from dpcore.exact.bins import BINS, BRANCHES, LEAVES, edge
+from dpcore_tables.bounds.counts import SIZES
 
 __all__ = ["CHANCE", "NO_ROWS_SEEN", "TAIL", "CountNoise", "are_defaults", "bounds_of"]
 

@@ -7,20 +7,17 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dpcore.bounds.choice import CountNoise, are_defaults, bounds_of
-from dpcore.bounds.counts import BinCounts
-from dpcore.fitting.pre_fit_release import mechanism_for, norm_of
-from dpcore.fitting.step_facts import Phase, RowsAsked
 from dpcore.fitting.step_shares import exact_share
-from dpcore.fitting.steps import Bounds, Outcome
-from dpcore.mechanisms.gaussian import Gaussian
+from dpcore.fitting.steps import Bounds
+from dpcore.plugin import Gaussian
+from dpcore.plugin.steps import Outcome, Phase, RowsAsked, mechanism_for, norm_of
+from dpcore_tables.bounds.choice import CountNoise, are_defaults, bounds_of
+from dpcore_tables.bounds.counts import BinCounts
 
 if TYPE_CHECKING:
-    from dpcore.data.schema.schema import Schema
-    from dpcore.fitting.step_shares import ShareDoor
-    from dpcore.fitting.step_views import PublicFacts
-    from dpcore.mechanisms.geometric import Geometric
-    from dpcore.protocols import Mechanism, Query
+    from dpcore.plugin import Geometric
+    from dpcore.plugin.parts import Mechanism, Query, Schema
+    from dpcore.plugin.steps import PublicFacts, ShareDoor
 
 __all__ = ["SHARE", "BoundsRelease", "PrivateBounds"]
 

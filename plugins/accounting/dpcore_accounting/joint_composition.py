@@ -8,20 +8,18 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar, NamedTuple, Self
 
-from dpcore.accountants.additive import (
-    validated_conversion,
-    validated_delta,
-    validated_epsilon,
-)
+from dpcore.accountants.additive import validated_conversion
 from dpcore.accountants.unsupported import described
 from dpcore.errors import BudgetExceededError, UnsupportedEventError
-from dpcore.exact.rounding import float_up
-from dpcore.privacy.events import (
+from dpcore.plugin.parts import (
     ComposedDpEvent,
     DpEvent,
     GaussianDpEvent,
     PoissonSampledDpEvent,
     SampledWithoutReplacementDpEvent,
+    float_up,
+    validated_delta,
+    validated_epsilon,
 )
 
 __all__ = ["JointAccountant", "Round", "Rounds"]

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 
 from dpcore.exact.bins import BINS, LEAVES, leaves_of
-from dpcore.exact.rounding import float_up, sqrt_up
-from dpcore.privacy.immutable import sealed
-from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
+from dpcore.plugin import NeighboringRelation
+from dpcore.plugin.parts import Sensitivity, float_up, sealed, sqrt_up
 
 if TYPE_CHECKING:
     from dpcore.engines.unbounded_rows import WaitingCells
