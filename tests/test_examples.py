@@ -47,8 +47,8 @@ REASONS = {
         CsrBlock Dataset GradientSum RoundedLine LocalEngine Model OneProcess Table TableSession
         bounded_labels clamped_labels clip_coefficients column_of load_file
         minimize numeric_column""",
-    "of users, whose messages the README of dpcore-a-ddp has": """
-        Account Answers Declined Inbox Ledger Rejection Reply Round fit_pool""",
+    "of what answers an optimizer in place of a session, as dpcore-a-ddp shows it": """
+        Account Ledger Round SourceStatement fit_source""",
     "a figure of one theorem, whose plugin shows how it is used": """
         BestAccountant FixedSizeSample JointAccountant
         gaussian_deltas_up gaussian_mu_squared_down gradient_bits gradient_error loss_error""",
@@ -62,7 +62,7 @@ REASONS = {
         Outcome RecordingSession ReplaySession Tested check_accountant check_bad_parameters_refused
         check_dataset check_declarations check_engine check_huge_epsilon_limit check_interactive
         check_loss check_mechanism check_mechanisms_and_queries check_never_overspends
-        check_outputs_released check_pool check_query check_repeatable_when_seeded check_sampler
+        check_outputs_released check_query check_repeatable_when_seeded check_sampler
         check_sensitivity_on_neighbours check_tiny_budget_refused loss_of make_rows not_isolated
         parametrize_with_checks require_assertions run_apart run_checks""",
 }

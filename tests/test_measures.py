@@ -28,7 +28,7 @@ FULLER_FOLDERS = {
     "dpcore/accountants": 21,
     "dpcore/cli": 26,
     "dpcore/data/schema": 28,
-    "dpcore/fitting": 65,
+    "dpcore/fitting": 64,
     "dpcore/registry": 22,
     "plugins/a-ddp/dpcore_a_ddp": 30,
     "plugins/accuracy-first/dpcore_accuracy_first": 32,

@@ -174,7 +174,7 @@ def test_users_who_keep_their_rows_are_told_of_too(run, folder, monkeypatch):
     arguments = ("--algo", "sgd-maj", "--data", "rows.csv", "--schema", "schema.toml")
     whole = run("train", *arguments, "--relation", "replace-one")
     assert whole.stderr.count("noise dominates this run") == 1
-    monkeypatch.setattr("dpcore_a_ddp.users.user_fits.state_of_users", raises(KeyboardInterrupt))
+    monkeypatch.setattr("dpcore_a_ddp.users.user_fits.Users.stated", raises(KeyboardInterrupt))
     result = run("train", *arguments, "--relation", "replace-one")
     assert result.exit_code == 130
     warned, stopped = result.stderr.splitlines()

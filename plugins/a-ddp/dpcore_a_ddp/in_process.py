@@ -129,7 +129,9 @@ class InProcessPool(OneProcessPool):
         elif not isinstance(users, (list, tuple)):
             users = read_users(users, n_rows, rows_per_user)
         elif not all(isinstance(user, User) for user in users):
-            raise InvalidInputError("Expected users to be a path, or dpcore.plugin.User objects.")
+            raise InvalidInputError(
+                "Expected users to be a path, or dpcore_a_ddp.users.messages.User objects."
+            )
         filters = Filters(accountant)
         return cls(users, dataset, loss, filters, seed, None, reference, trust, threads)
 

@@ -23,7 +23,7 @@ class User(NamedTuple):
 
     Examples
     --------
-    >>> from dpcore.plugin import User
+    >>> from dpcore_a_ddp.users.messages import User
     >>> User("ward-7", n_rows=120, epsilon=1.0, delta=1e-6).epsilon
     1.0
     """
