@@ -64,12 +64,6 @@ _LAZY = {
     "fit": "dpcore.fitting.api",
     "load_model": "dpcore.model.model",
 }
-_STEPS = {
-    "Evaluation": "evaluation",
-    "Intervals": "intervals",
-    "PrivateBounds": "private-bounds",
-}
-"""Steps of a run that are registered, each by its name there."""
 
 
 def __getattr__(name: str) -> Any:
@@ -80,12 +74,6 @@ def __getattr__(name: str) -> Any:
         import importlib
 
         return getattr(importlib.import_module(_LAZY[name]), name)
-    if name in _STEPS:
-        from dpcore.errors import RegistryError, replacing
-        from dpcore.registry.catalogue import load_registry
-
-        with replacing(RegistryError, by=lambda error: ImportError(str(error))):
-            return load_registry("step").load("step", _STEPS[name])
     if place := place_of_name(__name__, name):
         import importlib
 
@@ -94,4 +82,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LAZY, *_STEPS})
+    return sorted({*globals(), *__all__})
