@@ -14,6 +14,7 @@ from dpcore.cli.step_options import steps_asked, with_step_options
 from dpcore.cli.streams import tell_outlook
 from dpcore.fitting.data_request import DataRequest
 from dpcore.fitting.ledger_request import LedgerRequest
+from dpcore.fitting.own_steps import release_bounds
 from dpcore.fitting.settings import Settings, has_units
 from dpcore.fitting.weight_values import public_weights
 from dpcore.model.file import check_out
@@ -209,18 +210,16 @@ def train_command(
     of_steps: Any,
 ) -> None:
     """Fit a private linear model."""
+    tell_outlook(quiet)
     with modules_for_good():
         from dpcore.cli.training import fit_and_tell, with_loss
-        from dpcore.fitting.own_steps import release_bounds
-
-    tell_outlook(quiet)
     also = steps_asked(of_steps)
     rows = data, schema, target, bad_rows, schema_from_data, test, of_steps["test_fraction"]
     request = DataRequest(*rows, unit, rows_per_unit, release_bounds(also), part)
     request, loss = with_loss(request, loss, multiclass)
-    targets: dict[str, Any] = {"target_accuracy": target_accuracy}
-    targets |= {"target_excess_risk": target_excess_risk, "target_risk": target_risk}
-    targets |= {"slack": slack, "failure_probability": failure_probability}
+    targets: dict[str, Any] = {"target_accuracy": target_accuracy, "target_risk": target_risk}
+    targets |= {"target_excess_risk": target_excess_risk, "slack": slack}
+    targets |= {"failure_probability": failure_probability, "release_last": release_last or None}
     settings = Settings(
         algo=algo,
         loss=loss,
@@ -230,7 +229,7 @@ def train_command(
         rho=rho,
         mu=mu,
         epsilon_max=epsilon_max,
-        targets={**targets, "release_last": release_last or None},
+        targets=targets,
         relation=relation,
         accountant=accountant,
         conversion=conversion,

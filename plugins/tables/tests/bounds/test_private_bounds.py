@@ -9,11 +9,10 @@ import pytest
 from dpcore import fit, load_model
 from dpcore.errors import DpcoreError, InvalidInputError
 from dpcore.fitting import private_bounds, run, run_rows, run_state
-from dpcore.fitting.loading import DataRequest
-from dpcore.fitting.plan import make_plan
-from dpcore.fitting.run import fit_dataset, train
-from dpcore.fitting.settings import Settings
-from dpcore.plugin.parts import TableSession, dataset_from_arrays
+from dpcore.fitting.run import fit_dataset
+from dpcore.plugin import Settings
+from dpcore.plugin.commands import DataRequest, train
+from dpcore.plugin.parts import TableSession, dataset_from_arrays, make_plan
 from dpcore_tables.bounds.choice import CountNoise, bounds_of
 from dpcore_tables.bounds.step import SHARE
 

@@ -8,11 +8,9 @@ import dpcore
 from dpcore.engines.unbounded_rows import encoded_rows
 from dpcore.errors import InvalidInputError
 from dpcore.fitting import run_state
-from dpcore.fitting.loading import DataRequest
-from dpcore.fitting.plan import make_plan
-from dpcore.fitting.run import train
-from dpcore.fitting.settings import Settings
-from dpcore.plugin.parts import TableSession
+from dpcore.plugin import Settings
+from dpcore.plugin.commands import DataRequest, train
+from dpcore.plugin.parts import TableSession, make_plan
 from dpcore.session.charges import Charges
 from dpcore_tables.bounds.choice import CountNoise, bounds_of
 
