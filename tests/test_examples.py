@@ -36,7 +36,7 @@ REASONS = {
     "its standardisation follows from released moments; dp-gd shows it": """
         Standardization StandardizedGradientSum UnitGradientSum""",
     "an alias, or a base: those that are derived from it are shown": """
-        AdditiveAccountant ClippedGradients DpEvent NoiseSource PureNoise Rounds ScaledNoise
+        AdditiveAccountant ClippedGradients DpEvent NoiseSource PureNoise ScaledNoise
         Schedule Unshareable""",
     "pluggy's own; docs/plugins.md has a plugin that runs": "hookimpl",
     "its docstring, or docs/events.md, says what it states": """
@@ -48,10 +48,10 @@ REASONS = {
         bounded_labels clamped_labels clip_coefficients column_of load_file
         minimize numeric_column""",
     "of what answers an optimizer in place of a session, as dpcore-a-ddp shows it": """
-        Account Ledger Round SourceStatement fit_source""",
+        Account Ledger SourceStatement fit_source""",
     "a figure of one theorem, whose plugin shows how it is used": """
-        BestAccountant FixedSizeSample JointAccountant
-        gaussian_deltas_up gaussian_mu_squared_down gradient_bits gradient_error loss_error""",
+        BestAccountant FixedSizeSample gaussian_mu_squared_down
+        gradient_bits gradient_error loss_error""",
     "digits of noise, for a new law alone": """
         DigitStream Digits GridScale LazyUniform SystemNoise exponential_digits
         normal_digits""",

@@ -34,7 +34,7 @@ FULLER_FOLDERS = {
     "plugins/baselines/dpcore_baselines": 30,
 }
 """Folders with more, each with its files. They may only become less."""
-MOST_LINES_WITH_A_PLUGIN = 27
+MOST_LINES_WITH_A_PLUGIN = 15
 """Lines of the core that name a package of this repository, or an algorithm. It may only become
 less; the tables ``moved.toml`` and of first-party distributions will be all that is left."""
 _PACKAGES = "|".join(path.parent.name.replace("-", "[-_]") for path in ROOT.glob("plugins/*/tests"))

@@ -158,7 +158,7 @@ def test_what_packages_of_ours_register_is_in_the_table():
     ours = {*tomllib.loads(PROJECT.read_text())["project"]["optional-dependencies"]["all"]}
     found = {(each["name"], each["distribution"]) for each in entries}
     parts = [(*key.split(" "), owner) for key, owner in WHOLE["parts"].items()]
-    table = {(name, owner) for kind, name, owner in parts if kind != "option"}
+    table = {(name, owner) for kind, name, owner in parts if kind not in ("default", "option")}
     assert {(name, owner) for name, owner in found if owner in ours} == table
     options = {
         (f"--{option.name}", entry.distribution)

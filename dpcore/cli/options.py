@@ -42,7 +42,7 @@ TARGETS, USERS = "Where epsilon is an output", "Where rows stay with users"
 """Headings of ``--help`` that options stand under."""
 
 Algorithm = Annotated[
-    str,
+    str | None,
     typer.Option(
         help="Algorithm; see dpcore list optimizers. auto chooses one.", rich_help_panel=ALGORITHM
     ),

@@ -15,7 +15,7 @@ from dpcore.cli.streams import tell_outlook
 from dpcore.fitting.data_request import DataRequest
 from dpcore.fitting.ledger_request import LedgerRequest
 from dpcore.fitting.own_steps import release_bounds
-from dpcore.fitting.settings import Settings, has_units
+from dpcore.fitting.settings import Settings, default_algorithm, has_units
 from dpcore.fitting.weight_values import public_weights
 from dpcore.model.file import check_out
 
@@ -24,7 +24,7 @@ __all__ = ["train_command"]
 
 @with_step_options
 def train_command(
-    algo: options.Algorithm = "auto",
+    algo: options.Algorithm = None,
     data: options.Data = "census-sim",
     schema: options.SchemaFile = None,
     schema_from_data: Annotated[
@@ -221,7 +221,7 @@ def train_command(
     targets |= {"target_excess_risk": target_excess_risk, "slack": slack}
     targets |= {"failure_probability": failure_probability, "release_last": release_last or None}
     settings = Settings(
-        algo=algo,
+        algo=default_algorithm() if algo is None else algo,
         loss=loss,
         l2=l2,
         epsilon=epsilon,

@@ -25,11 +25,11 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Algorithm:
-    """An algorithm and its variant: ``fit(X, y, algo=Algorithm("dp-agd", use={...}))``.
+    """An algorithm and its variant: ``fit(X, y, algo=Algorithm(NAME, use={...}))``.
 
     Parameters
     ----------
-    name : an optimizer's name, or ``"auto"``.
+    name : an optimizer's name; ``None`` for the default.
     use : slot name to the registered name that fills it.
     preset : a named set of parameters.
     as_published : whether the authors' code runs as it is: marked not private.
@@ -37,11 +37,11 @@ class Algorithm:
     Examples
     --------
     >>> from dpcore import Algorithm
-    >>> Algorithm("dp-agd", use={"selection": "permute-and-flip"}).as_published
+    >>> Algorithm(use={"noise": "laplace"}).as_published
     False
     """
 
-    name: str = "auto"
+    name: str | None = None
     use: Mapping[str, str] | None = None
     preset: str | None = None
     as_published: bool = False
@@ -188,7 +188,7 @@ class Unit:
 
 @dataclass(frozen=True)
 class Users:
-    """Users who keep their rows: ``fit(X, y, algo="a-ddp", users=Users("users.csv"))``.
+    """Users who keep their rows: ``fit(X, y, algo=NAME, users=Users("users.csv"))``.
 
     Parameters
     ----------

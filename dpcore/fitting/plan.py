@@ -43,9 +43,8 @@ def make_plan(settings: Settings, registry: Registry | None = None) -> Plan:
     --------
     >>> from dpcore.plugin import Settings
     >>> from dpcore.plugin.parts import make_plan
-    >>> plan = make_plan(Settings(algo="dp-gd", epsilon=0.5))
-    >>> plan.entry.name, plan.accountant.name
-    ('dp-gd', 'gdp')
+    >>> make_plan(Settings(epsilon=0.5)).accountant.name
+    'gdp'
     """
     registry = registry or load_registry()
     settings = checked_settings(settings)

@@ -10,32 +10,48 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from dpcore.errors import InvalidInputError
+from dpcore.errors import InvalidInputError, RegistryError
 from dpcore.fitting.option_names import option_of
 from dpcore.fitting.step_facts import step_facts
 from dpcore.fitting.weight_values import checked_bound, checked_weights
+from dpcore.moved import where_to_get
 from dpcore.privacy.relations import parse_relation
+from dpcore.registry.catalogue import load_registry
 from dpcore.registry.parameters import convert
 
 __all__ = [
-    "DEFAULT_ALGORITHM",
     "FIGURES",
     "OVR",
     "Settings",
     "checked_settings",
+    "default_algorithm",
     "figure_of",
     "has_units",
 ]
 
 FIGURES = {"rho": "zcdp", "mu": "gdp"}
 """Budgets that are the figure of a filter, by its accountant."""
-DEFAULT_ALGORITHM = "auto"
-"""The algorithm of a run that names none."""
 
 OVR = "ovr"
 """One-vs-rest, the one value of ``multiclass``."""
 
 _MOST_THREADS = 2**16
+
+
+def default_algorithm() -> str:
+    """Return the name of the algorithm of a run that names none, as its distribution registers it.
+
+    Raises RegistryError where none is installed, or more than one.
+    """
+    found = [e for e in load_registry("optimizer").entries("optimizer") if e.data["default"]]
+    if len(found) == 1:
+        return found[0].name
+    whose = " and ".join(f"{e.name} of {e.distribution} {e.version}" for e in found)
+    why = f"More than one algorithm is the default: {whose}. Uninstall one, or name"
+    if not found:
+        where = where_to_get("default", "algorithm")
+        why = f"No algorithm that is taken by default is installed. {where} Or name"
+    raise RegistryError(f"{why} an algorithm: --algo (algo=), of `dpcore list optimizers`.")
 
 
 @dataclass(frozen=True)
@@ -72,11 +88,11 @@ class Settings:
     Examples
     --------
     >>> from dpcore.plugin import Settings
-    >>> Settings(algo="dp-gd", epsilon=0.5, params={"steps": 20}).delta
+    >>> Settings(epsilon=0.5, params={"steps": 20}).delta
     1e-08
     """
 
-    algo: str = DEFAULT_ALGORITHM
+    algo: str = field(default_factory=default_algorithm)
     loss: str = "logistic"
     l2: float | None = None
     epsilon: float | None = None

@@ -54,10 +54,9 @@ def mechanism_in(optimizer: Optimizer, slot: str, accountant: Accountant | None 
 
     Examples
     --------
-    >>> from dpcore.plugin import mechanism_in
-    >>> from dpcore.plugin.parts import load_registry
-    >>> dp_gd = load_registry().load("optimizer", "dp-gd")
-    >>> mechanism_in(dp_gd(), "noise").name
+    >>> from dpcore.plugin import Settings, mechanism_in
+    >>> from dpcore.plugin.parts import make_plan
+    >>> mechanism_in(make_plan(Settings(epsilon=0.5)).optimizer, "noise").name
     'gaussian'
     """
     mechanism = _class_in(optimizer, slot)

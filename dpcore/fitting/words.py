@@ -21,7 +21,7 @@ from dpcore.fitting.fit_options import (
 from dpcore.fitting.own_steps import release_bounds
 from dpcore.fitting.rows import schema_of, with_units
 from dpcore.fitting.sample_weights import require_bound
-from dpcore.fitting.settings import OVR, Settings
+from dpcore.fitting.settings import OVR, Settings, default_algorithm
 from dpcore.fitting.step_facts import step_facts
 from dpcore.fitting.usual_loss import loss_of_rows
 
@@ -96,7 +96,7 @@ def _settings(words: Mapping[str, Any], schema: Schema | None, weights: Weights)
     multiclass, loss = (OVR, asked.loss) if of_each else (None, asked)
     known = schema, words["classes"], multiclass, words["target_bounds"]
     return Settings(
-        algo=algorithm.name,
+        algo=default_algorithm() if algorithm.name is None else algorithm.name,
         loss=loss or loss_of_rows(words["X"], *known),
         l2=words["l2"],
         epsilon=budget.epsilon,

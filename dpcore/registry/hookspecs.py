@@ -22,7 +22,8 @@ def register_commands(register: Callable[..., None]) -> None:
 
 @hookspec
 def register_optimizers(register: Callable[..., None]) -> None:
-    """Register classes that follow ``dpcore.protocols.optimizer.Optimizer``."""
+    """Register classes that follow ``dpcore.protocols.optimizer.Optimizer``; ``default`` : whether
+    it is the algorithm of a run that names none."""
 
 
 @hookspec

@@ -39,7 +39,7 @@ class Kind:
 
 
 _KINDS = (
-    Kind("optimizer", "optimizers"),
+    Kind("optimizer", "optimizers", MappingProxyType({"default": False})),
     Kind("mechanism", "mechanisms"),
     Kind("accountant", "accountants"),
     Kind("loss", "losses"),

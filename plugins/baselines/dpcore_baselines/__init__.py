@@ -6,6 +6,7 @@ from dpcore.plugin import hookimpl
 
 __all__: list[str] = []
 
+_DEFAULT = "auto"
 _OPTIMIZERS: dict[str, tuple[str, str, str]] = {
     "auto": (
         "auto:Auto",
@@ -78,4 +79,5 @@ def register_mechanisms(register: Callable[..., None]) -> None:
 @hookimpl
 def register_optimizers(register: Callable[..., None]) -> None:
     for name, (target, summary, reference) in _OPTIMIZERS.items():
-        register(name, f"dpcore_baselines.{target}", summary=summary, reference=reference)
+        told = {"summary": summary, "reference": reference, "default": name == _DEFAULT}
+        register(name, f"dpcore_baselines.{target}", **told)

@@ -14,7 +14,7 @@ from dpcore.cli.step_options import steps_asked, with_step_options
 from dpcore.cli.streams import tell_outlook
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.own_steps import release_bounds
-from dpcore.fitting.settings import has_units
+from dpcore.fitting.settings import default_algorithm, has_units
 from dpcore.fitting.weight_values import public_weights
 from dpcore.model.file import check_out
 from dpcore.plugin import Settings
@@ -34,7 +34,7 @@ def tune_command(
         ),
     ] = None,
     assignments: Annotated[list[str] | None, typer.Option("--set", hidden=True)] = None,
-    algo: options.Algorithm = "auto",
+    algo: options.Algorithm = None,
     data: options.Data = "census-sim",
     schema: options.SchemaFile = None,
     target: options.Target = None,
@@ -108,7 +108,7 @@ def tune_command(
     request = DataRequest(*rows, unit, rows_per_unit, release_bounds(also))
     request, loss = with_loss(request, loss, None)
     settings = Settings(
-        algo=algo,
+        algo=default_algorithm() if algo is None else algo,
         loss=loss,
         epsilon=epsilon,
         delta=delta,

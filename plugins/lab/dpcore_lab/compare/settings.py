@@ -9,7 +9,7 @@ from typing import Any
 
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.losses import OF_LOSS
-from dpcore.fitting.settings import DEFAULT_ALGORITHM, has_units
+from dpcore.fitting.settings import default_algorithm, has_units
 from dpcore.losses.words import shown_loss
 from dpcore.plugin import NeighboringRelation, Settings
 
@@ -124,7 +124,7 @@ class Comparison:
     ) -> Settings:
         """Return one fit of an algorithm as ``dpcore train`` would be asked for it."""
         algo, _, variant = label.partition(":")
-        is_chosen = algo == DEFAULT_ALGORITHM
+        is_chosen = algo == default_algorithm()
         of_loss = {f"{OF_LOSS}.{name}": value for name, value in self.loss_params.items()}
         return Settings(
             algo=algo,
