@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from dpcore.errors import DpcoreError, InvalidInputError
-from dpcore.fitting.settings import DEFAULT_ALGORITHM
+from dpcore.fitting.settings import default_algorithm
 from dpcore.registry.catalogue import load_registry
 from dpcore.registry.declarations import optimizer_facts
 from dpcore_lab.audit.claim import Claim
@@ -128,7 +128,7 @@ def combinations(only: list[str] | None, finals: str) -> list[tuple[str, str, st
         factory = registry.load("optimizer", entry.name)
         if (only and entry.name not in only) or not optimizer_facts(factory).private:
             continue
-        if entry.name == DEFAULT_ALGORITHM:  # It is one of the others.
+        if entry.name == default_algorithm():  # It is one of the others.
             continue
         first = "ridge" if "squared-loss" in factory.needs else "logistic"
         found += [
