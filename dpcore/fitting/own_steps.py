@@ -5,24 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from dpcore.fitting.step_facts import Phase, step_facts
+from dpcore.fitting.step_facts import release_bounds, step_facts
 from dpcore.privacy.first_party import is_named_as_a_package_of_ours, is_ours
 from dpcore.privacy.statement import OF_DPCORE
 from dpcore.registry.catalogue import load_registry
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from dpcore.data.schema.schema import Schema
     from dpcore.fitting.settings import Settings
     from dpcore.fitting.steps import RunStep
 
-__all__ = ["release_bounds", "steps_of"]
-
-
-def release_bounds(steps: Iterable[RunStep]) -> bool:
-    """Return whether one of the steps releases bounds that a schema lacks."""
-    return any(step_facts(step).phase is Phase.SCHEMA for step in steps)
+__all__ = ["steps_of"]
 
 
 def steps_of(settings: Settings, schema: Schema) -> Iterator[RunStep]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -15,7 +16,7 @@ from typing import Any
 from dpcore.errors import InvalidInputError
 from dpcore.privacy.immutable import fault_of_unfrozen
 
-__all__ = ["Phase", "RowsAsked", "StepFacts", "require_step", "step_facts"]
+__all__ = ["Phase", "RowsAsked", "StepFacts", "release_bounds", "require_step", "step_facts"]
 
 _NAME = re.compile(r"[a-z][a-z0-9]*([-_][a-z0-9]+)*")
 
@@ -118,3 +119,8 @@ _EXPECTED = {
     "name": "a name of small letters and hyphens such as 'class-counts'",
     "phase": "one of dpcore.plugin.steps.Phase",
 }
+
+
+def release_bounds(steps: Iterable[Any]) -> bool:
+    """Return whether one of the steps releases bounds that a schema lacks."""
+    return any(step_facts(step).phase is Phase.SCHEMA for step in steps)

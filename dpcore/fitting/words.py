@@ -18,11 +18,10 @@ from dpcore.fitting.fit_options import (
     Users,
     Weights,
 )
-from dpcore.fitting.own_steps import release_bounds
 from dpcore.fitting.rows import schema_of, with_units
 from dpcore.fitting.sample_weights import require_bound
 from dpcore.fitting.settings import OVR, Settings, default_algorithm
-from dpcore.fitting.step_facts import step_facts
+from dpcore.fitting.step_facts import release_bounds, step_facts
 from dpcore.fitting.usual_loss import loss_of_rows
 
 if TYPE_CHECKING:

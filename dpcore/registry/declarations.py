@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dpcore.errors import RegistryError, near_names
+from dpcore.errors import RegistryError, near_names, replacing
 from dpcore.privacy.immutable import fault_of_unfrozen
 from dpcore.registry.facts import Method, Words, fact, fault_of, read
 from dpcore.registry.loss_facts import LossFacts
@@ -220,13 +220,14 @@ def mechanism_facts(mechanism: Any) -> MechanismFacts:
 def load_source(target: str) -> Any:
     """Return the class of a ``"module:Class"``; RegistryError where it is none of a source."""
     module, _, name = target.partition(":")
-    try:
+
+    def told(error: Exception) -> RegistryError:
+        kind = type(error).__name__
+        return RegistryError(f"The source of answers {target!r} cannot be loaded: {kind}.")
+
+    with replacing(Exception, by=told):
         source = getattr(importlib.import_module(module), name)
         fault = fault_of(AnswerSourceFacts, source)
-    except Exception as error:
-        raise RegistryError(
-            f"The source of answers {target!r} cannot be loaded: {type(error).__name__}."
-        ) from error
     if fault:
         raise RegistryError(f"The source of answers cannot be used: {target} {fault}")
     return source

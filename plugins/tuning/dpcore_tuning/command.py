@@ -13,8 +13,8 @@ from dpcore.cli.assignments import assigned
 from dpcore.cli.step_options import steps_asked, with_step_options
 from dpcore.cli.streams import tell_outlook
 from dpcore.errors import InvalidInputError
-from dpcore.fitting.own_steps import release_bounds
 from dpcore.fitting.settings import default_algorithm, has_units
+from dpcore.fitting.step_facts import release_bounds
 from dpcore.fitting.weight_values import public_weights
 from dpcore.model.file import check_out
 from dpcore.plugin import Settings

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING
 
-from dpcore.errors import RegistryError
+from dpcore.errors import RegistryError, replacing
 
 if TYPE_CHECKING:
     from dpcore_a_ddp.users.user_pool import LocalPool
@@ -28,10 +28,11 @@ def load_pool() -> tuple[type[LocalPool], str]:
         owners = " and ".join(sorted(owner for _, owner in points)) or "no distribution"
         raise RegistryError(f"The pool {POOL!r} is of {owners}: expected one.")
     (point,) = points.values()
-    try:
+
+    def told(error: Exception) -> RegistryError:
+        kind = type(error).__name__
+        return RegistryError(f"The pool {POOL!r} cannot be loaded from {point.value}: {kind}.")
+
+    with replacing(Exception, by=told):
         pool: type[LocalPool] = point.load()
-    except Exception as error:
-        raise RegistryError(
-            f"The pool {POOL!r} cannot be loaded from {point.value}: {type(error).__name__}."
-        ) from error
     return pool, point.value
