@@ -9,7 +9,14 @@ import sys
 from functools import cache
 from typing import Any
 
-__all__ = ["find_moved", "new_name", "owner_of_option", "place_of_name", "where_to_get"]
+__all__ = [
+    "find_moved",
+    "new_name",
+    "owner_of_option",
+    "place_of_name",
+    "successor_of_hook",
+    "where_to_get",
+]
 
 
 def find_moved() -> None:
@@ -39,6 +46,12 @@ def owner_of_option(name: str) -> str | None:
     """Return which distribution of this repository has the algorithms that take an option, where
     one alone has; ``None`` of other options."""
     return _table("options").get(name)
+
+
+def successor_of_hook(name: str) -> str:
+    """Return what a hook that is gone has in its place, as a sentence; empty for any other name."""
+    told = _table("hooks").get(name)
+    return f" {told}" if told else ""
 
 
 def place_of_name(page: str, name: str) -> str | None:

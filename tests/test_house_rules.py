@@ -50,6 +50,7 @@ def test_sources_of_the_core_and_of_every_plugin_are_read():
 # What has no room of its own in the core: whole fits, the project itself, and plugins as fixtures.
 BESIDE_THE_ROOMS = {"bad_plugins", "golden", "mutants", "stub_plugin", "third_party"}
 OF_THE_PROJECT = {
+    "test_bench.py",
     "test_caches.py",
     "test_claims.py",
     "test_cpu_times.py",

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from dpcore.data.advice import check_target, schema_advice
-from dpcore.data.readers import STORE, BadRows, entry_of, is_store
+from dpcore.data.readers import STORE, BadRows, entry_of, is_store, loaded
 from dpcore.data.readers.input_paths import refuse_stores
 from dpcore.data.readers.reader import ReadFacts
 from dpcore.data.schema.schema import Schema
@@ -23,7 +23,6 @@ from dpcore.data.stream import (
 )
 from dpcore.data.units import Coins, UnitIds, dense, kept_places, require_bounded
 from dpcore.errors import InvalidInputError
-from dpcore.registry.catalogue import load_registry
 
 if TYPE_CHECKING:
     import numpy as np
@@ -265,7 +264,7 @@ def _load_store(
     """Return the rows of a store, which has a schema of its own: another one must agree with it."""
     if schema is not None:
         require_bounds(schema.unbounded)
-    X, y, description = load_registry(STORE).load(STORE, entry.name).open(path)
+    X, y, description = loaded(entry).open(path)
     own = description.schema
     check_target(target, own)
     schema = schema and schema.for_names([column.name for column in own.columns])

@@ -8,11 +8,10 @@ from contextlib import AbstractContextManager
 from functools import partial
 from typing import TYPE_CHECKING
 
-from dpcore.data.readers import READER, BadRows, entry_of, is_named
+from dpcore.data.readers import READER, BadRows, entry_of, is_named, loaded
 from dpcore.data.readers.input_paths import STDIN
 from dpcore.data.readers.reader import ReadFacts, RowFile
 from dpcore.errors import DataError, InvalidInputError, replacing
-from dpcore.registry.catalogue import load_registry
 
 if TYPE_CHECKING:
     import numpy as np
@@ -173,5 +172,5 @@ def open_entry(entry: Entry, path: str, facts: ReadFacts) -> RowFile:
         raise InvalidInputError(
             f"A {entry.name} file has unnamed features: its schema needs a width."
         )
-    opened: RowFile = load_registry(READER).load(READER, entry.name)(path, facts)
+    opened: RowFile = loaded(entry)(path, facts)
     return opened

@@ -96,9 +96,9 @@ def fit(
     epsilon : the budget, 1 if not given, or a ``Budget``: of rho or mu, with a conversion, or the
         worst case and the targets where epsilon is an output.
     relation : ``None`` for add-or-remove-one, or the first that the algorithm declares.
-    algo : an optimizer's name; by default the one that is installed for that, which takes another
-        by budget, loss and accountant and says why. An ``Algorithm`` has slots or a preset too, or
-        runs as published.
+    algo : an optimizer's name; by default the algorithm that is registered for it, which takes
+        another by budget, loss and accountant and says why. An ``Algorithm`` has slots or a preset
+        too, or runs as published.
     accountant : ``None`` for what the preset or the algorithm names, mostly gdp; pure where
         epsilon is an output.
     engine : what sums over the rows, by name. ``dask``, or ``dask:ADDRESS``, reads them itself:

@@ -21,6 +21,7 @@ from dpcore.fitting.data_request import DataRequest
 from dpcore.fitting.ledger_request import require_ledgers
 from dpcore.fitting.registered import registered_parts
 from dpcore.fitting.rows import with_units
+from dpcore.moved import where_to_get
 from dpcore.privacy.statement import foreign_parts
 from dpcore.registry.catalogue import load_registry
 
@@ -194,10 +195,9 @@ def _open(request: DataRequest, coins: Coins) -> tuple[Dataset, tuple[str, ...]]
 def require_known(data: str) -> None:
     """Raise InvalidInputError for what is neither a file nor a data set."""
     if not is_there(data) and not _looks_like_a_path(data):
-        known = load_registry().names("dataset")
-        raise InvalidInputError(
-            f"{data!r} is neither a file nor a data set.{near_names(data, known)}"
-        )
+        where = where_to_get("dataset", data)
+        hint = f" {where}" if where else near_names(data, load_registry().names("dataset"))
+        raise InvalidInputError(f"{data!r} is neither a file nor a data set.{hint}")
 
 
 def _looks_like_a_path(text: str) -> bool:

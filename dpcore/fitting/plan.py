@@ -14,7 +14,12 @@ from dpcore.fitting.engines import engine_name, load_engine
 from dpcore.fitting.losses import make_loss, names_of_loss, params_apart
 from dpcore.fitting.option_names import option_of
 from dpcore.fitting.planned import Plan
-from dpcore.fitting.settings import Settings, checked_settings, figure_of
+from dpcore.fitting.settings import (
+    Settings,
+    checked_settings,
+    default_algorithm,
+    figure_of,
+)
 from dpcore.fitting.slots import fill_slots
 from dpcore.fitting.targets import Budget, budget_of, target_values
 from dpcore.moved import owner_of_option
@@ -48,6 +53,8 @@ def make_plan(settings: Settings, registry: Registry | None = None) -> Plan:
     """
     registry = registry or load_registry()
     settings = checked_settings(settings)
+    if not settings.algo:
+        settings = dataclasses.replace(settings, algo=default_algorithm())
     _require_owner(settings, registry)
     asked = settings.algo
     settings, chosen_by = choose(settings, registry)

@@ -60,6 +60,7 @@ class Settings:
 
     Parameters
     ----------
+    algo : an optimizer's name; empty for the default algorithm.
     l2 : weight of the regulariser, >= 0; ``None`` for 0, or what the algorithm takes by default.
     epsilon : the budget; ``None`` for 1, and where it is an output.
     rho, mu : the budget in the figure of the zcdp or gdp filter, in place of epsilon, which follows
@@ -92,7 +93,7 @@ class Settings:
     1e-08
     """
 
-    algo: str = field(default_factory=default_algorithm)
+    algo: str = ""
     loss: str = "logistic"
     l2: float | None = None
     epsilon: float | None = None

@@ -18,11 +18,18 @@ from typing import Any
 import pluggy
 
 from dpcore.errors import InvalidInputError, RegistryError, near_names
-from dpcore.moved import where_to_get
+from dpcore.moved import successor_of_hook, where_to_get
+from dpcore.privacy.first_party import DISTRIBUTIONS
 from dpcore.registry import hookspecs
 from dpcore.registry.commands import fault_of_command
 from dpcore.registry.entries import Entry, Failure, claimed_twice, clash_failure
-from dpcore.registry.installed import distribution_of, installed_points
+from dpcore.registry.installed import (
+    GROUP,
+    distribution_of,
+    installed_points,
+    plugin_of,
+    stated_kinds,
+)
 from dpcore.registry.kinds import KINDS, checked_data, hook_of, plural
 from dpcore.visible import visible
 
@@ -39,8 +46,6 @@ __all__ = [
     "read_registry",
     "registries",
 ]
-
-GROUP = "dpcore"
 
 _TRACE = "DPCORE_TRACE_PLUGINS"
 _BUILTINS = "dpcore.registry.builtins"
@@ -180,26 +185,8 @@ def load_registry(kind: str | None = None) -> Registry:
     ('advanced-composition', 'best', 'gdp')
     """
     points = installed_points().select(group=GROUP)
-    stated = _stated_kinds() if kind else {}
-    return read_registry(p for p in points if kind in stated.get(_plugin(p), (kind,)))
-
-
-def group_of(kind: str) -> str:
-    """Return the group of entry points in which a plugin says that it registers a kind."""
-    return f"{GROUP}.{plural(kind).replace('-', '_')}"
-
-
-def _stated_kinds() -> dict[tuple[str, ...], list[str]]:
-    """Return the kinds of each plugin that says which it registers; others may register any."""
-    stated: dict[tuple[str, ...], list[str]] = {}
-    for kind in KINDS:
-        for point in installed_points().select(group=group_of(kind)):
-            stated.setdefault(_plugin(point), []).append(kind)
-    return stated
-
-
-def _plugin(point: metadata.EntryPoint) -> tuple[str, ...]:
-    return (*distribution_of(point), point.name)
+    stated = stated_kinds() if kind else {}
+    return read_registry(p for p in points if kind in stated.get(plugin_of(p), (kind,)))
 
 
 @functools.cache
@@ -215,18 +202,27 @@ def core_registry() -> Registry:
     return read_registry(point for point in points if point.module == _BUILTINS)
 
 
+@functools.cache
+def _own_registry(kind: str) -> Registry:
+    stated = stated_kinds()
+    points = installed_points().select(group=GROUP)
+    ours = (point for point in points if distribution_of(point)[0] in DISTRIBUTIONS)
+    return read_registry(point for point in ours if kind in stated.get(plugin_of(point), ()))
+
+
 def registries(kind: str) -> Iterator[Registry]:
-    """Yield the core's registry, and then that of all plugins: imported if it is come to."""
+    """Yield the core's registry, that of packages of ours which say that they register the kind,
+    and that of all plugins: each is imported if it is come to."""
     yield core_registry()
+    yield _own_registry(kind)
     yield load_registry(kind)
 
 
 def is_registered(kind: str, name: str) -> bool:
     """Return whether a name of a kind is there to be used. Plugins are imported for a name that can
     be one of theirs alone."""
-    if not _NAME.fullmatch(name):
-        return False
-    return name in core_registry().names(kind) or name in load_registry(kind).names(kind)
+    is_name = _NAME.fullmatch(name) is not None
+    return is_name and any(name in registry.names(kind) for registry in registries(kind))
 
 
 def read_registry(points: Iterable[metadata.EntryPoint]) -> Registry:
@@ -261,7 +257,8 @@ def _entries_of(point: metadata.EntryPoint) -> list[Entry]:
     hooks = [hook_of(kind) for kind in KINDS]
     for name in vars(manager.hook):
         if name.startswith("register_") and name not in hooks:
-            raise InvalidInputError(f"There is no hook {name!r}.{near_names(name, hooks)}")
+            hint = successor_of_hook(name) or near_names(name, hooks)
+            raise InvalidInputError(f"There is no hook {name!r}.{hint}")
     manager.check_pending()
     entries: list[Entry] = []
     for kind, hook in zip(KINDS, hooks, strict=True):

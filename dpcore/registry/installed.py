@@ -9,7 +9,18 @@ from importlib import metadata
 from typing import Any
 from weakref import WeakKeyDictionary
 
-__all__ = ["distribution_of", "installed_points"]
+from dpcore.registry.kinds import KINDS, plural
+
+__all__ = [
+    "GROUP",
+    "distribution_of",
+    "group_of",
+    "installed_points",
+    "plugin_of",
+    "stated_kinds",
+]
+
+GROUP = "dpcore"
 
 _OWNERS: WeakKeyDictionary[metadata.Distribution, tuple[str, str]] = WeakKeyDictionary()
 
@@ -38,3 +49,22 @@ def distribution_of(point: metadata.EntryPoint) -> tuple[str, str]:
         headers = owner.metadata
         _OWNERS[owner] = headers["Name"], headers["Version"]
     return _OWNERS[owner]
+
+
+def group_of(kind: str) -> str:
+    """Return the group of entry points in which a plugin says that it registers a kind."""
+    return f"{GROUP}.{plural(kind).replace('-', '_')}"
+
+
+def stated_kinds() -> dict[tuple[str, ...], list[str]]:
+    """Return the kinds of each plugin that says which it registers; others may register any."""
+    stated: dict[tuple[str, ...], list[str]] = {}
+    for kind in KINDS:
+        for point in installed_points().select(group=group_of(kind)):
+            stated.setdefault(plugin_of(point), []).append(kind)
+    return stated
+
+
+def plugin_of(point: metadata.EntryPoint) -> tuple[str, ...]:
+    """Return what tells a plugin from all others: its distribution, and its name there."""
+    return (*distribution_of(point), point.name)

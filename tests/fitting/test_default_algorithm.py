@@ -7,7 +7,7 @@ import pytest
 from dpcore import fit
 from dpcore.errors import RegistryError
 from dpcore.fitting.settings import Settings, default_algorithm
-from dpcore.plugin.parts import load_registry
+from dpcore.plugin.parts import load_registry, make_plan
 
 
 def registered(monkeypatch, *, default):
@@ -22,7 +22,9 @@ def registered(monkeypatch, *, default):
 
 
 def test_a_distribution_registers_it():
-    assert Settings().algo == default_algorithm() == "auto"
+    assert default_algorithm() == "auto"
+    chosen = make_plan(Settings()), make_plan(Settings(algo="auto"))
+    assert chosen[0].settings == chosen[1].settings
 
 
 def test_where_none_is_installed_one_line_says_what_to_install(monkeypatch):

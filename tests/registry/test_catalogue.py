@@ -16,11 +16,11 @@ from dpcore.registry.catalogue import (
     Entry,
     Registry,
     core_registry,
-    group_of,
     is_registered,
     load_registry,
     read_registry,
 )
+from dpcore.registry.installed import group_of
 from dpcore.registry.kinds import hook_of
 
 BAD = Path(__file__).parents[1] / "bad_plugins"

@@ -6,13 +6,13 @@ import importlib
 import os
 from dataclasses import replace
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from dpcore.data.readers.input_paths import STDIN
 from dpcore.errors import InvalidInputError
 from dpcore.moved import where_to_get
 from dpcore.privacy.first_party import is_ours
-from dpcore.registry.catalogue import load_registry
+from dpcore.registry.catalogue import load_registry, registries
 
 if TYPE_CHECKING:
     from dpcore.data.row_store import RowStore
@@ -26,6 +26,7 @@ __all__ = [
     "is_named",
     "is_store",
     "is_typed",
+    "loaded",
     "schema_from_rows",
     "store_of",
     "suffixes",
@@ -64,18 +65,19 @@ def entry_of(path: str, format: str | None = None) -> Entry:
     if "://" in path and not os.path.exists(path):
         return _of_scheme(path)
     name = PurePath(path).name.lower().removesuffix(".gz")
-    claims = [
-        (kind, suffix)
-        for kind in (READER, STORE)
-        for entry in load_registry(kind).in_order(kind)
-        for suffix in entry.data["suffixes"]
-        if name.endswith(suffix)
-    ]
-    if claims:
-        kind, suffix = max(claims, key=lambda claim: len(claim[1]))
-        found: Entry | None = load_registry(kind).claimant(kind, "suffixes", suffix)
-        if found is not None:
-            return found
+    for of_readers, of_stores in zip(registries(READER), registries(STORE), strict=True):
+        claims = [
+            (suffix, kind, registry)
+            for kind, registry in ((READER, of_readers), (STORE, of_stores))
+            for entry in registry.in_order(kind)
+            for suffix in entry.data["suffixes"]
+            if name.endswith(suffix)
+        ]
+        if claims:
+            suffix, kind, registry = max(claims, key=lambda claim: len(claim[0]))
+            found: Entry | None = registry.claimant(kind, "suffixes", suffix)
+            if found is not None:
+                return found
     _require_readers()
     raise InvalidInputError(
         f"Cannot tell the format of {path!r} from its name: let it end in one of "
@@ -126,6 +128,8 @@ def schema_from_rows(path: str, target: str) -> Schema:
     """
     entry = entry_of(path)
     module, _, attribute = entry.data.get("schema_from_rows", "").partition(":")
+    if entry.kind == STORE:
+        raise InvalidInputError(f"The store {path} has its own schema; leave --schema-from-data.")
     if not attribute:
         raise InvalidInputError(f"The {entry.name} reader makes no schema of rows; write one.")
     found: Schema = getattr(importlib.import_module(module), attribute)(path, target)
@@ -135,10 +139,11 @@ def schema_from_rows(path: str, target: str) -> Schema:
 def _named(form: str) -> Entry:
     known: dict[str, None] = {}
     for kind in (READER, STORE):
-        entries = {entry.name: entry for entry in load_registry(kind).in_order(kind)}
-        if form in entries:
-            return entries[form]
-        known |= dict.fromkeys(entries)
+        for registry in registries(kind):
+            entries = {entry.name: entry for entry in registry.in_order(kind)}
+            if form in entries:
+                return entries[form]
+            known |= dict.fromkeys(entries)
     _require_readers()
     raise InvalidInputError(f"Unknown format {form!r}. Known: {', '.join(known)}.")
 
@@ -148,6 +153,14 @@ def _require_readers() -> None:
     if not load_registry(READER).names(READER):
         where = where_to_get(READER, "csv")
         raise InvalidInputError(f"No reader of files is installed. {where}")
+
+
+def loaded(entry: Entry) -> Any:
+    """Return what a reader or a store of rows was registered as, imported now."""
+    for registry in registries(entry.kind):
+        if entry in registry.entries(entry.kind):
+            return registry.load(entry.kind, entry.name)
+    return load_registry(entry.kind).load(entry.kind, entry.name)
 
 
 def store_of(path: str) -> RowStore | None:

@@ -11,7 +11,7 @@ from dpcore.data.schema.values import PLACEHOLDER, Entry, check_keys
 from dpcore.errors import InvalidInputError, RegistryError, replacing
 from dpcore.privacy.first_party import is_ours
 from dpcore.privacy.immutable import fault_of_unfrozen
-from dpcore.registry.catalogue import core_registry, load_registry
+from dpcore.registry.catalogue import load_registry, registries
 
 if TYPE_CHECKING:
     from dpcore.data.schema.columns import Column
@@ -88,8 +88,10 @@ def _known() -> str:
 
 
 def _load(kind: str) -> ColumnKind:
-    core = core_registry()  # a plugin is imported for a kind that can be one of theirs alone
-    registry = core if kind in core.names(_KIND) else load_registry(_KIND)
+    # A plugin is imported for a kind that can be one of theirs alone.
+    for registry in registries(_KIND):
+        if kind in registry.names(_KIND):
+            break
     found: ColumnKind = registry.load(_KIND, kind)
     return found
 

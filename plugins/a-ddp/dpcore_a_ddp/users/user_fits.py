@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 from dpcore.plugin import InvalidInputError, NeighboringRelation, Settings
-from dpcore.plugin.parts import SourceStatement, fit_source
+from dpcore.plugin.parts import SourceStatement, fit_source, optimizer_facts
 from dpcore_a_ddp.users.pools import load_pool
 
 if TYPE_CHECKING:
@@ -125,6 +125,6 @@ def fit_pool(plan: Plan, schema: Schema, pool: UserPool) -> Model:
     Raises InvalidInputError for a plan that asks no users or does not fit the schema, and
     BudgetExceededError if none can join the first round; both before anything is spent.
     """
-    if getattr(plan.optimizer, "answered_by", "") != f"{__name__}:{Users.__name__}":
+    if optimizer_facts(plan.optimizer).answered_by != f"{__name__}:{Users.__name__}":
         raise InvalidInputError(f"{plan.entry.name} needs all rows in one place.")
     return fit_source(plan, schema, Users(pool), sum(user.n_rows for user in pool.users))

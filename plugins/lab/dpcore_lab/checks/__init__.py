@@ -10,6 +10,10 @@
 ``Tested``, or raises AssertionError with a reason.
 """
 
+from importlib import import_module
+from typing import Any
+
+from dpcore.moved import place_of_name
 from dpcore_lab.checks.accountants import check_accountant
 from dpcore_lab.checks.coverage_text import Tested
 from dpcore_lab.checks.datasets import check_dataset
@@ -71,3 +75,10 @@ __all__ = [
     "run_apart",
     "run_checks",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    place = place_of_name(__name__, name)
+    if place is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(place), name)

@@ -53,8 +53,8 @@ def installed(monkeypatch):
     if all(point.name != "jsonl" for point in points):
         points.append(_Point())
     registry = catalogue.read_registry(points)
-    for module in ("dpcore.data.readers", "dpcore.data.stream", "dpcore.data.dataset"):
-        monkeypatch.setattr(f"{module}.load_registry", lambda kind: registry)
+    monkeypatch.setattr("dpcore.data.readers.load_registry", lambda kind: registry)
+    monkeypatch.setattr("dpcore.data.readers.registries", lambda kind: (registry,))
     monkeypatch.setattr("dpcore_tables.store.conversion.load_registry", lambda kind: registry)
 
 
