@@ -1,9 +1,13 @@
 """The reader of a file, by its name or by that of a format."""
 
+from functools import partial
+
 import pytest
 
+from dpcore.data.readers import schema_from_rows
+from dpcore.data.schema.columns import Label, Numeric
 from dpcore.errors import InvalidInputError, RegistryError
-from dpcore.plugin.parts import format_of
+from dpcore.plugin.parts import Schema, format_of
 from dpcore.registry.catalogue import Entry, Registry
 
 
@@ -40,3 +44,24 @@ def test_the_longest_suffix_that_a_name_ends_in_says_its_reader(monkeypatch):
     assert [format_of(name) for name in ("a.csv", "a.wide.csv.gz")] == ["csv", "wide"]
     with pytest.raises(RegistryError, match=r"'.t.csv' \(suffixes of the kind reader\) is regis"):
         format_of("a.t.csv")
+
+
+class Unread(Schema):
+    """A schema that says of itself that it read no rows."""
+
+    from_data = property(lambda self: False, lambda self, value: None)
+
+
+def made(path, target, kind=Schema):
+    label = Label(target, ((0,), (1,)))
+    return kind((Numeric("x", 0.0, 1.0), label))
+
+
+def test_a_schema_that_a_reader_makes_of_rows_is_marked(monkeypatch):
+    data = {"suffixes": (".rows",), "schemes": (), "schema_from_rows": f"{__name__}:made"}
+    entry = Entry("reader", "rows", "x:y", "Rows.", "", "acme", "1", data)
+    installed(monkeypatch, [entry])
+    assert schema_from_rows("a.rows", "y").from_data
+    monkeypatch.setitem(globals(), "made", partial(made, kind=Unread))
+    with pytest.raises(InvalidInputError, match="made no Schema"):
+        schema_from_rows("a.rows", "y")

@@ -132,7 +132,11 @@ def schema_from_rows(path: str, target: str) -> Schema:
         raise InvalidInputError(f"The store {path} has its own schema; leave --schema-from-data.")
     if not attribute:
         raise InvalidInputError(f"The {entry.name} reader makes no schema of rows; write one.")
-    found: Schema = getattr(importlib.import_module(module), attribute)(path, target)
+    from dpcore.data.schema.schema import Schema
+
+    found = getattr(importlib.import_module(module), attribute)(path, target)
+    if type(found) is not Schema:  # Another class might say of itself that it read no rows.
+        raise InvalidInputError(f"The {entry.name} reader made no Schema of the rows; write one.")
     return replace(found, from_data=True)
 
 
