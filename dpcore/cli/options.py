@@ -44,7 +44,8 @@ TARGETS, USERS = "Where epsilon is an output", "Where rows stay with users"
 Algorithm = Annotated[
     str | None,
     typer.Option(
-        help="Algorithm; see dpcore list optimizers. auto chooses one.", rich_help_panel=ALGORITHM
+        help="Algorithm; see dpcore list optimizers. By default the one that chooses another.",
+        rich_help_panel=ALGORITHM,
     ),
 ]
 Data = Annotated[

@@ -53,7 +53,8 @@ def test_fit_has_25_words_and_each_earlier_one_is_a_field_of_a_value_or_a_step()
 def test_fit_has_the_defaults_of_the_settings():
     asked, fields = defaults(fit), settings_fields()
     alike = {name: default for name, default in asked.items() if name in fields}
-    assert alike == {name: fields[name] for name in alike} and len(alike) == 13
+    assert (alike.pop("algo"), fields["algo"]) == (None, "")  # the default, as it is registered
+    assert alike == {name: fields[name] for name in alike} and len(alike) == 12
 
 
 def test_every_setting_is_passed_on_by_fit():
@@ -93,4 +94,5 @@ def test_the_command_line_has_every_setting_with_its_default():
     assert {name: asked.pop(name) for name in OF_LEDGER} == OF_LEDGER
     assert {asked.pop(name) for name in OF_A_COMMAND} == {None, False}
     assert {name: asked.pop(name) for name in OF_STEPS} == OF_STEPS
+    assert (asked.pop("algo"), fields.pop("algo")) == (None, "")
     assert asked == {SPELT.get(name, name): default for name, default in fields.items()}

@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -206,6 +205,6 @@ def test_a_fit_over_messages_is_the_fit_of_one_process(table, own_files, users):
 
 def test_an_algorithm_that_asks_no_users_is_refused(table, own_files, users):
     plan, schema = make_plan(Settings(algo="a-ddp")), Schema.read(table / "schema.toml")
-    plan = replace(plan, optimizer=SimpleNamespace(needs=()))
+    plan = replace(plan, optimizer=make_plan(Settings(algo="dp-gd")).optimizer)
     with pytest.raises(InvalidInputError, match="all rows in one place"):
         fit_pool(plan, schema, FlowerPool(users, Bytes(own_files), make_filter))
