@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from dpcore.data.advice import check_target, schema_advice
-from dpcore.data.readers import STORE, BadRows, entry_of, is_store, loaded
+from dpcore.data.readers import STORE, BadRows, entry_of, is_store, loaded, named_parts
 from dpcore.data.readers.input_paths import refuse_stores
 from dpcore.data.readers.reader import ReadFacts
 from dpcore.data.schema.schema import Schema
@@ -237,7 +237,7 @@ def _read(
         data,
         rows_dropped=bad_rows == "drop",
         typed_by="file" if entry.data["typed"] else None,
-        read_by=(entry.target,),
+        read_by=named_parts(entry),
     )
 
 
@@ -280,5 +280,5 @@ def _load_store(
         data,
         rows_dropped=description.rows_dropped,
         typed_by="file" if description.is_typed else None,
-        read_by=(entry.target, *getattr(description, "read_by", ())),
+        read_by=(*named_parts(entry), *getattr(description, "read_by", ())),
     )

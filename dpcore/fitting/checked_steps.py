@@ -115,7 +115,8 @@ def _require_name(step: RunStep, declared: StepFacts, taken: list[str], *, ours:
     if name in taken:
         raise InvalidInputError(f"Expected one step {name}, and there are two of that name.")
     is_other_version = is_named_as_a_package_of_ours(type(step).__module__)
-    if not (ours or is_other_version) and (name in OF_DPCORE or "_" in name):
+    is_taken = name.replace("-", "_") in (*OF_DPCORE, "privacy")
+    if not (ours or is_other_version) and (is_taken or "_" in name):
         raise InvalidInputError(
             f"Expected the step {part} to have a name of small letters and hyphens that is none of "
             f"dpcore's own, such as 'class-counts', and not {name!r}."

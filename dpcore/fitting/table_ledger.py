@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -115,13 +116,11 @@ class Charged:
         place, self._place = self._place, None
         if place is None:
             return
-        try:
-            place.close(outcome, self.found())
-        except LedgerError:
+        if not _closed(place, outcome, self.found()):
             if error is None:
-                _LOG.error("dpcore: error: the run was not closed. %s", place.standing())
+                _LOG.error("dpcore: error: the run was not closed. %s", _standing(place))
             else:
-                tell_of_ledger(error, place.standing())
+                tell_of_ledger(error, _standing(place))
 
 
 def _reference_of(place: RunCharges) -> dict[str, Any]:
@@ -186,4 +185,38 @@ def reserved(
     if why_not_private:
         ledger.outside(why_not_private, whole)
         return Charged()
-    return Charged(ledger.by_release(whole) if by_release else ledger.reserve(whole))
+    return Charged(_sound(ledger.by_release(whole) if by_release else ledger.reserve(whole)))
+
+
+def _sound(place: Any) -> RunCharges:
+    """Return the place of a run in a ledger; LedgerError for what is none, before the rows are
+    asked anything: a run whose ledger was asked for is charged there, or does not begin."""
+    found: RunCharges = place
+    methods = ("charge", "close", "standing")
+    fault = "gave no place with charge, close and standing"
+    if all(callable(getattr(place, name, None)) for name in methods):
+        try:
+            json.dumps(dict(place.reference), allow_nan=False)
+        except Exception:
+            fault = "gave a reference that is no JSON"
+            _closed(place, "ended by LedgerError", Found())
+        else:
+            return found
+    raise LedgerError(f"The ledger {kept_by()} {fault}: the run has not begun.")
+
+
+def _closed(place: RunCharges, outcome: str, found: Found) -> bool:
+    """Close a run, and return whether its ledger has noted it. A ledger of somebody else's may
+    raise anything, and the model is there all the same."""
+    try:
+        place.close(outcome, found)
+    except Exception:
+        return False
+    return True
+
+
+def _standing(place: RunCharges) -> str:
+    try:
+        return place.standing()
+    except Exception:
+        return "Its ledger does not say what it has of it."

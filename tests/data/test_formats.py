@@ -4,7 +4,7 @@ from functools import partial
 
 import pytest
 
-from dpcore.data.readers import schema_from_rows
+from dpcore.data.readers import named_parts, schema_from_rows
 from dpcore.data.schema.columns import Label, Numeric
 from dpcore.errors import InvalidInputError, RegistryError
 from dpcore.plugin.parts import Schema, format_of
@@ -65,3 +65,13 @@ def test_a_schema_that_a_reader_makes_of_rows_is_marked(monkeypatch):
     monkeypatch.setitem(globals(), "made", partial(made, kind=Unread))
     with pytest.raises(InvalidInputError, match="made no Schema"):
         schema_from_rows("a.rows", "y")
+
+
+def test_who_registers_a_reader_of_ours_is_named_beside_it():
+    # Its data say whether another program gave the columns their types.
+    target, facts = "dpcore_tables.readers.parquet:open_parquet", ("Rows.", "")
+    ours = Entry("reader", "parquet", target, *facts, "dpcore-tables", "1")
+    theirs = Entry("reader", "pq2", target, *facts, "acme", "1")
+    assert named_parts(ours) == (target,)
+    assert named_parts(theirs) == (target, "acme:pq2")
+    assert named_parts(Entry("reader", "x", "acme.x:open", *facts, "acme", "1")) == ("acme.x:open",)

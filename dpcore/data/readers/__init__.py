@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from dpcore.data.readers.input_paths import STDIN
 from dpcore.errors import InvalidInputError
 from dpcore.moved import where_to_get
-from dpcore.privacy.first_party import is_ours
+from dpcore.privacy.first_party import DISTRIBUTIONS, is_ours
 from dpcore.registry.catalogue import load_registry, registries
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ __all__ = [
     "is_store",
     "is_typed",
     "loaded",
+    "named_parts",
     "schema_from_rows",
     "store_of",
     "suffixes",
@@ -35,6 +36,7 @@ __all__ = [
 BadRows = Literal["refuse", "drop"]
 """Whether a row that does not satisfy the schema is an error, or is left out."""
 
+_OURS = frozenset(DISTRIBUTIONS.values())
 READER, STORE = "reader", "row-store"
 """The kinds of what a file of rows may be, in the registry."""
 
@@ -165,6 +167,16 @@ def loaded(entry: Entry) -> Any:
         if entry in registry.entries(entry.kind):
             return registry.load(entry.kind, entry.name)
     return load_registry(entry.kind).load(entry.kind, entry.name)
+
+
+def named_parts(entry: Entry) -> tuple[str, ...]:
+    """Return what the statement names of a reader or a store: its target, and the registration too
+    where it is another distribution's, since its data say what the rows' types rest on."""
+    package = entry.target.partition(":")[0].partition(".")[0]
+    is_its_own = DISTRIBUTIONS.get(entry.distribution, package) == package
+    if is_its_own and (entry.distribution in DISTRIBUTIONS or package not in _OURS):
+        return (entry.target,)
+    return entry.target, f"{entry.distribution}:{entry.name}"
 
 
 def store_of(path: str) -> RowStore | None:

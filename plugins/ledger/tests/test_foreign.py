@@ -128,3 +128,37 @@ def test_two_of_them_are_an_error_that_names_both():
     theirs = named_ledger.load_registry().get("ledger", "table")
     with pytest.raises(RegistryError, match="dpcore-ledger .* and somebody-elses 1.0"):
         Registry([ours, theirs]).load("ledger", "table")
+
+
+@pytest.mark.parametrize("by_release", [False, True])
+def test_a_ledger_that_gives_no_place_is_refused_before_the_rows_are_asked(monkeypatch, by_release):
+    # A forgotten return was no ledger at all: nothing was charged, and nobody named.
+    monkeypatch.setattr(Kept, "by_release" if by_release else "reserve", lambda self, run: None)
+    with pytest.raises(LedgerError, match=f"{NAME} gave no place .*: the run has not begun"):
+        if by_release:
+            rows = [[0.1], [0.9]] * 50, [0, 1] * 50
+            with open_session(*rows, classes=(0, 1), ledger="theirs") as session:
+                session.count(share=0.2)
+        else:
+            fit()
+
+
+def test_a_reference_that_no_model_can_keep_is_refused_and_its_run_closed(monkeypatch):
+    class Odd(Place):
+        def __init__(self, number):
+            self.reference = {"id": {1, 2}}
+
+    monkeypatch.setattr(Kept, "reserve", lambda self, run: Odd(1))
+    with pytest.raises(LedgerError, match="gave a reference that is no JSON"):
+        fit()
+    assert Kept.told == [("close", "ended by LedgerError", ())]
+
+
+def test_a_ledger_that_fails_when_a_run_ends_takes_no_model_away(monkeypatch, caplog):
+    def close(self, outcome, found):
+        raise KeyError("disk")
+
+    monkeypatch.setattr(Place, "close", close)
+    assert fit().privacy["ledger"]["id"] == "theirs"
+    assert "the run was not closed. The ledger has the run, whole." in caplog.text
+    assert "disk" not in caplog.text
