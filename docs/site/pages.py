@@ -20,7 +20,9 @@ PAGES = ("*.md", "docs/*.md", "docs/tutorials/*.md", "plugins/*/*.md", "bench/**
 BESIDE = ("LICENSE", "bench/*.svg", "bench/figures/*.svg")
 OF_PLUGINS = ("plugins/*/dpcore_*/*.py",)
 QUERIES = (
-    *(f"dpcore/{room}/*.py" for room in ("queries", "bounds")),
+    "dpcore/queries/*.py",
+    "plugins/tables/dpcore_tables/bounds/*.py",
+    "plugins/tables/dpcore_tables/statistics/*.py",
     "plugins/report/dpcore_report/*/*.py",
     *OF_PLUGINS,
 )
