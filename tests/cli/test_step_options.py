@@ -136,9 +136,10 @@ def test_an_option_of_a_package_that_is_not_installed_says_what_to_install(optio
     parameters = inspect.signature(step_options.with_step_options(asked)).parameters
     assert option.replace("-", "_") not in parameters
     assert parameters["test_fraction"].default is None  # for exact figures, all the same
-    assert errors._mistake(NoSuchOption(f"--{option}", possibilities=["--share"])) == (
-        f"No such option: --{option}. It is in dpcore-report: pip install dpcore-report."
-    )
+    told = errors._mistake(NoSuchOption(f"--{option}", possibilities=["--share"]))
+    # The first sentence is click's, which newer ones write with quotes.
+    assert told.startswith("No such option") and f"--{option}" in told
+    assert told.endswith(". It is in dpcore-report: pip install dpcore-report.")
 
 
 def asked(*, of_steps):
