@@ -1,14 +1,18 @@
 """The reader of a file, by its name or by that of a format."""
 
+from dataclasses import replace
 from functools import partial
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from dpcore.data.readers import named_parts, schema_from_rows
 from dpcore.data.schema.columns import Label, Numeric
 from dpcore.errors import InvalidInputError, RegistryError
-from dpcore.plugin.parts import Schema, format_of
+from dpcore.plugin.parts import Schema, format_of, load_file, load_registry
 from dpcore.registry.catalogue import Entry, Registry
+from dpcore_tables.store import convert
 
 
 def installed(monkeypatch, entries):
@@ -75,3 +79,20 @@ def test_who_registers_a_reader_of_ours_is_named_beside_it():
     assert named_parts(ours) == (target,)
     assert named_parts(theirs) == (target, "acme:pq2")
     assert named_parts(Entry("reader", "x", "acme.x:open", *facts, "acme", "1")) == ("acme.x:open",)
+
+
+def test_a_store_keeps_who_registered_the_reader_of_its_rows(tmp_path, monkeypatch):
+    registry = load_registry("reader")
+    parquet = registry.get("reader", "parquet")
+    theirs = {
+        "name": "pq2",
+        "distribution": "acme",
+        "data": {**parquet.data, "suffixes": (".pq2",)},
+    }
+    entries = [*registry.entries("reader"), replace(parquet, **theirs)]
+    entries += load_registry("row-store").entries("row-store")
+    schema = Schema((Numeric("x", 0.0, 1.0), Label("y", ((0,), (1,)))))
+    pq.write_table(pa.table({"x": [0.5, 1.0], "y": [0, 1]}), tmp_path / "r.pq2")
+    installed(monkeypatch, entries)
+    convert(tmp_path / "r.pq2", tmp_path / "r.dpcore", schema)
+    assert "acme:pq2" in load_file(tmp_path / "r.dpcore", None).read_by

@@ -38,6 +38,7 @@ def test_hooks_are_read_without_a_kernel():
 
 MOST_DEEP_IMPORTS = {
     "dpcore_accounting": 20,
+    "dpcore_dask": 1,
     "dpcore_lab": 70,
     "dpcore_ledger": 14,
     "dpcore_report": 34,

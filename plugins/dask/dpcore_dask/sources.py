@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Literal
 
+from dpcore.data.readers import named_parts
 from dpcore.plugin.engines import (
     MOST_FILES,
     EngineError,
@@ -165,7 +166,8 @@ def _rows_of(source: RowSource, sources: Sequence[Source], found: Sequence[Facts
                 f"{part.name} has another schema than {sources[0].name}: convert both with one."
             )
     of_file: Literal["file"] | None = "file" if any(facts.is_typed for facts in found) else None
-    readers = {entry_of(part.name).target for part in sources} if source.kind == "files" else set()
+    files = sources if source.kind == "files" else ()
+    readers = {named for part in files for named in named_parts(entry_of(part.name))}
     readers |= {name for facts in found for name in facts.read_by}
     return RowsElsewhere(
         name=source.title,

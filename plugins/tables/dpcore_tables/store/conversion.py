@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import os
 
-from dpcore.data.readers import STORE, is_store, is_typed, store_of
+from dpcore.data.readers import STORE, is_store, is_typed, named_parts, store_of
 from dpcore.data.schema.unbounded import require_bounds
 from dpcore.data.stream import encoded_batches, named_schema
 from dpcore.errors import InvalidInputError
 from dpcore.plugin.engines import BadRows, entry_of
 from dpcore.plugin.parts import Schema, load_registry
 from dpcore.plugin.readers import RowStore
-from dpcore.privacy.first_party import is_ours
+from dpcore.privacy.statement import foreign_parts
 from dpcore_tables.store.writer import write_rows
 
 __all__ = ["convert", "store_at"]
 
 
 def store_at(path: str) -> RowStore:
-    """Return the same; dpcore's own, which says what the name is to be, where it names none."""
+    """Return the kind of store that a path names; dpcore's own, which says what the name is to be,
+    where it names none."""
     found = store_of(path)
     if found is None:
         found = load_registry(STORE).load(STORE, "dpcore")
@@ -64,5 +65,5 @@ def convert(
     stated = bad_rows == "drop", is_typed(os.fspath(source), format)
     reader = entry_of(os.fspath(source), format)
     # A store of somebody's own has no place for it, and is named itself.
-    told = store.write is write_rows and not is_ours(reader.target.partition(":")[0])
-    store.write(pieces, target, schema, *stated, **({"read_by": (reader.target,)} if told else {}))
+    foreign = foreign_parts(named_parts(reader)) if store.write is write_rows else ()
+    store.write(pieces, target, schema, *stated, **({"read_by": foreign} if foreign else {}))
