@@ -2,6 +2,7 @@
 
 import ast
 import re
+import runpy
 import tomllib
 from pathlib import Path
 
@@ -16,11 +17,13 @@ MOST_UPWARD_IMPORTS: dict[tuple[str, str], int] = {}
 """Imports of a higher room, each counted once a file. It may only become less."""
 
 
+DESIGN = (ROOT / "docs" / "design.md").read_text()
+DRAWING = runpy.run_path(str(ROOT / "docs" / "draw_packages.py"))
+
+
 def rooms_in_order():
     """Return the rooms, the lowest first, as the page on design lists them."""
-    section = (ROOT / "docs" / "design.md").read_text().partition("## Rooms")[2]
-    listed = section.partition("```")[2].partition("```")[0]
-    return re.findall(r"\w+", listed)
+    return re.findall(r"\w+", DRAWING["listed"](DESIGN, "Rooms"))
 
 
 def modules_of(name, folder):
@@ -135,16 +138,20 @@ def edges_between_packages():
 
 
 def test_packages_import_each_other_as_the_page_on_design_says():
-    section = (ROOT / "docs" / "design.md").read_text().partition("## Packages")[2]
-    listed = section.partition("```")[2].partition("```")[0]
+    listed = DRAWING["listed"](DESIGN, "Packages")
     edges = edges_between_packages()
-    assert edges == {*re.findall(r"(dpcore_\w+) +-> (dpcore_\w+)", listed)}
+    assert edges == {*DRAWING["edges_of"](listed)}
     assert {*re.findall(r"dpcore_\w+", listed)} == {*PACKAGES} - {"dpcore"}
     for package, other in edges:
         project = tomllib.loads((PACKAGES[package].parent / "pyproject.toml").read_text())[
             "project"
         ]
         assert f"{other.replace('_', '-')}>=0.1" in project["dependencies"]
+
+
+def test_the_picture_has_the_packages_and_the_rooms_of_the_page():
+    # `python docs/draw_packages.py` draws it anew.
+    assert DRAWING["PICTURE"].read_text("utf-8") == DRAWING["picture"](DESIGN)
 
 
 def test_no_import_runs_upwards():

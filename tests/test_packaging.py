@@ -73,6 +73,7 @@ def test_it_trains_and_states_its_privacy(dpcore, tmp_path, relation):
     )
     # It goes through the door with our parts only, so nobody else's code need be trusted.
     assert privacy["parts_not_from_dpcore"] == []
+    assert "code" not in privacy  # All files of ours are those of the manifest.
 
 
 def test_it_passes_the_admission_test(dpcore):

@@ -17,7 +17,7 @@ from dpcore.registry.catalogue import Entry, load_registry, plural
 
 ROOT = Path(__file__).parents[2]
 PAGES = ("*.md", "docs/*.md", "docs/tutorials/*.md", "plugins/*/*.md", "bench/**/README.md")
-BESIDE = ("LICENSE", "bench/*.svg", "bench/figures/*.svg")
+BESIDE = ("LICENSE", "bench/*.svg", "bench/figures/*.svg", "docs/*.svg")
 OF_PLUGINS = ("plugins/*/dpcore_*/*.py",)
 QUERIES = (
     "dpcore/queries/*.py",

@@ -1,39 +1,30 @@
 """First-party code: the distributions of this repository, and which modules are theirs.
 
-Code is ours where its file belongs to one of these distributions, in the version of the core that
-runs; a name alone makes nothing ours. The privacy statement names every other part.
+Code is ours where the files of its package are those of the core's manifest, each by its digest.
+What a distribution says of itself, its name, version and record, makes nothing ours: another wheel
+can say the same. A checkout has no manifest: there, code is ours where it has the checkout's files,
+and the privacy statement says that nobody verified it. The statement names every other part.
 """
 
 from __future__ import annotations
 
-import json
 import sys
+from collections.abc import Iterable
 from functools import cache
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-__all__ = ["DISTRIBUTIONS", "is_named_as_a_package_of_ours", "is_ours"]
+from dpcore.privacy.manifest import digests, folders, is_checkout, manifest_of, read
 
-_CORE = "dpcore"
-DISTRIBUTIONS = {
-    _CORE: "dpcore",
-    "dpcore-a-ddp": "dpcore_a_ddp",
-    "dpcore-accounting": "dpcore_accounting",
-    "dpcore-accuracy-first": "dpcore_accuracy_first",
-    "dpcore-adassp": "dpcore_adassp",
-    "dpcore-baselines": "dpcore_baselines",
-    "dpcore-dask": "dpcore_dask",
-    "dpcore-dp-agd": "dpcore_dp_agd",
-    "dpcore-lab": "dpcore_lab",
-    "dpcore-ledger": "dpcore_ledger",
-    "dpcore-report": "dpcore_report",
-    "dpcore-rsgd-ar": "dpcore_rsgd_ar",
-    "dpcore-sklearn": "dpcore_sklearn",
-    "dpcore-tables": "dpcore_tables",
-    "dpcore-tuning": "dpcore_tuning",
-}
+__all__ = ["DISTRIBUTIONS", "code_in_words", "is_named_as_a_package_of_ours", "is_ours"]
+
+_CORE = Path(__file__).resolve().parents[1]
+_IS_CHECKOUT = is_checkout(_CORE)
+_FOLDERS = folders(_CORE.parent) if _IS_CHECKOUT else {}
+_MANIFEST = {} if _IS_CHECKOUT else read(_CORE)
+DISTRIBUTIONS = {name: name.replace("-", "_") for name in (*_FOLDERS, *_MANIFEST)}
 """Every distribution of this repository, and the package that it installs."""
 _OWNERS = {package: name for name, package in DISTRIBUTIONS.items()}
 
@@ -41,21 +32,22 @@ _OWNERS = {package: name for name, package in DISTRIBUTIONS.items()}
 def is_named_as_a_package_of_ours(module: str) -> bool:
     """Return whether a module bears the name of a package of this repository beside the core, in
     whatever version."""
-    return _OWNERS.get(module.partition(".")[0], _CORE) != _CORE
+    return _OWNERS.get(module.partition(".")[0], "dpcore") != "dpcore"
 
 
 def is_ours(module: str) -> bool:
-    """Return whether a module, by name, is one of a distribution of this repository: its file is
-    among those that the distribution installed, or in this workspace's editable installation of it,
-    and its version is the core's. A module that is not imported yet is looked for: its
-    name may be borrowed."""
-    owner = _OWNERS.get(module.partition(".")[0])
-    if owner is None:
+    """Return whether a module, by name, is one of this repository: it is in the file that its name
+    says, of a package all of whose files are known. A module that is not imported yet is looked
+    for: its name may be borrowed."""
+    names = module.split(".")
+    owner = _OWNERS.get(names[0])
+    spec = None if owner is None else _spec(module)
+    if owner is None or spec is None or not spec.has_location or spec.origin is None:
         return False
-    spec = _spec(module)
-    if spec is None or not spec.has_location or spec.origin is None:
-        return False
-    return _owns(owner, spec.origin)
+    file = Path(spec.origin).resolve()
+    place = file.parent if file.name == "__init__.py" else file.with_suffix("")
+    package = (place, *place.parents)[len(names) - 1]
+    return package.parent.joinpath(*names) == place and _is_known(owner, package)
 
 
 def _spec(module: str) -> Any:
@@ -70,37 +62,31 @@ def _spec(module: str) -> Any:
 
 
 @cache
-def _owns(name: str, origin: str) -> bool:
-    """Return whether an installed distribution of this repository owns a file."""
-    file = Path(origin).resolve()
+def _is_known(owner: str, package: Path) -> bool:
+    """Return whether a folder has the files of a distribution of this repository, and no other
+    code."""
+    if _IS_CHECKOUT:
+        own = _FOLDERS[owner]
+        return package == own or digests(package) == digests(own)
+    return bool(digests(package) == _MANIFEST[owner]["files"])
+
+
+def code_in_words(parts: Iterable[str]) -> str | None:
+    """Return what a reader is to know of the code behind a statement with those foreign parts:
+    that it is from a checkout, and which packages under names of ours are not those that this core
+    knows. ``None`` where there is nothing to tell."""
+    packages = {part.partition(":")[0].partition(".")[0] for part in parts}
+    told = [_version_in_words(_OWNERS[each]) for each in sorted(packages & _OWNERS.keys())]
+    return "; ".join([*(["from a checkout, not verified"] * _IS_CHECKOUT), *told]) or None
+
+
+def _version_in_words(owner: str) -> str:
+    """Return the version of an unknown package under a name of ours, beside the one known."""
     try:
-        installed, core = metadata.distribution(name), metadata.distribution(_CORE)
+        found = metadata.version(owner)
     except metadata.PackageNotFoundError:
-        return False
-    if installed.version != core.version:
-        return False
-    root = _editable_root(installed)
-    if root is None:
-        return file in _files(name)
-    workspace = _editable_root(core)
-    is_of_workspace = workspace is not None and root.is_relative_to(workspace)
-    return is_of_workspace and file.is_relative_to(root / DISTRIBUTIONS[name])
-
-
-@cache
-def _files(name: str) -> frozenset[Path]:
-    """Return the files that a distribution installed, by its RECORD."""
-    installed = metadata.distribution(name)
-    return frozenset(Path(str(file.locate())).resolve() for file in installed.files or ())
-
-
-def _editable_root(installed: metadata.Distribution) -> Path | None:
-    """Return the folder that a distribution runs from where it was installed as editable (PEP 610);
-    ``None`` where its files were copied."""
-    from urllib.parse import urlsplit
-    from urllib.request import url2pathname
-
-    direct = json.loads(installed.read_text("direct_url.json") or "{}")
-    if not direct.get("dir_info", {}).get("editable"):
-        return None
-    return Path(url2pathname(urlsplit(direct["url"]).path)).resolve()
+        return f"{DISTRIBUTIONS[owner]} is from no distribution"
+    known = (_MANIFEST or manifest_of(_CORE.parent))[owner]["version"]
+    if found == known:
+        return f"{owner} {found} has other files than this dpcore knows"
+    return f"{owner} is of version {found}, and this dpcore knows {known}"

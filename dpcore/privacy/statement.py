@@ -9,7 +9,7 @@ from typing import Any
 
 from dpcore.exact.rounding import exact as _exact
 from dpcore.exact.rounding import exp_in_words
-from dpcore.privacy.first_party import is_ours
+from dpcore.privacy.first_party import code_in_words, is_ours
 from dpcore.privacy.units import Units, protected
 
 __all__ = ["NOTIONS", "OF_DPCORE", "WHERE_GIVEN", "PrivacyStatement", "foreign_parts", "part_of"]
@@ -18,7 +18,7 @@ _IN_FILES = {"relation": "neighboring_relation"}
 """Fields that reports and model files spell in another way."""
 OF_DPCORE = ("private_bounds", "balanced", "evaluation", "intervals")
 """Fields about the steps of a run that are dpcore's own."""
-WHERE_GIVEN = ("units", "users", *OF_DPCORE, "part", "steps")
+WHERE_GIVEN = ("units", "users", *OF_DPCORE, "part", "steps", "code")
 """Fields that reports and model files have where a run has them."""
 _CHANGES = {
     "add-or-remove-one": "adding or removing any one row",
@@ -44,7 +44,7 @@ class PrivacyStatement:
     releases : number of releases of each kind.
     parts_not_from_dpcore : ``"module:Class"`` of every loss, query, mechanism, accountant, engine
         and reader that runs inside the trust boundary and is not from a distribution of this
-        repository, in the core's version (``dpcore.privacy.first_party``).
+        repository, as this core knows its files (``dpcore.privacy.first_party``).
     why_not_private : reasons, as clauses; empty if the guarantee holds.
     most_rows : the guarantee is for tables of at most so many rows; ``None``: of any number.
     n0 : a number of rows that was taken as public where the exact one is private.
@@ -119,6 +119,12 @@ class PrivacyStatement:
         kept = {(self.ledger or {}).get(key, "") for key in ("keeper", "store")}
         return tuple(sorted({*self.parts_not_from_dpcore, *kept} - {""}))
 
+    @property
+    def code(self) -> str | None:
+        """What a reader is to know of the code: that it is from a checkout, or which packages under
+        names of ours are not those that this core knows; ``None`` where it was verified."""
+        return code_in_words(self.foreign)
+
     def sentence(self, subject: str = "This model") -> str:
         """Return the statement as one sentence, with what it means in plain words; without a figure
         where none is guaranteed."""
@@ -139,7 +145,7 @@ class PrivacyStatement:
             f"{self.accountant} filter ({self.conversion} conversion){trust}. {self._in_words()}"
             f"{self._of_part()}{self._ex_post()}{self._of_users()}{self._of_bounds()}"
             f"{self._of_counts()}{self._of_evaluation()}{self._of_intervals()}{self._of_steps()}"
-            f"{self._of_fits()}{self._of_search()}"
+            f"{self._of_fits()}{self._of_search()}{self._of_code()}"
         )
 
     def _claim(self) -> str:
@@ -240,6 +246,9 @@ class PrivacyStatement:
     def _of_search(self) -> str:
         return "" if self.search is None else f" {self.search['words']}"
 
+    def _of_code(self) -> str:
+        return f" Code: {self.code}." if self.code else ""
+
     def _in_words(self) -> str:
         """Return the definition: P(S) <= e^epsilon P'(S) + delta for every set S of outcomes."""
         change = _CHANGES.get(self.relation, f"a change of one row ({self.relation})")
@@ -266,6 +275,7 @@ class PrivacyStatement:
     def to_dict(self, subject: str = "This model") -> dict[str, Any]:
         """Return the statement as JSON-able data, its sentence included."""
         data = {_IN_FILES.get(name, name): value for name, value in asdict(self).items()}
+        data["code"] = self.code
         data["units"] = None if self.units is None else self.units.to_dict()
         for name in (*WHERE_GIVEN, "search", "ledger"):
             if data[name] is None:

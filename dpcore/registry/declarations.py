@@ -248,7 +248,7 @@ def fault_of_part(kind: str, target: Any) -> str:
         return "is not a class." if kind != "optimizer" else _NO_DATACLASS
     if kind == "optimizer" and not dataclasses.is_dataclass(target):
         return _NO_DATACLASS
-    if kind not in ("engine", "ledger", "ledger-store") and (fault := fault_of_unfrozen(target)):
+    if kind not in _MAY_CHANGE and (fault := fault_of_unfrozen(target)):
         return fault
     if kind == "step":
         return fault_of_step(target)
@@ -256,7 +256,7 @@ def fault_of_part(kind: str, target: Any) -> str:
     return fault or (_fault_of_optimizer(target) if kind == "optimizer" else "")
 
 
-_MAY_CHANGE = ("engine", "pool", "ledger", "ledger-store")
+_MAY_CHANGE = ("engine", "ledger", "ledger-store")
 """Kinds whose objects have a state: connections, files, users."""
 _CALLED = {
     "column-kind": ("read",),

@@ -18,7 +18,7 @@ from typing import Any, Protocol, TypeVar
 
 from dpcore.errors import near_names
 
-__all__ = ["Kind", "Method", "Shape", "Words", "fact", "fault_of", "markdown", "near_name", "read"]
+__all__ = ["Kind", "Method", "Shape", "Words", "fact", "fault_of", "near_name", "read"]
 
 Table = TypeVar("Table")
 
@@ -180,17 +180,3 @@ def _contract_of(table: type[Any]) -> str:
     name = table.__name__.removesuffix("Facts")
     places = {"Optimizer": "optimizer.Optimizer", "AnswerSource": "answer_source.AnswerSource"}
     return f"dpcore.protocols.{places.get(name, name)}"
-
-
-def markdown(table: type[Any]) -> str:
-    """Return the table for the documentation: a line for each fact."""
-    lines = ["| attribute | type | default | what it says |", "|---|---|---|---|"]
-    for field in dataclasses.fields(table):
-        default = _shown(field.metadata["default"]) if _is_optional(field) else "has to be stated"
-        kind: Kind = field.metadata["kind"]
-        lines.append(f"| `{field.name}` | {kind.says} | {default} | {field.metadata['doc']} |")
-    return "\n".join(lines)
-
-
-def _shown(default: Any) -> str:
-    return "none" if default in (None, "", (), {}) else f"`{default!r}`"

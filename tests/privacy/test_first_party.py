@@ -1,5 +1,6 @@
-"""Code is ours by the distribution that owns its file: neither by a name nor by a place."""
+"""Code is ours where its files are those of the manifest: neither by a name nor by a record."""
 
+import hashlib
 import json
 import re
 import sys
@@ -17,7 +18,9 @@ from dpcore import Evaluation, Intervals, fit
 from dpcore.cli import app
 from dpcore.plugin.parts import load_registry
 from dpcore.privacy import first_party
-from dpcore.privacy.first_party import DISTRIBUTIONS, is_ours
+from dpcore.privacy.first_party import DISTRIBUTIONS, code_in_words, is_ours
+from dpcore.privacy.manifest import digests, folders, manifest_of
+from dpcore.privacy.statement import PrivacyStatement, foreign_parts
 
 ROOT = Path(__file__).parents[2]
 
@@ -26,8 +29,7 @@ ROOT = Path(__file__).parents[2]
 def asked_anew():
     """Nothing that was found out of another installation is remembered."""
     yield
-    for remembered in (first_party._owns, first_party._files):
-        remembered.cache_clear()
+    first_party._is_known.cache_clear()
 
 
 @pytest.mark.skipif(not (ROOT / "plugins").is_dir(), reason="needs a checkout")
@@ -67,29 +69,42 @@ def test_each_package_of_ours_is_ours(package):
     assert is_ours(package)
 
 
-def install(folder, monkeypatch, name, package, version, record=None, direct_url=None):
-    """Install a distribution of one module, as pip leaves it; ``record`` : in place of its own."""
-    info = folder / f"{name.replace('-', '_')}-{version}.dist-info"
+CORE = metadata.version("dpcore")
+
+
+def install(folder, monkeypatch, package, version=CORE, **files):
+    """Install a package under the name and version of one of ours, as pip leaves it, with its own
+    record of files, and files of other text than the usual ones."""
+    name = package.replace("_", "-")
+    info = folder / f"{package}-{version}.dist-info"
     (folder / package).mkdir(parents=True)
     info.mkdir()
-    (folder / package / "__init__.py").write_text("")
-    (folder / package / "odd.py").write_text("class Odd:\n    pass\n")
+    written = {"__init__": "", "odd": "class Odd:\n    pass\n", "beside": "", **files}
+    for module, text in written.items():
+        (folder / package / f"{module}.py").write_text(text)
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
-    (info / "RECORD").write_text(record or f"{package}/__init__.py,,\n{package}/odd.py,,\n")
-    if direct_url is not None:
-        (info / "direct_url.json").write_text(json.dumps(direct_url))
+    (info / "RECORD").write_text("".join(f"{package}/{each}.py,,\n" for each in written))
     for loaded in [m for m in sys.modules if m.partition(".")[0] == package]:
         monkeypatch.delitem(sys.modules, loaded)
     monkeypatch.syspath_prepend(str(folder))
     invalidate_caches()
     monkeypatch.setitem(sys.modules, f"{package}.odd", import_module(f"{package}.odd"))
     monkeypatch.setitem(sys.modules, package, sys.modules[package])
-    first_party._owns.cache_clear()
-    first_party._files.cache_clear()
+    first_party._is_known.cache_clear()
     assert Path(sys.modules[f"{package}.odd"].__file__).is_relative_to(folder)
 
 
-CORE = metadata.version("dpcore")
+@pytest.fixture
+def manifest(tmp_path, monkeypatch):
+    """The manifest of a core that was built beside a package of three files."""
+    package = tmp_path / "built" / "dpcore_baselines"
+    package.mkdir(parents=True)
+    for name, text in {"__init__": "", "odd": "class Odd:\n    pass\n", "beside": ""}.items():
+        (package / f"{name}.py").write_text(text)
+    found = {"dpcore-baselines": {"version": CORE, "files": digests(package)}}
+    monkeypatch.setattr(first_party, "_MANIFEST", found)
+    monkeypatch.setattr(first_party, "_IS_CHECKOUT", False)
+    first_party._is_known.cache_clear()
 
 
 @pytest.fixture
@@ -126,39 +141,72 @@ def test_the_core_alone_says_where_a_command_is(core_alone):
 
 def test_the_name_of_a_package_makes_nothing_ours(tmp_path, monkeypatch):
     # A prefix did: whoever called a package dpcore_evil was looked into as if it were of ours.
-    install(tmp_path, monkeypatch, "dpcore-evil", "dpcore_evil", CORE)
+    install(tmp_path, monkeypatch, "dpcore_evil")
     assert not is_ours("dpcore_evil.odd")
     assert "dpcore_evil".startswith("dpcore")  # which is what was asked
 
 
-def test_a_distribution_of_ours_is_known_by_its_record(tmp_path, monkeypatch):
-    install(tmp_path, monkeypatch, "dpcore-baselines", "dpcore_baselines", CORE)
-    assert is_ours("dpcore_baselines.odd")
+def test_a_package_of_ours_is_known_by_its_files(tmp_path, monkeypatch, manifest):
+    install(tmp_path, monkeypatch, "dpcore_baselines")
+    assert is_ours("dpcore_baselines.odd") and is_ours("dpcore_baselines")
+    assert code_in_words([]) is None
 
 
 @pytest.mark.parametrize(
-    "altered",
-    [
-        {"version": f"{CORE}.post1"},  # Not the core's.
-        {"record": "dpcore_baselines/__init__.py,,\n"},  # Somebody else put the file there.
-        {"direct_url": {"url": "file:///elsewhere", "dir_info": {"editable": True}}},
-        {"name": "dpcore-baseline"},
-    ],
-    ids=["version", "record", "editable-elsewhere", "name"],
+    "files",
+    [{"odd": "class Odd:\n    bound = 1\n"}, {"beside": "odd = 1\n"}, {"more": ""}],
+    ids=["its own file", "another of its package", "one more"],
 )
-def test_a_package_under_the_name_of_ours_is_not_ours(tmp_path, monkeypatch, altered):
-    told = {"name": "dpcore-baselines", "version": CORE, **altered}
-    install(tmp_path, monkeypatch, package="dpcore_baselines", **told)
+def test_a_package_under_name_version_and_record_of_ours_is_not_ours(
+    tmp_path, monkeypatch, manifest, files
+):
+    # It was: name, version and record are what a foreign wheel says of itself.
+    install(tmp_path, monkeypatch, "dpcore_baselines", **files)
+    assert not is_ours("dpcore_baselines.odd")
+    told = f"dpcore-baselines {CORE} has other files than this dpcore knows"
+    assert code_in_words(["dpcore_baselines.odd:Odd", "acme:Odd"]) == told
+
+
+def test_a_newer_package_of_ours_is_named_with_both_versions(tmp_path, monkeypatch, manifest):
+    install(tmp_path, monkeypatch, "dpcore_baselines", "7.1", odd="class Odd:\n    new = 1\n")
+    assert not is_ours("dpcore_baselines.odd")
+    statement = PrivacyStatement(
+        1.0, 0.0, "replace-one", "pure", "none", "epsilon", 1.0, 1.0, {},
+        parts_not_from_dpcore=foreign_parts(["dpcore_baselines.odd:Odd"]),
+    )  # fmt: skip
+    told = f"dpcore-baselines is of version 7.1, and this dpcore knows {CORE}"
+    assert statement.sentence().endswith(f" Code: {told}.")
+    assert "are right: dpcore_baselines.odd:Odd." in statement.sentence()
+    assert statement.to_dict()["code"] == told
+
+
+def test_a_library_that_python_would_import_makes_a_package_another(
+    tmp_path, monkeypatch, manifest
+):
+    install(tmp_path, monkeypatch, "dpcore_baselines")
+    (tmp_path / "dpcore_baselines" / "odd.abi3.so").write_bytes(b"")
     assert not is_ours("dpcore_baselines.odd")
 
 
-def test_an_editable_installation_owns_its_package_alone(tmp_path, monkeypatch):
-    url = {"url": tmp_path.as_uri(), "dir_info": {"editable": True}}
-    install(tmp_path, monkeypatch, "dpcore-baselines", "dpcore_baselines", CORE, "x.pth,,\n", url)
-    assert not is_ours("dpcore_baselines.odd")  # It is outside this workspace.
-    monkeypatch.setattr(first_party, "_editable_root", lambda installed: tmp_path)
-    first_party._owns.cache_clear()
-    assert is_ours("dpcore_baselines.odd") and not is_ours("dpcore.errors")
+@pytest.mark.skipif(not (ROOT / "plugins").is_dir(), reason="needs a checkout")
+def test_a_checkout_has_its_own_packages_and_says_that_nobody_verified_them(tmp_path, monkeypatch):
+    monkeypatch.setattr(first_party, "_IS_CHECKOUT", True)
+    monkeypatch.setattr(first_party, "_FOLDERS", folders(ROOT))
+    assert code_in_words([]) == "from a checkout, not verified"
+    assert is_ours("dpcore_baselines.auto")
+    install(tmp_path, monkeypatch, "dpcore_baselines")
+    assert not is_ours("dpcore_baselines.odd")
+
+
+@pytest.mark.skipif(not (ROOT / "plugins").is_dir(), reason="needs a checkout")
+def test_the_manifest_names_each_file_of_each_distribution():
+    found = manifest_of(ROOT)
+    assert set(found) == set(DISTRIBUTIONS)
+    for name in folders(ROOT):
+        assert {"__init__.py", "py.typed"} <= found[name]["files"].keys(), name
+        assert found[name]["version"] == CORE
+    digest = hashlib.sha256((ROOT / "dpcore" / "errors.py").read_bytes()).hexdigest()
+    assert found["dpcore"]["files"]["errors.py"] == digest
 
 
 def test_a_module_without_a_file_is_nobodys(monkeypatch):
@@ -179,10 +227,10 @@ def test_steps_of_another_version_are_named_and_make_what_they_make(monkeypatch)
     draw = np.random.default_rng(5).uniform(0, 1, (400, 1))
     asked = {"classes": (0, 1), "bounds": (0, 1), "epsilon": 8.0, "seed": 1}
     fitted = partial(fit, draw, np.where(draw[:, 0] > 0.4, 1, 0), **asked)
-    also, owns = [Intervals(0.3), Evaluation(0.2, test_fraction=0.5)], first_party._owns
+    also, known = [Intervals(0.3), Evaluation(0.2, test_fraction=0.5)], first_party._is_known
     usual = fitted(also=also)
     monkeypatch.setattr(
-        first_party, "_owns", lambda name, origin: name != "dpcore-report" and owns(name, origin)
+        first_party, "_is_known", lambda name, file: name != "dpcore-report" and known(name, file)
     )
     model = fitted(also=also)
     assert model.privacy["parts_not_from_dpcore"] == [

@@ -6,10 +6,10 @@ import re
 from pathlib import Path
 
 import pytest
+from fact_tables import markdown
 
 from dpcore.registry import declarations, part_facts
 from dpcore.registry.declarations import OptimizerFacts, fault_of_part
-from dpcore.registry.facts import markdown
 from dpcore.registry.loss_facts import LossFacts
 
 ROOT = Path(__file__).parents[2]

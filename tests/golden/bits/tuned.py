@@ -51,6 +51,7 @@ def _tuned(way, options):
     if said.status:
         return said.err.strip()
     report = json.loads(said.out)
+    report.pop("code", None)  # which a checkout has, and an installation has not
     told = {"keys": [*report], "accountant": report["accountant"]}
     return told | released(load_model("model.json"))
 

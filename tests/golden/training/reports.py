@@ -160,12 +160,14 @@ def _told(said):
     if said.status:
         return normal(f"exit {said.status}\n{said.err.strip()}").splitlines()
     report = json.loads(normal(said.out))
+    report.pop("code", None)  # which a checkout has, and an installation has not
     return {"types": _shape(report), "states": _stated(report)}
 
 
 def _stated(report):
     stated = {key: report[key] for key in _STATED if key in report}
-    return stated | {"sentence": _LOSS_OF_OUTCOME.sub("FIGURE", report["sentence"])}
+    sentence = _LOSS_OF_OUTCOME.sub("FIGURE", report["sentence"])
+    return stated | {"sentence": sentence.partition(" Code: ")[0]}
 
 
 def _shape(value):
