@@ -199,7 +199,7 @@ def normal_kernel(
     UNDECIDED if it stopped early (else 0). The next deviate has to be computed from that very word:
     to drop the words of an unfinished one would favour the deviates that need few.
     """
-    start = 0
+    start = int(np.int64(0))  # no literal, of which another version would be compiled
     for i in range(out.size):
         k, x, pos = _normal(words, start)
         value, pos = _finish(words, pos, k, x, m, r, True)
@@ -215,7 +215,7 @@ def exponential_kernel(
     words: np.ndarray, m: np.uint64, r: np.uint64, out: np.ndarray
 ) -> tuple[int, int, int]:
     """Fill ``out`` with floor(m E / 2^r), E exact exponential deviates; as ``normal_kernel``."""
-    start = 0
+    start = int(np.int64(0))  # no literal, of which another version would be compiled
     for i in range(out.size):
         k, x, pos = _exponential(words, start)
         value, pos = _finish(words, pos, k, x, m, r, False)
@@ -231,7 +231,7 @@ def laplace_kernel(
     words: np.ndarray, m: np.uint64, r: np.uint64, out: np.ndarray
 ) -> tuple[int, int, int]:
     """Fill ``out`` with floor(m L / 2^r), L exact Laplace deviates; as ``normal_kernel``."""
-    start = 0
+    start = int(np.int64(0))  # no literal, of which another version would be compiled
     for i in range(out.size):
         k, x, pos = _exponential(words, start)
         value, pos = _finish(words, pos, k, x, m, r, True)
