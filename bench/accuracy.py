@@ -30,8 +30,8 @@ from references import EPSILONS, REFERENCES, TO_REACH
 
 from dpcore.errors import DpcoreError
 from dpcore.registry.catalogue import load_registry
-from dpcore.registry.declarations import optimizer_facts
 from dpcore.registry.parameters import parse_assignment
+from dpcore.registry.tables.declarations import optimizer_facts
 from dpcore_lab.compare.admission import admit
 from dpcore_lab.compare.runner import run
 from dpcore_lab.compare.settings import Comparison

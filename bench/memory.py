@@ -28,7 +28,7 @@ from dpcore.fitting.plan import make_plan
 from dpcore.fitting.settings import Settings
 from dpcore.protocols.problem import Problem
 from dpcore.registry.catalogue import load_registry
-from dpcore.registry.declarations import OptimizerFacts, optimizer_facts
+from dpcore.registry.tables.declarations import OptimizerFacts, optimizer_facts
 
 ROWS, ONES = 300, 27
 _ALONE = "--one"

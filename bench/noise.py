@@ -28,7 +28,7 @@ import numpy as np
 from dpcore.noise.normal import NormalLaw, WideNormalLaw
 from dpcore.noise.scale import GridScale
 from dpcore.noise.source import SystemNoise
-from dpcore_a_ddp.skellam_law import draw_skellam, skellam_law
+from dpcore_a_ddp.skellam_noise.law import draw_skellam, skellam_law
 
 USERS, COORDINATES = 10_000, 124
 COUNT = USERS * COORDINATES

@@ -24,10 +24,10 @@ from dpcore.losses.logistic import Logistic
 from dpcore.noise.source import SystemNoise
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.registry.catalogue import load_registry
-from dpcore_a_ddp.in_process import InProcessPool
-from dpcore_a_ddp.round_rules import GradientRounds
+from dpcore_a_ddp.pools.in_process import InProcessPool
+from dpcore_a_ddp.pools.round_rules import GradientRounds
+from dpcore_a_ddp.pools.user_session import UserSession
 from dpcore_a_ddp.sampling_composition import SamplingCompositionAccountant
-from dpcore_a_ddp.user_session import UserSession
 from dpcore_a_ddp.users.messages import User
 from dpcore_lab.compare.folds import fold_numbers
 

@@ -28,8 +28,6 @@ FULLER_FOLDERS = {
     "dpcore/cli": 26,
     "dpcore/data/schema": 28,
     "dpcore/fitting": 63,
-    "dpcore/registry": 22,
-    "plugins/a-ddp/dpcore_a_ddp": 30,
     "plugins/accuracy-first/dpcore_accuracy_first": 32,
     "plugins/baselines/dpcore_baselines": 30,
 }

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import RegistryError
 from dpcore.registry.catalogue import load_registry
-from dpcore.registry.declarations import accountant_facts
+from dpcore.registry.tables.declarations import accountant_facts
 
 if TYPE_CHECKING:
     from dpcore.privacy.events import DpEvent

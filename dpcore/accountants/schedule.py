@@ -14,7 +14,7 @@ from dpcore.accountants.event_dominance import costs_no_more
 from dpcore.accountants.search import smallest_multiplier
 from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError
 from dpcore.privacy.events import DpEvent
-from dpcore.registry.declarations import accountant_facts
+from dpcore.registry.tables.declarations import accountant_facts
 
 if TYPE_CHECKING:
     from dpcore.protocols import Accountant

@@ -12,7 +12,7 @@ from dpcore.fitting.settings import FIGURES, Settings, checked_settings, figure_
 from dpcore.privacy.events import DpEvent, GaussianDpEvent, PoissonSampledDpEvent
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.registry.catalogue import load_registry
-from dpcore.registry.declarations import accountant_facts
+from dpcore.registry.tables.declarations import accountant_facts
 
 __all__ = ["describe_budget", "describe_schedule", "epsilon_of"]
 

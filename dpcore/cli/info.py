@@ -16,9 +16,9 @@ from dpcore.fitting.losses import has_parameters
 from dpcore.fitting.slots import others_for
 from dpcore.registry.catalogue import KINDS, Entry, Registry, load_registry, plural
 from dpcore.registry.commands import Argument, CommandGroup, Option
-from dpcore.registry.declarations import optimizer_facts
 from dpcore.registry.parameters import describe_parameters
 from dpcore.registry.slots import Slot
+from dpcore.registry.tables.declarations import optimizer_facts
 
 __all__ = ["describe", "info_command"]
 

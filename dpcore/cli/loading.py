@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from dpcore.errors import DpcoreError, InvalidInputError, RegistryError
 from dpcore.registry.catalogue import KINDS, Failure, Registry
-from dpcore.registry.declarations import optimizer_facts
+from dpcore.registry.tables.declarations import optimizer_facts
 
 if TYPE_CHECKING:
     from dpcore.protocols.optimizer import Optimizer

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from dpcore.cli.progress import Step, shown
-from dpcore.registry.declarations import accountant_facts
+from dpcore.registry.tables.declarations import accountant_facts
 from dpcore.session.sequential_sessions import Budget
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from dpcore.fitting.settings import Settings
 from dpcore.fitting.table_ledger import note_saved
 from dpcore.fitting.training import Training
 from dpcore.fitting.usual_loss import loss_of_schemas, schema_of_rows, with_schema
-from dpcore.registry.declarations import optimizer_facts
+from dpcore.registry.tables.declarations import optimizer_facts
 from dpcore.session.charges import Charges
 
 __all__ = ["fit_and_tell", "run_and_tell", "with_loss"]

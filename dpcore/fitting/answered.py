@@ -12,7 +12,7 @@ from dpcore.fitting.loading import schema_reasons
 from dpcore.fitting.optimizer_run import run_optimizer
 from dpcore.fitting.public_facts import check_public
 from dpcore.privacy.statement import PrivacyStatement, foreign_parts, part_of
-from dpcore.registry.declarations import load_source, optimizer_facts
+from dpcore.registry.tables.declarations import load_source, optimizer_facts
 from dpcore.session.charges import Charges
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from dpcore.errors import InvalidInputError, RegistryError
 from dpcore.losses.facts import loss_facts
-from dpcore.registry.declarations import optimizer_facts
+from dpcore.registry.tables.declarations import optimizer_facts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dpcore.protocols import Accountant, Loss
     from dpcore.protocols.optimizer import Optimizer
     from dpcore.protocols.problem import Problem
-    from dpcore.registry.declarations import OptimizerFacts
+    from dpcore.registry.tables.declarations import OptimizerFacts
 
 __all__ = ["check_fits", "check_label"]
 

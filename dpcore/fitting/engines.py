@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import InvalidInputError
 from dpcore.registry.catalogue import load_registry
-from dpcore.registry.declarations import engine_facts
+from dpcore.registry.tables.declarations import engine_facts
 
 if TYPE_CHECKING:
     from dpcore.data.blocks.table import Table

@@ -18,7 +18,7 @@ from dpcore.errors import InvalidInputError
 from dpcore.exact.rounding import exact, float_up
 from dpcore.fitting.optimizer_queries import needed_epsilon, realistic, stated_schedule
 from dpcore.fitting.settings import figure_of
-from dpcore.registry.declarations import optimizer_facts
+from dpcore.registry.tables.declarations import optimizer_facts
 
 if TYPE_CHECKING:
     from dpcore.accountants.schedule import Schedule

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.loading import split
 from dpcore.fitting.step_facts import step_facts
-from dpcore.registry.declarations import engine_facts
+from dpcore.registry.tables.declarations import engine_facts
 
 if TYPE_CHECKING:
     from dpcore.data.dataset import Dataset

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import DpcoreError
 from dpcore.privacy.immutable import private_copy
-from dpcore.registry.declarations import optimizer_facts
+from dpcore.registry.tables.declarations import optimizer_facts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

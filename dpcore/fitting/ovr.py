@@ -21,7 +21,7 @@ from dpcore.fitting.details import LONGEST_TEXT, bounded
 from dpcore.fitting.fixed_schedule import with_planned_accountant
 from dpcore.model.model import check_coefficients
 from dpcore.protocols.problem import Solution
-from dpcore.registry.declarations import optimizer_facts
+from dpcore.registry.tables.declarations import optimizer_facts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -25,8 +25,8 @@ from dpcore.fitting.targets import Budget, budget_of, target_values
 from dpcore.moved import owner_of_option
 from dpcore.privacy.relations import parse_relation, usual_relation
 from dpcore.registry.catalogue import Registry, load_registry
-from dpcore.registry.declarations import load_source, optimizer_facts
 from dpcore.registry.parameters import convert_all
+from dpcore.registry.tables.declarations import load_source, optimizer_facts
 
 if TYPE_CHECKING:
     from dpcore.protocols import Accountant

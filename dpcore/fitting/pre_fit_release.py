@@ -20,7 +20,7 @@ from dpcore.mechanisms.gaussian import Gaussian
 from dpcore.mechanisms.geometric import Geometric
 from dpcore.noise.source import SeededNoise
 from dpcore.queries.count import RowCount
-from dpcore.registry.declarations import accountant_facts, optimizer_facts
+from dpcore.registry.tables.declarations import accountant_facts, optimizer_facts
 from dpcore.session.rehearsal import load_noise
 from dpcore.session.session import TableSession
 from dpcore.session.units import sensitivity_of_units

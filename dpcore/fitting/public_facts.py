@@ -19,7 +19,7 @@ from dpcore.fitting.shared_budget import is_shared, with_shared_accountant
 from dpcore.losses.facts import loss_facts
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.protocols.problem import Problem
-from dpcore.registry.declarations import optimizer_facts
+from dpcore.registry.tables.declarations import optimizer_facts
 
 if TYPE_CHECKING:
     from dpcore.data.files import RowFacts

@@ -16,7 +16,7 @@ from dpcore.fitting.settings import figure_of
 from dpcore.privacy.events import ComposedDpEvent, DpEvent, NonPrivateDpEvent
 from dpcore.privacy.statement import OF_DPCORE, PrivacyStatement, foreign_parts
 from dpcore.privacy.units import Units, protected
-from dpcore.registry.declarations import optimizer_facts
+from dpcore.registry.tables.declarations import optimizer_facts
 from dpcore.session.charges import Bound, Figures
 
 if TYPE_CHECKING:

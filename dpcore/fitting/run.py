@@ -34,7 +34,7 @@ from dpcore.fitting.training import Training
 from dpcore.fitting.utility_warning import UtilityWarning
 from dpcore.noise.source import SeededNoise, SystemNoise
 from dpcore.privacy.statement import part_of
-from dpcore.registry.declarations import engine_facts, optimizer_facts
+from dpcore.registry.tables.declarations import engine_facts, optimizer_facts
 from dpcore.session.charges import Charges
 
 if TYPE_CHECKING:

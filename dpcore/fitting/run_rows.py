@@ -11,7 +11,7 @@ from dpcore.engines.unbounded_rows import WaitingRows, bounded_schema, encoded_r
 from dpcore.fitting.engines import engine_at_hand
 from dpcore.fitting.step_facts import RowsAsked
 from dpcore.fitting.step_views import HeldOut
-from dpcore.registry.declarations import engine_facts
+from dpcore.registry.tables.declarations import engine_facts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

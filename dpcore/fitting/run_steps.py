@@ -31,7 +31,7 @@ from dpcore.fitting.step_views import ResultView
 from dpcore.fitting.steps import Outcome, Section
 from dpcore.noise.source import SeededNoise
 from dpcore.privacy.statement import OF_DPCORE
-from dpcore.registry.declarations import engine_facts, mechanism_facts
+from dpcore.registry.tables.declarations import engine_facts, mechanism_facts
 from dpcore.session.ledger import Ledger, LedgerEntry
 from dpcore.session.sequential_sessions import ExtendedSession, Said
 from dpcore.session.session import TableSession

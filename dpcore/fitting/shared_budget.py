@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from dpcore.accountants.registered import target_of
 from dpcore.fitting.step_facts import Phase, step_facts
 from dpcore.registry.catalogue import load_registry
-from dpcore.registry.declarations import accountant_facts, optimizer_facts
+from dpcore.registry.tables.declarations import accountant_facts, optimizer_facts
 
 if TYPE_CHECKING:
     from dpcore.data.schema.schema import Schema

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dpcore.accountants.registered import registered_accountants
 from dpcore.errors import InvalidInputError, RegistryError, UnsupportedEventError, near_names
 from dpcore.registry.catalogue import load_registry
-from dpcore.registry.declarations import optimizer_facts
+from dpcore.registry.tables.declarations import optimizer_facts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

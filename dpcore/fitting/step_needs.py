@@ -11,7 +11,7 @@ from dpcore.errors import InvalidInputError, near_names
 from dpcore.fitting.pre_fit_release import require_share
 from dpcore.fitting.step_facts import Phase, RowsAsked, StepFacts
 from dpcore.losses.facts import loss_facts
-from dpcore.registry.declarations import engine_facts
+from dpcore.registry.tables.declarations import engine_facts
 
 if TYPE_CHECKING:
     from dpcore.fitting.step_views import PublicFacts

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from dpcore.errors import InvalidInputError, RegistryError
 from dpcore.fitting.option_names import option_of
 from dpcore.fitting.settings import figure_of
-from dpcore.registry.declarations import TARGETS, optimizer_facts
+from dpcore.registry.tables.declarations import TARGETS, optimizer_facts
 
 if TYPE_CHECKING:
     from dpcore.fitting.settings import Settings

@@ -14,7 +14,7 @@ from dpcore.errors import InvalidInputError
 from dpcore.exact.rounding import float_up
 from dpcore.losses.facts import MOST_WEIGHT, loss_facts
 from dpcore.privacy.immutable import sealed
-from dpcore.registry.loss_facts import LossFacts
+from dpcore.registry.tables.losses import LossFacts
 
 if TYPE_CHECKING:
     from dpcore.protocols import Loss

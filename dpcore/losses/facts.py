@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from dpcore.errors import InvalidInputError
 from dpcore.privacy.immutable import fault_of_unfrozen
-from dpcore.registry.facts import Shape, fault_of, near_name
-from dpcore.registry.loss_facts import LossFacts
+from dpcore.registry.tables.facts import Shape, fault_of, near_name
+from dpcore.registry.tables.losses import LossFacts
 
 if TYPE_CHECKING:
     from dpcore.protocols import Loss

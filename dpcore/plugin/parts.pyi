@@ -87,7 +87,7 @@ from dpcore.queries.gradient_sum import (
 from dpcore.queries.gram import unpack
 from dpcore.queries.sample import FixedSizeSample
 from dpcore.registry.catalogue import load_registry
-from dpcore.registry.declarations import accountant_facts, optimizer_facts
+from dpcore.registry.tables.declarations import accountant_facts, optimizer_facts
 from dpcore.session.account import Account
 from dpcore.session.ledger import Ledger
 from dpcore.session.one_process import OneProcess

@@ -47,7 +47,7 @@ def is_ours(module: str) -> bool:
     file = Path(spec.origin).resolve()
     place = file.parent if file.name == "__init__.py" else file.with_suffix("")
     package = (place, *place.parents)[len(names) - 1]
-    return package.parent.joinpath(*names) == place and _is_known(owner, package)
+    return package.parent.joinpath(*names) == place and _is_known(owner, str(package))
 
 
 def _spec(module: str) -> Any:
@@ -62,9 +62,10 @@ def _spec(module: str) -> Any:
 
 
 @cache
-def _is_known(owner: str, package: Path) -> bool:
+def _is_known(owner: str, folder: str) -> bool:
     """Return whether a folder has the files of a distribution of this repository, and no other
     code."""
+    package = Path(folder)
     if _IS_CHECKOUT:
         own = _FOLDERS[owner]
         return package == own or digests(package) == digests(own)
@@ -72,9 +73,8 @@ def _is_known(owner: str, package: Path) -> bool:
 
 
 def code_in_words(parts: Iterable[str]) -> str | None:
-    """Return what a reader is to know of the code behind a statement with those foreign parts:
-    that it is from a checkout, and which packages under names of ours are not those that this core
-    knows. ``None`` where there is nothing to tell."""
+    """Return a warning about the code behind a statement with those foreign parts: it is from a
+    checkout, or a package under a name of ours is another one. ``None`` where all is known."""
     packages = {part.partition(":")[0].partition(".")[0] for part in parts}
     told = [_version_in_words(_OWNERS[each]) for each in sorted(packages & _OWNERS.keys())]
     return "; ".join([*(["from a checkout, not verified"] * _IS_CHECKOUT), *told]) or None

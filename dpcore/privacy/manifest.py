@@ -17,8 +17,7 @@ FILE = "manifest.json"
 _NAMED = {".py", ".pyi", ".toml", ".typed"}
 """Suffixes of the files of a package that have a digest."""
 _CODE = {".py", ".pyd", ".so", ".dll", ".dylib"}
-"""Suffixes of files that Python imports: one that the manifest does not know makes a package
-another one."""
+"""Suffixes of files that Python imports: an unknown file of these makes a package another one."""
 
 
 def folders(root: Path) -> dict[str, Path]:

@@ -60,18 +60,11 @@ class PrivacyStatement:
         numbers of rows all the same.
     users : where rows stay with users: ``count``, least and largest ``epsilon`` and ``delta`` of
         their budgets, ``trust_model`` and ``server_sees``; epsilon and delta are the largest then.
-    private_bounds : where bounds of columns were released within the budget: ``columns``, and the
-        ``share`` of the budget that it took; ``unseen``, the columns whose bounds are a default, if
-        there are any.
-    balanced : where counts of the classes were released within the budget, for the weights that
-        even them out: the ``share`` of the budget that they took.
-    evaluation : where counts of rows held out were released within the budget, for figures of the
-        model: the ``share`` of the budget that was set aside for them, and, where it was asked for,
-        the ``epsilon`` that they have by themselves at delta.
-    intervals : where intervals of the coefficients were asked for: the ``share`` of the budget that
-        was set aside for the sums behind them. ``releases`` says how many were released.
-    steps : where steps of somebody's own made releases within the budget: by name, the ``share`` of
-        the budget that was set aside for each.
+    private_bounds, balanced, evaluation, intervals : what is stated of these steps, where they were
+        run: the ``share`` of the budget that was set aside for each; of bounds the ``columns``, and
+        those ``unseen``, whose bounds are a default; of an evaluation, if that was wanted, the
+        ``epsilon`` that it has by itself at delta.
+    steps : the same of steps of somebody's own, by name.
     part : the level of a column, ``"ward=surgery"``, whose rows alone the run was over.
     fits : 1, or how many, of each class against the rest, had equal parts of the budget.
     search : where it is the best of several fits: the public ``candidates``, the law of ``tries``,
@@ -121,8 +114,7 @@ class PrivacyStatement:
 
     @property
     def code(self) -> str | None:
-        """What a reader is to know of the code: that it is from a checkout, or which packages under
-        names of ours are not those that this core knows; ``None`` where it was verified."""
+        """A warning about the code (``dpcore.privacy.first_party``); ``None`` where it is known."""
         return code_in_words(self.foreign)
 
     def sentence(self, subject: str = "This model") -> str:
@@ -156,9 +148,8 @@ class PrivacyStatement:
         return f"{name}-{NOTIONS[name]} with {name} = {_exact(value)}, and so {pair},"
 
     def _of_part(self) -> str:
-        if self.part is None:
-            return ""
-        return f" The table is a part, the rows of {self.part} alone: no other row was used."
+        said = f" The table is a part, the rows of {self.part} alone: no other row was used."
+        return said if self.part is not None else ""
 
     def _ex_post(self) -> str:
         if self.ex_post_epsilon is None:
@@ -236,12 +227,11 @@ class PrivacyStatement:
         )
 
     def _of_fits(self) -> str:
-        if self.fits == 1:
-            return ""
-        return (
+        said = (
             f" It is of {self.fits} fits, one for each class against the rest, each with an equal "
             "part of the budget, fixed beforehand; the guarantee is for all of them together."
         )
+        return said if self.fits > 1 else ""
 
     def _of_search(self) -> str:
         return "" if self.search is None else f" {self.search['words']}"

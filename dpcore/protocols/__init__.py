@@ -4,7 +4,7 @@ Here are the parts that answer, release and account. Beside them are the optimiz
 what it is told (``problem``), its door (``session``), releases in several steps (``interactive``),
 engines of rows elsewhere (``file_engine``), and users who each keep their rows (``user_pool``).
 What a class states of itself is checked when it is loaded, by the tables of
-``dpcore.registry.declarations``.
+``dpcore.registry.tables.declarations``.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class Accountant(Protocol):
     """Adds up events, and refuses the event that would exceed the budget. An immutable value.
 
     What its class may state besides, such as its conversions and how it is planned for a schedule,
-    is in ``dpcore.registry.part_facts.AccountantFacts``.
+    is in ``dpcore.registry.tables.parts.AccountantFacts``.
     """
 
     name: ClassVar[str]
@@ -140,7 +140,7 @@ class Loss(Protocol):
     which the checks of a loss test. They run on raw rows, inside the trust boundary.
 
     All that it may state beside these attributes is in the table
-    ``dpcore.registry.loss_facts.LossFacts``.
+    ``dpcore.registry.tables.losses.LossFacts``.
     What is there with a default counts only where the class itself states it, not a base of it.
 
     A loss may also offer ``line_totals((z, z_direction, factor), y, step, count, clip, scale)``:

@@ -120,7 +120,7 @@ class Registry:
         """Return the registered object, importing it now.
 
         Raises RegistryError if that fails, or, naming what is missing or wrong, if it is not what
-        its kind must be (``dpcore.registry.declarations``).
+        its kind must be (``dpcore.registry.tables.declarations``).
         """
         entry = self.get(kind, name)
         whose = f"The {kind} {name!r} of {entry.distribution} {entry.version} cannot be"
@@ -157,7 +157,7 @@ class Registry:
 def _fault_of(kind: str, target: Any) -> str:
     if kind == "command":  # The start of the command line waits for no table of parts.
         return fault_of_command(target)
-    from dpcore.registry.declarations import fault_of_part
+    from dpcore.registry.tables.declarations import fault_of_part
 
     return fault_of_part(kind, target)
 

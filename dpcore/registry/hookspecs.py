@@ -53,7 +53,7 @@ def register_engines(register: Callable[..., None]) -> None:
 
 @hookspec
 def register_exporters(register: Callable[..., None]) -> None:
-    """Register classes that state ``dpcore.registry.outside_facts.ExporterFacts``."""
+    """Register classes that state ``dpcore.registry.tables.outside.ExporterFacts``."""
 
 
 @hookspec

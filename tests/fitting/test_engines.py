@@ -15,7 +15,7 @@ from dpcore.fitting.plan import make_plan
 from dpcore.fitting.run import train
 from dpcore.plugin.engines import Files, RowsElsewhere
 from dpcore.plugin.parts import LocalEngine, load_file, load_registry
-from dpcore.registry.declarations import fault_of_part
+from dpcore.registry.tables.declarations import fault_of_part
 from dpcore.session.charges import Charges
 
 COLUMNS = """

@@ -9,7 +9,7 @@ from dpcore.fitting.data_request import DataRequest
 from dpcore.fitting.old_words import OLD_WORDS
 from dpcore.fitting.settings import Settings
 from dpcore.fitting.words import asked_of
-from dpcore.registry.declarations import TARGETS
+from dpcore.registry.tables.declarations import TARGETS
 
 OF_LEDGER = {"ledger": None, "analyst": "", "same_table": False}
 IN_MEMORY = {"weight_bound", "also"}

@@ -13,7 +13,7 @@ from dpcore.fitting.targets import budget_of, target_values
 from dpcore.plugin import Solution
 from dpcore.plugin.parts import optimizer_facts
 from dpcore.privacy.statement import PrivacyStatement
-from dpcore.registry.declarations import TARGETS
+from dpcore.registry.tables.declarations import TARGETS
 
 
 @dataclass(frozen=True, kw_only=True)

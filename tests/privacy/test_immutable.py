@@ -49,7 +49,7 @@ from dpcore.privacy.immutable import attributes, constant, private_copy, require
 from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
 from dpcore.session.trust_boundary import parts_within
 from dpcore_a_ddp.record_gradient import RecordGradientSum
-from dpcore_a_ddp.skellam_share import SkellamShare
+from dpcore_a_ddp.skellam_noise.share import SkellamShare
 from dpcore_accounting.rdp import RdpAccountant
 from dpcore_accuracy_first.loss_sum import ObjectiveSum
 from dpcore_accuracy_first.mechanism import NoiseReduction

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from fact_tables import markdown
 
-from dpcore.registry import declarations, part_facts
-from dpcore.registry.declarations import OptimizerFacts, fault_of_part
-from dpcore.registry.loss_facts import LossFacts
+from dpcore.registry.tables import declarations, parts
+from dpcore.registry.tables.declarations import OptimizerFacts, fault_of_part
+from dpcore.registry.tables.losses import LossFacts
 
 ROOT = Path(__file__).parents[2]
 OPTIONAL = [
@@ -26,7 +26,7 @@ def test_the_documentation_shows_every_table():
     shown = dict(re.findall(r"<!-- facts: (\w+) -->\n(.*?)\n<!-- end -->", page, re.DOTALL))
     tables = {
         name: getattr(module, name)
-        for module in (declarations, part_facts)
+        for module in (declarations, parts)
         for name in module.__all__
         if name.endswith("Facts")
     }

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import pytest
 from fact_tables import markdown
 
-from dpcore.registry.facts import Method, Shape, Words, fact, fault_of, read
+from dpcore.registry.tables.facts import Method, Shape, Words, fact, fault_of, read
 
 RATE = Shape("a number > 0", lambda value: type(value) is float and value > 0)
 

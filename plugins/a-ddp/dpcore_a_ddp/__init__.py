@@ -47,7 +47,7 @@ def register_optimizers(register: Callable[..., None]) -> None:
 def register_mechanisms(register: Callable[..., None]) -> None:
     register(
         "skellam",
-        "dpcore_a_ddp.skellam:Skellam",
+        "dpcore_a_ddp.skellam_noise.mechanism:Skellam",
         summary="Exact Skellam noise, which many users can draw in shares.",
         reference="Agarwal, Kairouz & Liu 2021",
     )
@@ -63,13 +63,13 @@ def register_accountants(register: Callable[..., None]) -> None:
     )
     register(
         "skellam-composition",
-        "dpcore_a_ddp.skellam_composition:SkellamCompositionAccountant",
+        "dpcore_a_ddp.skellam_noise.composition:SkellamCompositionAccountant",
         summary="Skellam releases of samples, by how often a row is drawn; fixed schedules.",
         reference="Cheng et al. 2020, Theorem 1; Agarwal, Kairouz & Liu 2021",
     )
     register(
         "skellam-advanced",
-        "dpcore_a_ddp.skellam_composition:SkellamAdvancedAccountant",
+        "dpcore_a_ddp.skellam_noise.composition:SkellamAdvancedAccountant",
         summary="Skellam releases of samples, amplified, then composed; fixed schedules.",
         reference="Agarwal, Kairouz & Liu 2021; Kairouz, Oh & Viswanath 2017",
     )

@@ -12,7 +12,7 @@ from dpcore_a_ddp.options import UserSgdOptions, least_noise
 
 if TYPE_CHECKING:
     from dpcore.plugin import Problem, Solution
-    from dpcore_a_ddp.round_rules import GradientRounds
+    from dpcore_a_ddp.pools.round_rules import GradientRounds
     from dpcore_a_ddp.users.user_pool import UserPool
 
 __all__ = ["SgdAdvLocal", "SgdMaj", "SgdPass", "SgdUsers"]

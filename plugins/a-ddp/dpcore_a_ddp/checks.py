@@ -30,7 +30,7 @@ from dpcore_lab.checks import (
 if TYPE_CHECKING:
     from dpcore.plugin import Solution
     from dpcore.plugin.parts import Dataset, Optimizer
-    from dpcore_a_ddp.round_rules import GradientRounds
+    from dpcore_a_ddp.pools.round_rules import GradientRounds
     from dpcore_a_ddp.users.messages import Answers
     from dpcore_a_ddp.users.user_pool import LocalPool
 

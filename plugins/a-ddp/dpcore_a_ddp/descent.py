@@ -14,7 +14,7 @@ from dpcore_a_ddp.outlook import Outlook
 if TYPE_CHECKING:
     from dpcore.plugin import Problem
     from dpcore_a_ddp.options import UserSgdOptions
-    from dpcore_a_ddp.round_rules import GradientRounds
+    from dpcore_a_ddp.pools.round_rules import GradientRounds
     from dpcore_a_ddp.users.messages import Answers
     from dpcore_a_ddp.users.user_pool import UserPool
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpcore.plugin import InvalidInputError, Slot, check_ranges, option
 from dpcore.plugin.parts import smallest_multiplier
-from dpcore_a_ddp.round_rules import GradientRounds
-from dpcore_a_ddp.user_budgets import MOST_ROUNDS, fixed_to, rounds_within
+from dpcore_a_ddp.pools.round_rules import GradientRounds
+from dpcore_a_ddp.pools.user_budgets import MOST_ROUNDS, fixed_to, rounds_within
 
 if TYPE_CHECKING:
     from dpcore.plugin import Problem

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from dpcore.plugin import Problem
-    from dpcore_a_ddp.round_rules import GradientRounds
+    from dpcore_a_ddp.pools.round_rules import GradientRounds
 
 __all__ = ["Outlook"]
 

@@ -15,7 +15,7 @@ from dpcore_lab.checks import epsilon_of_losses
 
 if TYPE_CHECKING:
     from dpcore.plugin.parts import Optimizer
-    from dpcore_a_ddp.round_rules import GradientRounds
+    from dpcore_a_ddp.pools.round_rules import GradientRounds
 
 __all__ = ["recount", "recounted_delta"]
 

@@ -9,10 +9,10 @@ import numpy as np
 from dpcore.accountants import GdpAccountant
 from dpcore.losses.logistic import Logistic
 from dpcore.plugin.parts import SeededNoise, dataset_from_arrays
-from dpcore_a_ddp.in_process import InProcessPool
-from dpcore_a_ddp.round_rules import GradientRounds
-from dpcore_a_ddp.session_pool import SessionPool
-from dpcore_a_ddp.user_session import UserSession, user_seed
+from dpcore_a_ddp.pools.in_process import InProcessPool
+from dpcore_a_ddp.pools.round_rules import GradientRounds
+from dpcore_a_ddp.pools.session_pool import SessionPool
+from dpcore_a_ddp.pools.user_session import UserSession, user_seed
 from dpcore_a_ddp.users.messages import User
 from dpcore_lab.checks import make_rows
 

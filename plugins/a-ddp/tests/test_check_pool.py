@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from dpcore_a_ddp.in_process import InProcessPool
+from dpcore_a_ddp.pools.in_process import InProcessPool
 from dpcore_a_ddp.users.pool_check import check_pool
 
 

@@ -9,8 +9,8 @@ from pool_users import both_pools, make_data, make_rules, open_user
 from dpcore.errors import BudgetExceededError
 from dpcore.plugin import NeighboringRelation, Problem
 from dpcore_a_ddp.a_ddp import ADdp
-from dpcore_a_ddp.in_process import InProcessPool
-from dpcore_a_ddp.user_budgets import (
+from dpcore_a_ddp.pools.in_process import InProcessPool
+from dpcore_a_ddp.pools.user_budgets import (
     Filters,
     filter_of_rounds,
     fixed_to,

@@ -12,15 +12,15 @@ from scipy.special import log_ndtr, ndtr
 from dpcore.errors import BudgetExceededError, UnsupportedEventError
 from dpcore.losses.logistic import Logistic
 from dpcore.plugin.parts import dataset_from_arrays
-from dpcore_a_ddp.in_process import InProcessPool
+from dpcore_a_ddp.pools.in_process import InProcessPool
+from dpcore_a_ddp.pools.round_rules import GradientRounds
+from dpcore_a_ddp.pools.user_budgets import rounds_within
 from dpcore_a_ddp.recount import recounted_delta
-from dpcore_a_ddp.round_rules import GradientRounds
 from dpcore_a_ddp.sampling_composition import SamplingCompositionAccountant
-from dpcore_a_ddp.skellam_composition import (
+from dpcore_a_ddp.skellam_noise.composition import (
     SkellamAdvancedAccountant,
     SkellamCompositionAccountant,
 )
-from dpcore_a_ddp.user_budgets import rounds_within
 from dpcore_a_ddp.users.messages import User
 from dpcore_accounting.advanced_composition import (
     AdvancedCompositionAccountant,

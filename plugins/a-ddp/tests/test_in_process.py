@@ -10,7 +10,7 @@ from pool_users import SEED, USERS, both_pools, in_process, make_data, make_rule
 
 from dpcore.errors import BudgetExceededError, InvalidInputError
 from dpcore.plugin.parts import SeededNoise
-from dpcore_a_ddp.user_session import user_seed
+from dpcore_a_ddp.pools.user_session import user_seed
 from dpcore_a_ddp.users.messages import User
 
 SAMPLINGS = [
@@ -230,7 +230,7 @@ def test_rounds_are_asked_one_at_a_time():
 
 
 def test_rules_that_draw_for_themselves_are_refused():
-    from dpcore_a_ddp.round_rules import GradientRounds
+    from dpcore_a_ddp.pools.round_rules import GradientRounds
 
     class Silent(GradientRounds):
         def draw(self, noise, shape, threads=1):

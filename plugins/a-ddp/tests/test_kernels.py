@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse import random as random_rows
 
 from dpcore_a_ddp.kernels import add_drawn, drawn_margins
-from dpcore_a_ddp.skellam_law import SkellamLaw, tail_sums
+from dpcore_a_ddp.skellam_noise.law import SkellamLaw, tail_sums
 
 
 def naive_margins(X, rows, w):

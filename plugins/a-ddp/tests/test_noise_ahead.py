@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from dpcore.plugin.parts import SeededNoise, SystemNoise
-from dpcore_a_ddp.noise_ahead import NoiseAhead
+from dpcore_a_ddp.pools.noise_ahead import NoiseAhead
 
 USERS, WIDTH = 60, 4
 

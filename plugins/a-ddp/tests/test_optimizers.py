@@ -16,10 +16,10 @@ from dpcore.plugin import NeighboringRelation, Problem, Settings
 from dpcore.plugin.parts import dataset_from_arrays, make_plan
 from dpcore_a_ddp.a_ddp import ADdp
 from dpcore_a_ddp.baselines import SgdAdvLocal, SgdMaj, SgdPass, SgdUsers
-from dpcore_a_ddp.in_process import InProcessPool
 from dpcore_a_ddp.noise import advanced_split, analytic_gaussian, basic_split
+from dpcore_a_ddp.pools.in_process import InProcessPool
+from dpcore_a_ddp.pools.users_file import alike_users
 from dpcore_a_ddp.sampling_composition import SamplingCompositionAccountant
-from dpcore_a_ddp.users_file import alike_users
 
 
 def make_data(n=600, seed=0):

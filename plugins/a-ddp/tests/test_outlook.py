@@ -12,7 +12,7 @@ from dpcore.losses.logistic import Logistic
 from dpcore.plugin import NeighboringRelation, Problem
 from dpcore_a_ddp.noise import advanced_split, analytic_gaussian
 from dpcore_a_ddp.outlook import Outlook
-from dpcore_a_ddp.round_rules import GradientRounds
+from dpcore_a_ddp.pools.round_rules import GradientRounds
 from dpcore_a_ddp.sampling_composition import rounds_within
 
 ADULT = {"n_features": 109, "row_norm": math.sqrt(15), "raw_norm_bound": math.sqrt(15)}
@@ -65,7 +65,7 @@ def test_a_long_run_says_how_long():
 
 
 def test_it_is_told_before_anything_is_charged_and_stays_with_the_model(monkeypatch, caplog):
-    from dpcore_a_ddp.in_process import InProcessPool
+    from dpcore_a_ddp.pools.in_process import InProcessPool
 
     charged = []
     tell = Outlook.tell

@@ -9,7 +9,7 @@ from dpcore.errors import BudgetExceededError, DpcoreError
 from dpcore.plugin import NeighboringRelation, Settings
 from dpcore.plugin.parts import GaussianDpEvent, PoissonSampledDpEvent, load_registry, make_plan
 from dpcore_a_ddp.noise import advanced_split, analytic_gaussian
-from dpcore_a_ddp.round_rules import GradientRounds
+from dpcore_a_ddp.pools.round_rules import GradientRounds
 
 README = Path(__file__).parents[1] / "README.md"
 ROUNDS = 10

@@ -10,7 +10,7 @@ import pytest
 from pool_users import USERS, make_data, make_rules, open_user
 
 from dpcore.errors import InvalidInputError
-from dpcore_a_ddp.round_ledger import FileLedger
+from dpcore_a_ddp.pools.round_ledger import FileLedger
 from dpcore_a_ddp.users.messages import Declined, Reply
 
 

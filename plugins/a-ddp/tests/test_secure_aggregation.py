@@ -7,10 +7,10 @@ from pool_users import SEED, in_process, make_data, rows_of
 from dpcore.errors import BudgetExceededError, InvalidInputError
 from dpcore.losses.logistic import Logistic
 from dpcore.plugin.parts import SeededNoise
-from dpcore_a_ddp.round_rules import GradientRounds
-from dpcore_a_ddp.session_pool import SessionPool
-from dpcore_a_ddp.skellam_composition import SkellamCompositionAccountant
-from dpcore_a_ddp.user_session import UserSession, user_seed
+from dpcore_a_ddp.pools.round_rules import GradientRounds
+from dpcore_a_ddp.pools.session_pool import SessionPool
+from dpcore_a_ddp.pools.user_session import UserSession, user_seed
+from dpcore_a_ddp.skellam_noise.composition import SkellamCompositionAccountant
 from dpcore_a_ddp.users.messages import User
 
 SECURE = "secure-aggregation"

@@ -15,7 +15,7 @@ from dpcore.plugin.parts import (
     SkellamDpEvent,
 )
 from dpcore_a_ddp.sampling_composition import SamplingCompositionAccountant
-from dpcore_a_ddp.skellam_composition import (
+from dpcore_a_ddp.skellam_noise.composition import (
     SkellamAdvancedAccountant,
     SkellamCompositionAccountant,
 )

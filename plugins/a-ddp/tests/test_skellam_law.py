@@ -11,7 +11,7 @@ from dpcore.errors import InvalidInputError
 from dpcore.noise.bulk import draw_bulk
 from dpcore.noise.entropy import SeededEntropy
 from dpcore.plugin.parts import SeededNoise
-from dpcore_a_ddp.skellam_law import SkellamLaw, draw_skellam, tail_sums
+from dpcore_a_ddp.skellam_noise.law import SkellamLaw, draw_skellam, tail_sums
 
 VARIANCES = [Fraction(1, 50), Fraction(2), Fraction(9), Fraction(12345, 7), Fraction(1 << 16)]
 

@@ -5,9 +5,9 @@ import pytest
 from dpcore.errors import InvalidInputError
 from dpcore.plugin import NeighboringRelation, RowCount
 from dpcore.plugin.parts import LocalEngine, SeededNoise, TableSession
-from dpcore_a_ddp.skellam import Skellam
-from dpcore_a_ddp.skellam_composition import SkellamCompositionAccountant
-from dpcore_a_ddp.skellam_share import SkellamShare
+from dpcore_a_ddp.skellam_noise.composition import SkellamCompositionAccountant
+from dpcore_a_ddp.skellam_noise.mechanism import Skellam
+from dpcore_a_ddp.skellam_noise.share import SkellamShare
 from dpcore_accounting.rdp import RdpAccountant
 from dpcore_lab.checks import make_rows
 

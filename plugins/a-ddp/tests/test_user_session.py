@@ -25,8 +25,8 @@ from dpcore.errors import InvalidInputError
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.plugin.parts import dataset_from_arrays
-from dpcore_a_ddp.round_ledger import RoundLedger
-from dpcore_a_ddp.user_session import UserSession
+from dpcore_a_ddp.pools.round_ledger import RoundLedger
+from dpcore_a_ddp.pools.user_session import UserSession
 from dpcore_a_ddp.users.messages import Declined, Reply, User
 
 

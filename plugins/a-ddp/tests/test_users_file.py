@@ -3,8 +3,8 @@
 import pytest
 
 from dpcore.errors import DataError, InvalidInputError
+from dpcore_a_ddp.pools.users_file import alike_users, read_users
 from dpcore_a_ddp.users.messages import User
-from dpcore_a_ddp.users_file import alike_users, read_users
 
 
 def read(tmp_path, text, n_rows=30, rows_per_user=10):
@@ -79,7 +79,7 @@ def test_a_user_more_is_looked_at_as_often_as_any_other(tmp_path, monkeypatch):
             looked.append(name)
             return super().__getattribute__(name)
 
-    monkeypatch.setattr("dpcore_a_ddp.users_file.User", Counted)
+    monkeypatch.setattr("dpcore_a_ddp.pools.users_file.User", Counted)
     counts = []
     for n in (100, 200, 400):
         text = "user,epsilon,delta\n" + "".join(f"u{i},1,1e-8\n" for i in range(n))

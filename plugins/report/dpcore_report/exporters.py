@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import InvalidInputError
 from dpcore.registry.catalogue import registries
-from dpcore.registry.facts import read
-from dpcore.registry.outside_facts import ExporterFacts
+from dpcore.registry.tables.facts import read
+from dpcore.registry.tables.outside import ExporterFacts
 
 if TYPE_CHECKING:
     from dpcore.plugin.parts import Model

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dpcore.exact.rounding import exact
 from dpcore.plugin.engines import DISTRIBUTIONS
 from dpcore.plugin.parts import load_registry, optimizer_facts
-from dpcore.registry.declarations import mechanism_facts
+from dpcore.registry.tables.declarations import mechanism_facts
 from dpcore_report.attack_bounds import percent_up
 from dpcore_report.sections import Item, Section
 from dpcore_report.theorems import ACCOUNTANTS, MECHANISMS, PAGE, Theorem

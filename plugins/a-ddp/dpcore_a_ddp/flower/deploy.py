@@ -24,7 +24,7 @@ from dpcore_a_ddp.flower.job import Job
 from dpcore_a_ddp.flower.pool import check_trust
 from dpcore_a_ddp.flower.processes import Deployment, DeploymentError
 from dpcore_a_ddp.flower.split import count_rows, share_out
-from dpcore_a_ddp.users_file import read_users
+from dpcore_a_ddp.pools.users_file import read_users
 
 if TYPE_CHECKING:
     from dpcore_a_ddp.users.messages import User

@@ -17,12 +17,12 @@ import numpy as np
 from dpcore.plugin import DataError, InvalidInputError
 from dpcore.plugin.parts import Schema, SeededNoise, load_file, load_registry, replacing
 from dpcore_a_ddp.flower.wire import Question, pack_answer, unpack_question
-from dpcore_a_ddp.round_ledger import FileLedger
-from dpcore_a_ddp.user_session import UserSession, user_seed
+from dpcore_a_ddp.pools.round_ledger import FileLedger
+from dpcore_a_ddp.pools.user_session import UserSession, user_seed
 from dpcore_a_ddp.users.messages import User
 
 if TYPE_CHECKING:
-    from dpcore_a_ddp.round_ledger import RoundLedger
+    from dpcore_a_ddp.pools.round_ledger import RoundLedger
 
 __all__ = ["FAILED", "Member", "answer"]
 

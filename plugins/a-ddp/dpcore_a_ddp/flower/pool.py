@@ -10,15 +10,15 @@ import numpy as np
 
 from dpcore.plugin import BudgetExceededError, InvalidInputError
 from dpcore_a_ddp.flower.wire import Question, pack_question, unpack_answer
-from dpcore_a_ddp.round_rules import GradientRounds
-from dpcore_a_ddp.user_budgets import middle_budget, rounds_of_users
+from dpcore_a_ddp.pools.round_rules import GradientRounds
+from dpcore_a_ddp.pools.user_budgets import middle_budget, rounds_of_users
 from dpcore_a_ddp.users.messages import Answers, Declined, Inbox
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dpcore.plugin import Accountant, Schedule
-    from dpcore_a_ddp.user_budgets import MakeFilter
+    from dpcore_a_ddp.pools.user_budgets import MakeFilter
     from dpcore_a_ddp.users.messages import Reply, User
 
 __all__ = ["FlowerPool", "Post", "check_trust"]

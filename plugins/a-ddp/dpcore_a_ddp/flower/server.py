@@ -14,9 +14,9 @@ from dpcore.plugin.parts import Schema, make_plan
 from dpcore_a_ddp.flower.job import Job
 from dpcore_a_ddp.flower.pool import FlowerPool
 from dpcore_a_ddp.flower.post import FlowerPost
-from dpcore_a_ddp.user_budgets import Filters
+from dpcore_a_ddp.pools.user_budgets import Filters
+from dpcore_a_ddp.pools.users_file import read_users
 from dpcore_a_ddp.users.user_fits import fit_pool
-from dpcore_a_ddp.users_file import read_users
 
 if TYPE_CHECKING:
     from dpcore.plugin.parts import Model

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from dpcore.plugin import InvalidInputError
-from dpcore_a_ddp.round_rules import GradientRounds
+from dpcore_a_ddp.pools.round_rules import GradientRounds
 from dpcore_a_ddp.users.messages import Declined, Reply
 
 __all__ = ["Question", "pack_answer", "pack_question", "unpack_answer", "unpack_question"]

@@ -6,7 +6,7 @@ import pytest
 from dpcore import Schema
 from dpcore.losses.logistic import Logistic
 from dpcore_a_ddp.flower.split import share_out
-from dpcore_a_ddp.round_rules import GradientRounds
+from dpcore_a_ddp.pools.round_rules import GradientRounds
 from dpcore_a_ddp.users.messages import User
 
 SEED = 5

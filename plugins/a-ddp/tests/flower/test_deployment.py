@@ -12,7 +12,7 @@ from dpcore import Schema, fit, load_model  # noqa: E402
 from dpcore.plugin import Settings  # noqa: E402
 from dpcore_a_ddp.flower.deploy import deploy, main  # noqa: E402
 from dpcore_a_ddp.flower.processes import Deployment  # noqa: E402
-from dpcore_a_ddp.users_file import read_users  # noqa: E402
+from dpcore_a_ddp.pools.users_file import read_users  # noqa: E402
 
 pytestmark = pytest.mark.slow
 

@@ -12,8 +12,8 @@ from dpcore.losses.logistic import Logistic
 from dpcore.plugin.parts import LocalEngine, load_file
 from dpcore_a_ddp.flower.member import Member, answer
 from dpcore_a_ddp.flower.wire import Question, pack_question, unpack_answer
-from dpcore_a_ddp.round_ledger import FileLedger
-from dpcore_a_ddp.user_session import UserSession
+from dpcore_a_ddp.pools.round_ledger import FileLedger
+from dpcore_a_ddp.pools.user_session import UserSession
 from dpcore_a_ddp.users.messages import Declined, Reply, User
 
 
@@ -103,7 +103,7 @@ def test_a_budget_that_is_used_up_stays_so_in_the_next_process(own_files, rules)
 def test_a_process_for_each_round_sends_what_one_process_for_all_would(own_files, rules, users):
     from dpcore.accountants.gdp import GdpAccountant
     from dpcore.plugin.parts import SeededNoise
-    from dpcore_a_ddp.user_session import user_seed
+    from dpcore_a_ddp.pools.user_session import user_seed
 
     member, user = Member.read(own_files[1]), users[1]
     whole = UserSession(

@@ -15,7 +15,7 @@ from dpcore.plugin.parts import load_file, make_plan
 from dpcore_a_ddp.flower.member import Member, answer
 from dpcore_a_ddp.flower.pool import FlowerPool, check_trust
 from dpcore_a_ddp.flower.wire import pack_answer
-from dpcore_a_ddp.in_process import InProcessPool
+from dpcore_a_ddp.pools.in_process import InProcessPool
 from dpcore_a_ddp.users.messages import Declined, Reply, User
 from dpcore_a_ddp.users.user_fits import fit_pool
 

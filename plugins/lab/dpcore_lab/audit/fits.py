@@ -148,7 +148,7 @@ class Fits:
 
 def _plan(request: Request) -> Plan:
     from dpcore.plugin.parts import accountant_facts, load_registry, make_plan, optimizer_facts
-    from dpcore.registry.declarations import TARGETS
+    from dpcore.registry.tables.declarations import TARGETS
 
     registry = load_registry()
     factory = registry.load("optimizer", request.algo)

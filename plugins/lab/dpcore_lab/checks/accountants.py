@@ -14,7 +14,7 @@ from dpcore.errors import (
     UnsupportedEventError,
 )
 from dpcore.plugin.parts import ComposedDpEvent, NonPrivateDpEvent, accountant_facts
-from dpcore.registry.declarations import fault_of_part
+from dpcore.registry.tables.declarations import fault_of_part
 from dpcore_lab.checks.coverage_text import Tested
 from dpcore_lab.checks.guard import require_assertions
 from dpcore_lab.recount.event_kinds import EVENT_KINDS

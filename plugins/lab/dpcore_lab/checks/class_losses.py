@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dpcore.plugin import Loss
-    from dpcore.registry.loss_facts import LossFacts
+    from dpcore.registry.tables.losses import LossFacts
 
     Kernel = Callable[[np.ndarray, np.ndarray, np.ndarray], None]
     """Margins and labels in, in the last array one number a row, or one a row and class."""

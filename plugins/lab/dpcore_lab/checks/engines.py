@@ -11,7 +11,7 @@ import numpy as np
 from dpcore.data.schema.width import width_schema
 from dpcore.errors import DpcoreError, InvalidInputError
 from dpcore.plugin.parts import BLOCK_ROWS, SeededNoise, Sensitivity
-from dpcore.registry.declarations import engine_facts
+from dpcore.registry.tables.declarations import engine_facts
 from dpcore_lab.checks.coverage_text import Tested
 from dpcore_lab.checks.guard import require_assertions
 from dpcore_lab.made_tables.tables import Rows

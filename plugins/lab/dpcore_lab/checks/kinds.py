@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dpcore.errors import InvalidInputError
 from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.parts import load_registry, optimizer_facts
-from dpcore.registry.declarations import load_source
+from dpcore.registry.tables.declarations import load_source
 from dpcore_lab.checks.accountants import check_accountant
 from dpcore_lab.checks.datasets import check_dataset
 from dpcore_lab.checks.engines import check_engine

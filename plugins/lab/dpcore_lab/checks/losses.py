@@ -10,7 +10,7 @@ import numpy as np
 
 from dpcore.plugin.parts import loss_facts
 from dpcore.privacy.first_party import is_ours
-from dpcore.registry.loss_facts import LossFacts
+from dpcore.registry.tables.losses import LossFacts
 from dpcore_lab.checks.class_losses import check_class_loss
 from dpcore_lab.checks.coverage_text import Tested
 from dpcore_lab.checks.curvature import bends_within
@@ -44,9 +44,9 @@ def check_loss(loss: Loss) -> Tested:
     sensitivity. So would a loss that mixes overlapping calls, and says that it is thread-safe. Then
     ``|dvalue| <= lipschitz``, the slope of ``dvalue`` at most ``smoothness``, ``dvalue`` against
     finite differences of ``value``, and every fact that its class states
-    (``dpcore.registry.loss_facts.LossFacts``). Margins are of every size that the grid allows, up
-    to 2^60, and beside powers of two. All but the rows is looked at with other parameters too: at
-    the ends of the ranges that its fields state, and at random within.
+    (``dpcore.registry.tables.losses.LossFacts``). Margins are of every size that the grid allows,
+    up to 2^60, and beside powers of two. All but the rows is looked at with other parameters too:
+    at the ends of the ranges that its fields state, and at random within.
     """
     require_assertions()
     rng = np.random.default_rng(0)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import DpcoreError
 from dpcore.plugin.parts import load_registry, optimizer_facts
-from dpcore.registry.declarations import fault_of_part
 from dpcore.registry.parameters import convert_all, describe_parameters
+from dpcore.registry.tables.declarations import fault_of_part
 from dpcore_lab.checks.coverage_text import Tested
 from dpcore_lab.made_tables.tables import make_rows
 from dpcore_lab.replay.recorded import DELTA, EPSILON, open_session, problem_of, relations_of

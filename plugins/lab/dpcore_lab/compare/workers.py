@@ -78,7 +78,7 @@ def fit_on_engine(
     """
     from dpcore.fitting.engines import load_engine
     from dpcore.plugin.parts import load_registry
-    from dpcore.registry.declarations import engine_facts
+    from dpcore.registry.tables.declarations import engine_facts
 
     engine = load_engine(asked, load_registry())
     executor, address = engine_facts(engine).executor, asked.partition(":")[2]

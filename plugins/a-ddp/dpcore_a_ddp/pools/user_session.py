@@ -10,9 +10,9 @@ import numpy as np
 
 from dpcore.plugin import InvalidInputError
 from dpcore.plugin.parts import Account, LocalEngine, SystemNoise, TableSession, Unshareable
-from dpcore_a_ddp.round_ledger import RoundLedger
-from dpcore_a_ddp.round_rules import GradientRounds
-from dpcore_a_ddp.user_budgets import filter_of_rounds, rounds_within
+from dpcore_a_ddp.pools.round_ledger import RoundLedger
+from dpcore_a_ddp.pools.round_rules import GradientRounds
+from dpcore_a_ddp.pools.user_budgets import filter_of_rounds, rounds_within
 from dpcore_a_ddp.users.messages import Declined, Reply
 
 if TYPE_CHECKING:

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 from dpcore.plugin import InvalidInputError
 from dpcore.plugin.parts import OneProcess
-from dpcore_a_ddp.user_budgets import Filters, MakeFilter, middle_budget
+from dpcore_a_ddp.pools.user_budgets import Filters, MakeFilter, middle_budget
 from dpcore_a_ddp.users.messages import User
 
 if TYPE_CHECKING:
     from dpcore.plugin import Accountant, Schedule
-    from dpcore_a_ddp.round_rules import GradientRounds
+    from dpcore_a_ddp.pools.round_rules import GradientRounds
 
 __all__ = ["OneProcessPool"]
 

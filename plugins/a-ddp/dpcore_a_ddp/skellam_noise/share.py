@@ -14,8 +14,8 @@ from dpcore.plugin.parts import (
     add_modulo,
     sealed,
 )
-from dpcore_a_ddp.skellam import Skellam, skellam_event
-from dpcore_a_ddp.skellam_law import draw_skellam
+from dpcore_a_ddp.skellam_noise.law import draw_skellam
+from dpcore_a_ddp.skellam_noise.mechanism import Skellam, skellam_event
 
 __all__ = ["SkellamShare"]
 

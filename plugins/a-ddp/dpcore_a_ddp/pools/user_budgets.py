@@ -13,7 +13,7 @@ from dpcore.plugin.parts import BestAccountant, accountant_facts, planned_accoun
 if TYPE_CHECKING:
     from dpcore.plugin import Accountant, Schedule
     from dpcore.plugin.parts import DpEvent
-    from dpcore_a_ddp.round_rules import GradientRounds
+    from dpcore_a_ddp.pools.round_rules import GradientRounds
     from dpcore_a_ddp.users.messages import User
 
 __all__ = [

@@ -1,5 +1,5 @@
 """Facts that the class of a registered part states, checked at loading: the table of optimizers,
-and beside it those of all other kinds (``dpcore.registry.part_facts``).
+and beside it those of all other kinds (``dpcore.registry.tables.parts``).
 
 The protocols (``dpcore.protocols``) say what a part must have; these say all that is read of it by
 name, with type and default. Nothing else of a class is asked for.
@@ -15,17 +15,19 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import RegistryError, near_names, replacing
 from dpcore.privacy.immutable import fault_of_unfrozen
-from dpcore.registry.facts import Method, Words, fact, fault_of, read
-from dpcore.registry.loss_facts import LossFacts
-from dpcore.registry.outside_facts import ExporterFacts, LedgerFacts, LedgerStoreFacts
-from dpcore.registry.part_facts import (
+from dpcore.registry.presets import fault_of_presets
+from dpcore.registry.slots import Slot
+from dpcore.registry.step_options import fault_of_step
+from dpcore.registry.tables.facts import Method, Words, fact, fault_of, read
+from dpcore.registry.tables.losses import LossFacts
+from dpcore.registry.tables.outside import ExporterFacts, LedgerFacts, LedgerStoreFacts
+from dpcore.registry.tables.parts import (
     AccountantFacts,
     AnswerSourceFacts,
     EngineFacts,
     MechanismFacts,
 )
-from dpcore.registry.presets import fault_of_presets
-from dpcore.registry.shapes import (
+from dpcore.registry.tables.shapes import (
     PRESETS,
     RELATIONS,
     SLOTS,
@@ -34,8 +36,6 @@ from dpcore.registry.shapes import (
     TRUTH,
     VALUES,
 )
-from dpcore.registry.slots import Slot
-from dpcore.registry.step_options import fault_of_step
 
 if TYPE_CHECKING:
     from dpcore.privacy.events import DpEvent

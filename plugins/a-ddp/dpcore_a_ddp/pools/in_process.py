@@ -24,15 +24,15 @@ from dpcore.plugin.parts import (
     load_noise,
     load_now,
 )
-from dpcore_a_ddp.noise_ahead import NoiseAhead
-from dpcore_a_ddp.one_process_pool import OneProcessPool
-from dpcore_a_ddp.pooled_rows import PooledRows
-from dpcore_a_ddp.round_rules import TRUST_MODELS, GradientRounds
-from dpcore_a_ddp.rounds_left import JoinedRound, RoundsLeft
-from dpcore_a_ddp.user_budgets import Filters, MakeFilter, rounds_of_users
-from dpcore_a_ddp.user_session import require_rows_as_given, user_seed
+from dpcore_a_ddp.pools.noise_ahead import NoiseAhead
+from dpcore_a_ddp.pools.one_process_pool import OneProcessPool
+from dpcore_a_ddp.pools.pooled_rows import PooledRows
+from dpcore_a_ddp.pools.round_rules import TRUST_MODELS, GradientRounds
+from dpcore_a_ddp.pools.rounds_left import JoinedRound, RoundsLeft
+from dpcore_a_ddp.pools.user_budgets import Filters, MakeFilter, rounds_of_users
+from dpcore_a_ddp.pools.user_session import require_rows_as_given, user_seed
+from dpcore_a_ddp.pools.users_file import alike_users, read_users
 from dpcore_a_ddp.users.messages import Answers, User
-from dpcore_a_ddp.users_file import alike_users, read_users
 
 if TYPE_CHECKING:
     from dpcore.plugin import Accountant, Loss

@@ -22,7 +22,7 @@ from dpcore.plugin import InvalidInputError
 from dpcore.plugin.parts import Ledger, replacing
 
 if TYPE_CHECKING:
-    from dpcore_a_ddp.round_rules import GradientRounds
+    from dpcore_a_ddp.pools.round_rules import GradientRounds
     from dpcore_a_ddp.users.messages import User
 
 __all__ = ["FileLedger", "RoundLedger"]

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.plugin import BudgetExceededError, InvalidInputError
-from dpcore_a_ddp.one_process_pool import OneProcessPool
-from dpcore_a_ddp.round_rules import GradientRounds
-from dpcore_a_ddp.user_budgets import MakeFilter, rounds_of_users
+from dpcore_a_ddp.pools.one_process_pool import OneProcessPool
+from dpcore_a_ddp.pools.round_rules import GradientRounds
+from dpcore_a_ddp.pools.user_budgets import MakeFilter, rounds_of_users
 from dpcore_a_ddp.users.messages import Answers, Inbox
 
 if TYPE_CHECKING:
-    from dpcore_a_ddp.user_session import UserSession
+    from dpcore_a_ddp.pools.user_session import UserSession
     from dpcore_a_ddp.users.messages import User
 
 __all__ = ["SessionPool"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpcore.privacy.immutable import sealed
-from dpcore.registry.facts import Method, Shape, fact
+from dpcore.registry.tables.facts import Method, Shape, fact
 
 __all__ = ["LossFacts"]
 

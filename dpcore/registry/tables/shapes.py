@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.registry.facts import Shape, Words
 from dpcore.registry.slots import Slot
+from dpcore.registry.tables.facts import Shape, Words
 
 __all__ = ["NUMBER", "PRESETS", "RELATIONS", "SLOTS", "TEXT", "TEXTS", "TRUTH", "VALUES", "WHOLE"]
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from dpcore.registry.facts import Method, fact
-from dpcore.registry.shapes import TEXT
+from dpcore.registry.tables.facts import Method, fact
+from dpcore.registry.tables.shapes import TEXT
 
 __all__ = ["ExporterFacts", "LedgerFacts", "LedgerStoreFacts"]
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from dpcore.registry.facts import Method, Shape, Words, fact
-from dpcore.registry.shapes import NUMBER, TEXT, TRUTH
 from dpcore.registry.slots import FIGURES
+from dpcore.registry.tables.facts import Method, Shape, Words, fact
+from dpcore.registry.tables.shapes import NUMBER, TEXT, TRUTH
 
 __all__ = ["AccountantFacts", "AnswerSourceFacts", "EngineFacts", "MechanismFacts"]
 

@@ -9,7 +9,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from dpcore.plugin.parts import NoiseSource
-    from dpcore_a_ddp.round_rules import GradientRounds
+    from dpcore_a_ddp.pools.round_rules import GradientRounds
 
 __all__ = ["NoiseAhead"]
 

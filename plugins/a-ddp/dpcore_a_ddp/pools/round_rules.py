@@ -28,8 +28,8 @@ from dpcore.plugin.parts import (
 )
 from dpcore_a_ddp.plain_fields import take_plain
 from dpcore_a_ddp.record_gradient import RecordGradientSum
-from dpcore_a_ddp.skellam_law import draw_skellam, holds_variance
-from dpcore_a_ddp.skellam_share import SkellamShare
+from dpcore_a_ddp.skellam_noise.law import draw_skellam, holds_variance
+from dpcore_a_ddp.skellam_noise.share import SkellamShare
 from dpcore_a_ddp.unamplified import Unamplified
 
 if TYPE_CHECKING:

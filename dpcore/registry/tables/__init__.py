@@ -1,0 +1,1 @@
+"""Tables of the facts that the classes of parts state, and their check."""

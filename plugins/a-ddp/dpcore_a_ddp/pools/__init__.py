@@ -1,0 +1,1 @@
+"""Pools of users in one process: their rows, budgets, ledgers and rounds."""

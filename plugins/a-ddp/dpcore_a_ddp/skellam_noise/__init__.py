@@ -1,0 +1,1 @@
+"""Noise of the Skellam law, which users add in shares."""
