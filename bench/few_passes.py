@@ -30,7 +30,7 @@ from dpcore.fitting.settings import Settings
 from dpcore.losses.logistic import Logistic
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.registry.catalogue import load_registry
-from dpcore_baselines.descent_defaults import MOST_STEPS, largest_step, time_for
+from dpcore_baselines.descent.defaults import MOST_STEPS, largest_step, time_for
 from dpcore_baselines.dp_gd import DpGd
 from dpcore_lab.compare.folds import fold_numbers
 

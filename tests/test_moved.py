@@ -140,7 +140,7 @@ def test_a_name_that_a_page_had_says_which_package_has_it(monkeypatch):
     with pytest.raises(ModuleNotFoundError) as told:
         importlib.import_module("dpcore.plugin.parts").majority_label  # noqa: B018
     assert str(told.value) == (
-        "dpcore.plugin.parts.majority_label is in dpcore_baselines.references now: "
+        "dpcore.plugin.parts.majority_label is in dpcore_baselines.without_privacy.references now: "
         "pip install dpcore-baselines"
     )
 
@@ -149,7 +149,7 @@ def test_a_name_that_a_page_had_warns_where_it_is_imported():
     with pytest.warns(FutureWarning, match="majority_label is in dpcore_baselines") as told:
         from dpcore.plugin.parts import majority_label
     assert [Path(each.filename).name for each in told] == ["test_moved.py"]
-    assert majority_label.__module__ == "dpcore_baselines.references"
+    assert majority_label.__module__ == "dpcore_baselines.without_privacy.references"
 
 
 def test_what_packages_of_ours_register_is_in_the_table():

@@ -27,7 +27,7 @@ PAGES = {
     "dpcore_accounting.rdp",
     "dpcore_accounting.single",
     "dpcore_accounting.skellam",
-    "dpcore_baselines.references",
+    "dpcore_baselines.without_privacy.references",
     "dpcore_ledger",
     "dpcore_ledger.stores",
     "dpcore_sklearn",

@@ -56,7 +56,10 @@ def test_queries_have_pages_with_their_argument(site):
 
 def test_mechanisms_of_plugins_have_pages_whether_they_are_registered_or_not(site):
     pages = {path.stem for path in (site / "reference/mechanisms").glob("*.html")}
-    assert pages >= {"dpcore_accuracy_first.brownian", "dpcore_accuracy_first.reduced_threshold"}
+    assert pages >= {
+        "dpcore_accuracy_first.brownian_noise.mechanism",
+        "dpcore_accuracy_first.brownian_noise.threshold",
+    }
 
 
 def test_every_command_has_its_help(site):

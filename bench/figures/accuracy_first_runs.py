@@ -37,7 +37,7 @@ from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.protocols.problem import Problem
 from dpcore.registry.catalogue import load_registry
 from dpcore.session.session import TableSession
-from dpcore_accuracy_first.loss_sum import ObjectiveSum
+from dpcore_accuracy_first.objectives.loss_sum import ObjectiveSum
 from dpcore_lab.compare.settings import AS_PUBLISHED
 
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")

@@ -137,7 +137,7 @@ def places(files, names):
 
 COMPOSITIONS = (
     "draw_law.py",
-    *("sampling_composition.py", "skellam_composition.py"),
+    *("sampling_composition.py", "skellam_noise/composition.py"),
 )
 ACCOUNTANTS = sorted(
     [
@@ -165,7 +165,7 @@ ALLOWED = {
     "dpcore/queries/numeric_sums.py": WHOLE_NUMBERS,
     "plugins/tables/dpcore_tables/statistics/asking.py": "LAPACK has a part in a covariance",
     "plugins/a-ddp/dpcore_a_ddp/recount.py": "a check of a figure, by another formula",
-    "plugins/baselines/dpcore_baselines/references.py": "a reference without privacy",
+    "plugins/baselines/dpcore_baselines/without_privacy/references.py": "a reference",
     "plugins/adassp/dpcore_adassp/products.py": WHOLE_NUMBERS,
 }
 

@@ -23,9 +23,9 @@ from dpcore.plugin.parts import (
     Sensitivity,
 )
 from dpcore.session.session import TableSession
-from dpcore_accuracy_first.loss_sum import ErrorCount, ObjectiveSum
-from dpcore_accuracy_first.mechanism import NoiseReduction
-from dpcore_accuracy_first.minimizer import Minimizer, MinimumObjective
+from dpcore_accuracy_first.noise_chain.mechanism import NoiseReduction
+from dpcore_accuracy_first.objectives.loss_sum import ErrorCount, ObjectiveSum
+from dpcore_accuracy_first.objectives.minimizer import Minimizer, MinimumObjective
 from dpcore_lab.checks import make_rows
 from dpcore_lab.made_tables.tables import make_problem
 from dpcore_lab.replay.recording import CountingEngine

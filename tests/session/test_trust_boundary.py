@@ -24,12 +24,12 @@ from dpcore.plugin import (
 )
 from dpcore.plugin.parts import LocalEngine, SeededNoise, Sensitivity, Standardization, TableSession
 from dpcore.session.trust_boundary import parts_within
-from dpcore_accuracy_first.excess import Excess
-from dpcore_accuracy_first.loss_sum import ObjectiveSum
-from dpcore_accuracy_first.minimizer import Minimizer, MinimumObjective
-from dpcore_accuracy_first.public_ball import PublicBall
-from dpcore_accuracy_first.quadratic import MinimumQuadratic, QuadraticObjective
-from dpcore_baselines.bounded import BoundedMinimizer
+from dpcore_accuracy_first.objectives.excess import Excess
+from dpcore_accuracy_first.objectives.loss_sum import ObjectiveSum
+from dpcore_accuracy_first.objectives.minimizer import Minimizer, MinimumObjective
+from dpcore_accuracy_first.objectives.public_ball import PublicBall
+from dpcore_accuracy_first.objectives.quadratic import MinimumQuadratic, QuadraticObjective
+from dpcore_baselines.perturbation.bounded import BoundedMinimizer
 from dpcore_lab.checks import make_rows
 from dpcore_lab.made_tables.tables import make_problem
 

@@ -9,22 +9,22 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpcore.plugin import InvalidInputError, Solution, option
 from dpcore.plugin.parts import ApproximateDpEvent, float_up
-from dpcore_accuracy_first.boundary import least_clocks
+from dpcore_accuracy_first.brownian_noise.boundary import least_clocks
+from dpcore_accuracy_first.brownian_noise.guarantee import reduced_test
+from dpcore_accuracy_first.brownian_noise.revealed import revealed_walk
+from dpcore_accuracy_first.brownian_noise.threshold import ReducedAboveThreshold
 from dpcore_accuracy_first.feasible_targets import too_dear
 from dpcore_accuracy_first.forecast import forecast
-from dpcore_accuracy_first.in_l2 import CovBaseInL2, OutputBaseInL2
 from dpcore_accuracy_first.levels import near_and_far_levels
+from dpcore_accuracy_first.objectives.in_l2 import CovBaseInL2, OutputBaseInL2
 from dpcore_accuracy_first.options import TargetOptions, kind_of, positive, pure_cap
-from dpcore_accuracy_first.reduced_guarantee import reduced_test
-from dpcore_accuracy_first.reduced_threshold import ReducedAboveThreshold
-from dpcore_accuracy_first.revealed import revealed_walk
 
 if TYPE_CHECKING:
     import numpy as np
 
     from dpcore.plugin import Accountant, PrivacySession, Problem
     from dpcore.plugin.parts import DpEvent
-    from dpcore_accuracy_first.reduced_guarantee import ReducedPlan
+    from dpcore_accuracy_first.brownian_noise.guarantee import ReducedPlan
     from dpcore_accuracy_first.target import Target
 
 __all__ = ["CovBnr", "OutputBnr"]

@@ -15,8 +15,8 @@ from dpcore.plugin import (
     Solution,
     option,
 )
-from dpcore_accuracy_first.base_releases import CovBase, OutputBase
 from dpcore_accuracy_first.feasible_targets import too_dear
+from dpcore_accuracy_first.objectives.base_releases import CovBase, OutputBase
 from dpcore_accuracy_first.options import SearchOptions, positive, pure_cap
 from dpcore_accuracy_first.paper import COVARIANCE, SEARCH, paper_tries
 from dpcore_accuracy_first.published import PublishedCovBase, PublishedOutputBase, as_published

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dpcore.plugin import InvalidInputError
-from dpcore_accuracy_first.public_ball import loss_at_zero
+from dpcore_accuracy_first.objectives.public_ball import loss_at_zero
 
 if TYPE_CHECKING:
     from dpcore.plugin import Problem

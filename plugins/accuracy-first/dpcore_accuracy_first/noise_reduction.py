@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpcore.plugin import InvalidInputError, Solution, option
-from dpcore_accuracy_first.base_releases import CovBase, OutputBase
 from dpcore_accuracy_first.feasible_targets import too_dear
 from dpcore_accuracy_first.forecast import forecast
 from dpcore_accuracy_first.guarantee import exact_test, paper_test
 from dpcore_accuracy_first.levels import geometric_levels
-from dpcore_accuracy_first.mechanism import NoiseReduction
+from dpcore_accuracy_first.noise_chain.mechanism import NoiseReduction
+from dpcore_accuracy_first.objectives.base_releases import CovBase, OutputBase
 from dpcore_accuracy_first.options import SearchOptions, positive, pure_cap
 from dpcore_accuracy_first.paper import COVARIANCE, NOISE_REDUCTION, paper_levels
 from dpcore_accuracy_first.published import (

@@ -23,12 +23,12 @@ import numpy as np
 
 from dpcore.plugin import GramMatrix, InvalidInputError, ordered_dot
 from dpcore.plugin.parts import Sensitivity, loss_facts, sealed, unpack
-from dpcore_accuracy_first.base_releases import CovBase, OutputBase
-from dpcore_accuracy_first.excess import Excess
 from dpcore_accuracy_first.guarantee import TestPlan
-from dpcore_accuracy_first.loss_sum import ObjectiveSum
-from dpcore_accuracy_first.minimizer import Minimizer, MinimumObjective
-from dpcore_accuracy_first.quadratic import MinimumQuadratic, QuadraticObjective
+from dpcore_accuracy_first.objectives.base_releases import CovBase, OutputBase
+from dpcore_accuracy_first.objectives.excess import Excess
+from dpcore_accuracy_first.objectives.loss_sum import ObjectiveSum
+from dpcore_accuracy_first.objectives.minimizer import Minimizer, MinimumObjective
+from dpcore_accuracy_first.objectives.quadratic import MinimumQuadratic, QuadraticObjective
 from dpcore_accuracy_first.target import Target, make_target
 
 if TYPE_CHECKING:

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.plugin import InvalidInputError
 from dpcore.plugin.parts import optimizer_facts
-from dpcore_accuracy_first.loss_sum import ErrorCount, ObjectiveSum
-from dpcore_accuracy_first.minimizer import MinimumObjective
-from dpcore_accuracy_first.radial_penalty import public_rows
+from dpcore_accuracy_first.objectives.loss_sum import ErrorCount, ObjectiveSum
+from dpcore_accuracy_first.objectives.minimizer import MinimumObjective
+from dpcore_accuracy_first.objectives.radial_penalty import public_rows
 
 if TYPE_CHECKING:
     import numpy as np
 
     from dpcore.plugin import Problem
     from dpcore.plugin.parts import DerivedQuery, Sensitivity
-    from dpcore_accuracy_first.minimizer import Minimizer
+    from dpcore_accuracy_first.objectives.minimizer import Minimizer
+    from dpcore_accuracy_first.objectives.public_ball import PublicBall
     from dpcore_accuracy_first.options import TargetOptions
-    from dpcore_accuracy_first.public_ball import PublicBall
 
 __all__ = [
     "Target",

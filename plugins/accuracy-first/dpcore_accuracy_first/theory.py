@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpcore.plugin import Geometric, InvalidInputError, Solution, option
-from dpcore_accuracy_first.base_releases import CovBase, OutputBase
 from dpcore_accuracy_first.bisection import least
 from dpcore_accuracy_first.feasible_targets import Loosest, advice
+from dpcore_accuracy_first.objectives.base_releases import CovBase, OutputBase
 from dpcore_accuracy_first.options import ExcessRiskOptions, PublishedOptions, positive
 from dpcore_accuracy_first.paper import COVARIANCE, THEORY
 from dpcore_accuracy_first.published import PublishedCovBase, PublishedOutputBase, as_published

@@ -12,9 +12,9 @@ from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.parts import LocalEngine, PureAccountant, SeededNoise, TableSession
-from dpcore_accuracy_first.ball_solve import BallSolver
 from dpcore_accuracy_first.doubling import CovDoubling, OutputDoubling
 from dpcore_accuracy_first.noise_reduction import CovNr, OutputNr
+from dpcore_accuracy_first.objectives.ball_solve import BallSolver
 from dpcore_accuracy_first.theory import CovTheory, OutputTheory
 from dpcore_lab.checks import RecordingSession, make_rows, parametrize_with_checks
 from dpcore_lab.made_tables.tables import Rows, make_problem
@@ -146,7 +146,7 @@ def test_where_nothing_passes_there_is_no_model_and_all_is_charged(kind):
 
 
 def test_hypotheses_of_levels_not_looked_at_are_never_computed(monkeypatch):
-    from dpcore_accuracy_first import base_releases
+    from dpcore_accuracy_first.objectives import base_releases
 
     made = []
 

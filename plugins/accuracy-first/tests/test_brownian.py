@@ -10,11 +10,12 @@ from scipy import stats
 from dpcore.errors import InvalidInputError
 from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.parts import ApproximateDpEvent, GridScale, SeededNoise, Sensitivity
-from dpcore_accuracy_first import brownian, reduced_threshold
-from dpcore_accuracy_first.boundary import least_clocks
-from dpcore_accuracy_first.brownian import Brownian, increments
-from dpcore_accuracy_first.in_l2 import GramInL2
-from dpcore_accuracy_first.reduced_threshold import ReducedAboveThreshold, threshold_noise
+from dpcore_accuracy_first.brownian_noise import mechanism as brownian
+from dpcore_accuracy_first.brownian_noise import threshold as reduced_threshold
+from dpcore_accuracy_first.brownian_noise.boundary import least_clocks
+from dpcore_accuracy_first.brownian_noise.mechanism import Brownian, increments
+from dpcore_accuracy_first.brownian_noise.threshold import ReducedAboveThreshold, threshold_noise
+from dpcore_accuracy_first.objectives.in_l2 import GramInL2
 from dpcore_lab.checks import check_interactive
 
 ADD = NeighboringRelation.ADD_OR_REMOVE_ONE

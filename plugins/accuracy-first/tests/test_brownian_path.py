@@ -11,7 +11,7 @@ from scipy import stats
 
 from dpcore.plugin import InvalidInputError
 from dpcore.plugin.parts import GridScale, SeededNoise
-from dpcore_accuracy_first.brownian_path import _rest, normal_path
+from dpcore_accuracy_first.brownian_noise.path import _rest, normal_path
 
 RUNS, MANY = 1500, 20_000
 ALARM = 1e-7

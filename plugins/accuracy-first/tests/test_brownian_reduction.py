@@ -13,11 +13,11 @@ from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.parts import LocalEngine, PureAccountant, SeededNoise, Sensitivity, TableSession
+from dpcore_accuracy_first.brownian_noise.guarantee import reduced_failure_rates, reduced_test
+from dpcore_accuracy_first.brownian_noise.threshold import ReducedAboveThreshold
 from dpcore_accuracy_first.brownian_reduction import CovBnr, OutputBnr
 from dpcore_accuracy_first.guarantee import exact_test
-from dpcore_accuracy_first.in_l2 import GramInL2
-from dpcore_accuracy_first.reduced_guarantee import reduced_failure_rates, reduced_test
-from dpcore_accuracy_first.reduced_threshold import ReducedAboveThreshold
+from dpcore_accuracy_first.objectives.in_l2 import GramInL2
 from dpcore_lab.checks import RecordingSession, make_rows, parametrize_with_checks
 from dpcore_lab.made_tables.tables import make_problem
 

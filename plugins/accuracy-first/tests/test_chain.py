@@ -9,8 +9,8 @@ from scipy import stats
 
 from dpcore.errors import InvalidInputError
 from dpcore.plugin.parts import GridScale, SeededNoise
-from dpcore_accuracy_first.chain import NoiseChain
-from dpcore_accuracy_first.coupling import KeepOdds
+from dpcore_accuracy_first.noise_chain.chain import NoiseChain
+from dpcore_accuracy_first.noise_chain.coupling import KeepOdds
 
 SCALES = tuple(GridScale(s, 1) for s in (16, 9, 5, 3, 1))
 """8, 4.5, 2.5, 1.5 and 0.5 steps."""

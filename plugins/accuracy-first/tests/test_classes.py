@@ -21,10 +21,10 @@ from dpcore.plugin.parts import (
     gradient_error,
 )
 from dpcore_accuracy_first.doubling import OutputDoubling
-from dpcore_accuracy_first.loss_sum import ErrorCount, ObjectiveSum
-from dpcore_accuracy_first.minimizer import Minimizer, MinimumObjective
 from dpcore_accuracy_first.noise_reduction import CovNr, OutputNr
-from dpcore_accuracy_first.public_ball import PublicBall
+from dpcore_accuracy_first.objectives.loss_sum import ErrorCount, ObjectiveSum
+from dpcore_accuracy_first.objectives.minimizer import Minimizer, MinimumObjective
+from dpcore_accuracy_first.objectives.public_ball import PublicBall
 from dpcore_accuracy_first.theory import OutputTheory
 from dpcore_lab.checks import check_query, make_rows
 from dpcore_lab.made_tables.tables import Rows, make_problem, neighbours

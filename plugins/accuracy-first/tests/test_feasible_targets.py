@@ -11,7 +11,7 @@ from dpcore.errors import InvalidInputError, TargetNotMetError
 from dpcore.plugin import NeighboringRelation, Problem, Settings
 from dpcore.plugin.parts import make_plan
 from dpcore_accuracy_first.feasible_targets import Loosest, too_dear
-from dpcore_accuracy_first.public_ball import loss_at_zero
+from dpcore_accuracy_first.objectives.public_ball import loss_at_zero
 
 WALKS = ("output-nr", "output-bnr", "output-doubling", "cov-nr", "cov-bnr", "cov-doubling")
 KINDS = {

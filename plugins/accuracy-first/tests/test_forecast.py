@@ -12,11 +12,11 @@ from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.parts import PureAccountant
-from dpcore_accuracy_first.base_releases import OutputBase
 from dpcore_accuracy_first.brownian_reduction import CovBnr, OutputBnr
 from dpcore_accuracy_first.forecast import forecast, precision_for
-from dpcore_accuracy_first.in_l2 import OutputBaseInL2
 from dpcore_accuracy_first.noise_reduction import OutputNr
+from dpcore_accuracy_first.objectives.base_releases import OutputBase
+from dpcore_accuracy_first.objectives.in_l2 import OutputBaseInL2
 from dpcore_lab.checks import make_rows
 from dpcore_lab.made_tables.tables import make_problem
 

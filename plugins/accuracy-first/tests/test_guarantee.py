@@ -8,7 +8,7 @@ from dpcore.errors import InvalidInputError
 from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.parts import SeededNoise, Sensitivity
 from dpcore_accuracy_first.guarantee import TestPlan, exact_test, failure_rates, paper_test
-from dpcore_accuracy_first.mechanism import NoiseReduction
+from dpcore_accuracy_first.noise_chain.mechanism import NoiseReduction
 
 REPLACE = NeighboringRelation.REPLACE_ONE
 

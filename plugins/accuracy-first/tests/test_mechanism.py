@@ -9,7 +9,7 @@ import pytest
 from dpcore.errors import InvalidInputError
 from dpcore.plugin import GramMatrix, NeighboringRelation
 from dpcore.plugin.parts import ExPostDpEvent, PureDpEvent, SeededNoise, Sensitivity
-from dpcore_accuracy_first.mechanism import NoiseReduction
+from dpcore_accuracy_first.noise_chain.mechanism import NoiseReduction
 from dpcore_lab.checks import check_interactive
 from dpcore_lab.outcomes.frequencies import assert_as_private_as
 

@@ -14,10 +14,10 @@ from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.plugin import GramMatrix, NeighboringRelation
 from dpcore.plugin.parts import LocalEngine
-from dpcore_accuracy_first.excess import Excess
-from dpcore_accuracy_first.loss_sum import ErrorCount, ObjectiveSum
-from dpcore_accuracy_first.minimizer import Minimizer, MinimumObjective
-from dpcore_accuracy_first.public_ball import PublicBall
+from dpcore_accuracy_first.objectives.excess import Excess
+from dpcore_accuracy_first.objectives.loss_sum import ErrorCount, ObjectiveSum
+from dpcore_accuracy_first.objectives.minimizer import Minimizer, MinimumObjective
+from dpcore_accuracy_first.objectives.public_ball import PublicBall
 from dpcore_lab.checks import check_query, make_rows
 from dpcore_lab.made_tables.tables import Rows, extreme_rows, make_problem, neighbours
 from dpcore_lab.replay.replay import assert_within

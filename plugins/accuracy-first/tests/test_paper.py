@@ -14,11 +14,11 @@ from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.parts import LocalEngine, PureAccountant, SeededNoise, TableSession
 from dpcore_accuracy_first.doubling import CovDoubling, OutputDoubling, paper_epsilon
 from dpcore_accuracy_first.guarantee import exact_test, failure_rates, paper_test
-from dpcore_accuracy_first.minimizer import Minimizer
 from dpcore_accuracy_first.noise_reduction import CovNr, OutputNr
+from dpcore_accuracy_first.objectives.minimizer import Minimizer
+from dpcore_accuracy_first.objectives.public_ball import PublicBall, paper_slack
 from dpcore_accuracy_first.options import kind_of
 from dpcore_accuracy_first.paper import paper_levels, paper_tries
-from dpcore_accuracy_first.public_ball import PublicBall, paper_slack
 from dpcore_accuracy_first.published import as_published, published_test
 from dpcore_accuracy_first.theory import CovTheory, OutputTheory
 from dpcore_lab.checks import RecordingSession, ReplaySession, make_rows

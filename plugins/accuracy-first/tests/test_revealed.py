@@ -19,10 +19,10 @@ from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.plugin import Gaussian, NeighboringRelation
 from dpcore.plugin.parts import LocalEngine, SeededNoise, TableSession
+from dpcore_accuracy_first.brownian_noise.revealed import NumberInL2, revealed_walk
 from dpcore_accuracy_first.brownian_reduction import CovBnr, OutputBnr
-from dpcore_accuracy_first.in_l2 import MinimizerInL2
-from dpcore_accuracy_first.loss_sum import ErrorCount
-from dpcore_accuracy_first.revealed import NumberInL2, revealed_walk
+from dpcore_accuracy_first.objectives.in_l2 import MinimizerInL2
+from dpcore_accuracy_first.objectives.loss_sum import ErrorCount
 from dpcore_lab.checks import RecordingSession, make_rows
 from dpcore_lab.made_tables.tables import make_problem
 
@@ -212,8 +212,8 @@ def test_noise_without_room_is_refused_before_the_first_level(monkeypatch):
     rows = make_rows(60, seed=3)
     problem = make_problem(rows, REPLACE, Logistic(), l2=0.05)
     # A grid that noise of a test does not fit. The session here asks no mechanism what it costs.
-    monkeypatch.setattr("dpcore_accuracy_first.loss_sum.objective_bits", lambda *_: 58)
-    monkeypatch.setattr("dpcore_accuracy_first.minimizer.objective_bits", lambda *_: 58)
+    monkeypatch.setattr("dpcore_accuracy_first.objectives.loss_sum.objective_bits", lambda *_: 58)
+    monkeypatch.setattr("dpcore_accuracy_first.objectives.minimizer.objective_bits", lambda *_: 58)
     optimizer = OutputBnr(target_excess_risk=0.3, levels=4, release_last=True)
     session = Scripted(np.zeros(problem.n_features), 1.0, np.random.default_rng(1))
     session.accountant = GdpAccountant.from_budget(1e7, 1e-6)

@@ -19,12 +19,12 @@ _OPTIMIZERS: dict[str, tuple[str, str, str]] = {
         "Bassily et al., FOCS 2014; Dong, Roth & Su, JRSS B 2022",
     ),
     "majority": (
-        "nonprivate:Majority",
+        "without_privacy.nonprivate:Majority",
         "The commonest class for every row, counted exactly: NOT PRIVATE.",
         "",
     ),
     "nonprivate": (
-        "nonprivate:NonPrivate",
+        "without_privacy.nonprivate:NonPrivate",
         "The exact minimiser by L-BFGS: NOT PRIVATE.",
         "Byrd, Lu, Nocedal & Zhu 1995",
     ),
@@ -61,7 +61,7 @@ _OPTIMIZERS: dict[str, tuple[str, str, str]] = {
 def register_accountants(register: Callable[..., None]) -> None:
     register(
         "none",
-        f"{__name__}.exact_accountant:NonPrivateAccountant",
+        f"{__name__}.without_privacy.accountant:NonPrivateAccountant",
         summary="Counts exact answers and guarantees nothing: NOT PRIVATE, for baselines.",
     )
 
@@ -70,7 +70,7 @@ def register_accountants(register: Callable[..., None]) -> None:
 def register_mechanisms(register: Callable[..., None]) -> None:
     register(
         "gamma",
-        "dpcore_baselines.gamma:Gamma",
+        "dpcore_baselines.perturbation.gamma:Gamma",
         summary="Exact noise of density exp(-length): pure epsilon for an l2 bound.",
         reference="Chaudhuri, Monteleoni & Sarwate 2011; Hardt & Talwar 2010",
     )

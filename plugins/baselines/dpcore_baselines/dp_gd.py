@@ -24,12 +24,12 @@ from dpcore.plugin import (
     option,
     round_parameters,
 )
-from dpcore_baselines import descent_defaults as defaults
-from dpcore_baselines.averaged_descent import AveragedDescent
+from dpcore_baselines.descent import defaults
+from dpcore_baselines.descent.averaged import AveragedDescent
+from dpcore_baselines.descent.sizes import ColumnSizes, TypicalSizes, sizes_tell, typical_sizes
+from dpcore_baselines.descent.standardize import MOMENTS_CLIP, from_moments, unchanged
+from dpcore_baselines.descent.step_size import StepSize
 from dpcore_baselines.options import require_several
-from dpcore_baselines.sizes import ColumnSizes, TypicalSizes, sizes_tell, typical_sizes
-from dpcore_baselines.standardize import MOMENTS_CLIP, from_moments, unchanged
-from dpcore_baselines.step_size import StepSize
 
 if TYPE_CHECKING:
     from dpcore.plugin import PrivacySession, Problem
@@ -49,9 +49,9 @@ class DpGd:
     """Fits a linear model by full-batch clipped gradient steps with normal noise.
 
     First the sums of the columns and of their squares are released, before them, of two classes,
-    counts of the sizes of a schema's numbers (``dpcore_baselines.sizes``), and every column is
-    centred and scaled by them: a linear map of the rows, so the model stays a linear model of the
-    rows as they are. Then follow ``steps`` noisy sums of clipped gradients of the standardised
+    counts of the sizes of a schema's numbers (``dpcore_baselines.descent.sizes``), and every column
+    is centred and scaled by them: a linear map of the rows, so the model stays a linear model of
+    the rows as they are. Then follow ``steps`` noisy sums of clipped gradients of the standardised
     rows, all of the same share, with momentum and averaging, which are post-processing.
 
     Privacy: Gaussian mechanisms whose mu^2 add up (Dong, Roth & Su 2022, Corollary 3.3; chosen from
@@ -63,8 +63,8 @@ class DpGd:
     zcdp``) is charged by its own event.
 
     Fields left at ``None`` are fixed functions of public facts and of the released number of rows
-    (``dpcore_baselines.descent_defaults``). Steps grow from a safe one, and are held to what the
-    released gradients say of the loss's curvature (``dpcore_baselines.step_size``). Of two
+    (``dpcore_baselines.descent.defaults``). Steps grow from a safe one, and are held to what the
+    released gradients say of the loss's curvature (``dpcore_baselines.descent.step_size``). Of two
     classes, where u is below 100, columns' coefficients are scaled down once the steps are over.
     """
 

@@ -17,9 +17,9 @@ from dpcore.plugin import (
     option,
 )
 from dpcore.plugin.parts import ObjectivePerturbationDpEvent, PureDpEvent, accountants_for
-from dpcore_baselines.approximate_minima import ApproximateMinima
-from dpcore_baselines.calibrate import least_noise
-from dpcore_baselines.perturbed import PerturbedMinimizer, vertices
+from dpcore_baselines.perturbation.approximate_minima import ApproximateMinima
+from dpcore_baselines.perturbation.calibrate import least_noise
+from dpcore_baselines.perturbation.perturbed import PerturbedMinimizer, vertices
 
 if TYPE_CHECKING:
     from dpcore.plugin import Accountant, PrivacySession, Problem
@@ -51,7 +51,8 @@ class ObjPert:
 
     Lambda is what ``--l2`` says (times the public number of rows) or, where that is less, a fixed
     function of epsilon, delta, the width and the row norm. Proof, relations and constants:
-    ``dpcore_baselines.perturbed`` and ``dpcore_baselines.approximate_minima``.
+    ``dpcore_baselines.perturbation.perturbed`` and
+    ``dpcore_baselines.perturbation.approximate_minima``.
     """
 
     regularisation: float | None = option(

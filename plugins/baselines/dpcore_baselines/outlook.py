@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from dpcore.plugin import Outlook, noise_multiplier
 from dpcore.plugin.parts import GaussianDpEvent, accountant_facts, loss_facts
-from dpcore_baselines import descent_defaults as defaults
+from dpcore_baselines.descent import defaults
 
 if TYPE_CHECKING:
     from dpcore.plugin import Accountant, Problem

@@ -17,9 +17,9 @@ from dpcore.plugin import (
     option,
 )
 from dpcore.plugin.parts import PureAccountant
-from dpcore_baselines.bounded import BoundedMinimizer
-from dpcore_baselines.calibrate import least_noise, usual_noise
 from dpcore_baselines.options import require_several
+from dpcore_baselines.perturbation.bounded import BoundedMinimizer
+from dpcore_baselines.perturbation.calibrate import least_noise, usual_noise
 
 if TYPE_CHECKING:
     from dpcore.plugin import Accountant, PrivacySession, Problem
@@ -37,8 +37,8 @@ class OutPert:
 
     Privacy: minimisers of neighbouring tables are 2 L / (n l2) apart in l2 under replace-one,
     L / (n0 l2) under add-or-remove-one, L the bound of a row's gradient; what the solver leaves is
-    added twice (``dpcore_baselines.bounded``). Normal noise is for (epsilon, delta), noise of
-    density exp(-||z|| / s) for pure epsilon (``--use noise=gamma --accountant pure``).
+    added twice (``dpcore_baselines.perturbation.bounded``). Normal noise is for (epsilon, delta),
+    noise of density exp(-||z|| / s) for pure epsilon (``--use noise=gamma --accountant pure``).
     """
 
     l2_factor: float = option(

@@ -29,8 +29,8 @@ from dpcore.plugin import (
     schedule_noise_multiplier,
 )
 from dpcore.plugin.parts import PoissonSampledDpEvent
-from dpcore_baselines import descent_defaults as defaults
-from dpcore_baselines.averaged_descent import AveragedDescent
+from dpcore_baselines.descent import defaults
+from dpcore_baselines.descent.averaged import AveragedDescent
 
 if TYPE_CHECKING:
     from dpcore.plugin import PrivacySession, Problem

@@ -6,10 +6,10 @@ import pytest
 from dpcore.plugin.parts import PureAccountant
 from dpcore_accounting.rdp import RdpAccountant
 from dpcore_accounting.single import SingleReleaseAccountant
-from dpcore_baselines.nonprivate import Majority, NonPrivate
 from dpcore_baselines.objpert import ObjPert
 from dpcore_baselines.outpert import OutPert
 from dpcore_baselines.privgene import PrivGene
+from dpcore_baselines.without_privacy.nonprivate import Majority, NonPrivate
 from dpcore_lab.checks import parametrize_with_checks
 from dpcore_lab.checks import parts as testing_parts
 from dpcore_lab.replay import recorded as testing_recorded

@@ -16,9 +16,9 @@ from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.plugin import NeighboringRelation, Problem
 from dpcore.plugin.parts import SeededNoise, TableSession, gaussian_mu_squared_down
-from dpcore_baselines import descent_defaults as defaults
+from dpcore_baselines.descent import defaults
+from dpcore_baselines.descent.standardize import from_moments, least_seen
 from dpcore_baselines.dp_gd import DpGd
-from dpcore_baselines.standardize import from_moments, least_seen
 from dpcore_lab.checks import RecordingSession, make_rows, parametrize_with_checks
 from dpcore_lab.made_tables.tables import make_problem
 from dpcore_lab.replay.recorded import record_run

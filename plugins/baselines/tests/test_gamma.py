@@ -16,9 +16,9 @@ from dpcore.plugin.parts import (
     exponential_digits,
     normal_digits,
 )
-from dpcore_baselines import gamma_law
-from dpcore_baselines.gamma import Gamma
-from dpcore_baselines.gamma_law import gamma_deviates
+from dpcore_baselines.perturbation import gamma_law
+from dpcore_baselines.perturbation.gamma import Gamma
+from dpcore_baselines.perturbation.gamma_law import gamma_deviates
 from dpcore_lab.checks import check_mechanism
 
 

@@ -27,12 +27,12 @@ from dpcore.plugin.parts import (
     make_plan,
     registered_accountants,
 )
-from dpcore_baselines.exact import Exact, ExactFit
-from dpcore_baselines.exact_accountant import NonPrivateAccountant
-from dpcore_baselines.nonprivate import Majority, NonPrivate
 from dpcore_baselines.objpert import ObjPert
 from dpcore_baselines.outpert import OutPert
 from dpcore_baselines.privgene import PrivGene
+from dpcore_baselines.without_privacy.accountant import NonPrivateAccountant
+from dpcore_baselines.without_privacy.exact import Exact, ExactFit
+from dpcore_baselines.without_privacy.nonprivate import Majority, NonPrivate
 from dpcore_lab.checks import RecordingSession, make_rows
 from dpcore_lab.made_tables.tables import Rows, make_problem
 

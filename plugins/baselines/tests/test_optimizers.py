@@ -20,10 +20,10 @@ from dpcore.plugin import Exponential, NeighboringRelation
 from dpcore.plugin.parts import GaussianDpEvent, PureAccountant, SeededNoise
 from dpcore_accounting.rdp import RdpAccountant
 from dpcore_accounting.single import SingleReleaseAccountant
-from dpcore_baselines.calibrate import least_noise, usual_noise
 from dpcore_baselines.dp_gd import DpGd
 from dpcore_baselines.objpert import ObjPert
 from dpcore_baselines.outpert import OutPert
+from dpcore_baselines.perturbation.calibrate import least_noise, usual_noise
 from dpcore_baselines.privgene import PrivGene
 from dpcore_lab.checks import RecordingSession, check_sensitivity_on_neighbours, make_rows
 from dpcore_lab.checks.optimizers import assert_same_when_replayed

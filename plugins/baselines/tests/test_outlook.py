@@ -12,7 +12,7 @@ from dpcore.plugin import NeighboringRelation, Problem
 from dpcore.plugin.parts import PureAccountant
 from dpcore_accounting.single import SingleReleaseAccountant
 from dpcore_baselines.auto import Auto
-from dpcore_baselines.descent_defaults import TELLING
+from dpcore_baselines.descent.defaults import TELLING
 
 GDP = GdpAccountant.from_budget(1.0, 1e-6)
 MU = GDP.budget**0.5

@@ -23,9 +23,9 @@ from dpcore.plugin.parts import (
 )
 from dpcore_accounting.rdp import RdpAccountant
 from dpcore_accounting.single import SingleReleaseAccountant
-from dpcore_baselines.approximate_minima import ApproximateMinima
-from dpcore_baselines.bounded import BoundedMinimizer
-from dpcore_baselines.perturbed import PerturbedMinimizer, vertices
+from dpcore_baselines.perturbation.approximate_minima import ApproximateMinima
+from dpcore_baselines.perturbation.bounded import BoundedMinimizer
+from dpcore_baselines.perturbation.perturbed import PerturbedMinimizer, vertices
 from dpcore_lab.checks import check_mechanism, make_rows
 from dpcore_lab.made_tables.tables import Rows, make_problem, neighbours
 from dpcore_lab.outcomes.frequencies import assert_as_private_as
@@ -132,7 +132,7 @@ def test_the_point_found_is_within_the_gap_of_the_real_one(relation, loss, law):
 
 def test_a_solver_that_stops_early_breaks_the_gap(monkeypatch):
     # Positive control: L-BFGS of a fixed number of steps is what published code relies on.
-    from dpcore_baselines import bounded
+    from dpcore_baselines.perturbation import bounded
 
     rows = make_rows(300, seed=5)
     query = BoundedMinimizer(make_problem(rows, ADD, Logistic()), 3.0)

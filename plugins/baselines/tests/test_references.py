@@ -7,7 +7,7 @@ from sklearn.linear_model import LogisticRegression
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.plugin.parts import Table
-from dpcore_baselines.references import fit_nonprivate, majority_label, objective_of
+from dpcore_baselines.without_privacy.references import fit_nonprivate, majority_label, objective_of
 
 L2 = 0.01
 

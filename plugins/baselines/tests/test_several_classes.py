@@ -7,8 +7,8 @@ from dpcore import fit
 from dpcore.errors import InvalidInputError
 from dpcore.losses.logistic import Softmax
 from dpcore.plugin import NeighboringRelation
-from dpcore_baselines.bounded import BoundedMinimizer
-from dpcore_baselines.perturbed import PerturbedMinimizer
+from dpcore_baselines.perturbation.bounded import BoundedMinimizer
+from dpcore_baselines.perturbation.perturbed import PerturbedMinimizer
 from dpcore_lab.checks import make_rows
 from dpcore_lab.made_tables.tables import make_problem
 

@@ -15,8 +15,8 @@ from dpcore.plugin import NeighboringRelation, Problem
 from dpcore.plugin.parts import LocalEngine, Table
 from dpcore.session.units import sensitivity_of_units
 from dpcore_baselines import dp_gd
-from dpcore_baselines.sizes import ColumnSizes, noise_of_sizes, sizes_tell, typical_sizes
-from dpcore_baselines.standardize import from_moments
+from dpcore_baselines.descent.sizes import ColumnSizes, noise_of_sizes, sizes_tell, typical_sizes
+from dpcore_baselines.descent.standardize import from_moments
 from dpcore_lab.checks import check_query
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
@@ -46,7 +46,7 @@ def test_counts_of_more_columns_than_are_stated_would_be_caught(monkeypatch):
 
 def test_entries_that_count_by_their_size_would_be_caught(monkeypatch):
     monkeypatch.setattr(
-        "dpcore_baselines.sizes._digits", lambda entries: np.ceil(2 * np.abs(entries))
+        "dpcore_baselines.descent.sizes._digits", lambda entries: np.ceil(2 * np.abs(entries))
     )
     with pytest.raises(AssertionError, match="moved by more than the declared l2"):
         check_query(sizes_of_all)
@@ -94,9 +94,9 @@ def test_no_digit_carries_over_however_many_rows_a_block_has(monkeypatch):
     table = Table.from_matrix(X, np.ones(500), row_norm=2.0, raw_norm_bound=2.0)
     query = ColumnSizes((0, 1, 2))
     whole = LocalEngine(table).answer(query).tolist()
-    monkeypatch.setattr("dpcore_baselines.sizes._DIGIT", 2.0**7)
+    monkeypatch.setattr("dpcore_baselines.descent.sizes._DIGIT", 2.0**7)
     assert LocalEngine(table).answer(query).tolist() != whole  # 500 rows at a time carry
-    monkeypatch.setattr("dpcore_baselines.sizes._ROWS", 2**7 - 1)
+    monkeypatch.setattr("dpcore_baselines.descent.sizes._ROWS", 2**7 - 1)
     assert LocalEngine(table).answer(query).tolist() == whole
 
 

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from dpcore_baselines.averaged_descent import AveragedDescent
-from dpcore_baselines.step_size import StepSize
+from dpcore_baselines.descent.averaged import AveragedDescent
+from dpcore_baselines.descent.step_size import StepSize
 
 FLAT = np.zeros(2)
 

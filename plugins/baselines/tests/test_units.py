@@ -8,7 +8,7 @@ from dpcore import fit
 from dpcore.errors import InvalidInputError
 from dpcore.plugin.parts import TableSession
 from dpcore.session.units import sensitivity_of_units
-from dpcore_baselines.step_size import StepSize
+from dpcore_baselines.descent.step_size import StepSize
 
 SCHEMA = {
     "unit": "id",

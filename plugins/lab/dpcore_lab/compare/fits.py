@@ -20,7 +20,7 @@ from dpcore.model.probabilities import places_said
 from dpcore.plugin.parts import load_registry, make_loss, make_plan
 from dpcore.privacy.versions import running_versions
 from dpcore.session.charges import Charges
-from dpcore_baselines.references import fit_nonprivate, majority_label, objective_of
+from dpcore_baselines.without_privacy.references import fit_nonprivate, majority_label, objective_of
 from dpcore_lab.compare.data_rows import Rows
 
 if TYPE_CHECKING:

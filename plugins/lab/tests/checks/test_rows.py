@@ -9,7 +9,7 @@ import pytest
 from dpcore.errors import InvalidInputError
 from dpcore.losses.logistic import Logistic
 from dpcore.plugin import NeighboringRelation
-from dpcore_accuracy_first.minimizer import Minimizer
+from dpcore_accuracy_first.objectives.minimizer import Minimizer
 from dpcore_dp_agd.loss_line import ClippedLossLine
 from dpcore_lab.checks import check_loss, check_query
 from dpcore_lab.made_tables.tables import make_problem, make_rows

@@ -29,7 +29,7 @@ from dpcore.plugin.parts import (
     Sensitivity,
     Table,
 )
-from dpcore_accuracy_first.mechanism import NoiseReduction
+from dpcore_accuracy_first.noise_chain.mechanism import NoiseReduction
 from dpcore_lab.replay.recording import CountingEngine
 from dpcore_tables.statistics.part_session import WholeSession
 from dpcore_tables.statistics.parted_filter import InPart, PartedFilter

@@ -50,9 +50,9 @@ import numpy as np
 
 from dpcore.plugin import InvalidInputError, ordered_norm
 from dpcore.plugin.parts import GridScale, loss_facts, sealed
-from dpcore_baselines.bounded import PenalisedMinimizer
-from dpcore_baselines.gamma_law import gamma_deviates
-from dpcore_baselines.perturbed_sensitivity import PerturbedSensitivity
+from dpcore_baselines.perturbation.bounded import PenalisedMinimizer
+from dpcore_baselines.perturbation.gamma_law import gamma_deviates
+from dpcore_baselines.perturbation.sensitivity import PerturbedSensitivity
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -18,8 +18,8 @@ from dpcore.plugin.parts import (
     sealed,
     sqrt_up,
 )
-from dpcore_accuracy_first.boundary import least_clocks
-from dpcore_accuracy_first.brownian_path import normal_path
+from dpcore_accuracy_first.brownian_noise.boundary import least_clocks
+from dpcore_accuracy_first.brownian_noise.path import normal_path
 
 if TYPE_CHECKING:
     from dpcore.plugin.parts import DerivedQuery, NoiseSource, Query, Sensitivity
@@ -39,9 +39,9 @@ class Brownian:
     levels' sums are floored to the answer's grid together (``normal_path``). So levels 1..t are a
     function of the continuous answer at level t and of noise that no row has a part in. Which
     level is the last may be chosen from what was seen: the outcome costs the loss of the last level
-    that was looked at (``dpcore_accuracy_first.boundary``), and the whole (loss of the last level,
-    ``delta``), under the relation of the base's sensitivity. The loss at an earlier, noisier one
-    would be too small.
+    that was looked at (``dpcore_accuracy_first.brownian_noise.boundary``), and the whole (loss of
+    the last level, ``delta``), under the relation of the base's sensitivity. The loss at an
+    earlier, noisier one would be too small.
 
     Parameters
     ----------

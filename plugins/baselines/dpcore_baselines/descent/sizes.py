@@ -11,7 +11,7 @@ import numpy as np
 
 from dpcore.plugin import array_exp, array_log, ordered_dot, ordered_sum
 from dpcore.plugin.parts import Sensitivity, float_up, sealed, sqrt_up
-from dpcore_baselines.kernels import write_digits
+from dpcore_baselines.descent.kernels import write_digits
 
 if TYPE_CHECKING:
     from dpcore.plugin import NeighboringRelation, Problem

@@ -11,8 +11,12 @@ import numpy as np
 
 from dpcore.plugin import InvalidInputError, RowCount, ordered_dot
 from dpcore.plugin.parts import Sensitivity, constant, minimize, sealed, unpack
-from dpcore_accuracy_first.public_ball import PublicBall, penalty_of
-from dpcore_accuracy_first.radial_penalty import public_rows, require_relation, rows_at_most
+from dpcore_accuracy_first.objectives.public_ball import PublicBall, penalty_of
+from dpcore_accuracy_first.objectives.radial_penalty import (
+    public_rows,
+    require_relation,
+    rows_at_most,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -20,9 +20,13 @@ from dpcore.plugin.parts import (
     minimize,
     sealed,
 )
-from dpcore_accuracy_first.loss_sum import ObjectiveSum, objective_bits
-from dpcore_accuracy_first.public_ball import PublicBall, penalty_of
-from dpcore_accuracy_first.radial_penalty import public_rows, require_relation, rows_at_most
+from dpcore_accuracy_first.objectives.loss_sum import ObjectiveSum, objective_bits
+from dpcore_accuracy_first.objectives.public_ball import PublicBall, penalty_of
+from dpcore_accuracy_first.objectives.radial_penalty import (
+    public_rows,
+    require_relation,
+    rows_at_most,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -60,10 +64,10 @@ class Minimizer:
     for d; the answer is the matrix laid flat, row by row.
 
     Under add-or-remove-one n is private: the objective is ``sum of losses + (n0 l2 / 2) ||w||^2``
-    with a public n0, and a public term (``dpcore_accuracy_first.radial_penalty``) that keeps the
-    minimiser in the ball. At the other minimiser the gradient is that of one row: minimisers
-    are G / (n0 l2) apart. What rounding adds to a gradient is bounded for tables of up to
-    ``most_rows``, which is part of the promise there.
+    with a public n0, and a public term (``dpcore_accuracy_first.objectives.radial_penalty``) that
+    keeps the minimiser in the ball. At the other minimiser the gradient is that of one row:
+    minimisers are G / (n0 l2) apart. What rounding adds to a gradient is bounded for tables of up
+    to ``most_rows``, which is part of the promise there.
 
     The solver stops at a gradient of ``tolerance`` G, and by public constants it reaches it
     (``dpcore.queries.descent``), so that it neither refuses nor gives up on any table.

@@ -19,8 +19,8 @@ from dpcore.plugin.parts import (
     float_up,
     sealed,
 )
-from dpcore_accuracy_first.brownian import BrownianPath, increments, require_losses
-from dpcore_accuracy_first.mechanism import Reply
+from dpcore_accuracy_first.brownian_noise.mechanism import BrownianPath, increments, require_losses
+from dpcore_accuracy_first.noise_chain.mechanism import Reply
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,7 +10,7 @@ import numpy as np
 
 from dpcore.plugin import InvalidInputError, ordered_norm
 from dpcore.plugin.parts import MARGIN_BITS, loss_facts, sealed
-from dpcore_accuracy_first.radial_penalty import OUTSIDE, RadialPenalty
+from dpcore_accuracy_first.objectives.radial_penalty import OUTSIDE, RadialPenalty
 
 if TYPE_CHECKING:
     from dpcore.plugin import Loss, Problem

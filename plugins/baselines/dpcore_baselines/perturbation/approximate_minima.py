@@ -19,8 +19,8 @@ from dpcore.plugin.parts import (
     sealed,
     sqrt_up,
 )
-from dpcore_baselines.gamma_law import gamma_deviates, modulo_2_64
-from dpcore_baselines.perturbed_sensitivity import PerturbedSensitivity
+from dpcore_baselines.perturbation.gamma_law import gamma_deviates, modulo_2_64
+from dpcore_baselines.perturbation.sensitivity import PerturbedSensitivity
 
 if TYPE_CHECKING:
     from dpcore.plugin.parts import NoiseSource, Sensitivity

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from dpcore.plugin import GramMatrix
 from dpcore.plugin.parts import FINE_BITS, Sensitivity, sealed
-from dpcore_accuracy_first.base_releases import CovBase, OutputBase
-from dpcore_accuracy_first.minimizer import Minimizer
+from dpcore_accuracy_first.objectives.base_releases import CovBase, OutputBase
+from dpcore_accuracy_first.objectives.minimizer import Minimizer
 
 if TYPE_CHECKING:
     from dpcore.plugin import NeighboringRelation

@@ -1,10 +1,10 @@
 """One answer at many noise levels, so that any run of levels costs what its least noisy one costs.
 
 Koufogiannis, Han & Pappas 2017, "Gradual release of sensitive data under differential privacy", in
-whole numbers (``dpcore_accuracy_first.coupling``). The chain is drawn from the most accurate level
-down, all levels at once: a level is a randomised function of the next more accurate one and of
-nothing else, which is the proof. Noise is added modulo 2^64, a homomorphism, so the proof carries
-over.
+whole numbers (``dpcore_accuracy_first.noise_chain.coupling``). The chain is drawn from the most
+accurate level down, all levels at once: a level is a randomised function of the next more accurate
+one and of nothing else, which is the proof. Noise is added modulo 2^64, a homomorphism, so the
+proof carries over.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dpcore.plugin.parts import GridScale, NoiseSource
-    from dpcore_accuracy_first.coupling import KeepOdds
+    from dpcore_accuracy_first.noise_chain.coupling import KeepOdds
 
 __all__ = ["NoiseChain"]
 

@@ -19,12 +19,12 @@ from dpcore.plugin import (
     noise_multiplier,
 )
 from dpcore.plugin.parts import Sensitivity, float_up, sealed
-from dpcore_accuracy_first.excess import Excess
 from dpcore_accuracy_first.feasible_targets import Loosest, advice
 from dpcore_accuracy_first.levels import near_and_far_levels
-from dpcore_accuracy_first.loss_sum import ErrorCount, ObjectiveSum
+from dpcore_accuracy_first.objectives.excess import Excess
+from dpcore_accuracy_first.objectives.loss_sum import ErrorCount, ObjectiveSum
+from dpcore_accuracy_first.objectives.quadratic import QuadraticObjective
 from dpcore_accuracy_first.options import kind_of
-from dpcore_accuracy_first.quadratic import QuadraticObjective
 
 if TYPE_CHECKING:
     from dpcore.plugin import NeighboringRelation, PrivacySession, Problem

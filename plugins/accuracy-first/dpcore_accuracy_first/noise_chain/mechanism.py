@@ -12,8 +12,8 @@ import numpy as np
 
 from dpcore.plugin import InvalidInputError
 from dpcore.plugin.parts import ExPostDpEvent, GridScale, float_up, sealed
-from dpcore_accuracy_first.chain import NoiseChain
-from dpcore_accuracy_first.coupling import KeepOdds
+from dpcore_accuracy_first.noise_chain.chain import NoiseChain
+from dpcore_accuracy_first.noise_chain.coupling import KeepOdds
 
 if TYPE_CHECKING:
     from dpcore.plugin.parts import DerivedQuery, NoiseSource, Query, Sensitivity
@@ -45,9 +45,10 @@ class NoiseReduction:
 
     Level t adds two-sided geometric noise of scale Delta / epsilon_t to ``base``, Delta its l1
     sensitivity; levels are correlated, so that the first t of them are epsilon_t-DP together
-    (Koufogiannis, Han & Pappas 2017; in whole numbers: ``dpcore_accuracy_first.chain``). After each
-    level one question is asked, whose answer q (smaller is better) is subtracted from
-    ``reference``, or from 0; the walk ends at the first t with
+    (Koufogiannis, Han & Pappas 2017; in whole numbers:
+    ``dpcore_accuracy_first.noise_chain.chain``). After each level one question is asked, whose
+    answer q (smaller is better) is subtracted from ``reference``, or from 0; the walk ends at the
+    first t with
 
         reference - q_t + Lap(4 D / epsilon_0) >= threshold + Lap(2 D / epsilon_0),
 

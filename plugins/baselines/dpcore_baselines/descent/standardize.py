@@ -9,11 +9,11 @@ import numpy as np
 
 from dpcore.plugin import ordered_sum
 from dpcore.plugin.parts import Standardization
-from dpcore_baselines import descent_defaults as defaults
+from dpcore_baselines.descent import defaults
 
 if TYPE_CHECKING:
     from dpcore.plugin import Problem
-    from dpcore_baselines.sizes import TypicalSizes
+    from dpcore_baselines.descent.sizes import TypicalSizes
 
 __all__ = ["MOMENTS_CLIP", "from_moments", "least_seen", "typical_length", "unchanged"]
 

@@ -15,7 +15,7 @@ from dpcore.plugin.parts import (
     loss_facts,
     sealed,
 )
-from dpcore_baselines.references import fit_nonprivate, majority_label
+from dpcore_baselines.without_privacy.references import fit_nonprivate, majority_label
 
 if TYPE_CHECKING:
     from dpcore.plugin import NeighboringRelation, Problem

@@ -9,7 +9,7 @@ import numpy as np
 
 from dpcore.plugin import InvalidInputError
 from dpcore.plugin.parts import PureNoise, add_modulo, sealed
-from dpcore_baselines.gamma_law import gamma_deviates, modulo_2_64
+from dpcore_baselines.perturbation.gamma_law import gamma_deviates, modulo_2_64
 
 if TYPE_CHECKING:
     from dpcore.plugin.parts import NoiseSource, Sensitivity

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpcore.plugin import InvalidInputError
 from dpcore.plugin.parts import Sensitivity, sealed
-from dpcore_accuracy_first.loss_sum import ErrorCount, ObjectiveSum
-from dpcore_accuracy_first.minimizer import MinimumObjective
-from dpcore_accuracy_first.quadratic import MinimumQuadratic, QuadraticObjective
+from dpcore_accuracy_first.objectives.loss_sum import ErrorCount, ObjectiveSum
+from dpcore_accuracy_first.objectives.minimizer import MinimumObjective
+from dpcore_accuracy_first.objectives.quadratic import MinimumQuadratic, QuadraticObjective
 
 if TYPE_CHECKING:
     import numpy as np

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from dpcore.plugin import Slot, Solution
-from dpcore_baselines.exact import Exact, ExactFit, MajorityModel
+from dpcore_baselines.without_privacy.exact import Exact, ExactFit, MajorityModel
 
 if TYPE_CHECKING:
     from dpcore.plugin import PrivacySession, Problem

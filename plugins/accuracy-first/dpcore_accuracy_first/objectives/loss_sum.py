@@ -10,13 +10,13 @@ import numpy as np
 
 from dpcore.plugin import InvalidInputError, ordered_norm, round_parameters
 from dpcore.plugin.parts import Sensitivity, bounded_labels, clipped_total, constant, sealed
-from dpcore_accuracy_first.public_ball import penalty_of
-from dpcore_accuracy_first.radial_penalty import public_rows, rows_at_most
+from dpcore_accuracy_first.objectives.public_ball import penalty_of
+from dpcore_accuracy_first.objectives.radial_penalty import public_rows, rows_at_most
 
 if TYPE_CHECKING:
     from dpcore.plugin import Loss, NeighboringRelation, Problem
     from dpcore.plugin.parts import Block
-    from dpcore_accuracy_first.public_ball import PublicBall
+    from dpcore_accuracy_first.objectives.public_ball import PublicBall
 
 __all__ = ["ErrorCount", "ObjectiveSum"]
 

@@ -1,0 +1,1 @@
+"""One answer at many levels of Laplace noise, as one mechanism."""

@@ -1,0 +1,1 @@
+"""Objectives, their minimisers within a public ball, and the sums that they are found by."""

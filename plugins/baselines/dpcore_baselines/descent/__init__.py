@@ -1,0 +1,1 @@
+"""Steps and defaults of gradient descent, from public facts and released values."""

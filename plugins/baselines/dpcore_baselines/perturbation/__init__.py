@@ -1,0 +1,1 @@
+"""Noise on a minimiser, or in the objective that it minimises."""

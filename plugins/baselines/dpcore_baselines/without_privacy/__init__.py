@@ -1,0 +1,1 @@
+"""The references of a comparison: exact answers, without privacy."""
