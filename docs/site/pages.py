@@ -18,7 +18,11 @@ from dpcore.registry.catalogue import Entry, load_registry, plural
 ROOT = Path(__file__).parents[2]
 PAGES = ("*.md", "docs/*.md", "docs/tutorials/*.md", "plugins/*/*.md", "bench/**/README.md")
 BESIDE = ("LICENSE", "bench/*.svg", "bench/figures/*.svg", "docs/*.svg")
-OF_PLUGINS = ("plugins/*/dpcore_*/*.py",)
+_WITH_FOLDERS = ("a-ddp", "accuracy-first", "baselines")
+OF_PLUGINS = (
+    "plugins/*/dpcore_*/*.py",
+    *(f"plugins/{name}/dpcore_*/*/*.py" for name in _WITH_FOLDERS),
+)
 QUERIES = (
     "dpcore/queries/*.py",
     "plugins/tables/dpcore_tables/bounds/*.py",

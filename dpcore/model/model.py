@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
@@ -13,13 +14,13 @@ import numpy as np
 from dpcore.data.schema.schema import Schema
 from dpcore.errors import DpcoreError, InvalidInputError, ModelFileError
 from dpcore.model.agreement import check_agreement
-from dpcore.model.coefficients import Summary, summary_of
 from dpcore.model.estimate import required_estimate
 from dpcore.model.file import fate_of, read_model_file, write_model_file
 from dpcore.model.learnt import LearntFacts
 from dpcore.model.margins import margins_of
 from dpcore.model.scoring import score_of
 from dpcore.model.shown import html_of, text_of
+from dpcore.moved import place_of_name
 from dpcore.session.charges import Charges
 
 __all__ = ["Model", "load_model"]
@@ -80,11 +81,12 @@ class Model(LearntFacts):
         """
         return score_of(self, X, y, sample_weight)
 
-    def summary(self) -> Summary:
+    def summary(self) -> Any:
         """Return the coefficients per unit of their columns, and per standard deviation of the
         columns' public ranges, with their intervals where those were released; it prints as a
-        table."""
-        return summary_of(self)
+        table. Raises ModuleNotFoundError where the package that makes it is not installed."""
+        place = place_of_name("dpcore", "summary_of") or ""
+        return importlib.import_module(place).summary_of(self)
 
     def __repr__(self) -> str:
         return text_of(self)

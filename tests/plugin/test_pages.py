@@ -41,8 +41,8 @@ MOST_DEEP_IMPORTS = {
     "dpcore_dask": 1,
     "dpcore_lab": 70,
     "dpcore_ledger": 14,
-    "dpcore_report": 34,
-    "dpcore_sklearn": 21,
+    "dpcore_report": 44,
+    "dpcore_sklearn": 20,
     "dpcore_tables": 114,
     "dpcore_tuning": 74,
 }

@@ -35,7 +35,6 @@ from dpcore_sklearn.steps import loss_of_each, steps_of
 if TYPE_CHECKING:
     from typing import Self
 
-    from dpcore.model.coefficients import Summary
     from dpcore.plugin.parts import Model, Schema
 
 __all__ = ["WITHOUT_SCORE", "PrivateEstimator"]
@@ -195,7 +194,7 @@ class PrivateEstimator(ABC, BaseEstimator):
         with advised_on_bad_rows(WITHOUT_SCORE):
             return self.model_.predict_interval(rows, bad_rows="refuse")
 
-    def summary(self) -> Summary:
+    def summary(self) -> Any:
         """Return the coefficients in their columns' units, with intervals where there are some."""
         check_is_fitted(self)
         return self.model_.summary()

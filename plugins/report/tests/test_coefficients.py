@@ -11,9 +11,9 @@ from typer.testing import CliRunner
 
 from dpcore import Schema, load_model
 from dpcore.cli import app
-from dpcore.model.coefficients import summary_of
 from dpcore.plugin.parts import Model
 from dpcore.privacy.statement import PrivacyStatement
+from dpcore_report.coefficients import summary_of
 
 PRIVACY = PrivacyStatement(
     epsilon=1.0,
