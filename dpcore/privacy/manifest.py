@@ -16,7 +16,7 @@ __all__ = ["FILE", "digests", "folders", "is_checkout", "manifest_of", "read"]
 FILE = "manifest.json"
 _NAMED = {".py", ".pyi", ".toml", ".typed"}
 """Suffixes of the files of a package that have a digest."""
-_CODE = {".py", ".pyd", ".so", ".dll", ".dylib"}
+_CODE = {".py", ".pyc", ".pyd", ".so", ".dll", ".dylib"}
 """Suffixes of files that Python imports: an unknown file of these makes a package another one."""
 
 
