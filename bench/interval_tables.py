@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from dpcore.data.dataset import Dataset, load_file
+from dpcore.data.dataset import Dataset
 from dpcore.data.schema.schema import Schema
 from dpcore.fitting.rows import dataset_of
+from dpcore.plugin.parts import load_file
 from dpcore_tables.datasets import adult as adult_rows
 from dpcore_tables.datasets import bank as bank_rows
 from dpcore_tables.datasets.fetch import fetch

@@ -18,8 +18,8 @@ from types import FrameType
 from typing import Any, NamedTuple
 
 import dpcore
-from dpcore.data.dataset import load_file
 from dpcore.data.schema.schema import Schema
+from dpcore.plugin.parts import load_file
 
 SCHEMA = """
 [columns]

@@ -26,10 +26,10 @@ import pyarrow.parquet as pq
 from peak import peak_bytes
 
 from dpcore.data.blocks.table import Table
-from dpcore.data.dataset import load_file
 from dpcore.data.schema.schema import Schema
 from dpcore.engines.local import LocalEngine
 from dpcore.losses.logistic import Logistic
+from dpcore.plugin.parts import load_file
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.protocols.problem import Problem
 from dpcore.queries import ClippedGradientSum

@@ -45,10 +45,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from dpcore import fit
-from dpcore.data.dataset import Dataset, load_file
+from dpcore.data.dataset import Dataset
 from dpcore.data.schema.schema import Schema
 from dpcore.data.schema.shipped import schema_text
 from dpcore.errors import DpcoreWarning
+from dpcore.plugin.parts import load_file
 
 EPSILONS = (0.5, 1.0)
 SCORES = ("own", "coded", *(f"{s} {e:g}" for e in EPSILONS for s in ("dpcore", "other", "best")))

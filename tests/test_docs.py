@@ -45,7 +45,7 @@ def test_the_readme_has_its_two_commands():
     assert readme_block("test").endswith('uv run --all-packages pytest -m "not slow"')
 
 
-WITHOUT_EXAMPLE = {"register_ledgers"}
+WITHOUT_EXAMPLE = {"register_file_loaders", "register_ledgers"}
 """Hooks of which no distribution under tests/third_party has an example."""
 
 

@@ -33,6 +33,7 @@ PAGES = {
     "dpcore_sklearn",
     "dpcore_tables.datasets",
     "dpcore_tables.kinds",
+    "dpcore_tables.files",
     "dpcore_tables.readers",
     "dpcore_tables.schemas",
     "dpcore_tables.statistics",

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from dpcore.cli.printing import print_bytes, print_lines
-from dpcore.cli.score_files import csv_bytes, format_of_scores, parquet_bytes
-from dpcore.errors import InvalidInputError, advised_on_bad_rows
+from dpcore.errors import advised_on_bad_rows
 from dpcore.model.outfile import check_writable, refuse_inputs, spooled, write_whole
 from dpcore.registry.commands import Argument, Option
 
@@ -116,9 +115,9 @@ def predict_command(
     if out is not None:
         refuse_inputs(out, {"the model": model, "--data": data})
         check_writable(out)
-    form = format_of_scores(out)
-    if spreadsheet_safe and form != "csv":
-        raise InvalidInputError("Expected --spreadsheet-safe with CSV: Parquet has no formulas.")
+    from dpcore.data.loader import file_loader
+
+    score_bytes = file_loader().scores(out, spreadsheet_safe)
     from dpcore.model.model import load_model
 
     fitted = load_model(model)
@@ -131,10 +130,7 @@ def predict_command(
     schema = _schema_of_file(fitted, separator, decimal, thousands)
     said = _Said(fitted, proba, least)
     output = _Output(said, schema, data, reading, _Kept(keep, data, schema))
-    if form == "csv":
-        pieces = csv_bytes(output.heads, output.rows(), for_spreadsheets=spreadsheet_safe)
-    else:
-        pieces = parquet_bytes(output.heads, output.kinds, output.rows())
+    pieces = score_bytes(output.heads, output.kinds, output.rows())
     with advised_on_bad_rows(_ADVICE):
         if out is not None:
             write_whole(out, pieces, mode=0o600)
@@ -168,9 +164,9 @@ class _Kept:
         self.head = () if name is None else (name,)
         self._cells: Iterator[str] = iter(())
         if name is not None:
-            from dpcore.data.column_texts import column_texts
+            from dpcore.data.loader import file_loader
 
-            self._cells = column_texts(data, schema, name)
+            self._cells = file_loader().texts(data, schema, name)
 
     def beside(self, rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
         """Yield the rows, each behind its cell."""

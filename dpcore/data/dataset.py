@@ -1,26 +1,15 @@
-"""Encoded rows with all that is public about them, from a file."""
+"""Encoded rows with all that is public about them."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
-from dpcore.data.advice import check_target, schema_advice
-from dpcore.data.readers import STORE, BadRows, entry_of, is_store, loaded, named_parts
-from dpcore.data.readers.input_paths import refuse_stores
-from dpcore.data.readers.reader import ReadFacts
 from dpcore.data.schema.schema import Schema
 from dpcore.data.schema.unbounded import require_bounds
-from dpcore.data.stream import (
-    check_bad_rows,
-    encoded_rows,
-    feature_batches,
-    named_schema,
-    open_entry,
-)
 from dpcore.data.units import Coins, UnitIds, dense, kept_places, require_bounded
 from dpcore.errors import InvalidInputError
 
@@ -30,9 +19,8 @@ if TYPE_CHECKING:
     from dpcore.data.blocks.layouts import Rows
     from dpcore.data.blocks.table import Table
     from dpcore.data.part import RowPart
-    from dpcore.registry.entries import Entry
 
-__all__ = ["Dataset", "declared_schema", "feature_pieces", "load_file"]
+__all__ = ["Dataset", "declared_schema"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,98 +175,3 @@ def declared_schema(load: Callable[[], Dataset]) -> Schema | None:
     there is one."""
     own = getattr(sys.modules.get(load.__module__), "schema", None)
     return own() if callable(own) else None
-
-
-def load_file(
-    path: str | os.PathLike[str],
-    schema: Schema | None,
-    *,
-    target: str | None = None,
-    format: str | None = None,
-    bad_rows: BadRows = "refuse",
-    name: str | None = None,
-    coins: Coins = os.urandom,
-) -> Dataset:
-    """Return the encoded rows of a file, read only; ``target`` : the label's name, if it is to be
-    confirmed. ``coins`` : as ``Dataset.from_rows`` takes them.
-
-    Raises InvalidInputError without a schema or for another target than its label, and DataError
-    (file, line, column: for the owner's eyes) for a file that cannot be read or, unless
-    ``bad_rows`` is ``"drop"``, for the first row that does not satisfy the schema. Under ``"drop"``
-    each line of text is a row by itself, so that a cell with line breaks is a bad row too.
-    """
-    source = os.fspath(path)
-    if not os.path.isfile(source):
-        refuse_stores(source)
-    entry = entry_of(source, format)
-    if entry.kind == STORE:
-        return _load_store(source, entry, schema, target, name)
-    if schema is None:
-        raise InvalidInputError(schema_advice(source, format, target))
-    if target is not None:
-        check_target(target, schema)
-    if schema.wildcards:
-        schema = named_schema(source, schema, entry.name)
-    return _read(entry, source, schema, bad_rows, name or os.path.basename(source), coins)
-
-
-def _read(
-    entry: Entry, source: str, schema: Schema, bad_rows: BadRows, name: str, coins: Coins
-) -> Dataset:
-    """Return the encoded rows of a file, as a registered reader reads it."""
-    from dpcore.data.blocks.assemble import assemble
-
-    ids = None if schema.unit is None else UnitIds()
-    check_bad_rows(bad_rows)
-    file = open_entry(entry, source, ReadFacts(schema, drop=bad_rows == "drop"))
-    rows = assemble(encoded_rows(file, source, schema, bad_rows, True, ids))
-    data = Dataset.from_rows(name, rows, schema, ids=ids, coins=coins)
-    return replace(
-        data,
-        rows_dropped=bad_rows == "drop",
-        typed_by="file" if entry.data["typed"] else None,
-        read_by=named_parts(entry),
-    )
-
-
-def feature_pieces(
-    path: str | os.PathLike[str], schema: Schema, *, bad_rows: BadRows = "refuse"
-) -> Iterator[tuple[Rows, np.ndarray | None]]:
-    """Yield the feature rows of a file whose label column may be absent, in pieces, each lent
-    until the next is asked for, and which of its rows they are: bool, None for all of them.
-
-    Raises as ``load_file``, on the way. Under ``bad_rows="drop"`` rows lack those with a cell that
-    does not satisfy the schema.
-    """
-    if is_store(source := os.fspath(path)):
-        stored: Any = _load_store(source, entry_of(source), schema, None, None).X
-        pieces = stored.pieces() if hasattr(stored, "pieces") else (stored,)
-        yield from ((rows, None) for rows in pieces)
-    else:
-        yield from feature_batches(path, schema, bad_rows=bad_rows)
-
-
-def _load_store(
-    path: str, entry: Entry, schema: Schema | None, target: str | None, name: str | None
-) -> Dataset:
-    """Return the rows of a store, which has a schema of its own: another one must agree with it."""
-    if schema is not None:
-        require_bounds(schema.unbounded)
-    X, y, description = loaded(entry).open(path)
-    own = description.schema
-    check_target(target, own)
-    schema = schema and schema.for_names([column.name for column in own.columns])
-    if schema is not None and schema.unit is not None:
-        raise InvalidInputError(f"The store {path} holds no ids of units; train on its source.")
-    if schema is not None and schema.encoding != own.encoding:
-        raise InvalidInputError(
-            f"The rows of {path} were converted with another schema than this run's; convert them "
-            "again with it."
-        )
-    data = Dataset(name or os.path.basename(path), X, y, own)
-    return replace(
-        data,
-        rows_dropped=description.rows_dropped,
-        typed_by="file" if description.is_typed else None,
-        read_by=(*named_parts(entry), *getattr(description, "read_by", ())),
-    )

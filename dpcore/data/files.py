@@ -9,7 +9,6 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias
 
-from dpcore.data.readers.input_paths import partition_files
 from dpcore.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -59,7 +58,9 @@ class Files:
     def names(self) -> list[str]:
         """Return the partitions, in the order of their names, as they are called from everywhere;
         DataError if there is none."""
-        return partition_files(os.path.abspath(self.place))
+        from dpcore.data.loader import file_loader
+
+        return file_loader().partitions(os.path.abspath(self.place))
 
 
 @dataclass(frozen=True, eq=False)

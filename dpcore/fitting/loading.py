@@ -5,18 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from dpcore.data.dataset import Dataset, load_file
-from dpcore.data.readers import format_of, schema_from_rows
-from dpcore.data.readers.input_paths import is_there
+from dpcore.data.dataset import Dataset
+from dpcore.data.loader import file_loader, load_file
 from dpcore.data.row_part import rows_of_part
 from dpcore.data.schema.schema import Schema
 from dpcore.data.splits import split_rows
 from dpcore.data.units import Coins, coins_of
-from dpcore.errors import DataError, InvalidInputError, near_names
+from dpcore.errors import InvalidInputError
 from dpcore.fitting.data_request import DataRequest
 from dpcore.fitting.ledger_request import require_ledgers
 from dpcore.fitting.registered import registered_parts
@@ -109,9 +107,9 @@ def rows_to_test_on(request: DataRequest, schema: Schema) -> Dataset | None:
     none was asked for. Raises DataError for what cannot be read."""
     if request.test is None:
         return None
-    _require_file(request.test)
+    file_loader().require_file(os.fspath(request.test))
     of_rows = schema.with_units(None)  # Whose rows are tested on does not matter.
-    test = load_file(request.test, of_rows, bad_rows=request.bad_rows)  # type: ignore[arg-type]
+    test = load_file(request.test, of_rows, bad_rows=request.bad_rows)
     return rows_of_part(test, request.part)
 
 
@@ -173,13 +171,13 @@ def _open(request: DataRequest, coins: Coins) -> tuple[Dataset, tuple[str, ...]]
         parts = registered_parts(request)
         return registry.load("dataset", request.data)(), parts
     require_known(request.data)
-    _require_file(request.data)
+    file_loader().require_file(os.fspath(request.data))
     schema = with_units(read_schema_of(request), request.unit, request.rows_per_unit)
     data = load_file(
         request.data,
         schema,
         target=request.target,
-        bad_rows=request.bad_rows,  # type: ignore[arg-type]
+        bad_rows=request.bad_rows,
         coins=coins,
     )
     names = [column.name for column in data.schema.columns]
@@ -194,26 +192,10 @@ def _open(request: DataRequest, coins: Coins) -> tuple[Dataset, tuple[str, ...]]
 
 def require_known(data: str) -> None:
     """Raise InvalidInputError for what is neither a file nor a data set."""
-    if not is_there(data) and not _looks_like_a_path(data):
-        where = where_to_get("dataset", data)
-        hint = f" {where}" if where else near_names(data, load_registry().names("dataset"))
-        raise InvalidInputError(f"{data!r} is neither a file nor a data set.{hint}")
-
-
-def _looks_like_a_path(text: str) -> bool:
-    return os.sep in text or bool(os.path.splitext(text)[1])
-
-
-def _require_file(path: str | Path) -> None:
-    # A store that is not there may be in the making, which its reader tells.
-    name = os.fspath(path)
-    if os.path.isfile(path) or name.endswith(".dpcore"):
-        return
-    if "://" in name and format_of(name):  # A registered reader says whether it is there.
-        return
-    if not (is_there(name) and format_of(name) in ("csv", "parquet")):
-        reason = "it is no file" if os.path.exists(path) else "no such file"
-        raise DataError(f"Cannot read {os.fspath(path)!r}: {reason}.")
+    where = where_to_get("dataset", data)
+    if where and not os.path.exists(data):
+        raise InvalidInputError(f"{data!r} is neither a file nor a data set. {where}")
+    file_loader().require_known(data)
 
 
 def read_schema_of(request: DataRequest) -> Schema | None:
@@ -239,7 +221,10 @@ def read_schema_of(request: DataRequest) -> Schema | None:
 def _read_off_rows(request: DataRequest) -> Schema:
     if request.target is None:
         raise InvalidInputError("Expected --target, the label column, with --schema-from-data.")
-    return schema_from_rows(request.data, request.target)
+    found = file_loader().schema_from_rows(request.data, request.target)
+    if type(found) is not Schema:  # Another class might say of itself that it read no rows.
+        raise InvalidInputError("What was read off the rows is no Schema; write one.")
+    return replace(found, from_data=True)
 
 
 def schema_reasons(schema: Schema) -> tuple[str, ...]:

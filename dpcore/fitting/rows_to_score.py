@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from dpcore.data.dataset import feature_pieces
+from dpcore.data.loader import file_loader
 from dpcore.errors import InvalidInputError
 from dpcore.exact.grid import BLOCK_ROWS
 from dpcore.fitting.loading import require_known
@@ -29,11 +29,11 @@ def feature_rows(
     None for all of them.
 
     Raises InvalidInputError for a name of neither, or a data set that has not the encoding of
-    ``schema``; as ``dpcore.data.dataset.feature_pieces`` for a file, on the way.
+    ``schema``; as ``dpcore.data.loader.FileLoader.pieces`` for a file, on the way.
     """
     if not is_registered("dataset", data):
         require_known(data)
-        yield from feature_pieces(data, schema, bad_rows=bad_rows)
+        yield from file_loader().pieces(data, schema, bad_rows)
         return
     dataset = load_registry().load("dataset", data)()
     if difference := _difference(dataset.schema, schema):

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dpcore.data.dataset import declared_schema
-from dpcore.data.readers import store_of
+from dpcore.data.loader import file_loader
 from dpcore.fitting.data_request import DataRequest
 from dpcore.fitting.loading import read_schema_of
 from dpcore.registry.catalogue import load_registry
@@ -79,5 +79,4 @@ def schema_of_rows(request: DataRequest) -> Schema | None:
 
 def _schema_of_store(path: str) -> Schema | None:
     """Return the schema of a file that keeps its own, if it is one and there."""
-    store = store_of(path) if os.path.isfile(path) else None
-    return None if store is None else store.schema(path)
+    return file_loader().schema_of(path) if os.path.isfile(path) else None

@@ -91,9 +91,9 @@ def first_reason(schema: Schema, X: Any) -> str:
 
 def _pieces(schema: Schema, X: Any, bad_rows: BadRows) -> Iterator[tuple[Rows, np.ndarray | None]]:
     if isinstance(X, (str, os.PathLike)):
-        from dpcore.data.dataset import feature_pieces
+        from dpcore.data.loader import file_loader
 
-        yield from feature_pieces(X, schema, bad_rows=bad_rows)
+        yield from file_loader().pieces(X, schema, bad_rows)
     else:
         from dpcore.data.readers.arrays import features_from_arrays
 

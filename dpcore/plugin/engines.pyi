@@ -5,11 +5,11 @@ An engine has the rows: it is inside the trust boundary, and the statement names
 
 from dpcore.data.blocks.layouts import layout_of
 from dpcore.data.blocks.table import Table
-from dpcore.data.dataset import Dataset, load_file
+from dpcore.data.dataset import Dataset
 from dpcore.data.files import Files, FrameParts, Registered, RowsElsewhere, RowSource
-from dpcore.data.readers import BadRows, entry_of, format_of
+from dpcore.data.loader import format_of, load_file
+from dpcore.data.readers import BadRows
 from dpcore.data.schema.schema import Schema
-from dpcore.data.stream import open_rows
 from dpcore.data.units import PartCoins
 from dpcore.engines.local import LocalEngine, available_threads, may_overlap
 from dpcore.errors import DataError, DpcoreError, EngineError, InvalidInputError, replacing
@@ -38,12 +38,10 @@ __all__ = [
     "Schema",
     "Table",
     "available_threads",
-    "entry_of",
     "format_of",
     "layout_of",
     "load_file",
     "load_now",
     "may_overlap",
-    "open_rows",
     "replacing",
 ]

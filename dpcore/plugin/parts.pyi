@@ -17,8 +17,8 @@ from dpcore.data.blocks.rounded_line import RoundedLine
 from dpcore.data.blocks.standardization import Standardization
 from dpcore.data.blocks.table import Table
 from dpcore.data.blocks.truncation import row_factors
-from dpcore.data.dataset import Dataset, load_file
-from dpcore.data.readers import format_of
+from dpcore.data.dataset import Dataset
+from dpcore.data.loader import format_of, load_file
 from dpcore.data.readers.arrays import dataset_from_arrays
 from dpcore.data.schema.schema import Schema
 from dpcore.data.weighted_labels import clamped_labels

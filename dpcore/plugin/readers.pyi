@@ -8,7 +8,6 @@ from dpcore.data.blocks.assemble import assemble
 from dpcore.data.blocks.coded import CodedLayout, CodedRows
 from dpcore.data.cells.features import coded_layout
 from dpcore.data.cells.objects import as_objects
-from dpcore.data.readers import suffixes
 from dpcore.data.readers.raw_matrix import RawMatrix
 from dpcore.data.readers.raw_table import RawTable, check_names
 from dpcore.data.readers.reader import ReadFacts, RowFile, wanted_names
@@ -26,6 +25,5 @@ __all__ = [
     "assemble",
     "check_names",
     "coded_layout",
-    "suffixes",
     "wanted_names",
 ]

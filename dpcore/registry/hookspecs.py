@@ -85,6 +85,11 @@ def register_row_stores(register: Callable[..., None]) -> None:
 
 
 @hookspec
+def register_file_loaders(register: Callable[..., None]) -> None:
+    """Register an instance of ``dpcore.data.loader.FileLoader``, as ``files``."""
+
+
+@hookspec
 def register_steps(register: Callable[..., None]) -> None:
     """Register classes that follow ``dpcore.fitting.steps.RunStep``; ``options`` : a
     ``StepOption`` for each option of ``dpcore train`` that one has."""

@@ -68,6 +68,7 @@ _KINDS = (
         alone=("suffixes", "schemes"),
     ),
     Kind("row-store", "row-stores", {"suffixes": ()}, alone=("suffixes",)),
+    Kind("file-loader", "file-loaders"),
     Kind("step", "steps", {"options": ()}),
 )
 _BY_NAME = {kind.name: kind for kind in _KINDS}

@@ -19,11 +19,11 @@ import pytest
 from scipy import sparse
 
 from dpcore.data.cells.objects import as_objects
-from dpcore.data.dataset import load_file
 from dpcore.data.readers.arrays import dataset_from_arrays
 from dpcore.data.schema.schema import Schema
 from dpcore.data.schema.width import width_schema
 from dpcore.errors import DataError
+from dpcore.plugin.parts import load_file
 
 KINDS = {
     "numeric": 'kind = "numeric", lower = -5, upper = 2e6',

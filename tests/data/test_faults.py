@@ -3,8 +3,8 @@
 import pytest
 
 from dpcore.data.schema.schema import Schema
-from dpcore.data.stream import encoded_batches
 from dpcore.errors import DataError
+from dpcore_tables.files import encoded_batches
 
 LABEL = {"y": {"kind": "label", "classes": [0, 1]}}
 

@@ -7,24 +7,27 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dpcore.data.readers import named_parts, schema_from_rows
+from dpcore.data.loader import named_parts
 from dpcore.data.schema.columns import Label, Numeric
 from dpcore.errors import InvalidInputError, RegistryError
-from dpcore.plugin.parts import Schema, format_of, load_file, load_registry
+from dpcore.plugin.parts import Schema, dataset_from_arrays, format_of, load_file, load_registry
 from dpcore.registry.catalogue import Entry, Registry
+from dpcore_tables.files import FILES, schema_from_rows
 from dpcore_tables.store import convert
 
 
 def installed(monkeypatch, entries):
     """Have these readers and stores alone."""
     registry = Registry(entries)
-    monkeypatch.setattr("dpcore.data.readers.load_registry", lambda kind: registry)
-    monkeypatch.setattr("dpcore.data.readers.registries", lambda kind: (registry,))
+    monkeypatch.setattr("dpcore_tables.files.formats.load_registry", lambda kind: registry)
+    monkeypatch.setattr("dpcore_tables.files.formats.registries", lambda kind: (registry,))
 
 
 @pytest.mark.parametrize("asked", [("rows.csv", None), ("rows", "csv"), ("-", None), (".", None)])
 def test_where_no_reader_is_installed_what_has_one_is_said(asked, monkeypatch):
-    installed(monkeypatch, ())
+    nothing = Registry(())
+    monkeypatch.setattr("dpcore.data.loader.load_registry", lambda kind: nothing)
+    monkeypatch.setattr("dpcore.data.loader.registries", lambda kind: (nothing,))
     with pytest.raises(InvalidInputError) as told:
         format_of(*asked)
     assert str(told.value) == (
@@ -48,6 +51,21 @@ def test_the_longest_suffix_that_a_name_ends_in_says_its_reader(monkeypatch):
     assert [format_of(name) for name in ("a.csv", "a.wide.csv.gz")] == ["csv", "wide"]
     with pytest.raises(RegistryError, match=r"'.t.csv' \(suffixes of the kind reader\) is regis"):
         format_of("a.t.csv")
+
+
+def test_a_loader_of_files_of_another_distribution_is_named(monkeypatch):
+    entry = Entry("file-loader", "files", f"{__name__}:LOADER", "Files.", "", "acme", "1", {})
+    monkeypatch.setitem(globals(), "LOADER", replace(FILES, load=lambda path, schema: ROWS))
+    registry = Registry([entry])
+    monkeypatch.setattr("dpcore.data.loader.registries", lambda kind: (registry,))
+    assert load_file("rows.csv", None).read_by == (f"{__name__}:LOADER",)
+    monkeypatch.setitem(globals(), "LOADER", replace(FILES, load=lambda path, schema: "rows"))
+    with pytest.raises(InvalidInputError, match=":LOADER made no Dataset of the rows"):
+        load_file("rows.csv", None)
+
+
+ROWS = dataset_from_arrays([[1.0]], [1])
+LOADER = None
 
 
 class Unread(Schema):

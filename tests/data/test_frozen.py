@@ -8,9 +8,9 @@ from dpcore.data.blocks.coded import CodedRows
 from dpcore.data.blocks.coded_block import CodedBlock
 from dpcore.data.blocks.frozen import freeze, share
 from dpcore.data.blocks.table import Table
-from dpcore.data.dataset import Dataset, load_file
+from dpcore.data.dataset import Dataset
 from dpcore.data.schema.schema import Schema
-from dpcore.plugin.parts import BLOCK_ROWS
+from dpcore.plugin.parts import BLOCK_ROWS, load_file
 
 COLUMNS = {
     "age": {"kind": "numeric", "lower": 0, "upper": 3},

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from dpcore import fit, load_model
 from dpcore.data.cells.features import hats
 from dpcore.data.cells.logarithm import binary_log
-from dpcore.data.dataset import load_file
 from dpcore.data.readers.arrays import dataset_from_arrays
 from dpcore.data.schema.encoding import Encoding
 from dpcore.data.schema.installed import column_from_dict
@@ -33,7 +32,7 @@ from dpcore.data.schema.transforms import (
     between,
 )
 from dpcore.errors import DataError, InvalidInputError
-from dpcore.plugin.parts import FEATURE_BITS, CategoricalColumn, column_of
+from dpcore.plugin.parts import FEATURE_BITS, CategoricalColumn, column_of, load_file
 from dpcore_tables.store import convert
 
 LABEL = {"y": {"kind": "label", "classes": [0, 1]}}

@@ -5,10 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpcore.data.dataset import Dataset, load_file
+from dpcore.data.dataset import Dataset
 from dpcore.data.row_part import rows_of_part
 from dpcore.data.schema.schema import Schema
 from dpcore.errors import InvalidInputError
+from dpcore.plugin.parts import load_file
 from dpcore_tables.store import convert
 
 SCHEMA = Schema.from_dict(

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from dpcore.data.blocks.coded import CodedRows
-from dpcore.data.dataset import load_file
 from dpcore.data.schema.schema import Schema
 from dpcore.data.schema.width import width_schema
-from dpcore.data.stream import encoded_batches
 from dpcore.errors import DataError, InvalidInputError
+from dpcore.plugin.parts import load_file
+from dpcore_tables.files import encoded_batches
 from dpcore_tables.readers import parquet, pieces
 
 CELLS = {

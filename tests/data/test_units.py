@@ -10,7 +10,7 @@ import pytest
 
 from dpcore.data.cells.ids import ids_of
 from dpcore.data.cells.typed import UnreadTypeError
-from dpcore.data.dataset import Dataset, load_file
+from dpcore.data.dataset import Dataset
 from dpcore.data.readers.arrays import dataset_from_arrays
 from dpcore.data.schema.notation import Notation
 from dpcore.data.schema.schema import Schema
@@ -18,6 +18,7 @@ from dpcore.data.units import UnitIds, bounded, dense
 from dpcore.errors import DataError, InvalidInputError
 from dpcore.fitting.loading import split
 from dpcore.plugin import NeighboringRelation
+from dpcore.plugin.parts import load_file
 from dpcore_tables.store import convert
 
 NOTATION = Notation(missing=("", "NA"))

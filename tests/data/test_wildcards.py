@@ -7,12 +7,12 @@ import pandas as pd
 import pytest
 
 from dpcore import fit, load_model, schema_template
-from dpcore.data.dataset import load_file
 from dpcore.data.readers.arrays import dataset_from_arrays
 from dpcore.data.schema.columns import Drop
 from dpcore.data.schema.schema import Schema
 from dpcore.data.schema.wildcards import expanded
 from dpcore.errors import InvalidInputError
+from dpcore.plugin.parts import load_file
 from dpcore_tables.statistics import check_schema
 from dpcore_tables.store import convert
 

@@ -7,7 +7,7 @@ from sklearn.metrics import accuracy_score, r2_score
 from dpcore import Schema
 from dpcore.data.readers.arrays import features_from_arrays
 from dpcore.errors import DataError, InvalidInputError
-from dpcore.model.model import Model
+from dpcore.plugin.parts import Model
 
 NUMBERS = [
     {"name": "age", "kind": "numeric", "lower": 0.0, "upper": 100.0},

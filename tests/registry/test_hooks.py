@@ -62,6 +62,10 @@ def register_row_stores(register):
     register("an-entry", "somewhere:THING", summary="A store.", suffixes=(".an-entry",))
 
 
+def register_file_loaders(register):
+    register("an-entry", "somewhere:FILES", summary="Files of rows.")
+
+
 def register_steps(register):
     register("an-entry", "somewhere:Thing", summary="A step of a run.")
 
@@ -82,6 +86,7 @@ def register_steps(register):
         ("column-kind", register_column_kinds),
         ("reader", register_readers),
         ("row-store", register_row_stores),
+        ("file-loader", register_file_loaders),
         ("step", register_steps),
     ],
 )

@@ -8,9 +8,9 @@ from dataclasses import replace
 
 from dpcore.data.blocks.assemble import assemble
 from dpcore.data.dataset import Dataset
-from dpcore.data.stream import encode_piece
 from dpcore.plugin import hookimpl
 from dpcore_tables.datasets import a9a, bank, fetch, kddcup99
+from dpcore_tables.files import encode_piece
 from dpcore_tables.readers.libsvm import LibsvmFile
 
 

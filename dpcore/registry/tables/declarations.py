@@ -261,6 +261,18 @@ _MAY_CHANGE = ("engine", "ledger", "ledger-store")
 _CALLED = {
     "column-kind": ("read",),
     "row-store": ("open", "write", "schema", "check_target"),
+    "file-loader": (
+        "load",
+        "pieces",
+        "texts",
+        "require_known",
+        "require_file",
+        "format_of",
+        "schema_of",
+        "schema_from_rows",
+        "partitions",
+        "scores",
+    ),
 }
 """The functions that an object of a kind has to have."""
 

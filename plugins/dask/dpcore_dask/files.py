@@ -16,11 +16,11 @@ from dpcore.plugin.engines import (
     Schema,
     format_of,
     load_file,
-    open_rows,
     replacing,
 )
 from dpcore_dask.partition import Opened
 from dpcore_dask.stores import bounded_store, opened_store, private_store
+from dpcore_tables.files import open_rows
 from dpcore_tables.store import convert, open_store
 
 __all__ = ["FileSource", "is_address", "names_of", "rows_in"]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Literal
 
-from dpcore.data.readers import named_parts
+from dpcore.data.loader import named_parts
 from dpcore.plugin.engines import (
     MOST_FILES,
     EngineError,
@@ -17,7 +17,6 @@ from dpcore.plugin.engines import (
     PartCoins,
     Registered,
     RowsElsewhere,
-    entry_of,
 )
 from dpcore_dask import tasks
 from dpcore_dask.cluster import lost_is_told
@@ -26,6 +25,7 @@ from dpcore_dask.frames import FrameSource
 from dpcore_dask.registered import RegisteredSource, require_one_whole
 from dpcore_dask.shares import Shares, outcomes_of
 from dpcore_dask.versions import own_versions
+from dpcore_tables.files import entry_of
 from dpcore_tables.readers.frame_parts import require_claimed
 
 if TYPE_CHECKING:

@@ -89,6 +89,15 @@ def register_row_stores(register: Callable[..., None]) -> None:
 
 
 @hookimpl
+def register_file_loaders(register: Callable[..., None]) -> None:
+    register(
+        "files",
+        "dpcore_tables.files.loading:FILES",
+        summary="Files, folders, stores and standard input, by the installed readers.",
+    )
+
+
+@hookimpl
 def register_steps(register: Callable[..., None]) -> None:
     register(
         "private-bounds",

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.data.readers.input_paths import refuse_stdin
 from dpcore.data.schema.unbounded import require_bounds
 from dpcore.fitting.loading import load_data
 from dpcore.plugin.commands import DataRequest
 from dpcore.plugin.parts import load_registry
 from dpcore.privacy.relations import parse_relation
 from dpcore_lab.compare.folds import fold_numbers, unit_coins
+from dpcore_tables.files.input_paths import refuse_stdin
 
 if TYPE_CHECKING:
     import os

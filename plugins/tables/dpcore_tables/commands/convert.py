@@ -65,11 +65,11 @@ def convert_command(
     Partitions for --engine dask: --jobs 4 makes a folder of stores, of a folder of Parquet files.
     """
     from dpcore.data.read_progress import watched
-    from dpcore.data.readers import store_of
-    from dpcore.data.readers.input_paths import is_there
     from dpcore.fitting.loading import reading_threads
     from dpcore.model.outfile import refuse_inputs
     from dpcore.plugin.parts import Schema
+    from dpcore_tables.files.formats import store_of
+    from dpcore_tables.files.input_paths import is_there
     from dpcore_tables.store import convert, convert_partitions
 
     refuse_inputs(out, {"SOURCE": source, "--schema": schema})

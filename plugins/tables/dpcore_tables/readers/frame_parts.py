@@ -20,12 +20,12 @@ from dpcore.data.cells.readings import convert_column
 from dpcore.data.cells.typed import UnreadTypeError
 from dpcore.data.readers.frames import frame_cells, frame_names, frame_table
 from dpcore.data.schema.columns import Label
-from dpcore.data.stream import encode_piece
 from dpcore.data.units import Coins, UnitIds
 from dpcore.errors import DataError
 from dpcore.plugin.columns import FeatureColumn
 from dpcore.plugin.parts import BLOCK_ROWS, Dataset
 from dpcore.plugin.readers import RawTable, as_objects, check_names
+from dpcore_tables.files.stream import encode_piece
 
 if TYPE_CHECKING:
     from dpcore.data.cells.typed import Cells
@@ -57,7 +57,7 @@ def encoded_parts(
     ids: UnitIds | None = None,
 ) -> Iterator[tuple[Any, np.ndarray | None]]:
     """Yield the encoded rows (X, y) of a partition, some of them at a time, as
-    ``dpcore.data.stream.encoded_batches`` does those of a file; one piece at least.
+    ``dpcore_tables.files.stream.encoded_batches`` does those of a file; one piece at least.
 
     ``schema`` : without wildcards. ``name`` : what errors call the partition. ``ids`` : gets those
     of the rows' units, where the schema has units.

@@ -10,10 +10,10 @@ from functools import partial
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dpcore.data.readers.input_paths import parquet_files
 from dpcore.errors import DataError, InvalidInputError, replacing
 from dpcore.plugin.parts import Schema
 from dpcore.plugin.readers import RawTable, ReadFacts, check_names
+from dpcore_tables.files.input_paths import parquet_files
 from dpcore_tables.readers.pieces import note_share
 
 __all__ = ["open_parquet", "BATCH_ROWS", "ParquetFile", "read_parquet_types"]

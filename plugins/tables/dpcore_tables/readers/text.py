@@ -11,10 +11,10 @@ import numpy as np
 import pyarrow as pa
 
 from dpcore.data.cells.typed import to_numbers
-from dpcore.data.readers.input_paths import STDIN
 from dpcore.errors import DataError, InvalidInputError
 from dpcore.plugin.parts import Schema
 from dpcore.plugin.readers import RawMatrix, RawTable, ReadFacts, check_names
+from dpcore_tables.files.input_paths import STDIN
 from dpcore_tables.readers.csv import (
     ARROW_TYPES,
     Delimited,

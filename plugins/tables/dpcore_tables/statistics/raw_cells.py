@@ -11,8 +11,8 @@ from dpcore.data.cells.readings import convert_column
 from dpcore.data.cells.typed import Cells, empty_cells
 from dpcore.data.schema.columns import Label, Numeric
 from dpcore.plugin.columns import FeatureColumn
-from dpcore.plugin.engines import open_rows
 from dpcore.plugin.readers import RawMatrix
+from dpcore_tables.files.stream import open_rows
 
 if TYPE_CHECKING:
     from dpcore.plugin.parts import Schema

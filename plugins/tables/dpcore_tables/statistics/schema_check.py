@@ -13,9 +13,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcore.accountants.gdp import GdpAccountant
-from dpcore.data.readers import is_store, is_typed
-from dpcore.data.readers.input_paths import refuse_stdin
-from dpcore.data.stream import named_schema
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.loading import schema_reasons
 from dpcore.fitting.reporting import charged_in
@@ -25,6 +22,9 @@ from dpcore.plugin.commands import LedgerRequest
 from dpcore.plugin.parts import PureAccountant, SystemNoise, TableSession
 from dpcore.privacy.statement import PrivacyStatement, foreign_parts, part_of
 from dpcore.session.charges import Charges
+from dpcore_tables.files.formats import is_store, is_typed
+from dpcore_tables.files.input_paths import refuse_stdin
+from dpcore_tables.files.stream import named_schema
 from dpcore_tables.statistics.cell_counts import CellCounts
 from dpcore_tables.statistics.raw_cells import BINS, RawCells, checked_names, raw_cells
 from dpcore_tables.statistics.unit_check import UnitCheck, check_units

@@ -10,8 +10,8 @@ import numpy as np
 from dpcore.data.cells.ids import ids_of
 from dpcore.data.cells.readings import unread_told
 from dpcore.data.units import UnitIds
-from dpcore.plugin.engines import open_rows
 from dpcore.plugin.readers import RawTable
+from dpcore_tables.files.stream import open_rows
 
 if TYPE_CHECKING:
     from dpcore.plugin.parts import Schema

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 
-from dpcore.data.readers import STORE, is_store, is_typed, named_parts, store_of
+from dpcore.data.loader import named_parts
 from dpcore.data.schema.unbounded import require_bounds
-from dpcore.data.stream import encoded_batches, named_schema
 from dpcore.errors import InvalidInputError
-from dpcore.plugin.engines import BadRows, entry_of
+from dpcore.plugin.engines import BadRows
 from dpcore.plugin.parts import Schema, load_registry
 from dpcore.plugin.readers import RowStore
 from dpcore.privacy.statement import foreign_parts
+from dpcore_tables.files.formats import STORE, entry_of, is_store, is_typed, store_of
+from dpcore_tables.files.stream import encoded_batches, named_schema
 from dpcore_tables.store.writer import write_rows
 
 __all__ = ["convert", "store_at"]

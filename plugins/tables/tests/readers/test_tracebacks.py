@@ -16,9 +16,9 @@ from typer.testing import CliRunner
 
 import dpcore
 from dpcore.cli import app
-from dpcore.data.column_texts import column_texts
 from dpcore.errors import DataError, DpcoreError, replacing
 from dpcore.plugin.parts import Schema, load_file
+from dpcore_tables.files.column_texts import column_texts
 from dpcore_tables.schemas.from_data import document_from_data, schema_from_data
 from dpcore_tables.schemas.template import schema_template
 from dpcore_tables.statistics import check_schema, open_session

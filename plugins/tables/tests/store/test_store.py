@@ -6,7 +6,6 @@ import shutil
 import numpy as np
 import pytest
 
-from dpcore.data.dataset import feature_pieces
 from dpcore.errors import DataError, InvalidInputError
 from dpcore.fitting.run import fit_dataset
 from dpcore.losses.logistic import Logistic
@@ -14,6 +13,7 @@ from dpcore.losses.squared import Squared
 from dpcore.plugin import ClippedGradientSum, NeighboringRelation, PoissonSample, Problem, Settings
 from dpcore.plugin.parts import LocalEngine, Schema, SeededNoise, Table, load_file, make_plan
 from dpcore_dp_agd.loss_line import ClippedLossLine
+from dpcore_tables.files import feature_pieces
 from dpcore_tables.store import convert, open_store, read_schema
 from dpcore_tables.store.format import PAGE, STORE_ROWS, TAIL_BYTES
 

@@ -10,10 +10,10 @@ from jsonl_rows.reader import JsonLines
 
 from dpcore import fit, load_model
 from dpcore.errors import DataError, InvalidInputError
-from dpcore.plugin.engines import Files, open_rows
+from dpcore.plugin.engines import Files
 from dpcore.plugin.parts import Schema, format_of, load_file
-from dpcore.plugin.readers import suffixes
 from dpcore.registry import catalogue
+from dpcore_tables.files import open_rows, suffixes
 from dpcore_tables.store import convert
 
 SCHEMA = Schema.from_toml("""
@@ -53,8 +53,8 @@ def installed(monkeypatch):
     if all(point.name != "jsonl" for point in points):
         points.append(_Point())
     registry = catalogue.read_registry(points)
-    monkeypatch.setattr("dpcore.data.readers.load_registry", lambda kind: registry)
-    monkeypatch.setattr("dpcore.data.readers.registries", lambda kind: (registry,))
+    monkeypatch.setattr("dpcore_tables.files.formats.load_registry", lambda kind: registry)
+    monkeypatch.setattr("dpcore_tables.files.formats.registries", lambda kind: (registry,))
     monkeypatch.setattr("dpcore_tables.store.conversion.load_registry", lambda kind: registry)
 
 

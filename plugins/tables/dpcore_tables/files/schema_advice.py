@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dpcore.data.readers import format_of, is_named
 from dpcore.data.schema.schema import Schema
 from dpcore.errors import InvalidInputError
+from dpcore_tables.files.formats import format_of, is_named
 
 __all__ = ["check_target", "schema_advice"]
 

@@ -8,10 +8,11 @@ from contextlib import AbstractContextManager
 from functools import partial
 from typing import TYPE_CHECKING
 
-from dpcore.data.readers import READER, BadRows, entry_of, is_named, loaded
-from dpcore.data.readers.input_paths import STDIN
+from dpcore.data.readers import BadRows
 from dpcore.data.readers.reader import ReadFacts, RowFile
 from dpcore.errors import DataError, InvalidInputError, replacing
+from dpcore_tables.files.formats import READER, entry_of, is_named, loaded
+from dpcore_tables.files.input_paths import STDIN
 
 if TYPE_CHECKING:
     import numpy as np

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ from dpcore.errors import InvalidInputError
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["csv_bytes", "format_of_scores", "parquet_bytes"]
+__all__ = ["scores_as_bytes"]
 
 Pieces = Iterable[Iterable[tuple[Any, ...]]]
 """Rows in pieces, a tuple of cells each, with ``None`` for no value."""
@@ -25,7 +25,21 @@ _FORMULA = re.compile(r"[=+\-@\t\r]")
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
-def format_of_scores(out: Path | None) -> str:
+def scores_as_bytes(out: Path | None, for_spreadsheets: bool) -> Callable[..., Iterator[bytes]]:
+    """Return what makes the bytes of a file of scores, in the format that its name says, of heads,
+    the types of columns, and pieces of rows.
+
+    Raises InvalidInputError for a name that promises another format than CSV or Parquet, and
+    Parquet for a spreadsheet.
+    """
+    if _format_of_scores(out) == "csv":
+        return lambda heads, _, pieces: _csv_bytes(heads, pieces, for_spreadsheets=for_spreadsheets)
+    if for_spreadsheets:
+        raise InvalidInputError("Expected --spreadsheet-safe with CSV: Parquet has no formulas.")
+    return _parquet_bytes
+
+
+def _format_of_scores(out: Path | None) -> str:
     """Return ``csv`` or ``parquet``, by the name of the file to write; CSV on standard output.
 
     Raises InvalidInputError for a name that promises another format.
@@ -39,7 +53,9 @@ def format_of_scores(out: Path | None) -> str:
     return form
 
 
-def csv_bytes(heads: tuple[str, ...], pieces: Pieces, *, for_spreadsheets: bool) -> Iterator[bytes]:
+def _csv_bytes(
+    heads: tuple[str, ...], pieces: Pieces, *, for_spreadsheets: bool
+) -> Iterator[bytes]:
     """Yield the lines of a CSV file, the heads first.
 
     ``for_spreadsheets`` : put an apostrophe before text that a spreadsheet takes for a formula,
@@ -65,7 +81,9 @@ def _no_formula(cell: Any) -> Any:
     return f"'{cell}" if is_formula else cell
 
 
-def parquet_bytes(heads: tuple[str, ...], kinds: Sequence[type], pieces: Pieces) -> Iterator[bytes]:
+def _parquet_bytes(
+    heads: tuple[str, ...], kinds: Sequence[type], pieces: Pieces
+) -> Iterator[bytes]:
     """Yield a Parquet file, a group of rows for each piece, with columns of these types: str,
     float, int or bool.
 

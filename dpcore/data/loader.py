@@ -1,0 +1,130 @@
+"""Rows of files, by the package that reads them: the one way from a path to encoded rows.
+
+A loader sees private rows and says what is public of them, so it is inside the trust boundary, and
+the statement names it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from dpcore.data.dataset import Dataset
+from dpcore.errors import InvalidInputError
+from dpcore.moved import where_to_get
+from dpcore.privacy.first_party import DISTRIBUTIONS, is_ours
+from dpcore.registry.catalogue import load_registry, registries
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from dpcore.data.schema.schema import Schema
+    from dpcore.registry.entries import Entry
+
+__all__ = ["FileLoader", "file_loader", "format_of", "load_file", "named_parts"]
+
+_KIND, _NAME = "file-loader", "files"
+"""The kind, and the one name of it that there is: a path means the same rows everywhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileLoader:
+    """The functions of a loader, as they are registered. Each takes a path first, and raises
+    InvalidInputError, or DataError with file, line and column, and never a cell.
+
+    Parameters
+    ----------
+    load : as ``load_file``.
+    pieces : of a path, a schema and ``bad_rows``, yields (feature rows, which rows they are: bool,
+        or None for all), each piece lent until the next is asked for; the label may be absent.
+    texts : of a path, a schema and a column's name, yields the column's cells as text.
+    require_known : raises for what is neither a file nor a data set.
+    require_file : raises for what cannot be read.
+    format_of : as ``format_of``.
+    schema_of : returns the schema that a file keeps of itself, None if it keeps none.
+    schema_from_rows : of a path and a label's name, a schema read off the rows: not private.
+    partitions : returns the files of a folder or a pattern, in the order of their names.
+    scores : of a file to write, or None, and whether a spreadsheet is to open it, returns a
+        function that makes its bytes: of heads, the types of columns, and pieces of rows.
+    """
+
+    load: Callable[..., Dataset]
+    pieces: Callable[[Any, Schema, Any], Iterator[tuple[Any, Any]]]
+    texts: Callable[[str, Schema, str], Iterator[str]]
+    require_known: Callable[[str], None]
+    require_file: Callable[[str], None]
+    format_of: Callable[[str, str | None], str]
+    schema_of: Callable[[str], Schema | None]
+    schema_from_rows: Callable[[str, str], Schema]
+    partitions: Callable[[str], list[str]]
+    scores: Callable[[Path | None, bool], Callable[..., Iterator[bytes]]]
+
+
+def file_loader() -> FileLoader:
+    """Return the installed loader of files; InvalidInputError, with what to install, if none."""
+    return _loaded()[1]
+
+
+def _loaded() -> tuple[Entry, FileLoader]:
+    for registry in registries(_KIND):
+        if _NAME in registry.names(_KIND):
+            break
+    else:
+        registry = load_registry(_KIND)
+        if not registry.failures:
+            where = where_to_get(_KIND, _NAME)
+            raise InvalidInputError(f"No reader of files is installed. {where}")
+    loader: FileLoader = registry.load(_KIND, _NAME)
+    return registry.get(_KIND, _NAME), loader
+
+
+def load_file(path: str | os.PathLike[str], schema: Schema | None, **options: Any) -> Dataset:
+    """Return the encoded rows of a file, read only.
+
+    Parameters
+    ----------
+    target : the label's name, if it is to be confirmed.
+    format : of the file, where its suffix does not say it.
+    bad_rows : ``"refuse"``, or ``"drop"`` for rows that do not satisfy the schema: each line of
+        text is a row by itself then, so that a cell with line breaks is a bad row too.
+    name : what to call the rows.
+    coins : as ``Dataset.from_rows`` takes them.
+
+    Raises InvalidInputError without a schema or for another target than its label, and DataError
+    (file, line, column: for the owner's eyes) for a file that cannot be read or, unless bad rows
+    are dropped, for the first row that does not satisfy the schema.
+    """
+    entry, loader = _loaded()
+    data = loader.load(path, schema, **options)
+    if type(data) is not Dataset:
+        raise InvalidInputError(f"{entry.target} made no Dataset of the rows.")
+    foreign = [part for part in named_parts(entry) if not is_ours(part.partition(":")[0])]
+    return replace(data, read_by=(*data.read_by, *foreign)) if foreign else data
+
+
+def format_of(path: str, format: str | None = None) -> str:
+    """Return the format to read ``path`` with: ``format``, or by its suffix; of standard input
+    ("-") it is csv, of a folder parquet. A further ``.gz`` is unpacked.
+
+    Raises InvalidInputError for an unknown format or suffix.
+
+    Examples
+    --------
+    >>> from dpcore.plugin.parts import format_of
+    >>> format_of("rows.csv.gz"), format_of("rows.parquet")
+    ('csv', 'parquet')
+    """
+    return file_loader().format_of(path, format)
+
+
+def named_parts(entry: Entry) -> tuple[str, ...]:
+    """Return what the statement names of what reads rows: its target, and the registration too
+    where it is another distribution's, since its data say what the rows' types rest on."""
+    package = entry.target.partition(":")[0].partition(".")[0]
+    is_its_own = DISTRIBUTIONS.get(entry.distribution, package) == package
+    ours = frozenset(DISTRIBUTIONS.values())
+    if is_its_own and (entry.distribution in DISTRIBUTIONS or package not in ours):
+        return (entry.target,)
+    return entry.target, f"{entry.distribution}:{entry.name}"

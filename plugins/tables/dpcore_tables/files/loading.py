@@ -1,0 +1,175 @@
+"""Encoded rows of files, of folders and of stores: what the core asks of a path."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from dpcore.data.dataset import Dataset
+from dpcore.data.loader import FileLoader, named_parts
+from dpcore.data.readers import BadRows
+from dpcore.data.readers.reader import ReadFacts
+from dpcore.data.schema.schema import Schema
+from dpcore.data.schema.unbounded import require_bounds
+from dpcore.data.units import Coins, UnitIds
+from dpcore.errors import DataError, InvalidInputError, near_names
+from dpcore.registry.catalogue import load_registry
+from dpcore_tables.files.column_texts import column_texts
+from dpcore_tables.files.formats import (
+    STORE,
+    entry_of,
+    format_of,
+    is_store,
+    loaded,
+    schema_from_rows,
+    store_of,
+)
+from dpcore_tables.files.input_paths import is_there, partition_files, refuse_stores
+from dpcore_tables.files.schema_advice import check_target, schema_advice
+from dpcore_tables.files.score_files import scores_as_bytes
+from dpcore_tables.files.stream import (
+    check_bad_rows,
+    encoded_rows,
+    feature_batches,
+    named_schema,
+    open_entry,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from dpcore.data.blocks.layouts import Rows
+    from dpcore.registry.entries import Entry
+
+__all__ = ["FILES", "feature_pieces"]
+
+
+def _load(
+    path: str | os.PathLike[str],
+    schema: Schema | None,
+    *,
+    target: str | None = None,
+    format: str | None = None,
+    bad_rows: BadRows = "refuse",
+    name: str | None = None,
+    coins: Coins = os.urandom,
+) -> Dataset:
+    """Return the encoded rows of a file, as ``dpcore.data.loader.load_file`` does."""
+    source = os.fspath(path)
+    if not os.path.isfile(source):
+        refuse_stores(source)
+    entry = entry_of(source, format)
+    if entry.kind == STORE:
+        return _load_store(source, entry, schema, target, name)
+    if schema is None:
+        raise InvalidInputError(schema_advice(source, format, target))
+    if target is not None:
+        check_target(target, schema)
+    if schema.wildcards:
+        schema = named_schema(source, schema, entry.name)
+    return _read(entry, source, schema, bad_rows, name or os.path.basename(source), coins)
+
+
+def _read(
+    entry: Entry, source: str, schema: Schema, bad_rows: BadRows, name: str, coins: Coins
+) -> Dataset:
+    """Return the encoded rows of a file, as a registered reader reads it."""
+    from dpcore.data.blocks.assemble import assemble
+
+    ids = None if schema.unit is None else UnitIds()
+    check_bad_rows(bad_rows)
+    file = open_entry(entry, source, ReadFacts(schema, drop=bad_rows == "drop"))
+    rows = assemble(encoded_rows(file, source, schema, bad_rows, True, ids))
+    data = Dataset.from_rows(name, rows, schema, ids=ids, coins=coins)
+    return replace(
+        data,
+        rows_dropped=bad_rows == "drop",
+        typed_by="file" if entry.data["typed"] else None,
+        read_by=named_parts(entry),
+    )
+
+
+def feature_pieces(
+    path: str | os.PathLike[str], schema: Schema, bad_rows: BadRows = "refuse"
+) -> Iterator[tuple[Rows, np.ndarray | None]]:
+    """Yield the feature rows of a file whose label column may be absent, in pieces, each lent
+    until the next is asked for, and which of its rows they are: bool, None for all of them.
+
+    Raises as ``load_file``, on the way. Under ``bad_rows="drop"`` rows lack those with a cell that
+    does not satisfy the schema.
+    """
+    if is_store(source := os.fspath(path)):
+        stored: Any = _load_store(source, entry_of(source), schema, None, None).X
+        pieces = stored.pieces() if hasattr(stored, "pieces") else (stored,)
+        yield from ((rows, None) for rows in pieces)
+    else:
+        yield from feature_batches(path, schema, bad_rows=bad_rows)
+
+
+def _load_store(
+    path: str, entry: Entry, schema: Schema | None, target: str | None, name: str | None
+) -> Dataset:
+    """Return the rows of a store, which has a schema of its own: another one must agree with it."""
+    if schema is not None:
+        require_bounds(schema.unbounded)
+    X, y, description = loaded(entry).open(path)
+    own = description.schema
+    check_target(target, own)
+    schema = schema and schema.for_names([column.name for column in own.columns])
+    if schema is not None and schema.unit is not None:
+        raise InvalidInputError(f"The store {path} holds no ids of units; train on its source.")
+    if schema is not None and schema.encoding != own.encoding:
+        raise InvalidInputError(
+            f"The rows of {path} were converted with another schema than this run's; convert them "
+            "again with it."
+        )
+    data = Dataset(name or os.path.basename(path), X, y, own)
+    return replace(
+        data,
+        rows_dropped=description.rows_dropped,
+        typed_by="file" if description.is_typed else None,
+        read_by=(*named_parts(entry), *getattr(description, "read_by", ())),
+    )
+
+
+def _require_known(data: str) -> None:
+    if not is_there(data) and not _looks_like_a_path(data):
+        hint = near_names(data, load_registry().names("dataset"))
+        raise InvalidInputError(f"{data!r} is neither a file nor a data set.{hint}")
+
+
+def _looks_like_a_path(text: str) -> bool:
+    return os.sep in text or bool(os.path.splitext(text)[1])
+
+
+def _require_file(path: str) -> None:
+    # A store that is not there may be in the making, which its reader tells.
+    if os.path.isfile(path) or path.endswith(".dpcore"):
+        return
+    if "://" in path and format_of(path):  # A registered reader says whether it is there.
+        return
+    if not (is_there(path) and format_of(path) in ("csv", "parquet")):
+        reason = "it is no file" if os.path.exists(path) else "no such file"
+        raise DataError(f"Cannot read {path!r}: {reason}.")
+
+
+def _schema_of(path: str) -> Schema | None:
+    store = store_of(path) if os.path.isfile(path) else None
+    return None if store is None else store.schema(path)
+
+
+FILES = FileLoader(
+    load=_load,
+    pieces=feature_pieces,
+    texts=column_texts,
+    require_known=_require_known,
+    require_file=_require_file,
+    format_of=format_of,
+    schema_of=_schema_of,
+    schema_from_rows=schema_from_rows,
+    partitions=partition_files,
+    scores=scores_as_bytes,
+)
+"""Files as the core asks for them."""
