@@ -8,16 +8,13 @@ from typing import TYPE_CHECKING, Any
 from dpcore.errors import RegistryError
 from dpcore.fitting.held_out_rows import holds_out
 from dpcore.privacy.statement import foreign_parts, part_of
-from dpcore.registry.catalogue import load_registry
+from dpcore.registry.own_steps import step_class
 
 if TYPE_CHECKING:
     from dpcore.fitting.data_request import DataRequest
     from dpcore.fitting.settings import Settings
 
 __all__ = ["exact_figures", "exact_figures_if_there", "figures_asked", "foreign_figures"]
-
-_STEP = "step", "evaluation"
-_METHODS = ("exact_figures", "exact_accuracy", "exact_in_words")
 
 
 def exact_figures() -> Any:
@@ -27,13 +24,9 @@ def exact_figures() -> Any:
 
     Raises RegistryError, with what to install, where there is none.
     """
-    try:
-        found = load_registry("step").load(*_STEP)
-    except RegistryError as error:
-        raise RegistryError(f"No package makes figures of rows to test on. {error}") from error
-    if not all(callable(getattr(found, name, None)) for name in _METHODS):
-        raise RegistryError(f"The step {found.__module__}.{found.__qualname__} makes no figures.")
-    return found
+    methods = "exact_figures", "exact_accuracy", "exact_in_words"
+    told = "No package makes figures of rows to test on."
+    return step_class("evaluation", *methods, told=told)
 
 
 def exact_figures_if_there() -> Any:
