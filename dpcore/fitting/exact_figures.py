@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dpcore.errors import RegistryError
 from dpcore.fitting.held_out_rows import holds_out
 from dpcore.privacy.statement import foreign_parts, part_of
-from dpcore.registry.own_steps import step_class
+from dpcore.registry.step_class import step_class
 
 if TYPE_CHECKING:
     from dpcore.fitting.data_request import DataRequest

@@ -20,7 +20,7 @@ from dpcore.model.margins import margins_of
 from dpcore.model.scoring import score_of
 from dpcore.model.shown import html_of, text_of
 from dpcore.moved import place_of_name
-from dpcore.registry.own_steps import step_class
+from dpcore.registry.step_class import step_class
 from dpcore.session.charges import Charges
 
 __all__ = ["Model", "load_model"]

@@ -14,7 +14,7 @@ from dpcore.plugin.parts import load_registry, make_plan
 def test_without_the_package_a_test_says_what_to_install_before_the_run(monkeypatch):
     """Nothing is read: the files are not there. Generated rows are fitted, without a figure."""
     none = type(load_registry())(())
-    monkeypatch.setattr("dpcore.registry.own_steps.load_registry", lambda kind: none)
+    monkeypatch.setattr("dpcore.registry.step_class.load_registry", lambda kind: none)
     plan = make_plan(Settings(loss="logistic", algo="dp-agd"))
     for asked in ({"test": "no.csv"}, {"test_fraction": 0.2}):
         with pytest.raises(RegistryError, match=r"rows to test on. .*pip install dpcore-report\.$"):

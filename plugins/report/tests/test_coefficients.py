@@ -217,6 +217,6 @@ def test_the_command_prints_the_table_and_json(tmp_path):
 
 def test_a_model_without_the_package_says_what_to_install(monkeypatch):
     none = type(load_registry())(())
-    monkeypatch.setattr("dpcore.registry.own_steps.load_registry", lambda kind: none)
+    monkeypatch.setattr("dpcore.registry.step_class.load_registry", lambda kind: none)
     with pytest.raises(RegistryError, match=r"intervals\. .*pip install dpcore-report\.$"):
         model().predict_interval([])
