@@ -17,7 +17,6 @@ from dpcore.model.agreement import check_agreement
 from dpcore.model.file import fate_of, read_model_file, write_model_file
 from dpcore.model.learnt import LearntFacts
 from dpcore.model.margins import margins_of
-from dpcore.model.scoring import score_of
 from dpcore.model.shown import html_of, text_of
 from dpcore.moved import place_of_name
 from dpcore.registry.step_class import step_class
@@ -78,9 +77,12 @@ class Model(LearntFacts):
         rows, which no epsilon covers.
 
         Raises as ``predict`` does, and DataError for rows without a score and for labels that are
-        none of the classes, or no numbers.
+        none of the classes, or no numbers; RegistryError, with what to install, where no package
+        scores.
         """
-        return score_of(self, X, y, sample_weight)
+        scores = step_class("evaluation", "exact_score", told="No package scores labelled rows.")
+        found: float = scores.exact_score(self, X, y, sample_weight)
+        return found
 
     def summary(self) -> Any:
         """Return the coefficients per unit of their columns, and per standard deviation of the

@@ -104,6 +104,13 @@ class Evaluation:
         return accuracy_figures(model, model.margins(rows.X), rows.y)
 
     @staticmethod
+    def exact_score(model: Model, X: Any, y: Any, sample_weight: Any) -> float:
+        """Return the accuracy on labelled rows, or the R2 of a regression."""
+        from dpcore_report.exact.score import score_of
+
+        return score_of(model, X, y, sample_weight)
+
+    @staticmethod
     def exact_in_words(figures: Mapping[str, Any]) -> list[str]:
         """Return the lines of ``exact_figures``."""
         from dpcore_report.exact.text import exact_in_words
