@@ -38,7 +38,6 @@ from dpcore.data.dataset import Dataset
 from dpcore.data.readers.arrays import dataset_from_arrays
 from dpcore.data.schema.schema import Schema
 from dpcore.engines.local import LocalEngine
-from dpcore.fitting.diagnostics import class_figures
 from dpcore.fitting.plan import make_plan
 from dpcore.fitting.run import fit_dataset
 from dpcore.fitting.settings import Settings
@@ -51,6 +50,7 @@ from dpcore.protocols.problem import Problem
 from dpcore.queries import StandardizedGradientSum
 from dpcore.registry.catalogue import load_registry
 from dpcore.session.session import TableSession
+from dpcore_report.exact.diagnostics import class_figures
 from dpcore_tables.datasets import adult
 
 FOLDS = 5

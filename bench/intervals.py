@@ -39,8 +39,8 @@ from dpcore.fitting.public_facts import check_dataset
 from dpcore.fitting.run import fit_dataset
 from dpcore.fitting.settings import Settings
 from dpcore.fitting.step_views import PublicFacts
-from dpcore.model.estimate import NORMAL_975
 from dpcore.queries.standardized import StandardizedGradientSum
+from dpcore_report.intervals.estimate import NORMAL_975
 from dpcore_report.intervals.inference import Inference
 from dpcore_report.intervals.row_products import ON_DIAGONAL, OVER_DIAGONAL, RowProducts
 from dpcore_report.intervals.step import Intervals

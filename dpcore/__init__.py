@@ -10,7 +10,6 @@ from dpcore.systems import NOT_HERE
 if TYPE_CHECKING:
     from dpcore.data.schema.schema import Schema
     from dpcore.fitting.api import fit
-    from dpcore.fitting.balanced import BalancedWeights
     from dpcore.fitting.fit_options import (
         Algorithm,
         Budget,
@@ -51,7 +50,6 @@ find_moved()
 _WORDS = "dpcore.fitting.fit_options"
 _LAZY = {
     "Algorithm": _WORDS,
-    "BalancedWeights": "dpcore.fitting.balanced",
     "Budget": _WORDS,
     "Ledger": _WORDS,
     "OneVsRest": _WORDS,

@@ -17,7 +17,7 @@ LONG = 40
 parameter, are not in them."""
 MOST_LONG_FUNCTIONS = 0
 """Functions of the core and the plugins with more lines. Whoever makes it less states that here."""
-MOST_STATEMENTS = 18_700
+MOST_STATEMENTS = 18_100
 """Statements of the core. Whoever ends a piece of work with fewer rounds them up to the next
 hundred and states that here; what needs more has to take as many out."""
 
@@ -25,9 +25,9 @@ hundred and states that here; what needs more has to take as many out."""
 MOST_FILES = 20
 """Files of code beside each other in a folder."""
 FULLER_FOLDERS = {
-    "dpcore/cli": 25,
+    "dpcore/cli": 24,
     "dpcore/data/schema": 28,
-    "dpcore/fitting": 63,
+    "dpcore/fitting": 58,
 }
 """Folders with more, each with its files. They may only become less."""
 MOST_LINES_WITH_A_PLUGIN = 1

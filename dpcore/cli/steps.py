@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dpcore.cli.progress import Step, shown
 from dpcore.registry.tables.declarations import accountant_facts
@@ -20,10 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FilesRead",
-    "FitsMade",
     "ReleasesMade",
-    "RunsMade",
-    "StoresWritten",
     "fit_progress",
     "rounds_progress",
 ]
@@ -47,20 +44,6 @@ class FilesRead:
         words = f"{done / _MEGABYTE:,.1f}{of_all} MB read"
         name = f"{self._name} {os.path.basename(os.path.normpath(path))}"
         self.step = Step(name, done, total, words)
-
-    def look(self) -> Step | None:
-        return self.step
-
-
-class StoresWritten:
-    """The stores that a conversion has written, of all that it writes."""
-
-    def __init__(self) -> None:
-        self.step: Step | None = None
-
-    def on_store(self, done: int, total: int) -> None:
-        """Take note of the stores written so far."""
-        self.step = Step("converting", done, total, f"{done:,} of {total:,} stores")
 
     def look(self) -> Step | None:
         return self.step
@@ -91,40 +74,6 @@ class ReleasesMade:
         share = filter.spent / filter.budget
         words = f"{self._count:,} release{'s' * (self._count > 1)}, {share:.0%} of the budget"
         return Step("fitting", share, 1.0, words)
-
-
-class RunsMade:
-    """The runs of an audit, over made rows."""
-
-    def __init__(self) -> None:
-        self._done = 0
-
-    def on_runs(self, runs: int) -> None:
-        """Take note of so many more."""
-        self._done += runs
-
-    def look(self) -> Step | None:
-        if not self._done:
-            return None
-        return Step("auditing", self._done, None, f"{self._done:,} runs")
-
-
-class FitsMade:
-    """The fits of a comparison, of all that it makes; while this process reads a file, its bytes.
-    Processes beside it (``--jobs``) read unseen."""
-
-    def __init__(self) -> None:
-        self.step: Step | None = None
-        self.reading = FilesRead("reading")
-
-    def on_row(self, done: int, total: int, row: Mapping[str, Any]) -> None:
-        """Take note of a fit, and of all that are done, those of an earlier run included."""
-        words = f"{done:,} of {total:,} fits, last {row['algorithm']} on {row['data']}"
-        self.step = Step("comparing", done, total, words)
-        self.reading.step = None
-
-    def look(self) -> Step | None:
-        return self.reading.step or self.step
 
 
 @contextmanager

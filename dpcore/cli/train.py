@@ -16,7 +16,7 @@ from dpcore.fitting.data_request import DataRequest
 from dpcore.fitting.ledger_request import LedgerRequest
 from dpcore.fitting.settings import Settings, default_algorithm, has_units
 from dpcore.fitting.step_facts import release_bounds
-from dpcore.fitting.weight_values import public_weights
+from dpcore.fitting.weights import public_weights
 from dpcore.model.file import check_out
 
 __all__ = ["train_command"]
@@ -242,7 +242,7 @@ def train_command(
         users=users,
         trust=trust,
         units=has_units(schema, unit, release_bounds(also)),
-        class_weight=public_weights(of_steps["class_weight"]),
+        class_weight=public_weights(of_steps.get("class_weight")),
         also=also,
         seed=seed,
         multiclass=multiclass,

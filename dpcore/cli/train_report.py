@@ -6,9 +6,9 @@ import itertools
 from decimal import ROUND_CEILING, Context, Decimal
 from typing import TYPE_CHECKING, Any
 
-from dpcore.cli.diagnostics import calibration_of, confusion_of, figures_of, verdict_of
 from dpcore.cli.printing import print_json, print_lines
 from dpcore.cli.streams import was_told
+from dpcore.fitting.exact_figures import exact_figures
 from dpcore.losses.words import shown_loss
 from dpcore.model.shown import sections_in_words, shown_bounds
 
@@ -93,16 +93,13 @@ def _counted(training: Training) -> list[str]:
 def _diagnosed(training: Training) -> list[str]:
     """Return figures of rows that were computed without privacy, or why there are none."""
     if training.diagnostics:
-        shown = ", ".join(figures_of(training.diagnostics))
-        lines = [f"Computed WITHOUT privacy, in no file: {shown}."]
-        for told in (verdict_of, confusion_of, calibration_of):
-            lines += told(training.diagnostics)
-        return lines
+        told: list[str] = exact_figures().exact_in_words(training.diagnostics)
+        return told
     lines = []
     if training.generated is not None:
         figure = f"{training.generated['test_accuracy']:.2%}"
         lines.append(f"Accuracy on these rows: {figure} (they are generated, so no secret).")
-        lines += verdict_of(training.generated)
+        lines += filter(None, (training.generated["verdict"],))
     if training.model.evaluation is None:
         lines.append(_NO_TEST[training.at_hand])
     return lines

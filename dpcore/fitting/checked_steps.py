@@ -9,13 +9,13 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import InvalidInputError
-from dpcore.fitting.class_weights import with_weights
 from dpcore.fitting.public_facts import with_default_l2
 from dpcore.fitting.ready import Ready
 from dpcore.fitting.step_facts import Phase, RowsAsked, step_facts
 from dpcore.fitting.step_needs import require_needs
 from dpcore.fitting.step_shares import exact_share, stated_share
 from dpcore.fitting.steps import Bounds, WeightsOfClasses
+from dpcore.fitting.weights import with_weights
 from dpcore.privacy.first_party import is_named_as_a_package_of_ours, is_ours
 from dpcore.privacy.statement import OF_DPCORE, part_of
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dpcore.fitting.class_weights import unweighted, weights_by_name
 from dpcore.fitting.engines import engine_name
 from dpcore.fitting.losses import loss_parameters
 from dpcore.fitting.reporting import plain
+from dpcore.fitting.weights import told_loss
 from dpcore.model.model import Model, check_coefficients
 from dpcore.privacy.versions import running_versions
 
@@ -36,15 +36,16 @@ def make_model(
 
     ``known`` : the run, with the sections of its steps.
     """
+    loss, class_weights = told_loss(plan, schema.label)
     figures: Mapping[str, Any] = {} if known is None else known.figures
     return Model(
         w=check_coefficients(solution.w, schema.w_shape, plan.entry.name),
         schema=schema.anew(),
         loss=plan.settings.loss,
         multiclass=plan.settings.multiclass if statement.fits > 1 else None,
-        loss_parameters=plain(loss_parameters(unweighted(plan.loss))),
+        loss_parameters=plain(loss_parameters(loss)),
         weight_bound=plan.settings.weight_bound,
-        class_weights=weights_by_name(plan.loss, schema.label),
+        class_weights=class_weights,
         l2=l2,
         algo=_algorithm(plan),
         privacy=statement.to_dict(),

@@ -20,9 +20,9 @@ from dpcore.fitting.plan import make_plan
 from dpcore.fitting.rows import dataset_of
 from dpcore.fitting.run import finish, fit_run
 from dpcore.fitting.run_request import Run
-from dpcore.fitting.sample_weights import with_sample_weight
 from dpcore.fitting.utility_warning import UtilityWarning
 from dpcore.fitting.warnings import cautions_of
+from dpcore.fitting.weights import with_weights_of_rows
 from dpcore.session.charges import Charges
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def _read(asked: Asked) -> Dataset:
     coins = coins_of(asked.settings.seed, "units")
     of_rows = asked.X, asked.y, asked.schema, asked.intercept
     whole = dataset_of(*of_rows, coins=coins, **asked.public)
-    whole = with_sample_weight(whole, asked.weights.values, asked.weights.bound)
+    whole = with_weights_of_rows(whole, asked.weights.values, asked.weights.bound)
     return rows_of_part(whole, asked.ledger.part)
 
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from dpcore.errors import InvalidInputError, near_names, warn_caller
-from dpcore.fitting.balanced import BalancedWeights
 from dpcore.fitting.fit_options import (
     Algorithm,
     Budget,
@@ -22,7 +21,7 @@ from dpcore.fitting.fit_options import (
 )
 from dpcore.fitting.settings import OVR
 from dpcore.fitting.step_facts import require_step
-from dpcore.fitting.weight_values import BALANCED
+from dpcore.fitting.weights import BALANCED
 from dpcore.registry.catalogue import load_registry
 
 __all__ = ["OLD_WORDS", "with_old_words"]
@@ -126,7 +125,7 @@ def _steps(words: dict[str, Any], old: dict[str, Any]) -> list[Any]:
     largest = {"largest": old["largest_weight"]} if "largest_weight" in old else {}
     if isinstance(words["class_weight"], str) and words["class_weight"] == BALANCED:
         words["class_weight"] = None
-        found.append(BalancedWeights(**largest))
+        found.append(_registered(BALANCED)(**largest))
     elif largest:
         raise InvalidInputError(
             f"Expected largest_weight={largest['largest']!r} beside class_weight='balanced' alone, "

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from dpcore.accountants.equal_parts import equal_part
 from dpcore.data.schema.numbers import number_features
 from dpcore.errors import InvalidInputError
-from dpcore.fitting.class_weights import with_public_weights
 from dpcore.fitting.compatibility import check_fits, check_label
 from dpcore.fitting.memory import require_memory
 from dpcore.fitting.optimizer_queries import default_l2
@@ -16,6 +15,7 @@ from dpcore.fitting.ovr import fits_of, planned_parts
 from dpcore.fitting.ready import Ready
 from dpcore.fitting.settings import OVR
 from dpcore.fitting.shared_budget import is_shared, with_shared_accountant
+from dpcore.fitting.weights import with_public_weights
 from dpcore.losses.facts import loss_facts
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.protocols.problem import Problem

@@ -16,8 +16,8 @@ from dpcore.engines.unbounded_rows import encoded_rows, rehearsed_rows
 from dpcore.errors import TargetNotMetError
 from dpcore.fitting.answered import fit_answered, open_source
 from dpcore.fitting.checked_steps import checked, foreign_parts_of
-from dpcore.fitting.diagnostics import accuracy_figures, diagnose
 from dpcore.fitting.engines import opened_rows, require_one_fit, source_of
+from dpcore.fitting.exact_figures import exact_figures_if_there, figures_asked, foreign_figures
 from dpcore.fitting.fitted import make_model
 from dpcore.fitting.held_out_rows import holds_out, require_held_out
 from dpcore.fitting.ledger_request import LedgerRequest
@@ -66,9 +66,10 @@ def train(
     from dpcore.fitting.loading import load_data
 
     require_held_out(plan, request.test_fraction)
+    figures = figures_asked(request, plan.settings)
     table_ledger = table_ledger or LedgerRequest()
     if engine_facts(plan.engine).reads_files:
-        return train_elsewhere(plan, request, on_release, charges, table_ledger)
+        return train_elsewhere(plan, request, on_release, charges, table_ledger, figures)
     started, settings = time.perf_counter(), plan.settings
     data = load_data(request, plan.relation, settings.threads, settings.seed)
     if data.test is not None and data.train.schema.unbounded:
@@ -79,16 +80,17 @@ def train(
         note_outside(table_ledger, data.train.schema, "exact figures of test rows")
     told: dict[str, Any] = {"charges": charges, "held_out": held_out, "on_release": on_release}
     told |= {"utility_warning": utility_warning, "table_ledger": table_ledger}
-    given = data.train, data.why_not_private, data.parts
+    given = data.train, data.why_not_private, (*data.parts, *foreign_figures(figures))
     model = fit_dataset(plan, *given, kept_fraction=data.kept_fraction, **told)
     diagnostics: dict[str, Any] = {}
     if test is not None:
         parts = (encoded_rows(rows, model.schema) for rows in (data.train, test))
-        diagnostics = diagnose(plan.loss, model, *parts)
+        diagnostics = figures.exact_figures(plan.loss, model, *parts)
     training = finish(plan, model, data.train, started, diagnostics)
     if data.is_ours_and_generated and plan.loss.classification:
-        figures = accuracy_figures(model, model.margins(data.train.X), data.train.y)
-        training = replace(training, generated=figures)
+        made = exact_figures_if_there()
+        accuracy = None if made is None else made.exact_accuracy(model, data.train)
+        training = replace(training, generated=accuracy)
     return replace(training, foretold=utility_warning.failing)
 
 
@@ -98,9 +100,10 @@ def train_elsewhere(
     on_release: OnRelease,
     charges: Charges | None,
     ledger: LedgerRequest,
+    figures: Any = None,
 ) -> Training:
     """Return the training of a plan on rows that its engine reads; rows to report on are read by
-    this process."""
+    this process. ``figures`` : what makes exact ones of those."""
     started, utility_warning = time.perf_counter(), UtilityWarning(_tell, _note)
     source, schema, parts = source_of(plan, request)
     with opened_rows(plan, source, schema) as engine:
@@ -113,8 +116,9 @@ def train_elsewhere(
             "utility_warning": utility_warning,
             "table_ledger": ledger,
         }
-        model = fit_dataset(plan, rows, reasons, parts, on_release, engine=engine, **told)
-    diagnostics = {} if test is None else diagnose(plan.loss, model, None, test)
+        trusted = (*parts, *foreign_figures(figures))
+        model = fit_dataset(plan, rows, reasons, trusted, on_release, engine=engine, **told)
+    diagnostics = {} if test is None else figures.exact_figures(plan.loss, model, None, test)
     training = finish(plan, model, rows, started, diagnostics)
     return replace(training, foretold=utility_warning.failing, at_hand=False)
 

@@ -13,7 +13,7 @@ from typing import Any
 from dpcore.errors import InvalidInputError, RegistryError
 from dpcore.fitting.option_names import option_of
 from dpcore.fitting.step_facts import step_facts
-from dpcore.fitting.weight_values import checked_bound, checked_weights
+from dpcore.fitting.weights import checked_weights
 from dpcore.moved import where_to_get
 from dpcore.privacy.relations import parse_relation
 from dpcore.registry.catalogue import load_registry
@@ -133,10 +133,11 @@ def checked_settings(settings: Settings) -> Settings:
     from dpcore.accountants.additive import validated_delta
 
     validated_delta(settings.delta, zero_allowed=True)
+    class_weight, bound = checked_weights(settings.class_weight, settings.weight_bound)
     settings = dataclasses.replace(
         settings,
-        class_weight=checked_weights(settings.class_weight),
-        weight_bound=checked_bound(settings.weight_bound),
+        class_weight=class_weight,
+        weight_bound=bound,
         l2=None if settings.l2 is None else convert("l2", float, settings.l2),
         seed=_checked_whole("seed", settings.seed, 0),
         threads=_checked_whole("threads", settings.threads, 1, _MOST_THREADS),

@@ -19,10 +19,10 @@ from dpcore.fitting.fit_options import (
     Weights,
 )
 from dpcore.fitting.rows import schema_of, with_units
-from dpcore.fitting.sample_weights import require_bound
 from dpcore.fitting.settings import OVR, Settings, default_algorithm
 from dpcore.fitting.step_facts import release_bounds, step_facts
 from dpcore.fitting.usual_loss import loss_of_rows
+from dpcore.fitting.weights import require_bound
 
 if TYPE_CHECKING:
     from dpcore.data.schema.schema import Schema

@@ -14,13 +14,12 @@ import numpy as np
 from dpcore.data.schema.schema import Schema
 from dpcore.errors import DpcoreError, InvalidInputError, ModelFileError
 from dpcore.model.agreement import check_agreement
-from dpcore.model.estimate import required_estimate
 from dpcore.model.file import fate_of, read_model_file, write_model_file
 from dpcore.model.learnt import LearntFacts
 from dpcore.model.margins import margins_of
-from dpcore.model.scoring import score_of
 from dpcore.model.shown import html_of, text_of
 from dpcore.moved import place_of_name
+from dpcore.registry.step_class import step_class
 from dpcore.session.charges import Charges
 
 __all__ = ["Model", "load_model"]
@@ -66,10 +65,11 @@ class Model(LearntFacts):
         shape (n_rows, 2): of a logistic model of the log odds, whose 1 / (1 + e^-m) are the bounds
         of its probability; for a regression of the predicted value, between the same bounds.
 
-        Raises InvalidInputError for a model without intervals (``fit(also=[Intervals(...)])``).
+        Raises InvalidInputError for a model without intervals (``fit(also=[Intervals(...)])``),
+        RegistryError, with what to install, where no package makes them.
         """
-        estimate = required_estimate(self.intervals)
-        found = margins_of(self, X, bad_rows, lambda rows: estimate.margins(self, rows))
+        made = step_class("intervals", "interval_margins", told="No package makes intervals.")
+        found = margins_of(self, X, bad_rows, made.interval_margins(self))
         return (self.labels(found) if self.schema.label.is_real else found).T
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -77,9 +77,12 @@ class Model(LearntFacts):
         rows, which no epsilon covers.
 
         Raises as ``predict`` does, and DataError for rows without a score and for labels that are
-        none of the classes, or no numbers.
+        none of the classes, or no numbers; RegistryError, with what to install, where no package
+        scores.
         """
-        return score_of(self, X, y, sample_weight)
+        scores = step_class("evaluation", "exact_score", told="No package scores labelled rows.")
+        found: float = scores.exact_score(self, X, y, sample_weight)
+        return found
 
     def summary(self) -> Any:
         """Return the coefficients per unit of their columns, and per standard deviation of the

@@ -5,12 +5,10 @@ from collections.abc import Callable
 from dpcore.registry.builtin_commands import register_commands
 from dpcore.registry.builtins_of_data import register_column_kinds
 from dpcore.registry.hookspecs import hookimpl
-from dpcore.registry.own_steps import register_steps
 
 __all__ = [
     "register_column_kinds",
     "register_commands",
-    "register_steps",
 ]
 
 

@@ -5,24 +5,19 @@ import re
 import time
 from types import SimpleNamespace
 
-import pandas as pd
 import pytest
 
-from dpcore import Schema
 from dpcore.cli import progress
 from dpcore.cli.progress import Step, TimeLeft, line_of, shown
 from dpcore.cli.steps import (
     FilesRead,
-    FitsMade,
     ReleasesMade,
-    StoresWritten,
     fit_progress,
     rounds_progress,
 )
 from dpcore.plugin.parts import GaussianDpEvent, PureAccountant, PureDpEvent, load_registry
 from dpcore.session.charges import Charges
 from dpcore.session.sequential_sessions import Budget
-from dpcore_tables.store import convert_partitions
 
 PldAccountant = load_registry().load("accountant", "pld")
 
@@ -137,21 +132,6 @@ def test_fits_of_one_budget_tell_the_share_of_all_of_it():
     assert releases.step is not None and releases.step.words == "1 release, 25% of the budget"
 
 
-def test_fits_of_an_earlier_run_count():
-    fits = FitsMade()
-    fits.on_row(7, 60, {"algorithm": "dp-agd", "data": "adult"})
-    assert fits.look() == Step("comparing", 7, 60, "7 of 60 fits, last dp-agd on adult")
-
-
-def test_a_comparison_tells_the_bytes_of_a_file_until_the_next_fit_is_done():
-    fits = FitsMade()
-    assert fits.look() is None
-    fits.reading.on_bytes("rows.csv", 10**6, None)
-    assert fits.look() == Step("reading rows.csv", 10**6, None, "1.0 MB read")
-    fits.on_row(1, 2, {"algorithm": "dp-agd", "data": "rows.csv"})
-    assert fits.look() == Step("comparing", 1, 2, "1 of 2 fits, last dp-agd on rows.csv")
-
-
 def test_a_file_is_told_by_its_bytes():
     files = FilesRead("reading")
     files.on_bytes("/secret/rows.csv", 1_000_000, 4_000_000)
@@ -179,14 +159,3 @@ def test_train_tells_public_facts_and_bytes_and_no_count_of_rows(
         else:
             assert step.name == "fitting"
             assert re.fullmatch(r"[\d,]+ releases?, \d+% of the budget", step.words)
-
-
-@pytest.mark.slow
-def test_stores_are_told_of_all_that_are_written(folder):
-    table = pd.read_csv("rows.csv")
-    os.mkdir("parts")
-    for name in "ab":
-        table.to_parquet(f"parts/{name}.parquet")
-    stores = StoresWritten()
-    convert_partitions("parts", "out", Schema.read("schema.toml"), on_store=stores.on_store)
-    assert stores.look() == Step("converting", 2, 2, "2 of 2 stores")

@@ -12,7 +12,6 @@ import pytest
 
 from dpcore.errors import BudgetExceededError, InvalidInputError
 from dpcore.fitting import run
-from dpcore.fitting.balanced import BalancedWeights
 from dpcore.fitting.plan import make_plan
 from dpcore.fitting.pre_fit_release import mechanism_for
 from dpcore.fitting.run_rows import RunRows
@@ -21,6 +20,7 @@ from dpcore.fitting.step_facts import Phase
 from dpcore.fitting.step_shares import ShareOfBudget, exact_share
 from dpcore.fitting.steps import Outcome, Section, WeightsOfClasses
 from dpcore.plugin.parts import dataset_from_arrays
+from dpcore_tables.weights.balanced import BalancedWeights
 
 DRAW = np.random.default_rng(3)
 X = DRAW.uniform(0, 1, (3000, 2))
@@ -273,7 +273,7 @@ def test_a_need_that_is_not_met_is_refused_by_name_before_a_charge(need, options
 
 def test_a_step_under_the_name_of_ours_or_before_the_schema_is_refused():
     class Borrowed(CountClasses):
-        __module__ = "dpcore.fitting.balanced"
+        __module__ = "dpcore_tables.weights.balanced"
 
     with pytest.raises(InvalidInputError, match="to bear the name of its own module"):
         fitted(Borrowed())

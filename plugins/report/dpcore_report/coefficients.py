@@ -15,17 +15,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.data.schema.feature_column import FeatureColumn
-from dpcore.data.schema.transforms import Day, Log, Lookup, Truth
 from dpcore.exact.rounding import exact
-from dpcore.model.estimate import NORMAL_975, estimate_of
-from dpcore.visible import visible
+from dpcore.plugin.columns import Day, FeatureColumn, Log, Lookup, Truth
+from dpcore.plugin.parts import visible
+from dpcore_report.intervals.estimate import NORMAL_975, estimate_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from dpcore.data.schema.schema import Schema
     from dpcore.model.learnt import LearntFacts
+    from dpcore.plugin.parts import Schema
 
 __all__ = ["HEADS", "Coefficient", "Summary", "summary_of"]
 

@@ -11,7 +11,8 @@ from typer.testing import CliRunner
 
 from dpcore import Schema, load_model
 from dpcore.cli import app
-from dpcore.plugin.parts import Model
+from dpcore.errors import RegistryError
+from dpcore.plugin.parts import Model, load_registry
 from dpcore.privacy.statement import PrivacyStatement
 from dpcore_report.coefficients import summary_of
 
@@ -212,3 +213,10 @@ def test_the_command_prints_the_table_and_json(tmp_path):
     assert told == json.loads(json.dumps(load_model(path).summary().to_dict()))
     missing = CliRunner().invoke(app, ["summary", str(tmp_path / "none.json")])
     assert missing.exit_code == 2 and "Cannot read model file" in missing.output
+
+
+def test_a_model_without_the_package_says_what_to_install(monkeypatch):
+    none = type(load_registry())(())
+    monkeypatch.setattr("dpcore.registry.step_class.load_registry", lambda kind: none)
+    with pytest.raises(RegistryError, match=r"intervals\. .*pip install dpcore-report\.$"):
+        model().predict_interval([])

@@ -6,10 +6,10 @@ from __future__ import annotations
 from typing import Any
 
 import dpcore
-from dpcore import BalancedWeights, OneVsRest
+from dpcore import OneVsRest
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.settings import OVR
-from dpcore.fitting.weight_values import BALANCED, LARGEST
+from dpcore_tables.weights.values import BALANCED, LARGEST
 
 __all__ = ["balanced_of", "is_balanced", "loss_of_each", "steps_of"]
 
@@ -39,7 +39,7 @@ def is_balanced(class_weight: Any) -> bool:
 def balanced_of(class_weight: Any, largest: Any) -> list[Any]:
     """Return the step behind balanced weights, if they were asked for."""
     if is_balanced(class_weight):
-        return [BalancedWeights(largest)]
+        return [dpcore.BalancedWeights(largest)]
     if largest != LARGEST:
         raise InvalidInputError(
             f"Expected largest_weight={largest!r} beside class_weight='balanced' alone, whose "

@@ -7,6 +7,8 @@ from dpcore.registry.step_options import StepOption
 
 __all__: list[str] = []
 
+_LARGEST = 10.0
+
 
 @hookimpl
 def register_commands(register: Callable[..., None]) -> None:
@@ -106,6 +108,29 @@ def register_steps(register: Callable[..., None]) -> None:
         options=(
             StepOption(
                 "private-bounds", "flag", False, "Release the bounds that the schema lacks."
+            ),
+        ),
+    )
+    register(
+        "balanced",
+        "dpcore_tables.weights.balanced:BalancedWeights",
+        summary="Weights that even the classes out, from noisy counts of them.",
+        options=(
+            StepOption(
+                "class-weight",
+                "texts",
+                None,
+                "CLASS=NUMBER,... (1 for others), or balanced: from counts that are released.",
+                word="balanced",
+            ),
+            StepOption(
+                "largest-weight",
+                "float",
+                _LARGEST,
+                "The most that a balanced weight may come to.",
+                field="largest",
+                alone="Expected largest_weight={value} beside class_weight='balanced' alone, whose "
+                "weights it caps.",
             ),
         ),
     )

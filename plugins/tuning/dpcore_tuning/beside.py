@@ -28,7 +28,7 @@ from dpcore.fitting.reporting import summarise, why_released
 from dpcore.fitting.run_request import Run
 from dpcore.fitting.run_state import RunDoor, RunState
 from dpcore.fitting.run_steps import charged_for_all, run_before, run_one, stated_of
-from dpcore.losses.class_weighted import ClassWeighted
+from dpcore.fitting.weights import are_weighted
 from dpcore.plugin.parts import AdditiveAccountant, Ledger
 from dpcore.plugin.steps import Phase, ResultView
 from dpcore.session.charges import Charges
@@ -178,5 +178,6 @@ def _begun(search: Search, ready: Ready, sides: Sides) -> RunState:
 
 def released_weights(known: RunState) -> tuple[float, ...]:
     """Return the weights of classes that a step released; ``()`` where none did."""
-    loss = known.facts.plan.loss
-    return loss.weights if isinstance(loss, ClassWeighted) else ()
+    plan = known.facts.plan
+    weights: tuple[float, ...] = getattr(plan.loss, "weights", ())
+    return weights if are_weighted(plan.settings) else ()

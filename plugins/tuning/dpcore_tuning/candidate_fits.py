@@ -13,11 +13,11 @@ import numpy as np
 
 from dpcore.engines.unbounded_rows import encoded_rows
 from dpcore.errors import replacing
-from dpcore.fitting.class_weights import with_weights
 from dpcore.fitting.engines import engine_at_hand
 from dpcore.fitting.pre_fit_release import rehearse_run
 from dpcore.fitting.public_facts import check_dataset
 from dpcore.fitting.run import fit_dataset
+from dpcore.fitting.weights import with_weights
 from dpcore.plugin.parts import Ledger, SeededNoise, TableSession
 from dpcore.session.ledger import LedgerEntry
 from dpcore_tuning.beside import released_weights

@@ -15,7 +15,7 @@ from dpcore.cli.streams import tell_outlook
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.settings import default_algorithm, has_units
 from dpcore.fitting.step_facts import release_bounds
-from dpcore.fitting.weight_values import public_weights
+from dpcore.fitting.weights import public_weights
 from dpcore.model.file import check_out
 from dpcore.plugin import Settings
 from dpcore.plugin.commands import DataRequest, LedgerRequest
@@ -117,7 +117,7 @@ def tune_command(
         threads=threads,
         use=assigned(use, "--use"),
         units=has_units(schema, unit, release_bounds(also)),
-        class_weight=public_weights(of_steps["class_weight"]),
+        class_weight=public_weights(of_steps.get("class_weight")),
         also=also,
         seed=seed,
     )

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.engines.unbounded_rows import encoded_rows
 from dpcore.errors import InvalidInputError
+from dpcore.fitting.exact_figures import figures_asked, foreign_figures
 from dpcore.fitting.fitted import make_model
 from dpcore.fitting.held_out_rows import holds_out, require_held_out
 from dpcore.fitting.loading import load_data
@@ -51,20 +52,20 @@ def tune(
 ) -> Training:
     """Return the training of a search on the data that were asked for, without its seconds: they
     would tell how many tries there were."""
-    from dpcore.fitting.diagnostics import diagnose
-
     plan = search.plans[0]
     require_held_out(plan, request.test_fraction)
+    figures = figures_asked(request, plan.settings)
     data = load_data(request, search.relation, plan.settings.threads, plan.settings.seed)
     held_out, test = (data.test, None) if holds_out(plan.settings) else (None, data.test)
     if test is not None:
         note_outside(table_ledger, data.train.schema, "exact figures of test rows")
-    given = data.train, data.why_not_private, data.parts
+    parts = (*data.parts, *foreign_figures(figures))
+    given = data.train, data.why_not_private, parts
     model = tune_dataset(search, *given, charges, table_ledger, data.kept_fraction, held_out)
     diagnostics: dict[str, Any] = {}
     if test is not None:
-        parts = (encoded_rows(rows, model.schema) for rows in (data.train, test))
-        diagnostics = diagnose(plan.loss, model, *parts)
+        encoded = (encoded_rows(rows, model.schema) for rows in (data.train, test))
+        diagnostics = figures.exact_figures(plan.loss, model, *encoded)
     return finish(plan, model, data.train, None, diagnostics)
 
 

@@ -7,9 +7,9 @@ from typing import Annotated, Any
 
 from dpcore.cli.assignments import assigned
 from dpcore.cli.progress import shown
-from dpcore.cli.steps import RunsMade
 from dpcore.errors import InvalidInputError
 from dpcore.plugin.commands import Argument, Option, print_json, print_lines
+from dpcore_lab.commands.progress import RunsMade
 
 __all__ = ["audit_command"]
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 
 from dpcore.cli.interrupts import ended_as_interrupted
 from dpcore.cli.progress import shown
-from dpcore.cli.steps import FitsMade
 from dpcore.cli.streams import hush
 from dpcore.errors import InvalidInputError, replacing
 from dpcore.plugin.commands import Option, print_json, print_lines
 from dpcore.registry.parameters import parse_assignment
+from dpcore_lab.commands.progress import FitsMade
 
 if TYPE_CHECKING:
     from dpcore_lab.compare.results import Results

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.errors import DpcoreError
-from dpcore.fitting.diagnostics import macro_f1
 from dpcore.fitting.losses import loss_parameters
 from dpcore.fitting.ovr import against_the_rest
 from dpcore.fitting.reporting import plain
 from dpcore.fitting.run import fit_dataset
 from dpcore.losses.words import shown_loss
-from dpcore.model.probabilities import places_said
+from dpcore.model.probabilities import macro_f1, places_said
 from dpcore.plugin.parts import load_registry, make_loss, make_plan
 from dpcore.privacy.versions import running_versions
 from dpcore.session.charges import Charges

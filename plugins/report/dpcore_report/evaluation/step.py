@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpcore.errors import InvalidInputError
 from dpcore.plugin.steps import Phase, RowsAsked, Section
@@ -18,7 +18,10 @@ from dpcore_report.evaluation.text import evaluation_in_words
 from dpcore_report.step_values import checked_epsilon, checked_share
 
 if TYPE_CHECKING:
-    from dpcore.plugin.parts import Model
+    from collections.abc import Mapping
+
+    from dpcore.plugin import Loss
+    from dpcore.plugin.parts import Dataset, Model
     from dpcore.plugin.steps import PublicFacts
     from dpcore_report.evaluation.held_out_counts import HeldOutCounts
 
@@ -82,6 +85,37 @@ class Evaluation:
             return None
         lines = evaluation_in_words(model.evaluation, private=bool(model.privacy["private"]))
         return Section(model.evaluation, tuple(lines))
+
+    @staticmethod
+    def exact_figures(
+        loss: Loss, model: Model, train: Dataset | None, test: Dataset
+    ) -> dict[str, Any]:
+        """Return figures of rows to test on, without privacy, of rows trained on where they are at
+        hand."""
+        from dpcore_report.exact.diagnostics import diagnose
+
+        return diagnose(loss, model, train, test)
+
+    @staticmethod
+    def exact_accuracy(model: Model, rows: Dataset) -> dict[str, Any]:
+        """Return the accuracy on rows that are no secret, and that of a constant model."""
+        from dpcore_report.exact.diagnostics import accuracy_figures
+
+        return accuracy_figures(model, model.margins(rows.X), rows.y)
+
+    @staticmethod
+    def exact_score(model: Model, X: Any, y: Any, sample_weight: Any) -> float:
+        """Return the accuracy on labelled rows, or the R2 of a regression."""
+        from dpcore_report.exact.score import score_of
+
+        return score_of(model, X, y, sample_weight)
+
+    @staticmethod
+    def exact_in_words(figures: Mapping[str, Any]) -> list[str]:
+        """Return the lines of ``exact_figures``."""
+        from dpcore_report.exact.text import exact_in_words
+
+        return exact_in_words(figures)
 
     def check(self, facts: PublicFacts) -> HeldOutCounts:
         """Return the release of the counts (``RunStep``)."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpcore.errors import InvalidInputError
 from dpcore.plugin.steps import Phase, Section
@@ -12,6 +13,10 @@ from dpcore_report.intervals.text import intervals_in_words
 from dpcore_report.step_values import checked_share
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy as np
+
     from dpcore.plugin.parts import Model
     from dpcore.plugin.steps import PublicFacts
     from dpcore_report.intervals.inference import Inference
@@ -60,6 +65,14 @@ class Intervals:
         if model.intervals is None:
             return None
         return Section(model.intervals, tuple(intervals_in_words(model.intervals)))
+
+    @staticmethod
+    def interval_margins(model: Model) -> Callable[[Any], np.ndarray]:
+        """Return what returns the ends of the intervals of encoded rows' margins; InvalidInputError
+        for a model without intervals."""
+        from dpcore_report.intervals.estimate import required_estimate
+
+        return partial(required_estimate(model.intervals).margins, model)
 
     def check(self, facts: PublicFacts) -> Inference:
         """Return the releases of the sums (``RunStep``)."""

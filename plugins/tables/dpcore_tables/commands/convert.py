@@ -6,15 +6,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from dpcore.cli.interrupts import ended_as_interrupted
-from dpcore.cli.progress import shown
-from dpcore.cli.steps import FilesRead, StoresWritten
+from dpcore.cli.progress import Step, shown
+from dpcore.cli.steps import FilesRead
 from dpcore.errors import DataError, InvalidInputError, advised_on_bad_rows
 from dpcore.plugin.commands import Argument, Option, print_lines
 
 if TYPE_CHECKING:
     from dpcore.plugin.engines import BadRows
 
-__all__ = ["convert_command"]
+__all__ = ["StoresWritten", "convert_command"]
 
 _DROPPED = (
     "Rows outside the schema were dropped, uncounted; --bad-rows refuse shows the owner the first."
@@ -98,3 +98,17 @@ def convert_command(
     if not quiet:
         what = "Store" if jobs is None else "Stores"
         print_lines(f"{what}: {out} (readable by you only)")
+
+
+class StoresWritten:
+    """The stores that a conversion has written, of all that it writes."""
+
+    def __init__(self) -> None:
+        self.step: Step | None = None
+
+    def on_store(self, done: int, total: int) -> None:
+        """Take note of the stores written so far."""
+        self.step = Step("converting", done, total, f"{done:,} of {total:,} stores")
+
+    def look(self) -> Step | None:
+        return self.step

@@ -10,13 +10,13 @@ import numpy as np
 
 from dpcore.data.weighted_labels import PAIRS, plain_labels
 from dpcore.errors import InvalidInputError
-from dpcore.losses.class_weighted import above, times_up
-from dpcore.losses.facts import MOST_WEIGHT, loss_facts
-from dpcore.privacy.immutable import sealed
+from dpcore.losses.facts import MOST_WEIGHT
+from dpcore.plugin.parts import loss_facts, sealed
 from dpcore.registry.tables.losses import LossFacts
+from dpcore_tables.weights.class_weighted import above, times_up
 
 if TYPE_CHECKING:
-    from dpcore.protocols import Loss
+    from dpcore.plugin import Loss
 
 __all__ = ["SampleWeighted"]
 

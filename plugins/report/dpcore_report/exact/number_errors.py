@@ -11,7 +11,7 @@ from dpcore.data.cells.targets import number_of
 
 if TYPE_CHECKING:
     from dpcore.data.schema.columns import Label
-    from dpcore.model.model import Model
+    from dpcore.plugin.parts import Model
 
 __all__ = ["number_errors"]
 

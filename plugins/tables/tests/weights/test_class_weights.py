@@ -10,15 +10,16 @@ from step_words import settings
 
 from dpcore import Schema, fit, load_model
 from dpcore.errors import InvalidInputError
-from dpcore.fitting import balanced, run_state
-from dpcore.fitting.balanced import SHARE, balanced_weights
-from dpcore.fitting.class_weights import with_public_weights
-from dpcore.fitting.plan import make_plan
+from dpcore.fitting import run_state
 from dpcore.fitting.run import fit_dataset
-from dpcore.fitting.weight_values import parsed_weights
-from dpcore.losses.class_weighted import ClassWeighted
-from dpcore.losses.logistic import Logistic
-from dpcore.plugin.parts import Ledger, TableSession, dataset_from_arrays
+from dpcore.fitting.weights import with_public_weights
+from dpcore.plugin.parts import Ledger, TableSession, dataset_from_arrays, load_registry, make_plan
+from dpcore_tables.weights import balanced
+from dpcore_tables.weights.balanced import SHARE, balanced_weights
+from dpcore_tables.weights.class_weighted import ClassWeighted
+from dpcore_tables.weights.values import parsed_weights
+
+Logistic = load_registry().load("loss", "logistic")
 
 N = 4000
 DRAW = np.random.default_rng(3)

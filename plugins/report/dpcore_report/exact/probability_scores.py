@@ -9,7 +9,7 @@ import numpy as np
 from dpcore.model.probabilities import log_probabilities_of
 
 if TYPE_CHECKING:
-    from dpcore.model.model import Model
+    from dpcore.plugin.parts import Model
 
 __all__ = ["calibration", "probability_scores"]
 

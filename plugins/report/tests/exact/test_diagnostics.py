@@ -16,17 +16,16 @@ from sklearn.metrics import (
     roc_auc_score,
 )
 
-from dpcore.cli.diagnostics import calibration_of, confusion_of, figures_of
-from dpcore.fitting.diagnostics import accuracy_figures, diagnose
-from dpcore.fitting.plan import make_plan
-from dpcore.fitting.probability_scores import probability_scores
 from dpcore.fitting.run import fit_dataset
-from dpcore.fitting.settings import Settings
 from dpcore.losses.huber import HuberSvm as Huber
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
-from dpcore.plugin.parts import dataset_from_arrays
+from dpcore.plugin import Settings
+from dpcore.plugin.parts import dataset_from_arrays, make_plan
 from dpcore_lab.compare.notes import notes_of
+from dpcore_report.exact.diagnostics import accuracy_figures, diagnose
+from dpcore_report.exact.probability_scores import probability_scores
+from dpcore_report.exact.text import calibration_of, confusion_of, figures_of
 
 X = np.array([[0.0], [1.0], [1.0], [1.0]])
 

@@ -14,7 +14,7 @@ from dpcore.data.weighted_labels import paired
 from dpcore.errors import DataError, InvalidInputError, replacing
 
 if TYPE_CHECKING:
-    from dpcore.data.dataset import Dataset
+    from dpcore.plugin.parts import Dataset
 
 __all__ = ["require_bound", "with_sample_weight"]
 
@@ -22,8 +22,6 @@ __all__ = ["require_bound", "with_sample_weight"]
 def require_bound(X: Any, sample_weight: Any, weight_bound: Any) -> None:
     """Raise InvalidInputError for weights of rows without their public bound, a bound without
     weights, or weights of rows that are not in memory."""
-    if sample_weight is None and weight_bound is None:
-        return
     if weight_bound is None:
         raise InvalidInputError(
             "sample_weight needs weight_bound, a public number such as 5.0, to which weights are "
@@ -35,11 +33,9 @@ def require_bound(X: Any, sample_weight: Any, weight_bound: Any) -> None:
         raise InvalidInputError("sample_weight is beside rows in memory, and those of X are not.")
 
 
-def with_sample_weight(dataset: Dataset, sample_weight: Any, bound: float | None) -> Dataset:
-    """Return the data set with the weights of its rows, if there are any, held to their bound;
+def with_sample_weight(dataset: Dataset, sample_weight: Any, bound: float) -> Dataset:
+    """Return the data set with the weights of its rows, held to their bound;
     DataError, without a word of any row, for what are none."""
-    if sample_weight is None or bound is None:
-        return dataset
     if dataset.schema.unit is not None:
         raise InvalidInputError("sample_weight is not known to fit units of several rows.")
     no_numbers = DataError("Expected sample_weight to be numbers, one for each row.")

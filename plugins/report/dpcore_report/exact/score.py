@@ -16,8 +16,8 @@ from dpcore.model.probabilities import places_said
 
 if TYPE_CHECKING:
     from dpcore.data.cells.typed import Cells
-    from dpcore.data.schema.schema import Schema
     from dpcore.model.learnt import LearntFacts
+    from dpcore.plugin.parts import Schema
 
 __all__ = ["score_of"]
 

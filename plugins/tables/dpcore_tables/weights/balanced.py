@@ -9,17 +9,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from dpcore.exact.reproducible import ordered_sum
-from dpcore.fitting.pre_fit_release import mechanism_for, norm_of
-from dpcore.fitting.step_facts import Phase
 from dpcore.fitting.step_shares import exact_share
-from dpcore.fitting.steps import OneRelease, Outcome, WeightsOfClasses
-from dpcore.fitting.weight_values import LARGEST, checked_largest
-from dpcore.queries.columns import CategoricalColumn
-from dpcore.queries.histogram import Histogram
+from dpcore.fitting.steps import WeightsOfClasses
+from dpcore.plugin import Histogram, ordered_sum
+from dpcore.plugin.parts import CategoricalColumn
+from dpcore.plugin.steps import OneRelease, Outcome, Phase, mechanism_for, norm_of
+from dpcore_tables.weights.values import LARGEST, checked_largest
 
 if TYPE_CHECKING:
-    from dpcore.fitting.step_views import PublicFacts
+    from dpcore.plugin.steps import PublicFacts
 
 __all__ = ["SHARE", "BalancedWeights", "balanced_weights"]
 
@@ -67,6 +65,13 @@ class BalancedWeights:
     def largest_weight(self) -> float:
         """The weight that the run is checked with beforehand."""
         return self.largest
+
+    @staticmethod
+    def weights() -> Any:
+        """Return the module of all that a fit asks of weights."""
+        from dpcore_tables.weights import fit_weights
+
+        return fit_weights
 
     def check(self, facts: PublicFacts) -> OneRelease:
         """Return the release of the counts (``RunStep``)."""

@@ -9,10 +9,9 @@ from sklearn.linear_model import LogisticRegression
 
 from dpcore import fit, load_model
 from dpcore.errors import DataError, DpcoreError, InvalidInputError
-from dpcore.fitting.plan import make_plan
 from dpcore.fitting.run import fit_dataset
-from dpcore.fitting.settings import Settings
-from dpcore.plugin.parts import Ledger, dataset_from_arrays
+from dpcore.plugin import Settings
+from dpcore.plugin.parts import Ledger, dataset_from_arrays, make_plan
 from dpcore_sklearn import PrivateLogisticRegression
 
 N = 3000
@@ -185,11 +184,10 @@ def test_a_query_that_does_not_know_of_weights_is_refused_whatever_the_number_of
     from dataclasses import dataclass
     from typing import ClassVar
 
-    from dpcore.losses.logistic import Logistic
-    from dpcore.losses.sample_weighted import SampleWeighted
     from dpcore.plugin import NeighboringRelation, Problem
-    from dpcore.plugin.parts import LocalEngine
+    from dpcore.plugin.parts import LocalEngine, load_registry, make_loss
     from dpcore.session.rehearsal import Rehearsal
+    from dpcore_tables.weights.sample_weighted import SampleWeighted
 
     @dataclass(frozen=True)
     class Ignorant:
@@ -205,7 +203,7 @@ def test_a_query_that_does_not_know_of_weights_is_refused_whatever_the_number_of
         data = dataset_from_arrays(X[:n], Y[:n].astype(float), bounds=(0, 1), row_norm=None)
         table = replace(data, weights=W[:n]).table()
         problem = Problem(
-            loss=SampleWeighted(Logistic(), 2.0),
+            loss=SampleWeighted(make_loss("logistic", {}, load_registry()), 2.0),
             l2=0.0,
             n_features=table.n_features,
             row_norm=table.row_norm,
@@ -217,7 +215,7 @@ def test_a_query_that_does_not_know_of_weights_is_refused_whatever_the_number_of
 
 
 def test_weights_are_held_to_their_bound_before_any_part_sees_them():
-    from dpcore.fitting.sample_weights import with_sample_weight
+    from dpcore_tables.weights.of_rows import with_sample_weight
 
     data = dataset_from_arrays(X[:3], Y[:3].astype(float), bounds=(0, 1), row_norm=None)
     assert with_sample_weight(data, [0.5, 2.0, 1e300], 2.0).weights.tolist() == [0.5, 2.0, 2.0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["calibration_of", "confusion_of", "figures_of", "verdict_of"]
+__all__ = ["calibration_of", "confusion_of", "exact_in_words", "figures_of"]
 
 _MOST_CLASSES = 20
 _TABLES = ("test_recall", "test_precision", "test_confusion", "test_calibration")
@@ -16,9 +16,13 @@ _OF_UNIT = ("rmse", "mae")
 _SHORT = {"auc": "AUC", "rmse": "RMSE", "mae": "MAE", "r2": "R2", "brier": "Brier score"}
 
 
-def verdict_of(figures: Mapping[str, Any]) -> list[str]:
-    """Return the sentence about a model that is worse than a constant one, if it is."""
-    return [figures["verdict"]] if figures["verdict"] else []
+def exact_in_words(figures: Mapping[str, Any]) -> list[str]:
+    """Return the lines of figures that are in no file, with the sentence about a model that is
+    worse than a constant one, if it is."""
+    shown = ", ".join(figures_of(figures))
+    lines = [f"Computed WITHOUT privacy, in no file: {shown}."]
+    lines += [figures["verdict"]] if figures["verdict"] else []
+    return [*lines, *confusion_of(figures), *calibration_of(figures)]
 
 
 def figures_of(diagnostics: Mapping[str, Any]) -> list[str]:

@@ -6,18 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.fitting.number_errors import number_errors
-from dpcore.fitting.probability_scores import probability_scores
 from dpcore.fitting.reporting import plain
-from dpcore.losses.facts import loss_facts
-from dpcore.model.probabilities import places_said
+from dpcore.model.probabilities import macro_f1, places_said
+from dpcore.plugin.parts import loss_facts
+from dpcore_report.exact.number_errors import number_errors
+from dpcore_report.exact.probability_scores import probability_scores
 
 if TYPE_CHECKING:
-    from dpcore.data.dataset import Dataset
-    from dpcore.model.model import Model
-    from dpcore.protocols import Loss
+    from dpcore.plugin import Loss
+    from dpcore.plugin.parts import Dataset, Model
 
-__all__ = ["accuracy_figures", "class_figures", "confusion", "diagnose", "macro_f1"]
+__all__ = ["accuracy_figures", "class_figures", "confusion", "diagnose"]
 
 _RELEASE = "What is changed on reading this comes from the rows."
 
@@ -86,13 +85,6 @@ def class_figures(classes: tuple[Any, ...], counts: np.ndarray) -> dict[str, Any
         for total in (of, said)
     )
     return dict(zip(keys, (macro_f1(counts), recall, precision, by_name), strict=True))
-
-
-def macro_f1(counts: np.ndarray) -> float:
-    """Return the mean F1 of the classes that a row is of, or is said to be of, by the counts of
-    ``confusion``."""
-    right, seen = np.diagonal(counts), counts.sum(axis=0) + counts.sum(axis=1)
-    return float((2 * right[seen > 0] / seen[seen > 0]).mean())
 
 
 def _verdict_on_numbers(loss: Loss, margins: np.ndarray, y: np.ndarray) -> str | None:

@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from dpcore.errors import InvalidInputError
-from dpcore.exact.rounding import float_up
-from dpcore.losses.facts import MOST_WEIGHT, loss_facts
-from dpcore.privacy.immutable import sealed
+from dpcore.losses.facts import MOST_WEIGHT
+from dpcore.plugin.parts import float_up, loss_facts, sealed
 from dpcore.registry.tables.losses import LossFacts
 
 if TYPE_CHECKING:
-    from dpcore.protocols import Loss
+    from dpcore.plugin import Loss
 
 __all__ = ["ClassWeighted", "times_up"]
 

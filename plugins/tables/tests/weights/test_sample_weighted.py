@@ -11,11 +11,6 @@ from numba import config
 from dpcore.accountants import GdpAccountant
 from dpcore.data.weighted_labels import PAIRS, paired, plain_labels
 from dpcore.errors import DataError, InvalidInputError
-from dpcore.losses.class_weighted import ClassWeighted
-from dpcore.losses.facts import loss_facts
-from dpcore.losses.logistic import Logistic, Softmax
-from dpcore.losses.sample_weighted import SampleWeighted
-from dpcore.losses.squared import Squared
 from dpcore.plugin import (
     ClippedGradientSum,
     Gaussian,
@@ -34,8 +29,16 @@ from dpcore.plugin.parts import (
     TableSession,
     bounded_labels,
     clamped_labels,
+    load_registry,
+    loss_facts,
 )
 from dpcore_lab.checks import check_loss
+from dpcore_tables.weights.class_weighted import ClassWeighted
+from dpcore_tables.weights.sample_weighted import SampleWeighted
+
+Logistic, Softmax, Squared = (
+    load_registry().load("loss", name) for name in ("logistic", "softmax", "ridge")
+)
 
 ADD = NeighboringRelation.ADD_OR_REMOVE_ONE
 BOUND = 4.0

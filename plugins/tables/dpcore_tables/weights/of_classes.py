@@ -1,33 +1,34 @@
 """Weights of the classes in a fit, public numbers by name or ``balanced``, and the bound of rows'.
 
-A weight multiplies the loss of every row of its class (``dpcore.losses.class_weighted``). A class
+A weight multiplies the loss of every row of its class (``class_weighted.py``). A class
 that is not named has the weight 1, as in scikit-learn.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import InvalidInputError, near_names
-from dpcore.registry.tables.declarations import optimizer_facts
+from dpcore.plugin.parts import optimizer_facts
+from dpcore_tables.weights.class_weighted import ClassWeighted
+from dpcore_tables.weights.sample_weighted import SampleWeighted
 
 if TYPE_CHECKING:
     from dpcore.data.schema.label import Label
-    from dpcore.fitting.planned import Plan
-    from dpcore.protocols import Loss
+    from dpcore.plugin import Loss
+    from dpcore.plugin.commands import Plan
 
 __all__ = [
     "unweighted",
     "weights_by_name",
-    "with_public_weights",
-    "with_weights",
+    "weighted",
+    "weights_asked",
 ]
 
 
-def with_public_weights(plan: Plan, label: Label) -> Plan:
-    """Return the plan with the weights of its settings in its loss; of ``balanced`` ones the bound
-    that they will have, in the place of each: what the run is checked with beforehand.
+def weights_asked(plan: Plan, label: Label) -> tuple[float, ...]:
+    """Return the weights of classes that a plan is checked with: those of its settings, or, of
+    ``balanced`` ones, the bound that they will have, in the place of each; ``()`` for none.
 
     Raises InvalidInputError for weights that do not fit the label, the loss or the algorithm.
     """
@@ -35,8 +36,6 @@ def with_public_weights(plan: Plan, label: Label) -> Plan:
     if given is not None and largest is not None:
         raise InvalidInputError("Expected public weights of classes or BalancedWeights, not both.")
     of_classes = given is not None or largest is not None
-    if not of_classes and plan.settings.weight_bound is None:
-        return plan
     stated = optimizer_facts(plan.optimizer)
     reasons = {
         "its users' rules say a loss by name alone": bool(stated.answered_by),
@@ -47,38 +46,33 @@ def with_public_weights(plan: Plan, label: Label) -> Plan:
             what = "class_weight" if of_classes else "sample_weight"
             raise InvalidInputError(f"{plan.entry.name} takes no {what}: {reason}.")
     if not of_classes:
-        return with_weights(plan, ())
+        return ()
     if label.is_real:
         raise InvalidInputError(
             f"Weights are of classes, and the label {label.name!r} is a real-valued target."
         )
     if largest is not None:
-        return with_weights(plan, (largest,) * label.n_classes)
+        return (largest,) * label.n_classes
     weights = [1.0] * label.n_classes
     for name, weight in (given or {}).items():
         weights[_place_of(name, label)] = weight
-    return with_weights(plan, tuple(weights))
+    return tuple(weights)
 
 
-def with_weights(plan: Plan, weights: tuple[float, ...]) -> Plan:
-    """Return the plan with these weights of the classes, in their order (none for ``()``), and of
-    rows where its settings have a bound of theirs, for those that its loss has, if it has some."""
-    from dpcore.losses.class_weighted import ClassWeighted
-    from dpcore.losses.sample_weighted import SampleWeighted
-
-    loss: Any = unweighted(plan.loss)
+def weighted(loss: Loss, weights: tuple[float, ...], bound: float | None) -> Loss:
+    """Return the loss with these weights of the classes, in their order (none for ``()``), and of
+    rows up to a bound, if there is one, for those that it has, if it has some."""
+    found: Any = unweighted(loss)
     if weights:
-        loss = ClassWeighted(loss, weights)
-    if plan.settings.weight_bound is not None:
-        loss = SampleWeighted(loss, plan.settings.weight_bound)
-    return replace(plan, loss=loss)
+        found = ClassWeighted(found, weights)
+    if bound is not None:
+        found = SampleWeighted(found, bound)
+    weighed: Loss = found
+    return weighed
 
 
 def unweighted(loss: Loss) -> Loss:
     """Return the loss whose rows or classes were weighted; any other one as it is."""
-    from dpcore.losses.class_weighted import ClassWeighted
-    from dpcore.losses.sample_weighted import SampleWeighted
-
     if isinstance(loss, (ClassWeighted, SampleWeighted)):
         return unweighted(loss.loss)
     return loss
@@ -86,9 +80,6 @@ def unweighted(loss: Loss) -> Loss:
 
 def weights_by_name(loss: Loss, label: Label) -> dict[str, float]:
     """Return the weight of each class, empty where a loss has none."""
-    from dpcore.losses.class_weighted import ClassWeighted
-    from dpcore.losses.sample_weighted import SampleWeighted
-
     loss = loss.loss if isinstance(loss, SampleWeighted) else loss
     weights = loss.weights if isinstance(loss, ClassWeighted) else ()
     return {str(name): weight for name, weight in zip(label.names, weights, strict=False)}

@@ -11,12 +11,6 @@ from coded_rows import coded
 
 from dpcore.accountants import GdpAccountant
 from dpcore.errors import InvalidInputError
-from dpcore.losses.class_weighted import ClassWeighted
-from dpcore.losses.facts import loss_facts
-from dpcore.losses.hinge import HingeSvm
-from dpcore.losses.huber import HuberSvm
-from dpcore.losses.logistic import Logistic, Softmax
-from dpcore.losses.squared import Squared
 from dpcore.plugin import ClippedGradientSum, Gaussian, NeighboringRelation, Problem
 from dpcore.plugin.parts import (
     FEATURE_BITS,
@@ -27,10 +21,18 @@ from dpcore.plugin.parts import (
     TableSession,
     clip_coefficients,
     gradient_error,
+    load_registry,
     loss_error,
+    loss_facts,
 )
 from dpcore.queries.clipping import clip_class_coefficients
 from dpcore_lab.checks import check_loss
+from dpcore_tables.weights.class_weighted import ClassWeighted
+
+HingeSvm, HuberSvm, Logistic, Softmax, Squared = (
+    load_registry().load("loss", name)
+    for name in ("hinge-svm", "huber-svm", "logistic", "softmax", "ridge")
+)
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
 TWO, FIVE = (0.5, 3.0), (1.0, 0.25, 4.0, 2.0, 0.125)

@@ -1,0 +1,110 @@
+"""Weights of classes and of rows in a fit: a package has them, beside the step ``balanced``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from dpcore.errors import RegistryError
+from dpcore.registry.step_class import step_class
+
+if TYPE_CHECKING:
+    from dpcore.data.schema.label import Label
+    from dpcore.protocols import Loss
+
+__all__ = [
+    "BALANCED",
+    "are_weighted",
+    "checked_weights",
+    "public_weights",
+    "require_bound",
+    "told_loss",
+    "with_public_weights",
+    "with_weights",
+    "with_weights_of_rows",
+]
+
+BALANCED = "balanced"
+"""The step, and the word by which an option asks for it."""
+
+
+def are_weighted(settings: Any) -> bool:
+    """Return whether classes or rows have weights."""
+    of_classes = settings.class_weight is not None or settings.largest_class_weight is not None
+    return of_classes or settings.weight_bound is not None
+
+
+def public_weights(texts: Sequence[str] | None) -> Any:
+    """Return the weights of a command line, ``None`` where there are none or a step is to release
+    them."""
+    return _weights().public_weights(texts) if texts else None
+
+
+def checked_weights(class_weight: Any, bound: Any) -> tuple[Any, float | None]:
+    """Return public weights of classes and the bound of rows' as they are asked for, as float."""
+    if class_weight is None and bound is None:
+        return None, None
+    return _weights().checked_weights(class_weight), _weights().checked_bound(bound)
+
+
+def require_bound(X: Any, sample_weight: Any, weight_bound: Any) -> None:
+    """Refuse weights of rows without their public bound, and the other way round."""
+    if not (sample_weight is None and weight_bound is None):
+        _weights().require_bound(X, sample_weight, weight_bound)
+
+
+def with_weights_of_rows(dataset: Any, sample_weight: Any, bound: float | None) -> Any:
+    """Return the data set with the weights of its rows, if there are any."""
+    if sample_weight is None or bound is None:
+        return dataset
+    return _weights().with_sample_weight(dataset, sample_weight, bound)
+
+
+def with_public_weights(plan: Any, label: Label) -> Any:
+    """Return the plan with the weights of its settings in its loss; of ``balanced`` ones the bound
+    that they will have, in the place of each: what the run is checked with beforehand.
+
+    Raises InvalidInputError for weights that do not fit the label, the loss or the algorithm.
+    """
+    if not are_weighted(plan.settings):
+        return plan
+    weights = _weights().weights_asked(plan, label)
+    return with_weights(plan, weights)
+
+
+def with_weights(plan: Any, weights: tuple[float, ...]) -> Any:
+    """Return the plan with these weights of the classes, in their order (none for ``()``), and of
+    rows where its settings have a bound of theirs, for those that its loss has, if it has some.
+
+    What weighs is a part of the run, as its loss is.
+    """
+    from dpcore.privacy.statement import foreign_parts, part_of
+
+    loss = _weights().weighted(plan.loss, weights, plan.settings.weight_bound)
+    foreign = foreign_parts((part_of(_step()),))
+    return replace(plan, loss=loss, targets=(*plan.targets, *foreign))
+
+
+def told_loss(plan: Any, label: Label) -> tuple[Loss, dict[str, float]]:
+    """Return the loss of a plan without weights, and the weight of each class by name, empty where
+    classes have none."""
+    from dpcore.losses.facts import loss_facts
+
+    facts = loss_facts(plan.loss)
+    if facts.weighs_rows or facts.largest_weight != 1.0:
+        with suppress(RegistryError):  # A loss of somebody's own may weigh by itself.
+            weights = _weights()
+            return weights.unweighted(plan.loss), weights.weights_by_name(plan.loss, label)
+    return plan.loss, {}
+
+
+def _weights() -> Any:
+    """Return the module of weights that the step's class gives; RegistryError, with what to
+    install, where there is none."""
+    return _step().weights()
+
+
+def _step() -> Any:
+    return step_class(BALANCED, "weights", told="No package weighs classes and rows.")

@@ -1,0 +1,40 @@
+"""Weights of classes and rows: by a package, whose absence is told before a run."""
+
+import numpy as np
+import pytest
+
+from dpcore import Weights, fit
+from dpcore.errors import RegistryError
+from dpcore.fitting.weights import with_weights
+from dpcore.plugin import Settings
+from dpcore.plugin.parts import load_registry, make_plan
+
+X, Y = np.array([[0.0], [1.0]] * 50), np.array([0, 1] * 50)
+PUBLIC = {"classes": (0, 1), "bounds": (0, 1), "algo": "dp-gd"}
+
+
+@pytest.mark.parametrize(
+    "weights",
+    [{"class_weight": {1: 2.0}}, {"sample_weight": Weights(np.ones(100), bound=2.0)}],
+)
+def test_without_the_package_weights_say_what_to_install_and_other_fits_need_none(
+    weights, monkeypatch
+):
+    none = type(load_registry())(())
+    monkeypatch.setattr("dpcore.registry.step_class.load_registry", lambda kind: none)
+    with pytest.raises(RegistryError, match=r"^No package weighs .*pip install dpcore-tables\.$"):
+        fit(X, Y, **PUBLIC, **weights)
+    assert fit(X, Y, **PUBLIC).class_weights == {}
+
+
+def test_weights_by_a_step_of_somebody_else_name_it(monkeypatch):
+    own = load_registry().load("step", "balanced")
+
+    class Balanced:
+        weights = staticmethod(own.weights)
+
+    plan = make_plan(Settings(loss="logistic", algo="dp-gd"))
+    assert with_weights(plan, (1.0, 2.0)).targets == plan.targets
+    monkeypatch.setattr(type(load_registry()), "load", lambda self, kind, name: Balanced)
+    (part,) = {*with_weights(plan, (1.0, 2.0)).targets} - {*plan.targets}
+    assert part.endswith(":test_weights_by_a_step_of_somebody_else_name_it.<locals>.Balanced")
