@@ -37,14 +37,10 @@ from dpcore.queries import (
     ClippedGradientSum,
     ColumnMoments,
     Histogram,
-    NumericSums,
     PoissonSample,
-    QuantileScores,
     RowCount,
     StandardizedGradientSum,
-    UnitGradientSum,
 )
-from dpcore.queries.gram import GramMatrix
 from dpcore.registry.hookspecs import hookimpl
 from dpcore.registry.outlook import Outlook
 from dpcore.registry.parameters import check_ranges, option
@@ -61,19 +57,16 @@ __all__ = [
     "Exponential",
     "Gaussian",
     "Geometric",
-    "GramMatrix",
     "Histogram",
     "InvalidInputError",
     "Laplace",
     "Loss",
     "NeighboringRelation",
-    "NumericSums",
     "Outlook",
     "PermuteAndFlip",
     "PoissonSample",
     "PrivacySession",
     "Problem",
-    "QuantileScores",
     "ReportNoisyMax",
     "RowCount",
     "STEP_BITS",
@@ -83,7 +76,6 @@ __all__ = [
     "Solution",
     "StandardizedGradientSum",
     "TargetNotMetError",
-    "UnitGradientSum",
     "UnsupportedEventError",
     "array_exp",
     "array_expm1",

@@ -74,8 +74,7 @@ from dpcore.protocols.answer_source import AnswerSource, SourceStatement
 from dpcore.protocols.interactive import InteractiveMechanism
 from dpcore.protocols.optimizer import Optimizer
 from dpcore.queries.clipping import clip_coefficients, clipped_total
-from dpcore.queries.columns import CategoricalColumn, NumericColumn, column_of, numeric_column
-from dpcore.queries.descent import minimize
+from dpcore.queries.columns import CategoricalColumn
 from dpcore.queries.gradient import ClippedGradients
 from dpcore.queries.gradient_sum import (
     GradientSum,
@@ -84,7 +83,6 @@ from dpcore.queries.gradient_sum import (
     gradient_error,
     loss_error,
 )
-from dpcore.queries.gram import unpack
 from dpcore.queries.sample import FixedSizeSample
 from dpcore.registry.catalogue import load_registry
 from dpcore.registry.tables.declarations import accountant_facts, optimizer_facts
@@ -135,7 +133,6 @@ __all__ = [
     "NOISE_BITS",
     "NoiseSource",
     "NonPrivateDpEvent",
-    "NumericColumn",
     "ObjectivePerturbationDpEvent",
     "OneProcess",
     "Optimizer",
@@ -173,7 +170,6 @@ __all__ = [
     "clamped_labels",
     "clip_coefficients",
     "clipped_total",
-    "column_of",
     "constant",
     "dataset_from_arrays",
     "exp_down",
@@ -195,10 +191,8 @@ __all__ = [
     "loss_facts",
     "make_loss",
     "make_plan",
-    "minimize",
     "most_rounds",
     "normal_digits",
-    "numeric_column",
     "optimizer_facts",
     "params_apart",
     "planned_accountant",
@@ -209,7 +203,6 @@ __all__ = [
     "smallest_epsilon",
     "smallest_multiplier",
     "sqrt_up",
-    "unpack",
     "validated_delta",
     "validated_epsilon",
     "visible",
