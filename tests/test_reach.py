@@ -42,7 +42,7 @@ PAGES = {
     "dpcore_tables.statistics",
     "dpcore_tables.store",
 }
-MOST_DEEP_IMPORTS = 533
+MOST_DEEP_IMPORTS = 528
 """It was 1,392. It may only fall: whoever makes it less states that here."""
 
 

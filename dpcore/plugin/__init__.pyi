@@ -2,14 +2,7 @@
 
 from dpcore.accountants.calibrate import noise_multiplier
 from dpcore.accountants.schedule import Schedule, schedule_noise_multiplier
-from dpcore.errors import (
-    BudgetExceededError,
-    DataError,
-    DpcoreError,
-    InvalidInputError,
-    TargetNotMetError,
-    UnsupportedEventError,
-)
+from dpcore.errors import InvalidInputError
 from dpcore.exact.compiled import njit
 from dpcore.exact.grid import DIRECTION_BITS, STEP_BITS, round_parameters, round_to
 from dpcore.exact.reproducible import (
@@ -28,7 +21,6 @@ from dpcore.mechanisms.gaussian import Gaussian
 from dpcore.mechanisms.geometric import Geometric
 from dpcore.mechanisms.laplace import Laplace
 from dpcore.mechanisms.permute_and_flip import PermuteAndFlip
-from dpcore.mechanisms.report_noisy_max import ReportNoisyMax
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.protocols import Accountant, Loss
 from dpcore.protocols.problem import Problem, Solution
@@ -48,12 +40,9 @@ from dpcore.registry.slots import Slot
 
 __all__ = [
     "Accountant",
-    "BudgetExceededError",
     "ClippedGradientSum",
     "ColumnMoments",
     "DIRECTION_BITS",
-    "DataError",
-    "DpcoreError",
     "Exponential",
     "Gaussian",
     "Geometric",
@@ -67,7 +56,6 @@ __all__ = [
     "PoissonSample",
     "PrivacySession",
     "Problem",
-    "ReportNoisyMax",
     "RowCount",
     "STEP_BITS",
     "Schedule",
@@ -75,8 +63,6 @@ __all__ = [
     "Slot",
     "Solution",
     "StandardizedGradientSum",
-    "TargetNotMetError",
-    "UnsupportedEventError",
     "array_exp",
     "array_expm1",
     "array_log",

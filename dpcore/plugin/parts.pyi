@@ -8,7 +8,6 @@ from dpcore.accountants.additive import AdditiveAccountant, validated_delta, val
 from dpcore.accountants.best import BestAccountant
 from dpcore.accountants.normal import gaussian_mu_squared_down
 from dpcore.accountants.pure import PureAccountant
-from dpcore.accountants.registered import registered_accountants
 from dpcore.accountants.schedule import planned_accountant
 from dpcore.accountants.search import most_rounds, smallest_epsilon, smallest_multiplier
 from dpcore.data.blocks.block import Block, RawRows
@@ -20,10 +19,8 @@ from dpcore.data.blocks.truncation import row_factors
 from dpcore.data.dataset import Dataset
 from dpcore.data.loader import format_of, load_file
 from dpcore.data.readers.arrays import dataset_from_arrays
-from dpcore.data.schema.schema import Schema
 from dpcore.data.weighted_labels import clamped_labels
 from dpcore.engines.local import LocalEngine, available_threads
-from dpcore.errors import replacing
 from dpcore.exact.grid import (
     BLOCK_ROWS,
     BLOCK_SUM_BITS,
@@ -37,7 +34,6 @@ from dpcore.exact.grid import (
 from dpcore.exact.rounding import exp_down, exp_up, float_down, float_up, log_up, sqrt_up
 from dpcore.fitting.answered import fit_source
 from dpcore.fitting.losses import make_loss, params_apart
-from dpcore.fitting.plan import make_plan
 from dpcore.fitting.slots import accountants_for
 from dpcore.losses.facts import loss_facts
 from dpcore.mechanisms.base import PureNoise, ScaledNoise, add_modulo
@@ -149,7 +145,6 @@ __all__ = [
     "SampledQuery",
     "SampledWithoutReplacementDpEvent",
     "ScaledNoise",
-    "Schema",
     "SeededNoise",
     "Sensitivity",
     "SkellamDpEvent",
@@ -190,14 +185,11 @@ __all__ = [
     "loss_error",
     "loss_facts",
     "make_loss",
-    "make_plan",
     "most_rounds",
     "normal_digits",
     "optimizer_facts",
     "params_apart",
     "planned_accountant",
-    "registered_accountants",
-    "replacing",
     "row_factors",
     "sealed",
     "smallest_epsilon",

@@ -12,7 +12,6 @@ from coded_rows import coded
 from dpcore.accountants import GdpAccountant
 from dpcore.errors import InvalidInputError
 from dpcore.losses.class_weighted import ClassWeighted
-from dpcore.losses.facts import loss_facts
 from dpcore.losses.hinge import HingeSvm
 from dpcore.losses.huber import HuberSvm
 from dpcore.losses.logistic import Logistic, Softmax
@@ -28,6 +27,7 @@ from dpcore.plugin.parts import (
     clip_coefficients,
     gradient_error,
     loss_error,
+    loss_facts,
 )
 from dpcore.queries.clipping import clip_class_coefficients
 from dpcore_lab.checks import check_loss

@@ -12,7 +12,6 @@ from dpcore.accountants import GdpAccountant
 from dpcore.data.weighted_labels import PAIRS, paired, plain_labels
 from dpcore.errors import DataError, InvalidInputError
 from dpcore.losses.class_weighted import ClassWeighted
-from dpcore.losses.facts import loss_facts
 from dpcore.losses.logistic import Logistic, Softmax
 from dpcore.losses.sample_weighted import SampleWeighted
 from dpcore.losses.squared import Squared
@@ -34,6 +33,7 @@ from dpcore.plugin.parts import (
     TableSession,
     bounded_labels,
     clamped_labels,
+    loss_facts,
 )
 from dpcore_lab.checks import check_loss
 

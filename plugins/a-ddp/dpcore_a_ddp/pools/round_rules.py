@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from dpcore.errors import replacing
 from dpcore.plugin import (
     Gaussian,
     InvalidInputError,
@@ -24,7 +25,6 @@ from dpcore.plugin.parts import (
     PoissonSampledDpEvent,
     SampledWithoutReplacementDpEvent,
     Sensitivity,
-    replacing,
 )
 from dpcore_a_ddp.plain_fields import take_plain
 from dpcore_a_ddp.record_gradient import RecordGradientSum

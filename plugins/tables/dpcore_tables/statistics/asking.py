@@ -18,13 +18,13 @@ from dpcore_tables.statistics.quantile import QuantileScores
 from dpcore_tables.statistics.unit_count import UnitCount
 
 if TYPE_CHECKING:
+    from dpcore import Schema
     from dpcore.plugin import Accountant, NeighboringRelation, Problem
     from dpcore.plugin.parts import (
         DerivedQuery,
         InteractiveMechanism,
         Mechanism,
         Query,
-        Schema,
         TableQuery,
         TableSession,
     )
