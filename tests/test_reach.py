@@ -23,6 +23,7 @@ PAGES = {
     "dpcore.plugin.readers",
     "dpcore_lab.checks",
     "dpcore_lab.made_tables.tables",
+    "dpcore_a_ddp.fixed_size_sample",
     "dpcore_accounting.advanced_composition",  # what other packages of ours import
     "dpcore_accounting.rdp",
     "dpcore_accounting.single",

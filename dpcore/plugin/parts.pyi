@@ -9,7 +9,7 @@ from dpcore.accountants.best import BestAccountant
 from dpcore.accountants.normal import gaussian_mu_squared_down
 from dpcore.accountants.pure import PureAccountant
 from dpcore.accountants.schedule import planned_accountant
-from dpcore.accountants.search import most_rounds, smallest_epsilon, smallest_multiplier
+from dpcore.accountants.search import smallest_epsilon, smallest_multiplier
 from dpcore.data.blocks.block import Block, RawRows
 from dpcore.data.blocks.csr import CsrBlock
 from dpcore.data.blocks.rounded_line import RoundedLine
@@ -79,7 +79,6 @@ from dpcore.queries.gradient_sum import (
     gradient_error,
     loss_error,
 )
-from dpcore.queries.sample import FixedSizeSample
 from dpcore.registry.catalogue import load_registry
 from dpcore.registry.tables.declarations import accountant_facts, optimizer_facts
 from dpcore.session.account import Account
@@ -114,7 +113,6 @@ __all__ = [
     "ExPostDpEvent",
     "FEATURE_BITS",
     "FINE_BITS",
-    "FixedSizeSample",
     "GaussianDpEvent",
     "GradientSum",
     "GridScale",
@@ -185,7 +183,6 @@ __all__ = [
     "loss_error",
     "loss_facts",
     "make_loss",
-    "most_rounds",
     "normal_digits",
     "optimizer_facts",
     "params_apart",

@@ -4,13 +4,12 @@ from dpcore.queries.count import RowCount
 from dpcore.queries.gradient import ClippedGradientSum
 from dpcore.queries.histogram import Histogram
 from dpcore.queries.moments import ColumnMoments
-from dpcore.queries.sample import FixedSizeSample, PoissonSample
+from dpcore.queries.sample import PoissonSample
 from dpcore.queries.standardized import StandardizedGradientSum
 
 __all__ = [
     "ClippedGradientSum",
     "ColumnMoments",
-    "FixedSizeSample",
     "Histogram",
     "PoissonSample",
     "RowCount",

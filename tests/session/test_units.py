@@ -21,7 +21,6 @@ from dpcore.plugin import (
     RowCount,
 )
 from dpcore.plugin.parts import (
-    FixedSizeSample,
     LocalEngine,
     PureAccountant,
     RandomizedSensitivity,
@@ -31,6 +30,7 @@ from dpcore.plugin.parts import (
 )
 from dpcore.session.session import TableSession
 from dpcore.session.units import sensitivity_of_units
+from dpcore_a_ddp.fixed_size_sample import FixedSizeSample
 from dpcore_baselines.dp_gd import DpGd
 from dpcore_baselines.privgene import PrivGene
 from dpcore_dp_agd.batch import Batch, PublishedBatch
