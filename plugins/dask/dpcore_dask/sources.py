@@ -8,6 +8,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Literal
 
 from dpcore.data.loader import named_parts
+from dpcore.errors import EngineError, InvalidInputError
 from dpcore.plugin.engines import (
     MOST_FILES,
     Files,

@@ -10,6 +10,7 @@ from functools import partial
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from dpcore import Schema
 from dpcore.errors import DataError, InvalidInputError, replacing
 from dpcore.plugin.readers import RawTable, ReadFacts, check_names
 from dpcore_tables.files.input_paths import parquet_files

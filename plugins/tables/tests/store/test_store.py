@@ -6,6 +6,7 @@ import shutil
 import numpy as np
 import pytest
 
+from dpcore import Schema
 from dpcore.errors import DataError, InvalidInputError
 from dpcore.fitting.run import fit_dataset
 from dpcore.losses.logistic import Logistic
