@@ -97,7 +97,7 @@ def replacing(*kinds: type[BaseException], by: Callable[[Any], BaseException]) -
     Examples
     --------
     >>> from dpcore.errors import DataError
-    >>> from dpcore.plugin.parts import replacing
+    >>> from dpcore.errors import replacing
     >>> try:
     ...     with replacing(ValueError, by=lambda error: DataError("A cell is no number.")):
     ...         float("a secret")

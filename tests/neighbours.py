@@ -8,7 +8,7 @@ from dpcore import fit
 from dpcore.fitting.loading import DataRequest
 from dpcore.fitting.run import train
 from dpcore.plugin import Settings
-from dpcore.plugin.parts import make_plan
+from dpcore.plugin.commands import make_plan
 
 
 def handed_out(model, **others):

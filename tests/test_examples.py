@@ -34,7 +34,7 @@ PAGES = ("dpcore", "dpcore.plugin", "dpcore.plugin.parts", "dpcore_lab.checks", 
 REASONS = {
     "a TOML file, which the head of its module and docs/data.md show": "Schema",
     "its standardisation follows from released moments; dp-gd shows it": """
-        Standardization StandardizedGradientSum UnitGradientSum""",
+        Standardization StandardizedGradientSum""",
     "an alias, or a base: those that are derived from it are shown": """
         AdditiveAccountant ClippedGradients DpEvent NoiseSource PureNoise ScaledNoise
         Schedule Unshareable""",
@@ -45,12 +45,11 @@ REASONS = {
         SkellamDpEvent""",
     "holds rows, or acts on them, so that an example has to make a table first": """
         CsrBlock Dataset GradientSum RoundedLine LocalEngine Model OneProcess Table TableSession
-        bounded_labels clamped_labels clip_coefficients column_of load_file
-        minimize numeric_column""",
+        bounded_labels clamped_labels clip_coefficients load_file""",
     "of what answers an optimizer in place of a session, as dpcore-a-ddp shows it": """
         Account Ledger SourceStatement fit_source""",
     "a figure of one theorem, whose plugin shows how it is used": """
-        BestAccountant FixedSizeSample gaussian_mu_squared_down
+        BestAccountant gaussian_mu_squared_down
         gradient_bits gradient_error loss_error""",
     "digits of noise, for a new law alone": """
         DigitStream Digits GridScale LazyUniform SystemNoise exponential_digits

@@ -126,7 +126,7 @@ def test_where_the_package_is_not_installed_its_name_is_said(monkeypatch):
     assert str(told.value) == "dpcore.sklearn is dpcore_sklearn now: pip install dpcore-sklearn"
 
 
-@pytest.mark.filterwarnings("ignore:.* is in dpcore_.* now:FutureWarning")
+@pytest.mark.filterwarnings("ignore:.* is in dpcore.* now:FutureWarning")
 def test_every_name_that_a_page_had_is_found_where_it_is():
     assert WHOLE["names"]
     for old, place in WHOLE["names"].items():

@@ -23,10 +23,14 @@ PAGES = {
     "dpcore.plugin.readers",
     "dpcore_lab.checks",
     "dpcore_lab.made_tables.tables",
+    "dpcore_a_ddp.fixed_size_sample",
     "dpcore_accounting.advanced_composition",  # what other packages of ours import
     "dpcore_accounting.rdp",
     "dpcore_accounting.single",
     "dpcore_accounting.skellam",
+    "dpcore_accuracy_first.queries.gram",
+    "dpcore_baselines.queries.descent",
+    "dpcore_baselines.queries.unit_gradient",
     "dpcore_baselines.without_privacy.references",
     "dpcore_ledger",
     "dpcore_ledger.stores",
@@ -39,7 +43,7 @@ PAGES = {
     "dpcore_tables.statistics",
     "dpcore_tables.store",
 }
-MOST_DEEP_IMPORTS = 533
+MOST_DEEP_IMPORTS = 528
 """It was 1,392. It may only fall: whoever makes it less states that here."""
 
 

@@ -39,7 +39,7 @@ def test_every_part_has_a_page_with_its_code(site, kind):
 
 
 def test_queries_have_pages_with_their_argument(site):
-    page = (site / "reference/queries/dpcore.queries.gram.html").read_text()
+    page = (site / "reference/queries/dpcore_accuracy_first.queries.gram.html").read_text()
     assert "GramMatrix" in page and "sensitivity" in page
     pages = {path.stem for path in (site / "reference/queries").glob("*.html")}
     # Those of a private evaluation, of intervals, of private bounds and of a search too.
@@ -50,6 +50,7 @@ def test_queries_have_pages_with_their_argument(site):
         "dpcore_tables.bounds.counts",
         "dpcore_tuning.scores",
         "dpcore.queries.standardized",
+        "dpcore_baselines.queries.unit_gradient",
         "dpcore_rsgd_ar.sgd_pass",
     }
 

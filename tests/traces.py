@@ -28,7 +28,8 @@ from numba.core.dispatcher import Dispatcher
 from dpcore.fitting.loading import DataRequest
 from dpcore.fitting.run import train
 from dpcore.plugin import Settings
-from dpcore.plugin.parts import Account, make_plan
+from dpcore.plugin.commands import make_plan
+from dpcore.plugin.parts import Account
 from dpcore_lab.replay.canonical import canonical
 
 ASKED = {"algo": "dp-gd", "epsilon": 1.0, "seed": 1, "params": {"steps": 2}}

@@ -21,7 +21,7 @@ def registered_accountants() -> tuple[Any, ...]:
 
     Examples
     --------
-    >>> from dpcore.plugin.parts import registered_accountants
+    >>> from dpcore.accountants.registered import registered_accountants
     >>> sorted(each.name for each in registered_accountants())[:3]
     ['advanced-composition', 'gdp', 'pld']
     """

@@ -7,9 +7,8 @@ from collections.abc import Callable
 
 from dpcore.errors import InvalidInputError
 
-__all__ = ["most_rounds", "smallest_epsilon", "smallest_multiplier"]
+__all__ = ["smallest_epsilon", "smallest_multiplier"]
 
-_MOST_ROUNDS = 10**9
 _LARGEST, _SMALLEST = 2.0**300, 2.0**-300
 
 
@@ -67,24 +66,3 @@ def smallest_epsilon(
         middle = (low + high) / 2
         low, high = (low, middle) if holds(middle) else (middle, high)
     return high
-
-
-def most_rounds(holds: Callable[[int], bool]) -> int:
-    """Return the largest number of rounds, 0 to 10^9, up to which ``holds`` is true.
-
-    Examples
-    --------
-    >>> from dpcore.plugin.parts import most_rounds
-    >>> most_rounds(lambda k: 0.1 * k <= 1.0)
-    10
-    """
-    low, high = 0, 1
-    while holds(high):
-        low = high
-        if high == _MOST_ROUNDS:
-            return high
-        high = min(2 * high, _MOST_ROUNDS)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if holds(middle) else (low, middle)
-    return low

@@ -47,7 +47,7 @@ def make_plan(settings: Settings, registry: Registry | None = None) -> Plan:
     Examples
     --------
     >>> from dpcore.plugin import Settings
-    >>> from dpcore.plugin.parts import make_plan
+    >>> from dpcore.plugin.commands import make_plan
     >>> make_plan(Settings(epsilon=0.5)).accountant.name
     'gdp'
     """

@@ -36,7 +36,7 @@ class ReportNoisyMax(PureNoise):
 
     Examples
     --------
-    >>> from dpcore.plugin import ReportNoisyMax
+    >>> from dpcore.mechanisms.report_noisy_max import ReportNoisyMax
     >>> ReportNoisyMax.nominal_event(2.0)  # of utilities that move by 1, and a scale of 2
     PureDpEvent(epsilon=0.5)
     """

@@ -2,14 +2,7 @@
 
 from dpcore.accountants.calibrate import noise_multiplier
 from dpcore.accountants.schedule import Schedule, schedule_noise_multiplier
-from dpcore.errors import (
-    BudgetExceededError,
-    DataError,
-    DpcoreError,
-    InvalidInputError,
-    TargetNotMetError,
-    UnsupportedEventError,
-)
+from dpcore.errors import InvalidInputError
 from dpcore.exact.compiled import njit
 from dpcore.exact.grid import DIRECTION_BITS, STEP_BITS, round_parameters, round_to
 from dpcore.exact.reproducible import (
@@ -28,7 +21,6 @@ from dpcore.mechanisms.gaussian import Gaussian
 from dpcore.mechanisms.geometric import Geometric
 from dpcore.mechanisms.laplace import Laplace
 from dpcore.mechanisms.permute_and_flip import PermuteAndFlip
-from dpcore.mechanisms.report_noisy_max import ReportNoisyMax
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.protocols import Accountant, Loss
 from dpcore.protocols.problem import Problem, Solution
@@ -37,14 +29,10 @@ from dpcore.queries import (
     ClippedGradientSum,
     ColumnMoments,
     Histogram,
-    NumericSums,
     PoissonSample,
-    QuantileScores,
     RowCount,
     StandardizedGradientSum,
-    UnitGradientSum,
 )
-from dpcore.queries.gram import GramMatrix
 from dpcore.registry.hookspecs import hookimpl
 from dpcore.registry.outlook import Outlook
 from dpcore.registry.parameters import check_ranges, option
@@ -52,29 +40,22 @@ from dpcore.registry.slots import Slot
 
 __all__ = [
     "Accountant",
-    "BudgetExceededError",
     "ClippedGradientSum",
     "ColumnMoments",
     "DIRECTION_BITS",
-    "DataError",
-    "DpcoreError",
     "Exponential",
     "Gaussian",
     "Geometric",
-    "GramMatrix",
     "Histogram",
     "InvalidInputError",
     "Laplace",
     "Loss",
     "NeighboringRelation",
-    "NumericSums",
     "Outlook",
     "PermuteAndFlip",
     "PoissonSample",
     "PrivacySession",
     "Problem",
-    "QuantileScores",
-    "ReportNoisyMax",
     "RowCount",
     "STEP_BITS",
     "Schedule",
@@ -82,9 +63,6 @@ __all__ = [
     "Slot",
     "Solution",
     "StandardizedGradientSum",
-    "TargetNotMetError",
-    "UnitGradientSum",
-    "UnsupportedEventError",
     "array_exp",
     "array_expm1",
     "array_log",

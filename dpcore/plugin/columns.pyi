@@ -4,10 +4,10 @@ A kind says what becomes of private cells. It is inside the trust boundary, and 
 it.
 """
 
-from dpcore.data.schema.encoding import Encoding, Part
+from dpcore.data.schema.encoding import Encoding
 from dpcore.data.schema.feature_column import FeatureColumn, empty_keys
 from dpcore.data.schema.installed import reference
-from dpcore.data.schema.keys import FILL, INDICATOR, MISSING, ColumnKind, Key
+from dpcore.data.schema.keys import INDICATOR, MISSING, ColumnKind, Key
 from dpcore.data.schema.transforms import (
     Affine,
     Bin,
@@ -27,7 +27,6 @@ from dpcore.data.schema.transforms import (
 from dpcore.data.schema.values import Entry
 
 __all__ = [
-    "FILL",
     "INDICATOR",
     "MISSING",
     "Affine",
@@ -47,7 +46,6 @@ __all__ = [
     "Number",
     "OneHot",
     "Parsed",
-    "Part",
     "Truth",
     "between",
     "empty_keys",

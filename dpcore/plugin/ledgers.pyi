@@ -4,16 +4,12 @@ A ledger decides what was charged. It sees no row, and the statement names it. T
 stores, where entries are kept, is the package's that has them.
 """
 
-from dpcore.errors import LedgerError, replacing
 from dpcore.session.ledger import LedgerEntry
-from dpcore.session.table_ledger import Found, RunCharges, TableLedger, TableRun
+from dpcore.session.table_ledger import Found, TableLedger, TableRun
 
 __all__ = [
     "Found",
     "LedgerEntry",
-    "LedgerError",
-    "RunCharges",
     "TableLedger",
     "TableRun",
-    "replacing",
 ]

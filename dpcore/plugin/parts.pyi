@@ -8,9 +8,8 @@ from dpcore.accountants.additive import AdditiveAccountant, validated_delta, val
 from dpcore.accountants.best import BestAccountant
 from dpcore.accountants.normal import gaussian_mu_squared_down
 from dpcore.accountants.pure import PureAccountant
-from dpcore.accountants.registered import registered_accountants
 from dpcore.accountants.schedule import planned_accountant
-from dpcore.accountants.search import most_rounds, smallest_epsilon, smallest_multiplier
+from dpcore.accountants.search import smallest_epsilon, smallest_multiplier
 from dpcore.data.blocks.block import Block, RawRows
 from dpcore.data.blocks.csr import CsrBlock
 from dpcore.data.blocks.rounded_line import RoundedLine
@@ -20,10 +19,8 @@ from dpcore.data.blocks.truncation import row_factors
 from dpcore.data.dataset import Dataset
 from dpcore.data.loader import format_of, load_file
 from dpcore.data.readers.arrays import dataset_from_arrays
-from dpcore.data.schema.schema import Schema
 from dpcore.data.weighted_labels import clamped_labels
 from dpcore.engines.local import LocalEngine, available_threads
-from dpcore.errors import replacing
 from dpcore.exact.grid import (
     BLOCK_ROWS,
     BLOCK_SUM_BITS,
@@ -37,7 +34,6 @@ from dpcore.exact.grid import (
 from dpcore.exact.rounding import exp_down, exp_up, float_down, float_up, log_up, sqrt_up
 from dpcore.fitting.answered import fit_source
 from dpcore.fitting.losses import make_loss, params_apart
-from dpcore.fitting.plan import make_plan
 from dpcore.fitting.slots import accountants_for
 from dpcore.losses.facts import loss_facts
 from dpcore.mechanisms.base import PureNoise, ScaledNoise, add_modulo
@@ -74,8 +70,7 @@ from dpcore.protocols.answer_source import AnswerSource, SourceStatement
 from dpcore.protocols.interactive import InteractiveMechanism
 from dpcore.protocols.optimizer import Optimizer
 from dpcore.queries.clipping import clip_coefficients, clipped_total
-from dpcore.queries.columns import CategoricalColumn, NumericColumn, column_of, numeric_column
-from dpcore.queries.descent import minimize
+from dpcore.queries.columns import CategoricalColumn
 from dpcore.queries.gradient import ClippedGradients
 from dpcore.queries.gradient_sum import (
     GradientSum,
@@ -84,8 +79,6 @@ from dpcore.queries.gradient_sum import (
     gradient_error,
     loss_error,
 )
-from dpcore.queries.gram import unpack
-from dpcore.queries.sample import FixedSizeSample
 from dpcore.registry.catalogue import load_registry
 from dpcore.registry.tables.declarations import accountant_facts, optimizer_facts
 from dpcore.session.account import Account
@@ -120,7 +113,6 @@ __all__ = [
     "ExPostDpEvent",
     "FEATURE_BITS",
     "FINE_BITS",
-    "FixedSizeSample",
     "GaussianDpEvent",
     "GradientSum",
     "GridScale",
@@ -135,7 +127,6 @@ __all__ = [
     "NOISE_BITS",
     "NoiseSource",
     "NonPrivateDpEvent",
-    "NumericColumn",
     "ObjectivePerturbationDpEvent",
     "OneProcess",
     "Optimizer",
@@ -152,7 +143,6 @@ __all__ = [
     "SampledQuery",
     "SampledWithoutReplacementDpEvent",
     "ScaledNoise",
-    "Schema",
     "SeededNoise",
     "Sensitivity",
     "SkellamDpEvent",
@@ -173,7 +163,6 @@ __all__ = [
     "clamped_labels",
     "clip_coefficients",
     "clipped_total",
-    "column_of",
     "constant",
     "dataset_from_arrays",
     "exp_down",
@@ -194,22 +183,15 @@ __all__ = [
     "loss_error",
     "loss_facts",
     "make_loss",
-    "make_plan",
-    "minimize",
-    "most_rounds",
     "normal_digits",
-    "numeric_column",
     "optimizer_facts",
     "params_apart",
     "planned_accountant",
-    "registered_accountants",
-    "replacing",
     "row_factors",
     "sealed",
     "smallest_epsilon",
     "smallest_multiplier",
     "sqrt_up",
-    "unpack",
     "validated_delta",
     "validated_epsilon",
     "visible",

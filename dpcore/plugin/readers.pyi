@@ -10,7 +10,7 @@ from dpcore.data.cells.features import coded_layout
 from dpcore.data.cells.objects import as_objects
 from dpcore.data.readers.raw_matrix import RawMatrix
 from dpcore.data.readers.raw_table import RawTable, check_names
-from dpcore.data.readers.reader import ReadFacts, RowFile, wanted_names
+from dpcore.data.readers.reader import ReadFacts, wanted_names
 from dpcore.data.row_store import RowStore
 
 __all__ = [
@@ -19,7 +19,6 @@ __all__ = [
     "RawMatrix",
     "RawTable",
     "ReadFacts",
-    "RowFile",
     "RowStore",
     "as_objects",
     "assemble",

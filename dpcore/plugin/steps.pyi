@@ -4,11 +4,11 @@ A step decides what is asked of the rows. It is inside the trust boundary, and t
 it.
 """
 
-from dpcore.fitting.pre_fit_release import deviation_of, mechanism_for, norm_of, require_share
+from dpcore.fitting.pre_fit_release import mechanism_for, norm_of
 from dpcore.fitting.step_facts import Phase, RowsAsked
 from dpcore.fitting.step_shares import ShareDoor
 from dpcore.fitting.step_views import PublicFacts, ResultView
-from dpcore.fitting.steps import OneRelease, Outcome, Request, RunStep, Section
+from dpcore.fitting.steps import OneRelease, Outcome, RunStep, Section
 from dpcore.registry.step_options import StepOption
 
 __all__ = [
@@ -16,15 +16,12 @@ __all__ = [
     "Outcome",
     "Phase",
     "PublicFacts",
-    "Request",
     "ResultView",
     "RowsAsked",
     "RunStep",
     "Section",
     "ShareDoor",
     "StepOption",
-    "deviation_of",
     "mechanism_for",
     "norm_of",
-    "require_share",
 ]

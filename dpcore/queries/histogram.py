@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal, Protocol
 
 import numpy as np
 
@@ -11,12 +11,22 @@ from dpcore.errors import InvalidInputError
 from dpcore.exact.rounding import float_up, sqrt_up
 from dpcore.privacy.immutable import sealed
 from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
-from dpcore.queries.columns import CategoricalColumn, NumericColumn
+from dpcore.queries.columns import CategoricalColumn
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from dpcore.data.blocks.block import Block
 
 __all__ = ["Histogram", "sensitivity_of_bins"]
+
+
+class _Numbers(Protocol):
+    """A column of numbers between public bounds, in whole steps."""
+
+    def steps(self, block: Block) -> np.ndarray: ...
+
+    def public_steps(self, values: Sequence[float]) -> np.ndarray: ...
 
 
 @sealed
@@ -46,7 +56,7 @@ class Histogram:
     1.4142135623730951
     """
 
-    column: NumericColumn | CategoricalColumn
+    column: CategoricalColumn | _Numbers
     edges: tuple[float, ...] = ()
     norm: Literal["l1", "l2"] = "l2"
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from dpcore.errors import InvalidInputError
-from dpcore.privacy.events import PoissonSampledDpEvent, SampledWithoutReplacementDpEvent
+from dpcore.privacy.events import PoissonSampledDpEvent
 from dpcore.privacy.immutable import sealed
 from dpcore.privacy.sensitivity import NeighboringRelation
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from dpcore.privacy.sensitivity import Sensitivity
     from dpcore.protocols import Query
 
-__all__ = ["FixedSizeSample", "PoissonSample"]
+__all__ = ["PoissonSample", "Sample"]
 
 _COIN_BITS = 64
 
 
 @sealed
-class _Sample:
+class Sample:
     """A sum over some of the rows, asked for each time anew; an empty sample is an answer too."""
 
     __slots__ = ()
@@ -73,7 +73,7 @@ class _Sample:
 
 @sealed
 @dataclass(frozen=True, slots=True, eq=False)
-class PoissonSample(_Sample):
+class PoissonSample(Sample):
     """``query`` over a sample that each row joins with ``sampling_probability``, independently.
 
     The coins are exact: P(a row joins) is the largest multiple of 2^-64 that is at most the
@@ -152,51 +152,3 @@ class PoissonSample(_Sample):
             return np.flatnonzero(noise.coins(table.n_rows, weight))
         joined = noise.coins(int(units.max(initial=-1)) + 1, weight)
         return np.flatnonzero(joined[units])
-
-
-@sealed
-@dataclass(frozen=True, slots=True, eq=False)
-class FixedSizeSample(_Sample):
-    """``query`` over ``sample_size`` of the ``n`` rows, every choice equally likely.
-
-    For the relations under which the number of rows is public; add-or-remove-one is refused. The
-    row in which two tables differ is in the sample with probability ``sample_size / n``, and the
-    other rows in it have the same law on both, so what moves is the sum's own sensitivity.
-
-    Parameters
-    ----------
-    query : a sum over rows; no derived or table query, no other sample.
-    sample_size : >= 1.
-    n : the public number of rows, at least ``sample_size``.
-    """
-
-    query: Query
-    sample_size: int
-    n: int
-
-    def __post_init__(self) -> None:
-        self._require_sum()
-        sample_size, n = self.sample_size, self.n
-        if type(sample_size) is not int or type(n) is not int or not 1 <= sample_size <= n:
-            raise InvalidInputError(f"Expected 1 <= sample_size={sample_size!r} <= n={n!r}.")
-
-    def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
-        if not relation.size_is_public:
-            raise InvalidInputError(
-                f"A sample of a fixed size needs a public number of rows, which {relation.value} "
-                "does not give; use PoissonSample."
-            )
-        return _Sample.sensitivity(self, relation)
-
-    def sampled_event(self, event: DpEvent, relation: NeighboringRelation) -> DpEvent:
-        """Return what the release costs, given what it costs over all rows."""
-        return SampledWithoutReplacementDpEvent(self.n, self.sample_size, event, relation)
-
-    def answer_table(self, table: Table, noise: NoiseSource) -> np.ndarray:
-        return self._sum(table, self.places(table, noise))
-
-    def places(self, table: Table, noise: NoiseSource) -> np.ndarray:
-        """Return the places of the rows that join: secret, as the rows are."""
-        if table.n_rows != self.n:
-            raise InvalidInputError(f"Expected a table of n={self.n!r} rows.")
-        return noise.subset(self.n, self.sample_size)

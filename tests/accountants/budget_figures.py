@@ -9,6 +9,7 @@ import json
 
 import numpy as np
 
+from dpcore.accountants.registered import registered_accountants
 from dpcore.plugin import NeighboringRelation, schedule_noise_multiplier
 from dpcore.plugin.parts import (
     DominatingPairDpEvent,
@@ -19,7 +20,6 @@ from dpcore.plugin.parts import (
     SampledWithoutReplacementDpEvent,
     SkellamDpEvent,
     planned_accountant,
-    registered_accountants,
 )
 from dpcore_accounting.pld import PldAccountant
 from dpcore_accounting.rdp import RdpAccountant

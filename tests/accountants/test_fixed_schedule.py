@@ -12,6 +12,7 @@ from dpcore.errors import InvalidInputError, UnsupportedEventError
 from dpcore.fitting.fixed_schedule import fixed_schedule, with_planned_accountant
 from dpcore.losses.logistic import Logistic
 from dpcore.plugin import Gaussian, NeighboringRelation, PoissonSample, RowCount, Settings
+from dpcore.plugin.commands import make_plan
 from dpcore.plugin.parts import (
     ApproximateDpEvent,
     ComposedDpEvent,
@@ -30,7 +31,6 @@ from dpcore.plugin.parts import (
     SkellamDpEvent,
     TableSession,
     ZcdpDpEvent,
-    make_plan,
 )
 from dpcore.privacy.events import RandomizedSensitivityGaussian
 from dpcore_accounting.advanced_composition import AdvancedCompositionAccountant

@@ -9,15 +9,10 @@ from typing import ClassVar
 import pytest
 
 from dpcore.accountants import GdpAccountant, ZcdpAccountant, registered
-from dpcore.accountants.registered import target_of, which_support
+from dpcore.accountants.registered import registered_accountants, target_of, which_support
 from dpcore.cli.budgets import describe_budget, describe_schedule
 from dpcore.plugin import NeighboringRelation, hookimpl
-from dpcore.plugin.parts import (
-    BestAccountant,
-    GaussianDpEvent,
-    LaplaceDpEvent,
-    registered_accountants,
-)
+from dpcore.plugin.parts import BestAccountant, GaussianDpEvent, LaplaceDpEvent
 from dpcore.registry.catalogue import GROUP, read_registry
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import dpcore.accountants.schedule as schedule_module
+from dpcore.accountants.registered import registered_accountants
 from dpcore.accountants.schedule import best_accountant
 from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError
 from dpcore.fitting.compatibility import check_fits
@@ -23,15 +24,14 @@ from dpcore.plugin import (
     Solution,
     schedule_noise_multiplier,
 )
+from dpcore.plugin.commands import make_plan
 from dpcore.plugin.parts import (
     BestAccountant,
     GaussianDpEvent,
     LaplaceDpEvent,
     PoissonSampledDpEvent,
     PureAccountant,
-    make_plan,
     planned_accountant,
-    registered_accountants,
 )
 from dpcore_accounting.pld import PldAccountant
 from dpcore_lab.checks import make_rows

@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from dpcore.cli import app
-from dpcore.cli.printing import print_bytes, print_json
 from dpcore.errors import DpcoreWarning, InvalidInputError, warn_caller
+from dpcore.plugin.commands import print_bytes, print_json
 from dpcore.plugin.parts import load_registry, visible
 
 ODD = "a\x1b]0;title\x07\x9b31m\u202egpj\u200b\x7f [red]b[/red]\r\nFORGED"

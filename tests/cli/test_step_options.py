@@ -13,9 +13,9 @@ from dpcore.cli import errors, step_options
 from dpcore.cli.step_options import steps_asked
 from dpcore.cli.train import train_command
 from dpcore.errors import InvalidInputError, RegistryError
+from dpcore.plugin.engines import DISTRIBUTIONS
 from dpcore.plugin.parts import load_registry
 from dpcore.plugin.steps import StepOption
-from dpcore.privacy.first_party import DISTRIBUTIONS
 
 STEPS = load_registry("step")
 OWN = [entry for entry in STEPS.entries("step") if entry.distribution in DISTRIBUTIONS]

@@ -7,10 +7,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from dpcore import Schema
 from dpcore.data.loader import named_parts
 from dpcore.data.schema.columns import Label, Numeric
 from dpcore.errors import InvalidInputError, RegistryError
-from dpcore.plugin.parts import Schema, dataset_from_arrays, format_of, load_file, load_registry
+from dpcore.plugin.parts import dataset_from_arrays, format_of, load_file, load_registry
 from dpcore.registry.catalogue import Entry, Registry
 from dpcore_tables.files import FILES, schema_from_rows
 from dpcore_tables.store import convert

@@ -32,7 +32,8 @@ from dpcore.data.schema.transforms import (
     between,
 )
 from dpcore.errors import DataError, InvalidInputError
-from dpcore.plugin.parts import FEATURE_BITS, CategoricalColumn, column_of, load_file
+from dpcore.plugin.parts import FEATURE_BITS, CategoricalColumn, load_file
+from dpcore_tables.statistics import column_of
 from dpcore_tables.store import convert
 
 LABEL = {"y": {"kind": "label", "classes": [0, 1]}}

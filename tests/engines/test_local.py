@@ -10,11 +10,10 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from dpcore.engines import local, thread_pool
-from dpcore.engines.local import LocalEngine, available_threads
 from dpcore.errors import AnswerError, InvalidInputError
 from dpcore.losses.logistic import Logistic
 from dpcore.plugin import ClippedGradientSum, NeighboringRelation, Problem, RowCount
-from dpcore.plugin.parts import BLOCK_ROWS, Table
+from dpcore.plugin.parts import BLOCK_ROWS, LocalEngine, Table, available_threads
 from dpcore_dp_agd.loss_line import ClippedLossLine
 from dpcore_lab.overlap import run_overlapping
 

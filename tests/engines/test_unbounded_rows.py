@@ -8,10 +8,10 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from dpcore import Schema
-from dpcore.data.blocks.coded import CodedRows
 from dpcore.engines.unbounded_rows import WaitingRows, bounded_schema, encoded_rows
 from dpcore.errors import BadRowError, InvalidInputError
 from dpcore.plugin.parts import dataset_from_arrays, load_file
+from dpcore.plugin.readers import CodedRows
 from dpcore_lab.compare.admission import admit
 from dpcore_lab.compare.settings import Comparison
 from dpcore_tables.bounds.counts import BinCounts

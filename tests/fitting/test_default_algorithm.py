@@ -7,7 +7,8 @@ import pytest
 from dpcore import fit
 from dpcore.errors import RegistryError
 from dpcore.fitting.settings import Settings, default_algorithm
-from dpcore.plugin.parts import load_registry, make_plan
+from dpcore.plugin.commands import make_plan
+from dpcore.plugin.parts import load_registry
 
 
 def registered(monkeypatch, *, default):

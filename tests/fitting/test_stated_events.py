@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dpcore import load_model
-from dpcore.accountants.registered import which_support
+from dpcore.accountants.registered import registered_accountants, which_support
 from dpcore.errors import BudgetExceededError, UnsupportedEventError
 from dpcore.fitting.plan import make_plan
 from dpcore.fitting.run import fit_dataset
@@ -24,7 +24,6 @@ from dpcore.plugin.parts import (
     RenyiDpEvent,
     ZcdpDpEvent,
     dataset_from_arrays,
-    registered_accountants,
 )
 from dpcore_lab.checks import make_rows
 

@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpcore import fit
-from dpcore.model.model import load_model
+from dpcore import fit, load_model
 
 PAGE = Path(__file__).parents[2] / "docs" / "scoring.md"
 SCHEMA = {

@@ -11,7 +11,8 @@ from dpcore.data.readers.arrays import features_from_arrays
 from dpcore.errors import DpcoreError, ModelFileError
 from dpcore.fitting.reporting import plain
 from dpcore.model.file import check_replaceable, checksum
-from dpcore.model.model import Model, check_coefficients
+from dpcore.model.model import check_coefficients
+from dpcore.plugin.parts import Model
 from dpcore.privacy.statement import PrivacyStatement
 
 SCHEMA = {"width": 2, "row_norm": 2.0, "columns": {"label": {"kind": "label", "classes": [0, 1]}}}

@@ -5,7 +5,8 @@ import os
 import pytest
 
 from dpcore.errors import InvalidInputError
-from dpcore.model.outfile import check_writable, refuse_inputs, write_whole
+from dpcore.model.outfile import refuse_inputs
+from dpcore.plugin.parts import check_writable, write_whole
 
 
 def test_a_new_file_and_an_old_one(tmp_path):

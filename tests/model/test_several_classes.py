@@ -11,7 +11,8 @@ from sklearn.metrics import accuracy_score
 from dpcore import Schema, load_model
 from dpcore.errors import DataError, DpcoreWarning, InvalidInputError, ModelFileError
 from dpcore.model.file import checksum
-from dpcore.model.model import Model, check_coefficients
+from dpcore.model.model import check_coefficients
+from dpcore.plugin.parts import Model
 from dpcore.privacy.statement import PrivacyStatement
 
 PRIVACY = PrivacyStatement(

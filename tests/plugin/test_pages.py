@@ -1,6 +1,7 @@
 """The pages of names that plugin authors import, which dpcore's own plugins keep to."""
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -36,8 +37,44 @@ def test_hooks_are_read_without_a_kernel():
     assert run.stdout == "False\n"
 
 
+NAMES = 219
+"""Names of the pages for plugin authors, in all. They may only become fewer."""
+CONTRACTS = {"AnswerSource", "RunStep", "TableLedger"}
+"""What an author's class has to be like, by the documents: nobody has to import it."""
+THIRD_PARTIES = [*ROOT.glob("tests/third_party/*/**/*.py"), *ROOT.glob("tests/stub_plugin/*.py")]
+DOCUMENTS = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("plugins/*/*.md")]
+
+
+def names_from_pages(text):
+    """Return the pages' names that a file imports, each with its page."""
+    return {
+        (node.module, each.name)
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("dpcore.plugin")
+        for each in node.names
+    }
+
+
+def python_of(document):
+    """Return the imports of a document's Python, a line each."""
+    blocks = re.findall(r"^```python\n(.*?)^```", document, re.DOTALL | re.MULTILINE)
+    whole = re.findall(r"^from dpcore\.plugin\S* import (?:\([^)]*\)|.*)", "\n".join(blocks), re.M)
+    return "\n".join(whole)
+
+
+def test_the_pages_have_so_many_names_each_once_and_with_a_user():
+    named = {(page.__name__, name) for page in PUBLIC for name in page.__all__}
+    files = [path.read_text() for path in (*PLUGINS, *THIRD_PARTIES)]
+    files += [python_of(path.read_text()) for path in DOCUMENTS]
+    used = set().union(*map(names_from_pages, files))
+    assert {name for page, name in named - used} == CONTRACTS
+    assert len(named) == len({name for page, name in named}) == NAMES
+
+
 MOST_DEEP_IMPORTS = {
+    "dpcore_a_ddp": 1,
     "dpcore_accounting": 20,
+    "dpcore_baselines": 2,
     "dpcore_dask": 1,
     "dpcore_lab": 69,
     "dpcore_ledger": 14,

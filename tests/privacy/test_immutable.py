@@ -30,7 +30,6 @@ from dpcore.losses.logistic import Logistic
 from dpcore.plugin import (
     ClippedGradientSum,
     Gaussian,
-    GramMatrix,
     PoissonSample,
     Problem,
     RowCount,
@@ -55,6 +54,7 @@ from dpcore_accuracy_first.noise_chain.mechanism import NoiseReduction
 from dpcore_accuracy_first.objectives.loss_sum import ObjectiveSum
 from dpcore_accuracy_first.objectives.minimizer import Minimizer
 from dpcore_accuracy_first.objectives.public_ball import PublicBall
+from dpcore_accuracy_first.queries.gram import GramMatrix
 from dpcore_baselines.perturbation.bounded import BoundedMinimizer
 from dpcore_baselines.perturbation.perturbed import PerturbedMinimizer
 from dpcore_dp_agd.loss_line import ClippedLossLine

@@ -20,8 +20,9 @@ from dpcore.plugin.parts import (
     Table,
     TableSession,
 )
-from dpcore.queries import ClippedGradientSum, StandardizedGradientSum, UnitGradientSum
+from dpcore.queries import ClippedGradientSum, StandardizedGradientSum
 from dpcore.queries.clipping import clip_class_coefficients, clip_coefficients
+from dpcore_baselines.queries.unit_gradient import UnitGradientSum
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
 N_CLASSES, WIDTH = 5, 4

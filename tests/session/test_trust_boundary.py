@@ -15,7 +15,6 @@ from dpcore.losses.squared import Squared
 from dpcore.plugin import (
     ClippedGradientSum,
     Gaussian,
-    GramMatrix,
     Laplace,
     NeighboringRelation,
     PoissonSample,
@@ -29,6 +28,7 @@ from dpcore_accuracy_first.objectives.loss_sum import ObjectiveSum
 from dpcore_accuracy_first.objectives.minimizer import Minimizer, MinimumObjective
 from dpcore_accuracy_first.objectives.public_ball import PublicBall
 from dpcore_accuracy_first.objectives.quadratic import MinimumQuadratic, QuadraticObjective
+from dpcore_accuracy_first.queries.gram import GramMatrix
 from dpcore_baselines.perturbation.bounded import BoundedMinimizer
 from dpcore_lab.checks import make_rows
 from dpcore_lab.made_tables.tables import make_problem

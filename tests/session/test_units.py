@@ -18,13 +18,10 @@ from dpcore.plugin import (
     Gaussian,
     NeighboringRelation,
     PoissonSample,
-    QuantileScores,
     RowCount,
 )
 from dpcore.plugin.parts import (
-    FixedSizeSample,
     LocalEngine,
-    NumericColumn,
     PureAccountant,
     RandomizedSensitivity,
     SeededNoise,
@@ -33,6 +30,7 @@ from dpcore.plugin.parts import (
 )
 from dpcore.session.session import TableSession
 from dpcore.session.units import sensitivity_of_units
+from dpcore_a_ddp.fixed_size_sample import FixedSizeSample
 from dpcore_baselines.dp_gd import DpGd
 from dpcore_baselines.privgene import PrivGene
 from dpcore_dp_agd.batch import Batch, PublishedBatch
@@ -40,6 +38,7 @@ from dpcore_dp_agd.loss_line import ClippedLossLine
 from dpcore_dp_agd.optimizer import DpAgd
 from dpcore_lab.checks import make_rows
 from dpcore_lab.made_tables.tables import make_problem
+from dpcore_tables.statistics import NumericColumn, QuantileScores
 from dpcore_tables.statistics.part_session import WholeSession
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.plugin import DpcoreError, NeighboringRelation, Problem
+from dpcore.errors import DpcoreError
+from dpcore.plugin import NeighboringRelation, Problem
 from dpcore.plugin.parts import (
     dataset_from_arrays,
     load_registry,

@@ -25,7 +25,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 from dpcore.plugin import InvalidInputError
 from dpcore.plugin.parts import (
-    most_rounds,
     smallest_epsilon,
     smallest_multiplier,
     validated_delta,
@@ -34,16 +33,20 @@ from dpcore.plugin.parts import (
 from dpcore_accounting.joint_composition import JointAccountant, Round, Rounds
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dpcore_a_ddp.draw_law import DrawLaw
 
 __all__ = [
     "SamplingCompositionAccountant",
     "delta_after",
+    "most_rounds",
     "noise_multiplier_for",
     "rounds_within",
 ]
 
 _STRIDE = 200
+_MOST_ROUNDS = 10**9
 
 
 @lru_cache(maxsize=2**16)
@@ -127,3 +130,24 @@ class SamplingCompositionAccountant(JointAccountant):
             return 0.0
         law = _law(self.rounds)
         return smallest_epsilon(lambda e: law.delta_up(e) <= delta, self.epsilon, 1e-9)
+
+
+def most_rounds(holds: Callable[[int], bool]) -> int:
+    """Return the largest number of rounds, 0 to 10^9, up to which ``holds`` is true.
+
+    Examples
+    --------
+    >>> from dpcore_a_ddp.sampling_composition import most_rounds
+    >>> most_rounds(lambda k: 0.1 * k <= 1.0)
+    10
+    """
+    low, high = 0, 1
+    while holds(high):
+        low = high
+        if high == _MOST_ROUNDS:
+            return high
+        high = min(2 * high, _MOST_ROUNDS)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low

@@ -13,7 +13,8 @@ from dpcore.fitting.run import fit_dataset
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.plugin import NeighboringRelation, Problem, Settings
-from dpcore.plugin.parts import dataset_from_arrays, make_plan
+from dpcore.plugin.commands import make_plan
+from dpcore.plugin.parts import dataset_from_arrays
 from dpcore_a_ddp.a_ddp import ADdp
 from dpcore_a_ddp.baselines import SgdAdvLocal, SgdMaj, SgdPass, SgdUsers
 from dpcore_a_ddp.noise import advanced_split, analytic_gaussian, basic_split

@@ -93,7 +93,8 @@ def test_it_is_told_before_anything_is_charged_and_stays_with_the_model(monkeypa
 def test_adult_is_below_the_commoner_class_where_noise_dominates_and_above_where_not():
     from dpcore.fitting.run import fit_dataset
     from dpcore.plugin import Settings
-    from dpcore.plugin.parts import load_registry, make_plan
+    from dpcore.plugin.commands import make_plan
+    from dpcore.plugin.parts import load_registry
 
     data = load_registry().load("dataset", "adult")()
     common = float(np.unique(data.y, return_counts=True)[1].max() / data.y.size)

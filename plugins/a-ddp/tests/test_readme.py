@@ -7,7 +7,8 @@ import pytest
 
 from dpcore.errors import BudgetExceededError, DpcoreError
 from dpcore.plugin import NeighboringRelation, Settings
-from dpcore.plugin.parts import GaussianDpEvent, PoissonSampledDpEvent, load_registry, make_plan
+from dpcore.plugin.commands import make_plan
+from dpcore.plugin.parts import GaussianDpEvent, PoissonSampledDpEvent, load_registry
 from dpcore_a_ddp.noise import advanced_split, analytic_gaussian
 from dpcore_a_ddp.pools.round_rules import GradientRounds
 

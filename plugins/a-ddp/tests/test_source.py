@@ -5,7 +5,8 @@ import pytest
 
 from dpcore.errors import RegistryError
 from dpcore.plugin import Settings
-from dpcore.plugin.parts import dataset_from_arrays, fit_source, make_plan
+from dpcore.plugin.commands import make_plan
+from dpcore.plugin.parts import dataset_from_arrays, fit_source
 from dpcore.registry.tables.declarations import load_source
 from dpcore_a_ddp.users.user_fits import Users
 

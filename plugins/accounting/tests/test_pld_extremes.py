@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 
+from dpcore.accountants.registered import registered_accountants
 from dpcore.errors import BudgetExceededError, DpcoreError, InvalidInputError
 from dpcore.plugin import NeighboringRelation, schedule_noise_multiplier
 from dpcore.plugin.parts import (
@@ -15,7 +16,6 @@ from dpcore.plugin.parts import (
     PoissonSampledDpEvent,
     PureDpEvent,
     planned_accountant,
-    registered_accountants,
 )
 from dpcore.privacy.events import ExponentialMechanismDpEvent, RandomizedSensitivityGaussian
 from dpcore_accounting import privacy_loss_composition, privacy_loss_curves

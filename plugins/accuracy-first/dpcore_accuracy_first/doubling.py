@@ -8,13 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from dpcore.plugin import (
-    BudgetExceededError,
-    Geometric,
-    Laplace,
-    Solution,
-    option,
-)
+from dpcore.errors import BudgetExceededError
+from dpcore.plugin import Geometric, Laplace, Solution, option
 from dpcore_accuracy_first.feasible_targets import too_dear
 from dpcore_accuracy_first.objectives.base_releases import CovBase, OutputBase
 from dpcore_accuracy_first.options import SearchOptions, positive, pure_cap

@@ -6,14 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from dpcore.plugin import (
-    InvalidInputError,
-    Slot,
-    Solution,
-    TargetNotMetError,
-    noise_multiplier,
-    option,
-)
+from dpcore.errors import TargetNotMetError
+from dpcore.plugin import InvalidInputError, Slot, Solution, noise_multiplier, option
 from dpcore.plugin.parts import ExPostDpEvent, optimizer_facts
 from dpcore_accuracy_first.paper import PUBLISHED_L2
 

@@ -21,14 +21,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from dpcore.plugin import GramMatrix, InvalidInputError, ordered_dot
-from dpcore.plugin.parts import Sensitivity, loss_facts, sealed, unpack
+from dpcore.plugin import InvalidInputError, ordered_dot
+from dpcore.plugin.parts import Sensitivity, loss_facts, sealed
 from dpcore_accuracy_first.guarantee import TestPlan
 from dpcore_accuracy_first.objectives.base_releases import CovBase, OutputBase
 from dpcore_accuracy_first.objectives.excess import Excess
 from dpcore_accuracy_first.objectives.loss_sum import ObjectiveSum
 from dpcore_accuracy_first.objectives.minimizer import Minimizer, MinimumObjective
 from dpcore_accuracy_first.objectives.quadratic import MinimumQuadratic, QuadraticObjective
+from dpcore_accuracy_first.queries.gram import GramMatrix, unpack
 from dpcore_accuracy_first.target import Target, make_target
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import pytest
 from dpcore import fit
 from dpcore.errors import InvalidInputError, TargetNotMetError
 from dpcore.plugin import NeighboringRelation, Problem, Settings
-from dpcore.plugin.parts import make_plan
+from dpcore.plugin.commands import make_plan
 from dpcore_accuracy_first.feasible_targets import Loosest, too_dear
 from dpcore_accuracy_first.objectives.public_ball import loss_at_zero
 

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from dpcore.errors import InvalidInputError
-from dpcore.plugin import GramMatrix, NeighboringRelation
+from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.parts import ExPostDpEvent, PureDpEvent, SeededNoise, Sensitivity
 from dpcore_accuracy_first.noise_chain.mechanism import NoiseReduction
+from dpcore_accuracy_first.queries.gram import GramMatrix
 from dpcore_lab.checks import check_interactive
 from dpcore_lab.outcomes.frequencies import assert_as_private_as
 

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 from dpcore.losses.squared import Squared
-from dpcore.plugin import GramMatrix, NeighboringRelation
+from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.parts import LocalEngine
 from dpcore_accuracy_first.objectives.public_ball import PublicBall
 from dpcore_accuracy_first.objectives.quadratic import MinimumQuadratic, QuadraticObjective
+from dpcore_accuracy_first.queries.gram import GramMatrix
 from dpcore_lab.checks import make_rows
 from dpcore_lab.made_tables.tables import make_problem, neighbours
 from dpcore_lab.replay.replay import assert_within

@@ -5,13 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from dpcore.plugin import (
-    NeighboringRelation,
-    RowCount,
-    UnsupportedEventError,
-    mechanism_in,
-    noise_multiplier,
-)
+from dpcore.errors import UnsupportedEventError
+from dpcore.plugin import NeighboringRelation, RowCount, mechanism_in, noise_multiplier
 from dpcore.plugin.parts import accountant_facts, accountants_for
 from dpcore_adassp.row_map import MOST_COLUMNS
 

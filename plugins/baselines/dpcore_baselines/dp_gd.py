@@ -17,7 +17,6 @@ from dpcore.plugin import (
     Slot,
     Solution,
     StandardizedGradientSum,
-    UnitGradientSum,
     check_ranges,
     mechanism_in,
     noise_multiplier,
@@ -30,6 +29,7 @@ from dpcore_baselines.descent.sizes import ColumnSizes, TypicalSizes, sizes_tell
 from dpcore_baselines.descent.standardize import MOMENTS_CLIP, from_moments, unchanged
 from dpcore_baselines.descent.step_size import StepSize
 from dpcore_baselines.options import require_several
+from dpcore_baselines.queries.unit_gradient import UnitGradientSum
 
 if TYPE_CHECKING:
     from dpcore.plugin import PrivacySession, Problem

@@ -8,14 +8,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dpcore.plugin import (
-    InvalidInputError,
-    Slot,
-    Solution,
-    UnsupportedEventError,
-    check_ranges,
-    option,
-)
+from dpcore.errors import UnsupportedEventError
+from dpcore.plugin import InvalidInputError, Slot, Solution, check_ranges, option
 from dpcore.plugin.parts import ObjectivePerturbationDpEvent, PureDpEvent, accountants_for
 from dpcore_baselines.perturbation.approximate_minima import ApproximateMinima
 from dpcore_baselines.perturbation.calibrate import least_noise

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dpcore.plugin import UnsupportedEventError
+from dpcore.errors import UnsupportedEventError
 from dpcore.plugin.parts import accountant_facts, accountants_for, optimizer_facts
 
 if TYPE_CHECKING:

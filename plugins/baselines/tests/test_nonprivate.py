@@ -12,11 +12,13 @@ from dpcore.accountants import (
     GdpAccountant,
     ZcdpAccountant,
 )
+from dpcore.accountants.registered import registered_accountants
 from dpcore.errors import BudgetExceededError, DpcoreError, InvalidInputError, UnsupportedEventError
 from dpcore.fitting.reporting import _is_exact
 from dpcore.fitting.run import fit_dataset
 from dpcore.losses.logistic import Logistic
 from dpcore.plugin import Exponential, Gaussian, Laplace, NeighboringRelation, RowCount, Settings
+from dpcore.plugin.commands import make_plan
 from dpcore.plugin.parts import (
     ComposedDpEvent,
     GaussianDpEvent,
@@ -24,8 +26,6 @@ from dpcore.plugin.parts import (
     PoissonSampledDpEvent,
     SeededNoise,
     dataset_from_arrays,
-    make_plan,
-    registered_accountants,
 )
 from dpcore_baselines.objpert import ObjPert
 from dpcore_baselines.outpert import OutPert

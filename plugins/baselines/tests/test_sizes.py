@@ -9,10 +9,10 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from dpcore import fit
-from dpcore.data.blocks.coded import CodedLayout, CodedRows
 from dpcore.losses.logistic import Logistic
 from dpcore.plugin import NeighboringRelation, Problem
 from dpcore.plugin.parts import LocalEngine, Table
+from dpcore.plugin.readers import CodedLayout, CodedRows
 from dpcore.session.units import sensitivity_of_units
 from dpcore_baselines import dp_gd
 from dpcore_baselines.descent.sizes import ColumnSizes, noise_of_sizes, sizes_tell, typical_sizes

@@ -13,7 +13,8 @@ from contextlib import AbstractContextManager, contextmanager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from dpcore.plugin.engines import EngineError, InvalidInputError, available_threads, replacing
+from dpcore.errors import EngineError, InvalidInputError, replacing
+from dpcore.plugin.parts import available_threads
 from dpcore_dask.versions import own_versions, require_versions, version_of
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from dpcore.plugin.engines import DataError, DpcoreError, EngineError
+from dpcore.errors import DataError, DpcoreError, EngineError
 from dpcore_dask.cluster import connected, lost_is_told
 from dpcore_dask.sources import require_here, shared_rows
 
@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
     from distributed import Client
 
-    from dpcore.plugin.engines import Query, RowSource, Schema
+    from dpcore import Schema
+    from dpcore.plugin.engines import RowSource
+    from dpcore.plugin.parts import Query
 
 __all__ = ["DaskEngine"]
 

@@ -7,17 +7,10 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
-from dpcore.plugin.engines import (
-    BadRows,
-    DataError,
-    Files,
-    InvalidInputError,
-    PartCoins,
-    Schema,
-    format_of,
-    load_file,
-    replacing,
-)
+from dpcore import Schema
+from dpcore.errors import DataError, InvalidInputError, replacing
+from dpcore.plugin.engines import BadRows, Files, PartCoins
+from dpcore.plugin.parts import format_of, load_file
 from dpcore_dask.partition import Opened
 from dpcore_dask.stores import bounded_store, opened_store, private_store
 from dpcore_tables.files import open_rows

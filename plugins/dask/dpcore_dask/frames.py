@@ -10,7 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from dpcore.plugin.engines import BadRows, DataError, DpcoreError, PartCoins, Schema
+from dpcore import Schema
+from dpcore.errors import DataError, DpcoreError
+from dpcore.plugin.engines import BadRows, PartCoins
 from dpcore_dask.partition import Opened, Partition
 from dpcore_dask.stores import bounded_store, opened_store, private_store
 from dpcore_tables.readers.frame_parts import encoded_parts, part_of_units

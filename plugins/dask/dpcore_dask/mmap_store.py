@@ -6,7 +6,7 @@ import mmap
 
 import numpy as np
 
-from dpcore.plugin.engines import EngineError, replacing
+from dpcore.errors import EngineError, replacing
 from dpcore_dask.kept import KeptFile
 
 __all__ = ["MmapStore"]

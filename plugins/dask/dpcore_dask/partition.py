@@ -15,18 +15,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from dpcore.plugin.engines import (
-    DataError,
-    DpcoreError,
-    InvalidInputError,
-    LocalEngine,
-    Query,
-    Schema,
-    Table,
-    load_now,
-    may_overlap,
-    replacing,
-)
+from dpcore import Schema
+from dpcore.errors import DataError, DpcoreError, InvalidInputError, replacing
+from dpcore.plugin.engines import may_overlap
+from dpcore.plugin.parts import LocalEngine, Query, Table, load_now
 from dpcore_dask.kept import KeptFile, allow_files
 from dpcore_dask.mmap_store import MmapStore
 from dpcore_dask.versions import require_versions

@@ -12,7 +12,9 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dpcore.plugin.engines import DataError, Dataset, InvalidInputError, Registered, layout_of
+from dpcore.errors import DataError, InvalidInputError
+from dpcore.plugin.engines import Registered, layout_of
+from dpcore.plugin.parts import Dataset
 from dpcore_dask.partition import Facts, Opened, new_mmap_store
 
 __all__ = ["RegisteredSource", "require_one_whole"]

@@ -15,7 +15,7 @@ from functools import partial
 from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
-from dpcore.plugin.engines import EngineError
+from dpcore.errors import EngineError
 from dpcore_dask import tasks
 from dpcore_dask.cluster import lost_is_told
 

@@ -8,12 +8,11 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Literal
 
 from dpcore.data.loader import named_parts
+from dpcore.errors import EngineError, InvalidInputError
 from dpcore.plugin.engines import (
     MOST_FILES,
-    EngineError,
     Files,
     FrameParts,
-    InvalidInputError,
     PartCoins,
     Registered,
     RowsElsewhere,
@@ -31,7 +30,8 @@ from dpcore_tables.readers.frame_parts import require_claimed
 if TYPE_CHECKING:
     from distributed import Client, Future
 
-    from dpcore.plugin.engines import RowSource, Schema
+    from dpcore import Schema
+    from dpcore.plugin.engines import RowSource
     from dpcore_dask.partition import Facts, Source
 
 __all__ = ["require_here", "shared_rows"]

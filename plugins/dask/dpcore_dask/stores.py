@@ -17,7 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from dpcore.plugin.engines import Dataset, Schema, Table
+from dpcore import Schema
+from dpcore.plugin.parts import Dataset, Table
 from dpcore_dask.kept import KeptFile
 from dpcore_dask.partition import Facts, Opened, new_mmap_store, scratch
 from dpcore_tables.store import Description, open_store, write_rows

@@ -10,7 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from dpcore.plugin.engines import DpcoreError, EngineError, Files, Query, Schema
+from dpcore import Schema
+from dpcore.errors import DpcoreError, EngineError
+from dpcore.plugin.engines import Files
+from dpcore.plugin.parts import Query
 from dpcore_dask.files import names_of, rows_in
 from dpcore_dask.frames import FrameSource, held
 from dpcore_dask.partition import Partition, Source

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from importlib import metadata
 
-from dpcore.plugin.engines import DISTRIBUTIONS, EngineError
+from dpcore.errors import EngineError
+from dpcore.plugin.engines import DISTRIBUTIONS
 from dpcore_dask.source_digest import plugins_of_others, source_digest
 
 __all__ = ["PACKAGES", "own_versions", "require_versions", "version_of"]

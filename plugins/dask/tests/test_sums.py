@@ -6,11 +6,10 @@ import pytest
 
 import dpcore
 from dpcore.errors import AnswerError, EngineError, InvalidInputError
-from dpcore.fitting.loading import DataRequest
-from dpcore.fitting.run import train
 from dpcore.plugin import RowCount, Settings
+from dpcore.plugin.commands import DataRequest, make_plan, train
 from dpcore.plugin.engines import Registered
-from dpcore.plugin.parts import BLOCK_ROWS, LocalEngine, load_file, load_registry, make_plan
+from dpcore.plugin.parts import BLOCK_ROWS, LocalEngine, load_file, load_registry
 from dpcore.protocols.file_engine import FileEngine
 from dpcore.session.answers import ExactAnswers
 from dpcore_dask.engine import DaskEngine

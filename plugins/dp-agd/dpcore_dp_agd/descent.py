@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpcore.errors import BudgetExceededError
 from dpcore.plugin import (
     DIRECTION_BITS,
     STEP_BITS,
-    BudgetExceededError,
     ClippedGradientSum,
     Solution,
     noise_multiplier,

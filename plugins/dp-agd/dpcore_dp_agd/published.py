@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from dpcore.errors import BudgetExceededError
 from dpcore.plugin import (
     DIRECTION_BITS,
-    BudgetExceededError,
     ClippedGradientSum,
     Gaussian,
     InvalidInputError,

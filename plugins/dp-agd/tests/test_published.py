@@ -10,7 +10,8 @@ from dpcore.errors import InvalidInputError
 from dpcore.fitting.run import fit_dataset
 from dpcore.losses.logistic import Logistic
 from dpcore.plugin import ClippedGradientSum, Settings, round_to
-from dpcore.plugin.parts import dataset_from_arrays, make_plan
+from dpcore.plugin.commands import make_plan
+from dpcore.plugin.parts import dataset_from_arrays
 from dpcore_dp_agd.batch import PublishedBatch
 from dpcore_dp_agd.optimizer import DpAgd
 from dpcore_dp_agd.published import minimize_as_published

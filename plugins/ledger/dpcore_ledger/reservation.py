@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.accountants.additive import ticks_up
 from dpcore.accountants.delta_reserve import deltas_of
-from dpcore.plugin.ledgers import Found, LedgerError
+from dpcore.errors import LedgerError
+from dpcore.plugin.ledgers import Found
 from dpcore.plugin.parts import OneProcess
 from dpcore_ledger.reference import reference_of
 from dpcore_ledger.run_log import RunLog

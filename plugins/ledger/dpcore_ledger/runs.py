@@ -16,8 +16,8 @@ from dpcore_ledger.stores.address import Address, is_address
 from dpcore_ledger.table_ledger import TableLedger
 
 if TYPE_CHECKING:
+    from dpcore import Schema
     from dpcore.plugin.ledgers import TableRun
-    from dpcore.plugin.parts import Schema
 
 __all__ = ["LedgerOfRuns"]
 

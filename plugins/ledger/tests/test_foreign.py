@@ -5,9 +5,10 @@ from typing import ClassVar
 import pytest
 
 import dpcore
+from dpcore import Schema
 from dpcore.data.schema import named_ledger
 from dpcore.errors import BudgetExceededError, InvalidInputError, LedgerError, RegistryError
-from dpcore.plugin.parts import Schema, load_registry
+from dpcore.plugin.parts import load_registry
 from dpcore.registry.catalogue import Entry, Registry
 from dpcore_tables.statistics import open_session
 

@@ -11,7 +11,8 @@ from dpcore.errors import InvalidInputError
 from dpcore.fitting.memory import memory_of
 from dpcore.fitting.optimizer_queries import expected
 from dpcore.plugin import Problem
-from dpcore.plugin.parts import loss_facts, make_plan
+from dpcore.plugin.commands import make_plan
+from dpcore.plugin.parts import loss_facts
 
 if TYPE_CHECKING:
     from dpcore.plugin import Outlook, Settings

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcore.errors import UnsupportedEventError
 from dpcore.plugin import (
     InvalidInputError,
-    UnsupportedEventError,
     array_exp,
     array_expm1,
     array_log,

@@ -35,7 +35,8 @@ from dpcore_sklearn.steps import loss_of_each, steps_of
 if TYPE_CHECKING:
     from typing import Self
 
-    from dpcore.plugin.parts import Model, Schema
+    from dpcore import Schema
+    from dpcore.plugin.parts import Model
 
 __all__ = ["WITHOUT_SCORE", "PrivateEstimator"]
 

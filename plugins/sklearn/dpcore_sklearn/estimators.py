@@ -18,7 +18,7 @@ from dpcore_sklearn.rows import classes_in
 from dpcore_sklearn.steps import balanced_of, is_balanced
 
 if TYPE_CHECKING:
-    from dpcore.plugin.parts import Schema
+    from dpcore import Schema
 
 __all__ = ["PrivateLinearSVC", "PrivateLogisticRegression", "PrivateRidge"]
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from dpcore import Schema
 from dpcore.data.schema.columns import Label
 from dpcore.errors import InvalidInputError, near_names, replacing
-from dpcore.plugin.parts import Schema
 
 __all__ = [
     "ascending",

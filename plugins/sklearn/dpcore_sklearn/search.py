@@ -23,7 +23,7 @@ from dpcore_tuning.search import make_search
 if TYPE_CHECKING:
     from typing import Self
 
-    from dpcore.plugin.parts import Schema
+    from dpcore import Schema
     from dpcore_tuning.search import Search
 
 __all__ = ["PrivateSearch"]

@@ -22,8 +22,8 @@ from dpcore_tables.kinds import Categorical
 if TYPE_CHECKING:
     from typing import Self
 
+    from dpcore import Schema
     from dpcore.data.cells.typed import Cells
-    from dpcore.plugin.parts import Schema
 
 __all__ = ["PublicEncoder", "PublicScaler"]
 

@@ -17,8 +17,9 @@ from dpcore.session.charges import Charges
 from dpcore_tuning.run import tune_dataset
 
 if TYPE_CHECKING:
+    from dpcore import Schema
     from dpcore.plugin.commands import LedgerRequest
-    from dpcore.plugin.parts import Model, Schema
+    from dpcore.plugin.parts import Model
     from dpcore_tuning.search import Search
 
 __all__ = ["tune_rows"]

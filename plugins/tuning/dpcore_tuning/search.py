@@ -19,13 +19,8 @@ from dpcore.errors import InvalidInputError
 from dpcore.fitting.losses import OF_LOSS
 from dpcore.fitting.shared_budget import with_shared_accountant
 from dpcore.plugin import Settings
-from dpcore.plugin.parts import (
-    PureAccountant,
-    accountant_facts,
-    load_registry,
-    make_plan,
-    optimizer_facts,
-)
+from dpcore.plugin.commands import make_plan
+from dpcore.plugin.parts import PureAccountant, accountant_facts, load_registry, optimizer_facts
 from dpcore_tuning.candidates import settings_of
 from dpcore_tuning.scores import MEASURES
 from dpcore_tuning.stopping_cost import filter_of_a_try, whole_filter

@@ -14,7 +14,7 @@ from golden.bits.released import digest
 from scipy.sparse import csr_matrix
 
 from dpcore import fit
-from dpcore.plugin import DpcoreError
+from dpcore.errors import DpcoreError
 from dpcore.plugin.engines import DISTRIBUTIONS
 from dpcore.plugin.parts import load_registry
 

@@ -9,7 +9,7 @@ from golden import tables
 from golden.command import dpcore
 
 from dpcore import fit
-from dpcore.plugin import DpcoreError
+from dpcore.errors import DpcoreError
 from dpcore_tables.statistics import open_session
 
 _GD = "dpcore train --data rows.csv --algo dp-gd --set steps=12 --quiet"

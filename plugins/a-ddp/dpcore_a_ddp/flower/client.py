@@ -8,7 +8,7 @@ import time
 from flwr.app import Context, Message
 from flwr.clientapp import ClientApp
 
-from dpcore.plugin import DpcoreError
+from dpcore.errors import DpcoreError
 from dpcore.plugin.parts import visible
 from dpcore_a_ddp.flower.member import FAILED, Member, answer
 from dpcore_a_ddp.flower.post import content_of, record_of

@@ -12,14 +12,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpcore.plugin import DpcoreError, InvalidInputError, Settings
-from dpcore.plugin.parts import (
-    Schema,
-    check_writable,
-    make_plan,
-    visible,
-    write_whole,
-)
+from dpcore import Schema
+from dpcore.errors import DpcoreError
+from dpcore.plugin import InvalidInputError, Settings
+from dpcore.plugin.commands import make_plan
+from dpcore.plugin.parts import check_writable, visible, write_whole
 from dpcore_a_ddp.flower.job import Job
 from dpcore_a_ddp.flower.pool import check_trust
 from dpcore_a_ddp.flower.processes import Deployment, DeploymentError

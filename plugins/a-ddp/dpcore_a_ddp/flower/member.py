@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.plugin import DataError, InvalidInputError
-from dpcore.plugin.parts import Schema, SeededNoise, load_file, load_registry, replacing
+from dpcore import Schema
+from dpcore.errors import DataError, replacing
+from dpcore.plugin import InvalidInputError
+from dpcore.plugin.parts import SeededNoise, load_file, load_registry
 from dpcore_a_ddp.flower.wire import Question, pack_answer, unpack_question
 from dpcore_a_ddp.pools.round_ledger import FileLedger
 from dpcore_a_ddp.pools.user_session import UserSession, user_seed

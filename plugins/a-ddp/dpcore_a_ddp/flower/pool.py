@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from dpcore.plugin import BudgetExceededError, InvalidInputError
+from dpcore.errors import BudgetExceededError
+from dpcore.plugin import InvalidInputError
 from dpcore_a_ddp.flower.wire import Question, pack_question, unpack_answer
 from dpcore_a_ddp.pools.round_rules import GradientRounds
 from dpcore_a_ddp.pools.user_budgets import middle_budget, rounds_of_users

@@ -19,7 +19,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from dpcore.plugin import DpcoreError, InvalidInputError
+from dpcore.errors import DpcoreError
+from dpcore.plugin import InvalidInputError
 
 __all__ = ["APP", "Deployment", "DeploymentError"]
 

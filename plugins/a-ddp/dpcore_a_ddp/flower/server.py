@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 from flwr.app import Context
 from flwr.serverapp import Grid, ServerApp
 
-from dpcore.plugin import DpcoreError, InvalidInputError
-from dpcore.plugin.parts import Schema, make_plan
+from dpcore import Schema
+from dpcore.errors import DpcoreError
+from dpcore.plugin import InvalidInputError
+from dpcore.plugin.commands import make_plan
 from dpcore_a_ddp.flower.job import Job
 from dpcore_a_ddp.flower.pool import FlowerPool
 from dpcore_a_ddp.flower.post import FlowerPost

@@ -11,8 +11,10 @@ from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 
-from dpcore.plugin import DataError, InvalidInputError
-from dpcore.plugin.parts import Schema, format_of
+from dpcore import Schema
+from dpcore.errors import DataError
+from dpcore.plugin import InvalidInputError
+from dpcore.plugin.parts import format_of
 from dpcore_a_ddp.users.messages import User
 
 __all__ = ["count_rows", "share_out"]

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from dpcore.plugin import BudgetExceededError, InvalidInputError
+from dpcore.errors import BudgetExceededError
+from dpcore.plugin import InvalidInputError
 from dpcore.plugin.parts import (
     BULK_SIZE,
     Account,

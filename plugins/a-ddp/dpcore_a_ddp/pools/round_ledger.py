@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpcore.errors import replacing
 from dpcore.plugin import InvalidInputError
-from dpcore.plugin.parts import Ledger, replacing
+from dpcore.plugin.parts import Ledger
 
 if TYPE_CHECKING:
     from dpcore_a_ddp.pools.round_rules import GradientRounds

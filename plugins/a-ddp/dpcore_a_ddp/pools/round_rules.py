@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from dpcore.errors import replacing
 from dpcore.plugin import (
     Gaussian,
     InvalidInputError,
@@ -20,12 +21,11 @@ from dpcore.plugin import (
 )
 from dpcore.plugin.parts import (
     BLOCK_SUM_BITS,
-    FixedSizeSample,
     PoissonSampledDpEvent,
     SampledWithoutReplacementDpEvent,
     Sensitivity,
-    replacing,
 )
+from dpcore_a_ddp.fixed_size_sample import FixedSizeSample
 from dpcore_a_ddp.plain_fields import take_plain
 from dpcore_a_ddp.record_gradient import RecordGradientSum
 from dpcore_a_ddp.skellam_noise.law import draw_skellam, holds_variance

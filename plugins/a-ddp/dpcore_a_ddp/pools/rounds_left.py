@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpcore.plugin import BudgetExceededError
+from dpcore.errors import BudgetExceededError
 
 __all__ = ["JoinedRound", "RoundsLeft"]
 

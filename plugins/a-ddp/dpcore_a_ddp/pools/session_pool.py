@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.plugin import BudgetExceededError, InvalidInputError
+from dpcore.errors import BudgetExceededError
+from dpcore.plugin import InvalidInputError
 from dpcore_a_ddp.pools.one_process_pool import OneProcessPool
 from dpcore_a_ddp.pools.round_rules import GradientRounds
 from dpcore_a_ddp.pools.user_budgets import MakeFilter, rounds_of_users

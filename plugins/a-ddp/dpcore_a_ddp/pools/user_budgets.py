@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.plugin import BudgetExceededError, InvalidInputError
+from dpcore.errors import BudgetExceededError
+from dpcore.plugin import InvalidInputError
 from dpcore.plugin.parts import BestAccountant, accountant_facts, planned_accountant
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from collections.abc import Generator, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from dpcore.plugin import DataError, InvalidInputError
-from dpcore.plugin.parts import replacing
+from dpcore.errors import DataError, replacing
+from dpcore.plugin import InvalidInputError
 from dpcore_a_ddp.users.messages import User
 
 if TYPE_CHECKING:

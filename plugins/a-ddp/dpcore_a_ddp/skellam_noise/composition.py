@@ -19,7 +19,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any, ClassVar, NamedTuple
 
-from dpcore.plugin import UnsupportedEventError
+from dpcore.errors import UnsupportedEventError
 from dpcore.plugin.parts import DpEvent, SkellamDpEvent, float_up, smallest_epsilon, validated_delta
 from dpcore_accounting.advanced_composition import (
     AmplifiedAccountant,

@@ -10,8 +10,9 @@ from dpcore.plugin.parts import SourceStatement, fit_source, optimizer_facts
 from dpcore_a_ddp.users.pools import load_pool
 
 if TYPE_CHECKING:
+    from dpcore import Schema
     from dpcore.plugin.commands import Plan
-    from dpcore.plugin.parts import Dataset, Model, Schema
+    from dpcore.plugin.parts import Dataset, Model
     from dpcore_a_ddp.users.user_pool import UserPool
 
 __all__ = ["Users", "fit_pool"]

@@ -11,7 +11,8 @@ from dpcore.accountants.gdp import GdpAccountant
 from dpcore.errors import BudgetExceededError, InvalidInputError
 from dpcore.losses.logistic import Logistic
 from dpcore.plugin import Settings
-from dpcore.plugin.parts import load_file, make_plan
+from dpcore.plugin.commands import make_plan
+from dpcore.plugin.parts import load_file
 from dpcore_a_ddp.flower.member import Member, answer
 from dpcore_a_ddp.flower.pool import FlowerPool, check_trust
 from dpcore_a_ddp.flower.wire import pack_answer

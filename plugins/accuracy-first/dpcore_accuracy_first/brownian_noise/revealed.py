@@ -11,13 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from dpcore.plugin import (
-    BudgetExceededError,
-    Gaussian,
-    InvalidInputError,
-    Solution,
-    noise_multiplier,
-)
+from dpcore.errors import BudgetExceededError
+from dpcore.plugin import Gaussian, InvalidInputError, Solution, noise_multiplier
 from dpcore.plugin.parts import Sensitivity, float_up, sealed
 from dpcore_accuracy_first.feasible_targets import Loosest, advice
 from dpcore_accuracy_first.levels import near_and_far_levels

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from dpcore.plugin import GramMatrix, InvalidInputError, round_to
-from dpcore.plugin.parts import FINE_BITS, PARAMETER_BITS, loss_facts, unpack
+from dpcore.plugin import InvalidInputError, round_to
+from dpcore.plugin.parts import FINE_BITS, PARAMETER_BITS, loss_facts
 from dpcore_accuracy_first.objectives.ball_solve import BallSolver
 from dpcore_accuracy_first.objectives.excess import Excess
 from dpcore_accuracy_first.objectives.minimizer import Minimizer
 from dpcore_accuracy_first.objectives.public_ball import PublicBall, paper_slack, penalty_of
 from dpcore_accuracy_first.objectives.quadratic import MinimumQuadratic, QuadraticObjective
 from dpcore_accuracy_first.objectives.radial_penalty import public_rows, require_relation
+from dpcore_accuracy_first.queries.gram import GramMatrix, unpack
 from dpcore_accuracy_first.target import (
     Target,
     absolute_target,

@@ -6,10 +6,10 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from dpcore.plugin import GramMatrix
 from dpcore.plugin.parts import FINE_BITS, Sensitivity, sealed
 from dpcore_accuracy_first.objectives.base_releases import CovBase, OutputBase
 from dpcore_accuracy_first.objectives.minimizer import Minimizer
+from dpcore_accuracy_first.queries.gram import GramMatrix
 
 if TYPE_CHECKING:
     from dpcore.plugin import NeighboringRelation

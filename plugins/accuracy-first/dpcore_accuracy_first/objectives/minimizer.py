@@ -17,7 +17,6 @@ from dpcore.plugin.parts import (
     gradient_bits,
     gradient_error,
     loss_error,
-    minimize,
     sealed,
 )
 from dpcore_accuracy_first.objectives.loss_sum import ObjectiveSum, objective_bits
@@ -27,6 +26,7 @@ from dpcore_accuracy_first.objectives.radial_penalty import (
     require_relation,
     rows_at_most,
 )
+from dpcore_baselines.queries.descent import minimize
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,7 +70,7 @@ class Minimizer:
     to ``most_rows``, which is part of the promise there.
 
     The solver stops at a gradient of ``tolerance`` G, and by public constants it reaches it
-    (``dpcore.queries.descent``), so that it neither refuses nor gives up on any table.
+    (``dpcore_baselines.queries.descent``), so that it neither refuses nor gives up on any table.
 
     Parameters
     ----------

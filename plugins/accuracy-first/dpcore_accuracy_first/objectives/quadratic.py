@@ -10,19 +10,22 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from dpcore.plugin import InvalidInputError, RowCount, ordered_dot
-from dpcore.plugin.parts import Sensitivity, constant, minimize, sealed, unpack
+from dpcore.plugin.parts import Sensitivity, constant, sealed
 from dpcore_accuracy_first.objectives.public_ball import PublicBall, penalty_of
 from dpcore_accuracy_first.objectives.radial_penalty import (
     public_rows,
     require_relation,
     rows_at_most,
 )
+from dpcore_accuracy_first.queries.gram import unpack
+from dpcore_baselines.queries.descent import minimize
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpcore.plugin import GramMatrix, NeighboringRelation, Problem
+    from dpcore.plugin import NeighboringRelation, Problem
     from dpcore.plugin.parts import NoiseSource
+    from dpcore_accuracy_first.queries.gram import GramMatrix
 
 __all__ = ["MinimumQuadratic", "QuadraticObjective"]
 
@@ -171,9 +174,9 @@ class MinimumQuadratic(_Quadratic):
     objective, residual^2 / (2 mu).
 
     Where n is private, the objective with its penalty is not a quadratic; it is minimised by its
-    gradients (``dpcore.queries.descent``), to a tolerance that follows from public facts and from
-    what float64 adds to a gradient. The minimum then moves by a row's part at one of the two
-    minimisers at most, at the other at least, both in the ball."""
+    gradients (``dpcore_baselines.queries.descent``), to a tolerance that follows from public facts
+    and from what float64 adds to a gradient. The minimum then moves by a row's part at one of the
+    two minimisers at most, at the other at least, both in the ball."""
 
     gram: GramMatrix
     problem: Problem

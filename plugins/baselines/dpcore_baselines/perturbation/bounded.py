@@ -19,9 +19,9 @@ from dpcore.plugin.parts import (
     gradient_bits,
     gradient_error,
     loss_facts,
-    minimize,
     sealed,
 )
+from dpcore_baselines.queries.descent import minimize
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -206,9 +206,9 @@ class BoundedMinimizer(PenalisedMinimizer):
 
     With K r >= L times the rows the minimiser is within 3 r, where margins are exact; the last term
     is 0 up to 2 r, a margin of 512. The solver stops at a gradient of a public tolerance, and by
-    public constants it reaches it (``dpcore.queries.descent``). Where the number of rows is
-    private, what rounding can add to a gradient is bounded for tables of up to 2^27 rows, or of up
-    to ``capacity`` if that is more: that figure, ``most_rows``, is part of the promise there. A
+    public constants it reaches it (``dpcore_baselines.queries.descent``). Where the number of rows
+    is private, what rounding can add to a gradient is bounded for tables of up to 2^27 rows, or of
+    up to ``capacity`` if that is more: that figure, ``most_rows``, is part of the promise there. A
     ``capacity`` below it promises nothing, since it may be a guess that is too small.
 
     Parameters

@@ -147,7 +147,8 @@ class Fits:
 
 
 def _plan(request: Request) -> Plan:
-    from dpcore.plugin.parts import accountant_facts, load_registry, make_plan, optimizer_facts
+    from dpcore.plugin.commands import make_plan
+    from dpcore.plugin.parts import accountant_facts, load_registry, optimizer_facts
     from dpcore.registry.tables.declarations import TARGETS
 
     registry = load_registry()

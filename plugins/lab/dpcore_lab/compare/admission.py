@@ -11,8 +11,8 @@ from dpcore.fitting.public_facts import check_dataset, check_drop
 from dpcore.fitting.settings import checked_settings
 from dpcore.fitting.table_ledger import note_outside
 from dpcore.fitting.usual_loss import loss_of_schemas, schema_of_rows
-from dpcore.plugin.commands import LedgerRequest
-from dpcore.plugin.parts import load_registry, make_loss, make_plan, optimizer_facts
+from dpcore.plugin.commands import LedgerRequest, make_plan
+from dpcore.plugin.parts import load_registry, make_loss, optimizer_facts
 from dpcore.privacy.relations import parse_relation, usual_relation
 from dpcore_lab.compare.data_rows import Rows, is_private, request_for
 from dpcore_lab.compare.folds import fold_key

@@ -7,8 +7,8 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from dpcore import Schema
 from dpcore.errors import InvalidInputError
-from dpcore.plugin.parts import Schema
 
 if TYPE_CHECKING:
     from dpcore_lab.compare.settings import Comparison

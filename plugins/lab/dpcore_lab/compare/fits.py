@@ -16,7 +16,8 @@ from dpcore.fitting.reporting import plain
 from dpcore.fitting.run import fit_dataset
 from dpcore.losses.words import shown_loss
 from dpcore.model.probabilities import macro_f1, places_said
-from dpcore.plugin.parts import load_registry, make_loss, make_plan
+from dpcore.plugin.commands import make_plan
+from dpcore.plugin.parts import load_registry, make_loss
 from dpcore.privacy.versions import running_versions
 from dpcore.session.charges import Charges
 from dpcore_baselines.without_privacy.references import fit_nonprivate, majority_label, objective_of

@@ -10,11 +10,11 @@ from honest import Honest
 from dpcore.accountants.gdp import GdpAccountant
 from dpcore.plugin import Gaussian, PoissonSample, Solution, schedule_noise_multiplier
 from dpcore.plugin.parts import (
-    FixedSizeSample,
     GaussianDpEvent,
     PoissonSampledDpEvent,
     SampledWithoutReplacementDpEvent,
 )
+from dpcore_a_ddp.fixed_size_sample import FixedSizeSample
 from dpcore_lab.checks import (
     check_never_overspends,
     check_outputs_released,

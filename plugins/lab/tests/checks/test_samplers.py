@@ -7,11 +7,8 @@ import numpy as np
 import pytest
 
 from dpcore.plugin import ClippedGradientSum, PoissonSample
-from dpcore.plugin.parts import (
-    FixedSizeSample,
-    PoissonSampledDpEvent,
-    SampledWithoutReplacementDpEvent,
-)
+from dpcore.plugin.parts import PoissonSampledDpEvent, SampledWithoutReplacementDpEvent
+from dpcore_a_ddp.fixed_size_sample import FixedSizeSample
 from dpcore_lab.checks import check_sampler
 
 

@@ -21,8 +21,9 @@ from dpcore_report.evaluation.prediction_moments import PredictionMoments
 from dpcore_report.evaluation.score_counts import ScoreCounts
 
 if TYPE_CHECKING:
+    from dpcore import Schema
     from dpcore.plugin import Accountant
-    from dpcore.plugin.parts import Mechanism, Query, Schema
+    from dpcore.plugin.parts import Mechanism, Query
     from dpcore.plugin.steps import PublicFacts, ResultView, ShareDoor
 
 __all__ = ["HeldOutCounts", "counts_of", "mechanism_of_epsilon"]

@@ -13,8 +13,8 @@ from dpcore.plugin import ordered_dot, ordered_norm, ordered_sum
 from dpcore.plugin.parts import Standardization, float_up, sealed, sqrt_up
 
 if TYPE_CHECKING:
+    from dpcore import Schema
     from dpcore.plugin import Problem
-    from dpcore.plugin.parts import Schema
 
 __all__ = ["Centring", "centring_of"]
 

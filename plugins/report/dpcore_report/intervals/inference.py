@@ -28,8 +28,9 @@ from dpcore_report.intervals.row_products import ON_DIAGONAL, By, RowProducts, m
 from dpcore_report.intervals.slopes import largest_slope
 
 if TYPE_CHECKING:
+    from dpcore import Schema
     from dpcore.plugin import Gaussian, Geometric, Problem
-    from dpcore.plugin.parts import Mechanism, Query, Schema
+    from dpcore.plugin.parts import Mechanism, Query
     from dpcore.plugin.steps import PublicFacts, ResultView, ShareDoor
     from dpcore_report.intervals.centring import Centring
 

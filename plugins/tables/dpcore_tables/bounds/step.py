@@ -15,8 +15,9 @@ from dpcore_tables.bounds.choice import CountNoise, are_defaults, bounds_of
 from dpcore_tables.bounds.counts import BinCounts
 
 if TYPE_CHECKING:
+    from dpcore import Schema
     from dpcore.plugin import Geometric
-    from dpcore.plugin.parts import Mechanism, Query, Schema
+    from dpcore.plugin.parts import Mechanism, Query
     from dpcore.plugin.steps import PublicFacts, ShareDoor
 
 __all__ = ["SHARE", "BoundsRelease", "PrivateBounds"]

@@ -64,10 +64,10 @@ def convert_command(
     the next one removes.
     Partitions for --engine dask: --jobs 4 makes a folder of stores, of a folder of Parquet files.
     """
+    from dpcore import Schema
     from dpcore.data.read_progress import watched
     from dpcore.fitting.loading import reading_threads
     from dpcore.model.outfile import refuse_inputs
-    from dpcore.plugin.parts import Schema
     from dpcore_tables.files.formats import store_of
     from dpcore_tables.files.input_paths import is_there
     from dpcore_tables.store import convert, convert_partitions

@@ -129,7 +129,7 @@ def _check(
         )
     if delta is not None and epsilon is None:
         raise InvalidInputError("Expected --delta with --epsilon only: exact shares have none.")
-    from dpcore.plugin.parts import Schema
+    from dpcore import Schema
     from dpcore.session.charges import Charges
     from dpcore_tables.commands.schema_check import print_check
     from dpcore_tables.statistics.schema_check import check_schema

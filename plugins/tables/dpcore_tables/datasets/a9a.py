@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 
+from dpcore import Schema
 from dpcore.data.schema.width import width_schema
-from dpcore.plugin.parts import Dataset, Schema
+from dpcore.plugin.parts import Dataset
 from dpcore_tables.datasets.fetch import RemoteFile, fetch
 
 __all__ = ["FILES", "load", "schema"]

@@ -7,8 +7,9 @@ the ranges published with the file of 32,561 rows, which values beyond are clamp
 
 from __future__ import annotations
 
+from dpcore import Schema
 from dpcore.data.schema.shipped import shipped_text
-from dpcore.plugin.parts import Dataset, Schema
+from dpcore.plugin.parts import Dataset
 from dpcore_tables.datasets.fetch import RemoteFile, fetch
 
 __all__ = ["FILES", "load", "schema"]

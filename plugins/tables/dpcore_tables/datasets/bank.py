@@ -7,8 +7,9 @@ education, contact and outcome; month and day as 30 month + day.
 
 from __future__ import annotations
 
+from dpcore import Schema
 from dpcore.data.schema.shipped import shipped_text
-from dpcore.plugin.parts import Dataset, Schema, load_file
+from dpcore.plugin.parts import Dataset, load_file
 from dpcore_tables.datasets.fetch import RemoteFile, fetch
 
 __all__ = ["FILES", "load", "schema"]

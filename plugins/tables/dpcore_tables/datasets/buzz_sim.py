@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from dpcore import Schema
 from dpcore.data.cells.columns import Columns
 from dpcore.data.cells.features import encode
 from dpcore.data.schema.columns import Label, Numeric
-from dpcore.plugin.parts import Dataset, Schema
+from dpcore.plugin.parts import Dataset
 
 __all__ = ["load", "schema"]
 

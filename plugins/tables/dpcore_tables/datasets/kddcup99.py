@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from dpcore import Schema
 from dpcore.data.schema.columns import Drop
 from dpcore.data.schema.shipped import shipped_text
-from dpcore.plugin.parts import Dataset, Schema, load_file
+from dpcore.plugin.parts import Dataset, load_file
 from dpcore_tables.datasets.fetch import RemoteFile, fetch
 from dpcore_tables.kinds import Categorical
 

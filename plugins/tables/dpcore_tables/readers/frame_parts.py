@@ -28,9 +28,9 @@ from dpcore.plugin.readers import RawTable, as_objects, check_names
 from dpcore_tables.files.stream import encode_piece
 
 if TYPE_CHECKING:
+    from dpcore import Schema
     from dpcore.data.cells.typed import Cells
     from dpcore.plugin.engines import BadRows
-    from dpcore.plugin.parts import Schema
 
 __all__ = ["encoded_parts", "part_of_units", "require_claimed"]
 

@@ -10,8 +10,8 @@ from functools import partial
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from dpcore import Schema
 from dpcore.errors import DataError, InvalidInputError, replacing
-from dpcore.plugin.parts import Schema
 from dpcore.plugin.readers import RawTable, ReadFacts, check_names
 from dpcore_tables.files.input_paths import parquet_files
 from dpcore_tables.readers.pieces import note_share

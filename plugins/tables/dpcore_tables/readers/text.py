@@ -10,9 +10,9 @@ from functools import partial
 import numpy as np
 import pyarrow as pa
 
+from dpcore import Schema
 from dpcore.data.cells.typed import to_numbers
 from dpcore.errors import DataError, InvalidInputError
-from dpcore.plugin.parts import Schema
 from dpcore.plugin.readers import RawMatrix, RawTable, ReadFacts, check_names
 from dpcore_tables.files.input_paths import STDIN
 from dpcore_tables.readers.csv import (

@@ -8,12 +8,12 @@ import os
 from contextlib import AbstractContextManager, suppress
 from typing import Any
 
+from dpcore import Schema
 from dpcore.data.readers.raw_table import refuse_repeated
 from dpcore.data.schema.columns import Column, Drop, Label, Numeric
 from dpcore.data.schema.notation import Notation
 from dpcore.data.schema.toml_writer import format_table
 from dpcore.errors import DataError, InvalidInputError, replacing
-from dpcore.plugin.parts import Schema
 from dpcore_tables.files.formats import format_of
 from dpcore_tables.files.input_paths import parquet_files, refuse_stdin
 from dpcore_tables.kinds import Boolean, Categorical, Date

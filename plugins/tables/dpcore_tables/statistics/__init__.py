@@ -1,6 +1,17 @@
 """Statistics of a table behind the same door as models, and the check of a schema."""
 
+from dpcore_tables.statistics.columns import NumericColumn, column_of, numeric_column
+from dpcore_tables.statistics.numeric_sums import NumericSums
 from dpcore_tables.statistics.opening import open_session
+from dpcore_tables.statistics.quantile import QuantileScores
 from dpcore_tables.statistics.schema_check import check_schema
 
-__all__ = ["check_schema", "open_session"]
+__all__ = [
+    "NumericColumn",
+    "NumericSums",
+    "QuantileScores",
+    "check_schema",
+    "column_of",
+    "numeric_column",
+    "open_session",
+]

@@ -10,27 +10,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.errors import InvalidInputError, replacing
-from dpcore.plugin import (
-    Exponential,
-    Gaussian,
-    Histogram,
-    Laplace,
-    NumericSums,
-    QuantileScores,
-    RowCount,
-    noise_multiplier,
-)
-from dpcore.plugin.parts import CategoricalColumn, Unshareable, column_of, numeric_column
+from dpcore.plugin import Exponential, Gaussian, Histogram, Laplace, RowCount, noise_multiplier
+from dpcore.plugin.parts import CategoricalColumn, Unshareable
+from dpcore_tables.statistics.columns import column_of, numeric_column
+from dpcore_tables.statistics.numeric_sums import NumericSums
+from dpcore_tables.statistics.quantile import QuantileScores
 from dpcore_tables.statistics.unit_count import UnitCount
 
 if TYPE_CHECKING:
+    from dpcore import Schema
     from dpcore.plugin import Accountant, NeighboringRelation, Problem
     from dpcore.plugin.parts import (
         DerivedQuery,
         InteractiveMechanism,
         Mechanism,
         Query,
-        Schema,
         TableQuery,
         TableSession,
     )

@@ -9,8 +9,9 @@ from dpcore.fitting.engines import engine_at_hand
 from dpcore.fitting.reporting import state_session, unpromised
 
 if TYPE_CHECKING:
+    from dpcore import Schema
     from dpcore.plugin import Accountant, Problem
-    from dpcore.plugin.parts import Engine, Schema, Table
+    from dpcore.plugin.parts import Engine, Table
     from dpcore.privacy.statement import PrivacyStatement
     from dpcore_tables.statistics.part_session import WholeSession
 

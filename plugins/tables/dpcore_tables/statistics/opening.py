@@ -28,8 +28,9 @@ from dpcore_tables.statistics.part_session import WholeSession
 from dpcore_tables.statistics.session import OpenSession
 
 if TYPE_CHECKING:
+    from dpcore import Schema
     from dpcore.plugin import Accountant
-    from dpcore.plugin.parts import Dataset, Schema
+    from dpcore.plugin.parts import Dataset
 
 __all__ = ["open_session"]
 

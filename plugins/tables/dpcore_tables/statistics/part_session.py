@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import InvalidInputError
 from dpcore.plugin import NeighboringRelation
+from dpcore.plugin.ledgers import LedgerEntry
 from dpcore.plugin.parts import Account, Ledger, Sensitivity, TableSession
 from dpcore.session.answers import ExactAnswers
-from dpcore.session.ledger import LedgerEntry
 from dpcore_tables.statistics.parted_filter import InPart, PartedFilter
 
 if TYPE_CHECKING:

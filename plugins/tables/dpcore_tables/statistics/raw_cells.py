@@ -15,7 +15,7 @@ from dpcore.plugin.readers import RawMatrix
 from dpcore_tables.files.stream import open_rows
 
 if TYPE_CHECKING:
-    from dpcore.plugin.parts import Schema
+    from dpcore import Schema
     from dpcore.plugin.readers import RawTable
 
 __all__ = ["BINS", "RawCells", "checked_names", "raw_cells"]

@@ -30,7 +30,8 @@ from dpcore_tables.statistics.raw_cells import BINS, RawCells, checked_names, ra
 from dpcore_tables.statistics.unit_check import UnitCheck, check_units
 
 if TYPE_CHECKING:
-    from dpcore.plugin.parts import Query, Schema
+    from dpcore import Schema
+    from dpcore.plugin.parts import Query
 
 __all__ = ["SchemaCheck", "check_schema"]
 

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, Self
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.reporting import charged_in, unpromised
 from dpcore.fitting.table_ledger import found_in
-from dpcore.plugin.parts import CategoricalColumn, column_of
+from dpcore.plugin.parts import CategoricalColumn
 from dpcore.session.charges import Charges
 from dpcore_tables.statistics.asking import Statistics
+from dpcore_tables.statistics.columns import column_of
 from dpcore_tables.statistics.part_session import WholeSession
 from dpcore_tables.statistics.split_table import split_table
 

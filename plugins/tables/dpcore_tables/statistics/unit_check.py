@@ -14,7 +14,7 @@ from dpcore.plugin.readers import RawTable
 from dpcore_tables.files.stream import open_rows
 
 if TYPE_CHECKING:
-    from dpcore.plugin.parts import Schema
+    from dpcore import Schema
     from dpcore.privacy.units import Units
 
 __all__ = ["UnitCheck", "check_units"]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 
+from dpcore import Schema
 from dpcore.data.loader import named_parts
 from dpcore.data.schema.unbounded import require_bounds
 from dpcore.errors import InvalidInputError
 from dpcore.plugin.engines import BadRows
-from dpcore.plugin.parts import Schema, load_registry
+from dpcore.plugin.parts import load_registry
 from dpcore.plugin.readers import RowStore
 from dpcore.privacy.statement import foreign_parts
 from dpcore_tables.files.formats import STORE, entry_of, is_store, is_typed, store_of

@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpcore import Schema
 from dpcore.errors import DataError, replacing
-from dpcore.plugin.parts import Schema
 from dpcore.plugin.readers import coded_layout
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from dpcore_tables.files.input_paths import partition_files
 from dpcore_tables.store.unfinished import claimed_folder, hold_folder, is_at, partial_path
 
 if TYPE_CHECKING:
-    from dpcore.plugin.parts import Schema
+    from dpcore import Schema
 
 __all__ = ["convert_partitions"]
 

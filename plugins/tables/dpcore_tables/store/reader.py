@@ -19,8 +19,8 @@ from dpcore_tables.store.store_file import StoreFile
 from dpcore_tables.store.unfinished import partial_path
 
 if TYPE_CHECKING:
+    from dpcore import Schema
     from dpcore.data.schema.columns import Label
-    from dpcore.plugin.parts import Schema
     from dpcore.plugin.readers import CodedLayout, CodedRows
 
 __all__ = ["open_store", "read_schema"]

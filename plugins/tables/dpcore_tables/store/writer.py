@@ -17,7 +17,7 @@ from dpcore_tables.store.unfinished import claimed_file, is_at, partial_path
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from dpcore.plugin.parts import Schema
+    from dpcore import Schema
 
 __all__ = ["check_target", "write_rows"]
 

@@ -11,8 +11,8 @@ from dpcore.errors import DpcoreError, InvalidInputError
 from dpcore.fitting import run, run_rows, run_state
 from dpcore.fitting.run import fit_dataset
 from dpcore.plugin import Settings
-from dpcore.plugin.commands import DataRequest, train
-from dpcore.plugin.parts import TableSession, dataset_from_arrays, make_plan
+from dpcore.plugin.commands import DataRequest, make_plan, train
+from dpcore.plugin.parts import TableSession, dataset_from_arrays
 from dpcore_tables.bounds import step as private_bounds
 from dpcore_tables.bounds.choice import CountNoise, bounds_of
 from dpcore_tables.bounds.step import SHARE

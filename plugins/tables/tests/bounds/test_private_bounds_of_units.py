@@ -9,8 +9,8 @@ from dpcore.engines.unbounded_rows import encoded_rows
 from dpcore.errors import InvalidInputError
 from dpcore.fitting import run_state
 from dpcore.plugin import Settings
-from dpcore.plugin.commands import DataRequest, train
-from dpcore.plugin.parts import TableSession, make_plan
+from dpcore.plugin.commands import DataRequest, make_plan, train
+from dpcore.plugin.parts import TableSession
 from dpcore.session.charges import Charges
 from dpcore_tables.bounds.choice import CountNoise, bounds_of
 

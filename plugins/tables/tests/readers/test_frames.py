@@ -7,10 +7,10 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from dpcore import fit
+from dpcore import Schema, fit
 from dpcore.data.readers.arrays import features_from_arrays
 from dpcore.errors import DataError, InvalidInputError
-from dpcore.plugin.parts import Schema, dataset_from_arrays, load_file
+from dpcore.plugin.parts import dataset_from_arrays, load_file
 from dpcore_tables.schemas.template import schema_template
 
 SCHEMA = Schema.from_toml("""

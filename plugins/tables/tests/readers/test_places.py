@@ -7,8 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from dpcore import Schema
 from dpcore.errors import DataError, InvalidInputError
-from dpcore.plugin.parts import Schema, dataset_from_arrays, format_of, load_file
+from dpcore.plugin.parts import dataset_from_arrays, format_of, load_file
 from dpcore_tables.files.input_paths import partition_files
 from dpcore_tables.schemas.from_data import schema_from_data
 from dpcore_tables.schemas.template import schema_template

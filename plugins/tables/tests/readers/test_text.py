@@ -10,9 +10,10 @@ from features import load_features
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpcore import Schema
 from dpcore.data.schema.width import width_schema
 from dpcore.errors import DataError, InvalidInputError
-from dpcore.plugin.parts import Schema, load_file
+from dpcore.plugin.parts import load_file
 
 SCHEMA = Schema.from_toml("""
 missing = ["", "NA"]

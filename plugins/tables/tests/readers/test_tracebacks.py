@@ -15,9 +15,10 @@ from canaries import NUMBER, WORD, leaks_of, raised_by
 from typer.testing import CliRunner
 
 import dpcore
+from dpcore import Schema
 from dpcore.cli import app
 from dpcore.errors import DataError, DpcoreError, replacing
-from dpcore.plugin.parts import Schema, load_file
+from dpcore.plugin.parts import load_file
 from dpcore_tables.files.column_texts import column_texts
 from dpcore_tables.schemas.from_data import document_from_data, schema_from_data
 from dpcore_tables.schemas.template import schema_template

@@ -10,8 +10,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from dpcore import Schema
 from dpcore.data.read_progress import watched
-from dpcore.plugin.parts import Schema, load_file
+from dpcore.plugin.parts import load_file
 from dpcore_tables.readers import parquet, pieces
 
 SCHEMA = Schema.from_toml("""

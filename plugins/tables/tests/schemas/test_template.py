@@ -10,9 +10,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from dpcore import Schema
 from dpcore.data.schema.keys import TOP_KEYS
 from dpcore.errors import DataError, InvalidInputError
-from dpcore.plugin.parts import Schema, load_file
+from dpcore.plugin.parts import load_file
 from dpcore_tables.schemas.from_data import document_from_data, schema_from_data
 from dpcore_tables.schemas.template import schema_template
 

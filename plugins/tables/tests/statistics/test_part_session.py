@@ -9,11 +9,9 @@ from dpcore.errors import BudgetExceededError, InvalidInputError
 from dpcore.losses.logistic import Logistic
 from dpcore.plugin import (
     Exponential,
-    GramMatrix,
     Histogram,
     Laplace,
     NeighboringRelation,
-    NumericSums,
     PoissonSample,
     Problem,
     RowCount,
@@ -22,7 +20,6 @@ from dpcore.plugin.parts import (
     CategoricalColumn,
     LaplaceDpEvent,
     LocalEngine,
-    NumericColumn,
     PureAccountant,
     PureDpEvent,
     SeededNoise,
@@ -30,7 +27,9 @@ from dpcore.plugin.parts import (
     Table,
 )
 from dpcore_accuracy_first.noise_chain.mechanism import NoiseReduction
+from dpcore_accuracy_first.queries.gram import GramMatrix
 from dpcore_lab.replay.recording import CountingEngine
+from dpcore_tables.statistics import NumericColumn, NumericSums
 from dpcore_tables.statistics.part_session import WholeSession
 from dpcore_tables.statistics.parted_filter import InPart, PartedFilter
 from dpcore_tables.statistics.split_table import split_table

@@ -6,10 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from dpcore import Schema
 from dpcore.data.schema.width import width_schema
 from dpcore.errors import DataError, InvalidInputError
 from dpcore.plugin import NeighboringRelation
-from dpcore.plugin.parts import Schema, TableSession
+from dpcore.plugin.parts import TableSession
 from dpcore_tables.statistics import check_schema
 from dpcore_tables.statistics.cell_counts import CellCounts
 from dpcore_tables.statistics.raw_cells import checked_names, raw_cells

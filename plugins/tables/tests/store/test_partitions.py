@@ -11,8 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from dpcore import Schema
 from dpcore.errors import InvalidInputError
-from dpcore.plugin.parts import Schema, load_file
+from dpcore.plugin.parts import load_file
 from dpcore_tables.store import convert_partitions
 from dpcore_tables.store.unfinished import claimed_folder, hold_folder, partial_path
 

@@ -9,9 +9,10 @@ import sys
 import numpy as np
 import pytest
 
+from dpcore import Schema
 from dpcore.data.read_progress import watched
 from dpcore.errors import DataError, InvalidInputError
-from dpcore.plugin.parts import Schema, load_file
+from dpcore.plugin.parts import load_file
 from dpcore_tables.store import convert, open_store
 from dpcore_tables.store.unfinished import partial_path
 

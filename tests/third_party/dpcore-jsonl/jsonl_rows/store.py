@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from dpcore import Schema
 from dpcore.errors import DataError, InvalidInputError
-from dpcore.plugin.parts import Schema, write_whole
+from dpcore.plugin.parts import write_whole
 from dpcore.plugin.readers import CodedRows, RowStore, assemble, coded_layout
 
 __all__ = ["STORE"]

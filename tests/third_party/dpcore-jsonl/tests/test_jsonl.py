@@ -8,10 +8,10 @@ import pytest
 from jsonl_rows import hooks
 from jsonl_rows.reader import JsonLines
 
-from dpcore import fit, load_model
+from dpcore import Schema, fit, load_model
 from dpcore.errors import DataError, InvalidInputError
 from dpcore.plugin.engines import Files
-from dpcore.plugin.parts import Schema, format_of, load_file
+from dpcore.plugin.parts import format_of, load_file
 from dpcore.registry import catalogue
 from dpcore_tables.files import open_rows, suffixes
 from dpcore_tables.store import convert

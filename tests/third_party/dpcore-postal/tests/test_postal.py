@@ -6,10 +6,9 @@ import pandas as pd
 import pytest
 from postal import hooks
 
-from dpcore import fit, load_model
+from dpcore import Schema, fit, load_model
 from dpcore.errors import DpcoreError, InvalidInputError
 from dpcore.plugin.columns import reference
-from dpcore.plugin.parts import Schema
 from dpcore.registry import catalogue
 from dpcore_report.onnx.model import graph_bytes
 

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 from honest import Honest
 
-from dpcore.plugin import ClippedGradientSum, Gaussian, GramMatrix
-from dpcore.plugin.parts import Sensitivity, unpack
+from dpcore.plugin import ClippedGradientSum, Gaussian
+from dpcore.plugin.parts import Sensitivity
+from dpcore_accuracy_first.queries.gram import GramMatrix, unpack
 
 
 @dataclass(frozen=True)

@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 
 from dpcore.errors import InvalidInputError
-from dpcore.exact.grid import FEATURE_BITS
-from dpcore.exact.rounding import float_up, sqrt_up
-from dpcore.privacy.immutable import sealed
-from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
-from dpcore.queries.columns import LARGEST_STEP, NumericColumn
+from dpcore.plugin import NeighboringRelation
+from dpcore.plugin.parts import FEATURE_BITS, Sensitivity, float_up, sealed, sqrt_up
+from dpcore_tables.statistics.columns import LARGEST_STEP, NumericColumn
 
 if TYPE_CHECKING:
-    from dpcore.data.blocks.block import Block
+    from dpcore.plugin.parts import Block
 
 __all__ = ["NumericSums"]
 
@@ -44,8 +42,8 @@ class NumericSums:
 
     Examples
     --------
-    >>> from dpcore.plugin import NeighboringRelation, NumericSums
-    >>> from dpcore.plugin.parts import NumericColumn
+    >>> from dpcore.plugin import NeighboringRelation
+    >>> from dpcore_tables.statistics import NumericColumn, NumericSums
     >>> age, income = NumericColumn(0, 0, 90), NumericColumn(1, 0, 1e6)
     >>> query = NumericSums((age, income), norm="l1")
     >>> query.sensitivity(NeighboringRelation.ADD_OR_REMOVE_ONE).bound  # 1 and two halves

@@ -7,7 +7,8 @@ from dpcore.errors import InvalidInputError
 from dpcore.losses.squared import Squared
 from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.parts import LocalEngine
-from dpcore.queries.gram import GramMatrix, gram_sums, unpack
+from dpcore_accuracy_first.queries.gram import GramMatrix, unpack
+from dpcore_accuracy_first.queries.kernels import gram_sums
 from dpcore_lab.checks import check_query, make_rows
 from dpcore_lab.made_tables.tables import make_problem
 

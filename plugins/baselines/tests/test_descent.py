@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dpcore.queries.descent import minimize, steps_that_suffice
+from dpcore_baselines.queries.descent import minimize, steps_that_suffice
 
 
 def test_the_slow_solver_reaches_any_tolerance_in_the_steps_it_says():

@@ -9,18 +9,20 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from dpcore.data.blocks.truncation import row_factors
 from dpcore.errors import InvalidInputError
-from dpcore.exact.compiled import njit
-from dpcore.exact.grid import BLOCK_SUM_BITS, FEATURE_BITS
-from dpcore.privacy.immutable import sealed
-from dpcore.privacy.sensitivity import Sensitivity
-from dpcore.queries.gradient_sum import bounded_labels
+from dpcore.plugin.parts import (
+    BLOCK_SUM_BITS,
+    FEATURE_BITS,
+    Sensitivity,
+    bounded_labels,
+    row_factors,
+    sealed,
+)
+from dpcore_accuracy_first.queries.kernels import gram_sums
 
 if TYPE_CHECKING:
-    from dpcore.data.blocks.block import Block
-    from dpcore.privacy.sensitivity import NeighboringRelation
-    from dpcore.protocols.problem import Problem
+    from dpcore.plugin import NeighboringRelation, Problem
+    from dpcore.plugin.parts import Block
 
 __all__ = ["GramMatrix", "unpack"]
 
@@ -46,7 +48,8 @@ class GramMatrix:
     Examples
     --------
     >>> from dpcore.losses.logistic import Logistic
-    >>> from dpcore.plugin import GramMatrix, NeighboringRelation, Problem
+    >>> from dpcore.plugin import NeighboringRelation, Problem
+    >>> from dpcore_accuracy_first.queries.gram import GramMatrix
     >>> add = NeighboringRelation.ADD_OR_REMOVE_ONE
     >>> problem = Problem(Logistic(), 0.0, 2, row_norm=1.0, raw_norm_bound=1.0, relation=add)
     >>> GramMatrix(problem).sensitivity(add).norm
@@ -126,7 +129,7 @@ def unpack(answer: np.ndarray, n_features: int) -> tuple[np.ndarray, np.ndarray]
     Examples
     --------
     >>> import numpy as np
-    >>> from dpcore.plugin.parts import unpack
+    >>> from dpcore_accuracy_first.queries.gram import unpack
     >>> unpack(np.array([1.0, 2.0, 3.0, 7.0, 8.0]), 2)
     (array([[1., 2.],
            [2., 3.]]), array([7., 8.]))
@@ -143,26 +146,3 @@ def _places(n_features: int) -> np.ndarray:
     places[rows, columns] = places[columns, rows] = np.arange(rows.size)
     places.flags.writeable = False
     return places
-
-
-@njit(cache=True, error_model="numpy", nogil=True)
-def gram_sums(rows: np.ndarray, out: np.ndarray) -> None:
-    """Add each row's products to the upper triangle of ``out``, and with the last column, the
-    targets, to its last. Entries are whole, and sums below 2^53, so every sum is exact.
-
-    ``rows`` : float64 of shape (n, d + 1). ``out`` : float64 of shape (d, d + 1).
-    """
-    width = rows.shape[1]
-    # Four rows at a time: a sum is then fetched and stored once for all of them.
-    fours = rows.shape[0] - rows.shape[0] % 4
-    for i in range(0, fours, 4):
-        first, second, third, fourth = rows[i], rows[i + 1], rows[i + 2], rows[i + 3]
-        for j in range(width - 1):
-            sums = out[j]
-            a, b, c, d = first[j], second[j], third[j], fourth[j]
-            for k in range(j, width):
-                sums[k] += (a * first[k] + b * second[k]) + (c * third[k] + d * fourth[k])
-    for i in range(fours, rows.shape[0]):
-        for j in range(width - 1):
-            for k in range(j, width):
-                out[j, k] += rows[i, j] * rows[i, k]

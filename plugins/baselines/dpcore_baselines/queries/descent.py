@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.exact.reproducible import ordered_dot, ordered_norm
+from dpcore.plugin import ordered_dot, ordered_norm
 
 if TYPE_CHECKING:
     from collections.abc import Callable

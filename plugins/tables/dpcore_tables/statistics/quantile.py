@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from dpcore.errors import InvalidInputError
-from dpcore.exact.rounding import float_up
-from dpcore.privacy.immutable import sealed
-from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
-from dpcore.queries.columns import NumericColumn
+from dpcore.plugin import NeighboringRelation
+from dpcore.plugin.parts import Sensitivity, float_up, sealed
+from dpcore_tables.statistics.columns import NumericColumn
 
 if TYPE_CHECKING:
-    from dpcore.data.blocks.block import Block
-    from dpcore.noise.source import NoiseSource
+    from dpcore.plugin.parts import Block, NoiseSource
 
 __all__ = ["QuantileScores", "RankCounts"]
 
@@ -73,8 +71,8 @@ class QuantileScores:
 
     Examples
     --------
-    >>> from dpcore.plugin import NeighboringRelation, QuantileScores
-    >>> from dpcore.plugin.parts import NumericColumn
+    >>> from dpcore.plugin import NeighboringRelation
+    >>> from dpcore_tables.statistics import NumericColumn, QuantileScores
     >>> median = QuantileScores(NumericColumn(0, 0, 90), 0.5, (20.0, 40.0, 60.0))
     >>> median.sensitivity(NeighboringRelation.ADD_OR_REMOVE_ONE).bound
     0.5

@@ -1,0 +1,1 @@
+"""Sums of products of features, with their sensitivities."""

@@ -1,0 +1,1 @@
+"""Sums over rows that several algorithms ask for, and a descent that takes them."""
