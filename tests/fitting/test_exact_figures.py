@@ -7,8 +7,8 @@ from dpcore.fitting import exact_figures
 from dpcore.fitting.exact_figures import foreign_figures
 from dpcore.fitting.run import train
 from dpcore.plugin import Settings
-from dpcore.plugin.commands import DataRequest
-from dpcore.plugin.parts import load_registry, make_plan
+from dpcore.plugin.commands import DataRequest, make_plan
+from dpcore.plugin.parts import load_registry
 
 
 def test_without_the_package_a_test_says_what_to_install_before_the_run(monkeypatch):

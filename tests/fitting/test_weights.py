@@ -7,7 +7,8 @@ from dpcore import Weights, fit
 from dpcore.errors import RegistryError
 from dpcore.fitting.weights import with_weights
 from dpcore.plugin import Settings
-from dpcore.plugin.parts import load_registry, make_plan
+from dpcore.plugin.commands import make_plan
+from dpcore.plugin.parts import load_registry
 
 X, Y = np.array([[0.0], [1.0]] * 50), np.array([0, 1] * 50)
 PUBLIC = {"classes": (0, 1), "bounds": (0, 1), "algo": "dp-gd"}

@@ -23,8 +23,8 @@ from dpcore_report.intervals.estimate import NORMAL_975, estimate_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from dpcore import Schema
     from dpcore.model.learnt import LearntFacts
-    from dpcore.plugin.parts import Schema
 
 __all__ = ["HEADS", "Coefficient", "Summary", "summary_of"]
 

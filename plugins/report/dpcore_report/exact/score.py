@@ -15,9 +15,9 @@ from dpcore.model.margins import margins_of
 from dpcore.model.probabilities import places_said
 
 if TYPE_CHECKING:
+    from dpcore import Schema
     from dpcore.data.cells.typed import Cells
     from dpcore.model.learnt import LearntFacts
-    from dpcore.plugin.parts import Schema
 
 __all__ = ["score_of"]
 

@@ -13,7 +13,8 @@ from dpcore.errors import InvalidInputError
 from dpcore.fitting import run_state
 from dpcore.fitting.run import fit_dataset
 from dpcore.fitting.weights import with_public_weights
-from dpcore.plugin.parts import Ledger, TableSession, dataset_from_arrays, load_registry, make_plan
+from dpcore.plugin.commands import make_plan
+from dpcore.plugin.parts import Ledger, TableSession, dataset_from_arrays, load_registry
 from dpcore_tables.weights import balanced
 from dpcore_tables.weights.balanced import SHARE, balanced_weights
 from dpcore_tables.weights.class_weighted import ClassWeighted

@@ -11,7 +11,8 @@ from dpcore import fit, load_model
 from dpcore.errors import DataError, DpcoreError, InvalidInputError
 from dpcore.fitting.run import fit_dataset
 from dpcore.plugin import Settings
-from dpcore.plugin.parts import Ledger, dataset_from_arrays, make_plan
+from dpcore.plugin.commands import make_plan
+from dpcore.plugin.parts import Ledger, dataset_from_arrays
 from dpcore_sklearn import PrivateLogisticRegression
 
 N = 3000
