@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from dpcore.errors import DpcoreError, InvalidInputError
-from dpcore.fitting.settings import default_algorithm
+from dpcore.fitting.request.settings import default_algorithm
 from dpcore.registry.catalogue import load_registry
 from dpcore.registry.tables.declarations import optimizer_facts
 from dpcore_lab.audit.claim import Claim

@@ -38,9 +38,9 @@ from dpcore.data.dataset import Dataset
 from dpcore.data.readers.arrays import dataset_from_arrays
 from dpcore.data.schema.schema import Schema
 from dpcore.engines.local import LocalEngine
-from dpcore.fitting.plan import make_plan
+from dpcore.fitting.planning.plan import make_plan
+from dpcore.fitting.request.settings import Settings
 from dpcore.fitting.run import fit_dataset
-from dpcore.fitting.settings import Settings
 from dpcore.losses.logistic import Logistic, Softmax
 from dpcore.mechanisms.gaussian import Gaussian
 from dpcore.model.probabilities import places_said

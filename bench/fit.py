@@ -32,9 +32,9 @@ import numpy as np
 
 from dpcore.data.dataset import Dataset
 from dpcore.engines.local import available_threads
-from dpcore.fitting.plan import make_plan
+from dpcore.fitting.planning.plan import make_plan
+from dpcore.fitting.request.settings import Settings
 from dpcore.fitting.run import fit_dataset
-from dpcore.fitting.settings import Settings
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.registry.catalogue import load_registry
 from dpcore_lab.compare.folds import fold_numbers

@@ -12,7 +12,7 @@ import numpy as np
 
 from dpcore.data.dataset import Dataset
 from dpcore.data.schema.schema import Schema
-from dpcore.fitting.rows import dataset_of
+from dpcore.fitting.rows.given import dataset_of
 from dpcore.plugin.parts import load_file
 from dpcore_tables.datasets import adult as adult_rows
 from dpcore_tables.datasets import bank as bank_rows

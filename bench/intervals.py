@@ -33,12 +33,12 @@ from typing import Any
 import numpy as np
 from interval_tables import TABLES, Population
 
-from dpcore.fitting.plan import Plan, make_plan
-from dpcore.fitting.pre_fit_release import deviation_of
-from dpcore.fitting.public_facts import check_dataset
+from dpcore.fitting.planning.plan import Plan, make_plan
+from dpcore.fitting.planning.public_facts import check_dataset
+from dpcore.fitting.request.settings import Settings
 from dpcore.fitting.run import fit_dataset
-from dpcore.fitting.settings import Settings
-from dpcore.fitting.step_views import PublicFacts
+from dpcore.fitting.steps.pre_fit_release import deviation_of
+from dpcore.fitting.steps.views import PublicFacts
 from dpcore.queries.standardized import StandardizedGradientSum
 from dpcore_report.intervals.estimate import NORMAL_975
 from dpcore_report.intervals.inference import Inference

@@ -31,11 +31,11 @@ from dpcore.accountants.gdp import GdpAccountant
 from dpcore.accountants.pure import PureAccountant
 from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.errors import BudgetExceededError
-from dpcore.fitting.ledger_request import LedgerRequest
-from dpcore.fitting.plan import make_plan
-from dpcore.fitting.rows import dataset_of
+from dpcore.fitting.planning.plan import make_plan
+from dpcore.fitting.request.ledger_request import LedgerRequest
+from dpcore.fitting.request.settings import Settings
+from dpcore.fitting.rows.given import dataset_of
 from dpcore.fitting.run import fit_dataset
-from dpcore.fitting.settings import Settings
 from dpcore_ledger import TableLedger, Terms
 from dpcore_ledger.cost import Run
 from dpcore_ledger.verify import verified
@@ -43,7 +43,7 @@ from dpcore_tables.datasets import adult
 
 if TYPE_CHECKING:
     from dpcore.data.dataset import Dataset
-    from dpcore.fitting.plan import Plan
+    from dpcore.fitting.planning.plan import Plan
 
 STATED = {"analyst": "", "algorithm": "bench", "epsilon": 0.01, "delta": 1e-9}
 

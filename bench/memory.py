@@ -2,7 +2,7 @@
 
 Fits of 300 sparse rows of 27 ones, each in a process of its own, of so many columns and of a tenth
 of them: printed are the bytes that a column more takes at its peak, seconds by the clock of the
-wider one, and what `dpcore.fitting.memory` says beforehand, or how the fit ended.
+wider one, and what `dpcore.fitting.planning.memory` says beforehand, or how the fit ended.
 
     python bench/memory.py [--columns 100000] [--algo sgd-ma --algo privgene] [--most-gb 12]
 """
@@ -23,9 +23,9 @@ from scipy import sparse
 
 from dpcore import fit
 from dpcore.errors import DpcoreError, DpcoreWarning
-from dpcore.fitting.memory import memory_of
-from dpcore.fitting.plan import make_plan
-from dpcore.fitting.settings import Settings
+from dpcore.fitting.planning.memory import memory_of
+from dpcore.fitting.planning.plan import make_plan
+from dpcore.fitting.request.settings import Settings
 from dpcore.protocols.problem import Problem
 from dpcore.registry.catalogue import load_registry
 from dpcore.registry.tables.declarations import OptimizerFacts, optimizer_facts

@@ -19,9 +19,9 @@ import numpy as np
 
 from dpcore.data.blocks.table import Table
 from dpcore.engines.local import LocalEngine
-from dpcore.fitting.plan import make_plan
-from dpcore.fitting.public_facts import with_default_l2
-from dpcore.fitting.settings import Settings
+from dpcore.fitting.planning.plan import make_plan
+from dpcore.fitting.planning.public_facts import with_default_l2
+from dpcore.fitting.request.settings import Settings
 from dpcore.noise.source import SystemNoise
 from dpcore.protocols.problem import Problem
 from dpcore.registry.catalogue import load_registry

@@ -48,8 +48,8 @@ from dpcore.exact.grid import (
     round_parameters,
     round_to,
 )
-from dpcore.fitting.plan import make_plan
-from dpcore.fitting.settings import Settings
+from dpcore.fitting.planning.plan import make_plan
+from dpcore.fitting.request.settings import Settings
 from dpcore.losses.logistic import Logistic
 from dpcore.noise.source import SystemNoise
 from dpcore.privacy.sensitivity import NeighboringRelation

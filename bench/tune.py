@@ -24,9 +24,9 @@ import numpy as np
 from printed import mean_and_error, parser_of
 
 from dpcore.data.dataset import Dataset
-from dpcore.fitting.plan import make_plan
+from dpcore.fitting.planning.plan import make_plan
+from dpcore.fitting.request.settings import Settings
 from dpcore.fitting.run import fit_dataset
-from dpcore.fitting.settings import Settings
 from dpcore.registry.catalogue import load_registry
 from dpcore_tuning.candidates import grid_of
 from dpcore_tuning.run import tune_dataset

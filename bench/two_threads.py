@@ -40,8 +40,8 @@ from dpcore.engines import local
 from dpcore.engines.local import LocalEngine
 from dpcore.engines.thread_pool import ThreadPool
 from dpcore.exact.grid import BLOCK_ROWS
-from dpcore.fitting.plan import make_plan
-from dpcore.fitting.settings import Settings
+from dpcore.fitting.planning.plan import make_plan
+from dpcore.fitting.request.settings import Settings
 from dpcore.losses.logistic import Logistic
 from dpcore.noise.source import SystemNoise
 from dpcore.privacy.sensitivity import NeighboringRelation

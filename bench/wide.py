@@ -24,8 +24,8 @@ from scipy import sparse
 
 from dpcore.data.blocks.table import Table
 from dpcore.engines.local import LocalEngine
-from dpcore.fitting.plan import make_plan
-from dpcore.fitting.settings import Settings
+from dpcore.fitting.planning.plan import make_plan
+from dpcore.fitting.request.settings import Settings
 from dpcore.noise.source import SystemNoise
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.protocols.problem import Problem

@@ -10,7 +10,7 @@ from dpcore.systems import NOT_HERE
 if TYPE_CHECKING:
     from dpcore.data.schema.schema import Schema
     from dpcore.fitting.api import fit
-    from dpcore.fitting.fit_options import (
+    from dpcore.fitting.request.fit_options import (
         Algorithm,
         Budget,
         Ledger,
@@ -47,7 +47,7 @@ __version__ = "0.1.0"
 
 find_moved()
 
-_WORDS = "dpcore.fitting.fit_options"
+_WORDS = "dpcore.fitting.request.fit_options"
 _LAZY = {
     "Algorithm": _WORDS,
     "Budget": _WORDS,

@@ -5,7 +5,7 @@ from dataclasses import replace
 from traces import ASKED, Replay, differences, of_objects
 
 from dpcore import fit
-from dpcore.fitting.loading import DataRequest
+from dpcore.fitting.rows.loading import DataRequest
 from dpcore.fitting.run import train
 from dpcore.plugin import Settings
 from dpcore.plugin.commands import make_plan

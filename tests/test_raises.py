@@ -22,8 +22,8 @@ MADE = ("checks", "made_tables", "outcomes", "recount", "replay")
 NO_ROWS = {
     "plugins/lab/dpcore_lab/commands/check.py": "imports a part by its name",
     "dpcore/cli/loading.py": "builds a part by its defaults",
-    "dpcore/fitting/losses.py": "builds a loss by its public parameters",
-    "dpcore/fitting/plan.py": "builds an optimizer by its public parameters",
+    "dpcore/fitting/planning/losses.py": "builds a loss by its public parameters",
+    "dpcore/fitting/planning/plan.py": "builds an optimizer by its public parameters",
     "dpcore/registry/catalogue.py": "looks a name up, and imports its part",
     "dpcore/session/rehearsal.py": "asks a question of no rows",
     **{relative(path): "of made rows" for path in SOURCES if path.parent.name in MADE},

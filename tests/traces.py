@@ -25,7 +25,7 @@ from pathlib import Path
 import numpy as np
 from numba.core.dispatcher import Dispatcher
 
-from dpcore.fitting.loading import DataRequest
+from dpcore.fitting.rows.loading import DataRequest
 from dpcore.fitting.run import train
 from dpcore.plugin import Settings
 from dpcore.plugin.commands import make_plan

@@ -22,9 +22,9 @@ from matplotlib.figure import Figure
 from panels import Run, asked
 
 from dpcore.errors import DpcoreError
-from dpcore.fitting.plan import make_plan
+from dpcore.fitting.planning.plan import make_plan
+from dpcore.fitting.request.settings import Settings
 from dpcore.fitting.run import fit_dataset
-from dpcore.fitting.settings import Settings
 from dpcore.registry.catalogue import load_registry
 from dpcore_lab.compare.styles import curve_style
 from dpcore_lab.compare.svg import STYLE, svg_of

@@ -8,7 +8,7 @@ from dpcore.accountants.calibrate import noise_multiplier
 from dpcore.accountants.registered import distribution_of, registered_accountants
 from dpcore.accountants.schedule import Schedule, planned_accountant, schedule_noise_multiplier
 from dpcore.errors import InvalidInputError
-from dpcore.fitting.settings import FIGURES, Settings, checked_settings, figure_of
+from dpcore.fitting.request.settings import FIGURES, Settings, checked_settings, figure_of
 from dpcore.privacy.events import DpEvent, GaussianDpEvent, PoissonSampledDpEvent
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.registry.catalogue import load_registry

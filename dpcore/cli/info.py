@@ -12,8 +12,8 @@ from typing import Annotated, Any
 from dpcore.cli.info_model import is_model_file, print_model, print_schema, refuse_schema
 from dpcore.cli.printing import print_json, print_lines
 from dpcore.data.schema.keys import ColumnKind
-from dpcore.fitting.losses import has_parameters
-from dpcore.fitting.slots import others_for
+from dpcore.fitting.planning.losses import has_parameters
+from dpcore.fitting.planning.slots import others_for
 from dpcore.registry.catalogue import KINDS, Entry, Registry, load_registry, plural
 from dpcore.registry.commands import Argument, CommandGroup, Option
 from dpcore.registry.parameters import describe_parameters

@@ -205,7 +205,7 @@ class _Output:
 
     def rows(self) -> Iterator[Iterator[tuple[Any, ...]]]:
         """Yield the rows in pieces, each to be gone through before the next."""
-        from dpcore.fitting.rows_to_score import feature_rows
+        from dpcore.fitting.rows.to_score import feature_rows
         from dpcore.model.margins import margins_in_pieces
         from dpcore.model.probabilities import blank_rows
 

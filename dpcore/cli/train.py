@@ -12,11 +12,11 @@ from dpcore.cli.assignments import assigned
 from dpcore.cli.modules import modules_for_good
 from dpcore.cli.step_options import steps_asked, with_step_options
 from dpcore.cli.streams import tell_outlook
-from dpcore.fitting.data_request import DataRequest
-from dpcore.fitting.ledger_request import LedgerRequest
-from dpcore.fitting.settings import Settings, default_algorithm, has_units
-from dpcore.fitting.step_facts import release_bounds
-from dpcore.fitting.weights import public_weights
+from dpcore.fitting.request.data_request import DataRequest
+from dpcore.fitting.request.ledger_request import LedgerRequest
+from dpcore.fitting.request.settings import Settings, default_algorithm, has_units
+from dpcore.fitting.steps.facts import release_bounds
+from dpcore.fitting.steps.weights import public_weights
 from dpcore.model.file import check_out
 
 __all__ = ["train_command"]

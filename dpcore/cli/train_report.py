@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.cli.printing import print_json, print_lines
 from dpcore.cli.streams import was_told
-from dpcore.fitting.exact_figures import exact_figures
+from dpcore.fitting.steps.exact_figures import exact_figures
 from dpcore.losses.words import shown_loss
 from dpcore.model.shown import sections_in_words, shown_bounds
 

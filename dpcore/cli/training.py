@@ -14,15 +14,15 @@ from dpcore.cli.printing import print_json
 from dpcore.cli.steps import fit_progress, rounds_progress
 from dpcore.cli.train_report import tell_training
 from dpcore.errors import TargetNotMetError, advised_on_bad_rows
-from dpcore.fitting.data_request import DataRequest
-from dpcore.fitting.ledger_request import LedgerRequest
-from dpcore.fitting.plan import make_plan
-from dpcore.fitting.planned import Plan
+from dpcore.fitting.planning.plan import make_plan
+from dpcore.fitting.planning.planned import Plan
+from dpcore.fitting.planning.usual_loss import loss_of_schemas, schema_of_rows, with_schema
+from dpcore.fitting.request.data_request import DataRequest
+from dpcore.fitting.request.ledger_request import LedgerRequest
+from dpcore.fitting.request.settings import Settings
 from dpcore.fitting.run import train
-from dpcore.fitting.settings import Settings
 from dpcore.fitting.table_ledger import note_saved
 from dpcore.fitting.training import Training
-from dpcore.fitting.usual_loss import loss_of_schemas, schema_of_rows, with_schema
 from dpcore.registry.tables.declarations import optimizer_facts
 from dpcore.session.charges import Charges
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from dpcore.accountants.registered import target_of
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.fitted import make_model
-from dpcore.fitting.loading import schema_reasons
 from dpcore.fitting.optimizer_run import run_optimizer
-from dpcore.fitting.public_facts import check_public
+from dpcore.fitting.planning.public_facts import check_public
+from dpcore.fitting.rows.loading import schema_reasons
 from dpcore.privacy.statement import PrivacyStatement, foreign_parts, part_of
 from dpcore.registry.tables.declarations import load_source, optimizer_facts
 from dpcore.session.charges import Charges
@@ -18,7 +18,7 @@ from dpcore.session.charges import Charges
 if TYPE_CHECKING:
     from dpcore.data.dataset import Dataset
     from dpcore.data.schema.schema import Schema
-    from dpcore.fitting.planned import Plan
+    from dpcore.fitting.planning.planned import Plan
     from dpcore.model.model import Model
     from dpcore.protocols.answer_source import AnswerSource
     from dpcore.protocols.problem import Problem, Solution

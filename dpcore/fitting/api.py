@@ -7,13 +7,13 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dpcore.fitting.in_memory import fit_asked
-from dpcore.fitting.old_words import with_old_words
-from dpcore.fitting.words import asked_of
+from dpcore.fitting.request.old_words import with_old_words
+from dpcore.fitting.request.words import asked_of
+from dpcore.fitting.rows.in_memory import fit_asked
 
 if TYPE_CHECKING:
     from dpcore.data.schema.schema import Schema
-    from dpcore.fitting.fit_options import (
+    from dpcore.fitting.request.fit_options import (
         Algorithm,
         Budget,
         Ledger,
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         Users,
         Weights,
     )
-    from dpcore.fitting.steps import RunStep
+    from dpcore.fitting.steps.step import RunStep
     from dpcore.model.model import Model
 
 __all__ = ["fit"]

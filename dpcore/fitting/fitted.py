@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dpcore.fitting.engines import engine_name
-from dpcore.fitting.losses import loss_parameters
+from dpcore.fitting.planning.engines import engine_name
+from dpcore.fitting.planning.losses import loss_parameters
 from dpcore.fitting.reporting import plain
-from dpcore.fitting.weights import told_loss
+from dpcore.fitting.steps.weights import told_loss
 from dpcore.model.model import Model, check_coefficients
 from dpcore.privacy.versions import running_versions
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from dpcore.data.schema.schema import Schema
-    from dpcore.fitting.planned import Plan
+    from dpcore.fitting.planning.planned import Plan
     from dpcore.fitting.run_state import RunState
     from dpcore.privacy.statement import PrivacyStatement
     from dpcore.protocols.problem import Solution

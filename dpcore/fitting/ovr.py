@@ -18,7 +18,7 @@ import numpy as np
 from dpcore.accountants.equal_parts import equal_part, splits
 from dpcore.errors import DpcoreError, InvalidInputError, TargetNotMetError
 from dpcore.fitting.details import LONGEST_TEXT, bounded
-from dpcore.fitting.fixed_schedule import with_planned_accountant
+from dpcore.fitting.planning.fixed_schedule import with_planned_accountant
 from dpcore.model.model import check_coefficients
 from dpcore.protocols.problem import Solution
 from dpcore.registry.tables.declarations import optimizer_facts
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from dpcore.data.dataset import Dataset
     from dpcore.data.schema.label import Label
-    from dpcore.fitting.planned import Plan
+    from dpcore.fitting.planning.planned import Plan
     from dpcore.protocols.problem import Problem
 
 __all__ = ["against_the_rest", "fits_of", "planned_parts", "solve_each"]

@@ -12,7 +12,7 @@ import numpy as np
 from dpcore.accountants.pure import PureAccountant
 from dpcore.errors import TargetNotMetError, UnsupportedEventError
 from dpcore.fitting.details import bounded
-from dpcore.fitting.settings import figure_of
+from dpcore.fitting.request.settings import figure_of
 from dpcore.privacy.events import ComposedDpEvent, DpEvent, NonPrivateDpEvent
 from dpcore.privacy.statement import OF_DPCORE, PrivacyStatement, foreign_parts
 from dpcore.privacy.units import Units, protected
@@ -21,10 +21,10 @@ from dpcore.session.charges import Bound, Figures
 
 if TYPE_CHECKING:
     from dpcore.data.files import RowFacts
-    from dpcore.fitting.planned import Plan
+    from dpcore.fitting.planning.planned import Plan
     from dpcore.fitting.released import Released
-    from dpcore.fitting.run_request import Run
-    from dpcore.fitting.step_views import PublicFacts
+    from dpcore.fitting.request.run_request import Run
+    from dpcore.fitting.steps.views import PublicFacts
     from dpcore.protocols import Accountant
 
 __all__ = [

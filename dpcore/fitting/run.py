@@ -15,23 +15,27 @@ from dpcore.data.files import parts_of_rows
 from dpcore.engines.unbounded_rows import encoded_rows, rehearsed_rows
 from dpcore.errors import TargetNotMetError
 from dpcore.fitting.answered import fit_answered, open_source
-from dpcore.fitting.checked_steps import checked, foreign_parts_of
-from dpcore.fitting.engines import opened_rows, require_one_fit, source_of
-from dpcore.fitting.exact_figures import exact_figures_if_there, figures_asked, foreign_figures
 from dpcore.fitting.fitted import make_model
-from dpcore.fitting.held_out_rows import holds_out, require_held_out
-from dpcore.fitting.ledger_request import LedgerRequest
-from dpcore.fitting.loading import are_ours_and_generated, rows_to_test_on, schema_reasons
-from dpcore.fitting.own_steps import steps_of
-from dpcore.fitting.public_facts import check_dataset
+from dpcore.fitting.planning.engines import opened_rows, require_one_fit, source_of
+from dpcore.fitting.planning.public_facts import check_dataset
+from dpcore.fitting.planning.utility_warning import UtilityWarning
 from dpcore.fitting.reporting import bound_of, charged_in, not_met, state, summarise, why_released
-from dpcore.fitting.run_request import Run
+from dpcore.fitting.request.ledger_request import LedgerRequest
+from dpcore.fitting.request.run_request import Run
+from dpcore.fitting.rows.loading import are_ours_and_generated, rows_to_test_on, schema_reasons
 from dpcore.fitting.run_sessions import opened
 from dpcore.fitting.run_state import RunDoor, RunState
-from dpcore.fitting.run_steps import run_after, run_before, set_aside, stated_of
+from dpcore.fitting.steps.checked import checked, foreign_parts_of
+from dpcore.fitting.steps.exact_figures import (
+    exact_figures_if_there,
+    figures_asked,
+    foreign_figures,
+)
+from dpcore.fitting.steps.held_out_rows import holds_out, require_held_out
+from dpcore.fitting.steps.own import steps_of
+from dpcore.fitting.steps.run import run_after, run_before, set_aside, stated_of
 from dpcore.fitting.table_ledger import charged_run, found_in, note_outside, refuse_users
 from dpcore.fitting.training import Training
-from dpcore.fitting.utility_warning import UtilityWarning
 from dpcore.noise.source import SeededNoise, SystemNoise
 from dpcore.privacy.statement import part_of
 from dpcore.registry.tables.declarations import engine_facts, optimizer_facts
@@ -39,11 +43,11 @@ from dpcore.session.charges import Charges
 
 if TYPE_CHECKING:
     from dpcore.data.files import RowFacts
-    from dpcore.fitting.checked_steps import CheckedStep
-    from dpcore.fitting.data_request import DataRequest
-    from dpcore.fitting.planned import Plan
-    from dpcore.fitting.ready import Ready
+    from dpcore.fitting.planning.planned import Plan
+    from dpcore.fitting.planning.ready import Ready
     from dpcore.fitting.released import OnRelease
+    from dpcore.fitting.request.data_request import DataRequest
+    from dpcore.fitting.steps.checked import CheckedStep
     from dpcore.fitting.table_ledger import Charged
     from dpcore.model.model import Model
     from dpcore.noise.source import NoiseSource
@@ -63,7 +67,7 @@ def train(
     ``charges`` : the caller's, to say what was charged if the run ends on the way.
     ``table_ledger`` : by default the schema's, or that of ``DPCORE_LEDGER``, if there is one.
     """
-    from dpcore.fitting.loading import load_data
+    from dpcore.fitting.rows.loading import load_data
 
     require_held_out(plan, request.test_fraction)
     figures = figures_asked(request, plan.settings)

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from dpcore.fitting.engines import engine_at_hand
-from dpcore.fitting.fixed_schedule import fixed_schedule
 from dpcore.fitting.optimizer_run import run_optimizer
 from dpcore.fitting.ovr import solve_each
+from dpcore.fitting.planning.engines import engine_at_hand
+from dpcore.fitting.planning.fixed_schedule import fixed_schedule
 from dpcore.session.ledger import Ledger, LedgerEntry, LedgerWithin
 from dpcore.session.sequential_sessions import SequentialSessions
 from dpcore.session.session import TableSession

@@ -8,15 +8,15 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dpcore.fitting.reporting import charged_in
-from dpcore.fitting.run_rows import RunRows
-from dpcore.fitting.step_views import PublicFacts
+from dpcore.fitting.rows.run_rows import RunRows
+from dpcore.fitting.steps.views import PublicFacts
 from dpcore.session.sequential_sessions import ExtendedSession, Said
 from dpcore.session.session import TableSession
 
 if TYPE_CHECKING:
-    from dpcore.fitting.ready import Ready
+    from dpcore.fitting.planning.ready import Ready
     from dpcore.fitting.released import OnRelease, Released
-    from dpcore.fitting.run_request import Run
+    from dpcore.fitting.request.run_request import Run
     from dpcore.noise.source import NoiseSource
     from dpcore.privacy.events import DpEvent
     from dpcore.protocols import Accountant, Engine

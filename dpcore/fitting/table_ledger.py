@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.data.schema.named_ledger import kept_by, ledgers
 from dpcore.errors import InvalidInputError, LedgerError, TargetNotMetError
-from dpcore.fitting.ledger_request import LedgerRequest
+from dpcore.fitting.request.ledger_request import LedgerRequest
 from dpcore.privacy.statement import foreign_parts
 from dpcore.session.charges import tell_of_ledger
 from dpcore.session.ledger import Ledger, LedgerEntry, LedgerWithin
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from dpcore.data.files import RowFacts
     from dpcore.data.part import RowPart
     from dpcore.data.schema.schema import Schema
-    from dpcore.fitting.planned import Plan
+    from dpcore.fitting.planning.planned import Plan
     from dpcore.fitting.released import Released
     from dpcore.model.model import Model
     from dpcore.privacy.sensitivity import NeighboringRelation

@@ -14,8 +14,8 @@ from dpcore.exact.reproducible import (
     ordered_norm,
     ordered_sum,
 )
-from dpcore.fitting.settings import Settings
-from dpcore.fitting.slots import mechanism_in
+from dpcore.fitting.planning.slots import mechanism_in
+from dpcore.fitting.request.settings import Settings
 from dpcore.mechanisms.exponential import Exponential
 from dpcore.mechanisms.gaussian import Gaussian
 from dpcore.mechanisms.geometric import Geometric

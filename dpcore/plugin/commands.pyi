@@ -5,10 +5,10 @@ the model alone.
 """
 
 from dpcore.cli.printing import print_bytes, print_json, print_lines
-from dpcore.fitting.data_request import DataRequest
-from dpcore.fitting.ledger_request import LedgerRequest
-from dpcore.fitting.plan import make_plan
-from dpcore.fitting.planned import Plan
+from dpcore.fitting.planning.plan import make_plan
+from dpcore.fitting.planning.planned import Plan
+from dpcore.fitting.request.data_request import DataRequest
+from dpcore.fitting.request.ledger_request import LedgerRequest
 from dpcore.fitting.run import train
 from dpcore.registry.commands import Argument, CommandGroup, Option
 

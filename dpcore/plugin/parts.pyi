@@ -33,8 +33,8 @@ from dpcore.exact.grid import (
 )
 from dpcore.exact.rounding import exp_down, exp_up, float_down, float_up, log_up, sqrt_up
 from dpcore.fitting.answered import fit_source
-from dpcore.fitting.losses import make_loss, params_apart
-from dpcore.fitting.slots import accountants_for
+from dpcore.fitting.planning.losses import make_loss, params_apart
+from dpcore.fitting.planning.slots import accountants_for
 from dpcore.losses.facts import loss_facts
 from dpcore.mechanisms.base import PureNoise, ScaledNoise, add_modulo
 from dpcore.model.model import Model

@@ -4,11 +4,11 @@ A step decides what is asked of the rows. It is inside the trust boundary, and t
 it.
 """
 
-from dpcore.fitting.pre_fit_release import mechanism_for, norm_of
-from dpcore.fitting.step_facts import Phase, RowsAsked
-from dpcore.fitting.step_shares import ShareDoor
-from dpcore.fitting.step_views import PublicFacts, ResultView
-from dpcore.fitting.steps import OneRelease, Outcome, RunStep, Section
+from dpcore.fitting.steps.facts import Phase, RowsAsked
+from dpcore.fitting.steps.pre_fit_release import mechanism_for, norm_of
+from dpcore.fitting.steps.shares import ShareDoor
+from dpcore.fitting.steps.step import OneRelease, Outcome, RunStep, Section
+from dpcore.fitting.steps.views import PublicFacts, ResultView
 from dpcore.registry.step_options import StepOption
 
 __all__ = [

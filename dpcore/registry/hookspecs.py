@@ -91,5 +91,5 @@ def register_file_loaders(register: Callable[..., None]) -> None:
 
 @hookspec
 def register_steps(register: Callable[..., None]) -> None:
-    """Register classes that follow ``dpcore.fitting.steps.RunStep``; ``options`` : a
+    """Register classes that follow ``dpcore.fitting.steps.step.RunStep``; ``options`` : a
     ``StepOption`` for each option of ``dpcore train`` that one has."""

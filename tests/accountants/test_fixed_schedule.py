@@ -9,7 +9,7 @@ import pytest
 
 from dpcore.accountants.schedule import FixedSchedule
 from dpcore.errors import InvalidInputError, UnsupportedEventError
-from dpcore.fitting.fixed_schedule import fixed_schedule, with_planned_accountant
+from dpcore.fitting.planning.fixed_schedule import fixed_schedule, with_planned_accountant
 from dpcore.losses.logistic import Logistic
 from dpcore.plugin import Gaussian, NeighboringRelation, PoissonSample, RowCount, Settings
 from dpcore.plugin.commands import make_plan

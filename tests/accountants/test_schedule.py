@@ -11,8 +11,8 @@ import dpcore.accountants.schedule as schedule_module
 from dpcore.accountants.registered import registered_accountants
 from dpcore.accountants.schedule import best_accountant
 from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError
-from dpcore.fitting.compatibility import check_fits
-from dpcore.fitting.fixed_schedule import with_planned_accountant
+from dpcore.fitting.planning.compatibility import check_fits
+from dpcore.fitting.planning.fixed_schedule import with_planned_accountant
 from dpcore.fitting.run import fit_dataset
 from dpcore.losses.logistic import Logistic
 from dpcore.plugin import (

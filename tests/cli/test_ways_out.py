@@ -150,7 +150,7 @@ def test_in_python_too(stub, monkeypatch, tmp_path):
     (note,) = caught.value.__notes__
     assert note.startswith(CHARGED) and note.endswith("no/m.json'.") and "is not in" in note
 
-    monkeypatch.setattr("dpcore.fitting.in_memory.finish", raises(KeyboardInterrupt))
+    monkeypatch.setattr("dpcore.fitting.rows.in_memory.finish", raises(KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt) as stopped:
         fitted()
     assert stopped.value.__notes__[0].startswith(CHARGED)
@@ -166,7 +166,7 @@ def test_in_python_too(stub, monkeypatch, tmp_path):
 def test_before_the_first_charge(train, monkeypatch):
     monkeypatch.setattr("dpcore.fitting.run_sessions.run_optimizer", raises(KeyboardInterrupt))
     assert line(train()) == "dpcore: stopped. Nothing was charged" + NONE
-    monkeypatch.setattr("dpcore.fitting.loading.load_data", raises(KeyboardInterrupt))
+    monkeypatch.setattr("dpcore.fitting.rows.loading.load_data", raises(KeyboardInterrupt))
     assert line(train()) == "dpcore: stopped; nothing was written."
 
 

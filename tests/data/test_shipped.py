@@ -10,7 +10,7 @@ from dpcore.data.schema.columns import Label
 from dpcore.data.schema.schema import Schema
 from dpcore.data.schema.shipped import SHIPPED, is_shipped
 from dpcore.errors import DataError, InvalidInputError
-from dpcore.fitting.rows_to_score import feature_rows
+from dpcore.fitting.rows.to_score import feature_rows
 from dpcore_tables.datasets import kddcup99, kddcup99_classes
 
 ROWS = 40

@@ -16,7 +16,7 @@ from dpcore.data.schema.notation import Notation
 from dpcore.data.schema.schema import Schema
 from dpcore.data.units import UnitIds, bounded, dense
 from dpcore.errors import DataError, InvalidInputError
-from dpcore.fitting.loading import split
+from dpcore.fitting.rows.loading import split
 from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.parts import load_file
 from dpcore_tables.store import convert

@@ -6,7 +6,7 @@ import pytest
 
 from dpcore import fit
 from dpcore.errors import RegistryError
-from dpcore.fitting.settings import Settings, default_algorithm
+from dpcore.fitting.request.settings import Settings, default_algorithm
 from dpcore.plugin.commands import make_plan
 from dpcore.plugin.parts import load_registry
 
@@ -19,7 +19,7 @@ def registered(monkeypatch, *, default):
         for entry in registry.entries("optimizer")
     ]
     found = type(registry)(entries)
-    monkeypatch.setattr("dpcore.fitting.settings.load_registry", lambda kind: found)
+    monkeypatch.setattr("dpcore.fitting.request.settings.load_registry", lambda kind: found)
 
 
 def test_a_distribution_registers_it():

@@ -9,9 +9,9 @@ from step_words import settings
 from dpcore import BalancedWeights, Schema
 from dpcore.cli.train_report import tell_training
 from dpcore.errors import DataError, InvalidInputError
-from dpcore.fitting.engines import engine_at_hand, engine_name, load_engine, opened_rows
-from dpcore.fitting.loading import DataRequest
-from dpcore.fitting.plan import make_plan
+from dpcore.fitting.planning.engines import engine_at_hand, engine_name, load_engine, opened_rows
+from dpcore.fitting.planning.plan import make_plan
+from dpcore.fitting.rows.loading import DataRequest
 from dpcore.fitting.run import train
 from dpcore.plugin.engines import Files, RowsElsewhere
 from dpcore.plugin.parts import LocalEngine, load_file, load_registry

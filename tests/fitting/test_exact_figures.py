@@ -3,9 +3,9 @@
 import pytest
 
 from dpcore.errors import RegistryError
-from dpcore.fitting import exact_figures
-from dpcore.fitting.exact_figures import foreign_figures
 from dpcore.fitting.run import train
+from dpcore.fitting.steps import exact_figures
+from dpcore.fitting.steps.exact_figures import foreign_figures
 from dpcore.plugin import Settings
 from dpcore.plugin.commands import DataRequest, make_plan
 from dpcore.plugin.parts import load_registry

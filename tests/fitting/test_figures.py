@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 from dpcore import fit, load_model
 from dpcore.cli import app
 from dpcore.errors import InvalidInputError, UnsupportedEventError
-from dpcore.fitting.plan import make_plan
-from dpcore.fitting.settings import Settings
+from dpcore.fitting.planning.plan import make_plan
+from dpcore.fitting.request.settings import Settings
 from dpcore.privacy.statement import PrivacyStatement
 
 X, Y = np.array([[0.0, 0.5], [0.5, 0.0]] * 60), np.array([0, 1] * 60)

@@ -8,8 +8,8 @@ import pytest
 
 from dpcore import fit
 from dpcore.errors import DpcoreWarning
-from dpcore.fitting import in_memory
 from dpcore.fitting.fits import Fits
+from dpcore.fitting.rows import in_memory
 from dpcore.session.charges import Bound
 
 X, Y = np.tile([[0.25], [0.75]], (50, 1)), np.tile([0, 1], 50)

@@ -11,10 +11,10 @@ import pytest
 from dpcore import fit
 from dpcore.errors import BudgetExceededError, InvalidInputError, OptimizerError
 from dpcore.fitting import run
-from dpcore.fitting.plan import make_plan
-from dpcore.fitting.settings import Settings
-from dpcore.fitting.step_facts import Phase
-from dpcore.fitting.steps import OneRelease, Outcome, Section
+from dpcore.fitting.planning.plan import make_plan
+from dpcore.fitting.request.settings import Settings
+from dpcore.fitting.steps.facts import Phase
+from dpcore.fitting.steps.step import OneRelease, Outcome, Section
 from dpcore.plugin import Gaussian, Histogram
 from dpcore.plugin.parts import CategoricalColumn, dataset_from_arrays
 from dpcore.plugin.steps import mechanism_for

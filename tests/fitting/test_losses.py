@@ -8,9 +8,9 @@ import pytest
 
 from dpcore import fit, load_model
 from dpcore.errors import InvalidInputError
-from dpcore.fitting.losses import loss_parameters, make_loss, params_apart
-from dpcore.fitting.plan import make_plan
-from dpcore.fitting.settings import Settings
+from dpcore.fitting.planning.losses import loss_parameters, make_loss, params_apart
+from dpcore.fitting.planning.plan import make_plan
+from dpcore.fitting.request.settings import Settings
 from dpcore.losses.quantile import Quantile
 from dpcore.model.file import checksum
 from dpcore.plugin.parts import load_registry

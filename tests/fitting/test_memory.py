@@ -7,12 +7,12 @@ import pytest
 
 from dpcore import fit
 from dpcore.errors import InvalidInputError
-from dpcore.fitting import memory
-from dpcore.fitting.memory import gigabytes, memory_of, require_memory
-from dpcore.fitting.plan import make_plan
+from dpcore.fitting.planning import memory
+from dpcore.fitting.planning.memory import gigabytes, memory_of, require_memory
+from dpcore.fitting.planning.plan import make_plan
+from dpcore.fitting.planning.utility_warning import UtilityWarning
+from dpcore.fitting.request.settings import Settings
 from dpcore.fitting.run import fit_dataset
-from dpcore.fitting.settings import Settings
-from dpcore.fitting.utility_warning import UtilityWarning
 from dpcore.plugin import NeighboringRelation, Problem
 from dpcore.plugin.parts import dataset_from_arrays
 from dpcore_report.forecast import Forecast

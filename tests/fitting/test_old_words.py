@@ -21,7 +21,7 @@ from dpcore import (
     fit,
 )
 from dpcore.errors import InvalidInputError
-from dpcore.fitting.old_words import OLD_WORDS, with_old_words
+from dpcore.fitting.request.old_words import OLD_WORDS, with_old_words
 
 X = np.array([[0.0, 0.5], [0.5, 0.0]] * 50)
 Y = np.array([0, 1] * 50)

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from dpcore.errors import BudgetExceededError, UnsupportedEventError
-from dpcore.fitting.plan import make_plan
-from dpcore.fitting.public_facts import check_dataset
+from dpcore.fitting.planning.plan import make_plan
+from dpcore.fitting.planning.public_facts import check_dataset
+from dpcore.fitting.request.settings import Settings
 from dpcore.fitting.run import fit_dataset
-from dpcore.fitting.settings import Settings
 from dpcore.plugin import Gaussian, RowCount, Solution
 from dpcore.plugin.parts import GaussianDpEvent, dataset_from_arrays, load_registry
 from dpcore.registry.catalogue import KINDS, Entry, Registry

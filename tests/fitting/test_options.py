@@ -5,10 +5,10 @@ import inspect
 
 from dpcore import Algorithm, BalancedWeights, Budget, OneVsRest, Threads, Users, Weights, fit
 from dpcore.cli.train import train_command
-from dpcore.fitting.data_request import DataRequest
-from dpcore.fitting.old_words import OLD_WORDS
-from dpcore.fitting.settings import Settings
-from dpcore.fitting.words import asked_of
+from dpcore.fitting.request.data_request import DataRequest
+from dpcore.fitting.request.old_words import OLD_WORDS
+from dpcore.fitting.request.settings import Settings
+from dpcore.fitting.request.words import asked_of
 from dpcore.registry.tables.declarations import TARGETS
 
 OF_LEDGER = {"ledger": None, "analyst": "", "same_table": False}

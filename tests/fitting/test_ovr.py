@@ -12,9 +12,9 @@ from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.errors import DpcoreError, InvalidInputError, TargetNotMetError
 from dpcore.fitting import run_sessions
 from dpcore.fitting.ovr import against_the_rest
-from dpcore.fitting.plan import make_plan
+from dpcore.fitting.planning.plan import make_plan
+from dpcore.fitting.request.settings import Settings
 from dpcore.fitting.run import fit_dataset
-from dpcore.fitting.settings import Settings
 from dpcore.plugin import ClippedGradientSum, NeighboringRelation, Problem
 from dpcore.plugin.parts import Ledger, SeededNoise, TableSession, dataset_from_arrays
 from dpcore.session.charges import Charges

@@ -5,8 +5,8 @@ import pytest
 
 from dpcore import fit
 from dpcore.errors import InvalidInputError
-from dpcore.fitting.plan import make_plan
-from dpcore.fitting.settings import Settings
+from dpcore.fitting.planning.plan import make_plan
+from dpcore.fitting.request.settings import Settings
 from dpcore.plugin.parts import BestAccountant
 
 

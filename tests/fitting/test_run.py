@@ -8,10 +8,10 @@ import pytest
 from dpcore import Schema
 from dpcore.data.row_part import rows_of_part
 from dpcore.errors import InvalidInputError
-from dpcore.fitting.loading import are_ours_and_generated
-from dpcore.fitting.plan import make_plan
+from dpcore.fitting.planning.plan import make_plan
+from dpcore.fitting.request.settings import Settings
+from dpcore.fitting.rows.loading import are_ours_and_generated
 from dpcore.fitting.run import fit_dataset
-from dpcore.fitting.settings import Settings
 from dpcore.plugin.parts import dataset_from_arrays, load_file
 
 COLUMNS = {

@@ -12,13 +12,13 @@ import pytest
 
 from dpcore.errors import BudgetExceededError, InvalidInputError
 from dpcore.fitting import run
-from dpcore.fitting.plan import make_plan
-from dpcore.fitting.pre_fit_release import mechanism_for
-from dpcore.fitting.run_rows import RunRows
-from dpcore.fitting.settings import Settings
-from dpcore.fitting.step_facts import Phase
-from dpcore.fitting.step_shares import ShareOfBudget, exact_share
-from dpcore.fitting.steps import Outcome, Section, WeightsOfClasses
+from dpcore.fitting.planning.plan import make_plan
+from dpcore.fitting.request.settings import Settings
+from dpcore.fitting.rows.run_rows import RunRows
+from dpcore.fitting.steps.facts import Phase
+from dpcore.fitting.steps.pre_fit_release import mechanism_for
+from dpcore.fitting.steps.shares import ShareOfBudget, exact_share
+from dpcore.fitting.steps.step import Outcome, Section, WeightsOfClasses
 from dpcore.plugin.parts import dataset_from_arrays
 from dpcore_tables.weights.balanced import BalancedWeights
 

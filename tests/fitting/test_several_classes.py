@@ -8,8 +8,13 @@ import pytest
 
 from dpcore import Schema, fit, load_model
 from dpcore.errors import DpcoreError, DpcoreWarning, InvalidInputError
-from dpcore.fitting.loading import DataRequest
-from dpcore.fitting.usual_loss import loss_of_rows, loss_of_schemas, schema_of_rows, with_schema
+from dpcore.fitting.planning.usual_loss import (
+    loss_of_rows,
+    loss_of_schemas,
+    schema_of_rows,
+    with_schema,
+)
+from dpcore.fitting.rows.loading import DataRequest
 from dpcore.plugin.parts import Ledger
 from dpcore_tables.statistics import open_session
 from dpcore_tables.store import convert

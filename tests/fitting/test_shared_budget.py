@@ -8,9 +8,9 @@ import pytest
 from dpcore import fit
 from dpcore.accountants.registered import target_of
 from dpcore.errors import InvalidInputError
-from dpcore.fitting.plan import make_plan
-from dpcore.fitting.settings import Settings
-from dpcore.fitting.shared_budget import with_shared_accountant
+from dpcore.fitting.planning.plan import make_plan
+from dpcore.fitting.request.settings import Settings
+from dpcore.fitting.steps.shared_budget import with_shared_accountant
 from dpcore.plugin.parts import load_registry
 from dpcore_accounting.rdp import RdpAccountant
 from dpcore_tuning.search import make_search

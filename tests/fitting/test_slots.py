@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 import pytest
 
 from dpcore.errors import InvalidInputError, UnsupportedEventError
-from dpcore.fitting.plan import make_plan
-from dpcore.fitting.settings import Settings
-from dpcore.fitting.slots import accountants_for, mechanism_in, others_for
+from dpcore.fitting.planning.plan import make_plan
+from dpcore.fitting.planning.slots import accountants_for, mechanism_in, others_for
+from dpcore.fitting.request.settings import Settings
 from dpcore.plugin import Gaussian, Slot
 from dpcore.plugin.parts import GaussianDpEvent, PureDpEvent, load_registry
 from dpcore.privacy.statement import foreign_parts

@@ -12,9 +12,9 @@ import pytest
 from dpcore import load_model
 from dpcore.accountants.registered import registered_accountants, which_support
 from dpcore.errors import BudgetExceededError, UnsupportedEventError
-from dpcore.fitting.plan import make_plan
+from dpcore.fitting.planning.plan import make_plan
+from dpcore.fitting.request.settings import Settings
 from dpcore.fitting.run import fit_dataset
-from dpcore.fitting.settings import Settings
 from dpcore.plugin import RowCount, Solution, parts
 from dpcore.plugin.parts import (
     ApproximateDpEvent,

@@ -14,7 +14,7 @@ WHERE = "It is in dpcore-report: pip install dpcore-report."
 def not_here(monkeypatch):
     whole = load_registry("step")
     rest = [e for e in whole.entries("step") if e.distribution != "dpcore-report"]
-    name = "dpcore.fitting.old_words.load_registry"
+    name = "dpcore.fitting.request.old_words.load_registry"
     monkeypatch.setattr(name, lambda kind=None: type(whole)(rest))
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from dpcore.errors import InvalidInputError
-from dpcore.fitting.settings import Settings
-from dpcore.fitting.targets import budget_of, target_values
+from dpcore.fitting.request.settings import Settings
+from dpcore.fitting.request.targets import budget_of, target_values
 from dpcore.plugin import Solution
 from dpcore.plugin.parts import optimizer_facts
 from dpcore.privacy.statement import PrivacyStatement

@@ -8,11 +8,11 @@ import pytest
 
 import dpcore
 from dpcore.errors import InvalidInputError
-from dpcore.fitting.loading import DataRequest, load_data
-from dpcore.fitting.plan import make_plan
-from dpcore.fitting.public_facts import check_dataset
+from dpcore.fitting.planning.plan import make_plan
+from dpcore.fitting.planning.public_facts import check_dataset
+from dpcore.fitting.request.settings import Settings, has_units
+from dpcore.fitting.rows.loading import DataRequest, load_data
 from dpcore.fitting.run import train
-from dpcore.fitting.settings import Settings, has_units
 from dpcore.plugin import NeighboringRelation
 from dpcore_lab.compare.data_rows import Rows
 from dpcore_lab.compare.notes import notes_of

@@ -10,13 +10,13 @@ import pytest
 
 from dpcore import fit
 from dpcore.errors import DpcoreWarning
-from dpcore.fitting import optimizer_queries
-from dpcore.fitting.loading import DataRequest
-from dpcore.fitting.plan import make_plan
-from dpcore.fitting.public_facts import check_dataset
+from dpcore.fitting.planning import optimizer_queries
+from dpcore.fitting.planning.plan import make_plan
+from dpcore.fitting.planning.public_facts import check_dataset
+from dpcore.fitting.planning.utility_warning import UtilityWarning, rounded
+from dpcore.fitting.request.settings import Settings
+from dpcore.fitting.rows.loading import DataRequest
 from dpcore.fitting.run import fit_dataset, train
-from dpcore.fitting.settings import Settings
-from dpcore.fitting.utility_warning import UtilityWarning, rounded
 from dpcore.plugin import Outlook
 from dpcore.plugin.parts import dataset_from_arrays
 
@@ -61,7 +61,7 @@ def test_a_private_number_of_rows_would_be_noticed(monkeypatch):
     def leaky(plan, problem):
         return Outlook(kept=None, rows_needed=leaky.n, error_left=0.5, spread=0.1)
 
-    monkeypatch.setattr("dpcore.fitting.utility_warning.expected", leaky)
+    monkeypatch.setattr("dpcore.fitting.planning.utility_warning.expected", leaky)
     found = []
     for leaky.n in (2000, 40_000):
         found.append(told(10, epsilon=0.05))

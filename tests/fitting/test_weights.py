@@ -5,7 +5,7 @@ import pytest
 
 from dpcore import Weights, fit
 from dpcore.errors import RegistryError
-from dpcore.fitting.weights import with_weights
+from dpcore.fitting.steps.weights import with_weights
 from dpcore.plugin import Settings
 from dpcore.plugin.commands import make_plan
 from dpcore.plugin.parts import load_registry

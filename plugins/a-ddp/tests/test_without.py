@@ -8,7 +8,7 @@ import pytest
 from dpcore import fit
 from dpcore.accountants import registered
 from dpcore.errors import RegistryError
-from dpcore.fitting import plan
+from dpcore.fitting.planning import plan
 from dpcore.registry.catalogue import GROUP, read_registry
 
 

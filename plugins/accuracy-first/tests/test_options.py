@@ -3,7 +3,7 @@
 import pytest
 
 from dpcore.errors import InvalidInputError
-from dpcore.fitting.memory import memory_of, require_memory
+from dpcore.fitting.planning.memory import memory_of, require_memory
 from dpcore.plugin import NeighboringRelation, Problem, Settings
 from dpcore.plugin.commands import make_plan
 

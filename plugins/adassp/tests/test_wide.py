@@ -9,7 +9,7 @@ from scipy.sparse import csr_matrix
 from dpcore import fit
 from dpcore.accountants import GdpAccountant
 from dpcore.errors import InvalidInputError
-from dpcore.fitting.memory import memory_of
+from dpcore.fitting.planning.memory import memory_of
 from dpcore.losses.squared import Squared
 from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.parts import SeededNoise

@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 
 from dpcore.accountants import GdpAccountant, ZcdpAccountant
 from dpcore.errors import InvalidInputError, UnsupportedEventError
-from dpcore.fitting.compatibility import check_fits
+from dpcore.fitting.planning.compatibility import check_fits
 from dpcore.losses.hinge import HingeSvm
 from dpcore.losses.huber import HuberSvm
 from dpcore.losses.logistic import Logistic, Softmax

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dpcore.errors import InvalidInputError
-from dpcore.fitting.memory import memory_of
-from dpcore.fitting.optimizer_queries import expected
+from dpcore.fitting.planning.memory import memory_of
+from dpcore.fitting.planning.optimizer_queries import expected
 from dpcore.plugin import Problem
 from dpcore.plugin.commands import make_plan
 from dpcore.plugin.parts import loss_facts

@@ -6,7 +6,7 @@ import pytest
 
 from dpcore.accountants import GdpAccountant, ZcdpAccountant
 from dpcore.errors import DpcoreError, InvalidInputError, UnsupportedEventError
-from dpcore.fitting.compatibility import check_fits
+from dpcore.fitting.planning.compatibility import check_fits
 from dpcore.losses.hinge import HingeSvm
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared

@@ -18,7 +18,7 @@ from dpcore import Ledger, Weights, fit
 from dpcore.data.readers.array_columns import leave_to_schema
 from dpcore.data.readers.frames import is_frame
 from dpcore.errors import InvalidInputError, advised_on_bad_rows
-from dpcore.fitting.rows import schema_of, with_units
+from dpcore.fitting.rows.given import schema_of, with_units
 from dpcore.plugin.commands import LedgerRequest
 from dpcore_sklearn.public import described_schema, with_label_ascending
 from dpcore_sklearn.rows import (

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 
 from dpcore.errors import InvalidInputError, advised_on_bad_rows
-from dpcore.fitting.usual_loss import loss_of_schemas
+from dpcore.fitting.planning.usual_loss import loss_of_schemas
 from dpcore_sklearn.base import WITHOUT_SCORE, PrivateEstimator
 from dpcore_sklearn.inherited_docs import with_inherited_parameters
 from dpcore_sklearn.public import classes_label, target_label

@@ -8,7 +8,7 @@ from typing import Any
 import dpcore
 from dpcore import OneVsRest
 from dpcore.errors import InvalidInputError
-from dpcore.fitting.settings import OVR
+from dpcore.fitting.request.settings import OVR
 from dpcore_tables.weights.values import BALANCED, LARGEST
 
 __all__ = ["balanced_of", "is_balanced", "loss_of_each", "steps_of"]

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 from dpcore.data.units import coins_of
 from dpcore.errors import warn_caller
 from dpcore.fitting.fits import FITS
-from dpcore.fitting.held_out_rows import parted, require_held_out
-from dpcore.fitting.loading import schema_reasons
-from dpcore.fitting.rows import dataset_of
+from dpcore.fitting.rows.given import dataset_of
+from dpcore.fitting.rows.loading import schema_reasons
 from dpcore.fitting.run import finish
-from dpcore.fitting.step_facts import step_facts
+from dpcore.fitting.steps.facts import step_facts
+from dpcore.fitting.steps.held_out_rows import parted, require_held_out
 from dpcore.fitting.warnings import cautions_of
 from dpcore.session.charges import Charges
 from dpcore_tuning.run import tune_dataset

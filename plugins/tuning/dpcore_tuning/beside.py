@@ -1,7 +1,7 @@
 """The steps beside a search: those before its fits run once, those of the result on the model that
 is released.
 
-Each has its share of the filter of the whole, as beside a fit (``dpcore.fitting.run_steps``): all
+Each has its share of the filter of the whole, as beside a fit (``dpcore.fitting.steps.run``): all
 that steps state is charged to it first, for every candidate, and the search is within what the
 dearest leave (``dpcore_tuning.stopping_cost``; of a list, each fit has an equal part of it). The
 steps run under the whole filter, which was charged the search: it holds both, whichever candidate
@@ -20,22 +20,22 @@ from typing import TYPE_CHECKING, Any, cast
 from dpcore.accountants.equal_parts import require_within
 from dpcore.engines.unbounded_rows import rehearsed_rows
 from dpcore.errors import InvalidInputError
-from dpcore.fitting.checked_steps import checked, foreign_parts_of, weighted
-from dpcore.fitting.loading import split
-from dpcore.fitting.own_steps import steps_of
-from dpcore.fitting.public_facts import check_dataset
+from dpcore.fitting.planning.public_facts import check_dataset
 from dpcore.fitting.reporting import summarise, why_released
-from dpcore.fitting.run_request import Run
+from dpcore.fitting.request.run_request import Run
+from dpcore.fitting.rows.loading import split
 from dpcore.fitting.run_state import RunDoor, RunState
-from dpcore.fitting.run_steps import charged_for_all, run_before, run_one, stated_of
-from dpcore.fitting.weights import are_weighted
+from dpcore.fitting.steps.checked import checked, foreign_parts_of, weighted
+from dpcore.fitting.steps.own import steps_of
+from dpcore.fitting.steps.run import charged_for_all, run_before, run_one, stated_of
+from dpcore.fitting.steps.weights import are_weighted
 from dpcore.plugin.parts import AdditiveAccountant, Ledger
 from dpcore.plugin.steps import Phase, ResultView
 from dpcore.session.charges import Charges
 from dpcore_tuning.stopping_cost import left_of
 
 if TYPE_CHECKING:
-    from dpcore.fitting.ready import Ready
+    from dpcore.fitting.planning.ready import Ready
     from dpcore.plugin import Solution
     from dpcore.plugin.parts import Dataset, NoiseSource
     from dpcore_tuning.search import Search

@@ -13,11 +13,11 @@ import numpy as np
 
 from dpcore.engines.unbounded_rows import encoded_rows
 from dpcore.errors import replacing
-from dpcore.fitting.engines import engine_at_hand
-from dpcore.fitting.pre_fit_release import rehearse_run
-from dpcore.fitting.public_facts import check_dataset
+from dpcore.fitting.planning.engines import engine_at_hand
+from dpcore.fitting.planning.public_facts import check_dataset
 from dpcore.fitting.run import fit_dataset
-from dpcore.fitting.weights import with_weights
+from dpcore.fitting.steps.pre_fit_release import rehearse_run
+from dpcore.fitting.steps.weights import with_weights
 from dpcore.plugin.parts import Ledger, SeededNoise, TableSession
 from dpcore.session.ledger import LedgerEntry
 from dpcore_tuning.beside import released_weights
@@ -25,7 +25,7 @@ from dpcore_tuning.held_out import HeldOut
 from dpcore_tuning.repetition import best_of_random_tries
 
 if TYPE_CHECKING:
-    from dpcore.fitting.ready import Ready
+    from dpcore.fitting.planning.ready import Ready
     from dpcore.fitting.run_state import RunState
     from dpcore.plugin import Accountant
     from dpcore.plugin.parts import Dataset, Model, NoiseSource

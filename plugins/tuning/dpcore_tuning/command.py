@@ -13,9 +13,9 @@ from dpcore.cli.assignments import assigned
 from dpcore.cli.step_options import steps_asked, with_step_options
 from dpcore.cli.streams import tell_outlook
 from dpcore.errors import InvalidInputError
-from dpcore.fitting.settings import default_algorithm, has_units
-from dpcore.fitting.step_facts import release_bounds
-from dpcore.fitting.weights import public_weights
+from dpcore.fitting.request.settings import default_algorithm, has_units
+from dpcore.fitting.steps.facts import release_bounds
+from dpcore.fitting.steps.weights import public_weights
 from dpcore.model.file import check_out
 from dpcore.plugin import Settings
 from dpcore.plugin.commands import DataRequest, LedgerRequest

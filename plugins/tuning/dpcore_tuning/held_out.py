@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.fitting.engines import engine_at_hand
+from dpcore.fitting.planning.engines import engine_at_hand
 from dpcore.plugin import PermuteAndFlip, noise_multiplier
 from dpcore.plugin.parts import PureAccountant, TableSession
 from dpcore.plugin.steps import mechanism_for, norm_of

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from dpcore.accountants.equal_parts import equal_part, splits
 from dpcore.errors import InvalidInputError
-from dpcore.fitting.losses import OF_LOSS
-from dpcore.fitting.shared_budget import with_shared_accountant
+from dpcore.fitting.planning.losses import OF_LOSS
+from dpcore.fitting.steps.shared_budget import with_shared_accountant
 from dpcore.plugin import Settings
 from dpcore.plugin.commands import make_plan
 from dpcore.plugin.parts import PureAccountant, accountant_facts, load_registry, optimizer_facts

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.errors import InvalidInputError, TargetNotMetError
-from dpcore.fitting.settings import FIGURES
+from dpcore.fitting.request.settings import FIGURES
 from dpcore.plugin import Settings
 from dpcore_lab.audit.claim import Claim
 from dpcore_lab.audit.pairs import N_ROWS, ROW_NORM, Side, pairs_of

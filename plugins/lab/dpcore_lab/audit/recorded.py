@@ -107,7 +107,7 @@ def releases_of(fits: Fits, seed: int) -> list[Release | Transcripts]:
 
 
 def _recorded(fits: Fits, seed: int) -> tuple[RecordingSession, Rows]:
-    from dpcore.fitting.public_facts import check_dataset
+    from dpcore.fitting.planning.public_facts import check_dataset
 
     plan = fits.plan
     if optimizer_facts(plan.optimizer).answered_by:

@@ -6,11 +6,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dpcore.errors import DpcoreError, InvalidInputError, PureBudgetError, near_names
-from dpcore.fitting.compatibility import check_label
-from dpcore.fitting.public_facts import check_dataset, check_drop
-from dpcore.fitting.settings import checked_settings
+from dpcore.fitting.planning.compatibility import check_label
+from dpcore.fitting.planning.public_facts import check_dataset, check_drop
+from dpcore.fitting.planning.usual_loss import loss_of_schemas, schema_of_rows
+from dpcore.fitting.request.settings import checked_settings
 from dpcore.fitting.table_ledger import note_outside
-from dpcore.fitting.usual_loss import loss_of_schemas, schema_of_rows
 from dpcore.plugin.commands import LedgerRequest, make_plan
 from dpcore.plugin.parts import load_registry, make_loss, optimizer_facts
 from dpcore.privacy.relations import parse_relation, usual_relation
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Sequence
 
-    from dpcore.fitting.loading import Data
+    from dpcore.fitting.rows.loading import Data
     from dpcore.plugin.commands import Plan
     from dpcore_lab.compare.settings import Comparison
 

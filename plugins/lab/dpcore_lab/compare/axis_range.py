@@ -13,7 +13,7 @@ import numpy as np
 
 from dpcore.errors import DpcoreError
 from dpcore.exact.rounding import exact
-from dpcore.fitting.losses import OF_LOSS
+from dpcore.fitting.planning.losses import OF_LOSS
 from dpcore.plugin.parts import load_registry, loss_facts, make_loss
 from dpcore_lab.compare.settings import shown_name
 from dpcore_lab.compare.table import Mean

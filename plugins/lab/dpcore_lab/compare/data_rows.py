@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcore.data.schema.unbounded import require_bounds
-from dpcore.fitting.loading import load_data
+from dpcore.fitting.rows.loading import load_data
 from dpcore.plugin.commands import DataRequest
 from dpcore.plugin.parts import load_registry
 from dpcore.privacy.relations import parse_relation
@@ -19,7 +19,7 @@ from dpcore_tables.files.input_paths import refuse_stdin
 if TYPE_CHECKING:
     import os
 
-    from dpcore.fitting.loading import Data
+    from dpcore.fitting.rows.loading import Data
     from dpcore.plugin.parts import Dataset, Table
     from dpcore_lab.compare.settings import Comparison
 

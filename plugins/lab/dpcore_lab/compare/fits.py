@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.errors import DpcoreError
-from dpcore.fitting.losses import loss_parameters
 from dpcore.fitting.ovr import against_the_rest
+from dpcore.fitting.planning.losses import loss_parameters
 from dpcore.fitting.reporting import plain
 from dpcore.fitting.run import fit_dataset
 from dpcore.losses.words import shown_loss

@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from dpcore.errors import InvalidInputError
-from dpcore.fitting.losses import OF_LOSS
-from dpcore.fitting.settings import default_algorithm, has_units
+from dpcore.fitting.planning.losses import OF_LOSS
+from dpcore.fitting.request.settings import default_algorithm, has_units
 from dpcore.losses.words import shown_loss
 from dpcore.plugin import NeighboringRelation, Settings
 

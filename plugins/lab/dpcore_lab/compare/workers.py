@@ -76,7 +76,7 @@ def fit_on_engine(
 
     Raises InvalidInputError for an engine that runs no tasks; what the engine raises.
     """
-    from dpcore.fitting.engines import load_engine
+    from dpcore.fitting.planning.engines import load_engine
     from dpcore.plugin.parts import load_registry
     from dpcore.registry.tables.declarations import engine_facts
 

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from dpcore.fitting import engines
+from dpcore.fitting.planning import engines
 from dpcore.plugin.parts import LocalEngine
 from dpcore_lab.compare import workers
 from dpcore_lab.compare.admission import admit

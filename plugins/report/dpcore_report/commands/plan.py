@@ -60,7 +60,7 @@ def plan_command(
     share of it: by a forecast from public tables, which is no guarantee. No data are read, and
     nothing is charged.
     """
-    from dpcore.fitting.memory import gigabytes
+    from dpcore.fitting.planning.memory import gigabytes
     from dpcore.fitting.warnings import cautions_of_budget
     from dpcore.plugin import Settings
     from dpcore_report.forecast import Forecast
@@ -109,7 +109,7 @@ def _results(
     epsilon: float | None,
 ) -> list[dict[str, Any]]:
     """Return what is to be expected of the rows and epsilon given, or of several."""
-    from dpcore.fitting.utility_warning import rounded
+    from dpcore.fitting.planning.utility_warning import rounded
 
     told = []
     for n in _ROWS if rows is None else [rows]:
@@ -131,7 +131,7 @@ def _needs(
 ) -> list[dict[str, Any]]:
     """Return the epsilon that keeps a share of so many rows, or the rows that do at an epsilon, or
     at several; ``None`` in the place of a figure that does not do at any size."""
-    from dpcore.fitting.utility_warning import rounded
+    from dpcore.fitting.planning.utility_warning import rounded
 
     if rows is not None:
         if epsilon is not None:

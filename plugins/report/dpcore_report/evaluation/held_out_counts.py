@@ -11,7 +11,7 @@ import numpy as np
 
 from dpcore.errors import BudgetExceededError, InvalidInputError
 from dpcore.exact.rounding import exact
-from dpcore.fitting.step_shares import exact_share
+from dpcore.fitting.steps.shares import exact_share
 from dpcore.model.model import check_coefficients
 from dpcore.plugin.parts import float_up, smallest_multiplier
 from dpcore.plugin.steps import Outcome, Section, mechanism_for, norm_of

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dpcore.fitting.step_shares import exact_share
+from dpcore.fitting.steps.shares import exact_share
 from dpcore.model.model import check_coefficients
 from dpcore.plugin import ClippedGradientSum, StandardizedGradientSum, ordered_dot, round_parameters
 from dpcore.plugin.parts import loss_facts

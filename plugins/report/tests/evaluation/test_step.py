@@ -12,7 +12,7 @@ from step_words import settings
 from dpcore import load_model
 from dpcore.errors import BudgetExceededError, InvalidInputError
 from dpcore.fitting import run
-from dpcore.fitting.run_rows import RunRows
+from dpcore.fitting.rows.run_rows import RunRows
 from dpcore.plugin.commands import DataRequest, make_plan, train
 from dpcore.plugin.parts import TableSession, load_registry
 from dpcore_report.evaluation import held_out_counts

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dpcore.fitting.step_shares import exact_share
-from dpcore.fitting.steps import Bounds
+from dpcore.fitting.steps.shares import exact_share
+from dpcore.fitting.steps.step import Bounds
 from dpcore.plugin import Gaussian
 from dpcore.plugin.steps import Outcome, Phase, RowsAsked, mechanism_for, norm_of
 from dpcore_tables.bounds.choice import CountNoise, are_defaults, bounds_of

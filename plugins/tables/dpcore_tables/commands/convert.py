@@ -66,7 +66,7 @@ def convert_command(
     """
     from dpcore import Schema
     from dpcore.data.read_progress import watched
-    from dpcore.fitting.loading import reading_threads
+    from dpcore.fitting.rows.loading import reading_threads
     from dpcore.model.outfile import refuse_inputs
     from dpcore_tables.files.formats import store_of
     from dpcore_tables.files.input_paths import is_there

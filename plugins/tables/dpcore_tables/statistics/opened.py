@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dpcore.fitting.engines import engine_at_hand
+from dpcore.fitting.planning.engines import engine_at_hand
 from dpcore.fitting.reporting import state_session, unpromised
 
 if TYPE_CHECKING:

@@ -10,13 +10,13 @@ from dpcore.data.files import parts_of_rows
 from dpcore.data.readers.array_columns import leave_to_schema
 from dpcore.data.schema.numbers import number_features
 from dpcore.errors import InvalidInputError, warn_caller
-from dpcore.fitting.engines import engine_name, load_engine
-from dpcore.fitting.loading import schema_reasons
-from dpcore.fitting.public_facts import check_drop
-from dpcore.fitting.rows import dataset_of, schema_of
-from dpcore.fitting.settings import checked_settings, figure_of
+from dpcore.fitting.planning.engines import engine_name, load_engine
+from dpcore.fitting.planning.public_facts import check_drop
+from dpcore.fitting.planning.usual_loss import loss_of_schemas
+from dpcore.fitting.request.settings import checked_settings, figure_of
+from dpcore.fitting.rows.given import dataset_of, schema_of
+from dpcore.fitting.rows.loading import schema_reasons
 from dpcore.fitting.table_ledger import reserved
-from dpcore.fitting.usual_loss import loss_of_schemas
 from dpcore.fitting.warnings import cautions_of_budget
 from dpcore.plugin import NeighboringRelation, Problem, Settings
 from dpcore.plugin.commands import LedgerRequest

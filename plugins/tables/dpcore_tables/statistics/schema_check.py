@@ -14,8 +14,8 @@ import numpy as np
 
 from dpcore.accountants.gdp import GdpAccountant
 from dpcore.errors import InvalidInputError
-from dpcore.fitting.loading import schema_reasons
 from dpcore.fitting.reporting import charged_in
+from dpcore.fitting.rows.loading import schema_reasons
 from dpcore.fitting.table_ledger import closed_after, note_outside, reserved
 from dpcore.plugin import Gaussian, Geometric, NeighboringRelation, noise_multiplier
 from dpcore.plugin.commands import LedgerRequest

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from dpcore.fitting.step_shares import exact_share
-from dpcore.fitting.steps import WeightsOfClasses
+from dpcore.fitting.steps.shares import exact_share
+from dpcore.fitting.steps.step import WeightsOfClasses
 from dpcore.plugin import Histogram, ordered_sum
 from dpcore.plugin.parts import CategoricalColumn
 from dpcore.plugin.steps import OneRelease, Outcome, Phase, mechanism_for, norm_of

@@ -8,7 +8,8 @@ import pytest
 
 from dpcore import fit, load_model
 from dpcore.errors import DpcoreError, InvalidInputError
-from dpcore.fitting import run, run_rows, run_state
+from dpcore.fitting import run, run_state
+from dpcore.fitting.rows import run_rows
 from dpcore.fitting.run import fit_dataset
 from dpcore.plugin import Settings
 from dpcore.plugin.commands import DataRequest, make_plan, train

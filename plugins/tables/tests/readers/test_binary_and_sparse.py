@@ -30,7 +30,7 @@ MADE = """
 import sys
 import numpy as np
 from dpcore.data.readers.arrays import dataset_from_arrays
-from dpcore.fitting import loading
+from dpcore.fitting.rows import loading
 
 X, y = np.eye(3), np.array([-1.0, 1.0, 1.0])
 dataset_from_arrays(X, y, row_norm=1.5)

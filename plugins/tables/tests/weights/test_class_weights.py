@@ -12,7 +12,7 @@ from dpcore import Schema, fit, load_model
 from dpcore.errors import InvalidInputError
 from dpcore.fitting import run_state
 from dpcore.fitting.run import fit_dataset
-from dpcore.fitting.weights import with_public_weights
+from dpcore.fitting.steps.weights import with_public_weights
 from dpcore.plugin.commands import make_plan
 from dpcore.plugin.parts import Ledger, TableSession, dataset_from_arrays, load_registry
 from dpcore_tables.weights import balanced

@@ -1,0 +1,194 @@
+"""The engine of a fit: by its name, over rows at hand or over files that it reads itself."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING, Any
+
+from dpcore.errors import InvalidInputError
+from dpcore.registry.catalogue import load_registry
+from dpcore.registry.tables.declarations import engine_facts
+
+if TYPE_CHECKING:
+    from dpcore.data.blocks.table import Table
+    from dpcore.data.dataset import Dataset
+    from dpcore.data.files import RowFacts, RowSource
+    from dpcore.data.schema.schema import Schema
+    from dpcore.fitting.planning.planned import Plan
+    from dpcore.fitting.planning.ready import Ready
+    from dpcore.fitting.request.data_request import DataRequest
+    from dpcore.protocols import Engine
+    from dpcore.protocols.file_engine import FileEngine
+    from dpcore.registry.catalogue import Registry
+
+__all__ = [
+    "engine_at_hand",
+    "engine_name",
+    "load_engine",
+    "opened_rows",
+    "require_all_rows",
+    "require_one_fit",
+    "rows_of",
+    "source_of",
+]
+
+
+_OF_ALL = "run on all rows"
+
+
+def engine_name(asked: str) -> str:
+    """Return the registered name of an engine that may be asked for as ``NAME:ADDRESS``."""
+    return asked.partition(":")[0]
+
+
+def load_engine(asked: str, registry: Registry) -> type[Engine]:
+    """Return the class of an engine; InvalidInputError for an address where it takes none."""
+    name, _, address = asked.partition(":")
+    engine: type[Engine] = registry.load("engine", name)
+    if address and not engine_facts(engine).reads_files:
+        raise InvalidInputError(f"The engine {name} runs in this process and takes no address.")
+    return engine
+
+
+def engine_at_hand(engine: Any, table: Table, schema: Schema, threads: int | None) -> Engine:
+    """Return the engine of rows that this process has; InvalidInputError for an engine that reads
+    files itself, since it would be sent rows."""
+    if engine_facts(engine).reads_files:
+        raise InvalidInputError(
+            f"The engine {engine.__name__} reads rows where its own processes are, and rows are "
+            "not sent to it: name a Parquet file, a store, or a folder or pattern of them, or take "
+            "the engine local."
+        )
+    opened: Engine = engine.open(table, schema, threads)
+    return opened
+
+
+def source_of(plan: Plan, request: DataRequest) -> tuple[RowSource, Schema | None, tuple[str, ...]]:
+    """Return where an engine finds the rows that were asked for, their schema, and the readers that
+    run on them, as far as they are not its own.
+
+    Raises InvalidInputError for what such an engine cannot do, all before a file is looked for.
+    """
+    from dpcore.data.files import Files, Registered
+    from dpcore.fitting.rows.given import with_units
+    from dpcore.fitting.rows.loading import check_drop_asked, read_schema_of, require_known
+    from dpcore.fitting.rows.registered import registered_parts
+
+    check_drop_asked(request, plan.relation)
+    registered = request.data in load_registry().names("dataset")
+    asked = {
+        "--test-fraction (test_fraction=)": (
+            request.test_fraction is not None,
+            "fit the model to all rows, and report on those of another file (--test)",
+        ),
+        "--part (part=)": (request.part is not None, _OF_ALL),
+        "--schema-from-data": (request.schema_from_data, "write a schema"),
+        "--private-bounds (private_bounds=)": (request.private_bounds, "give public bounds"),
+        f"the data set {request.data}": (
+            registered and not engine_facts(plan.engine).reads_registered,
+            "name Parquet files or stores with --data",
+        ),
+    }
+    for option, (is_asked, advice) in asked.items():
+        if is_asked:
+            raise InvalidInputError(
+                f"An engine that reads files itself has no {option}: {advice}, or take --engine "
+                "local (engine='local')."
+            )
+    if registered:
+        return Registered(request.data, _address(plan)), None, registered_parts(request)
+    if _address(plan) is None:
+        require_known(request.data)
+    schema = with_units(read_schema_of(request), request.unit, request.rows_per_unit)
+    bad_rows: Any = request.bad_rows
+    return Files(request.data, bad_rows, _address(plan), plan.settings.seed), schema, ()
+
+
+def _address(plan: Plan) -> str | None:
+    return plan.settings.engine.partition(":")[2] or None
+
+
+@contextmanager
+def opened_rows(plan: Plan, source: RowSource, schema: Schema | None) -> Iterator[FileEngine]:
+    """Lend the plan's engine of rows that it reads itself, every one of them read and checked.
+
+    Raises InvalidInputError for what public facts refuse, before the rows are looked for, and as
+    the engine does.
+    """
+    _require_sums(schema)
+    engine: Any = plan.engine
+    with closing(engine.open(source, schema, plan.settings.threads)) as opened:
+        _require_sums(opened.rows.schema)
+        yield opened
+
+
+@contextmanager
+def rows_of(
+    plan: Plan,
+    X: Any,
+    schema: Schema | None,
+    public: Mapping[str, Any],
+    read: Callable[[], Dataset],
+) -> Iterator[tuple[RowFacts, Engine | None]]:
+    """Lend the facts of rows that ``dpcore.fit`` is handed, and their engine where that reads them
+    itself: files by their path, frames whose partitions are elsewhere. ``public`` : what was given
+    beside them. ``read`` : reads all others."""
+    from dpcore.data.files import Files, FrameParts, is_elsewhere
+    from dpcore.fitting.rows.given import leave_to_file
+
+    facts = engine_facts(plan.engine)
+    source: RowSource | None = None
+    of = "the file"
+    if is_elsewhere(X):
+        if not facts.reads_frames:
+            raise InvalidInputError(
+                "The rows of a Dask frame are on its workers: dpcore.fit(frame, schema=..., "
+                "engine='dask') sums over them there, and frame.compute() is a frame at hand."
+            )
+        source = FrameParts(X, _address(plan), plan.settings.seed)
+        of = "the frame, whose label is one of its columns"
+    elif facts.reads_files and isinstance(X, (str, os.PathLike)):
+        source = Files(os.fspath(X), address=_address(plan), seed=plan.settings.seed)
+    if source is None:
+        yield read(), None
+        return
+    leave_to_file(schema, of=of, **public)
+    with opened_rows(plan, source, schema) as engine:
+        yield engine.rows, engine
+
+
+def require_all_rows(engine: Any, part: str | None) -> None:
+    """Refuse a part of rows where the engine reads them itself."""
+    if part is not None and engine_facts(engine).reads_files:
+        raise InvalidInputError(
+            f"An engine that reads files itself has no part of rows: {_OF_ALL}, or take the engine "
+            "local."
+        )
+
+
+def require_one_fit(ready: Ready) -> None:
+    """Refuse a run that asks an engine of files for more than one fit."""
+    if ready.fits > 1:
+        raise InvalidInputError(
+            "An engine that reads files itself has no fit for each class: take --loss softmax "
+            "(loss='softmax'), or take the engine local."
+        )
+
+
+def _require_sums(schema: Schema | None) -> None:
+    """Refuse a schema that asks for more than sums over encoded rows."""
+    if schema is None:
+        return
+    if schema.unbounded:
+        raise InvalidInputError(
+            f"The bounds of column {schema.unbounded[0].name!r} are private, which only the engine "
+            "local releases: give public bounds, or take it."
+        )
+    if schema.unit is not None and not schema.unit_in_one_file:
+        raise InvalidInputError(
+            f"The guarantee is for units by {schema.unit!r}, whose rows may be in several files: "
+            "where none has rows in two, the schema claims so by unit_in_one_file = true; else "
+            "take the engine local."
+        )

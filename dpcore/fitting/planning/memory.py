@@ -1,0 +1,75 @@
+"""The memory that a run takes beside its rows, from public facts: refused where there is less.
+
+Figures are of the columns, and of several classes of the public number of rows, if there is one:
+never of the rows, so that a refusal says nothing of them.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dpcore.errors import InvalidInputError
+from dpcore.fitting.planning.optimizer_queries import stated_memory
+from dpcore.registry.tables.declarations import optimizer_facts
+
+if TYPE_CHECKING:
+    from dpcore.protocols.optimizer import Optimizer
+    from dpcore.protocols.problem import Problem
+
+__all__ = ["MUCH_MEMORY", "columns_of", "gigabytes", "memory_of", "require_memory"]
+
+_PER_COLUMN = 512
+"""Bytes: points, gradients, their noise and copies. ``bench/memory.py`` measures them."""
+_PER_MARGIN = 24
+"""Bytes: the margins of all classes at a point, along a direction and at a candidate. One margin of
+a row is little beside the row."""
+_LIMIT = Path("/sys/fs/cgroup/memory.max")
+MUCH_MEMORY = 2.0**28
+"""So many bytes are worth saying."""
+
+
+def memory_of(optimizer: Optimizer, problem: Problem) -> float:
+    """Return the bytes that a run takes beside its rows, about."""
+    own = _PER_COLUMN * problem.n_features * problem.n_margins
+    if problem.n_margins > 1:
+        own += _PER_MARGIN * problem.n_margins * (problem.n_public or 0)
+    return max(stated_memory(optimizer, problem), float(own))
+
+
+def require_memory(optimizer: Optimizer, problem: Problem) -> None:
+    """Raise InvalidInputError for a run that takes more memory than the machine has."""
+    needed, present = memory_of(optimizer, problem), _of_machine()
+    if present is not None and needed > present:
+        name = optimizer_facts(optimizer).name or type(optimizer).__name__
+        raise InvalidInputError(
+            f"{name} takes about {gigabytes(needed)} of memory for {columns_of(problem)}, and this "
+            f"machine has {gigabytes(present)}: take fewer columns, or another algorithm."
+        )
+
+
+def columns_of(problem: Problem) -> str:
+    """Return in words how many columns a run has, and of how many classes if of several."""
+    columns = f"{problem.n_features:,} columns"
+    return columns if problem.n_margins == 1 else f"{columns} of {problem.n_margins:,} classes"
+
+
+def gigabytes(count: float) -> str:
+    """Return a number of bytes in words, at least a megabyte."""
+    if count < 1e9:
+        return f"{max(1, round(count / 1e6))} MB"
+    return f"{count / 1e9:,.1f} GB" if count < 1e10 else f"{count / 1e9:,.0f} GB"
+
+
+def _of_machine() -> float | None:
+    """Return the bytes of the machine's memory, or of a container's limit on it; ``None`` where the
+    system does not say."""
+    try:
+        present = float(os.sysconf("SC_PHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):
+        return None
+    try:
+        return min(present, float(_LIMIT.read_text()))
+    except (OSError, ValueError):  # no such file, or "max"
+        return present

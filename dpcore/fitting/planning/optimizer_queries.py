@@ -1,0 +1,107 @@
+"""The questions that are put to an optimizer before its run.
+
+An optimizer is not trusted. It is handed copies, and what it returns is copied: whatever it does to
+either, the fit goes on with the facts and the budget that the settings asked for.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+from dpcore.errors import DpcoreError
+from dpcore.privacy.immutable import private_copy
+from dpcore.registry.tables.declarations import optimizer_facts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from dpcore.accountants.schedule import Schedule
+    from dpcore.fitting.planning.planned import Plan
+    from dpcore.fitting.request.settings import Settings
+    from dpcore.privacy.events import DpEvent
+    from dpcore.protocols import Accountant
+    from dpcore.protocols.optimizer import Optimizer
+    from dpcore.protocols.problem import Problem
+    from dpcore.registry.outlook import Outlook
+
+__all__ = [
+    "chosen_settings",
+    "default_l2",
+    "expected",
+    "foretold",
+    "needed_epsilon",
+    "realistic",
+    "stated_memory",
+    "stated_schedule",
+]
+
+_CHOSEN = ("algo", "accountant", "conversion", "preset", "use", "params")
+"""The settings that a choice may make: none of the budget, the relation, the seed or the users."""
+
+
+def default_l2(optimizer: Optimizer, problem: Problem, accountant: Accountant) -> float | None:
+    """Return the l2 that the optimizer takes by default; ``None`` where it states none."""
+    ask = optimizer_facts(optimizer).default_l2
+    return None if ask is None else float(ask(private_copy(problem), copy.deepcopy(accountant)))
+
+
+def expected(plan: Plan, problem: Problem) -> Outlook | None:
+    """Return the outlook that the name that was asked for has for a run; ``None`` where it states
+    none."""
+    if plan.expect is None:
+        return None
+    return plan.expect(private_copy(problem), copy.deepcopy(plan.accountant))
+
+
+def needed_epsilon(optimizer: Optimizer, problem: Problem) -> float | None:
+    """Return the epsilon that the optimizer's targets need; ``None`` where it states none."""
+    ask = optimizer_facts(optimizer).needed_epsilon
+    return None if ask is None else float(ask(private_copy(problem)))
+
+
+def foretold(optimizer: Optimizer, problem: Problem, accountant: Accountant) -> str:
+    """Return what the optimizer says of the cost of a run for its targets; empty where it says
+    nothing, and where the run will be refused, which it says itself."""
+    ask = optimizer_facts(optimizer).foretell
+    if ask is None:
+        return ""
+    try:
+        return str(ask(private_copy(problem), copy.deepcopy(accountant)))
+    except DpcoreError:
+        return ""
+
+
+def realistic(optimizer: Optimizer, problem: Problem, epsilon_max: float) -> str:
+    """Return what the optimizer says would do instead of its targets; empty where it says
+    nothing."""
+    ask = optimizer_facts(optimizer).realistic
+    return "" if ask is None else str(ask(private_copy(problem), epsilon_max))
+
+
+def stated_memory(optimizer: Optimizer, problem: Problem) -> float:
+    """Return the bytes that the optimizer says its run takes; 0 where it states none."""
+    ask = optimizer_facts(optimizer).memory
+    return 0.0 if ask is None else float(ask(private_copy(problem)))
+
+
+def stated_schedule(optimizer: Optimizer, problem: Problem) -> Schedule | None:
+    """Return the schedule that the optimizer states; ``None`` where it states none."""
+    ask = optimizer_facts(optimizer).schedule
+    if ask is None:
+        return None
+
+    def schedule(noise_multiplier: float) -> Mapping[DpEvent, int]:
+        return copy.deepcopy(dict(ask(private_copy(problem), noise_multiplier)))
+
+    return schedule
+
+
+def chosen_settings(
+    choose: Callable[[Settings], tuple[Settings, str]], settings: Settings
+) -> tuple[Settings, str]:
+    """Return the settings with the algorithm that was chosen for them, and why it is that."""
+    chosen, why = choose(copy.deepcopy(settings))
+    taken: dict[str, Any] = {name: getattr(chosen, name) for name in _CHOSEN}
+    return dataclasses.replace(settings, **taken), why

@@ -1,0 +1,71 @@
+"""The plan of a fit, as data: the parts that its settings name, built and checked."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dpcore.registry.tables.declarations import accountant_facts, optimizer_facts
+
+if TYPE_CHECKING:
+    from dpcore.fitting.request.settings import Settings
+    from dpcore.privacy.sensitivity import NeighboringRelation
+    from dpcore.protocols import Accountant, Engine, Loss
+    from dpcore.protocols.optimizer import Optimizer
+    from dpcore.registry.catalogue import Entry
+    from dpcore.registry.outlook import Outlook
+
+__all__ = ["Plan"]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The parts of one fit, built and checked; nothing of it depends on the data."""
+
+    settings: Settings
+    entry: Entry
+    optimizer: Optimizer
+    use: dict[str, str]
+    loss: Loss
+    accountant: Accountant
+    relation: NeighboringRelation
+    engine: type[Engine]
+    chosen_by: dict[str, str] | None
+    """The name that was asked for, and why it stood for this algorithm, where it is another."""
+    targets: tuple[str, ...]
+    """``"module:Attribute"`` under which the parts inside the trust boundary are registered: what
+    a part says of its own module may be borrowed."""
+    expect: Callable[..., Outlook | None] | None = None
+    """The question for the outlook of a run by the name that was asked for; ``None``: unstated."""
+    is_part: bool = False
+    """Whether the accountant is a part of a larger budget, to be held as it is."""
+
+    def parameters(self) -> dict[str, Any] | None:
+        """Return the hyper-parameters as JSON-able data, without the slots; of a run of published
+        code those that it takes, ``None`` where it has constants of its own alone."""
+        optimizer: Any = self.optimizer
+        if self.settings.as_published:
+            taken = optimizer_facts(optimizer).published_options
+            return {name: getattr(optimizer, name) for name in taken} or None
+        return {
+            f.name: getattr(optimizer, f.name)
+            for f in dataclasses.fields(optimizer)
+            if f.init and f.name not in ("use", "as_published")
+        }
+
+    def why_not_private(self) -> tuple[str, ...]:
+        """Return what was asked for that voids the guarantee, as clauses."""
+        reasons = []
+        stated = optimizer_facts(self.optimizer)
+        if stated.as_published:
+            reasons.append(
+                f"{self.entry.name} ran as its authors published it, {stated.published_is}"
+            )
+        promised = optimizer_facts(type(self.optimizer)), accountant_facts(type(self.accountant))
+        if not all(facts.private for facts in promised):
+            reasons.append(f"{self.entry.name} is given exact answers, without noise")
+        if self.settings.seed is not None:
+            reasons.append("the noise came from a seed")
+        return tuple(reasons)

@@ -1,0 +1,82 @@
+"""The loss of a run that names none: by the public label of its rows, a number, two classes or
+more."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from dpcore.data.dataset import declared_schema
+from dpcore.data.loader import file_loader
+from dpcore.fitting.request.data_request import DataRequest
+from dpcore.fitting.rows.loading import read_schema_of
+from dpcore.registry.catalogue import load_registry
+
+if TYPE_CHECKING:
+    from dpcore.data.schema.schema import Schema
+
+__all__ = ["loss_of_rows", "loss_of_schemas", "schema_of_rows", "with_schema"]
+
+_OF_TWO, _OF_MORE, _OF_NUMBERS = "logistic", "softmax", "ridge"
+
+
+def loss_of_schemas(*schemas: Schema | None) -> str:
+    """Return the loss of labels that are all numbers, or all have three classes or more, or else
+    that of two, which any other label refuses with the losses that fit it. ``None`` : a schema that
+    is not known yet."""
+    labels = [None if schema is None else schema.label for schema in schemas]
+    if labels and all(label is not None and label.is_real for label in labels):
+        return _OF_NUMBERS
+    several = [label is not None and label.n_classes > 2 for label in labels]
+    return _OF_MORE if several and all(several) else _OF_TWO
+
+
+def loss_of_rows(
+    X: Any,
+    schema: Schema | None,
+    classes: Any,
+    multiclass: str | None = None,
+    target_bounds: Any = None,
+) -> str:
+    """Return the loss of rows as ``dpcore.fit`` takes them: one-vs-rest that of two classes."""
+    if multiclass is not None:
+        return _OF_TWO
+    if schema is None and classes is not None:
+        return _OF_MORE if _count(classes) > 2 else _OF_TWO
+    if schema is None and target_bounds is not None:
+        return _OF_NUMBERS
+    is_path = isinstance(X, (str, os.PathLike))
+    return loss_of_schemas(_schema_of_store(os.fspath(X)) if schema is None and is_path else schema)
+
+
+def _count(classes: Any) -> int:
+    try:
+        return len(classes)
+    except TypeError:  # What is no list of classes is refused where they are read.
+        return 0
+
+
+def with_schema(request: DataRequest) -> DataRequest:
+    """Return the request with the schema that it names, or asks to be read off the rows, in its
+    place: it is read once. Raises as ``load_data`` does for a schema."""
+    if request.data in load_registry().names("dataset"):
+        return request
+    schema = read_schema_of(request)
+    return request if schema is None else replace(request, schema=schema, schema_from_data=False)
+
+
+def schema_of_rows(request: DataRequest) -> Schema | None:
+    """Return the schema of rows that are not read yet, of a request ``with_schema``; ``None`` where
+    only the rows have it."""
+    registry = load_registry()
+    if request.data in registry.names("dataset"):
+        return declared_schema(registry.load("dataset", request.data))
+    if request.schema is not None:
+        return read_schema_of(request)
+    return _schema_of_store(request.data)
+
+
+def _schema_of_store(path: str) -> Schema | None:
+    """Return the schema of a file that keeps its own, if it is one and there."""
+    return file_loader().schema_of(path) if os.path.isfile(path) else None

@@ -1,0 +1,71 @@
+"""The warnings before a run: of much memory, and of a model no better than a constant."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dpcore.fitting.planning.memory import MUCH_MEMORY, columns_of, gigabytes, memory_of
+from dpcore.fitting.planning.optimizer_queries import expected, foretold
+
+if TYPE_CHECKING:
+    from dpcore.fitting.planning.planned import Plan
+    from dpcore.protocols.problem import Problem
+
+__all__ = ["UtilityWarning", "rounded"]
+
+_WORTH_SAYING = 1000
+"""Rows: most tables have as many, so that a smaller number needed is not told without a figure."""
+_INSTEAD = "dpcore plan says what more rows or a larger epsilon would do: a forecast, no guarantee."
+
+
+@dataclass
+class UtilityWarning:
+    """The outlook of one run, told to whoever started it before anything is charged.
+
+    Every sentence follows from public facts: where no number of rows is public it says what is
+    needed, the same for whatever rows there are.
+
+    Parameters
+    ----------
+    tell : is handed the sentence, if there is one.
+    note : is handed what a run for a target is expected to cost, which is no warning.
+    failing : whether it said that this run fails, so that the report need not say it again.
+    """
+
+    tell: Callable[[str], None]
+    note: Callable[[str], None] | None = None
+    failing: bool = False
+
+    def look(self, plan: Plan, problem: Problem) -> None:
+        """Tell the outlook of a run that has been checked and not begun."""
+        memory = memory_of(plan.optimizer, problem)
+        if memory >= MUCH_MEMORY:
+            self.tell(
+                f"this run takes about {gigabytes(memory)} of memory beside its rows, for "
+                f"{columns_of(problem)}."
+            )
+        if self.note is not None and (cost := foretold(plan.optimizer, problem, plan.accountant)):
+            self.note(cost)
+        outlook = expected(plan, problem)
+        if outlook is None:
+            return
+        needed, n = outlook.rows_needed, problem.n_public
+        rows = f"about {rounded(needed):,.0f} rows are needed for {problem.n_features} columns"
+        if n is None:
+            if needed > _WORTH_SAYING:
+                self.tell(f"at this budget {rows} to do better than a constant. {_INSTEAD}")
+        elif n < needed:
+            self.failing = True
+            self.tell(
+                f"this run may do no better than a constant: as public tables go, at this budget "
+                f"{rows}, and the public number of rows is {n:,}. {_INSTEAD}"
+            )
+
+
+def rounded(figure: float) -> float:
+    """Return two digits of a figure, rounded up: a forecast has no more."""
+    unit = 10.0 ** (1 - math.floor(math.log10(figure)))
+    return math.ceil(round(figure * unit, 6)) / unit

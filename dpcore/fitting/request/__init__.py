@@ -1,0 +1,1 @@
+"""What was asked for: settings, words, rows and ledger, as frozen data."""

@@ -1,0 +1,212 @@
+"""The settings of a fit: what was asked for, as frozen data, and what no algorithm could have."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import numbers
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from dpcore.errors import InvalidInputError, RegistryError
+from dpcore.fitting.request.option_names import option_of
+from dpcore.fitting.steps.facts import step_facts
+from dpcore.fitting.steps.weights import checked_weights
+from dpcore.moved import where_to_get
+from dpcore.privacy.relations import parse_relation
+from dpcore.registry.catalogue import load_registry
+from dpcore.registry.parameters import convert
+
+__all__ = [
+    "FIGURES",
+    "OVR",
+    "Settings",
+    "checked_settings",
+    "default_algorithm",
+    "figure_of",
+    "has_units",
+]
+
+FIGURES = {"rho": "zcdp", "mu": "gdp"}
+"""Budgets that are the figure of a filter, by its accountant."""
+
+OVR = "ovr"
+"""One-vs-rest, the one value of ``multiclass``."""
+
+_MOST_THREADS = 2**16
+
+
+def default_algorithm() -> str:
+    """Return the name of the algorithm of a run that names none, as its distribution registers it.
+
+    Raises RegistryError where none is installed, or more than one.
+    """
+    found = [e for e in load_registry("optimizer").entries("optimizer") if e.data["default"]]
+    if len(found) == 1:
+        return found[0].name
+    whose = " and ".join(f"{e.name} of {e.distribution} {e.version}" for e in found)
+    why = f"More than one algorithm is the default: {whose}. Uninstall one, or name"
+    if not found:
+        where = where_to_get("default", "algorithm")
+        why = f"No algorithm that is taken by default is installed. {where} Or name"
+    raise RegistryError(f"{why} an algorithm: --algo (algo=), of `dpcore list optimizers`.")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """One fit as it was asked for: names, figures, and what was left open.
+
+    Parameters
+    ----------
+    algo : an optimizer's name; empty for the default algorithm.
+    l2 : weight of the regulariser, >= 0; ``None`` for 0, or what the algorithm takes by default.
+    epsilon : the budget; ``None`` for 1, and where it is an output.
+    rho, mu : the budget in the figure of the zcdp or gdp filter, in place of epsilon, which follows
+        from it at ``delta``.
+    epsilon_max : the worst case where epsilon is an output; ``None`` for 5.
+    targets : what is asked for there, by name (``dpcore.registry.tables.declarations.TARGETS``).
+    relation : ``None`` for add-or-remove-one, or, where the algorithm has no guarantee under that,
+        the first that it declares.
+    conversion : the accountant's rule from (epsilon, delta) to its unit; ``None`` for its own.
+    threads : how many the engine may use; ``None`` for all available.
+    use : slot name to the registered name that fills it.
+    params : hyper-parameters of the algorithm, and those of the loss as ``loss.NAME``, as text or
+        as values.
+    users : the path of a file of users and their budgets, or ``User`` objects, for
+        algorithms whose rows stay with users; ``None`` for users of one budget.
+    trust : what the server sees there; ``None`` for ``local``.
+    units : whether neighbours differ in units of several rows, as the schema or the request says;
+        a choice of algorithm may go by it.
+    class_weight : a public weight by class; ``None`` for no weights.
+    weight_bound : the public bound of weights that rows come with; ``None`` for rows without.
+    also : steps beside the fit, each with a share of the budget (``dpcore.plugin.steps``).
+    seed : makes the run repeatable and the result not private; ``None`` for real noise.
+    multiclass : ``"ovr"`` for a fit of each of three classes and more against the rest, by a loss
+        for two; ``None`` for one fit of all.
+
+    Examples
+    --------
+    >>> from dpcore.plugin import Settings
+    >>> Settings(epsilon=0.5, params={"steps": 20}).delta
+    1e-08
+    """
+
+    algo: str = ""
+    loss: str = "logistic"
+    l2: float | None = None
+    epsilon: float | None = None
+    delta: float = 1e-8
+    rho: float | None = None
+    mu: float | None = None
+    epsilon_max: float | None = None
+    targets: Mapping[str, Any] = field(default_factory=dict)
+    relation: str | None = None
+    accountant: str | None = None
+    conversion: str | None = None
+    engine: str = "local"
+    threads: int | None = None
+    use: Mapping[str, str] = field(default_factory=dict)
+    params: Mapping[str, Any] = field(default_factory=dict)
+    preset: str | None = None
+    as_published: bool = False
+    users: Any = None
+    trust: str | None = None
+    units: bool = False
+    class_weight: Mapping[Any, Any] | None = None
+    weight_bound: float | None = None
+    seed: int | None = None
+    multiclass: str | None = None
+    also: tuple[Any, ...] = ()
+
+    @property
+    def largest_class_weight(self) -> float | None:
+        """The most that weights of classes may come to which a step gives; ``None`` for none."""
+        given = (step_facts(step).largest_weight for step in self.also)
+        return next((largest for largest in given if largest is not None), None)
+
+
+def checked_settings(settings: Settings) -> Settings:
+    """Return the settings, l2, seed and threads as numbers; InvalidInputError for figures, or a
+    relation, that no algorithm can have."""
+    from dpcore.accountants.additive import validated_delta
+
+    validated_delta(settings.delta, zero_allowed=True)
+    class_weight, bound = checked_weights(settings.class_weight, settings.weight_bound)
+    settings = dataclasses.replace(
+        settings,
+        class_weight=class_weight,
+        weight_bound=bound,
+        l2=None if settings.l2 is None else convert("l2", float, settings.l2),
+        seed=_checked_whole("seed", settings.seed, 0),
+        threads=_checked_whole("threads", settings.threads, 1, _MOST_THREADS),
+    )
+    for step in settings.also:
+        step_facts(step)
+    if settings.l2 is not None and settings.l2 < 0:
+        raise InvalidInputError(f"Expected l2={settings.l2!r} >= 0.")
+    if settings.multiclass not in (None, OVR):
+        raise InvalidInputError(
+            f"Expected multiclass={settings.multiclass!r} to be {OVR}, or left out."
+        )
+    if settings.relation is not None:
+        parse_relation(settings.relation)
+    return _with_accountant_of_figure(settings)
+
+
+def figure_of(settings: Settings) -> tuple[str, float] | None:
+    """Return the name and value of the figure that is the budget; ``None`` where epsilon is."""
+    given = [(name, getattr(settings, name)) for name in FIGURES]
+    return next(((name, value) for name, value in given if value is not None), None)
+
+
+def has_units(
+    schema: str | os.PathLike[str] | None, unit: str | None = None, private_bounds: bool = False
+) -> bool:
+    """Return whether rows are of units: by a column that is asked for, or by the schema's file."""
+    if unit is not None or schema is None:
+        return unit is not None
+    from dpcore.data.schema.schema import Schema
+
+    return Schema.read(schema, private_bounds).unit is not None
+
+
+def _with_accountant_of_figure(settings: Settings) -> Settings:
+    """Return the settings with the accountant whose figure the budget is, if it is one;
+    InvalidInputError where anything else contradicts it."""
+    figure = figure_of(settings)
+    if figure is None:
+        return settings
+    name, value = figure
+    asked = {key: getattr(settings, key) for key in ("epsilon", "epsilon_max", *FIGURES)}
+    others = [key for key, given in asked.items() if key != name and given is not None]
+    if others:
+        raise InvalidInputError(
+            f"Expected {option_of(name)} or {option_of(others[0])}, not both: each is a budget."
+        )
+    own = FIGURES[name]
+    if settings.accountant not in (None, own):
+        raise InvalidInputError(
+            f"{option_of(name)} is a budget of the {own} accountant, not of {settings.accountant}."
+        )
+    if settings.delta == 0:
+        raise InvalidInputError(
+            f"Expected {option_of('delta')} > 0 beside {option_of(name)}: epsilon follows from "
+            "both."
+        )
+    value = convert(name, float, value)
+    if not (math.isfinite(value) and value > 0):
+        raise InvalidInputError(f"Expected {name}={value!r} to be finite and > 0.")
+    changed: dict[str, Any] = {name: value, "accountant": own}
+    return dataclasses.replace(settings, **changed)
+
+
+def _checked_whole(name: str, value: Any, least: int, most: float = math.inf) -> int | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
+        raise InvalidInputError(f"Expected {name}={value!r} to be a whole number >= {least}.")
+    if int(value) > most:
+        raise InvalidInputError(f"Expected {name}={value!r} to be at most {most}.")
+    return int(value)

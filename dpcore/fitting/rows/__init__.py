@@ -1,0 +1,1 @@
+"""The rows of a run: where they come from, and which engine has them."""

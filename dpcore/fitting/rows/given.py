@@ -1,0 +1,104 @@
+"""Rows as a caller in Python hands them over: arrays, frames and paths, with what is public."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from dpcore.data.loader import load_file
+from dpcore.data.readers.array_columns import leave_to_schema
+from dpcore.data.readers.arrays import dataset_from_arrays
+from dpcore.data.schema.unbounded import require_private_bounds
+from dpcore.data.units import Coins
+from dpcore.errors import InvalidInputError, advised_on_bad_rows
+from dpcore.fitting.request.ledger_request import require_ledgers
+
+if TYPE_CHECKING:
+    from dpcore.data.dataset import Dataset
+    from dpcore.data.schema.schema import Schema
+
+__all__ = ["dataset_of", "leave_to_file", "schema_of", "with_units"]
+
+_ADVICE = (
+    "Where the number of rows is private (add-or-remove-one), such rows may be left out before the "
+    "fit"
+)
+_OF_FRAMES, _OF_FILES = f"{_ADVICE}.", f"{_ADVICE}, or by dpcore convert --bad-rows drop."
+_CLASSES = "The classes are -1 and 1 unless you name them: classes=(negative, positive)."
+
+
+def schema_of(schema: Any, private_bounds: bool = False) -> Schema | None:
+    """Return the schema of a Schema, its keys as a mapping, the path of its TOML file or the
+    name of a shipped one: never the caller's own, which is not to read rows. ``private_bounds`` :
+    those of its numeric columns without any."""
+    from dpcore.data.schema.schema import Schema
+
+    if schema is None:
+        return None
+    if isinstance(schema, Mapping):
+        found = Schema.from_dict(schema, private_bounds)
+    elif isinstance(schema, (str, os.PathLike)):
+        found = Schema.read(schema, private_bounds)
+    elif isinstance(schema, Schema):
+        if private_bounds:
+            require_private_bounds(schema.unbounded)
+        found = schema.anew()
+    else:
+        raise InvalidInputError("Expected schema to be a Schema, a mapping, a path or a name.")
+    require_ledgers(found.ledger)
+    return found
+
+
+def with_units(schema: Schema | None, unit: str | None, rows_per_unit: int | None) -> Schema | None:
+    """Return the schema with the units that were asked for beside it, if any were."""
+    if unit is None and rows_per_unit is None:
+        return schema
+    if schema is None:
+        raise InvalidInputError(
+            "Expected unit, a column's name, beside a schema of the columns. (A store holds no "
+            "ids: train on the file that it was converted from, with a schema.)"
+        )
+    if unit is not None and schema.unit not in (None, unit):
+        raise InvalidInputError(
+            f"The schema's unit is {schema.unit!r}, not {unit!r}; name it in one place."
+        )
+    k = schema.rows_per_unit if rows_per_unit is None else rows_per_unit
+    others = {"unit_missing": schema.unit_missing, "unit_in_one_file": schema.unit_in_one_file}
+    return schema.with_units(unit or schema.unit, k, **others)
+
+
+def dataset_of(
+    X: Any,
+    y: Any,
+    schema: Schema | None,
+    intercept: bool,
+    *,
+    coins: Coins = os.urandom,
+    **public: Any,
+) -> Dataset:
+    """Return the rows of ``X``, arrays, a frame or a path.
+
+    ``public`` : classes, target_bounds, bounds, row_norm, n0 and capacity, which a schema replaces;
+    ``private_bounds``, which it has taken up already. ``coins`` : as ``Dataset.from_rows`` takes
+    them.
+    Raises InvalidInputError and DataError as ``load_file`` and ``dataset_from_arrays`` do.
+    """
+    is_path = isinstance(X, (str, os.PathLike))
+    named = schema is not None or is_path
+    advice = _OF_FRAMES if named or public["classes"] is not None else _CLASSES
+    with advised_on_bad_rows(_OF_FILES if is_path else advice):
+        if is_path:
+            leave_to_file(schema, y=y, **public)
+            return load_file(X, schema, coins=coins)
+        return dataset_from_arrays(X, y, schema=schema, intercept=intercept, coins=coins, **public)
+
+
+def leave_to_file(
+    schema: Schema | None, private_bounds: bool = False, of: str = "the file", **public: Any
+) -> None:
+    """Raise InvalidInputError for what was given beside a file, whose schema has it; ``of`` : what
+    has a schema in a file's place."""
+    if private_bounds and schema is None:
+        raise InvalidInputError("Expected a schema, without bounds, beside private_bounds.")
+    leave_to_schema(f"the schema of {of}", **public)

@@ -1,0 +1,136 @@
+"""A fit to rows that ``dpcore.fit`` was handed, in memory or by their path."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from dpcore.data.readers.frames import declares_truth, frame_names, frame_of, is_frame
+from dpcore.data.row_part import rows_of_part
+from dpcore.data.units import coins_of
+from dpcore.errors import InvalidInputError, warn_caller
+from dpcore.fitting.fits import FITS
+from dpcore.fitting.planning.engines import require_all_rows, rows_of
+from dpcore.fitting.planning.plan import make_plan
+from dpcore.fitting.planning.utility_warning import UtilityWarning
+from dpcore.fitting.request.ledger_request import LedgerRequest
+from dpcore.fitting.request.run_request import Run
+from dpcore.fitting.rows.given import dataset_of
+from dpcore.fitting.rows.loading import schema_reasons
+from dpcore.fitting.run import finish, fit_run
+from dpcore.fitting.steps.held_out_rows import parted, require_held_out
+from dpcore.fitting.steps.weights import with_weights_of_rows
+from dpcore.fitting.warnings import cautions_of
+from dpcore.session.charges import Charges
+
+if TYPE_CHECKING:
+    from dpcore.data.dataset import Dataset
+    from dpcore.data.schema.schema import Schema
+    from dpcore.fitting.planning.planned import Plan
+    from dpcore.fitting.request.words import Asked
+    from dpcore.model.model import Model
+    from dpcore.protocols import Engine
+
+__all__ = ["fit_asked"]
+
+
+def fit_asked(asked: Asked, started: float) -> Model:
+    """Return the model of a fit as its caller asked for it. ``started`` : when, for its report.
+
+    Raises and warns as ``dpcore.fit``.
+    """
+    plan = make_plan(asked.settings)
+    require_held_out(plan, asked.test_fraction)
+    require_all_rows(plan.engine, asked.ledger.part)
+    named = asked.ledger
+    ledger = LedgerRequest(named.path, named.analyst, named.same_table)
+    asked = replace(asked, X=frame_of(asked.X))
+    _require_target_bounds(asked, plan)
+    charges = Charges()
+    public = {"y": asked.y, "sample_weight": asked.weights.values, **asked.public}
+    with (
+        rows_of(plan, asked.X, asked.schema, public, lambda: _read(asked)) as (rows, engine),
+        FITS.with_those_that_break(),
+        charges.told(),
+    ):
+        model = _fitted(asked, plan, rows, engine, charges, ledger, started)
+    FITS.add(model)
+    return model
+
+
+def _fitted(
+    asked: Asked,
+    plan: Plan,
+    rows: Any,
+    engine: Engine | None,
+    charges: Charges,
+    ledger: LedgerRequest,
+    started: float,
+) -> Model:
+    """Return the model with its report, and warn of what to be careful of."""
+    utility_warning = UtilityWarning(warn_caller)
+    dataset, held_out = parted(plan, rows, asked.test_fraction)
+    run = Run(
+        plan,
+        dataset,
+        schema_reasons(dataset.schema),
+        kept_fraction=1.0 - (asked.test_fraction or 0.0),
+        held_out=held_out,
+        charges=charges,
+        utility_warning=utility_warning,
+        engine=engine,
+        table_ledger=ledger,
+    )
+    model = fit_run(run)
+    model = replace(model, class_values=_class_values(asked, model.schema))
+    for caution in cautions_of(model, foretold=utility_warning.failing):
+        warn_caller(caution)
+    return finish(plan, model, dataset, started, {}).model
+
+
+def _read(asked: Asked) -> Dataset:
+    """Return the rows at hand."""
+    coins = coins_of(asked.settings.seed, "units")
+    of_rows = asked.X, asked.y, asked.schema, asked.intercept
+    whole = dataset_of(*of_rows, coins=coins, **asked.public)
+    whole = with_weights_of_rows(whole, asked.weights.values, asked.weights.bound)
+    return rows_of_part(whole, asked.ledger.part)
+
+
+def _require_target_bounds(asked: Asked, plan: Plan) -> None:
+    named = asked.schema is not None or isinstance(asked.X, (str, os.PathLike))
+    public = asked.public
+    is_left_out = public["classes"] is None or public["bounds"] is not None
+    is_left_out = public["target_bounds"] is None and is_left_out
+    if is_left_out and not (named or plan.loss.classification):
+        raise InvalidInputError(
+            f"The loss {asked.settings.loss} needs target_bounds=(lower, upper) of its target; "
+            "bounds are those of the feature columns."
+        )
+
+
+def _class_values(asked: Asked, schema: Schema) -> tuple[Any, ...] | None:
+    classes = asked.public["classes"]
+    if classes is None:
+        return _truth_classes(asked.X, asked.y, schema)
+    return _own_classes(classes)
+
+
+def _truth_classes(X: Any, y: Any, schema: Schema) -> tuple[bool, bool] | None:
+    """Return truth values as classes where the labels declare that they are some and the schema,
+    which holds text, lists true and false; ``None`` where they are not."""
+    label = schema.label
+    if y is None and is_frame(X) and label.name in frame_names(X):
+        y = X[label.name]
+    words = [str(name).lower() for name in label.names]
+    if not declares_truth(y) or sorted(words) != ["false", "true"]:
+        return None
+    return words[0] == "true", words[1] == "true"
+
+
+def _own_classes(classes: Sequence[Any]) -> tuple[Any, ...]:
+    """Return one value for each class as the caller wrote it, so that predictions compare equal to
+    the labels: the schema holds text and float64 only."""
+    return tuple(c[0] if isinstance(c, (list, tuple)) else c for c in classes)

@@ -1,0 +1,62 @@
+"""Rows that a model is to score: a data set by name or a file, whose labels need not be there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from dpcore.data.loader import file_loader
+from dpcore.errors import InvalidInputError
+from dpcore.exact.grid import BLOCK_ROWS
+from dpcore.fitting.rows.loading import require_known
+from dpcore.registry.catalogue import is_registered, load_registry
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from dpcore.data.blocks.layouts import Rows
+    from dpcore.data.readers import BadRows
+    from dpcore.data.schema.schema import Schema
+
+__all__ = ["feature_rows"]
+
+
+def feature_rows(
+    data: str, schema: Schema, bad_rows: BadRows = "refuse"
+) -> Iterator[tuple[Rows, np.ndarray | None]]:
+    """Yield the feature rows of a registered data set or of a file, whose label column may be
+    absent, in pieces, each lent until the next is asked for, and which of its rows they are: bool,
+    None for all of them.
+
+    Raises InvalidInputError for a name of neither, or a data set that has not the encoding of
+    ``schema``; as ``dpcore.data.loader.FileLoader.pieces`` for a file, on the way.
+    """
+    if not is_registered("dataset", data):
+        require_known(data)
+        yield from file_loader().pieces(data, schema, bad_rows)
+        return
+    dataset = load_registry().load("dataset", data)()
+    if difference := _difference(dataset.schema, schema):
+        raise InvalidInputError(
+            f"The rows of the data set {data} are not those that the model takes: {difference}."
+        )
+    for begin in range(0, dataset.X.shape[0], BLOCK_ROWS):
+        yield dataset.X[begin : begin + BLOCK_ROWS], None
+
+
+def _difference(own: Schema, asked: Schema) -> str:
+    """Return how a data set's features differ from those of a schema, as a clause, or nothing."""
+    if (own.width, asked.width) != (None, None):
+        given = f"{own.n_features - own.intercept} unnamed or encoded features"
+        alike = (own.width, own.norm, own.intercept) == (asked.width, asked.norm, asked.intercept)
+        return "" if alike else f"it has {given}, or another row_norm or intercept"
+    columns = {column.name: column for column in own.features}
+    for column in asked.features:
+        if column.name not in columns:
+            return f"it has no column {column.name!r}"
+        if columns[column.name] != column:
+            return f"its column {column.name!r} has other bounds or categories"
+    if (own.features, own.crosses) != (asked.features, asked.crosses):
+        return "it has other columns or crosses beside them, or another order"
+    alike = (own.norm, own.intercept) == (asked.norm, asked.intercept)
+    return "" if alike else "it has another row_norm or intercept"

@@ -1,0 +1,164 @@
+"""The steps of a run, checked: each as it was then, whatever it says of itself later."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from dpcore.errors import InvalidInputError
+from dpcore.fitting.planning.public_facts import with_default_l2
+from dpcore.fitting.planning.ready import Ready
+from dpcore.fitting.steps.facts import Phase, RowsAsked, step_facts
+from dpcore.fitting.steps.needs import require_needs
+from dpcore.fitting.steps.shares import exact_share, stated_share
+from dpcore.fitting.steps.step import Bounds, WeightsOfClasses
+from dpcore.fitting.steps.weights import with_weights
+from dpcore.privacy.first_party import is_named_as_a_package_of_ours, is_ours
+from dpcore.privacy.statement import OF_DPCORE, part_of
+
+if TYPE_CHECKING:
+    from dpcore.fitting.run_state import RunState
+    from dpcore.fitting.steps.facts import StepFacts
+    from dpcore.fitting.steps.step import Outcome, Request, RunStep
+    from dpcore.fitting.steps.views import PublicFacts
+    from dpcore.protocols.problem import Problem
+
+__all__ = ["CheckedStep", "changed", "checked", "foreign_parts_of", "weighted"]
+
+
+@dataclass(frozen=True, eq=False)
+class CheckedStep:
+    """A step of a run, and the releases that it asked for.
+
+    Parameters
+    ----------
+    share : exact.
+    problem : the public facts of the rows that it asks, which its queries are held to.
+    stated : of it in the privacy statement; ``None`` where that follows from a release.
+    parts : of somebody's own, as ``"module:Class"``: the step, and its request.
+    """
+
+    facts: StepFacts
+    request: Request
+    share: Fraction
+    problem: Problem
+    stated: dict[str, Any] | None
+    parts: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return self.facts.name
+
+    @property
+    def phase(self) -> Phase:
+        return self.facts.phase
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether it is a step of dpcore, whose change the run takes."""
+        return not self.parts
+
+    @property
+    def part(self) -> str:
+        """The step of somebody's own, as ``"module:Class"``."""
+        return self.parts[0]
+
+
+def checked(steps: Iterable[RunStep], facts: PublicFacts) -> tuple[CheckedStep, ...]:
+    """Return the steps of a run with what each asks for; InvalidInputError, before anything is
+    charged, where a step does not fit the run."""
+    found: list[CheckedStep] = []
+    for step in steps:
+        found.append(_checked(step, facts))
+        facts = facts.after(found[-1].name, found[-1].share)
+        _require_rest(facts)
+    return tuple(found)
+
+
+def foreign_parts_of(steps: Iterable[CheckedStep]) -> tuple[str, ...]:
+    """Return what the statement names of steps of somebody's own."""
+    return tuple(part for step in steps for part in step.parts)
+
+
+def _checked(step: RunStep, facts: PublicFacts) -> CheckedStep:
+    declared, ours = step_facts(step), _is_of_dpcore(step)
+    _require_name(step, declared, [name for name, _ in facts.asked], ours=ours)
+    require_needs(declared, facts)
+    request = step.check(facts)
+    if request is None:
+        raise InvalidInputError(f"check of the step {declared.name} returned no request.")
+    share = exact_share(request.share, f"the step {declared.name}")
+    if not 0 < share:
+        raise InvalidInputError(f"Expected the step {declared.name} to have a share > 0.")
+    held_out = declared.rows is RowsAsked.HELD_OUT
+    problem = facts.held_out_problem if held_out else facts.problem
+    if ours:
+        return CheckedStep(declared, request, share, problem, request.stated)
+    stated, parts = {"share": stated_share(share)}, (part_of(step), part_of(request))
+    return CheckedStep(declared, request, share, problem, stated, parts)
+
+
+def _is_of_dpcore(step: RunStep) -> bool:
+    """Return whether the class of a step is that of its name in a module of ours."""
+    kind = type(step)
+    if not is_ours(kind.__module__):
+        return False
+    return getattr(sys.modules.get(kind.__module__), kind.__qualname__, None) is kind
+
+
+def _require_name(step: RunStep, declared: StepFacts, taken: list[str], *, ours: bool) -> None:
+    """Refuse a step under a name that is not its own."""
+    part, name = part_of(step), declared.name
+    if name in taken:
+        raise InvalidInputError(f"Expected one step {name}, and there are two of that name.")
+    is_other_version = is_named_as_a_package_of_ours(type(step).__module__)
+    is_taken = name.replace("-", "_") in (*OF_DPCORE, "privacy")
+    if not (ours or is_other_version) and (is_taken or "_" in name):
+        raise InvalidInputError(
+            f"Expected the step {part} to have a name of small letters and hyphens that is none of "
+            f"dpcore's own, such as 'class-counts', and not {name!r}."
+        )
+    if ours:
+        return
+    if is_ours(type(step).__module__):
+        raise InvalidInputError(
+            f"Expected the step {part} to bear the name of its own module, which the statement "
+            "then names."
+        )
+    if declared.phase is Phase.SCHEMA:
+        raise InvalidInputError(f"Expected the step {name} to have the phase PROBLEM or RESULT.")
+
+
+def _require_rest(facts: PublicFacts) -> None:
+    """Refuse shares that leave nothing to the fit."""
+    if facts.taken < 1:
+        return
+    (first, share), *others = facts.asked
+    told = [f"The {first} would take {float(share):.3g} of the budget"]
+    told += [f"the {name} {float(share):.3g}" for name, share in others]
+    raise InvalidInputError(
+        f"{' and '.join(told)}: expected shares that add up to less than 1, so that the fit has "
+        "the rest."
+    )
+
+
+def changed(state: RunState, step: CheckedStep, outcome: Outcome) -> RunState:
+    """Return the run with the change of a step: of one of dpcore alone. The filter, the run and
+    the steps after one of somebody's own have what they had without it."""
+    change = outcome.change if step.is_ours else None
+    if isinstance(change, Bounds):
+        return state.with_rows(state.rows.bounded(change.of_columns))
+    return weighted(state, change.values) if isinstance(change, WeightsOfClasses) else state
+
+
+def weighted(state: RunState, weights: tuple[float, ...]) -> RunState:
+    """Return the run with these weights of the classes, in their order; as it is for ``()``."""
+    if not weights:
+        return state
+    ready = state.facts.ready
+    plan = with_weights(ready.plan, weights)
+    problem = replace(ready.problem, loss=plan.loss, l2=plan.settings.l2 or 0.0)
+    return state.with_ready(Ready(plan, with_default_l2(problem, plan), plan))

@@ -1,0 +1,63 @@
+"""The phase ``split``: rows held out by coins for the steps that need them, before all others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dpcore.errors import InvalidInputError
+from dpcore.fitting.rows.loading import split
+from dpcore.fitting.steps.facts import step_facts
+from dpcore.registry.tables.declarations import engine_facts
+
+if TYPE_CHECKING:
+    from dpcore.data.dataset import Dataset
+    from dpcore.fitting.planning.planned import Plan
+    from dpcore.fitting.request.settings import Settings
+
+__all__ = ["holds_out", "parted", "require_held_out"]
+
+
+def holds_out(settings: Settings) -> bool:
+    """Return whether a step needs rows held out."""
+    return any("held-out-rows" in step_facts(step).needs for step in settings.also)
+
+
+def require_held_out(plan: Plan, test_fraction: float | None) -> None:
+    """Raise InvalidInputError where an evaluation is asked for and no rows are held out for it."""
+    if not holds_out(plan.settings):
+        return
+    if test_fraction is None:
+        raise InvalidInputError(
+            f"Expected --test-fraction (test_fraction=) beside {_asked(plan)}: rows of the same "
+            "table are held out for it."
+        )
+    if engine_facts(plan.engine).reads_files:
+        raise InvalidInputError(
+            f"Expected no {_asked(plan)} with an engine that reads the files itself: it holds no "
+            "rows out."
+        )
+
+
+def _asked(plan: Plan) -> str:
+    """Return the option by which the first step was asked for that needs rows held out."""
+    step: Any = next(s for s in plan.settings.also if "held-out-rows" in step_facts(s).needs)
+    if step_facts(step).name != "evaluation":
+        return f"the step {step_facts(step).name}"
+    name = "evaluate_share" if step.epsilon is None else "evaluate_epsilon"
+    return f"--{name.replace('_', '-')} ({name}=)"
+
+
+def parted(plan: Plan, rows: Any, test_fraction: float | None) -> tuple[Dataset, Dataset | None]:
+    """Return the rows to train on and those held out for a step, ``None`` where none is asked for.
+    ``rows`` : a Dataset, or, of an engine that reads them itself, their facts.
+
+    Raises InvalidInputError for rows held out for nothing.
+    """
+    if test_fraction is None:
+        return rows, None
+    if not holds_out(plan.settings):
+        raise InvalidInputError(
+            "Expected evaluate_share or evaluate_epsilon beside test_fraction: rows are held out "
+            "for a private evaluation. For exact figures of a model, hold rows out beforehand."
+        )
+    return split(rows, test_fraction, plan.relation, plan.settings.seed)

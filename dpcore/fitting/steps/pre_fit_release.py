@@ -1,0 +1,146 @@
+"""A release before an optimizer's run, for a share of the run's own budget.
+
+What is public of a fit, bounds of columns or weights of classes, may be released from its rows. The
+release is charged, like every other one of the run, to the run's filter and ledger; what follows
+has what is left, and the filter's own theorem bounds both together. So the filter must be one for
+releases that are not fixed beforehand.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from fractions import Fraction
+from typing import TYPE_CHECKING, Literal
+
+from dpcore.accountants.calibrate import noise_multiplier
+from dpcore.errors import InvalidInputError
+from dpcore.fitting.optimizer_run import run_optimizer
+from dpcore.fitting.planning.engines import engine_at_hand
+from dpcore.mechanisms.gaussian import Gaussian
+from dpcore.mechanisms.geometric import Geometric
+from dpcore.noise.source import SeededNoise
+from dpcore.queries.count import RowCount
+from dpcore.registry.tables.declarations import accountant_facts, optimizer_facts
+from dpcore.session.rehearsal import load_noise
+from dpcore.session.session import TableSession
+from dpcore.session.units import sensitivity_of_units
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from dpcore.data.blocks.table import Table
+    from dpcore.data.schema.schema import Schema
+    from dpcore.fitting.planning.planned import Plan
+    from dpcore.fitting.planning.ready import Ready
+    from dpcore.protocols import Accountant, DerivedQuery, Query, TableQuery
+    from dpcore.protocols.problem import Problem
+    from dpcore.session.interactive_handle import Known
+    from dpcore.session.ledger import Ledger, LedgerEntry
+
+__all__ = [
+    "deviation_of",
+    "mechanism_for",
+    "norm_of",
+    "rehearse_run",
+    "require_share",
+]
+
+
+def require_share(plan: Plan, what: str, instead: str) -> None:
+    """Raise InvalidInputError where the plan has no budget to share: one whose filter composes
+    releases that are not fixed beforehand.
+
+    ``plan`` : its accountant planned. ``what`` : a clause that says what is to be released.
+    ``instead`` : what the caller may do without a release.
+    """
+    stated, accountant = optimizer_facts(plan.optimizer), plan.accountant
+    promised, name = accountant_facts(type(accountant)), plan.entry.name
+    reasons = {
+        "its rows stay with users, who have a budget each": bool(stated.answered_by),
+        "its epsilon is an output": bool(stated.targets),
+        "the authors' code counts on the whole budget": stated.as_published,
+        f"{accountant.name} is no filter of a budget": not (stated.private and promised.private),
+        f"the {accountant.name} accountant bounds one release": not promised.holds_several,
+        f"the {accountant.name} accountant holds it to a fixed schedule, which has no place for "
+        "them; name another one, such as --accountant gdp (accountant='gdp'), or rdp for samples": (
+            not accountant.fully_adaptive
+        ),
+    }
+    for reason, holds in reasons.items():
+        if holds:
+            raise InvalidInputError(
+                f"{what}, and {name} cannot leave a share of the budget to their release: "
+                f"{reason}. {instead}."
+            )
+
+
+def mechanism_for(accountant: Accountant, share: float | Fraction) -> Gaussian | Geometric:
+    """Return the mechanism of a release of counts that costs this share of the whole budget:
+    normal noise where the filter holds it, else geometric. InvalidInputError for a share that is
+    none."""
+    if not 0 < share <= 1:
+        raise InvalidInputError("Expected the share of a release to be above 0, and 1 at most.")
+    cost, noise = Fraction(share) * Fraction(accountant.budget), _noise_in(accountant)
+    return noise(noise_multiplier(accountant, noise.nominal_event, cost))
+
+
+def _noise_in(accountant: Accountant) -> type[Gaussian] | type[Geometric]:
+    return Gaussian if accountant.supports(Gaussian.nominal_event(1.0)) else Geometric
+
+
+def norm_of(mechanism: Gaussian | Geometric) -> Literal["l1", "l2"]:
+    """Return the norm of the sensitivity that the mechanism needs."""
+    return "l2" if isinstance(mechanism, Gaussian) else "l1"
+
+
+def deviation_of(mechanism: Gaussian | Geometric, query: Query, problem: Problem) -> float:
+    """Return the standard deviation of the noise that is added to the query's answer, a public
+    figure."""
+    k, relation = problem.rows_per_unit, problem.relation
+    of_rows = query.sensitivity(relation)
+    moved = (of_rows if k is None else sensitivity_of_units(query, relation, k)).bound
+    spread = 1.0 if isinstance(mechanism, Gaussian) else 2**0.5
+    return spread * mechanism.noise_multiplier * moved
+
+
+class _Rehearsed(BaseException):
+    """A run over no rows came to its first release. No error, for optimizers that catch those."""
+
+
+class _NoRows(TableSession):
+    """A session over no rows in the place of so many as are public: a pass through the table, or a
+    sample of a fixed size, which hold that number, end the rehearsal where rows would be asked. No
+    session loads their kernels before a charge (``dpcore.session.rehearsal``)."""
+
+    def _exact(self, query: Query | DerivedQuery | TableQuery, known: Known = ()) -> np.ndarray:
+        if self.relation.size_is_public and hasattr(query, "answer_table"):
+            raise _Rehearsed
+        return super()._exact(query, known)
+
+
+def rehearse_run(
+    ready: Ready, table: Table, schema: Schema, first: TableSession, ledger: Ledger[LedgerEntry]
+) -> TableSession:
+    """Load what the run needs, and raise what refuses it, before any charge: the run goes over no
+    rows, with noise that is nobody's, up to the first release after those of ``first``, a session
+    over no rows too, whose ledger this is. Returns the session after that release, for what it
+    knows of the parts. ``table`` : one of no rows, encoded by ``schema``."""
+    plan, problem = ready.plan, ready.problem
+    load_noise(in_bulk=True)
+    usual = _NoRows(
+        engine_at_hand(plan.engine, table, schema, 1),
+        ready.part_of(first.accountant),
+        plan.relation,
+        SeededNoise(0),
+        on_release=_stop,
+        problem=problem,
+        ledger=ledger,
+    )
+    usual.rehearse(RowCount("l2"))
+    with suppress(_Rehearsed):
+        run_optimizer(plan.optimizer, plan.entry, problem, usual, secret_rows=True)
+    return usual
+
+
+def _stop(session: TableSession) -> None:
+    raise _Rehearsed

@@ -1,0 +1,229 @@
+"""One filter for the optimizer of a run and for the steps beside it.
+
+A step after the optimizer has its share set aside first: the optimizer has a filter that was
+charged the step's events already, and can spend what is left of it. When the run is over, the whole
+filter is charged every event of the run's ledger, which the sum in any order fits, and then the
+events of the step, at the door and each before it is drawn. A step before the optimizer is charged
+to the filter that the run goes on with: all events that it stated, whether it made them or not, so
+that nothing unspent is handed on. So one filter bounds all, by its own theorem, in which releases
+may be chosen from earlier ones, and the statement's epsilon and delta are of all together. A step's
+own session refuses what would cost more than its share (``dpcore.fitting.steps.shares``).
+"""
+
+from __future__ import annotations
+
+import logging
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from dpcore.accountants.delta_reserve import ReservingAccountant
+from dpcore.errors import DpcoreError, InvalidInputError, OptimizerError, replacing
+from dpcore.fitting.details import LONGEST_TEXT, bounded, fault_of_details
+from dpcore.fitting.optimizer_run import type_and_place
+from dpcore.fitting.reporting import plain
+from dpcore.fitting.steps.checked import CheckedStep, changed
+from dpcore.fitting.steps.facts import Phase
+from dpcore.fitting.steps.pre_fit_release import rehearse_run
+from dpcore.fitting.steps.shares import ShareDoor, ShareOfBudget
+from dpcore.fitting.steps.step import Outcome, Section
+from dpcore.fitting.steps.views import ResultView
+from dpcore.noise.source import SeededNoise
+from dpcore.privacy.statement import OF_DPCORE
+from dpcore.registry.tables.declarations import engine_facts, mechanism_facts
+from dpcore.session.ledger import Ledger, LedgerEntry
+from dpcore.session.sequential_sessions import ExtendedSession, Said
+from dpcore.session.session import TableSession
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from dpcore.fitting.released import Released
+    from dpcore.fitting.run_state import RunDoor, RunState
+    from dpcore.fitting.steps.views import PublicFacts
+    from dpcore.privacy.events import DpEvent
+    from dpcore.protocols import Accountant, Mechanism
+    from dpcore.protocols.problem import Solution
+
+__all__ = ["charged_for_all", "run_after", "run_before", "run_one", "set_aside", "stated_of"]
+
+Steps = tuple[CheckedStep, ...]
+_LOG = logging.getLogger("dpcore")
+
+
+def stated_of(steps: Steps, state: RunState) -> dict[str, dict[str, Any]]:
+    """Return the entries of the privacy statement, by name."""
+    known = {step.name: step.stated for step in steps if step.stated is not None}
+    return {**known, **state.stated}
+
+
+def set_aside(steps: Steps, state: RunState) -> RunState:
+    """Return the run whose filter is without the shares of the steps after the optimizer, each
+    after a rehearsal of it and of all that follows."""
+    for step in _in(Phase.RESULT, steps):
+        state = _charged_what_it_states(state, step)
+    return state
+
+
+def charged_for_all(steps: Steps, state: RunState) -> RunState:
+    """Return the run whose filter is without the shares of all its steps."""
+    for step in steps:
+        state = _charged_what_it_states(state, step)
+    return state
+
+
+def run_before(steps: Steps, state: RunState, door: RunDoor) -> RunState:
+    """Return the run after the steps before its optimizer."""
+    for phase in (Phase.SCHEMA, Phase.PROBLEM):
+        if phase is Phase.PROBLEM:
+            state = replace(state, rows=state.rows.encoded(state.facts.ready))
+        for step in _in(phase, steps):
+            state = run_one(step, state, door, state.facts)
+    return state
+
+
+def run_one(step: CheckedStep, state: RunState, door: RunDoor, view: PublicFacts) -> RunState:
+    """Return the run after a step, all that it stated charged to what the filter has left."""
+    before, state = state.accountant, _charged_what_it_states(state, step)
+    session = _session(step, state, door, before)
+    door.follow(session)
+    outcome = _ran(step, session, view)
+    door.ended.append(Said.of(session))
+    return _noted(changed(state, step, outcome), step, outcome)
+
+
+def run_after(
+    steps: Steps, state: RunState, solution: Solution, ran: Released, door: RunDoor
+) -> tuple[Released, RunState]:
+    """Return the sessions of the run, those of the steps after its optimizer included, and the run
+    with what they found. ``ran`` : its closed sessions, whose ledger is the door's."""
+    view = ResultView.of(state.facts, solution)
+    for step in _in(Phase.RESULT, steps):
+        ended = (entry.event for entry in door.ledger.entries)
+        accountant = _composed(state.facts.accountant, ended)
+        session = _session(step, state, door, accountant)
+        ran = ExtendedSession(ran, session)
+        door.follow(ran)
+        state = _noted(state, step, _ran(step, session, view))
+    return ran, state
+
+
+def _in(phase: Phase, steps: Iterable[CheckedStep]) -> list[CheckedStep]:
+    return [step for step in steps if step.phase is phase]
+
+
+def _session(
+    step: CheckedStep, state: RunState, door: RunDoor, accountant: Accountant
+) -> TableSession:
+    """Return a session over the rows of a step, held to what it stated."""
+    engine = state.rows.over(step.facts.rows, state.facts.plan)
+    stated = state.charged_for.get(step.name, ())
+    held_to = ShareOfBudget(state.facts.accountant, stated, step.name)
+    return door.session(engine, accountant, step.problem, schedule=held_to)
+
+
+def _ran(step: CheckedStep, session: TableSession, view: PublicFacts) -> Outcome:
+    try:
+        with _told_by_place(step):
+            outcome = step.request.run(ShareDoor(session, step.problem), view)
+            return outcome if step.is_ours else Outcome(_plain(outcome.section, step.name))
+    finally:
+        session.close()  # A step may keep its door: what is stated is all that it released.
+
+
+def _plain(section: Section | None, name: str) -> Section | None:
+    """Return a section of somebody's own as plain data, bounded in its length; what was wrong with
+    data that are left out is said."""
+    if section is None:
+        return None
+    fault = fault_of_details(dict(section.data))
+    if fault:
+        _LOG.warning("dpcore: warning: the data of the step %s were left out: %s", name, fault)
+    lines = tuple(str(line)[:LONGEST_TEXT] for line in section.lines)
+    return Section(plain(bounded(dict(section.data))), lines, int(section.version))
+
+
+def _told_by_place(step: CheckedStep) -> AbstractContextManager[None]:
+    """Raise OptimizerError in place of an error of a step of somebody's own, without its text,
+    which may hold a private value."""
+
+    def failed(error: BaseException) -> BaseException:
+        if isinstance(error, DpcoreError):
+            return error
+        told = type_and_place(error, step.part.partition(":")[0])
+        return OptimizerError(f"The step {step.name} failed: {told}.")
+
+    return nullcontext() if step.is_ours else replacing(Exception, SystemExit, by=failed)
+
+
+def _charged_what_it_states(state: RunState, step: CheckedStep) -> RunState:
+    """Return the run after a charge of all that a step states, whether it is released or not.
+
+    The releases are made of no rows; then the run's first one is made so too (``rehearse_run``),
+    unless its rows are elsewhere. A refusal comes while nothing is charged. Each is charged as it
+    costs at most, on whatever grid its sums at the model will be (``_at_most``).
+    """
+    facts, ledger = state.facts, Ledger[LedgerEntry]()
+    plan = facts.plan
+    none = state.rows.over_none(step.facts.rows, plan)
+    asked = none, state.accountant, plan.relation, SeededNoise(0)
+    first = TableSession(*asked, problem=step.problem, ledger=ledger)
+    with _told_by_place(step):
+        for query, mechanism in step.request.releases:
+            first.release(query, mechanism)
+        pairs = zip(ledger.entries, step.request.releases, strict=True)
+        events = tuple(_at_most(entry.event, one, facts.accountant) for entry, (_, one) in pairs)
+    _require_share(step, _composed(facts.accountant, events))
+    charged = _composed(state.accountant, events)
+    if state.rehearses and not engine_facts(plan.engine).reads_files:
+        rehearse_run(facts.ready, state.rows.none(), facts.schema, first, ledger)
+    charged_for = {**state.charged_for, step.name: events}
+    return replace(state, accountant=charged, charged_for=charged_for)
+
+
+def _at_most(event: DpEvent, mechanism: Mechanism, accountant: Accountant) -> DpEvent:
+    """Return the event of a release, or that of its noise multiplier as given, where it costs more:
+    a scale is rounded up to a sum's grid, and a sum of other bounds is on another one."""
+    facts = mechanism_facts(type(mechanism))
+    if facts.nominal_event is None:
+        return event
+    given: DpEvent = facts.nominal_event(mechanism.noise_multiplier)
+    # A release of sampled rows, or of a random sensitivity, has an event of another kind.
+    same = type(given) is type(event) and accountant.cost(given) > accountant.cost(event)
+    return given if same else event
+
+
+def _composed(accountant: Accountant, events: Iterable[DpEvent]) -> Accountant:
+    """Return a filter after all these events."""
+    for event in events:
+        accountant = accountant.compose(event)
+    return accountant
+
+
+def _require_share(step: CheckedStep, alone: Accountant) -> None:
+    """Refuse a step whose releases cost more than the share that it states; figures of a filter are
+    rounded."""
+    most = step.share * (1 + Fraction(1, 2**30))
+    costs = Fraction(alone.spent) > most * Fraction(alone.budget)
+    if isinstance(alone, ReservingAccountant):
+        costs |= alone.reserved_ticks > most * alone.reserve_ticks
+    if costs:
+        raise InvalidInputError(
+            f"The step {step.name} states a share of {float(step.share):.3g} of the budget, and "
+            "its releases cost more: mechanism_for(accountant, share) has the noise of one."
+        )
+
+
+def _noted(state: RunState, step: CheckedStep, outcome: Outcome) -> RunState:
+    """Return the run with the section of a step, and what is stated of it."""
+    stated, section = outcome.stated, outcome.section
+    if stated is not None:
+        state = replace(state, stated={**state.stated, step.name: stated})
+    if section is None:
+        return state
+    if step.is_ours or step.name in OF_DPCORE:
+        return replace(state, figures={**state.figures, step.name: dict(section.data)})
+    told = {"version": section.version, "part": step.part, "lines": list(section.lines)}
+    kept = {**told, "data": dict(section.data)}
+    return replace(state, sections={**state.sections, step.name: kept})
