@@ -13,8 +13,8 @@ import typer
 from dpcore import __version__
 from dpcore.cli.commands import command_of, commands_by_heading, registry_of, stub_of
 from dpcore.cli.errors import OneLineErrors
-from dpcore.cli.printing import print_lines
-from dpcore.cli.streams import hush, open_closed_streams
+from dpcore.cli.terminal.printing import print_lines
+from dpcore.cli.terminal.streams import hush, open_closed_streams
 from dpcore.moved import where_to_get
 from dpcore.registry.catalogue import load_registry
 from dpcore.systems import NOT_HERE

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from dpcore.cli.printing import print_json, print_lines
-from dpcore.cli.tables import print_table
+from dpcore.cli.terminal.printing import print_json, print_lines
+from dpcore.cli.terminal.tables import print_table
 from dpcore.exact.rounding import exact
 from dpcore.registry.commands import Option
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from dpcore.cli.printing import print_lines
+from dpcore.cli.terminal.printing import print_lines
 from dpcore.privacy.first_party import is_ours
 from dpcore.registry.catalogue import Entry, Registry, core_registry, load_registry
 from dpcore.registry.commands import Argument, CommandGroup, Option

@@ -7,7 +7,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from dpcore.cli.printing import print_lines
+from dpcore.cli.terminal.printing import print_lines
 from dpcore.errors import DpcoreError, TargetNotMetError
 from dpcore.moved import where_to_get
 

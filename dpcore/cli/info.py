@@ -10,7 +10,7 @@ from dataclasses import asdict, is_dataclass
 from typing import Annotated, Any
 
 from dpcore.cli.info_model import is_model_file, print_model, print_schema, refuse_schema
-from dpcore.cli.printing import print_json, print_lines
+from dpcore.cli.terminal.printing import print_json, print_lines
 from dpcore.data.schema.keys import ColumnKind
 from dpcore.fitting.planning.losses import has_parameters
 from dpcore.fitting.planning.slots import others_for

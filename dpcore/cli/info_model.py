@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from dpcore.cli.printing import print_json, print_lines
+from dpcore.cli.terminal.printing import print_json, print_lines
 from dpcore.errors import InvalidInputError
 
 if TYPE_CHECKING:

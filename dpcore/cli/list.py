@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Annotated
 
-from dpcore.cli.printing import print_json, print_lines
+from dpcore.cli.terminal.printing import print_json, print_lines
 from dpcore.errors import InvalidInputError, near_names
 from dpcore.registry.catalogue import (
     KINDS,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from dpcore.cli.printing import print_bytes, print_lines
+from dpcore.cli.terminal.printing import print_bytes, print_lines
 from dpcore.errors import advised_on_bad_rows
 from dpcore.model.outfile import check_writable, refuse_inputs, spooled, write_whole
 from dpcore.registry.commands import Argument, Option

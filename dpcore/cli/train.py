@@ -11,7 +11,7 @@ from dpcore.cli import options
 from dpcore.cli.assignments import assigned
 from dpcore.cli.modules import modules_for_good
 from dpcore.cli.step_options import steps_asked, with_step_options
-from dpcore.cli.streams import tell_outlook
+from dpcore.cli.terminal.streams import tell_outlook
 from dpcore.fitting.request.data_request import DataRequest
 from dpcore.fitting.request.ledger_request import LedgerRequest
 from dpcore.fitting.request.settings import Settings, default_algorithm, has_units

@@ -6,8 +6,8 @@ import itertools
 from decimal import ROUND_CEILING, Context, Decimal
 from typing import TYPE_CHECKING, Any
 
-from dpcore.cli.printing import print_json, print_lines
-from dpcore.cli.streams import was_told
+from dpcore.cli.terminal.printing import print_json, print_lines
+from dpcore.cli.terminal.streams import was_told
 from dpcore.fitting.steps.exact_figures import exact_figures
 from dpcore.losses.words import shown_loss
 from dpcore.model.shown import sections_in_words, shown_bounds

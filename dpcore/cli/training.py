@@ -9,9 +9,9 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from dpcore.cli.interrupts import ended_as_interrupted
-from dpcore.cli.printing import print_json
-from dpcore.cli.steps import fit_progress, rounds_progress
+from dpcore.cli.terminal.interrupts import ended_as_interrupted
+from dpcore.cli.terminal.printing import print_json
+from dpcore.cli.terminal.steps import fit_progress, rounds_progress
 from dpcore.cli.train_report import tell_training
 from dpcore.errors import TargetNotMetError, advised_on_bad_rows
 from dpcore.fitting.planning.plan import make_plan

@@ -4,7 +4,7 @@ A command of a plugin is an ordinary program: it sees the files that it opens it
 the model alone.
 """
 
-from dpcore.cli.printing import print_bytes, print_json, print_lines
+from dpcore.cli.terminal.printing import print_bytes, print_json, print_lines
 from dpcore.fitting.planning.plan import make_plan
 from dpcore.fitting.planning.planned import Plan
 from dpcore.fitting.request.data_request import DataRequest

@@ -33,7 +33,7 @@ ROWS = """age,city,label
 def nothing_on_how_far(monkeypatch):
     """A line on how far a command is, every ten seconds, would be among what tests read on a slow
     machine. Tests of these lines set their own time, after this one."""
-    monkeypatch.setattr("dpcore.cli.progress._LINE_SECONDS", 1e9)
+    monkeypatch.setattr("dpcore.cli.terminal.progress._LINE_SECONDS", 1e9)
 
 
 @pytest.fixture

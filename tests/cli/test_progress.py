@@ -7,9 +7,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from dpcore.cli import progress
-from dpcore.cli.progress import Step, TimeLeft, line_of, shown
-from dpcore.cli.steps import (
+from dpcore.cli.terminal import progress
+from dpcore.cli.terminal.progress import Step, TimeLeft, line_of, shown
+from dpcore.cli.terminal.steps import (
     FilesRead,
     ReleasesMade,
     fit_progress,

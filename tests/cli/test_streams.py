@@ -7,11 +7,11 @@ import sys
 
 import pytest
 
-from dpcore.cli.streams import hush
+from dpcore.cli.terminal.streams import hush
 
 OPENS = """
 import os, sys
-from dpcore.cli.streams import open_closed_streams
+from dpcore.cli.terminal.streams import open_closed_streams
 open_closed_streams()
 print(sys.stderr.isatty(), file=sys.stderr)
 print("not lost", file=sys.stdout)

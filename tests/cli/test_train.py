@@ -243,7 +243,7 @@ def test_quiet_prints_nothing(train):
 def test_what_is_said_of_a_run_beforehand_goes_to_standard_error(capsys):
     import logging
 
-    from dpcore.cli.streams import hush, tell_outlook
+    from dpcore.cli.terminal.streams import hush, tell_outlook
 
     for quiet in (False, True):
         tell_outlook(quiet)

@@ -11,7 +11,7 @@ import typer
 from dpcore.cli import options
 from dpcore.cli.assignments import assigned
 from dpcore.cli.step_options import steps_asked, with_step_options
-from dpcore.cli.streams import tell_outlook
+from dpcore.cli.terminal.streams import tell_outlook
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.request.settings import default_algorithm, has_units
 from dpcore.fitting.steps.facts import release_bounds

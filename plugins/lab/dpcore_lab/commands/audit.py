@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from dpcore.cli.assignments import assigned
-from dpcore.cli.progress import shown
+from dpcore.cli.terminal.progress import shown
 from dpcore.errors import InvalidInputError
 from dpcore.plugin.commands import Argument, Option, print_json, print_lines
 from dpcore_lab.commands.progress import RunsMade

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from dpcore.cli.progress import Step
-from dpcore.cli.steps import FilesRead
+from dpcore.cli.terminal.progress import Step
+from dpcore.cli.terminal.steps import FilesRead
 
 __all__ = ["FitsMade", "RunsMade"]
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from dpcore.cli.progress import Step, shown
+from dpcore.cli.terminal.progress import Step, shown
 from dpcore.registry.tables.declarations import accountant_facts
 from dpcore.session.sequential_sessions import Budget
 

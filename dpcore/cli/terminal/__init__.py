@@ -1,0 +1,1 @@
+"""Lines, tables, JSON and progress on their way to a terminal."""
