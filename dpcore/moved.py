@@ -12,6 +12,7 @@ from typing import Any
 __all__ = [
     "find_moved",
     "new_name",
+    "new_name_of_fact",
     "owner_of_option",
     "place_of_name",
     "successor_of_hook",
@@ -52,6 +53,11 @@ def successor_of_hook(name: str) -> str:
     """Return what a hook that is gone has in its place, as a sentence; empty for any other name."""
     told = _table("hooks").get(name)
     return f" {told}" if told else ""
+
+
+def new_name_of_fact(name: str) -> str | None:
+    """Return the name that a fact of a part's class has now; ``None`` of one that kept its own."""
+    return _table("facts").get(name)
 
 
 def place_of_name(page: str, name: str) -> str | None:

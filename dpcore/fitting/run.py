@@ -95,7 +95,7 @@ def train(
         made = exact_figures_if_there()
         accuracy = None if made is None else made.exact_accuracy(model, data.train)
         training = replace(training, generated=accuracy)
-    return replace(training, foretold=utility_warning.failing)
+    return replace(training, was_warned=utility_warning.failing)
 
 
 def train_elsewhere(
@@ -124,7 +124,7 @@ def train_elsewhere(
         model = fit_dataset(plan, rows, reasons, trusted, on_release, engine=engine, **told)
     diagnostics = {} if test is None else figures.exact_figures(plan.loss, model, None, test)
     training = finish(plan, model, rows, started, diagnostics)
-    return replace(training, foretold=utility_warning.failing, at_hand=False)
+    return replace(training, was_warned=utility_warning.failing, at_hand=False)
 
 
 def _tell(sentence: str) -> None:

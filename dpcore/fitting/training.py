@@ -32,7 +32,7 @@ class Training:
     diagnostics : figures computed without privacy; empty unless a test was asked for.
     generated : ``accuracy_figures`` of the rows trained on, where those are generated, no secret.
     rows_dropped : whether those that do not satisfy the schema were left out.
-    foretold : whether it was said beforehand that the model would be no better than a constant.
+    was_warned : whether it was said beforehand that the model would be no better than a constant.
     at_hand : whether this process has the rows, so that a test can hold some out.
     """
 
@@ -42,12 +42,12 @@ class Training:
     diagnostics: Mapping[str, Any]
     generated: Mapping[str, Any] | None = None
     rows_dropped: bool = False
-    foretold: bool = False
+    was_warned: bool = False
     at_hand: bool = True
 
     def cautions(self) -> list[str]:
         """Return what to be careful of, and was not said beforehand."""
-        return cautions_of(self.model, foretold=self.foretold)
+        return cautions_of(self.model, was_warned=self.was_warned)
 
     def report(self) -> dict[str, Any]:
         """Return what ``dpcore train --json`` prints."""

@@ -16,8 +16,9 @@ __all__ = ["cautions_of", "cautions_of_budget"]
 _LARGE_EPSILON, _LARGE_DELTA = 10.0, 1e-3
 
 
-def cautions_of(model: Model, *, foretold: bool = False) -> list[str]:
-    """Return what to be careful of, from released and public facts only. ``foretold`` : whether it
+def cautions_of(model: Model, *, was_warned: bool = False) -> list[str]:
+    """Return what to be careful of, from released and public facts only. ``was_warned`` : whether
+    it
     was said before the run that the model would be no better than a constant."""
     cautions = []
     if model.privacy["private"]:
@@ -28,7 +29,7 @@ def cautions_of(model: Model, *, foretold: bool = False) -> list[str]:
             "no rows were seen above the noise, where bounds were looked for, in "
             f"{', '.join(defaults)}: state bounds there."
         )
-    if isinstance(model.details.get("warning"), str) and not foretold:
+    if isinstance(model.details.get("warning"), str) and not was_warned:
         cautions.append(model.details["warning"])
     return cautions
 

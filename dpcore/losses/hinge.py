@@ -20,7 +20,7 @@ class HingeSvm:
     name: ClassVar[str] = "hinge-svm"
     classification: ClassVar[bool] = True
     convex: ClassVar[bool] = True
-    falling: ClassVar[bool] = True
+    nonincreasing: ClassVar[bool] = True
     thread_safe: ClassVar[bool] = True
     lipschitz = 1.0
     smoothness = math.inf

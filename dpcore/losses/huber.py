@@ -33,7 +33,7 @@ class HuberSvm:
     name: ClassVar[str] = "huber-svm"
     classification: ClassVar[bool] = True
     convex: ClassVar[bool] = True
-    falling: ClassVar[bool] = True
+    nonincreasing: ClassVar[bool] = True
     thread_safe: ClassVar[bool] = True
     lipschitz = 1.0
 

@@ -33,8 +33,8 @@ from dpcore.queries import (
     RowCount,
     StandardizedGradientSum,
 )
+from dpcore.registry.expected_utility import ExpectedUtility
 from dpcore.registry.hookspecs import hookimpl
-from dpcore.registry.outlook import Outlook
 from dpcore.registry.parameters import check_ranges, option
 from dpcore.registry.slots import Slot
 
@@ -51,7 +51,7 @@ __all__ = [
     "Laplace",
     "Loss",
     "NeighboringRelation",
-    "Outlook",
+    "ExpectedUtility",
     "PermuteAndFlip",
     "PoissonSample",
     "PrivacySession",

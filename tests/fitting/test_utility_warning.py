@@ -17,7 +17,7 @@ from dpcore.fitting.planning.utility_warning import UtilityWarning, rounded
 from dpcore.fitting.request.settings import Settings
 from dpcore.fitting.rows.loading import DataRequest
 from dpcore.fitting.run import fit_dataset, train
-from dpcore.plugin import Outlook
+from dpcore.plugin import ExpectedUtility
 from dpcore.plugin.parts import dataset_from_arrays
 
 RNG = np.random.default_rng(0)
@@ -59,9 +59,9 @@ def test_without_one_it_is_the_same_for_every_table():
 
 def test_a_private_number_of_rows_would_be_noticed(monkeypatch):
     def leaky(plan, problem):
-        return Outlook(kept=None, rows_needed=leaky.n, error_left=0.5, spread=0.1)
+        return ExpectedUtility(kept=None, rows_needed=leaky.n, error_left=0.5, spread=0.1)
 
-    monkeypatch.setattr("dpcore.fitting.planning.utility_warning.expected", leaky)
+    monkeypatch.setattr("dpcore.fitting.planning.utility_warning.expected_utility", leaky)
     found = []
     for leaky.n in (2000, 40_000):
         found.append(told(10, epsilon=0.05))
@@ -100,7 +100,7 @@ def test_train_says_it_on_standard_error_before_its_report(tmp_path, caplog):
         training = train(make_plan(Settings(epsilon=0.1)), DataRequest(str(table), schema))
     said = [record.getMessage() for record in caplog.records]
     assert sum("may do no better than a constant" in sentence for sentence in said) == 1
-    assert training.foretold and training.cautions() == []
+    assert training.was_warned and training.cautions() == []
 
 
 def test_an_outlook_is_asked_with_copies(monkeypatch):
@@ -113,9 +113,9 @@ def test_an_outlook_is_asked_with_copies(monkeypatch):
         object.__setattr__(problem, "row_norm", 2.0**-8)
         object.__setattr__(accountant, "budget_ticks", 10**45)
 
-    planned = dataclasses.replace(ready.plan, expect=greedy)
+    planned = dataclasses.replace(ready.plan, expected_utility=greedy)
     norm, accountant = ready.problem.row_norm, repr(planned.accountant)
-    assert optimizer_queries.expected(planned, ready.problem) is None
+    assert optimizer_queries.expected_utility(planned, ready.problem) is None
     assert ready.problem.row_norm == norm and repr(planned.accountant) == accountant
 
 

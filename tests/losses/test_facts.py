@@ -23,8 +23,8 @@ class Mine:
     """Logistic loss as somebody else writes it, with the facts of ours."""
 
     name, classification, thread_safe = "mine", True, True
-    lipschitz, smoothness, pull = 1.0, 0.25, Logistic.pull
-    convex = falling = True
+    lipschitz, smoothness, radial_slope = 1.0, 0.25, Logistic.radial_slope
+    convex = nonincreasing = True
 
     def value(self, z, y, out):
         Logistic().value(z, y, out)
@@ -50,16 +50,16 @@ def test_a_subclass_states_its_own_facts():
 
     facts = loss_facts(Other())
     assert facts.lipschitz == 1.0 and facts.classification
-    for name in ("convex", "falling", "quadratic", "thread_safe"):
+    for name in ("convex", "nonincreasing", "quadratic", "thread_safe"):
         assert getattr(facts, name) is False, name
-    assert facts.pull is facts.line_totals is facts.precise_dvalue is None
+    assert facts.radial_slope is facts.line_totals is facts.precise_dvalue is None
 
 
 @pytest.mark.parametrize("loss", [Logistic(), HuberSvm(), HingeSvm(), Squared()])
 def test_what_ours_state_is_what_they_are(loss):
     facts = loss_facts(loss)
     assert facts.convex and facts.thread_safe
-    assert facts.falling is facts.classification is not facts.quadratic
+    assert facts.nonincreasing is facts.classification is not facts.quadratic
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_what_ours_state_is_what_they_are(loss):
         ({"quadratik": True}, "Did you mean 'quadratic'"),
         ({"convex": "yes"}, "has convex='yes', which is not True or False"),
         ({"smoothness": math.nan}, "has smoothness=nan, which is not a number > 0"),
-        ({"pull": -1.0}, "has pull=-1.0, which is not a number >= 0"),
+        ({"radial_slope": -1.0}, "has radial_slope=-1.0, which is not a number >= 0"),
         ({"convex": property(lambda self: 1)}, "has convex=1, which is not True or False"),
         ({"precise_dvalue": lambda self, z: None}, "has a precise_dvalue that cannot be called as"),
     ],
@@ -98,7 +98,7 @@ def test_a_loss_without_its_constants_is_refused():
 class Rises(Mine):
     """Broken on purpose: it falls with y z, as it says, up to 3 only."""
 
-    lipschitz, smoothness, falling = 2.0, 1.25, True
+    lipschitz, smoothness, nonincreasing = 2.0, 1.25, True
 
     def value(self, z, y, out):
         super().value(z, y, out)
@@ -111,9 +111,9 @@ class Rises(Mine):
 
 
 class PullsMore(Logistic):
-    """Broken on purpose: the pull of the other end of the inequality."""
+    """Broken on purpose: the radial_slope of the other end of the inequality."""
 
-    pull = 0.2784645
+    radial_slope = 0.2784645
 
 
 class AlmostQuadratic(Squared):
@@ -146,8 +146,8 @@ class Imprecise(Logistic):
 @pytest.mark.parametrize(
     ("loss", "reason"),
     [
-        (Rises(), "it is not falling"),
-        (PullsMore(), "exceeds the declared pull"),
+        (Rises(), "it is not nonincreasing"),
+        (PullsMore(), "exceeds the declared radial_slope"),
         (AlmostQuadratic(), "declared quadratic"),
         (BendsFaster(), "declared self_concordance"),
         (Imprecise(), "precise_dvalue is not dvalue"),

@@ -5,7 +5,9 @@ from dataclasses import dataclass
 import pytest
 from fact_tables import markdown
 
+from dpcore.losses.logistic import Logistic
 from dpcore.registry.tables.facts import Method, Shape, Words, fact, fault_of, read
+from dpcore.registry.tables.losses import LossFacts
 
 RATE = Shape("a number > 0", lambda value: type(value) is float and value > 0)
 
@@ -73,6 +75,16 @@ def test_what_has_to_be_stated_may_be_a_field():
         fault_of(KettleFacts, dataclass(type("K", (), {"__annotations__": {"rate": "float"}})))
         == ""
     )
+
+
+def test_a_class_that_states_a_fact_by_its_earlier_name_is_told_the_new_one():
+    # Unread, a loss that only falls would be taken for any other.
+    told = fault_of(LossFacts, type("L", (Logistic,), {"falling": True}))
+    assert told == "" and fault_of(LossFacts, Logistic) == ""
+    stated = {name: getattr(Logistic, name) for name in ("lipschitz", "smoothness", "name")}
+    stated |= {"classification": True, "value": Logistic.value, "dvalue": Logistic.dvalue}
+    told = fault_of(LossFacts, type("L", (), {**stated, "falling": True}))
+    assert told == "states 'falling', which is 'nonincreasing' now."
 
 
 def test_the_table_of_the_documentation():

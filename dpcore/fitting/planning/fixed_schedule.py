@@ -16,7 +16,11 @@ from dpcore.accountants.schedule import (
 )
 from dpcore.errors import InvalidInputError
 from dpcore.exact.rounding import exact, float_up
-from dpcore.fitting.planning.optimizer_queries import needed_epsilon, realistic, stated_schedule
+from dpcore.fitting.planning.optimizer_queries import (
+    feasible_targets,
+    needed_epsilon,
+    stated_schedule,
+)
 from dpcore.fitting.request.settings import figure_of
 from dpcore.registry.tables.declarations import optimizer_facts
 
@@ -46,7 +50,7 @@ def with_planned_accountant(plan: Plan, problem: Problem, runs: int = 1) -> Plan
     needed = needed_epsilon(plan.optimizer, problem)
     if needed is not None:
         is_above = runs == 1 and needed > asked.epsilon
-        told = realistic(plan.optimizer, problem, asked.epsilon) if is_above else ""
+        told = feasible_targets(plan.optimizer, problem, asked.epsilon) if is_above else ""
         of_all = float_up(Fraction(needed) * runs)
         return replace(plan, accountant=_of_what_is_needed(plan, of_all, told))
     if plan.is_part or figure_of(plan.settings) is not None:

@@ -24,15 +24,15 @@ if TYPE_CHECKING:
     from dpcore.protocols import Accountant
     from dpcore.protocols.optimizer import Optimizer
     from dpcore.protocols.problem import Problem
-    from dpcore.registry.outlook import Outlook
+    from dpcore.registry.expected_utility import ExpectedUtility
 
 __all__ = [
     "chosen_settings",
     "default_l2",
-    "expected",
-    "foretold",
+    "expected_utility",
+    "cost_forecast",
     "needed_epsilon",
-    "realistic",
+    "feasible_targets",
     "stated_memory",
     "stated_schedule",
 ]
@@ -47,12 +47,13 @@ def default_l2(optimizer: Optimizer, problem: Problem, accountant: Accountant) -
     return None if ask is None else float(ask(private_copy(problem), copy.deepcopy(accountant)))
 
 
-def expected(plan: Plan, problem: Problem) -> Outlook | None:
-    """Return the outlook that the name that was asked for has for a run; ``None`` where it states
+def expected_utility(plan: Plan, problem: Problem) -> ExpectedUtility | None:
+    """Return the expected utility that the name that was asked for has for a run; ``None`` where it
+    states
     none."""
-    if plan.expect is None:
+    if plan.expected_utility is None:
         return None
-    return plan.expect(private_copy(problem), copy.deepcopy(plan.accountant))
+    return plan.expected_utility(private_copy(problem), copy.deepcopy(plan.accountant))
 
 
 def needed_epsilon(optimizer: Optimizer, problem: Problem) -> float | None:
@@ -61,10 +62,10 @@ def needed_epsilon(optimizer: Optimizer, problem: Problem) -> float | None:
     return None if ask is None else float(ask(private_copy(problem)))
 
 
-def foretold(optimizer: Optimizer, problem: Problem, accountant: Accountant) -> str:
+def cost_forecast(optimizer: Optimizer, problem: Problem, accountant: Accountant) -> str:
     """Return what the optimizer says of the cost of a run for its targets; empty where it says
     nothing, and where the run will be refused, which it says itself."""
-    ask = optimizer_facts(optimizer).foretell
+    ask = optimizer_facts(optimizer).cost_forecast
     if ask is None:
         return ""
     try:
@@ -73,10 +74,10 @@ def foretold(optimizer: Optimizer, problem: Problem, accountant: Accountant) -> 
         return ""
 
 
-def realistic(optimizer: Optimizer, problem: Problem, epsilon_max: float) -> str:
+def feasible_targets(optimizer: Optimizer, problem: Problem, epsilon_max: float) -> str:
     """Return what the optimizer says would do instead of its targets; empty where it says
     nothing."""
-    ask = optimizer_facts(optimizer).realistic
+    ask = optimizer_facts(optimizer).feasible_targets
     return "" if ask is None else str(ask(private_copy(problem), epsilon_max))
 
 

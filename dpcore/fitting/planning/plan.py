@@ -85,7 +85,7 @@ def make_plan(settings: Settings, registry: Registry | None = None) -> Plan:
         engine=load_engine(settings.engine, registry),
         chosen_by=chosen_by,
         targets=(*(registry.get(kind, part).target for kind, part in parts), *_source(factory)),
-        expect=optimizer_facts(registry.load("optimizer", asked)).expect,
+        expected_utility=optimizer_facts(registry.load("optimizer", asked)).expected_utility,
     )
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from dpcore.protocols import Accountant, Engine, Loss
     from dpcore.protocols.optimizer import Optimizer
     from dpcore.registry.catalogue import Entry
-    from dpcore.registry.outlook import Outlook
+    from dpcore.registry.expected_utility import ExpectedUtility
 
 __all__ = ["Plan"]
 
@@ -37,8 +37,9 @@ class Plan:
     targets: tuple[str, ...]
     """``"module:Attribute"`` under which the parts inside the trust boundary are registered: what
     a part says of its own module may be borrowed."""
-    expect: Callable[..., Outlook | None] | None = None
-    """The question for the outlook of a run by the name that was asked for; ``None``: unstated."""
+    expected_utility: Callable[..., ExpectedUtility | None] | None = None
+    """The question for the expected utility of a run by the name that was asked for; ``None``:
+    unstated."""
     is_part: bool = False
     """Whether the accountant is a part of a larger budget, to be held as it is."""
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dpcore.fitting.planning.memory import MUCH_MEMORY, columns_of, gigabytes, memory_of
-from dpcore.fitting.planning.optimizer_queries import expected, foretold
+from dpcore.fitting.planning.optimizer_queries import cost_forecast, expected_utility
 
 if TYPE_CHECKING:
     from dpcore.fitting.planning.planned import Plan
@@ -23,7 +23,7 @@ _INSTEAD = "dpcore plan says what more rows or a larger epsilon would do: a fore
 
 @dataclass
 class UtilityWarning:
-    """The outlook of one run, told to whoever started it before anything is charged.
+    """The expected utility of one run, told to whoever started it before anything is charged.
 
     Every sentence follows from public facts: where no number of rows is public it says what is
     needed, the same for whatever rows there are.
@@ -40,19 +40,21 @@ class UtilityWarning:
     failing: bool = False
 
     def look(self, plan: Plan, problem: Problem) -> None:
-        """Tell the outlook of a run that has been checked and not begun."""
+        """Tell the expected utility of a run that has been checked and not begun."""
         memory = memory_of(plan.optimizer, problem)
         if memory >= MUCH_MEMORY:
             self.tell(
                 f"this run takes about {gigabytes(memory)} of memory beside its rows, for "
                 f"{columns_of(problem)}."
             )
-        if self.note is not None and (cost := foretold(plan.optimizer, problem, plan.accountant)):
+        if self.note is not None and (
+            cost := cost_forecast(plan.optimizer, problem, plan.accountant)
+        ):
             self.note(cost)
-        outlook = expected(plan, problem)
-        if outlook is None:
+        utility = expected_utility(plan, problem)
+        if utility is None:
             return
-        needed, n = outlook.rows_needed, problem.n_public
+        needed, n = utility.rows_needed, problem.n_public
         rows = f"about {rounded(needed):,.0f} rows are needed for {problem.n_features} columns"
         if n is None:
             if needed > _WORTH_SAYING:

@@ -31,7 +31,7 @@ class Run:
     kept_fraction : the public part of the rows that these are, by which the schema's n0 shrinks.
     table : the data set's ``table()``, where the caller has it already.
     charges : the caller's, to follow.
-    utility_warning : tells the outlook, where the caller wants it told.
+    utility_warning : tells the expected utility, where the caller wants it told.
     engine : open over the rows already; of rows elsewhere.
     table_ledger : charged the whole budget before anything is asked; ``None``: no ledger, whatever
         the schema names.

@@ -85,7 +85,7 @@ def _fitted(
     )
     model = fit_run(run)
     model = replace(model, class_values=_class_values(asked, model.schema))
-    for caution in cautions_of(model, foretold=utility_warning.failing):
+    for caution in cautions_of(model, was_warned=utility_warning.failing):
         warn_caller(caution)
     return finish(plan, model, dataset, started, {}).model
 

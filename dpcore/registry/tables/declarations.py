@@ -39,7 +39,7 @@ from dpcore.registry.tables.shapes import (
 
 if TYPE_CHECKING:
     from dpcore.privacy.events import DpEvent
-    from dpcore.registry.outlook import Outlook
+    from dpcore.registry.expected_utility import ExpectedUtility
 
 __all__ = [
     "NEEDS",
@@ -137,13 +137,13 @@ class OptimizerFacts:
     needed_epsilon: Callable[..., float] | None = fact(
         Method(("problem",)), "Returns the epsilon that its targets need, from public facts.", None
     )
-    foretell: Callable[..., str] | None = fact(
+    cost_forecast: Callable[..., str] | None = fact(
         Method(("problem", "accountant")),
         "Returns sentences on what a run for its targets is expected to cost, from public facts; "
         "empty for none.",
         None,
     )
-    realistic: Callable[..., str] | None = fact(
+    feasible_targets: Callable[..., str] | None = fact(
         Method(("problem", "epsilon_max")),
         "Returns sentences on what would do where `needed_epsilon` is above the worst case, from "
         "public facts.",
@@ -155,9 +155,10 @@ class OptimizerFacts:
         "more than 512 a column.",
         None,
     )
-    expect: Callable[..., Outlook | None] | None = fact(
+    expected_utility: Callable[..., ExpectedUtility | None] | None = fact(
         Method(("problem", "accountant"), of_class=True),
-        "Returns the `Outlook` of a run by default parameters, from public facts, or `None`.",
+        "Returns the `ExpectedUtility` of a run by default parameters, from public facts, or "
+        "`None`.",
         None,
     )
     choose: Callable[..., Any] | None = fact(

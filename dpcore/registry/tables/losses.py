@@ -44,9 +44,11 @@ class LossFacts:
         False,
     )
     convex: bool = fact(_FLAG, "`value` is convex in z", False)
-    falling: bool = fact(_FLAG, "`value` never grows with y z: slopes have the sign of -y", False)
+    nonincreasing: bool = fact(
+        _FLAG, "`value` never grows with y z: slopes have the sign of -y", False
+    )
     quadratic: bool = fact(_FLAG, "`value` is (z - y)^2 / 2", False)
-    pull: float | None = fact(
+    radial_slope: float | None = fact(
         _FIGURE, "bound of -z `dvalue` over all z and labels, rounded up; none: `value` at 0", None
     )
     self_concordance: float | None = fact(

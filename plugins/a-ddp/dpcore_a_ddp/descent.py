@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.plugin import Solution
-from dpcore_a_ddp.outlook import Outlook
+from dpcore_a_ddp.signal_forecast import SignalForecast
 
 if TYPE_CHECKING:
     from dpcore.plugin import Problem
@@ -39,9 +39,9 @@ def descend(
     allowed = pool.begin(rules, most_rounds)
     draws = np.array([rules.expected_draws(user.n_rows) for user in pool.users])
     planned = int(allowed.max())
-    outlook = Outlook.of(problem, rules, draws[allowed > 0], planned)
-    outlook.tell()
-    step = options.step_size or default_step(problem, outlook, options.radius)
+    signal = SignalForecast.of(problem, rules, draws[allowed > 0], planned)
+    signal.tell()
+    step = options.step_size or default_step(problem, signal, options.radius)
     course = _course(problem, pool, rules, most_rounds, allowed, draws, step)
     joined = pool.rounds_joined
     is_cut = int(joined.max()) < int(allowed.max()) or planned == most_rounds
@@ -57,7 +57,7 @@ def descend(
             "step_size": step,
             "planned_for": list(pool.reference),
             "messages_rejected": course.rejected,
-            **({"warning": outlook.warning} if outlook.warning else {}),
+            **({"warning": signal.warning} if signal.warning else {}),
         },
     )
 
@@ -126,11 +126,11 @@ def _of_rules(rules: GradientRounds) -> dict[str, Any]:
     }
 
 
-def default_step(problem: Problem, outlook: Outlook, radius: float) -> float:
+def default_step(problem: Problem, signal: SignalForecast, radius: float) -> float:
     """Return 1 / smoothness, or less: the step at which the noise of all rounds moves the
     parameters by ``radius``, as SGD on a convex function has it (Shalev-Shwartz & Ben-David 2014,
     Theorem 14.8). Of public figures alone."""
-    limit = radius / math.sqrt(outlook.rounds * (outlook.sampled + outlook.noise))
+    limit = radius / math.sqrt(signal.rounds * (signal.sampled + signal.noise))
     curvature = problem.loss.smoothness * problem.row_norm**2 + problem.l2
     return min(limit, 1 / curvature) if math.isfinite(curvature) else limit
 

@@ -28,7 +28,7 @@ def test_the_default_is_admitted(optimizer, check):
 
 def test_a_look_at_the_rows_is_caught(monkeypatch):
     # The cheat reads rows behind the pool's back: the last look a server must not have.
-    def peeking(problem, outlook, radius):
+    def peeking(problem, signal, radius):
         return 0.01 + 1e-9 * float(np.abs(PEEKED[0]._rows._y).sum() + PEEKED[0]._rows._y[:7].sum())
 
     PEEKED = []

@@ -102,7 +102,7 @@ class _BrownianOptions(TargetOptions):
         base = self._base(problem, mus[0])
         return self._walk(base, base.target(self, kind), plan, losses, mus, session)
 
-    def foretell(self, problem: Problem, accountant: Accountant) -> str:
+    def cost_forecast(self, problem: Problem, accountant: Accountant) -> str:
         """Return what the run is expected to cost, from public facts."""
         if accountant.name in self.adaptive_accountants:
             return ""

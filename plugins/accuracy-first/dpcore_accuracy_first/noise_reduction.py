@@ -93,7 +93,7 @@ class _NoiseReductionOptions(SearchOptions):
     def _test_epsilon(self, target: Target) -> float:
         return self._plan().cost * target.distance / target.alpha
 
-    def foretell(self, problem: Problem, accountant: Accountant) -> str:
+    def cost_forecast(self, problem: Problem, accountant: Accountant) -> str:
         """Return what the run is expected to cost, from public facts."""
         if self.as_published:
             return ""

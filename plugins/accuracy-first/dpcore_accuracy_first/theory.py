@@ -39,7 +39,7 @@ class _TheoryOptions(ExcessRiskOptions, PublishedOptions):
         base, mechanism = self._release(problem)
         return mechanism.event(base.query.sensitivity(problem.relation)).epsilon
 
-    def realistic(self, problem: Problem, epsilon_max: float) -> str:
+    def feasible_targets(self, problem: Problem, epsilon_max: float) -> str:
         """Return the excess risk that the theorem bounds at this worst case, and what else would
         do: the epsilon of a release falls with the number of rows."""
         loosest, base = Loosest.of(self, problem), self._base(problem)

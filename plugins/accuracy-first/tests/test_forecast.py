@@ -44,7 +44,7 @@ def test_the_forecast_names_the_first_level_of_that_precision(kind):
     optimizer = kind(target_excess_risk=0.1)
     budget = (200.0, optimizer.delta) if kind is OutputBnr else (200.0, 0.0)
     accountant = PureAccountant.with_reserve(*budget, budget[1])
-    told = optimizer.foretell(problem, accountant)
+    told = optimizer.cost_forecast(problem, accountant)
     assert "expect at most about" in told and "and 200 at most" in told
     for risk, passes in ((1e-9, False), (0.1, True)):
         levels = [0.01, 0.1, 1.0, 10.0, 100.0]
@@ -60,9 +60,9 @@ def test_no_level_is_named_where_it_is_a_fact_about_the_rows():
         OutputBnr(target_accuracy=0.8, slack=0.1, levels=5),
         OutputBnr(target_risk=0.5, slack=0.1, levels=5),
     ):
-        assert optimizer.foretell(problem, accountant).endswith("and no public figure.")
+        assert optimizer.cost_forecast(problem, accountant).endswith("and no public figure.")
     squared = make_problem(make_rows(4000, seed=2), REPLACE, Squared(), l2=0.05)
-    told = CovBnr(target_excess_risk=0.3, levels=5).foretell(squared, accountant)
+    told = CovBnr(target_excess_risk=0.3, levels=5).cost_forecast(squared, accountant)
     assert "a fact about the rows" in told
 
 

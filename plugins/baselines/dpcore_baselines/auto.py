@@ -16,15 +16,15 @@ from dpcore.plugin.parts import (
     params_apart,
 )
 from dpcore_baselines.dp_gd import DpGd
+from dpcore_baselines.expected_utility import expected_utility_of
 from dpcore_baselines.objpert import ObjPert
-from dpcore_baselines.outlook import outlook_of
 from dpcore_baselines.privgene import PrivGene
 
 if TYPE_CHECKING:
     from dpcore.plugin import (
         Accountant,
+        ExpectedUtility,
         Loss,
-        Outlook,
         PrivacySession,
         Problem,
         Settings,
@@ -123,11 +123,11 @@ class Auto:
         return replace(settings, algo=PrivGene.name), why
 
     @classmethod
-    def expect(cls, problem: Problem, accountant: Accountant) -> Outlook | None:
-        """Return the outlook of what is chosen, with its own defaults."""
+    def expected_utility(cls, problem: Problem, accountant: Accountant) -> ExpectedUtility | None:
+        """Return the expected utility of what is chosen, with its own defaults."""
         if not (problem.loss.classification or _is_installed(_FOR_SQUARES)):
             return None
-        return outlook_of(problem, accountant)
+        return expected_utility_of(problem, accountant)
 
     def minimize(self, problem: Problem, session: PrivacySession) -> Solution:
         """Return what the choice for the session's accountant with delta > 0 does; a fit itself

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.planning.memory import memory_of
-from dpcore.fitting.planning.optimizer_queries import expected
+from dpcore.fitting.planning.optimizer_queries import expected_utility
 from dpcore.plugin import Problem
 from dpcore.plugin.commands import make_plan
 from dpcore.plugin.parts import loss_facts
 
 if TYPE_CHECKING:
-    from dpcore.plugin import Outlook, Settings
+    from dpcore.plugin import ExpectedUtility, Settings
     from dpcore.plugin.commands import Plan
 
 __all__ = ["Forecast"]
@@ -42,18 +42,18 @@ class Forecast:
         """Whether the loss is for two classes."""
         return make_plan(replace(self.settings, epsilon=1.0)).loss.classification
 
-    def outlook(self, epsilon: float, rows: int) -> Outlook:
-        """Return the outlook of so many public rows.
+    def utility(self, epsilon: float, rows: int) -> ExpectedUtility:
+        """Return the expected utility of so many public rows.
 
         Raises InvalidInputError where the algorithm states none.
         """
         if not 1 <= rows <= _MOST_ROWS:
             raise InvalidInputError(f"Expected rows={rows!r} from 1 to {_MOST_ROWS:,}.")
         plan, problem = self._run(epsilon, rows)
-        outlook = expected(plan, problem)
-        if outlook is None:
+        utility = expected_utility(plan, problem)
+        if utility is None:
             raise self._not_stated()
-        return outlook
+        return utility
 
     def memory(self) -> float:
         """Return the bytes that a run takes beside its rows, about."""
@@ -86,7 +86,7 @@ class Forecast:
 
     def kept(self, epsilon: float, rows: int) -> float:
         """Return the share of the gain without privacy that is kept."""
-        return self.outlook(epsilon, rows).kept or 0.0
+        return self.utility(epsilon, rows).kept or 0.0
 
     def rows_for(self, kept: float, epsilon: float) -> float:
         """Return the number of rows from which on that share is kept; infinite for none."""

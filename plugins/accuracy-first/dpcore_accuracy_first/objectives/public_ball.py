@@ -27,7 +27,7 @@ class PublicBall:
 
     The minimiser of ``sum of losses + (n l2 / 2) ||w||^2`` satisfies n l2 ||w||^2 = sum of
     -m l'(m), m a row's margin. By convexity -m l'(m) <= l(0) - l(m) <= l(0); a loss may state a
-    smaller ``pull`` (logistic: W(1/e) = .2785 instead of .6931), and for squared loss
+    smaller ``radial_slope`` (logistic: W(1/e) = .2785 instead of .6931), and for squared loss
     (y - m) m <= y^2/4 <= 1/4.
 
     Of several classes m is a row's margins, a vector of norm at most ||w|| ||x||, ||w|| that of all
@@ -110,7 +110,7 @@ def _pull(problem: Problem) -> float:
         return 0.25
     if not (facts.classification and facts.convex):
         raise InvalidInputError(f"No public ball is known for the loss {loss.name}.")
-    return _at_zero(problem) * _UP if facts.pull is None else facts.pull
+    return _at_zero(problem) * _UP if facts.radial_slope is None else facts.radial_slope
 
 
 def _at_zero(problem: Problem) -> float:
@@ -135,7 +135,7 @@ def _range(problem: Problem, margin: float) -> tuple[float, float]:
     # Convex, so never above its value at either end; for either label, which may weigh differently.
     ends, error = _values(loss, [-margin, margin]), 2.0**-30 * max(1.0, facts.largest_weight)
     high = float(ends.max()) * _UP + error
-    if not facts.falling:
+    if not facts.nonincreasing:
         return 0.0, high
     # It is smallest at the margin's end.
     return max(0.0, float(ends.min()) * (1 - 2.0**-30) - error), high

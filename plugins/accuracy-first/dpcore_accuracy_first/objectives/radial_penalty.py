@@ -80,10 +80,10 @@ class RadialPenalty:
     force: float
 
     @classmethod
-    def of(cls, problem: Problem, radius: float, pull: float) -> RadialPenalty:
+    def of(cls, problem: Problem, radius: float, radial_slope: float) -> RadialPenalty:
         """Return the penalty for a minimiser that has to be within ``radius``."""
         start = radius / OUTSIDE
-        force = rows_at_most(problem) * pull / radius * _UP if problem.n is None else 0.0
+        force = rows_at_most(problem) * radial_slope / radius * _UP if problem.n is None else 0.0
         return cls(start, radius - start, force)
 
     @property

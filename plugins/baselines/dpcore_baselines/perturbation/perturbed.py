@@ -67,7 +67,7 @@ _UP = 1.0 + 2.0**-40
 
 def vertices(problem: Problem) -> tuple[int, ...]:
     """Return the lengths of the vertices of the box of slopes, in largest gradients of a row."""
-    one_sign = loss_facts(problem.loss).falling
+    one_sign = loss_facts(problem.loss).nonincreasing
     if problem.relation.rows_changed == 1:
         return (0, 1) if one_sign else (1, 1)
     return (0, 1, 1, 2) if one_sign else (2, 2, 2, 2)

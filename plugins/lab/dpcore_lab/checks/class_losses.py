@@ -26,7 +26,7 @@ _CLASSES = (3, 5, 17)
 _ROWS = (BLOCK_ROWS, 1500, 1500)
 """Rows that are tried of so many classes: once a full block."""
 _FEW = 600
-_OF_TWO = ("falling", "quadratic", "self_concordance", "line_totals")
+_OF_TWO = ("nonincreasing", "quadratic", "self_concordance", "line_totals")
 """Facts of a single margin, which a loss of several classes cannot state."""
 _OVERLAPPING_CALLS = 50
 _LARGEST_BITS = 60
@@ -137,9 +137,11 @@ def _check_facts(loss: Loss, facts: LossFacts, z: np.ndarray, y: np.ndarray) -> 
     stated = ", ".join(name for name in _OF_TWO if getattr(facts, name))
     assert not stated, f"It states {stated}, which is of one margin, and has several."
     slope = _called(loss, "dvalue", z, y)
-    if facts.pull is not None:
+    if facts.radial_slope is not None:
         pulled, sizes = -(z * slope).sum(axis=0), np.abs(z).sum(axis=0)
-        assert (pulled <= facts.pull + sizes * _ERROR).all(), "-z dvalue exceeds the declared pull."
+        assert (pulled <= facts.radial_slope + sizes * _ERROR).all(), (
+            "-z dvalue exceeds the declared radial_slope."
+        )
         # Largest, of a softmax, where the row's own class is some way above all others.
         places = np.arange(len(z), dtype=np.float64).repeat(_FEW)
         up = np.zeros((len(z), places.size))
@@ -147,7 +149,9 @@ def _check_facts(loss: Loss, facts: LossFacts, z: np.ndarray, y: np.ndarray) -> 
             np.linspace(0.25, 16.0, _FEW), len(z)
         )
         pulled = -(up * _called(loss, "dvalue", up, places)).sum(axis=0)
-        assert (pulled <= facts.pull + _ERROR).all(), "-z dvalue exceeds the declared pull."
+        assert (pulled <= facts.radial_slope + _ERROR).all(), (
+            "-z dvalue exceeds the declared radial_slope."
+        )
     if facts.precise_dvalue is not None:
         apart = _called(loss, "precise_dvalue", z, y) - slope
         close = np.square(apart).sum(axis=0) <= _ERROR**2 * (1 + np.square(slope).sum(axis=0))

@@ -146,10 +146,14 @@ def _check_far(loss: Loss, facts: LossFacts, z: np.ndarray, y: np.ndarray) -> No
 def _check_facts(facts: LossFacts, z: np.ndarray, y: np.ndarray) -> None:
     """Compare what else the class states with values and slopes at the margins."""
     slope = _called(facts.dvalue, z, y)
-    if facts.falling:
-        assert (slope * y <= _SLOPE_ERROR).all(), "The loss grows with y z: it is not falling."
-    if facts.pull is not None:
-        assert _largest_pull(facts, z, y) <= facts.pull, "-z dvalue exceeds the declared pull."
+    if facts.nonincreasing:
+        assert (slope * y <= _SLOPE_ERROR).all(), (
+            "The loss grows with y z: it is not nonincreasing."
+        )
+    if facts.radial_slope is not None:
+        assert _largest_pull(facts, z, y) <= facts.radial_slope, (
+            "-z dvalue exceeds the declared radial_slope."
+        )
     if facts.quadratic:
         squares = 0.5 * (z - y) ** 2
         close = np.allclose(_called(facts.value, z, y), squares, rtol=2.0**-40, atol=0.0)

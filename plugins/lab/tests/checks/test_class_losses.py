@@ -116,7 +116,7 @@ def test_a_parameter_whose_range_is_stated_is_tried_at_its_ends():
 def test_ours_and_a_plain_one_pass():
     check_loss(Softmax())
     # The largest -z dvalue of 17 classes: W(16 / e), where W solves x = W e^W.
-    check_loss(twin(pull=1.43))
+    check_loss(twin(radial_slope=1.43))
 
 
 @pytest.mark.some_fast
@@ -129,9 +129,9 @@ def test_ours_and_a_plain_one_pass():
         ({"value": shared_scratch, "thread_safe": True}, "overlapping calls"),
         ({"value": below_zero}, "never negative"),
         ({"value": concave, "dvalue": concave_slope, "smoothness": 9.0}, "not convex"),
-        ({"pull": 0.1}, "declared pull"),
+        ({"radial_slope": 0.1}, "declared radial_slope"),
         ({"precise_dvalue": without_label}, "precise_dvalue is not dvalue"),
-        ({"falling": True}, "It states falling"),
+        ({"nonincreasing": True}, "It states nonincreasing"),
         ({"line_totals": lambda self, line, y, step, count, clip, scale: None}, "line_totals"),
         ({"lipschitz": 1.0}, "lipschitz"),
         ({"smoothness": 0.25}, "smoothness"),

@@ -73,7 +73,7 @@ def plan_command(
         nonprivate_accuracy=nonprivate_accuracy,
         nonprivate_mse=nonprivate_mse,
     )
-    typical = forecast.outlook(1.0 if epsilon is None else epsilon, 1 if rows is None else rows)
+    typical = forecast.utility(1.0 if epsilon is None else epsilon, 1 if rows is None else rows)
     without = normalised_error.without_privacy(typical.error_left)
     kept = normalised_error.kept_at(target_accuracy, target_mse, without)
     if kept is None:
@@ -114,15 +114,15 @@ def _results(
     told = []
     for n in _ROWS if rows is None else [rows]:
         for budget in _EPSILONS if epsilon is None else [epsilon]:
-            outlook = forecast.outlook(budget, n)
-            kept = outlook.kept or 0.0
+            utility = forecast.utility(budget, n)
+            kept = utility.kept or 0.0
             run = {
                 "rows": n,
                 "epsilon": budget,
                 "kept": kept,
                 **normalised_error.reached(kept, without),
             }
-            told.append({**run, "rows_needed": int(rounded(outlook.rows_needed))})
+            told.append({**run, "rows_needed": int(rounded(utility.rows_needed))})
     return told
 
 

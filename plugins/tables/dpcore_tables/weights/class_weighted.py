@@ -27,7 +27,7 @@ class ClassWeighted:
     """``c_y loss(z, y)``, c_y > 0 the public weight of the row's class.
 
     Slopes are c_y times those of the loss. So every bound of slopes, of their change with z, and of
-    the loss's pull is c times that of the loss, c the largest weight (rounded up), and convexity
+    its ``radial_slope`` is c times that of the loss, c the largest weight (rounded up); convexity
     and the slopes' signs stay. The weight is part of the loss: it multiplies a row's gradient
     before it is clipped, and whatever the weights are, the clip bounds what a row contributes.
 
@@ -81,8 +81,8 @@ class ClassWeighted:
         return self._inner.convex
 
     @property
-    def falling(self) -> bool:
-        return self._inner.falling
+    def nonincreasing(self) -> bool:
+        return self._inner.nonincreasing
 
     @property
     def largest_weight(self) -> float:
@@ -98,9 +98,9 @@ class ClassWeighted:
         return times_up(self._inner.smoothness, max(self.weights))
 
     @property
-    def pull(self) -> float | None:
-        pull = self._inner.pull
-        return None if pull is None else times_up(pull, max(self.weights))
+    def radial_slope(self) -> float | None:
+        radial_slope = self._inner.radial_slope
+        return None if radial_slope is None else times_up(radial_slope, max(self.weights))
 
     @property
     def precise_dvalue(self) -> Callable[..., None] | None:

@@ -77,8 +77,8 @@ class SampleWeighted:
         return self._inner.convex
 
     @property
-    def falling(self) -> bool:
-        return self._inner.falling
+    def nonincreasing(self) -> bool:
+        return self._inner.nonincreasing
 
     @property
     def largest_weight(self) -> float:
@@ -93,9 +93,9 @@ class SampleWeighted:
         return times_up(self._inner.smoothness, self.bound)
 
     @property
-    def pull(self) -> float | None:
-        pull = self._inner.pull
-        return None if pull is None else times_up(pull, self.bound)
+    def radial_slope(self) -> float | None:
+        radial_slope = self._inner.radial_slope
+        return None if radial_slope is None else times_up(radial_slope, self.bound)
 
     @property
     def precise_dvalue(self) -> Callable[..., None] | None:

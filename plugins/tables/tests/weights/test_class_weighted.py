@@ -77,9 +77,9 @@ def test_the_facts_of_a_weighted_loss_of_several_classes_hold():
 
 def test_facts_are_those_of_the_loss_times_the_largest_weight():
     inner, facts = loss_facts(Logistic()), loss_facts(ClassWeighted(Logistic(), (0.1, 0.7)))
-    same = ("name", "classification", "multiclass", "convex", "falling", "quadratic")
+    same = ("name", "classification", "multiclass", "convex", "nonincreasing", "quadratic")
     assert all(getattr(facts, name) == getattr(inner, name) for name in same)
-    for name in ("lipschitz", "smoothness", "pull"):
+    for name in ("lipschitz", "smoothness", "radial_slope"):
         exact = Fraction(0.7) * Fraction(getattr(inner, name))
         stated = Fraction(getattr(facts, name))
         assert exact <= stated <= exact * (1 + Fraction(1, 2**50))

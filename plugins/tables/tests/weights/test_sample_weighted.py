@@ -105,7 +105,9 @@ def test_the_facts_of_a_loss_of_weighted_rows_hold():
     check_loss(WithWeights())
     facts = loss_facts(SampleWeighted(Logistic(), BOUND))
     assert (facts.lipschitz, facts.smoothness) == (BOUND, BOUND / 4)
-    assert facts.weighs_rows and facts.convex and facts.falling and facts.largest_weight > BOUND
+    assert (
+        facts.weighs_rows and facts.convex and facts.nonincreasing and facts.largest_weight > BOUND
+    )
     both = loss_facts(SampleWeighted(ClassWeighted(Softmax(), (1.0, 2.0, 0.5)), BOUND))
     assert both.multiclass and both.lipschitz >= 2 * BOUND * 2**0.5
     assert loss_facts(SampleWeighted(Squared(), BOUND)).lipschitz == np.inf

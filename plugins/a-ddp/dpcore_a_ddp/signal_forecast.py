@@ -1,4 +1,4 @@
-"""The outlook of a run, told before its first round from public figures alone."""
+"""The signal of a run, told before its first round from public figures alone."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from dpcore.plugin import Problem
     from dpcore_a_ddp.pools.round_rules import GradientRounds
 
-__all__ = ["Outlook"]
+__all__ = ["SignalForecast"]
 
 _DOMINATED = 2.0
 """Slopes of the logistic loss are a half where a run begins, so that the mean gradient is at most
@@ -24,7 +24,7 @@ _SECONDS_A_ROUND, _SECONDS_A_VALUE = 2e-4, 1e-8
 
 
 @dataclass(frozen=True)
-class Outlook:
+class SignalForecast:
     """The figures of a run that has been agreed on and not begun.
 
     Parameters
@@ -47,8 +47,10 @@ class Outlook:
     is_secure: bool
 
     @classmethod
-    def of(cls, problem: Problem, rules: GradientRounds, draws: np.ndarray, rounds: int) -> Outlook:
-        """Return the outlook of users whose messages are expected to hold so many records each."""
+    def of(
+        cls, problem: Problem, rules: GradientRounds, draws: np.ndarray, rounds: int
+    ) -> SignalForecast:
+        """Return the signal of users whose messages are expected to hold so many records each."""
         users, records = draws.size, float(draws.sum())
         shares = users / (rules.threshold - rules.colluding) if rules.is_secure else users
         return cls(

@@ -1,14 +1,14 @@
-"""The outlook of a run: what may be expected of it, from public facts alone."""
+"""The expected utility of a run: what may be expected of it, from public facts alone."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["Outlook"]
+__all__ = ["ExpectedUtility"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Outlook:
+class ExpectedUtility:
     """A forecast from other tables, no guarantee. The gain of a model is the part of a constant's
     errors that it does without: accuracy above the commoner class's, squared error below the
     variance.
@@ -23,8 +23,8 @@ class Outlook:
 
     Examples
     --------
-    >>> from dpcore.plugin import Outlook
-    >>> Outlook(kept=0.8, rows_needed=500, error_left=0.6, spread=0.1).rows_needed
+    >>> from dpcore.plugin import ExpectedUtility
+    >>> ExpectedUtility(kept=0.8, rows_needed=500, error_left=0.6, spread=0.1).rows_needed
     500
     """
 

@@ -1,16 +1,16 @@
 """How much of a model without privacy does a default fit keep, by the signal u = n mu / sqrt(d)?
 
 For each kind of loss the constants c and p of kept(u) = 1 / (1 + (c / u)^p) that miss the measured
-shares by least in the mean (dpcore_baselines.outlook has them), then half and nine tenths of what
-they miss by. A share is that of the gain over a constant: in accuracy over the commoner class's, or
-in squared error below the variance. delta is 1e-6.
+shares by least in the mean (dpcore_baselines.expected_utility has them), then half and nine tenths
+of what they miss by. A share is that of the gain over a constant: in accuracy over the commoner
+class's, or in squared error below the variance. delta is 1e-6.
 
 * two classes: samples of 300 to 30,000 rows of adult, bank and census-sim, logistic loss, beside
   scikit-learn's LogisticRegression on the same rows, as small_classification.py measures; of 1,000
   and 10,000 rows also with the 5 and the 20 columns alone that are correlated most with the label.
 * squares: the eight sets of small_regression.py, ten folds, beside their models without privacy.
 
-    DPCORE_DATA_DIR=... python bench/outlook.py [--kinds classes,squares]
+    DPCORE_DATA_DIR=... python bench/expected_utility.py [--kinds classes,squares]
 """
 
 from __future__ import annotations

@@ -11,15 +11,15 @@ from dpcore import fit
 from dpcore.losses.logistic import Logistic
 from dpcore.plugin import NeighboringRelation, Problem
 from dpcore_a_ddp.noise import advanced_split, analytic_gaussian
-from dpcore_a_ddp.outlook import Outlook
 from dpcore_a_ddp.pools.round_rules import GradientRounds
 from dpcore_a_ddp.sampling_composition import rounds_within
+from dpcore_a_ddp.signal_forecast import SignalForecast
 
 ADULT = {"n_features": 109, "row_norm": math.sqrt(15), "raw_norm_bound": math.sqrt(15)}
 
 
-def outlook(epsilon, most=None, users=391, **changes):
-    """Return the outlook of users of 100 rows of Adult, from public figures."""
+def signal(epsilon, most=None, users=391, **changes):
+    """Return the signal of users of 100 rows of Adult, from public figures."""
     m = analytic_gaussian(*advanced_split(epsilon, 1e-8, 10))
     rounds = min(rounds_within(m, 0.01, epsilon, 1e-8), most or 10**9)
     relation = NeighboringRelation.REPLACE_ONE
@@ -27,18 +27,18 @@ def outlook(epsilon, most=None, users=391, **changes):
         loss="logistic", relation=relation.value, clip=3.0, noise_multiplier=m, **ADULT, **changes
     )
     problem = Problem(loss=Logistic(), l2=0.0, relation=relation, n=100 * users, **ADULT)
-    return Outlook.of(problem, rules, np.ones(users), rounds)
+    return SignalForecast.of(problem, rules, np.ones(users), rounds)
 
 
 @pytest.mark.parametrize(
     ("ours", "dominates"),
     [
-        (outlook(0.5), True),
-        (outlook(2.0, most=1000), True),
-        (outlook(2.0), False),
-        (outlook(8.0), False),
-        (outlook(2.0, users=40), True),
-        (outlook(2.0, 1000, trust="secure-aggregation", threshold=261, colluding=39), False),
+        (signal(0.5), True),
+        (signal(2.0, most=1000), True),
+        (signal(2.0), False),
+        (signal(8.0), False),
+        (signal(2.0, users=40), True),
+        (signal(2.0, 1000, trust="secure-aggregation", threshold=261, colluding=39), False),
     ],
 )
 def test_noise_dominates_where_budget_users_and_rounds_say_so(ours, dominates):
@@ -47,35 +47,37 @@ def test_noise_dominates_where_budget_users_and_rounds_say_so(ours, dominates):
     if dominates:
         assert "noise dominates this run" in ours.warning
         assert "A larger epsilon, --trust secure-aggregation, or more users" in ours.warning
-    assert outlook(0.5, trust="secure-aggregation", threshold=2).warning.count("--trust") == 0
+    assert signal(0.5, trust="secure-aggregation", threshold=2).warning.count("--trust") == 0
 
 
 def test_the_signal_is_what_all_rounds_add_up_to_and_the_noise_their_root():
     # U users' mean of noise sigma in d coordinates, R rounds: clip R against sigma sqrt(d R / U).
-    ours = outlook(2.0, most=1000)
+    ours = signal(2.0, most=1000)
     sigma = 6 * analytic_gaussian(*advanced_split(2.0, 1e-8, 10))
     expected = 3 * 1000 / (sigma * math.sqrt(109 * 1000 / 391))
     assert ours.signal_to_noise == pytest.approx(expected)
-    assert outlook(2.0, most=4000).signal_to_noise == pytest.approx(2 * expected)
+    assert signal(2.0, most=4000).signal_to_noise == pytest.approx(2 * expected)
 
 
 def test_a_long_run_says_how_long():
-    assert "39,042 rounds of 391 users, as many as their filters hold" in outlook(2.0).forecast
-    assert outlook(2.0, most=1000).forecast == ""
+    assert "39,042 rounds of 391 users, as many as their filters hold" in signal(2.0).forecast
+    assert signal(2.0, most=1000).forecast == ""
 
 
 def test_it_is_told_before_anything_is_charged_and_stays_with_the_model(monkeypatch, caplog):
     from dpcore_a_ddp.pools.in_process import InProcessPool
 
     charged = []
-    tell = Outlook.tell
+    tell = SignalForecast.tell
     begin = InProcessPool.begin
     pools = []
     monkeypatch.setattr(
         InProcessPool, "begin", lambda self, *asked: (pools.append(self), begin(self, *asked))[1]
     )
     monkeypatch.setattr(
-        Outlook, "tell", lambda self: (charged.append(pools[0].rounds_joined.max()), tell(self))[1]
+        SignalForecast,
+        "tell",
+        lambda self: (charged.append(pools[0].rounds_joined.max()), tell(self))[1],
     )
     data = make_data(60)
     asked = {"algo": "a-ddp", "epsilon": 0.5, "seed": 1, "params": {"most_rounds": 5}}

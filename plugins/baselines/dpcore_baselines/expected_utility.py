@@ -1,12 +1,12 @@
-"""The outlook of a run by default: laws of the signal u = n mu / sqrt(n_features).
+"""The expected utility of a run by default: laws of the signal u = n mu / sqrt(n_features).
 
-Constants as ``bench/outlook.py`` fits them to default fits at delta = 1e-6. Two classes, ``dp-gd``:
-samples of 300 to 30,000 rows of adult, bank and census-sim, all of their columns and the 5 and 20
-that matter most. Half of the 135 mean shares kept were within .03 of the law and nine tenths within
-.17; of the 55 shares between .1 and .9, half within .08. Squares, ``gram-ridge``: eight tables of
-392 to 17,379 rows and 5 to 26 columns. Half of the 64 within .01, nine tenths within .18; of the 18
-between .1 and .9, half within .09. Of a table with a rare class (bank) or weak columns less is
-kept; of one whose columns tell much (energy) more.
+Constants as ``bench/expected_utility.py`` fits them to default fits at delta = 1e-6. Two classes,
+``dp-gd``: samples of 300 to 30,000 rows of adult, bank and census-sim, all of their columns and the
+5 and 20 that matter most. Half of the 135 mean shares kept were within .03 of the law and nine
+tenths within .17; of the 55 shares between .1 and .9, half within .08. Squares, ``gram-ridge``:
+eight tables of 392 to 17,379 rows and 5 to 26 columns. Half of the 64 within .01, nine tenths
+within .18; of the 18 between .1 and .9, half within .09. Of a table with a rare class (bank) or
+weak columns less is kept; of one whose columns tell much (energy) more.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from dpcore.plugin import Outlook, noise_multiplier
+from dpcore.plugin import ExpectedUtility, noise_multiplier
 from dpcore.plugin.parts import GaussianDpEvent, accountant_facts, loss_facts
 from dpcore_baselines.descent import defaults
 
 if TYPE_CHECKING:
     from dpcore.plugin import Accountant, Problem
 
-__all__ = ["outlook_of"]
+__all__ = ["expected_utility_of"]
 
 _BETTER = 0.1
 """The share kept from which on a model is said to do better than a constant."""
@@ -35,7 +35,7 @@ class _Law:
 
     ``most_columns`` : more do not lower the signal, since those that do not show in released
     moments are left out. ``telling`` : n mu below which nothing is kept.
-    ``error_left``, ``spread`` : see ``Outlook``.
+    ``error_left``, ``spread`` : see ``ExpectedUtility``.
     """
 
     middle: float
@@ -45,13 +45,13 @@ class _Law:
     most_columns: float = math.inf
     telling: float = 0.0
 
-    def outlook(self, problem: Problem, mu: float) -> Outlook:
+    def expected_utility(self, problem: Problem, mu: float) -> ExpectedUtility:
         """Return what is to be expected of a budget of this mu for one row."""
         root = math.sqrt(min(problem.n_features, self.most_columns))
         better = self.middle * (_BETTER / (1 - _BETTER)) ** (1 / self.power)
         needed = max(better * root, self.telling) / mu
         n = problem.n_public
-        return Outlook(
+        return ExpectedUtility(
             kept=None if n is None else self._kept(n * mu, n * mu / root),
             rows_needed=math.ceil(needed),
             error_left=self.error_left,
@@ -77,8 +77,9 @@ _MOST_SQUARES = 64
 """Columns of more than that were not measured for squared loss."""
 
 
-def outlook_of(problem: Problem, accountant: Accountant) -> Outlook | None:
-    """Return the outlook of a run by ``auto``, of its default parameters; ``None`` for losses,
+def expected_utility_of(problem: Problem, accountant: Accountant) -> ExpectedUtility | None:
+    """Return the expected utility of a run by ``auto``, of its default parameters; ``None`` for
+    losses,
     budgets and widths without a law."""
     if problem.loss.classification:
         law = _TWO_CLASSES
@@ -90,4 +91,4 @@ def outlook_of(problem: Problem, accountant: Accountant) -> Outlook | None:
     if not (holds_several and accountant.supports(GaussianDpEvent(1.0))):
         return None
     multiplier = noise_multiplier(accountant, GaussianDpEvent, Fraction(accountant.remaining))
-    return law.outlook(problem, 1 / multiplier / problem.rows_changed)
+    return law.expected_utility(problem, 1 / multiplier / problem.rows_changed)

@@ -1,4 +1,4 @@
-"""The outlook of ``auto``: what its law knows, and what it does not."""
+"""The expected utility of ``auto``: what its law knows, and what it does not."""
 
 import dataclasses
 
@@ -29,7 +29,7 @@ SQUARES = dataclasses.replace(PROBLEM, loss=Squared())
 
 
 def expect(problem=PROBLEM, accountant=GDP, **changes):
-    return Auto.expect(dataclasses.replace(problem, **changes), accountant)
+    return Auto.expected_utility(dataclasses.replace(problem, **changes), accountant)
 
 
 @pytest.mark.parametrize("problem", [PROBLEM, SQUARES], ids=["classes", "squares"])
@@ -73,5 +73,5 @@ def test_columns_that_the_moments_leave_out_do_not_count():
     ],
     ids=["loss", "pure", "single", "wide squares"],
 )
-def test_no_law_no_outlook(asked):
+def test_no_law_no_utility(asked):
     assert expect(**asked) is None
