@@ -32,3 +32,7 @@ class ExpectedUtility:
     rows_needed: int
     error_left: float
     spread: float
+
+
+Outlook = ExpectedUtility
+"""The name of before, for this version."""
