@@ -56,7 +56,7 @@ def successor_of_hook(name: str) -> str:
 
 
 def new_name_of_fact(name: str) -> str | None:
-    """Return the name that a fact of a part's class has now; ``None`` of one that kept its own."""
+    """Return the name that a fact of a part's class has now; ``None`` if it kept its own."""
     return _table("facts").get(name)
 
 

@@ -40,9 +40,7 @@ class Logistic:
     classification: ClassVar[bool] = True
     convex: ClassVar[bool] = True
     nonincreasing: ClassVar[bool] = True
-    radial_slope: ClassVar[float] = 0.27846454276107396 * (
-        1.0 + 2.0**-40
-    )  # max of m / (1 + e^m): W(1/e)
+    radial_slope: ClassVar[float] = 0.27846454276107396 * (1.0 + 2.0**-40)  # W(1/e), rounded up
     # The second derivative is p (1 - p), the third (1 - 2 p) times it (Bach 2010, section 2).
     self_concordance: ClassVar[float] = 1.0
     thread_safe: ClassVar[bool] = True

@@ -1,1 +1,1 @@
-"""What was asked for: settings, words, rows and ledger, as frozen data."""
+"""Requests for a fit, as frozen data: settings, words, rows and ledger."""
