@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from dpcore.data.dataset import Dataset
+from dpcore.data.schema.transforms import Lookup, Number
 from dpcore.errors import InvalidInputError
 from dpcore.moved import where_to_get
 from dpcore.privacy.first_party import DISTRIBUTIONS, is_ours
@@ -20,19 +21,34 @@ from dpcore.registry.catalogue import load_registry, registries
 if TYPE_CHECKING:
     from pathlib import Path
 
+    import numpy as np
+
+    from dpcore.data.cells.typed import Cells
+    from dpcore.data.schema.feature_column import FeatureColumn
+    from dpcore.data.schema.notation import Notation
+    from dpcore.data.schema.plan import ColumnPlan
     from dpcore.data.schema.schema import Schema
     from dpcore.registry.entries import Entry
 
-__all__ = ["FileLoader", "file_loader", "format_of", "load_file", "named_parts"]
+__all__ = [
+    "FileLoader",
+    "cell_reader",
+    "file_loader",
+    "format_of",
+    "load_file",
+    "named_parts",
+    "readers_of_cells",
+]
 
 _KIND, _NAME = "file-loader", "files"
 """The kind, and the one name of it that there is: a path means the same rows everywhere."""
+_CELLS = "dates, truth values, hashed texts and ids of units"
 
 
 @dataclass(frozen=True, slots=True)
 class FileLoader:
-    """The functions of a loader, as they are registered. Each takes a path first, and raises
-    InvalidInputError, or DataError with file, line and column, and never a cell.
+    """The functions of a loader, as they are registered. Each takes a path first, but for the last
+    three, and raises InvalidInputError, or DataError with file, line and column, and never a cell.
 
     Parameters
     ----------
@@ -48,6 +64,12 @@ class FileLoader:
     partitions : returns the files of a folder or a pattern, in the order of their names.
     scores : of a file to write, or None, and whether a spreadsheet is to open it, returns a
         function that makes its bytes: of heads, the types of columns, and pieces of rows.
+    numbers : of cells and their column's plan, whose reading is neither numbers nor a lookup,
+        returns each as a number, NaN or -1 for none, and what is wrong with a cell that has none.
+    ids : of cells, the normal form of each as an id of a unit, None where it is empty, and which
+        are no id.
+    advice : of cells, the place of a cell without a reading, its column and the notation, returns
+        what its owner can do about it.
     """
 
     load: Callable[..., Dataset]
@@ -60,14 +82,31 @@ class FileLoader:
     schema_from_rows: Callable[[str, str], Schema]
     partitions: Callable[[str], list[str]]
     scores: Callable[[Path | None, bool], Callable[..., Iterator[bytes]]]
+    numbers: Callable[[Cells, ColumnPlan], tuple[np.ndarray, str]]
+    ids: Callable[[Cells, Notation], tuple[np.ndarray, np.ndarray]]
+    advice: Callable[[Cells, int, FeatureColumn, Notation], str | None]
 
 
 def file_loader() -> FileLoader:
     """Return the installed loader of files; InvalidInputError, with what to install, if none."""
-    return _loaded()[1]
+    return _loaded("files")[1]
 
 
-def _loaded() -> tuple[Entry, FileLoader]:
+def cell_reader() -> FileLoader:
+    """Return it for its readings of cells; InvalidInputError, with what to install, if none."""
+    return _loaded(_CELLS)[1]
+
+
+def readers_of_cells(schema: Schema) -> tuple[str, ...]:
+    """Return what the statement names of what reads cells under a schema; nothing where the core
+    reads all."""
+    own = Number, Lookup
+    if schema.unit is None and all(isinstance(c.encoding.reading, own) for c in schema.features):
+        return ()
+    return named_parts(_loaded(_CELLS)[0])
+
+
+def _loaded(what: str) -> tuple[Entry, FileLoader]:
     for registry in registries(_KIND):
         if _NAME in registry.names(_KIND):
             break
@@ -75,7 +114,7 @@ def _loaded() -> tuple[Entry, FileLoader]:
         registry = load_registry(_KIND)
         if not registry.failures:
             where = where_to_get(_KIND, _NAME)
-            raise InvalidInputError(f"No reader of files is installed. {where}")
+            raise InvalidInputError(f"No reader of {what} is installed. {where}")
     loader: FileLoader = registry.load(_KIND, _NAME)
     return registry.get(_KIND, _NAME), loader
 
@@ -96,7 +135,7 @@ def load_file(path: str | os.PathLike[str], schema: Schema | None, **options: An
     (file, line, column: for the owner's eyes) for a file that cannot be read or, unless bad rows
     are dropped, for the first row that does not satisfy the schema.
     """
-    entry, loader = _loaded()
+    entry, loader = _loaded("files")
     data = loader.load(path, schema, **options)
     if type(data) is not Dataset:
         raise InvalidInputError(f"{entry.target} made no Dataset of the rows.")

@@ -1,6 +1,7 @@
 """The reader of a file, by its name or by that of a format."""
 
 from dataclasses import replace
+from datetime import date
 from functools import partial
 
 import pyarrow as pa
@@ -8,12 +9,15 @@ import pyarrow.parquet as pq
 import pytest
 
 from dpcore import Schema
+from dpcore.data.files import parts_of_rows
 from dpcore.data.loader import named_parts
-from dpcore.data.schema.columns import Label, Numeric
-from dpcore.errors import InvalidInputError, RegistryError
+from dpcore.data.schema.columns import Drop, Label, Numeric
+from dpcore.errors import DataError, InvalidInputError, RegistryError
 from dpcore.plugin.parts import dataset_from_arrays, format_of, load_file, load_registry
+from dpcore.privacy.statement import foreign_parts
 from dpcore.registry.catalogue import Entry, Registry
 from dpcore_tables.files import FILES, schema_from_rows
+from dpcore_tables.kinds import Date
 from dpcore_tables.store import convert
 
 
@@ -24,11 +28,56 @@ def installed(monkeypatch, entries):
     monkeypatch.setattr("dpcore_tables.files.formats.registries", lambda kind: (registry,))
 
 
-@pytest.mark.parametrize("asked", [("rows.csv", None), ("rows", "csv"), ("-", None), (".", None)])
-def test_where_no_reader_is_installed_what_has_one_is_said(asked, monkeypatch):
+def without_loader(monkeypatch):
     nothing = Registry(())
     monkeypatch.setattr("dpcore.data.loader.load_registry", lambda kind: nothing)
     monkeypatch.setattr("dpcore.data.loader.registries", lambda kind: (nothing,))
+
+
+def dated(unit=None):
+    """Return a frame and its schema, of a date, or of a number and units."""
+    day = date(2020, 1, 1), date(2021, 1, 1)
+    x = Date("x", *day) if unit is None else Numeric("x", 0.0, 1.0)
+    columns = x, Label("y", ((0,), (1,))), *([] if unit is None else [Drop(unit)])
+    schema = Schema(columns, unit=unit, rows_per_unit=unit and 1)
+    cells = ["2020-05-05", "2020-06-06"] if unit is None else [0.0, 1.0]
+    frame = {"x": cells, "y": [0, 1]} | ({} if unit is None else {unit: [1, 2]})
+    return pa.table(frame), schema
+
+
+@pytest.mark.parametrize("unit", [None, "id"])
+def test_where_no_reader_of_dates_and_ids_is_installed_what_has_one_is_said(unit, monkeypatch):
+    frame, schema = dated(unit)
+    without_loader(monkeypatch)
+    with pytest.raises(InvalidInputError) as told:
+        dataset_from_arrays(frame, schema=schema)
+    assert str(told.value) == (
+        "No reader of dates, truth values, hashed texts and ids of units is installed. "
+        "It is in dpcore-tables: pip install dpcore-tables."
+    )
+
+
+def test_numbers_and_their_faults_are_told_where_no_reader_is_installed(monkeypatch):
+    without_loader(monkeypatch)
+    rows = dataset_from_arrays([[0.5]], [1], bounds=(0.0, 1.0))
+    assert parts_of_rows(rows)[-1].endswith(":Numeric")
+    with pytest.raises(DataError, match="the cell is not a finite number"):
+        dataset_from_arrays([[float("nan")]], [1], bounds=(0.0, 1.0))
+
+
+@pytest.mark.parametrize("unit", [None, "id"])
+def test_a_foreign_reader_of_dates_and_ids_is_named(unit, monkeypatch):
+    frame, schema = dated(unit)
+    entry = Entry("file-loader", "files", f"{__name__}:LOADER", "Files.", "", "acme", "1", {})
+    monkeypatch.setitem(globals(), "LOADER", FILES)
+    monkeypatch.setattr("dpcore.data.loader.registries", lambda kind: (Registry([entry]),))
+    parts = parts_of_rows(dataset_from_arrays(frame, schema=schema))
+    assert foreign_parts(parts) == (f"{__name__}:LOADER",)
+
+
+@pytest.mark.parametrize("asked", [("rows.csv", None), ("rows", "csv"), ("-", None), (".", None)])
+def test_where_no_reader_is_installed_what_has_one_is_said(asked, monkeypatch):
+    without_loader(monkeypatch)
     with pytest.raises(InvalidInputError) as told:
         format_of(*asked)
     assert str(told.value) == (

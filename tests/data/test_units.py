@@ -8,7 +8,6 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from dpcore.data.cells.ids import ids_of
 from dpcore.data.cells.typed import UnreadTypeError
 from dpcore.data.dataset import Dataset
 from dpcore.data.readers.arrays import dataset_from_arrays
@@ -19,6 +18,7 @@ from dpcore.errors import DataError, InvalidInputError
 from dpcore.fitting.rows.loading import split
 from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.parts import load_file
+from dpcore_tables.cells.ids import ids_of
 from dpcore_tables.store import convert
 
 NOTATION = Notation(missing=("", "NA"))

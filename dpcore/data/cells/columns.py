@@ -16,8 +16,7 @@ class Columns:
     ``values[name]`` : ndarray of shape (n_rows,), as ``dpcore.data.cells.readings`` makes them;
     float64 for the label, -1 and +1 or the target scaled to [-1, 1], absent where it was not asked
     for. ``kept`` : bool, one for each row that was given, None if all were kept. ``ids`` : of the
-    rows' units, as ``dpcore.data.cells.ids`` has them; None where the schema has no units, or with
-    the label.
+    rows' units, in their normal form; None where the schema has no units, or with the label.
     """
 
     values: dict[str, np.ndarray]

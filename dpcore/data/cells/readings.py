@@ -9,25 +9,22 @@ dropped where the number of rows is private (add-or-remove-one): replace-one mak
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from contextlib import suppress
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 from dpcore.data.cells.columns import Columns
-from dpcore.data.cells.dates import to_days
-from dpcore.data.cells.faults import advice_on
-from dpcore.data.cells.ids import ids_of
 from dpcore.data.cells.targets import target_of
 from dpcore.data.cells.typed import Cells, UnreadTypeError, empty_cells, to_codes, to_numbers
-from dpcore.data.cells.words import to_buckets, to_parsed, to_truth
+from dpcore.data.loader import cell_reader
 from dpcore.data.schema.columns import Column, Drop, FeatureColumn, Label
 from dpcore.data.schema.plan import ColumnPlan, column_plan
 from dpcore.data.schema.toml_writer import format_value
-from dpcore.data.schema.transforms import Day, Hash, Lookup, Number, Parsed, Truth
+from dpcore.data.schema.transforms import Hash, Lookup, Number
 from dpcore.data.schema.vocabulary import ABSENT, UNKNOWN
-from dpcore.errors import BadRowError, DataError, replacing
+from dpcore.errors import BadRowError, DataError, InvalidInputError, replacing
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -38,16 +35,12 @@ if TYPE_CHECKING:
     from dpcore.data.schema.schema import Schema
     from dpcore.privacy.units import Units
 
-__all__ = ["Reading", "conform", "convert_column", "unread_told"]
+__all__ = ["NO_NUMBER", "Reading", "conform", "convert_column", "unread_told"]
 
-_NO_NUMBER = (
+NO_NUMBER = (
     "the cell is not a finite number (if it is a word for no value, list it in missing = [...] of "
     "the column or of the schema)"
 )
-_NO_TRUTH = (
-    "the cell is no truth value, such as true, yes or 1 (other words are categories or levels)"
-)
-_FORMAT = 'format = "%d.%m.%Y", or the like, in the column\'s schema says how dates are written'
 _MOST_SHOWN = 8
 _NO_ID = "the cell is no id of a unit: expected text or a whole number"
 _EMPTY_ID = (
@@ -146,7 +139,7 @@ def _unread_error(source: str, name: str, of: str, error: Exception) -> DataErro
 def _read(cells: Cells, plan: ColumnPlan) -> Reading:
     if plan.encoding is None:
         return _label(cells, plan)
-    numbers, reason = _READINGS[type(plan.reading)](cells, plan)
+    numbers, reason = _read_feature(cells, plan)
     if plan.encoding.is_code:
         unknown, codes = numbers < 0, np.maximum(numbers, UNKNOWN)
         if plan.empty_level is not None:
@@ -187,46 +180,12 @@ def _no_class(column: Label, plan: ColumnPlan) -> str:
     )
 
 
-def _as_number(cells: Cells, plan: ColumnPlan) -> tuple[np.ndarray, str]:
-    return to_numbers(cells, plan.notation), _NO_NUMBER
-
-
-def _as_truth(cells: Cells, plan: ColumnPlan) -> tuple[np.ndarray, str]:
-    return to_truth(cells, plan.notation), _NO_TRUTH
-
-
-def _as_code(cells: Cells, plan: ColumnPlan) -> tuple[np.ndarray, str]:
-    return to_codes(cells, plan), "the cell is none of the levels"
-
-
-def _as_bucket(cells: Cells, plan: ColumnPlan) -> tuple[np.ndarray, str]:
-    assert isinstance(plan.reading, Hash)
-    return to_buckets(cells, plan.reading, plan.notation), _NO_NUMBER
-
-
-def _as_parsed(cells: Cells, plan: ColumnPlan) -> tuple[np.ndarray, str]:
-    assert isinstance(plan.reading, Parsed)
-    found = to_parsed(cells, plan.reading, plan.column.kind, plan.notation)
-    return found, f"the cell is no {plan.reading.wanted}"
-
-
-def _as_day(cells: Cells, plan: ColumnPlan) -> tuple[np.ndarray, str]:
-    assert isinstance(plan.reading, Day)
-    form = plan.reading.format
-    said = f"{form}, the column's format in the schema"
-    written = f"2024-02-29; {_FORMAT}" if form is None else said
-    days = to_days(cells, plan.name, form, plan.notation)
-    return days, f"the cell is no date that is written as {written}"
-
-
-_READINGS: Mapping[type, Callable[[Any, ColumnPlan], tuple[np.ndarray, str]]] = {
-    Number: _as_number,
-    Truth: _as_truth,
-    Lookup: _as_code,
-    Hash: _as_bucket,
-    Parsed: _as_parsed,
-    Day: _as_day,
-}
+def _read_feature(cells: Cells, plan: ColumnPlan) -> tuple[np.ndarray, str]:
+    if isinstance(plan.reading, Number):
+        return to_numbers(cells, plan.notation), NO_NUMBER
+    if isinstance(plan.reading, Lookup):
+        return to_codes(cells, plan), "the cell is none of the levels"
+    return cell_reader().numbers(cells, plan)
 
 
 def _ids(
@@ -239,7 +198,7 @@ def _ids(
     no id, to the faults."""
     assert units is not None
     with unread_told(raw.source, units.column):
-        ids, bad = ids_of(raw.columns[units.column], notation)
+        ids, bad = cell_reader().ids(raw.columns[units.column], notation)
     empty = np.fromiter((id is None for id in ids), bool, len(ids)) & ~bad
     missing = empty & (units.missing == "refuse")
     reasons = {_EMPTY_ID.format(name=format_value(units.column)): missing, _NO_ID: bad}
@@ -256,5 +215,6 @@ def _first_fault(
     )
     if not isinstance(column, (Label, Drop)):
         cells = raw.columns[column.name]
-        reason = advice_on(cells, row, column, schema.notation) or reason
+        with suppress(InvalidInputError):  # Where nothing is installed that knows better.
+            reason = cell_reader().advice(cells, row, column, schema.notation) or reason
     return BadRowError(f"{raw.source}, {raw.where(row)}, column {column.name!r}: {reason}.")

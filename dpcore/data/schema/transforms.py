@@ -19,6 +19,7 @@ from dpcore.data.schema.values import Value, are_numbers, short
 from dpcore.errors import InvalidInputError
 
 __all__ = [
+    "TRUTH",
     "Affine",
     "Bin",
     "Chain",
@@ -45,6 +46,13 @@ class Number:
     """A finite number: a number, a truth value, or a text that is a number in the notation."""
 
     takes_numbers: ClassVar[bool] = True
+
+
+TRUTH = {
+    **dict.fromkeys(("true", "t", "yes", "y", "on", "1", "1.0"), 1.0),
+    **dict.fromkeys(("false", "f", "no", "n", "off", "0", "0.0"), 0.0),
+}
+"""The words for truth values, in lower case."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.data.cells.words import TRUTH
 from dpcore.data.schema.plan import ColumnPlan, column_plan
-from dpcore.data.schema.transforms import Chain
+from dpcore.data.schema.transforms import TRUTH, Chain
 from dpcore.errors import InvalidInputError
 from dpcore.plugin.columns import (
     Affine,

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.data.schema.date_formats import EPOCH
 from dpcore_report.onnx.arithmetic import count_from
 
 if TYPE_CHECKING:
@@ -16,11 +15,12 @@ if TYPE_CHECKING:
 
 __all__ = ["days_of", "part_of_date"]
 
+_EPOCH = date(1970, 1, 1).toordinal()
 _ERA = 146_097
 """The days of 400 years of the Gregorian calendar."""
 _MARCH_OF_0 = 719_468
 """The days from 0000-03-01, the first of an era, to 1970-01-01."""
-_FIRST, _LAST = date.min.toordinal() - EPOCH, date.max.toordinal() - EPOCH
+_FIRST, _LAST = date.min.toordinal() - _EPOCH, date.max.toordinal() - _EPOCH
 
 
 def days_of(graph: Graph, cells: str) -> tuple[str, str]:
@@ -41,7 +41,7 @@ def part_of_date(graph: Graph, days: str, part: DatePart) -> str:
 
 def _year(graph: Graph, days: str, part: DatePart) -> str:
     years = range(part.first + 1, part.last + 1)
-    firsts = [float(date(year, 1, 1).toordinal() - EPOCH) for year in years]
+    firsts = [float(date(year, 1, 1).toordinal() - _EPOCH) for year in years]
     return count_from(graph, days, np.array(firsts))
 
 

@@ -16,6 +16,9 @@ from dpcore.data.schema.unbounded import require_bounds
 from dpcore.data.units import Coins, UnitIds
 from dpcore.errors import DataError, InvalidInputError, near_names
 from dpcore.registry.catalogue import load_registry
+from dpcore_tables.cells.faults import advice_on
+from dpcore_tables.cells.ids import ids_of
+from dpcore_tables.cells.readings import numbers_of
 from dpcore_tables.files.column_texts import column_texts
 from dpcore_tables.files.formats import (
     STORE,
@@ -171,5 +174,8 @@ FILES = FileLoader(
     schema_from_rows=schema_from_rows,
     partitions=partition_files,
     scores=scores_as_bytes,
+    numbers=numbers_of,
+    ids=ids_of,
+    advice=advice_on,
 )
 """Files as the core asks for them."""

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any, ClassVar
 
-from dpcore.data.schema.date_formats import EPOCH, date_pattern
 from dpcore.data.schema.transforms import Chain
 from dpcore.data.schema.unbounded import PRIVATE
 from dpcore.data.schema.values import PLACEHOLDER
@@ -22,6 +21,7 @@ from dpcore.plugin.columns import (
     between,
     empty_keys,
 )
+from dpcore_tables.kinds.date_formats import EPOCH, date_pattern
 
 __all__ = ["Date", "date_from"]
 

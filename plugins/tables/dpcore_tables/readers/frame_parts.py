@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.data.cells.ids import ids_of
 from dpcore.data.cells.readings import convert_column
 from dpcore.data.cells.typed import UnreadTypeError
 from dpcore.data.readers.frames import frame_cells, frame_names, frame_table
@@ -25,6 +24,7 @@ from dpcore.errors import DataError
 from dpcore.plugin.columns import FeatureColumn
 from dpcore.plugin.parts import BLOCK_ROWS, Dataset
 from dpcore.plugin.readers import RawTable, as_objects, check_names
+from dpcore_tables.cells.ids import ids_of
 from dpcore_tables.files.stream import encode_piece
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.data.cells.ids import ids_of
 from dpcore.data.cells.readings import unread_told
 from dpcore.data.units import UnitIds
 from dpcore.plugin.readers import RawTable
+from dpcore_tables.cells.ids import ids_of
 from dpcore_tables.files.stream import open_rows
 
 if TYPE_CHECKING:

@@ -8,10 +8,9 @@ import re
 import numpy as np
 
 from dpcore.data.cells.typed import Cells, empty_cells, text_at
-from dpcore.data.schema.feature_column import FeatureColumn
 from dpcore.data.schema.installed import keys_of
 from dpcore.data.schema.notation import Notation
-from dpcore.data.schema.transforms import Number
+from dpcore.plugin.columns import FeatureColumn, Number
 
 __all__ = ["advice_on"]
 

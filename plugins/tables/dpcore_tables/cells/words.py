@@ -11,14 +11,10 @@ import pyarrow as pa
 from dpcore.data.cells.objects import float_of, is_missing_object, is_number, text_of
 from dpcore.data.cells.typed import Cells, UnreadTypeError, by_text, is_text, to_numbers
 from dpcore.data.schema.notation import Notation
-from dpcore.data.schema.transforms import Hash, Parsed
+from dpcore.data.schema.transforms import TRUTH
+from dpcore.plugin.columns import Hash, Parsed
 
-__all__ = ["TRUTH", "to_buckets", "to_parsed", "to_truth"]
-
-TRUTH = {
-    **dict.fromkeys(("true", "t", "yes", "y", "on", "1", "1.0"), 1.0),
-    **dict.fromkeys(("false", "f", "no", "n", "off", "0", "0.0"), 0.0),
-}
+__all__ = ["to_buckets", "to_parsed", "to_truth"]
 
 
 def to_truth(cells: Cells, notation: Notation) -> np.ndarray:

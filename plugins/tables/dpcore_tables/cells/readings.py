@@ -1,0 +1,41 @@
+"""Dates, truth values and hashed texts as plain numbers, as the core asks for them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dpcore.data.cells.readings import NO_NUMBER
+from dpcore.plugin.columns import Day, Hash, Parsed, Truth
+from dpcore_tables.cells.dates import to_days
+from dpcore_tables.cells.words import to_buckets, to_parsed, to_truth
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from dpcore.data.cells.typed import Cells
+    from dpcore.data.schema.plan import ColumnPlan
+
+__all__ = ["numbers_of"]
+
+_NO_TRUTH = (
+    "the cell is no truth value, such as true, yes or 1 (other words are categories or levels)"
+)
+_FORMAT = 'format = "%d.%m.%Y", or the like, in the column\'s schema says how dates are written'
+
+
+def numbers_of(cells: Cells, plan: ColumnPlan) -> tuple[np.ndarray, str]:
+    """Return the cells as numbers, and what is wrong with a cell without a number."""
+    reading, notation = plan.reading, plan.notation
+    if isinstance(reading, Truth):
+        return to_truth(cells, notation), _NO_TRUTH
+    if isinstance(reading, Hash):
+        return to_buckets(cells, reading, notation), NO_NUMBER
+    if isinstance(reading, Parsed):
+        found = to_parsed(cells, reading, plan.column.kind, notation)
+        return found, f"the cell is no {reading.wanted}"
+    assert isinstance(reading, Day)
+    form = reading.format
+    said = f"{form}, the column's format in the schema"
+    written = f"2024-02-29; {_FORMAT}" if form is None else said
+    days = to_days(cells, plan.name, form, notation)
+    return days, f"the cell is no date that is written as {written}"
