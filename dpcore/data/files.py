@@ -171,10 +171,12 @@ class RowFacts(Protocol):
 
 def parts_of_rows(rows: RowFacts) -> tuple[str, ...]:
     """Return ``"module:Class"`` of what saw the rows before any query did: the kinds of their
-    columns, and what read them and their cells."""
+    columns, what read them and their cells, and the type of rows with a layout of their own."""
     from dpcore.data.loader import readers_of_cells
 
-    kinds = {type(column) for column in rows.schema.columns}
+    kinds: set[type] = {type(column) for column in rows.schema.columns}
+    if hasattr(X := getattr(rows, "X", None), "row_layout"):
+        kinds.add(type(X))
     named = sorted(f"{kind.__module__}:{kind.__qualname__}" for kind in kinds)
     return (*named, *rows.read_by, *readers_of_cells(rows.schema))
 

@@ -9,12 +9,11 @@ ledger, rests on that.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dpcore.data.blocks.coded import CodedRows
-from dpcore.data.blocks.stored import StoredRows
 from dpcore.data.part import RowPart
 from dpcore.errors import InvalidInputError, near_names
 
@@ -43,8 +42,8 @@ def rows_of_part(dataset: Dataset, name: str | None) -> Dataset:
             "may be in more than one part. Run on all rows."
         )
     part, place, level = _found(dataset.schema, name)
-    X = dataset.X
-    if isinstance(X, StoredRows):
+    X: Any = dataset.X
+    if hasattr(X, "row_layout"):
         pieces: Iterable[CodedRows] = X.pieces()
     elif isinstance(X, CodedRows):
         pieces = (X,)

@@ -9,6 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from dpcore import Schema
+from dpcore.data.blocks.layout import Layout
+from dpcore.data.blocks.layouts import layout_of
 from dpcore.data.files import parts_of_rows
 from dpcore.data.loader import named_parts
 from dpcore.data.schema.columns import Drop, Label, Numeric
@@ -112,6 +114,19 @@ def test_a_loader_of_files_of_another_distribution_is_named(monkeypatch):
     monkeypatch.setitem(globals(), "LOADER", replace(FILES, load=lambda path, schema: "rows"))
     with pytest.raises(InvalidInputError, match=":LOADER made no Dataset of the rows"):
         load_file("rows.csv", None)
+
+
+class KeptRows:
+    """Rows of a foreign store, with a layout of their own."""
+
+    row_layout = Layout()
+
+
+def test_rows_with_a_layout_of_their_own_are_named():
+    rows = KeptRows()
+    assert layout_of(rows) is KeptRows.row_layout
+    parts = parts_of_rows(replace(ROWS, X=rows))
+    assert foreign_parts(parts) == (f"{__name__}:KeptRows",)
 
 
 ROWS = dataset_from_arrays([[1.0]], [1])

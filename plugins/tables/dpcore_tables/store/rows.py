@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 import numpy as np
 
@@ -13,11 +13,10 @@ from dpcore.data.blocks.coded_block import CodedBlock
 from dpcore.data.blocks.layout import Layout
 
 if TYPE_CHECKING:
-    from dpcore.data.blocks.block import Block
-    from dpcore.data.blocks.coded import CodedLayout, CodedRows
-    from dpcore.data.blocks.rounded_line import RoundedLine
+    from dpcore.plugin.parts import Block, RoundedLine
+    from dpcore.plugin.readers import CodedLayout, CodedRows
 
-__all__ = ["STORED", "StoredRows"]
+__all__ = ["StoredRows"]
 
 
 class BlockStore(Protocol):
@@ -43,6 +42,7 @@ class StoredRows:
     shape: tuple[int, int] = field(init=False, repr=False)
 
     ndim = 2
+    row_layout: ClassVar[Layout[StoredRows]]
 
     def __post_init__(self) -> None:
         if not self.places:
@@ -99,8 +99,6 @@ class _Lender:
 class _Stored(Layout[StoredRows]):
     """Blocks of a table that are blocks of the store; there is nothing to freeze or to join."""
 
-    row_type = StoredRows
-
     def blocks(
         self, X: StoredRows, y: np.ndarray, path: RoundedLine, row_norm: float
     ) -> Iterator[Block]:
@@ -111,4 +109,4 @@ class _Stored(Layout[StoredRows]):
             begin += n
 
 
-STORED = _Stored()
+StoredRows.row_layout = _Stored()
