@@ -1,4 +1,5 @@
-"""The options of steps on the command line, from what is registered beside their names."""
+"""The options of steps and algorithms on the command line, from what is registered beside their
+names."""
 
 from __future__ import annotations
 
@@ -14,9 +15,10 @@ from dpcore.privacy.first_party import DISTRIBUTIONS, is_ours
 from dpcore.registry.catalogue import Entry, load_registry
 from dpcore.registry.step_options import OPTION_TYPES, StepOption
 
-__all__ = ["steps_asked", "with_step_options"]
+__all__ = ["steps_asked", "targets_asked", "with_step_options"]
 
 _CORE = "dpcore"
+_A = {"optimizer": "an algorithm", "step": "a step"}
 _OF_A_RUN = StepOption(
     "test-fraction",
     "float",
@@ -26,25 +28,46 @@ _OF_A_RUN = StepOption(
 """The option of a run that steps share, where none that does is installed."""
 
 
-def with_step_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Return a command with the options of all registered steps beside its own: it is handed them
-    as ``of_steps``, by the name of their parameter.
+def with_step_options(
+    command: Callable[..., None], kinds: tuple[str, ...] = ("step",)
+) -> Callable[..., None]:
+    """Return a command with the options of all registered steps, or of further ``kinds``, beside
+    its own: it is handed them as ``of_steps``, by the name of their parameter. In the help text
+    each follows the command's own options of its group.
 
     Raises RegistryError for an option that two distributions claim.
     """
     own = inspect.signature(command, eval_str=True)
     fixed = {name: p for name, p in own.parameters.items() if name != "of_steps"}
-    added = [_parameter(*each) for each in _declared([*fixed])]
-    parameters = [*fixed.values(), *added]
+    added = [_parameter(*each) for each in _declared([*fixed], kinds)]
+    parameters = [*fixed.values()]
+    for parameter in added:
+        alike = [at for at, p in enumerate(parameters) if _group_of(p) == _group_of(parameter)]
+        parameters.insert(alike[-1] + 1 if alike else len(parameters), parameter)
 
     @functools.wraps(command)
     def run(**values: Any) -> None:
         of_steps = {p.name: values.pop(p.name) for p in added}
         command(**values, of_steps=of_steps)
 
-    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    kind = inspect.Parameter.KEYWORD_ONLY
+    keywords = [parameter.replace(kind=kind) for parameter in parameters]
+    run.__signature__ = inspect.Signature(keywords)  # type: ignore[attr-defined]
     run.__annotations__ = {p.name: p.annotation for p in parameters}
     return run
+
+
+def _group_of(parameter: inspect.Parameter) -> str | None:
+    group: str | None = parameter.annotation.__metadata__[0].rich_help_panel
+    return group
+
+
+def targets_asked(of_steps: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of the options of algorithms, by name; ``None`` for those not given."""
+    entries = load_registry("optimizer").entries("optimizer")
+    options = [option for entry in entries for option in entry.data["options"]]
+    given = {option.parameter: of_steps[option.parameter] for option in options}
+    return {name: None if value is False else value for name, value in given.items()}
 
 
 def steps_asked(of_steps: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -85,21 +108,24 @@ def _made(entry: Entry, kind: Any, fields: dict[str, Any]) -> Any:
     return step
 
 
-def _declared(own: list[str]) -> list[tuple[str, StepOption]]:
-    """Return the options of all steps, an option that steps share once, each with the distribution
-    that is told of it: none of dpcore's own.
+def _declared(own: list[str], kinds: tuple[str, ...]) -> list[tuple[str, StepOption]]:
+    """Return the options of all algorithms and steps, an option that steps share once, and what
+    the algorithms of a distribution have in common, each with the distribution that is told of it:
+    none of dpcore's own.
 
     ``own`` : parameters of the command itself.
     """
     found: dict[str, tuple[Entry, StepOption]] = {}
-    for entry in load_registry("step").entries("step"):
+    for entry in (e for kind in kinds for e in load_registry(kind).entries(kind)):
         for option in entry.data["options"]:
             before = found.get(option.parameter)
+            if before and (before[0].distribution, before[1]) == (entry.distribution, option):
+                continue
             if option.parameter in own or (before and not (before[1].shared and option.shared)):
                 other = f"{_CORE} itself" if before is None else before[0].distribution
                 which = entry.distribution if before is None else "one of them"
                 raise RegistryError(
-                    f"The option --{option.name} of a step is claimed by {other} and by "
+                    f"The option --{option.name} of {_A[entry.kind]} is claimed by {other} and by "
                     f"{entry.distribution}; uninstall {which}."
                 )
             found.setdefault(option.parameter, (entry, option))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,7 +11,7 @@ import typer
 from dpcore.cli import options
 from dpcore.cli.assignments import assigned
 from dpcore.cli.modules import modules_for_good
-from dpcore.cli.step_options import steps_asked, with_step_options
+from dpcore.cli.step_options import steps_asked, targets_asked, with_step_options
 from dpcore.cli.terminal.streams import tell_outlook
 from dpcore.fitting.request.data_request import DataRequest
 from dpcore.fitting.request.ledger_request import LedgerRequest
@@ -22,7 +23,7 @@ from dpcore.model.file import check_out
 __all__ = ["train_command"]
 
 
-@with_step_options
+@partial(with_step_options, kinds=("optimizer", "step"))
 def train_command(
     algo: options.Algorithm = None,
     data: options.Data = "census-sim",
@@ -92,42 +93,6 @@ def train_command(
             rich_help_panel=options.TARGETS,
         ),
     ] = None,
-    target_accuracy: Annotated[
-        float | None,
-        typer.Option(
-            help="Share of training rows to classify right.", rich_help_panel=options.TARGETS
-        ),
-    ] = None,
-    target_excess_risk: Annotated[
-        float | None,
-        typer.Option(
-            help="Largest mean objective above the minimum.", rich_help_panel=options.TARGETS
-        ),
-    ] = None,
-    target_risk: Annotated[
-        float | None, typer.Option(help="Largest mean objective.", rich_help_panel=options.TARGETS)
-    ] = None,
-    slack: Annotated[
-        float | None,
-        typer.Option(
-            help="How far beside its accuracy or risk a model may be.",
-            rich_help_panel=options.TARGETS,
-        ),
-    ] = None,
-    failure_probability: Annotated[
-        float | None,
-        typer.Option(
-            help="Chance that a target is missed unnoticed; 0.1.", rich_help_panel=options.TARGETS
-        ),
-    ] = None,
-    release_last: Annotated[
-        bool,
-        typer.Option(
-            "--release-last",
-            help="Target not met: the last model all the same.",
-            rich_help_panel=options.TARGETS,
-        ),
-    ] = False,
     relation: options.OfRelation = None,
     accountant: Annotated[
         str | None,
@@ -217,9 +182,6 @@ def train_command(
     rows = data, schema, target, bad_rows, schema_from_data, test, of_steps["test_fraction"]
     request = DataRequest(*rows, unit, rows_per_unit, release_bounds(also), part)
     request, loss = with_loss(request, loss, multiclass)
-    targets: dict[str, Any] = {"target_accuracy": target_accuracy, "target_risk": target_risk}
-    targets |= {"target_excess_risk": target_excess_risk, "slack": slack}
-    targets |= {"failure_probability": failure_probability, "release_last": release_last or None}
     settings = Settings(
         algo=default_algorithm() if algo is None else algo,
         loss=loss,
@@ -229,7 +191,7 @@ def train_command(
         rho=rho,
         mu=mu,
         epsilon_max=epsilon_max,
-        targets=targets,
+        targets=targets_asked(of_steps),
         relation=relation,
         accountant=accountant,
         conversion=conversion,

@@ -23,7 +23,8 @@ def register_commands(register: Callable[..., None]) -> None:
 @hookspec
 def register_optimizers(register: Callable[..., None]) -> None:
     """Register classes that follow ``dpcore.protocols.optimizer.Optimizer``; ``default`` : whether
-    it is the algorithm of a run that names none."""
+    it is the algorithm of a run that names none. ``options`` : a ``dpcore.plugin.steps.StepOption``
+    for each of its targets, ``shared`` where others have the same."""
 
 
 @hookspec

@@ -39,7 +39,7 @@ class Kind:
 
 
 _KINDS = (
-    Kind("optimizer", "optimizers", MappingProxyType({"default": False})),
+    Kind("optimizer", "optimizers", MappingProxyType({"default": False, "options": ()})),
     Kind("mechanism", "mechanisms"),
     Kind("accountant", "accountants"),
     Kind("loss", "losses"),

@@ -1,4 +1,5 @@
-"""The options of a step, as data beside its name: ``dpcore train --help`` imports no step."""
+"""The options of steps and of algorithms, as data beside their names: ``dpcore train --help``
+imports none of them."""
 
 from __future__ import annotations
 
@@ -30,7 +31,8 @@ _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 @dataclass(frozen=True)
 class StepOption:
-    """An option of ``dpcore train`` that a step has.
+    """An option of ``dpcore train`` that a step has, or an algorithm: its target of that name, by
+    ``name``, ``type``, ``default``, ``help`` and ``group`` alone.
 
     Parameters
     ----------

@@ -91,6 +91,35 @@ def test_an_option_of_two_distributions_names_both(monkeypatch):
         step_options.with_step_options(lambda intervals_share=None, *, of_steps: None)
 
 
+def registry_of_algorithms(monkeypatch, *options):
+    """Have one more algorithm, of somebody else's distribution, with these options."""
+    known = load_registry("optimizer")
+    first = known.get("optimizer", "output-nr")
+    twin = dataclasses.replace(first, name="twin", distribution="dpcore-twin")
+    twin = dataclasses.replace(twin, data={**first.data, "options": options})
+    both = {"optimizer": type(known)([*known.entries("optimizer"), twin]), "step": STEPS}
+    monkeypatch.setattr(step_options, "load_registry", both.get)
+
+
+def test_a_target_of_an_algorithm_is_an_option_beside_those_of_its_group(monkeypatch):
+    shared = StepOption("slack", "float", help="How far.", shared=True)
+    registry_of_algorithms(monkeypatch, shared, StepOption("target-auc", "float", help="Area."))
+    run = step_options.with_step_options(lambda *, of_steps: asked.update(of_steps), ("optimizer",))
+    names = [*inspect.signature(run).parameters]
+    assert names.count("slack") == 1 and names.index("slack") < names.index("target_auc")
+    asked = {}
+    run(**{name: None for name in names} | {"target_auc": 0.9, "release_last": False})
+    assert step_options.targets_asked(asked)["target_auc"] == 0.9
+    assert {v for k, v in step_options.targets_asked(asked).items() if k != "target_auc"} == {None}
+
+
+def test_a_target_of_two_distributions_that_do_not_share_it_is_refused(monkeypatch):
+    registry_of_algorithms(monkeypatch, StepOption("slack", "float"))
+    said = "--slack of an algorithm is claimed by dpcore-accuracy-first and by dpcore-twin"
+    with pytest.raises(RegistryError, match=said):
+        step_options.with_step_options(lambda *, of_steps: None, ("optimizer",))
+
+
 @pytest.mark.parametrize(
     ("given", "told"),
     [

@@ -9,7 +9,7 @@ from dpcore.fitting.request.data_request import DataRequest
 from dpcore.fitting.request.old_words import OLD_WORDS
 from dpcore.fitting.request.settings import Settings
 from dpcore.fitting.request.words import asked_of
-from dpcore.registry.tables.declarations import TARGETS
+from dpcore.plugin.parts import load_registry
 
 OF_LEDGER = {"ledger": None, "analyst": "", "same_table": False}
 IN_MEMORY = {"weight_bound", "also"}
@@ -85,9 +85,11 @@ def test_every_setting_is_passed_on_by_fit():
 
 
 def test_the_command_line_has_every_setting_with_its_default():
+    entries = load_registry("optimizer").entries("optimizer")
+    targets = {option.parameter for entry in entries for option in entry.data["options"]}
     asked, fields = defaults(train_command), settings_fields()
     assert {fields.pop(name) for name in IN_MEMORY} == {None, ()}
-    flattened = {name: asked.pop(name) for name in TARGETS if name not in fields}
+    flattened = {name: asked.pop(name) for name in targets}
     assert set(flattened.values()) <= {None, False} and fields.pop("targets") is None
     of_data = {field.name: field.default for field in dataclasses.fields(DataRequest)}
     assert {name: asked.pop(name) for name in of_data} == of_data

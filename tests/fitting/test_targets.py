@@ -12,8 +12,8 @@ from dpcore.fitting.request.settings import Settings
 from dpcore.fitting.request.targets import budget_of, target_values
 from dpcore.plugin import Solution
 from dpcore.plugin.parts import optimizer_facts
+from dpcore.plugin.steps import StepOption
 from dpcore.privacy.statement import PrivacyStatement
-from dpcore.registry.tables.declarations import TARGETS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +40,10 @@ class Broken:
 
     def names(self, kind):
         return ["asked", "plain"]
+
+    def entries(self, kind):
+        options = [StepOption("target-excess-risk", "float"), StepOption("slack", "float")]
+        return [SimpleNamespace(data={"options": options})]
 
     def load(self, kind, name):
         return Asked if name == "asked" else Plain
@@ -80,10 +84,12 @@ def test_options_go_to_the_algorithms_that_declare_them():
         settings = Settings(algo="this", targets={option: 0.1})
         with pytest.raises(InvalidInputError, match=f"takes no --{option.replace('_', '-')}"):
             target_values(settings, factory, REGISTRY)
-    empty = SimpleNamespace(names=lambda kind: [], load=None)
+    entry = SimpleNamespace(data={"options": [StepOption("slack", "float")]})
+    empty = SimpleNamespace(names=lambda kind: [], load=None, entries=lambda kind: [entry])
     with pytest.raises(InvalidInputError, match="no installed algorithm does"):
         target_values(Settings(targets={"slack": 0.1}), Plain, empty)
-    assert "release_last" in TARGETS
+    with pytest.raises(InvalidInputError, match="no target 'slick'; there are: slack, delta"):
+        target_values(Settings(targets={"slick": 0.1}), Plain, empty)
 
 
 STATEMENT = PrivacyStatement(

@@ -66,7 +66,7 @@ class Settings:
     rho, mu : the budget in the figure of the zcdp or gdp filter, in place of epsilon, which follows
         from it at ``delta``.
     epsilon_max : the worst case where epsilon is an output; ``None`` for 5.
-    targets : what is asked for there, by name (``dpcore.registry.tables.declarations.TARGETS``).
+    targets : what is asked for there, by name (``targets`` of an algorithm).
     relation : ``None`` for add-or-remove-one, or, where the algorithm has no guarantee under that,
         the first that it declares.
     conversion : the accountant's rule from (epsilon, delta) to its unit; ``None`` for its own.

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 from dpcore.errors import InvalidInputError, RegistryError
 from dpcore.fitting.request.option_names import option_of
 from dpcore.fitting.request.settings import figure_of
-from dpcore.registry.tables.declarations import TARGETS, optimizer_facts
+from dpcore.moved import where_to_get
+from dpcore.registry.tables.declarations import optimizer_facts
 
 if TYPE_CHECKING:
     from dpcore.fitting.request.settings import Settings
@@ -48,16 +49,24 @@ def target_values(settings: Settings, factory: Any, registry: Registry) -> Mappi
         for name, value in settings.targets.items()
         if value is not None
     }
-    for name in given:
-        if name not in TARGETS:
-            known = ", ".join(TARGETS)
-            raise InvalidInputError(f"There is no target {name!r}; there are: {known}.")
-        if name not in optimizer_facts(factory).targets:
-            raise InvalidInputError(
-                f"{settings.algo} takes no --{name.replace('_', '-')} (of targets=)"
-                f"{_takers(name, registry)}."
-            )
+    stated = optimizer_facts(factory).targets
+    for name in (each for each in given if each not in stated):
+        option = f"--{name.replace('_', '-')}"
+        if name not in (known := _registered_targets(registry)):
+            where = where_to_get("option", option)
+            told = f"There is no target {name!r}; there are: {', '.join(known)}. {where}"
+            raise InvalidInputError(told.rstrip())
+        raise InvalidInputError(
+            f"{settings.algo} takes no {option} (of targets=){_takers(name, registry)}."
+        )
     return {**given, "delta": settings.delta} if _has_delta(factory) else given
+
+
+def _registered_targets(registry: Registry) -> tuple[str, ...]:
+    """Return the options of all registered algorithms, and the run's own delta."""
+    entries = registry.entries("optimizer")
+    names = (option.parameter for entry in entries for option in entry.data["options"])
+    return (*dict.fromkeys(names), "delta")
 
 
 def budget_of(settings: Settings, factory: Any, registry: Registry) -> Budget:

@@ -43,7 +43,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "NEEDS",
-    "TARGETS",
     "OptimizerFacts",
     "accountant_facts",
     "engine_facts",
@@ -63,17 +62,6 @@ NEEDS = (
     "public-size",
     "fixed-schedule",
 )
-TARGETS = (
-    "target_accuracy",
-    "target_excess_risk",
-    "target_risk",
-    "slack",
-    "failure_probability",
-    "release_last",
-    "delta",
-)
-"""Names of fields that are options of their own where epsilon is an output. ``delta`` is the run's:
-one without it is pure."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,7 +103,10 @@ class OptimizerFacts:
         PRESETS, "Named settings of fields, slots and accountant (`--preset`).", {}
     )
     targets: tuple[str, ...] = fact(
-        Words("target", TARGETS), "The fields that are options; epsilon is then an output.", ()
+        Words("target"),
+        "The fields that are options, registered beside its name; epsilon is then an output. "
+        "`delta` is the run's: without it the algorithm is pure.",
+        (),
     )
     adaptive_accountants: tuple[str, ...] = fact(
         Words("accountant"),

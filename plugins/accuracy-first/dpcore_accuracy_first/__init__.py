@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from dpcore.plugin import hookimpl
+from dpcore.plugin.steps import StepOption
 
 __all__: list[str] = []
 
@@ -45,9 +46,28 @@ _OPTIMIZERS: dict[str, tuple[str, ...]] = {
     ),
 }
 
+_OPTIONS = tuple(
+    StepOption(name, kind, default, help, shared=True, group="Where epsilon is an output")
+    for name, kind, default, help in (
+        ("target-accuracy", "float", None, "Share of training rows to classify right."),
+        ("target-excess-risk", "float", None, "Largest mean objective above the minimum."),
+        ("target-risk", "float", None, "Largest mean objective."),
+        ("slack", "float", None, "How far beside its accuracy or risk a model may be."),
+        ("failure-probability", "float", None, "Chance that a target is missed unnoticed; 0.1."),
+        ("release-last", "flag", False, "Target not met: the last model all the same."),
+    )
+)
+"""The options of a run that these algorithms take; each states in ``targets`` which."""
+
 
 @hookimpl
 def register_optimizers(register: Callable[..., None]) -> None:
     for name, (target, summary, *other) in _OPTIMIZERS.items():
         reference = other[0] if other else _REFERENCE
-        register(name, f"dpcore_accuracy_first.{target}", summary=summary, reference=reference)
+        register(
+            name,
+            f"dpcore_accuracy_first.{target}",
+            summary=summary,
+            reference=reference,
+            options=_OPTIONS,
+        )

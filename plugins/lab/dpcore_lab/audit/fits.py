@@ -149,13 +149,12 @@ class Fits:
 def _plan(request: Request) -> Plan:
     from dpcore.plugin.commands import make_plan
     from dpcore.plugin.parts import accountant_facts, load_registry, optimizer_facts
-    from dpcore.registry.tables.declarations import TARGETS
 
     registry = load_registry()
     factory = registry.load("optimizer", request.algo)
     stated = optimizer_facts(factory)
     given = {} if request.as_published else dict(stated.checked_with)
-    targets = {name: given.pop(name) for name in TARGETS if name in given}
+    targets = {name: given.pop(name) for name in stated.targets if name in given}
     if stated.targets:
         budget: dict[str, Any] = {"epsilon_max": request.epsilon}
         if "delta" in stated.targets:
