@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from dpcore.data.dataset import Dataset
-from dpcore.data.schema.transforms import Lookup, Number
+from dpcore.data.schema.features.transforms import Lookup, Number
 from dpcore.errors import InvalidInputError
 from dpcore.moved import where_to_get
 from dpcore.privacy.first_party import DISTRIBUTIONS, is_ours
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from dpcore.data.cells.typed import Cells
-    from dpcore.data.schema.feature_column import FeatureColumn
+    from dpcore.data.schema.features.feature_column import FeatureColumn
     from dpcore.data.schema.notation import Notation
     from dpcore.data.schema.plan import ColumnPlan
     from dpcore.data.schema.schema import Schema

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.data.schema.scaling import describe_scaling
+from dpcore.data.schema.features.scaling import describe_scaling
 from dpcore.fitting.warnings import cautions_of
 from dpcore.privacy.statement import WHERE_GIVEN
 

@@ -4,11 +4,9 @@ A kind says what becomes of private cells. It is inside the trust boundary, and 
 it.
 """
 
-from dpcore.data.schema.encoding import Encoding
-from dpcore.data.schema.feature_column import FeatureColumn, empty_keys
-from dpcore.data.schema.installed import reference
-from dpcore.data.schema.keys import INDICATOR, MISSING, ColumnKind, Key
-from dpcore.data.schema.transforms import (
+from dpcore.data.schema.features.encoding import Encoding
+from dpcore.data.schema.features.feature_column import FeatureColumn, empty_keys
+from dpcore.data.schema.features.transforms import (
     Affine,
     Bin,
     Clip,
@@ -24,6 +22,8 @@ from dpcore.data.schema.transforms import (
     Truth,
     between,
 )
+from dpcore.data.schema.installed import reference
+from dpcore.data.schema.keys import INDICATOR, MISSING, ColumnKind, Key
 from dpcore.data.schema.values import Entry
 
 __all__ = [

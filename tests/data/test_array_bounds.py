@@ -9,8 +9,8 @@ from scipy import sparse
 
 from dpcore import Schema, fit, load_model
 from dpcore.data.readers.arrays import dataset_from_arrays, features_from_arrays
-from dpcore.data.schema.scaling import describe_scaling
-from dpcore.data.schema.width import width_schema
+from dpcore.data.schema.features.scaling import describe_scaling
+from dpcore.data.schema.features.width import width_schema
 from dpcore.errors import DataError, InvalidInputError
 from dpcore.plugin.parts import FEATURE_BITS
 

@@ -20,8 +20,8 @@ from scipy import sparse
 
 from dpcore.data.cells.objects import as_objects
 from dpcore.data.readers.arrays import dataset_from_arrays
+from dpcore.data.schema.features.width import width_schema
 from dpcore.data.schema.schema import Schema
-from dpcore.data.schema.width import width_schema
 from dpcore.errors import DataError
 from dpcore.plugin.parts import load_file
 

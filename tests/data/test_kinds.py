@@ -16,10 +16,8 @@ from dpcore import fit, load_model
 from dpcore.data.cells.features import hats
 from dpcore.data.cells.logarithm import binary_log
 from dpcore.data.readers.arrays import dataset_from_arrays
-from dpcore.data.schema.encoding import Encoding
-from dpcore.data.schema.installed import column_from_dict
-from dpcore.data.schema.schema import Schema
-from dpcore.data.schema.transforms import (
+from dpcore.data.schema.features.encoding import Encoding
+from dpcore.data.schema.features.transforms import (
     Affine,
     Bin,
     Clip,
@@ -31,6 +29,8 @@ from dpcore.data.schema.transforms import (
     OneHot,
     between,
 )
+from dpcore.data.schema.installed import column_from_dict
+from dpcore.data.schema.schema import Schema
 from dpcore.errors import DataError, InvalidInputError
 from dpcore.plugin.parts import FEATURE_BITS, CategoricalColumn, load_file
 from dpcore_tables.statistics import column_of

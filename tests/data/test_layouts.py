@@ -15,7 +15,7 @@ from dpcore.data.blocks.layout import Layout
 from dpcore.data.blocks.table import Table
 from dpcore.data.blocks.truncation import truncate_rows
 from dpcore.data.dataset import Dataset
-from dpcore.data.schema.width import width_schema
+from dpcore.data.schema.features.width import width_schema
 from dpcore.errors import InvalidInputError
 from dpcore.losses.logistic import Logistic
 from dpcore.plugin import ClippedGradientSum, ColumnMoments, NeighboringRelation, Problem

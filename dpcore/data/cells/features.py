@@ -13,7 +13,7 @@ import numpy as np
 
 from dpcore.data.blocks.coded import CodedLayout, CodedRows
 from dpcore.data.cells.logarithm import binary_log
-from dpcore.data.schema.transforms import (
+from dpcore.data.schema.features.transforms import (
     Affine,
     Bin,
     Chain,
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from dpcore.data.cells.columns import Columns
-    from dpcore.data.schema.crosses import Crossed
-    from dpcore.data.schema.encoding import Encoding, Part
+    from dpcore.data.schema.features.crosses import Crossed
+    from dpcore.data.schema.features.encoding import Encoding, Part
     from dpcore.data.schema.plan import ColumnPlan
     from dpcore.data.schema.schema import Schema
 

@@ -20,9 +20,9 @@ from dpcore.data.cells.targets import target_of
 from dpcore.data.cells.typed import Cells, UnreadTypeError, empty_cells, to_codes, to_numbers
 from dpcore.data.loader import cell_reader
 from dpcore.data.schema.columns import Column, Drop, FeatureColumn, Label
+from dpcore.data.schema.features.transforms import Hash, Lookup, Number
 from dpcore.data.schema.plan import ColumnPlan, column_plan
 from dpcore.data.schema.toml_writer import format_value
-from dpcore.data.schema.transforms import Hash, Lookup, Number
 from dpcore.data.schema.vocabulary import ABSENT, UNKNOWN
 from dpcore.errors import BadRowError, DataError, InvalidInputError, replacing
 

@@ -22,8 +22,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dpcore.data.cells.objects import is_missing_object, object_codes, object_numbers, text_of
+from dpcore.data.schema.features.transforms import Lookup
 from dpcore.data.schema.notation import Notation
-from dpcore.data.schema.transforms import Lookup
 from dpcore.data.schema.vocabulary import ABSENT, UNKNOWN, Vocabulary
 
 if TYPE_CHECKING:

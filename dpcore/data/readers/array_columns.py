@@ -12,8 +12,8 @@ import pyarrow as pa
 from dpcore.data.readers.in_memory import is_sparse, labels_of, real_matrix
 from dpcore.data.readers.raw_table import RawTable
 from dpcore.data.schema.columns import Numeric, Unbounded
+from dpcore.data.schema.features.width import width_schema
 from dpcore.data.schema.schema import Schema
-from dpcore.data.schema.width import width_schema
 from dpcore.errors import DataError, InvalidInputError, replacing
 
 __all__ = ["array_schema", "array_table", "leave_to_schema"]

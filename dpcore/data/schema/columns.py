@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from dpcore.data.schema.feature_column import FeatureColumn
+from dpcore.data.schema.features.feature_column import FeatureColumn
+from dpcore.data.schema.features.numeric import Binned, Numeric, Piecewise
 from dpcore.data.schema.label import Drop, Label
-from dpcore.data.schema.numeric import Binned, Numeric, Piecewise
 from dpcore.data.schema.unbounded import (
     Unbounded,
     UnboundedLabel,

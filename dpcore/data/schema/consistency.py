@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from dpcore.data.schema.columns import Column, Drop, Label
+from dpcore.data.schema.features.transforms import Lookup
 from dpcore.data.schema.named_ledger import check_ledger
 from dpcore.data.schema.notation import Notation
-from dpcore.data.schema.transforms import Lookup
 from dpcore.data.schema.units import check_unit_column
 from dpcore.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from dpcore.data.schema.crosses import Cross
+    from dpcore.data.schema.features.crosses import Cross
     from dpcore.privacy.units import Units
 
 __all__ = ["INTERCEPT", "check_consistency"]

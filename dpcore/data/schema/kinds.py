@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dpcore.data.schema.columns import Column, Drop
+from dpcore.data.schema.features.numeric import numeric_from
 from dpcore.data.schema.keys import FILL, INDICATOR, MISSING, ColumnKind, Key
 from dpcore.data.schema.label import label_from
-from dpcore.data.schema.numeric import numeric_from
 from dpcore.data.schema.unbounded import has_private_bounds, unbounded_from, unbounded_label_from
 from dpcore.data.schema.values import Entry
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dpcore.data.schema.feature_column import empty_keys
+from dpcore.data.schema.features.feature_column import empty_keys
 from dpcore.data.schema.values import Entry, Value, are_numbers, check_bounds, check_distinct
 from dpcore.errors import InvalidInputError
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dpcore.data.schema.numeric import Numeric
+from dpcore.data.schema.features.numeric import Numeric
 from dpcore.data.schema.unbounded import Unbounded
 
 if TYPE_CHECKING:

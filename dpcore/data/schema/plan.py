@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dpcore.data.schema.encoding import Encoding
-from dpcore.data.schema.feature_column import FeatureColumn
+from dpcore.data.schema.features.encoding import Encoding
+from dpcore.data.schema.features.feature_column import FeatureColumn
+from dpcore.data.schema.features.transforms import Lookup, Number, Reading
 from dpcore.data.schema.label import Label
 from dpcore.data.schema.notation import Notation
-from dpcore.data.schema.transforms import Lookup, Number, Reading
 from dpcore.data.schema.vocabulary import Vocabulary
 
 __all__ = ["ColumnPlan", "column_plan"]

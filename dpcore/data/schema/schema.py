@@ -46,10 +46,10 @@ from dpcore.data.schema.columns import (
     Waiting,
 )
 from dpcore.data.schema.consistency import INTERCEPT, check_consistency
-from dpcore.data.schema.crosses import Cross, Crossed, crosses_of
 from dpcore.data.schema.document import column_entries, document_of, parsed_toml, typed_value
-from dpcore.data.schema.encoded import EncodedColumns, encoded_columns
-from dpcore.data.schema.encoding import Part
+from dpcore.data.schema.features.crosses import Cross, Crossed, crosses_of
+from dpcore.data.schema.features.encoded import EncodedColumns, encoded_columns
+from dpcore.data.schema.features.encoding import Part
 from dpcore.data.schema.installed import column_from_dict
 from dpcore.data.schema.keys import TOP_KEYS
 from dpcore.data.schema.named_ledger import ledger_beside

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from dpcore.data.schema.encoding import Encoding
-from dpcore.data.schema.feature_column import FeatureColumn, empty_keys
+from dpcore.data.schema.features.encoding import Encoding
+from dpcore.data.schema.features.feature_column import FeatureColumn, empty_keys
+from dpcore.data.schema.features.numeric import Numeric
+from dpcore.data.schema.features.transforms import Held, Number
 from dpcore.data.schema.label import Label, check_no_other
-from dpcore.data.schema.numeric import Numeric
-from dpcore.data.schema.transforms import Held, Number
 from dpcore.data.schema.values import PLACEHOLDER, Entry
 from dpcore.errors import InvalidInputError
 from dpcore.exact.bins import LARGEST

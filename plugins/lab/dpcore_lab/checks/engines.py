@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from dpcore.data.schema.width import width_schema
+from dpcore.data.schema.features.width import width_schema
 from dpcore.errors import DpcoreError, InvalidInputError
 from dpcore.plugin.parts import BLOCK_ROWS, SeededNoise, Sensitivity
 from dpcore.registry.tables.declarations import engine_facts

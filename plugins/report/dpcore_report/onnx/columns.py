@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpcore.data.schema.features.transforms import TRUTH, Chain
 from dpcore.data.schema.plan import ColumnPlan, column_plan
-from dpcore.data.schema.transforms import TRUTH, Chain
 from dpcore.errors import InvalidInputError
 from dpcore.plugin.columns import (
     Affine,
@@ -33,7 +33,7 @@ from dpcore_report.onnx.dates import days_of, part_of_date
 from dpcore_report.onnx.graph import Graph
 
 if TYPE_CHECKING:
-    from dpcore.data.schema.crosses import Crossed
+    from dpcore.data.schema.features.crosses import Crossed
     from dpcore.data.schema.notation import Notation
     from dpcore.data.schema.vocabulary import Vocabulary
     from dpcore.plugin.columns import Encoding, FeatureColumn

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from dpcore import Schema
-from dpcore.data.schema.width import width_schema
+from dpcore.data.schema.features.width import width_schema
 from dpcore.plugin.parts import Dataset
 from dpcore_tables.datasets.fetch import RemoteFile, fetch
 

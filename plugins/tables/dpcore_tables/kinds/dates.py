@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any, ClassVar
 
-from dpcore.data.schema.transforms import Chain
+from dpcore.data.schema.features.transforms import Chain
 from dpcore.data.schema.unbounded import PRIVATE
 from dpcore.data.schema.values import PLACEHOLDER
 from dpcore.errors import InvalidInputError

@@ -18,7 +18,7 @@ _LARGEST = 2**20
 class Hashed(FeatureColumn):
     """A value by the bucket of its hash, one-hot.
 
-    ``buckets``, ``numbers`` : of the public hash (``dpcore.data.schema.transforms.Hash``).
+    ``buckets``, ``numbers`` : of the public hash (``dpcore.data.schema.features.transforms.Hash``).
     ``fill`` : the value that an empty cell counts as. ``indicator`` : whether it has a feature of
     its own, the last. At most one feature is 1: they add at most 1 to the square of a row's norm.
     """

@@ -18,7 +18,7 @@ from scipy import sparse
 from sklearn.datasets import dump_svmlight_file
 
 from dpcore import Schema
-from dpcore.data.schema.width import width_schema
+from dpcore.data.schema.features.width import width_schema
 from dpcore.errors import DataError, InvalidInputError
 from dpcore.plugin.parts import load_file
 from dpcore_tables.schemas.from_data import schema_from_data

@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from dpcore import Schema
+from dpcore.data.schema.features.width import width_schema
 from dpcore.data.schema.notation import Notation
-from dpcore.data.schema.width import width_schema
 from dpcore.plugin.parts import load_file
 from dpcore_tables.readers import records
 

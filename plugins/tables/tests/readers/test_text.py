@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpcore import Schema
-from dpcore.data.schema.width import width_schema
+from dpcore.data.schema.features.width import width_schema
 from dpcore.errors import DataError, InvalidInputError
 from dpcore.plugin.parts import load_file
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from dpcore import Schema
-from dpcore.data.schema.width import width_schema
+from dpcore.data.schema.features.width import width_schema
 from dpcore.errors import DataError, InvalidInputError
 from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.parts import TableSession

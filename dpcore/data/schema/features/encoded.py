@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dpcore.data.schema.columns import Column, Drop, FeatureColumn, Label
-from dpcore.data.schema.crosses import Cross, Crossed, crossed
-from dpcore.data.schema.encoding import Part
+from dpcore.data.schema.features.crosses import Cross, Crossed, crossed
+from dpcore.data.schema.features.encoding import Part
 
 __all__ = ["EncodedColumns", "encoded_columns"]
 

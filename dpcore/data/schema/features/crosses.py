@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from dpcore.data.schema.encoding import Part
+from dpcore.data.schema.features.encoding import Part
 from dpcore.data.schema.keys import CROSS_KEYS
 from dpcore.data.schema.values import check_keys, short
 from dpcore.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from dpcore.data.schema.feature_column import FeatureColumn
+    from dpcore.data.schema.features.feature_column import FeatureColumn
 
 __all__ = ["Cross", "Crossed", "crossed", "crosses_of"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from dpcore.data.schema.transforms import (
+from dpcore.data.schema.features.transforms import (
     Affine,
     Chain,
     Clip,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
-    from dpcore.data.schema.encoding import Encoding, Part
+    from dpcore.data.schema.features.encoding import Encoding, Part
 
 __all__ = ["FeatureColumn", "empty_keys"]
 

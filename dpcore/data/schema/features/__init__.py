@@ -1,0 +1,1 @@
+"""Features of columns: what a cell becomes, and the transforms behind it."""
