@@ -89,7 +89,7 @@ def test_a_refused_fit_does_not_count():
     assert told(asked()) == []
 
 
-@pytest.mark.parametrize("place", ["run.make_model", "in_memory.finish"])
+@pytest.mark.parametrize("place", ["run.make_model", "rows.in_memory.finish"])
 def test_a_fit_that_broke_after_a_charge_counts_in_full(place, monkeypatch):
     def broken(*_):
         raise KeyboardInterrupt

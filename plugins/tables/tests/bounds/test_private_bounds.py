@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -194,7 +195,8 @@ def test_rows_held_out_are_not_in_the_release(tmp_path, monkeypatch):
         return original(dataset)
 
     monkeypatch.setattr(run_rows, "WaitingRows", watched)
-    monkeypatch.setattr(run, "diagnose", lambda _, __, train, test: {"rows": len(train.y)})
+    counted = SimpleNamespace(exact_figures=lambda _, __, train, test: {"rows": len(train.y)})
+    monkeypatch.setattr(run, "figures_asked", lambda *_: counted)
     part = DataRequest(
         str(tmp_path / "rows.csv"),
         tmp_path / "schema.toml",
