@@ -63,11 +63,12 @@ def _group_of(parameter: inspect.Parameter) -> str | None:
 
 
 def targets_asked(of_steps: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of the options of algorithms, by name; ``None`` for those not given."""
+    """Return the values of the options of algorithms, by name; ``None`` for those not given: a
+    default is the algorithm's own, and nothing to the others."""
     entries = load_registry("optimizer").entries("optimizer")
     options = [option for entry in entries for option in entry.data["options"]]
-    given = {option.parameter: of_steps[option.parameter] for option in options}
-    return {name: None if value is False else value for name, value in given.items()}
+    given = {option: of_steps[option.parameter] for option in options}
+    return {o.parameter: None if value == o.default else value for o, value in given.items()}
 
 
 def steps_asked(of_steps: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -121,7 +122,8 @@ def _declared(own: list[str], kinds: tuple[str, ...]) -> list[tuple[str, StepOpt
             before = found.get(option.parameter)
             if before and (before[0].distribution, before[1]) == (entry.distribution, option):
                 continue
-            if option.parameter in own or (before and not (before[1].shared and option.shared)):
+            is_taken = option.parameter in own or not _is_as_of_a_run(entry, option)
+            if is_taken or (before and not _go_together(before, (entry, option))):
                 other = f"{_CORE} itself" if before is None else before[0].distribution
                 which = entry.distribution if before is None else "one of them"
                 raise RegistryError(
@@ -133,6 +135,19 @@ def _declared(own: list[str], kinds: tuple[str, ...]) -> list[tuple[str, StepOpt
     if _OF_A_RUN.parameter not in found:
         told.append(("", _OF_A_RUN))
     return sorted(told, key=lambda each: bool(each[0]))
+
+
+def _is_as_of_a_run(entry: Entry, option: StepOption) -> bool:
+    """Return whether an option of the run's own name is the run's, which steps share."""
+    return option.parameter != _OF_A_RUN.parameter or (
+        (entry.kind, option.type, option.shared) == ("step", _OF_A_RUN.type, True)
+    )
+
+
+def _go_together(one: tuple[Entry, StepOption], other: tuple[Entry, StepOption]) -> bool:
+    """Return whether an option of two parts of one kind is the same one, which they share."""
+    is_same = (one[0].kind, one[1].type) == (other[0].kind, other[1].type)
+    return is_same and one[1].shared and other[1].shared
 
 
 def _whose(entry: Entry) -> str:

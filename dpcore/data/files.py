@@ -175,9 +175,9 @@ def parts_of_rows(rows: RowFacts) -> tuple[str, ...]:
     from dpcore.data.loader import readers_of_cells
 
     kinds: set[type] = {type(column) for column in rows.schema.columns}
-    if hasattr(X := getattr(rows, "X", None), "row_layout"):
-        kinds.add(type(X))
-    named = sorted(f"{kind.__module__}:{kind.__qualname__}" for kind in kinds)
+    if hasattr(kind := type(getattr(rows, "X", None)), "row_layout"):
+        kinds.add(kind)
+    named = sorted(f"{each.__module__}:{each.__qualname__}" for each in kinds)
     return (*named, *rows.read_by, *readers_of_cells(rows.schema))
 
 

@@ -160,10 +160,10 @@ def format_of(path: str, format: str | None = None) -> str:
 
 def named_parts(entry: Entry) -> tuple[str, ...]:
     """Return what the statement names of what reads rows: its target, and the registration too
-    where it is another distribution's, since its data say what the rows' types rest on."""
+    where another package than that of the target made it, since its data say what the rows' types
+    rest on. Whose a package is its files say, and no distribution of itself."""
     package = entry.target.partition(":")[0].partition(".")[0]
-    is_its_own = DISTRIBUTIONS.get(entry.distribution, package) == package
-    ours = frozenset(DISTRIBUTIONS.values())
-    if is_its_own and (entry.distribution in DISTRIBUTIONS or package not in ours):
+    is_its_own = entry.registered_by.partition(".")[0] == package
+    if is_its_own or package not in DISTRIBUTIONS.values():
         return (entry.target,)
     return entry.target, f"{entry.distribution}:{entry.name}"

@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from dpcore.privacy.manifest import digests, folders, is_checkout, manifest_of, read
+from dpcore.privacy.manifest import UNKNOWN, digests, folders, is_checkout, manifest_of, read
 
 __all__ = ["DISTRIBUTIONS", "code_in_words", "is_named_as_a_package_of_ours", "is_ours"]
 
@@ -38,9 +38,9 @@ def is_named_as_a_package_of_ours(module: str) -> bool:
 def is_ours(module: str) -> bool:
     """Return whether a module, by name, is one of this repository: it is in the file that its name
     says, of a package all of whose files are known. A module that is not imported yet is looked
-    for: its name may be borrowed."""
+    for: its name may be borrowed. Among the byte code that Python keeps is none of ours."""
     names = module.split(".")
-    owner = _OWNERS.get(names[0])
+    owner = None if "__pycache__" in names else _OWNERS.get(names[0])
     spec = None if owner is None else _spec(module)
     if owner is None or spec is None or not spec.has_location or spec.origin is None:
         return False
@@ -74,10 +74,13 @@ def _is_known(owner: str, folder: str) -> bool:
 
 def code_in_words(parts: Iterable[str]) -> str | None:
     """Return a warning about the code behind a statement with those foreign parts: it is from a
-    checkout, or a package under a name of ours is another one. ``None`` where all is known."""
+    checkout, or has no manifest, or a package under a name of ours is another one. ``None`` where
+    all is known."""
     packages = {part.partition(":")[0].partition(".")[0] for part in parts}
     told = [_version_in_words(_OWNERS[each]) for each in sorted(packages & _OWNERS.keys())]
-    return "; ".join([*(["from a checkout, not verified"] * _IS_CHECKOUT), *told]) or None
+    is_bare = _MANIFEST.get("dpcore", {}).get("version") == UNKNOWN
+    where = ["from a checkout"] * _IS_CHECKOUT or ["without a manifest"] * is_bare
+    return "; ".join([*(f"{each}, not verified" for each in where), *told]) or None
 
 
 def _version_in_words(owner: str) -> str:

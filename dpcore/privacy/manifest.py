@@ -11,9 +11,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-__all__ = ["FILE", "digests", "folders", "is_checkout", "manifest_of", "read"]
+__all__ = ["FILE", "UNKNOWN", "digests", "folders", "is_checkout", "manifest_of", "read"]
 
 FILE = "manifest.json"
+UNKNOWN = "unknown"
+"""The version of a core without a manifest, which is no checkout either."""
 _NAMED = {".py", ".pyi", ".toml", ".typed"}
 """Suffixes of the files of a package that have a digest."""
 _CODE = {".py", ".pyc", ".pyd", ".so", ".dll", ".dylib"}
@@ -63,6 +65,6 @@ def read(package: Path) -> dict[str, dict[str, Any]]:
     try:
         text = (package / FILE).read_text(encoding="utf-8")
     except FileNotFoundError:
-        return {"dpcore": {"version": "unknown", "files": digests(package)}}
+        return {"dpcore": {"version": UNKNOWN, "files": digests(package)}}
     found: dict[str, dict[str, Any]] = json.loads(text)
     return found

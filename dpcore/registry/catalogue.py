@@ -262,7 +262,7 @@ def _entries_of(point: metadata.EntryPoint) -> list[Entry]:
     manager.check_pending()
     entries: list[Entry] = []
     for kind, hook in zip(KINDS, hooks, strict=True):
-        register = _register_of(entries, kind, *distribution_of(point))
+        register = _register_of(entries, kind, point)
         getattr(manager.hook, hook)(register=register)
     if not entries:
         raise InvalidInputError("It registers nothing: no hook implementation was found.")
@@ -270,7 +270,7 @@ def _entries_of(point: metadata.EntryPoint) -> list[Entry]:
 
 
 def _register_of(
-    entries: list[Entry], kind: str, distribution: str, version: str
+    entries: list[Entry], kind: str, point: metadata.EntryPoint
 ) -> Callable[..., None]:
     """Return what a hook of a kind is handed. Python's own messages name it as authors know it."""
 
@@ -286,8 +286,8 @@ def _register_of(
             )
         if not summary or not summary.isprintable():
             raise InvalidInputError(f"register({name!r}, ...) needs summary=..., one line of text.")
-        whose = summary, reference, distribution, version
-        entries.append(Entry(kind, name, target, *whose, data))
+        whose = summary, reference, *distribution_of(point)
+        entries.append(Entry(kind, name, target, *whose, data, point.module))
 
     register.__qualname__ = "register"
     return register

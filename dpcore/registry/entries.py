@@ -14,7 +14,7 @@ __all__ = ["Entry", "Failure", "claimed_twice", "clash_failure"]
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One registered name. ``target`` is ``"package.module:Attribute"``; ``data`` are those of its
-    kind (``dpcore.registry.kinds``)."""
+    kind (``dpcore.registry.kinds``); ``registered_by`` is the module that registered it."""
 
     kind: str
     name: str
@@ -24,10 +24,11 @@ class Entry:
     distribution: str
     version: str
     data: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    registered_by: str = ""
 
     def shown(self) -> dict[str, str]:
-        """Return what ``dpcore list`` and ``dpcore info`` say of it: all but its data."""
-        return {each.name: getattr(self, each.name) for each in fields(self)[:-1]}
+        """Return what ``dpcore list`` and ``dpcore info`` say: all but the last two fields."""
+        return {each.name: getattr(self, each.name) for each in fields(self)[:-2]}
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from typing import Any
 from dpcore.errors import RegistryError
 from dpcore.registry.catalogue import load_registry
 
-__all__ = ["step_class"]
+__all__ = ["foreign_step", "step_class"]
 
 
 def step_class(name: str, *methods: str, told: str) -> Any:
@@ -23,3 +23,12 @@ def step_class(name: str, *methods: str, told: str) -> Any:
             whose = f"{found.__module__}.{found.__qualname__}"
             raise RegistryError(f"{told} The step {whose} has no {method}.")
     return found
+
+
+def foreign_step(name: str) -> tuple[str, ...]:
+    """Return what the statement names of the class of a step, by its own word and by the
+    registry's; nothing where it is ours."""
+    from dpcore.privacy.statement import foreign_parts, part_of
+
+    registry = load_registry("step")
+    return foreign_parts((part_of(registry.load("step", name)), registry.get("step", name).target))

@@ -43,7 +43,8 @@ class StepOption:
     field : of the step, which takes the value; "" for none, where the option only asks for it.
     word : the one value by which the option asks for the step, where it has other meanings too; ""
         for any value but the default.
-    shared : whether the run has the option too, so that by itself it does not ask for the step.
+    shared : whether the run has the option too, so that by itself it does not ask for the step. It
+        can be left out then: what one step states is nothing to the runs of others.
     alone : a sentence for whoever gives the option without the step, in which ``{value}`` is its
         value; "" where the option asks for the step.
     group : its heading in ``--help``.
@@ -67,6 +68,9 @@ class StepOption:
             f"name={self.name!r} to be in kebab case": not _NAME.fullmatch(self.name),
             f"type={self.type!r} to be one of {', '.join(OPTION_TYPES)}": self.type not in _TYPES,
             f"default={self.default!r} to be of the type": type(self.default) not in types,
+            f"default={self.default!r} to be none, as it is shared": bool(
+                self.shared and not (self.default is None or self.default is False)
+            ),
         }
         for expected, holds in reasons.items():
             if holds:

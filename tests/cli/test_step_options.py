@@ -4,6 +4,7 @@ import dataclasses
 import inspect
 import subprocess
 import sys
+from collections import defaultdict
 
 import pytest
 from click import NoSuchOption
@@ -111,6 +112,36 @@ def test_a_target_of_an_algorithm_is_an_option_beside_those_of_its_group(monkeyp
     run(**{name: None for name in names} | {"target_auc": 0.9, "release_last": False})
     assert step_options.targets_asked(asked)["target_auc"] == 0.9
     assert {v for k, v in step_options.targets_asked(asked).items() if k != "target_auc"} == {None}
+
+
+def test_what_an_algorithm_states_as_a_default_is_nothing_to_the_others(monkeypatch):
+    registry_of_algorithms(monkeypatch, StepOption("target-auc", "float", 0.9))
+    asked = defaultdict(lambda: None)
+    for given, told in ((0.9, None), (0.8, 0.8)):
+        asked["target_auc"] = given
+        assert step_options.targets_asked(asked)["target_auc"] == told
+
+
+def test_an_option_that_is_shared_can_be_left_out():
+    # Whoever came first in the order of names would have set it for the runs of all others.
+    for kind, default in (("float", 0.2), ("flag", True), ("int", 0)):
+        with pytest.raises(InvalidInputError, match="to be none, as it is shared"):
+            StepOption("test-fraction", kind, default, shared=True)
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        StepOption("slack", "text", shared=True),
+        StepOption("test-fraction", "float", shared=True),
+    ],
+    ids=["of another type", "that steps share"],
+)
+@pytest.mark.parametrize("kinds", [("optimizer",), ("step", "optimizer")])
+def test_an_option_of_an_algorithm_that_is_another_one_is_refused(option, kinds, monkeypatch):
+    registry_of_algorithms(monkeypatch, option)
+    with pytest.raises(RegistryError, match=f"--{option.name} of an algorithm is claimed by"):
+        step_options.with_step_options(lambda *, of_steps: None, kinds)
 
 
 def test_a_target_of_two_distributions_that_do_not_share_it_is_refused(monkeypatch):

@@ -62,7 +62,7 @@ def test_where_no_reader_of_dates_and_ids_is_installed_what_has_one_is_said(unit
 def test_numbers_and_their_faults_are_told_where_no_reader_is_installed(monkeypatch):
     without_loader(monkeypatch)
     rows = dataset_from_arrays([[0.5]], [1], bounds=(0.0, 1.0))
-    assert parts_of_rows(rows)[-1].endswith(":Numeric")
+    assert {part.rpartition(":")[2] for part in parts_of_rows(rows)} == {"Label", "Numeric"}
     with pytest.raises(DataError, match="the cell is not a finite number"):
         dataset_from_arrays([[float("nan")]], [1], bounds=(0.0, 1.0))
 
@@ -121,6 +121,10 @@ class KeptRows:
 
     row_layout = Layout()
 
+    def __getattribute__(self, name):
+        """It hides what its class states."""
+        raise AttributeError(name)
+
 
 def test_rows_with_a_layout_of_their_own_are_named():
     rows = KeptRows()
@@ -157,11 +161,20 @@ def test_a_schema_that_a_reader_makes_of_rows_is_marked(monkeypatch):
 def test_who_registers_a_reader_of_ours_is_named_beside_it():
     # Its data say whether another program gave the columns their types.
     target, facts = "dpcore_tables.readers.parquet:open_parquet", ("Rows.", "")
-    ours = Entry("reader", "parquet", target, *facts, "dpcore-tables", "1")
-    theirs = Entry("reader", "pq2", target, *facts, "acme", "1")
+    ours = Entry("reader", "parquet", target, *facts, "dpcore-tables", "1", {}, "dpcore_tables")
+    theirs = Entry("reader", "pq2", target, *facts, "acme", "1", {}, "acme")
     assert named_parts(ours) == (target,)
     assert named_parts(theirs) == (target, "acme:pq2")
     assert named_parts(Entry("reader", "x", "acme.x:open", *facts, "acme", "1")) == ("acme.x:open",)
+    borrowed = replace(ours, registered_by="acme")  # Its distribution calls itself as ours does.
+    assert foreign_parts(named_parts(borrowed)) == ("dpcore-tables:parquet",)
+
+
+def test_who_registered_a_name_is_kept_beside_it():
+    entries = load_registry("reader").entries("reader")
+    assert {e.registered_by for e in entries if e.target.startswith("dpcore_tables.")} == {
+        "dpcore_tables"
+    }
 
 
 def test_a_store_keeps_who_registered_the_reader_of_its_rows(tmp_path, monkeypatch):
@@ -170,6 +183,7 @@ def test_a_store_keeps_who_registered_the_reader_of_its_rows(tmp_path, monkeypat
     theirs = {
         "name": "pq2",
         "distribution": "acme",
+        "registered_by": "acme",
         "data": {**parquet.data, "suffixes": (".pq2",)},
     }
     entries = [*registry.entries("reader"), replace(parquet, **theirs)]

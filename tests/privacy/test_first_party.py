@@ -19,7 +19,7 @@ from dpcore.cli import app
 from dpcore.plugin.parts import load_registry
 from dpcore.privacy import first_party
 from dpcore.privacy.first_party import DISTRIBUTIONS, code_in_words, is_ours
-from dpcore.privacy.manifest import digests, folders, manifest_of
+from dpcore.privacy.manifest import digests, folders, manifest_of, read
 from dpcore.privacy.statement import PrivacyStatement, foreign_parts
 
 ROOT = Path(__file__).parents[2]
@@ -186,6 +186,24 @@ def test_a_library_that_python_would_import_makes_a_package_another(
     install(tmp_path, monkeypatch, "dpcore_baselines")
     (tmp_path / "dpcore_baselines" / "odd.abi3.so").write_bytes(b"")
     assert not is_ours("dpcore_baselines.odd")
+
+
+def test_a_module_among_the_byte_code_of_a_package_is_not_ours(tmp_path, monkeypatch, manifest):
+    # Its file has no digest: Python writes there.
+    install(tmp_path, monkeypatch, "dpcore_baselines")
+    beside = tmp_path / "dpcore_baselines" / "__pycache__" / "planted.py"
+    beside.parent.mkdir(exist_ok=True)
+    beside.write_text("class Planted:\n    pass\n")
+    name = "dpcore_baselines.__pycache__.planted"
+    monkeypatch.setitem(sys.modules, name, import_module(name))
+    assert is_ours("dpcore_baselines.odd") and not is_ours(name)
+
+
+def test_a_core_without_a_manifest_says_that_nobody_verified_it(tmp_path, monkeypatch):
+    (tmp_path / "dpcore").mkdir()
+    monkeypatch.setattr(first_party, "_IS_CHECKOUT", False)
+    monkeypatch.setattr(first_party, "_MANIFEST", read(tmp_path / "dpcore"))
+    assert code_in_words([]) == "without a manifest, not verified"
 
 
 @pytest.mark.skipif(not (ROOT / "plugins").is_dir(), reason="needs a checkout")

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import RegistryError
 from dpcore.fitting.steps.held_out_rows import holds_out
-from dpcore.privacy.statement import foreign_parts, part_of
-from dpcore.registry.step_class import step_class
+from dpcore.registry.step_class import foreign_step, step_class
 
 if TYPE_CHECKING:
     from dpcore.fitting.request.data_request import DataRequest
     from dpcore.fitting.request.settings import Settings
 
 __all__ = ["exact_figures", "exact_figures_if_there", "figures_asked", "foreign_figures"]
+
+_STEP = "evaluation"
 
 
 def exact_figures() -> Any:
@@ -26,7 +27,7 @@ def exact_figures() -> Any:
     """
     methods = "exact_figures", "exact_accuracy", "exact_in_words"
     told = "No package makes figures of rows to test on."
-    return step_class("evaluation", *methods, told=told)
+    return step_class(_STEP, *methods, told=told)
 
 
 def exact_figures_if_there() -> Any:
@@ -45,4 +46,4 @@ def figures_asked(request: DataRequest, settings: Settings) -> Any:
 
 def foreign_figures(figures: Any) -> tuple[str, ...]:
     """Return who makes exact figures of the rows, where that is none of ours."""
-    return () if figures is None else foreign_parts((part_of(figures),))
+    return () if figures is None else foreign_step(_STEP)

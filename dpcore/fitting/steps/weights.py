@@ -7,8 +7,8 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from dpcore.errors import RegistryError
-from dpcore.registry.step_class import step_class
+from dpcore.errors import InvalidInputError, RegistryError
+from dpcore.registry.step_class import foreign_step, step_class
 
 if TYPE_CHECKING:
     from dpcore.data.schema.label import Label
@@ -53,6 +53,8 @@ def require_bound(X: Any, sample_weight: Any, weight_bound: Any) -> None:
     """Refuse weights of rows without their public bound, and the other way round."""
     if not (sample_weight is None and weight_bound is None):
         _weights().require_bound(X, sample_weight, weight_bound)
+        if sample_weight is None or weight_bound is None:  # The run would not be one of weights.
+            raise InvalidInputError("Expected sample_weight and weight_bound, each with the other.")
 
 
 def with_weights_of_rows(dataset: Any, sample_weight: Any, bound: float | None) -> Any:
@@ -80,11 +82,8 @@ def with_weights(plan: Any, weights: tuple[float, ...]) -> Any:
 
     What weighs is a part of the run, as its loss is.
     """
-    from dpcore.privacy.statement import foreign_parts, part_of
-
     loss = _weights().weighted(plan.loss, weights, plan.settings.weight_bound)
-    foreign = foreign_parts((part_of(_step()),))
-    return replace(plan, loss=loss, targets=(*plan.targets, *foreign))
+    return replace(plan, loss=loss, targets=(*plan.targets, *foreign_step(BALANCED)))
 
 
 def told_loss(plan: Any, label: Label) -> tuple[Loss, dict[str, float]]:
@@ -103,8 +102,4 @@ def told_loss(plan: Any, label: Label) -> tuple[Loss, dict[str, float]]:
 def _weights() -> Any:
     """Return the module of weights that the step's class gives; RegistryError, with what to
     install, where there is none."""
-    return _step().weights()
-
-
-def _step() -> Any:
-    return step_class(BALANCED, "weights", told="No package weighs classes and rows.")
+    return step_class(BALANCED, "weights", told="No package weighs classes and rows.").weights()
