@@ -32,7 +32,7 @@ ROWS = [
 class _Point:
     """An entry point, where the distribution is not installed."""
 
-    name, dist = "jsonl", None
+    name, dist, module = "jsonl", None, hooks.__name__
 
     def load(self):
         return hooks

@@ -23,7 +23,7 @@ ROWS = pd.DataFrame(
 class _Point:
     """An entry point, where the distribution is not installed."""
 
-    name, dist = "postal", None
+    name, dist, module = "postal", None, hooks.__name__
 
     def load(self):
         return hooks
