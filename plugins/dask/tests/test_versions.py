@@ -1,5 +1,6 @@
 """Workers run the source that the process that fits runs, whatever their versions say."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -12,6 +13,7 @@ from distributed import Client, LocalCluster
 
 from dpcore.errors import EngineError, InvalidInputError
 from dpcore.plugin.engines import Files
+from dpcore.privacy.manifest import FILE, manifest_of
 from dpcore_dask import cluster as clusters
 from dpcore_dask.engine import DaskEngine
 from dpcore_dask.source_digest import plugins_of_others, source_digest
@@ -98,6 +100,8 @@ def test_a_worker_of_other_source_under_the_same_version_is_refused(
             copies / Path(package).name,
             ignore=shutil.ignore_patterns("__pycache__"),
         )
+    # As an installation has it: by it the worker knows whose packages are whose.
+    (copies / "dpcore" / FILE).write_text(json.dumps(manifest_of(ROOT)))
     altered = Path(where).name
     if where != "nowhere":
         with (copies / altered / "__init__.py").open("a") as file:
