@@ -44,13 +44,12 @@ REASONS = {
         PoissonSampledDpEvent RandomizedSensitivity RenyiDpEvent SampledWithoutReplacementDpEvent
         SkellamDpEvent""",
     "holds rows, or acts on them, so that an example has to make a table first": """
-        CsrBlock Dataset GradientSum RoundedLine LocalEngine Model OneProcess Table TableSession
-        bounded_labels clamped_labels clip_coefficients load_file""",
+        CsrBlock Dataset RoundedLine LocalEngine Model OneProcess Table TableSession
+        clamped_labels clip_coefficients load_file""",
     "of what answers an optimizer in place of a session, as dpcore-a-ddp shows it": """
         Account Ledger SourceStatement fit_source""",
     "a figure of one theorem, whose plugin shows how it is used": """
-        BestAccountant gaussian_mu_squared_down
-        gradient_bits gradient_error loss_error""",
+        BestAccountant gaussian_mu_squared_down""",
     "digits of noise, for a new law alone": """
         DigitStream Digits GridScale LazyUniform SystemNoise exponential_digits
         normal_digits""",

@@ -30,6 +30,7 @@ PAGES = {
     "dpcore_accounting.skellam",
     "dpcore_accuracy_first.queries.gram",
     "dpcore_baselines.queries.descent",
+    "dpcore_baselines.queries.gradient_sum",
     "dpcore_baselines.queries.unit_gradient",
     "dpcore_baselines.without_privacy.references",
     "dpcore_ledger",

@@ -72,13 +72,6 @@ from dpcore.protocols.optimizer import Optimizer
 from dpcore.queries.clipping import clip_coefficients, clipped_total
 from dpcore.queries.columns import CategoricalColumn
 from dpcore.queries.gradient import ClippedGradients
-from dpcore.queries.gradient_sum import (
-    GradientSum,
-    bounded_labels,
-    gradient_bits,
-    gradient_error,
-    loss_error,
-)
 from dpcore.registry.catalogue import load_registry
 from dpcore.registry.tables.declarations import accountant_facts, optimizer_facts
 from dpcore.session.account import Account
@@ -114,7 +107,6 @@ __all__ = [
     "FEATURE_BITS",
     "FINE_BITS",
     "GaussianDpEvent",
-    "GradientSum",
     "GridScale",
     "InteractiveMechanism",
     "LaplaceDpEvent",
@@ -158,7 +150,6 @@ __all__ = [
     "accountants_for",
     "add_modulo",
     "available_threads",
-    "bounded_labels",
     "check_writable",
     "clamped_labels",
     "clip_coefficients",
@@ -173,14 +164,11 @@ __all__ = [
     "float_up",
     "format_of",
     "gaussian_mu_squared_down",
-    "gradient_bits",
-    "gradient_error",
     "load_file",
     "load_noise",
     "load_now",
     "load_registry",
     "log_up",
-    "loss_error",
     "loss_facts",
     "make_loss",
     "normal_digits",

@@ -11,8 +11,9 @@ from dpcore.losses.huber import HuberSvm
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.plugin import NeighboringRelation
-from dpcore.plugin.parts import gradient_error, loss_facts
+from dpcore.plugin.parts import loss_facts
 from dpcore_accuracy_first.objectives.public_ball import PublicBall
+from dpcore_baselines.queries.gradient_sum import gradient_error
 from dpcore_lab.checks import check_loss, make_rows
 from dpcore_lab.made_tables.tables import make_problem
 

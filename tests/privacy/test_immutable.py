@@ -37,7 +37,6 @@ from dpcore.plugin import (
     round_to,
 )
 from dpcore.plugin.parts import (
-    GradientSum,
     LocalEngine,
     PureAccountant,
     SeededNoise,
@@ -57,6 +56,7 @@ from dpcore_accuracy_first.objectives.public_ball import PublicBall
 from dpcore_accuracy_first.queries.gram import GramMatrix
 from dpcore_baselines.perturbation.bounded import BoundedMinimizer
 from dpcore_baselines.perturbation.perturbed import PerturbedMinimizer
+from dpcore_baselines.queries.gradient_sum import GradientSum
 from dpcore_dp_agd.loss_line import ClippedLossLine
 from dpcore_lab.checks import make_rows
 from dpcore_lab.made_tables.tables import make_problem

@@ -11,21 +11,14 @@ from dpcore import fit
 from dpcore.errors import InvalidInputError, TargetNotMetError
 from dpcore.losses.logistic import Softmax
 from dpcore.plugin import NeighboringRelation
-from dpcore.plugin.parts import (
-    GradientSum,
-    LocalEngine,
-    PureAccountant,
-    SeededNoise,
-    TableSession,
-    gradient_bits,
-    gradient_error,
-)
+from dpcore.plugin.parts import LocalEngine, PureAccountant, SeededNoise, TableSession
 from dpcore_accuracy_first.doubling import OutputDoubling
 from dpcore_accuracy_first.noise_reduction import CovNr, OutputNr
 from dpcore_accuracy_first.objectives.loss_sum import ErrorCount, ObjectiveSum
 from dpcore_accuracy_first.objectives.minimizer import Minimizer, MinimumObjective
 from dpcore_accuracy_first.objectives.public_ball import PublicBall
 from dpcore_accuracy_first.theory import OutputTheory
+from dpcore_baselines.queries.gradient_sum import GradientSum, gradient_bits, gradient_error
 from dpcore_lab.checks import check_query, make_rows
 from dpcore_lab.made_tables.tables import Rows, make_problem, neighbours
 from dpcore_lab.replay.replay import assert_within

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from dpcore.plugin import InvalidInputError, NeighboringRelation
-from dpcore.plugin.parts import Sensitivity, bounded_labels, sealed
+from dpcore.plugin.parts import Sensitivity, sealed
 from dpcore_adassp.row_map import lengths_of
+from dpcore_baselines.queries.gradient_sum import bounded_labels
 
 if TYPE_CHECKING:
     from dpcore.plugin import Problem

@@ -13,12 +13,12 @@ from dpcore.plugin.parts import (
     BLOCK_SUM_BITS,
     FEATURE_BITS,
     Sensitivity,
-    bounded_labels,
     constant,
     float_up,
     sealed,
     sqrt_up,
 )
+from dpcore_baselines.queries.gradient_sum import bounded_labels
 
 if TYPE_CHECKING:
     from dpcore.plugin import Problem

@@ -9,15 +9,8 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from dpcore.plugin import InvalidInputError, ordered_dot, round_parameters
-from dpcore.plugin.parts import (
-    Sensitivity,
-    bounded_labels,
-    clipped_total,
-    constant,
-    loss_error,
-    loss_facts,
-    sealed,
-)
+from dpcore.plugin.parts import Sensitivity, clipped_total, constant, loss_facts, sealed
+from dpcore_baselines.queries.gradient_sum import bounded_labels, loss_error
 
 if TYPE_CHECKING:
     from dpcore.plugin import Loss, NeighboringRelation, Problem

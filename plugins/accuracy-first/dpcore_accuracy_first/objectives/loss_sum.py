@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from dpcore.plugin import InvalidInputError, ordered_norm, round_parameters
-from dpcore.plugin.parts import Sensitivity, bounded_labels, clipped_total, constant, sealed
+from dpcore.plugin.parts import Sensitivity, clipped_total, constant, sealed
 from dpcore_accuracy_first.objectives.public_ball import penalty_of
 from dpcore_accuracy_first.objectives.radial_penalty import public_rows, rows_at_most
+from dpcore_baselines.queries.gradient_sum import bounded_labels
 
 if TYPE_CHECKING:
     from dpcore.plugin import Loss, NeighboringRelation, Problem

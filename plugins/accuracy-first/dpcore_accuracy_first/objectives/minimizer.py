@@ -9,16 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from dpcore.plugin import InvalidInputError, RowCount, ordered_norm, round_parameters, round_to
-from dpcore.plugin.parts import (
-    FINE_BITS,
-    PARAMETER_BITS,
-    GradientSum,
-    Sensitivity,
-    gradient_bits,
-    gradient_error,
-    loss_error,
-    sealed,
-)
+from dpcore.plugin.parts import FINE_BITS, PARAMETER_BITS, Sensitivity, sealed
 from dpcore_accuracy_first.objectives.loss_sum import ObjectiveSum, objective_bits
 from dpcore_accuracy_first.objectives.public_ball import PublicBall, penalty_of
 from dpcore_accuracy_first.objectives.radial_penalty import (
@@ -27,6 +18,12 @@ from dpcore_accuracy_first.objectives.radial_penalty import (
     rows_at_most,
 )
 from dpcore_baselines.queries.descent import minimize
+from dpcore_baselines.queries.gradient_sum import (
+    GradientSum,
+    gradient_bits,
+    gradient_error,
+    loss_error,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,15 +10,9 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from dpcore.errors import InvalidInputError
-from dpcore.plugin.parts import (
-    BLOCK_SUM_BITS,
-    FEATURE_BITS,
-    Sensitivity,
-    bounded_labels,
-    row_factors,
-    sealed,
-)
+from dpcore.plugin.parts import BLOCK_SUM_BITS, FEATURE_BITS, Sensitivity, row_factors, sealed
 from dpcore_accuracy_first.queries.kernels import gram_sums
+from dpcore_baselines.queries.gradient_sum import bounded_labels
 
 if TYPE_CHECKING:
     from dpcore.plugin import NeighboringRelation, Problem

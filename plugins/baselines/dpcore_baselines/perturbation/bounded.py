@@ -14,14 +14,12 @@ from dpcore.plugin.parts import (
     FINE_BITS,
     MARGIN_BITS,
     PARAMETER_BITS,
-    GradientSum,
     Sensitivity,
-    gradient_bits,
-    gradient_error,
     loss_facts,
     sealed,
 )
 from dpcore_baselines.queries.descent import minimize
+from dpcore_baselines.queries.gradient_sum import GradientSum, gradient_bits, gradient_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,18 +14,16 @@ from dpcore.errors import InvalidInputError
 from dpcore.plugin import ClippedGradientSum, Gaussian, NeighboringRelation, Problem
 from dpcore.plugin.parts import (
     FEATURE_BITS,
-    GradientSum,
     LocalEngine,
     SeededNoise,
     Table,
     TableSession,
     clip_coefficients,
-    gradient_error,
     load_registry,
-    loss_error,
     loss_facts,
 )
 from dpcore.queries.clipping import clip_class_coefficients
+from dpcore_baselines.queries.gradient_sum import GradientSum, gradient_error, loss_error
 from dpcore_lab.checks import check_loss
 from dpcore_tables.weights.class_weighted import ClassWeighted
 

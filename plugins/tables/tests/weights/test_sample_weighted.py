@@ -27,11 +27,11 @@ from dpcore.plugin.parts import (
     Sensitivity,
     Table,
     TableSession,
-    bounded_labels,
     clamped_labels,
     load_registry,
     loss_facts,
 )
+from dpcore_baselines.queries.gradient_sum import bounded_labels
 from dpcore_lab.checks import check_loss
 from dpcore_tables.weights.class_weighted import ClassWeighted
 from dpcore_tables.weights.sample_weighted import SampleWeighted

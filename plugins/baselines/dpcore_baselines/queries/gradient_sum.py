@@ -8,27 +8,25 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from dpcore.data.weighted_labels import clamped_labels
-from dpcore.errors import InvalidInputError
-from dpcore.exact.grid import (
+from dpcore.exact.grid import FLOAT_BITS
+from dpcore.plugin import InvalidInputError, round_parameters
+from dpcore.plugin.engines import MOST_FILES
+from dpcore.plugin.parts import (
     BLOCK_ROWS,
     BLOCK_SUM_BITS,
     FEATURE_BITS,
     FINE_BITS,
-    FLOAT_BITS,
     MARGIN_BITS,
-    MOST_FILES,
     PARAMETER_BITS,
-    round_parameters,
+    clamped_labels,
+    constant,
+    loss_facts,
+    sealed,
 )
-from dpcore.losses.facts import loss_facts
-from dpcore.privacy.immutable import constant, sealed
 
 if TYPE_CHECKING:
-    from dpcore.data.blocks.block import Block
-    from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
-    from dpcore.protocols import Loss
-    from dpcore.protocols.problem import Problem
+    from dpcore.plugin import Loss, NeighboringRelation, Problem
+    from dpcore.plugin.parts import Block, Sensitivity
 
 __all__ = ["GradientSum", "bounded_labels", "gradient_bits", "gradient_error", "loss_error"]
 

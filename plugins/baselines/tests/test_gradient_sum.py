@@ -10,7 +10,7 @@ from dpcore.losses.huber import HuberSvm
 from dpcore.losses.logistic import Logistic
 from dpcore.plugin import NeighboringRelation, Problem
 from dpcore.plugin.parts import FINE_BITS, LocalEngine, Table
-from dpcore.queries.gradient_sum import (
+from dpcore_baselines.queries.gradient_sum import (
     GradientSum,
     _rest_error,
     gradient_bits,
