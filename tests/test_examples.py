@@ -3,6 +3,7 @@
 import doctest
 import importlib
 import inspect
+import linecache
 import re
 import sys
 from pathlib import Path
@@ -164,5 +165,7 @@ def test_python_of_the_documents_runs(page, names):
             path = Path(named[1])
             path.parent.mkdir(exist_ok=True)
             path.write_text(block)
-    for block in blocks:
-        exec(compile(block, relative(page), "exec"), names)
+    for number, block in enumerate(blocks):
+        name = f"{relative(page)}:{number}"
+        linecache.cache[name] = (len(block), None, block.splitlines(True), name)
+        exec(compile(block, name, "exec"), names)

@@ -28,7 +28,7 @@ from numba.core.caching import FunctionCache
 from numba.core.runtime.nrt import rtsys
 from numba.core.serialize import dumps
 
-__all__ = ["njit"]
+__all__ = ["KernelCache", "njit", "source_digest"]
 
 _DIGEST_BYTES = 32
 _NEXT = "Kernels are compiled in memory."
@@ -57,7 +57,7 @@ def njit(*, cache: bool = False, **options: Any) -> Callable[[Callable[..., Any]
         kernel = numba.njit(**options)(function)
         if cache and kernel is not function:  # NUMBA_DISABLE_JIT leaves the function as it is.
             try:
-                kernel._cache = _KernelCache(function)
+                kernel._cache = KernelCache(function)
             except RuntimeError:  # what numba raises where it finds no folder to write to
                 _tell(f"no folder for cached kernels can be written. {_NEXT}")
         return kernel
@@ -65,13 +65,13 @@ def njit(*, cache: bool = False, **options: Any) -> Callable[[Callable[..., Any]
     return define
 
 
-class _KernelCache(FunctionCache):
+class KernelCache(FunctionCache):
     """The cache of one kernel: it never fails, since there is always the compiler."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], *more: str) -> None:
         super().__init__(function)  # type: ignore[no-untyped-call]  # as numba is
-        source = _source_digest(inspect.getfile(function))
-        stamp = (numba.__version__, self._impl.locator.get_source_stamp(), source)
+        source = source_digest(inspect.getfile(function))
+        stamp = (numba.__version__, self._impl.locator.get_source_stamp(), source, *more)
         self._files = _KernelFiles(Path(self.cache_path, self._impl.filename_base), stamp)
         self._cache_file: Any = self._files  # where numba looks for them
 
@@ -145,7 +145,7 @@ class _KernelFiles:
 
 
 @functools.cache
-def _source_digest(path: str) -> str:
+def source_digest(path: str) -> str:
     """Return a digest of a source file, since older numba looks at its time and size alone; empty
     for a file within an archive."""
     try:

@@ -72,8 +72,10 @@ from dpcore.protocols.optimizer import Optimizer
 from dpcore.queries.clipping import clip_coefficients, clipped_total
 from dpcore.queries.columns import CategoricalColumn
 from dpcore.queries.gradient import ClippedGradients
+from dpcore.queries.row_sums import CoefficientSum, ContributionSum
 from dpcore.registry.catalogue import load_registry
 from dpcore.registry.tables.declarations import accountant_facts, optimizer_facts
+from dpcore.row_functions.row_function import coefficient, contribution
 from dpcore.session.account import Account
 from dpcore.session.ledger import Ledger
 from dpcore.session.one_process import OneProcess
@@ -94,7 +96,9 @@ __all__ = [
     "CAPACITY",
     "CategoricalColumn",
     "ClippedGradients",
+    "CoefficientSum",
     "ComposedDpEvent",
+    "ContributionSum",
     "CsrBlock",
     "Dataset",
     "DerivedQuery",
@@ -154,7 +158,9 @@ __all__ = [
     "clamped_labels",
     "clip_coefficients",
     "clipped_total",
+    "coefficient",
     "constant",
+    "contribution",
     "dataset_from_arrays",
     "exp_down",
     "exp_up",

@@ -4,7 +4,13 @@ import numpy as np
 
 from dpcore.exact.compiled import njit
 
-__all__ = ["clip_class_coefficients", "clip_coefficients", "clip_rows", "clipped_total"]
+__all__ = [
+    "add_clipped",
+    "clip_class_coefficients",
+    "clip_coefficients",
+    "clip_rows",
+    "clipped_total",
+]
 
 
 def clip_rows(
@@ -83,6 +89,30 @@ def clip_class_coefficients(
             size = abs(t)
             steps = np.trunc((size if size < np.inf else 0.0) * scale)
             c[k, i] = (steps if t > 0.0 else -steps) * step
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def add_clipped(
+    values: np.ndarray, clip: float, scale: float, is_l1: bool, total: np.ndarray
+) -> None:
+    """Add the rows of ``values``, each clipped to the norm ``clip`` and truncated to 1 / scale, a
+    power of two, to ``total``, int64, in steps; what is not finite counts as 0.
+
+    The bound is that of ``clip_class_coefficients``: ``size`` is above the real norm, and 2^-50
+    taken off the share leaves every product below the real one.
+    """
+    slack = 1.0 + (values.shape[1] + 8.0) * 2.220446049250313e-16
+    for i in range(values.shape[0]):
+        size = 0.0
+        for k in range(values.shape[1]):
+            t = values[i, k] if abs(values[i, k]) < np.inf else 0.0
+            values[i, k] = t
+            size += abs(t) if is_l1 else t * t
+        size = (size if is_l1 else np.sqrt(size)) * slack
+        share = clip / size * (1.0 - 8.881784197001252e-16) if size > clip else 1.0
+        share = share if size < 2.0**900 else 0.0
+        for k in range(values.shape[1]):
+            total[k] += np.int64(np.trunc(values[i, k] * share * scale))
 
 
 @njit(cache=True, error_model="numpy", nogil=True)

@@ -47,7 +47,7 @@ def cached(tmp_path, monkeypatch, caplog):
     def load(text=OURS):
         source.write_text(text)
         os.utime(source, (1e9, 1e9))
-        kernels._source_digest.cache_clear()
+        kernels.source_digest.cache_clear()
         spec = importlib.util.spec_from_file_location("one_kernel", source)
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)

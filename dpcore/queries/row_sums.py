@@ -1,0 +1,207 @@
+"""Sums of functions of one row: anyone gives the function, the core the loop, the clip and the sum.
+
+Whatever the function returns, a row contributes a vector of norm at most ``clip``. So the sums move
+by at most ``clip`` under add-or-remove-one and replace-special, and by twice that under replace-one
+(Dwork, McSherry, Nissim & Smith 2006, of a sum of bounded vectors). No author states a bound.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+
+from dpcore.data.weighted_labels import PAIRS, plain_labels
+from dpcore.errors import InvalidInputError
+from dpcore.exact.grid import FEATURE_BITS, coefficient_bits
+from dpcore.privacy.immutable import constant, sealed
+from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
+from dpcore.queries.clipping import add_clipped, clip_rows
+from dpcore.queries.gradient import ClippedRows
+from dpcore.row_functions.row_function import RowFunction
+
+if TYPE_CHECKING:
+    from dpcore.data.blocks.block import Block, Coefficients
+    from dpcore.protocols.problem import Problem
+
+__all__ = ["CoefficientSum", "ContributionSum"]
+
+_CELLS = 2**20
+"""So many features are unfolded at a time."""
+
+
+@sealed
+@dataclass(frozen=True, slots=True, eq=False)
+class CoefficientSum(ClippedRows):
+    """``sum_i clip(c_i x_i)``, c_i a function of the row's margin ``x_i.w`` and its label: a
+    gradient of somebody's own. A row with a weight contributes its weight times as much before the
+    clip.
+
+    Sensitivity: ``clip`` times the rows in which neighbours differ, by the argument at the head of
+    this file. In integers it holds as that of ClippedGradientSum does, whose clip this is.
+
+    Parameters
+    ----------
+    problem : public facts, of one margin.
+    w : float64 of shape (n_features,), a released value; rounded to the parameters' grid.
+    function : of ``coefficient``.
+    clip : the bound of a row's part, in ``norm``.
+    parameters : public or released numbers that the function is given.
+    norm : ``"l2"`` (Gaussian noise) or ``"l1"`` (Laplace noise).
+    noise_multiplier : the noise the answer will get, which bounds how fine the grid may be.
+
+    Raises InvalidInputError for a problem of several margins, or a function of another form.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpcore.losses.logistic import Logistic
+    >>> from dpcore.plugin import NeighboringRelation, Problem
+    >>> from dpcore.plugin.parts import CoefficientSum, coefficient
+    >>> def slope(z, y, parameters):
+    ...     return -y if y * z < 1.0 else 0.0
+    >>> add = NeighboringRelation.ADD_OR_REMOVE_ONE
+    >>> problem = Problem(Logistic(), 0.0, 2, row_norm=1.0, raw_norm_bound=1.0, relation=add)
+    >>> query = CoefficientSum(problem, np.zeros(2), coefficient(slope), clip=0.5)
+    >>> query.sensitivity(add).bound
+    0.5
+    """
+
+    problem: Problem
+    w: np.ndarray
+    function: RowFunction
+    clip: float
+    parameters: Any = ()
+    norm: Literal["l1", "l2"] = "l2"
+    noise_multiplier: float = 1.0
+    bits: int = field(init=False)
+
+    thread_safe: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if self.problem.n_margins > 1:
+            raise InvalidInputError(
+                "A coefficient is a function of one margin, and the problem has several: ask a "
+                "ContributionSum, or a ClippedGradientSum of a loss."
+            )
+        held = _held_parameters(self, "coefficient")
+        object.__setattr__(self, "parameters", held)
+        self._take_grids()
+
+    def coefficients(self, block: Block) -> Coefficients:
+        y, weights = _labels_and_weights(block)
+        factor, scale, norms = block.factor, 2.0**self.bits, block.row_norms(self.norm)
+
+        def clipped(z: np.ndarray, rows: slice) -> np.ndarray:
+            c = np.empty(z.shape)
+            self.function.fill(z, y[rows], self.parameters, c)
+            if weights is not None:
+                c *= weights[rows]
+            clip_rows(c, factor[rows], norms[rows], self.clip, scale, self.norm)
+            return c
+
+        return clipped
+
+    def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
+        bound = self.clip * relation.rows_changed
+        return Sensitivity(self.norm, bound, relation, grid_bits=FEATURE_BITS + self.bits)
+
+
+@sealed
+@dataclass(frozen=True, slots=True, eq=False)
+class ContributionSum:
+    """``sum_i clip(v_i)``, v_i a short vector that a function makes of a row's features and label:
+    a histogram, moments, or scores. A row with a weight contributes its weight times as much before
+    the clip; numbers that are not finite count as 0.
+
+    Sensitivity: ``clip`` times the rows in which neighbours differ, by the argument at the head of
+    this file. In integers: the vector is truncated after the clip, so that no entry grows.
+
+    Parameters
+    ----------
+    problem : public facts.
+    function : of ``contribution``. ``width`` : the numbers that it writes, 1 or more.
+    clip : the bound of a row's part, in ``norm``.
+    parameters : public or released numbers that the function is given.
+    norm : ``"l2"`` (Gaussian noise) or ``"l1"`` (Laplace noise).
+    noise_multiplier : the noise the answer will get, which bounds how fine the grid may be.
+
+    Raises InvalidInputError for a function of another form.
+
+    Examples
+    --------
+    >>> from dpcore.losses.logistic import Logistic
+    >>> from dpcore.plugin import NeighboringRelation, Problem
+    >>> from dpcore.plugin.parts import ContributionSum, contribution
+    >>> def tenths(x, y, parameters, out):
+    ...     out[int(10.0 * x[0])] = 1.0
+    >>> swap = NeighboringRelation.REPLACE_ONE
+    >>> problem = Problem(Logistic(), 0.0, 2, row_norm=1.0, raw_norm_bound=1.0, relation=swap)
+    >>> query = ContributionSum(problem, contribution(tenths), width=10, clip=1.0)
+    >>> query.sensitivity(swap).bound
+    2.0
+    """
+
+    problem: Problem
+    function: RowFunction
+    width: int
+    clip: float
+    parameters: Any = ()
+    norm: Literal["l1", "l2"] = "l2"
+    noise_multiplier: float = 1.0
+    bits: int = field(init=False)
+
+    kind: ClassVar[str] = "contribution"
+    thread_safe: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if type(self.width) is not int or not 1 <= self.width <= _CELLS:
+            raise InvalidInputError(f"Expected width={self.width!r} to be from 1 to {_CELLS:,}.")
+        held = _held_parameters(self, "contribution")
+        object.__setattr__(self, "parameters", held)
+        object.__setattr__(self, "clip", float(self.clip))
+        bits = coefficient_bits(self.clip, self.problem.capacity, self.noise_multiplier)
+        object.__setattr__(self, "bits", FEATURE_BITS + bits)
+
+    @property
+    def rows_that_fit(self) -> int | None:
+        return self.problem.unsure_capacity
+
+    def start(self) -> np.ndarray:
+        return np.zeros(self.width, dtype=np.int64)
+
+    def answer_block(self, block: Block) -> np.ndarray:
+        total = self.start()
+        y, weights = _labels_and_weights(block)
+        step = max(1, _CELLS // max(block.n_features, self.width))
+        for begin in range(0, max(block.n_rows, 1), step):
+            rows = slice(begin, min(begin + step, block.n_rows))
+            part = block if step >= block.n_rows else block.take(np.arange(rows.start, rows.stop))
+            out = np.empty((part.n_rows, self.width))
+            self.function.fill(part.rows(), y[rows], self.parameters, out)
+            if weights is not None:
+                out *= weights[rows, np.newaxis]
+            with np.errstate(over="ignore"):  # without the compiler
+                add_clipped(out, self.clip, 2.0**self.bits, self.norm == "l1", total)
+        return total
+
+    def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
+        bound = self.clip * relation.rows_changed
+        return Sensitivity(self.norm, bound, relation, grid_bits=self.bits)
+
+
+def _held_parameters(query: CoefficientSum | ContributionSum, form: str) -> np.ndarray:
+    """Return a query's parameters, which nobody can write to; refuse a function of another form and
+    a norm that there is not."""
+    if query.norm not in ("l1", "l2"):
+        raise InvalidInputError(f"Expected norm={query.norm!r} to be l1 or l2.")
+    if type(query.function) is not RowFunction or query.function.form != form:
+        raise InvalidInputError(f"Expected {form}(function), not {type(query.function).__name__}.")
+    return constant(np.ravel(query.parameters))
+
+
+def _labels_and_weights(block: Block) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return the rows' labels, in C order, and their weights if they have some."""
+    weights = block.y["weight"] if block.y.dtype == PAIRS else None
+    return np.ascontiguousarray(plain_labels(block.y)), weights

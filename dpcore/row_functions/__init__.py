@@ -1,0 +1,1 @@
+"""Functions of one row, written by anyone and compiled by the core: what they may say and do."""

@@ -1,0 +1,184 @@
+"""A function of one row, as a part of a query: compiled by the core, and a function of that row
+alone."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numba
+import numpy as np
+
+from dpcore.errors import InvalidInputError
+from dpcore.exact.compiled import KernelCache, source_digest
+from dpcore.privacy.immutable import sealed
+from dpcore.row_functions import compiled, functions, grammar
+from dpcore.row_functions.compiled import require_pure
+from dpcore.row_functions.forms import FORMS
+from dpcore.row_functions.source import tree_of
+
+__all__ = ["RowFunction", "coefficient", "contribution"]
+
+_OPTIONS: dict[str, Any] = {"error_model": "numpy", "fastmath": False, "_nrt": False}
+"""Without numba's memory manager: code that would allocate an array is not compiled."""
+
+
+@sealed
+@dataclass(frozen=True, slots=True)
+class RowFunction:
+    """A function of one row.
+
+    Its text is read by the grammar and compiled by the core (``dpcore.row_functions.grammar``), so
+    that a result depends on its arguments alone: nothing is kept between rows, whoever wrote it.
+
+    Parameters
+    ----------
+    text : the definition of the function, below those that it calls.
+    form : ``"coefficient"``, of arguments z, y, parameters, which returns a number; or
+        ``"contribution"``, of x, y, parameters, out, which writes numbers to out.
+
+    Raises InvalidInputError for what the grammar does not have.
+    """
+
+    text: str
+    form: str
+
+    def __post_init__(self) -> None:
+        if type(self.text) is not str or self.form not in FORMS:
+            raise InvalidInputError(f"Expected a text and one of {[*FORMS]}.")
+        _code(self.text, self.form)
+
+    def fill(
+        self, rows: np.ndarray, y: np.ndarray, parameters: np.ndarray, out: np.ndarray
+    ) -> None:
+        """Write what it makes of each row to ``out``, float64 in C order as all of these.
+
+        Parameters
+        ----------
+        rows : of a coefficient the margins, of shape (n_rows,); of a contribution the features, of
+            shape (n_rows, n_features).
+        y : labels, of shape (n_rows,). ``parameters`` : public numbers, one after the other.
+        out : of shape (n_rows,), or, of a contribution, (n_rows, width).
+
+        Raises KernelError where the function cannot be compiled.
+        """
+        with np.errstate(all="ignore"):  # without the compiler
+            _loop(self.text, self.form)(rows, y, parameters, out)
+
+
+def coefficient(function: Any) -> RowFunction:
+    """Return the ``RowFunction`` of a Python function ``(z, y, parameters)`` that returns a number:
+    what a row of margin z and label y is multiplied by.
+
+    Raises InvalidInputError, with the line, for what a function of a row cannot do.
+
+    Examples
+    --------
+    >>> from dpcore.plugin.parts import coefficient
+    >>> def slope(z, y, parameters):
+    ...     return -y if y * z < parameters[0] else 0.0
+    >>> print(coefficient(slope).text)
+    def slope(z, y, parameters):
+        return -y if y * z < parameters[0] else 0.0
+    """
+    return _made(function, "coefficient")
+
+
+def contribution(function: Any) -> RowFunction:
+    """Return the ``RowFunction`` of a Python function ``(x, y, parameters, out)`` that writes to
+    ``out``: what a row of features x and label y contributes to a sum.
+
+    Raises InvalidInputError, with the line, for what a function of a row cannot do.
+
+    Examples
+    --------
+    >>> from dpcore.plugin.parts import contribution
+    >>> def halves(x, y, parameters, out):
+    ...     out[0 if x[0] < 0.5 else 1] = 1.0
+    >>> contribution(halves).form
+    'contribution'
+    """
+    return _made(function, "contribution")
+
+
+def _made(function: Any, form: str) -> RowFunction:
+    tree = tree_of(function)
+    grammar.code_of_tree(tree, form)  # which names the line in its file
+    return RowFunction(ast.unparse(tree), form)
+
+
+@lru_cache(maxsize=256)
+def _code(text: str, form: str) -> str:
+    return grammar.code_of(text, form)
+
+
+class _RowCache(KernelCache):
+    """The cache of one loop, whose key has the code that was compiled."""
+
+    def __init__(self, loop: Any, code: str) -> None:
+        files = (grammar.__file__, functions.__file__, compiled.__file__)
+        super().__init__(loop, *map(source_digest, files))
+        self._digest = hashlib.sha256(code.encode()).hexdigest()
+
+    def _index_key(self, sig: Any, codegen: Any) -> Any:
+        # In the place of a digest of what the loop's closure holds, which differs by process.
+        return sig, codegen.magic_tuple(), self._digest
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        require_pure(data.library.get_llvm_str())
+        super().save_overload(sig, data)
+
+
+@lru_cache(maxsize=256)
+def _loop(text: str, form: str) -> Any:
+    """Return the loop over rows, compiled; the functions themselves without the compiler."""
+    code = _code(text, form)
+    scope: dict[str, Any] = {**functions.NAMES, "__builtins__": {"float": float, "range": range}}
+    exec(compile(code, f"<{form} of a row>", "exec"), scope)  # noqa: S102  (the grammar's own code)
+    own = [name for name in scope if name.startswith("f_") or name == "row"]
+    scope |= {name: numba.njit(**_OPTIONS)(scope[name]) for name in own}
+    make, dimensions = (_coefficients, 1) if form == "coefficient" else (_contributions, 2)
+    loop = make(scope["row"])
+    kernel = numba.njit(nogil=True, **_OPTIONS)(loop)
+    if kernel is not loop:
+        _compile(kernel, loop, code, dimensions)
+    return kernel
+
+
+def _compile(kernel: Any, loop: Any, code: str, dimensions: int) -> None:
+    """Compile a loop, or load it, and hold what was compiled to what it may do."""
+    try:
+        kernel._cache = _RowCache(loop, code)
+        is_kept = True
+    except RuntimeError:  # what numba raises where it finds no folder to write to
+        is_kept = False
+    vector = numba.types.Array(numba.float64, 1, "C", readonly=True)
+    rows = numba.types.Array(numba.float64, dimensions, "C", readonly=True)
+    kernel.compile((rows, vector, vector, numba.types.Array(numba.float64, dimensions, "C")))
+    kernel.disable_compile()
+    if not is_kept:
+        [made] = kernel.overloads.values()
+        require_pure(made.library.get_llvm_str())
+
+
+def _coefficients(row: Any) -> Any:
+    def coefficients(z: np.ndarray, y: np.ndarray, parameters: np.ndarray, out: np.ndarray) -> None:
+        for i in range(out.shape[0]):
+            out[i] = row(z[i], y[i], parameters)
+
+    return coefficients
+
+
+def _contributions(row: Any) -> Any:
+    def contributions(
+        x: np.ndarray, y: np.ndarray, parameters: np.ndarray, out: np.ndarray
+    ) -> None:
+        for i in range(out.shape[0]):
+            for k in range(out.shape[1]):
+                out[i, k] = 0.0
+            row(y[i], x[i], parameters, out[i])
+
+    return contributions

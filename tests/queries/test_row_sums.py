@@ -1,0 +1,180 @@
+"""Sums of functions of one row: their bits, and that no row moves them by more than the clip."""
+
+import math
+from fractions import Fraction
+
+import leaking_rows as leaking
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpcore.errors import InvalidInputError
+from dpcore.plugin import ClippedGradientSum, NeighboringRelation, Problem
+from dpcore.plugin.parts import (
+    CoefficientSum,
+    ContributionSum,
+    LocalEngine,
+    coefficient,
+    contribution,
+    load_registry,
+)
+from dpcore.queries.clipping import add_clipped
+from dpcore_lab.checks import check_query, make_rows
+from dpcore_lab.made_tables.tables import make_problem
+
+ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
+
+
+def loss(name):
+    return load_registry().load("loss", name)()
+
+
+def hinge(z, y, parameters):
+    return -y if y * z < 1.0 else 0.0
+
+
+def large(z, y, parameters):
+    return parameters[0] * z * y
+
+
+def moments(x, y, parameters, out):
+    for k in range(len(x)):
+        out[0] += x[k]
+        out[1] += x[k] ** 2
+    out[2] = y
+
+
+def wide(x, y, parameters, out):
+    for k in range(len(out)):
+        out[k] = 1e3 * x[0] * (k + 1)
+
+
+@pytest.mark.parametrize(("function", "norm"), [(hinge, "l2"), (large, "l1")])
+def test_no_row_moves_a_sum_of_coefficients_by_more(function, norm):
+    def make(problem):
+        w = np.full(problem.w_shape, 0.25)
+        return CoefficientSum(problem, w, coefficient(function), 0.5, (1e6,), norm)
+
+    check_query(make)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("norm", ["l1", "l2"])
+@pytest.mark.parametrize("function", leaking.HELD, ids=lambda f: f.__name__)
+def test_no_row_moves_a_leaking_sum_by_more(function, norm):
+    check_query(lambda p: ContributionSum(p, contribution(function), 3, 0.5, (1.0, 2.0), norm))
+
+
+@pytest.mark.parametrize(("function", "norm"), [(moments, "l2"), (wide, "l1")])
+def test_no_row_moves_a_sum_of_contributions_by_more(function, norm):
+    check_query(lambda p: ContributionSum(p, contribution(function), 3, 0.5, (1.0, 2.0), norm))
+
+
+def test_the_usual_slopes_have_the_bits_of_the_gradient():
+    rows = make_rows(500, seed=3)
+    problem = make_problem(rows, ADD, loss("hinge-svm"))
+    w = np.linspace(-1.0, 1.0, 5)
+    engine = LocalEngine(rows.table())
+    usual = engine.answer(ClippedGradientSum(problem, w, 0.3))
+    own = engine.answer(CoefficientSum(problem, w, coefficient(hinge), 0.3))
+    np.testing.assert_array_equal(usual, own)
+
+
+def test_contributions_are_those_of_each_row():
+    rows = make_rows(300, seed=4)
+    problem = make_problem(rows, ADD, loss("logistic"))
+    query = ContributionSum(problem, contribution(moments), 3, 1.0)
+    table = rows.table()
+    total = LocalEngine(table).answer(query)
+    expected = np.zeros(3)
+    for block in table.blocks:
+        for x, y in zip(block.rows(), block.y, strict=True):
+            v = np.array([x.sum(), (x**2).sum(), y])
+            expected += v * min(1.0, 1.0 / np.sqrt((v**2).sum()))
+    np.testing.assert_allclose(total * 2.0**-query.bits, expected, atol=1e-8)
+
+
+def test_rows_come_in_pieces_with_the_same_sum(monkeypatch):
+    rows = make_rows(300, seed=4)
+    query = ContributionSum(
+        make_problem(rows, ADD, loss("logistic")), contribution(moments), 3, 1.0
+    )
+    whole = LocalEngine(rows.table()).answer(query)
+    monkeypatch.setattr("dpcore.queries.row_sums._CELLS", 35)
+    np.testing.assert_array_equal(LocalEngine(rows.table()).answer(query), whole)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(st.floats(allow_nan=True, allow_infinity=True), min_size=1, max_size=6),
+    st.floats(2.0**-10, 2.0**10),
+    st.booleans(),
+    st.integers(0, 40),
+)
+def test_a_contribution_is_never_longer_than_the_clip(values, clip, is_l1, bits):
+    total = np.zeros(len(values), dtype=np.int64)
+    with np.errstate(over="ignore"):
+        add_clipped(np.array([values]), clip, 2.0**bits, is_l1, total)
+    steps = [abs(Fraction(int(t), 2**bits)) for t in total]
+    if is_l1:
+        assert sum(steps) <= Fraction(clip)
+    else:
+        assert sum(s * s for s in steps) <= Fraction(clip) ** 2
+
+
+def test_a_share_rounded_to_nearest_is_the_positive_control():
+    # The same without what is taken off the share: some vectors are longer than the clip.
+    rng = np.random.default_rng(0)
+    longer = 0
+    for _ in range(300):
+        v = rng.normal(size=3)
+        t = v * (1.0 / np.sqrt((v * v).sum()))
+        longer += sum(Fraction(float(e)) ** 2 for e in t) > 1
+    assert longer > 0
+
+
+def test_weights_multiply_before_the_clip():
+    rows = make_rows(40, seed=5)
+    problem = make_problem(rows, ADD, loss("logistic"))
+    table = rows.table()
+    [block] = table.blocks
+    weights = np.linspace(0.0, 2.0, 40)
+    query = ContributionSum(problem, contribution(moments), 3, 100.0)
+    each = [query.answer_block(block.take(np.array([i]))) for i in range(40)]
+    pairs = np.empty(40, dtype=[("label", np.float64), ("weight", np.float64)])
+    pairs["label"], pairs["weight"] = block.y, weights
+    block.y = pairs
+    total = query.answer_block(block)
+    expected = sum(w * e for w, e in zip(weights, each, strict=True))
+    np.testing.assert_allclose(total * 2.0**-query.bits, expected * 2.0**-query.bits, atol=1e-6)
+    own = CoefficientSum(problem, np.zeros(5), coefficient(hinge), 0.3)
+    assert own.answer_block(block).any()
+
+
+def test_the_bounds_are_those_of_the_relation():
+    one = Problem(loss("logistic"), 0.0, 2, 1.0, 1.0, ADD)
+    for query in (
+        CoefficientSum(one, np.zeros(2), coefficient(hinge), 0.25),
+        ContributionSum(one, contribution(moments), 3, 0.25),
+    ):
+        assert query.sensitivity(ADD).bound == 0.25
+        assert query.sensitivity(REPLACE).bound == 0.5
+
+
+def test_what_does_not_fit_is_refused():
+    several = Problem(loss("softmax"), 0.0, 2, 1.0, 1.0, ADD, n_margins=3)
+    one = Problem(loss("logistic"), 0.0, 2, 1.0, 1.0, ADD)
+    with pytest.raises(InvalidInputError, match="function of one margin"):
+        CoefficientSum(several, np.zeros((3, 2)), coefficient(hinge), 1.0)
+    with pytest.raises(InvalidInputError, match=r"Expected coefficient\(function\), not function"):
+        CoefficientSum(one, np.zeros(2), hinge, 1.0)
+    with pytest.raises(InvalidInputError, match=r"Expected contribution\(function\)"):
+        ContributionSum(one, coefficient(hinge), 3, 1.0)
+    with pytest.raises(InvalidInputError, match="to be l1 or l2"):
+        ContributionSum(one, contribution(moments), 3, 1.0, norm="l3")
+    for width in (0, 2**21, 1.5, True):
+        with pytest.raises(InvalidInputError, match="Expected width"):
+            ContributionSum(one, contribution(moments), width, 1.0)
+    with pytest.raises(InvalidInputError, match="clip"):
+        ContributionSum(one, contribution(moments), 3, math.nan)

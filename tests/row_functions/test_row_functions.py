@@ -1,0 +1,319 @@
+"""Functions of one row: what is refused, and that nothing that is taken sees another row."""
+
+import ast
+import math
+import pickle
+import subprocess
+import sys
+from fractions import Fraction
+
+import leaking_rows as leaking
+import numba
+import numpy as np
+import pytest
+
+from dpcore.errors import InvalidInputError, KernelError
+from dpcore.plugin.parts import coefficient, contribution
+from dpcore.row_functions import functions
+from dpcore.row_functions.compiled import require_pure
+from dpcore.row_functions.grammar import code_of
+from dpcore.row_functions.row_function import RowFunction
+
+HALF, TWO = 0.5, 2
+COMPILED = pytest.mark.skipif(
+    not hasattr(functions.NAMES["at"], "py_func"), reason="without the compiler"
+)
+
+
+@numba.njit
+def half_of(a):
+    """Return half."""
+    return a * HALF
+
+
+@numba.njit
+def squared(a):
+    return half_of(a) ** TWO
+
+
+def usual(z: float, y: float, parameters: np.ndarray) -> float:
+    """A function with all that there is."""
+    total = 0.0
+    for k in range(len(parameters)):
+        for j in range(1, parameters.size):
+            if j == k:
+                continue
+            total += parameters[j] * max(z, float(k), -1.5)
+        if total > 1e6 or not (y > -1.0 and z != 0):
+            break
+    e = math.exp(-abs(z))
+    total -= np.log1p(e) if z > 0.0 else np.tanh(squared(z))
+    total *= 1 - min(y, 2.0) / (1 + math.sqrt(e))
+    return +total
+
+
+def filled(function, z, y, parameters=()):
+    out = np.full(len(z), np.nan)
+    function.fill(np.asarray(z, float), np.asarray(y, float), np.asarray(parameters, float), out)
+    return out
+
+
+def test_it_computes_what_python_does():
+    rng = np.random.default_rng(0)
+    z, y, parameters = rng.normal(size=200) * 3, rng.choice([-1.0, 1.0], 200), [0.5, -2.0, 3.0]
+    found = filled(coefficient(usual), z, y, parameters)
+    plain = [usual(a, b, np.array(parameters)) for a, b in zip(z, y, strict=True)]
+    np.testing.assert_allclose(found, plain, rtol=1e-13)
+
+
+def test_its_text_has_what_it_needs():
+    text = coefficient(usual).text
+    assert [each.name for each in ast.parse(text).body] == ["half_of_3", "squared_2", "usual"]
+    again = pickle.loads(pickle.dumps(coefficient(usual)))
+    assert again == coefficient(usual)
+    assert RowFunction(text, "coefficient") == again
+
+
+def test_what_it_names_counts_when_it_is_made(monkeypatch):
+    before = coefficient(half_coefficient)
+    monkeypatch.setattr(sys.modules[__name__], "HALF", 7.0)
+    assert filled(before, [1.0], [1.0]).tolist() == [0.5]
+    assert filled(coefficient(half_coefficient), [1.0], [1.0]).tolist() == [7.0]
+
+
+def half_coefficient(z, y, parameters):
+    return HALF
+
+
+def test_code_that_is_put_in_later_does_nothing():
+    def one(z, y, parameters):
+        return 1.0
+
+    def two(z, y, parameters):
+        return 2.0
+
+    made = coefficient(one)
+    one.__code__ = two.__code__
+    assert filled(made, [0.0], [1.0]).tolist() == [1.0]
+    with pytest.raises(AttributeError, match="not to be set"):
+        made.text = "def row(z, y, parameters):\n    return 2.0"
+
+
+@pytest.mark.parametrize("function", leaking.REFUSED, ids=lambda function: function.__name__)
+def test_what_keeps_or_stops_is_refused(function):
+    with pytest.raises(InvalidInputError) as refused:
+        coefficient(function)
+    assert "function" in str(refused.value)
+
+
+def test_a_refusal_has_the_line_and_what_there_is():
+    line = leaking.waits_for_a_row.__code__.co_firstlineno + 1
+    with pytest.raises(InvalidInputError, match=rf"line {line}: .*refused \(While\).*exp, "):
+        coefficient(leaking.waits_for_a_row)
+
+
+def rows_of(n):
+    rng = np.random.default_rng(n)
+    return np.ascontiguousarray(rng.normal(size=(n, 3)))
+
+
+@pytest.mark.parametrize("function", leaking.HELD, ids=lambda function: function.__name__)
+def test_a_row_of_a_contribution_sees_itself_alone(function):
+    """Each row's result is the same alone, among others, and in another order."""
+    made, X = contribution(function), rows_of(50)
+    y, parameters = np.where(X[:, 1] > 0, 1.0, -1.0), np.array([1.0, 2.0])
+
+    def results(places):
+        out = np.full((len(places), 2), 9.0)
+        made.fill(np.ascontiguousarray(X[places]), y[places], parameters, out)
+        return out
+
+    whole, order = results(np.arange(50)), np.random.default_rng(1).permutation(50)
+    np.testing.assert_array_equal(results(order), whole[order])
+    for place in range(50):
+        np.testing.assert_array_equal(results(np.array([place]))[0], whole[place])
+
+
+def test_a_place_outside_is_nan_and_a_write_there_is_nothing():
+    out = np.full((2, 2), 9.0)
+    arrays = np.arange(6.0).reshape(2, 3), np.ones(2), np.zeros(1)
+    contribution(leaking.reads_the_next_row).fill(*arrays, out)
+    assert np.isnan(out[:, 0]).all()
+    contribution(leaking.writes_to_the_next_row).fill(*arrays, out)
+    assert out.tolist() == [[0.0, 0.0], [0.0, 0.0]]
+    contribution(leaking.uses_what_a_register_held).fill(*arrays, out)
+    assert out.tolist() == [[0.0, 0.0], [7.0, 0.0]]  # the second row's x[0] is 3
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "x = 1",
+        "import os",
+        "def row(z, y, parameters):\n    return __import__('os').getpid()",
+        "def row(z, y, parameters):\n    return at(parameters, 0)",
+        "def row(z, y, parameters):\n    return v_z",
+        "def row(z, y, parameters):\n    return z if z else (yield z)",
+        "@print\ndef row(z, y, parameters):\n    return z\ndef row2(): pass",
+        "async def row(z, y, parameters):\n    return z",
+        "def exp(a):\n    return a\ndef row(z, y, parameters):\n    return exp(z)",
+        "def a(t):\n    return t\ndef a(t):\n    return a(t - 1) if t > 0 else 0.0\n"
+        "def row(z, y, parameters):\n    return a(z)",
+        "def row(z, y, *parameters):\n    return z",
+        "def row(z, y, parameters):\n    return len",
+        "def row(z, y, parameters):\n    return row(z, y, parameters)",
+        "def row(z, y, parameters):\n    return z\ndef later(a):\n    return a",
+        "def row(z, y, parameters):\n    return " + "-" * 100 + "z",
+        "def row(z, y, parameters):\n    return " + "(" * 300 + "z" + ")" * 300,
+        "def row(z, y, parameters):\n    return " + "+".join(["z"] * 9000),
+        "def row(z, y, parameters):\n    return parameters[z]",
+        "def row(z, y, parameters):\n    return parameters[True]",
+        "def row(z, y, parameters):\n    return 1j * z",
+        "def row(z, y, parameters):\n    return 'a'",
+        "def row(z, y, parameters):\n    return exp(z, y)",
+        "def row(z, y, parameters):\n    return exp(*parameters)",
+        "def row(z, y, parameters):\n    return max(z)",
+        "def row(z, y, parameters):\n    parameters = z\n    return z",
+        "def row(z, y, parameters):\n    z += 1 if z else 2\n    del z\n    return 1.0",
+        "def row(z, y, parameters):\n    for z in range(3):\n        pass\n    return z",
+        "def row(z, y, parameters):\n    for k in range(3):\n        k = 2.0\n    return z",
+        "def row(z, y, parameters):\n    for k in range(3):\n        pass\n    return k",
+        "def row(z, y, parameters):\n    for k in range(0, 3, 0):\n        pass\n    return z",
+        "def row(z, y, parameters):\n    break\n    return z",
+        "def row(z, y, parameters):\n    return z is y",
+        "def row(z, y, parameters):\n    return z in parameters",
+        "def row(z, y, parameters):\n    z: list = [1]\n    return z",
+        "def row(z, y, parameters, out):\n    return z",
+    ],
+)
+def test_a_text_that_the_grammar_does_not_have_is_refused(text):
+    with pytest.raises(InvalidInputError):
+        RowFunction(text, "coefficient")
+
+
+def test_a_text_is_no_subclass_and_a_form_is_known():
+    class Text(str):
+        __slots__ = ()
+
+    text = "def row(z, y, parameters):\n    return z"
+    with pytest.raises(InvalidInputError, match="Expected a text"):
+        RowFunction(Text(text), "coefficient")
+    with pytest.raises(InvalidInputError, match="Expected a text"):
+        RowFunction(text, "weights")
+    with pytest.raises(InvalidInputError, match="not at hand"):
+        coefficient(eval("lambda z, y, parameters: z"))
+    with pytest.raises(InvalidInputError, match="not at hand"):
+        coefficient(math.exp)
+
+
+NAMES = "def f_a(v_a):", "def row(v_z, v_y, a_parameters):"
+
+
+def test_the_code_has_names_of_its_own_alone():
+    text = "def a(a):\n    return a\ndef row(z, y, parameters):\n    return a(z) / 3"
+    assert code_of(text, "coefficient").splitlines() == [
+        NAMES[0],
+        "    return v_a",
+        NAMES[1],
+        "    return over(f_a(v_z), 3.0)",
+    ]
+
+
+POINTS = [
+    *(0.0, -0.0, 1.0, -1.0, 0.3, -0.3, 1e-9, -1e-9, 1e-300, 5e-324, 0.7071, 1.4143, 0.4999, 0.5001),
+    *(3.0, -3.0, 20.0, -20.0, 300.0, -300.0, 700.5, -700.5, 709.7, -707.9, 1e5, 1e300),
+]
+
+
+@pytest.mark.parametrize("name", ["exp", "expm1", "log", "log1p", "tanh", "sqrt", "abs"])
+def test_functions_are_right_to_2_to_the_minus_48(name):
+    mpmath = pytest.importorskip("mpmath")
+    ours = functions.NAMES[f"m_{name}"]
+    exact = getattr(mpmath, name if name != "abs" else "fabs")
+    rng = np.random.default_rng(0)
+    points = [*POINTS, *rng.normal(size=300), *(rng.normal(size=300) * 100)]
+    with mpmath.workdps(60), np.errstate(all="ignore"):
+        for t in points:
+            if (name in ("log", "sqrt") and t < 0) or (name == "log1p" and t <= -1):
+                assert np.isnan(ours(t)) or ours(t) == -np.inf
+                continue
+            if name == "log" and t == 0:
+                assert ours(t) == -np.inf
+                continue
+            expected = exact(mpmath.mpf(float(t)))
+            if abs(expected) > sys.float_info.max:
+                assert ours(t) == math.inf
+            elif name == "exp" and t < -708:
+                assert ours(t) == 0.0
+            else:
+                error = abs(mpmath.mpf(float(ours(t))) - expected)
+                assert error <= abs(expected) * 2.0**-48 + sys.float_info.min, (t, ours(t))
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_functions_of_what_is_not_finite(value):
+    with np.errstate(all="ignore"):
+        for name in ("exp", "expm1", "log", "log1p", "tanh", "sqrt", "abs"):
+            ours = functions.NAMES[f"m_{name}"](value)
+            theirs = getattr(np, name)(value)
+            np.testing.assert_equal(float(ours), float(theirs))
+    assert functions.NAMES["whole"](value) == -1
+    assert Fraction(int(functions.NAMES["whole"](2.0**31 - 1))) == 2**31 - 1
+
+
+PROCESS = """
+import sys, numpy as np
+from dpcore.row_functions.row_function import RowFunction, _loop
+text = "def row(z, y, parameters):\\n    return z * " + sys.argv[1]
+out, one = np.empty(1), np.ones(1)
+RowFunction(text, "coefficient").fill(one, one, one, out)
+print(out[0], sum(_loop(text, "coefficient").stats.cache_hits.values()))
+"""
+
+
+@pytest.mark.slow
+@COMPILED
+def test_a_second_process_finds_what_was_compiled(tmp_path, monkeypatch):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+
+    def run(factor):
+        command = [sys.executable, "-c", PROCESS, factor]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+
+    assert run("2.5") == ["2.5", "0"]
+    assert run("2.5") == ["2.5", "1"]
+    assert run("3.5") == ["3.5", "0"]  # another function is not taken for it
+
+
+def llvm_of(function, *types):
+    return numba.njit(types)(function).overloads[types].library.get_llvm_str()
+
+
+@COMPILED
+def test_compiled_code_that_calls_or_keeps_is_found():
+    counts = np.zeros(1)
+
+    def calls(x):
+        return math.gamma(x)
+
+    def allocates(x):
+        return np.full(3, x)[0]
+
+    def prints(x):
+        print(x)
+        return x
+
+    def harmless(x):
+        return x * 2.0 + math.sqrt(x)
+
+    def of_a_constant_array(x):
+        return x + counts[0]
+
+    for function in (calls, allocates, prints):
+        with pytest.raises(KernelError, match="it is not run"):
+            require_pure(llvm_of(function, numba.float64))
+    require_pure(llvm_of(harmless, numba.float64))
+    require_pure(llvm_of(of_a_constant_array, numba.float64))
+    with pytest.raises(KernelError, match="not found"):
+        require_pure("")
