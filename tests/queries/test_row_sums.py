@@ -10,11 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpcore.errors import InvalidInputError
-from dpcore.plugin import ClippedGradientSum, NeighboringRelation, Problem
+from dpcore.plugin import ClippedGradientSum, Gaussian, NeighboringRelation, Problem
 from dpcore.plugin.parts import (
     CoefficientSum,
     ContributionSum,
     LocalEngine,
+    SeededNoise,
+    TableSession,
     coefficient,
     contribution,
     load_registry,
@@ -160,6 +162,24 @@ def test_the_bounds_are_those_of_the_relation():
     ):
         assert query.sensitivity(ADD).bound == 0.25
         assert query.sensitivity(REPLACE).bound == 0.5
+
+
+def test_the_statement_names_no_part_and_the_answer_is_charged():
+    rows = make_rows(200, seed=1)
+    problem = make_problem(rows, ADD, loss("logistic"))
+    accountant = load_registry().load("accountant", "zcdp").from_budget(1.0, 1e-6)
+    engine = LocalEngine(rows.table())
+    session = TableSession(engine, accountant, ADD, SeededNoise(1), problem=problem)
+    before = session.accountant.remaining
+    answers = [
+        session.release(
+            CoefficientSum(problem, np.zeros(5), coefficient(hinge), 0.5), Gaussian(9.0)
+        ),
+        session.release(ContributionSum(problem, contribution(moments), 3, 1.0), Gaussian(9.0)),
+    ]
+    assert [answer.shape for answer in answers] == [(5,), (3,)]
+    assert session.accountant.remaining < before
+    assert {part for part in session.trusted_parts if not part.startswith("dpcore.")} == set()
 
 
 def test_what_does_not_fit_is_refused():

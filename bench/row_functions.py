@@ -1,0 +1,99 @@
+"""What does a function of one row cost, over the same sum by a kernel of the core's own?
+
+The forms take turns at fresh points over the same made table of 20,000 dense rows, each as often
+first as second, on one thread. Figures are medians of CPU time, and their ratio.
+
+    python bench/row_functions.py [--repeats 40] [--columns 100]
+"""
+
+from __future__ import annotations
+
+import one_thread  # noqa: F401  (before NumPy)
+
+# isort: split
+import argparse
+import math
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dpcore.plugin import ClippedGradientSum, ColumnMoments, NeighboringRelation, Problem
+from dpcore.plugin.parts import (
+    CoefficientSum,
+    ContributionSum,
+    LocalEngine,
+    Table,
+    coefficient,
+    contribution,
+    load_registry,
+)
+
+ROWS, CLIP = 20_000, 1.0
+RELATION = NeighboringRelation.ADD_OR_REMOVE_ONE
+
+
+def hinge(z: float, y: float, parameters: Any) -> float:
+    return -y if y * z < 1.0 else 0.0
+
+
+def logistic(z: float, y: float, parameters: Any) -> float:
+    e = math.exp(-abs(y * z))
+    return -y * ((e if y * z > 0.0 else 1.0) / (1.0 + e))
+
+
+def moments(x: Any, y: float, parameters: Any, out: Any) -> None:
+    for k in range(len(x)):
+        out[k] = x[k]
+        out[len(x) + k] = x[k] * x[k]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--repeats", type=int, default=40)
+    parser.add_argument("--columns", type=int, default=100)
+    options = parser.parse_args()
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(ROWS, options.columns))
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    y = np.where(rng.random(ROWS) < 0.5, 1.0, -1.0)
+    engine = LocalEngine(Table.from_matrix(X, y, row_norm=1.0, raw_norm_bound=1.0))
+
+    def problem(loss: str) -> Problem:
+        made = load_registry().load("loss", loss)()
+        return Problem(made, 0.0, options.columns, 1.0, 1.0, RELATION)
+
+    own_hinge, own_logistic = coefficient(hinge), coefficient(logistic)
+    own_moments = contribution(moments)
+    hinges, logistics, width = problem("hinge-svm"), problem("logistic"), 2 * options.columns
+    forms: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
+        "hinge gradient": (
+            lambda w: ClippedGradientSum(hinges, w, CLIP),
+            lambda w: CoefficientSum(hinges, w, own_hinge, CLIP),
+        ),
+        "logistic gradient": (
+            lambda w: ClippedGradientSum(logistics, w, CLIP),
+            lambda w: CoefficientSum(logistics, w, own_logistic, CLIP),
+        ),
+        "moments": (
+            lambda w: ColumnMoments(logistics, CLIP),
+            lambda w: ContributionSum(logistics, own_moments, width, CLIP),
+        ),
+    }
+    for name, makers in forms.items():
+        times: tuple[list[float], list[float]] = ([], [])
+        for repeat in range(2 * options.repeats):
+            w = rng.normal(size=options.columns)
+            pairs = [*zip(makers, times, strict=True)]
+            for make, taken in pairs[:: -1 if repeat % 2 else 1]:
+                query = make(w)
+                began = time.process_time()
+                engine.answer(query)
+                taken.append(1e3 * (time.process_time() - began))
+        usual, own = (float(np.median(taken[2:])) for taken in times)
+        print(f"{name}: core {usual:.2f} ms, function of a row {own:.2f} ms, {own / usual:.2f}")
+
+
+if __name__ == "__main__":
+    main()
