@@ -32,11 +32,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from dpcore import Schema
 from dpcore.accountants import GdpAccountant
 from dpcore.data.blocks.standardization import Standardization
 from dpcore.data.dataset import Dataset
-from dpcore.data.readers.arrays import dataset_from_arrays
-from dpcore.data.schema.schema import Schema
 from dpcore.engines.local import LocalEngine
 from dpcore.fitting.planning.plan import make_plan
 from dpcore.fitting.request.settings import Settings
@@ -45,6 +44,7 @@ from dpcore.losses.logistic import Logistic, Softmax
 from dpcore.mechanisms.gaussian import Gaussian
 from dpcore.model.probabilities import places_said
 from dpcore.noise.source import SystemNoise
+from dpcore.plugin.parts import dataset_from_arrays
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.protocols.problem import Problem
 from dpcore.queries import StandardizedGradientSum

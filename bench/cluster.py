@@ -38,9 +38,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from peak import peak_bytes
 
+from dpcore import Schema
 from dpcore.data.blocks.table import Table
 from dpcore.data.files import Files
-from dpcore.data.schema.schema import Schema
 from dpcore.engines.local import LocalEngine
 from dpcore.losses.logistic import Logistic
 from dpcore.privacy.sensitivity import NeighboringRelation

@@ -34,11 +34,11 @@ from peak import peak_bytes
 
 from dpcore import fit
 from dpcore.data.blocks.standardization import Standardization
-from dpcore.data.readers.arrays import dataset_from_arrays
 from dpcore.engines.local import LocalEngine
 from dpcore.errors import DpcoreWarning
 from dpcore.exact.grid import BLOCK_ROWS
 from dpcore.losses.logistic import Logistic
+from dpcore.plugin.parts import dataset_from_arrays
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.protocols.problem import Problem
 from dpcore.queries import StandardizedGradientSum

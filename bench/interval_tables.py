@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from dpcore import Schema
 from dpcore.data.dataset import Dataset
-from dpcore.data.schema.schema import Schema
 from dpcore.fitting.rows.given import dataset_of
 from dpcore.plugin.parts import load_file
 from dpcore_tables.datasets import adult as adult_rows

@@ -18,7 +18,7 @@ from types import FrameType
 from typing import Any, NamedTuple
 
 import dpcore
-from dpcore.data.schema.schema import Schema
+from dpcore import Schema
 from dpcore.plugin.parts import load_file
 
 SCHEMA = """

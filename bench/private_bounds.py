@@ -14,11 +14,11 @@ from pathlib import Path
 
 import numpy as np
 
-from dpcore.data.schema.schema import Schema
-from dpcore.engines.unbounded_rows import encoded_rows
+from dpcore import Schema
 from dpcore.fitting.planning.plan import make_plan
 from dpcore.fitting.request.settings import Settings
 from dpcore.fitting.rows.loading import split
+from dpcore.fitting.rows.unbounded import encoded_rows
 from dpcore.fitting.run import fit_dataset
 from dpcore.plugin.parts import load_file
 from dpcore_tables.datasets import adult, bank

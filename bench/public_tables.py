@@ -15,7 +15,7 @@ from typing import Any
 
 import pandas as pd
 
-from dpcore.data.schema.schema import Schema
+from dpcore import Schema
 
 __all__ = ["TABLES", "Table"]
 

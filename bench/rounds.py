@@ -16,12 +16,12 @@ from collections.abc import Callable
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from dpcore.data.readers.arrays import dataset_from_arrays
 from dpcore.fitting.planning.plan import make_plan
 from dpcore.fitting.request.settings import Settings
 from dpcore.fitting.run import fit_dataset
 from dpcore.losses.logistic import Logistic
 from dpcore.noise.source import SystemNoise
+from dpcore.plugin.parts import dataset_from_arrays
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.registry.catalogue import load_registry
 from dpcore_a_ddp.pools.in_process import InProcessPool

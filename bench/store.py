@@ -25,8 +25,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from peak import peak_bytes
 
+from dpcore import Schema
 from dpcore.data.blocks.table import Table
-from dpcore.data.schema.schema import Schema
 from dpcore.engines.local import LocalEngine
 from dpcore.losses.logistic import Logistic
 from dpcore.plugin.parts import load_file

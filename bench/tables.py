@@ -44,9 +44,8 @@ from sklearn.metrics import r2_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from dpcore import fit
+from dpcore import Schema, fit
 from dpcore.data.dataset import Dataset
-from dpcore.data.schema.schema import Schema
 from dpcore.data.schema.shipped import schema_text
 from dpcore.errors import DpcoreWarning
 from dpcore.plugin.parts import load_file

@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 
 from dpcore import Schema
-from dpcore.data.cells.objects import as_objects
 from dpcore.errors import DataError
 from dpcore.plugin.parts import dataset_from_arrays
+from dpcore_tables.readers import as_objects
 
 NUMBER = {"kind": "numeric", "lower": -5, "upper": 90}
 CODES = {"kind": "categorical", "categories": ["02139", "a b", "1"]}

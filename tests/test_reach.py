@@ -44,7 +44,7 @@ PAGES = {
     "dpcore_tables.statistics",
     "dpcore_tables.store",
 }
-MOST_DEEP_IMPORTS = 528
+MOST_DEEP_IMPORTS = 526
 """It was 1,392. It may only fall: whoever makes it less states that here."""
 
 

@@ -15,7 +15,7 @@ from dpcore.registry.commands import Argument, Option
 if TYPE_CHECKING:
     import numpy as np
 
-    from dpcore.data.readers import BadRows
+    from dpcore.data.files import BadRows
     from dpcore.data.schema.schema import Schema
     from dpcore.model.model import Model
 

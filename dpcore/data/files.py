@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
     from dpcore.data.dataset import Dataset
     from dpcore.data.part import RowPart
-    from dpcore.data.readers import BadRows
     from dpcore.data.schema.schema import Schema
 
 __all__ = [
+    "BadRows",
     "Files",
     "FrameParts",
     "Registered",
@@ -29,6 +29,9 @@ __all__ = [
     "is_elsewhere",
     "parts_of_rows",
 ]
+
+BadRows = Literal["refuse", "drop"]
+"""Whether a row that does not satisfy the schema is an error, or is left out."""
 
 
 @dataclass(frozen=True)
@@ -171,14 +174,15 @@ class RowFacts(Protocol):
 
 def parts_of_rows(rows: RowFacts) -> tuple[str, ...]:
     """Return ``"module:Class"`` of what saw the rows before any query did: the kinds of their
-    columns, what read them and their cells, and the type of rows with a layout of their own."""
-    from dpcore.data.loader import readers_of_cells
+    columns, what read them, and the type of rows with a layout of their own."""
+    from dpcore.data.loader import loader_parts
 
     kinds: set[type] = {type(column) for column in rows.schema.columns}
     if hasattr(kind := type(getattr(rows, "X", None)), "row_layout"):
         kinds.add(kind)
     named = sorted(f"{each.__module__}:{each.__qualname__}" for each in kinds)
-    return (*named, *rows.read_by, *readers_of_cells(rows.schema))
+    # Numbers that wait for bounds are encoded once more.
+    return (*named, *rows.read_by, *(loader_parts() if rows.schema.unbounded else ()))
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,5 @@
-"""Rows of files, by the package that reads them: the one way from a path to encoded rows.
+"""Rows of files and of frames, by the package that reads them: the one way from a path to encoded
+rows, and from what is in memory and no array of numbers.
 
 A loader sees private rows and says what is public of them, so it is inside the trust boundary, and
 the statement names it.
@@ -12,7 +13,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from dpcore.data.dataset import Dataset
-from dpcore.data.schema.features.transforms import Lookup, Number
 from dpcore.errors import InvalidInputError
 from dpcore.moved import where_to_get
 from dpcore.privacy.first_party import DISTRIBUTIONS, is_ours
@@ -23,32 +23,30 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from dpcore.data.cells.typed import Cells
     from dpcore.data.schema.features.feature_column import FeatureColumn
     from dpcore.data.schema.notation import Notation
-    from dpcore.data.schema.plan import ColumnPlan
     from dpcore.data.schema.schema import Schema
     from dpcore.registry.entries import Entry
 
 __all__ = [
     "FileLoader",
-    "cell_reader",
+    "encoded_by_loader",
     "file_loader",
     "format_of",
     "load_file",
+    "loader_parts",
     "named_parts",
-    "readers_of_cells",
 ]
 
 _KIND, _NAME = "file-loader", "files"
 """The kind, and the one name of it that there is: a path means the same rows everywhere."""
-_CELLS = "dates, truth values, hashed texts and ids of units"
 
 
 @dataclass(frozen=True, slots=True)
 class FileLoader:
     """The functions of a loader, as they are registered. Each takes a path first, but for the last
-    three, and raises InvalidInputError, or DataError with file, line and column, and never a cell.
+    ones, of rows in memory, and raises InvalidInputError, or DataError with file, line and column,
+    and never a cell.
 
     Parameters
     ----------
@@ -64,12 +62,17 @@ class FileLoader:
     partitions : returns the files of a folder or a pattern, in the order of their names.
     scores : of a file to write, or None, and whether a spreadsheet is to open it, returns a
         function that makes its bytes: of heads, the types of columns, and pieces of rows.
-    numbers : of cells and their column's plan, whose reading is neither numbers nor a lookup,
-        returns each as a number, NaN or -1 for none, and what is wrong with a cell that has none.
-    ids : of cells, the normal form of each as an id of a unit, None where it is empty, and which
-        are no id.
+    rows : of X, y, a schema or None and ``coins``, beside what is public of an array, returns the
+        encoded rows, as ``dpcore.data.arrays.dataset_from_arrays`` does.
+    features : of X, a schema and ``bad_rows``, one of the ``pieces``.
+    frame_of : of X, returns it as it is, or as a frame where its rows can be asked for once.
+    declares_truth : of X, y and the label's name, whether labels declare that they are truth
+        values.
     advice : of cells, the place of a cell without a reading, its column and the notation, returns
         what its owner can do about it.
+    bounded : of a Dataset with columns whose bounds were released, and the schema that has them,
+        returns the rows encoded.
+    waiting : of such a Dataset before, returns an engine over those columns' numbers alone.
     """
 
     load: Callable[..., Dataset]
@@ -82,28 +85,19 @@ class FileLoader:
     schema_from_rows: Callable[[str, str], Schema]
     partitions: Callable[[str], list[str]]
     scores: Callable[[Path | None, bool], Callable[..., Iterator[bytes]]]
-    numbers: Callable[[Cells, ColumnPlan], tuple[np.ndarray, str]]
-    ids: Callable[[Cells, Notation], tuple[np.ndarray, np.ndarray]]
-    advice: Callable[[Cells, int, FeatureColumn, Notation], str | None]
+    rows: Callable[..., Dataset]
+    features: Callable[[Any, Schema, Any], tuple[Any, np.ndarray | None]]
+    frame_of: Callable[[Any], Any]
+    declares_truth: Callable[[Any, Any, str], bool]
+    advice: Callable[[Any, int, FeatureColumn, Notation], str | None]
+    bounded: Callable[[Dataset, Schema], Dataset]
+    waiting: Callable[[Dataset], Any]
 
 
-def file_loader() -> FileLoader:
-    """Return the installed loader of files; InvalidInputError, with what to install, if none."""
-    return _loaded("files")[1]
-
-
-def cell_reader() -> FileLoader:
-    """Return it for its readings of cells; InvalidInputError, with what to install, if none."""
-    return _loaded(_CELLS)[1]
-
-
-def readers_of_cells(schema: Schema) -> tuple[str, ...]:
-    """Return what the statement names of what reads cells under a schema; nothing where the core
-    reads all."""
-    own = Number, Lookup
-    if schema.unit is None and all(isinstance(c.encoding.reading, own) for c in schema.features):
-        return ()
-    return named_parts(_loaded(_CELLS)[0])
+def file_loader(what: str = "files") -> FileLoader:
+    """Return the installed loader; InvalidInputError, with what to install, if there is none.
+    ``what`` : is to be read."""
+    return _loaded(what)[1]
 
 
 def _loaded(what: str) -> tuple[Entry, FileLoader]:
@@ -117,6 +111,23 @@ def _loaded(what: str) -> tuple[Entry, FileLoader]:
             raise InvalidInputError(f"No reader of {what} is installed. {where}")
     loader: FileLoader = registry.load(_KIND, _NAME)
     return registry.get(_KIND, _NAME), loader
+
+
+def encoded_by_loader(what: str, encode: Callable[[FileLoader], Dataset]) -> Dataset:
+    """Return the encoded rows that the installed loader makes, which name it where it is not of
+    this repository. ``what`` : as of ``file_loader``. Raises InvalidInputError for anything but a
+    Dataset."""
+    entry, loader = _loaded(what)
+    data = encode(loader)
+    if type(data) is not Dataset:
+        raise InvalidInputError(f"{entry.target} made no Dataset of the rows.")
+    foreign = [part for part in named_parts(entry) if not is_ours(part.partition(":")[0])]
+    return replace(data, read_by=(*data.read_by, *foreign)) if foreign else data
+
+
+def loader_parts() -> tuple[str, ...]:
+    """Return what the statement names of the installed loader."""
+    return named_parts(_loaded("tables")[0])
 
 
 def load_file(path: str | os.PathLike[str], schema: Schema | None, **options: Any) -> Dataset:
@@ -135,12 +146,7 @@ def load_file(path: str | os.PathLike[str], schema: Schema | None, **options: An
     (file, line, column: for the owner's eyes) for a file that cannot be read or, unless bad rows
     are dropped, for the first row that does not satisfy the schema.
     """
-    entry, loader = _loaded("files")
-    data = loader.load(path, schema, **options)
-    if type(data) is not Dataset:
-        raise InvalidInputError(f"{entry.target} made no Dataset of the rows.")
-    foreign = [part for part in named_parts(entry) if not is_ours(part.partition(":")[0])]
-    return replace(data, read_by=(*data.read_by, *foreign)) if foreign else data
+    return encoded_by_loader("files", lambda loader: loader.load(path, schema, **options))
 
 
 def format_of(path: str, format: str | None = None) -> str:

@@ -12,7 +12,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dpcore.data.files import parts_of_rows
-from dpcore.engines.unbounded_rows import encoded_rows, rehearsed_rows
 from dpcore.errors import TargetNotMetError
 from dpcore.fitting.answered import fit_answered, open_source
 from dpcore.fitting.fitted import make_model
@@ -23,6 +22,7 @@ from dpcore.fitting.reporting import bound_of, charged_in, not_met, state, summa
 from dpcore.fitting.request.ledger_request import LedgerRequest
 from dpcore.fitting.request.run_request import Run
 from dpcore.fitting.rows.loading import are_ours_and_generated, rows_to_test_on, schema_reasons
+from dpcore.fitting.rows.unbounded import encoded_rows, rehearsed_rows
 from dpcore.fitting.run_sessions import opened
 from dpcore.fitting.run_state import RunDoor, RunState
 from dpcore.fitting.steps.checked import checked, foreign_parts_of

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.data.blocks.table import Table
-from dpcore.data.cells.targets import number_of
 from dpcore.data.schema.schema import INTERCEPT, Schema
+from dpcore.data.targets import number_of
 from dpcore.errors import InvalidInputError
 from dpcore.model.probabilities import blank_rows, places_said, probabilities_of
 

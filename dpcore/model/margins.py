@@ -14,7 +14,7 @@ from dpcore.model.probabilities import blank_rows
 
 if TYPE_CHECKING:
     from dpcore.data.blocks.layouts import Rows
-    from dpcore.data.readers import BadRows
+    from dpcore.data.files import BadRows
     from dpcore.data.schema.schema import Schema
     from dpcore.model.learnt import LearntFacts
 
@@ -95,6 +95,6 @@ def _pieces(schema: Schema, X: Any, bad_rows: BadRows) -> Iterator[tuple[Rows, n
 
         yield from file_loader().pieces(X, schema, bad_rows)
     else:
-        from dpcore.data.readers.arrays import features_from_arrays
+        from dpcore.data.arrays import features_from_arrays
 
         yield features_from_arrays(X, schema, bad_rows=bad_rows)

@@ -4,8 +4,7 @@ An engine has the rows: it is inside the trust boundary, and the statement names
 """
 
 from dpcore.data.blocks.layouts import layout_of
-from dpcore.data.files import Files, FrameParts, Registered, RowsElsewhere, RowSource
-from dpcore.data.readers import BadRows
+from dpcore.data.files import BadRows, Files, FrameParts, Registered, RowsElsewhere, RowSource
 from dpcore.data.units import PartCoins
 from dpcore.engines.local import may_overlap
 from dpcore.exact.grid import MOST_FILES

@@ -10,6 +10,7 @@ from dpcore.accountants.normal import gaussian_mu_squared_down
 from dpcore.accountants.pure import PureAccountant
 from dpcore.accountants.schedule import planned_accountant
 from dpcore.accountants.search import smallest_epsilon, smallest_multiplier
+from dpcore.data.arrays import dataset_from_arrays
 from dpcore.data.blocks.block import Block, RawRows
 from dpcore.data.blocks.csr import CsrBlock
 from dpcore.data.blocks.rounded_line import RoundedLine
@@ -18,7 +19,6 @@ from dpcore.data.blocks.table import Table
 from dpcore.data.blocks.truncation import row_factors
 from dpcore.data.dataset import Dataset
 from dpcore.data.loader import format_of, load_file
-from dpcore.data.readers.arrays import dataset_from_arrays
 from dpcore.data.weighted_labels import clamped_labels
 from dpcore.engines.local import LocalEngine, available_threads
 from dpcore.exact.grid import (

@@ -75,8 +75,8 @@ def register_column_kinds(register: Callable[..., None]) -> None:
 
 @hookspec
 def register_readers(register: Callable[..., None]) -> None:
-    """Register functions ``open(source, facts)`` of ``dpcore.data.readers.reader``: rows of a
-    format, by its ``suffixes`` and ``schemes``."""
+    """Register functions ``open(source, facts)`` of rows of a format, by its ``suffixes`` and
+    ``schemes``."""
 
 
 @hookspec

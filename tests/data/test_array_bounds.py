@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 
 from dpcore import Schema, fit, load_model
-from dpcore.data.readers.arrays import dataset_from_arrays, features_from_arrays
+from dpcore.data.arrays import dataset_from_arrays, features_from_arrays
 from dpcore.data.schema.features.scaling import describe_scaling
 from dpcore.data.schema.features.width import width_schema
 from dpcore.errors import DataError, InvalidInputError

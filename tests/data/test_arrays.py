@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import sparse
 
+from dpcore import Schema
+from dpcore.data.arrays import dataset_from_arrays, features_from_arrays
 from dpcore.data.blocks.layouts import matrix_layout_of
-from dpcore.data.readers.arrays import dataset_from_arrays, features_from_arrays
-from dpcore.data.schema.schema import Schema
 from dpcore.errors import DataError, InvalidInputError
 from dpcore.plugin.parts import FEATURE_BITS
 

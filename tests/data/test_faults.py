@@ -2,7 +2,7 @@
 
 import pytest
 
-from dpcore.data.schema.schema import Schema
+from dpcore import Schema
 from dpcore.errors import DataError
 from dpcore_tables.files import encoded_batches
 

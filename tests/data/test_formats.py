@@ -4,18 +4,21 @@ from dataclasses import replace
 from datetime import date
 from functools import partial
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from scipy.sparse import csr_matrix
 
 from dpcore import Schema
+from dpcore.data.arrays import as_given, features_from_arrays
 from dpcore.data.blocks.layout import Layout
 from dpcore.data.blocks.layouts import layout_of
 from dpcore.data.files import parts_of_rows
 from dpcore.data.loader import named_parts
-from dpcore.data.schema.columns import Drop, Label, Numeric
+from dpcore.data.schema.columns import Drop, Label, Numeric, Unbounded
 from dpcore.errors import DataError, InvalidInputError, RegistryError
-from dpcore.plugin.parts import dataset_from_arrays, format_of, load_file, load_registry
+from dpcore.plugin.parts import Dataset, dataset_from_arrays, format_of, load_file, load_registry
 from dpcore.privacy.statement import foreign_parts
 from dpcore.registry.catalogue import Entry, Registry
 from dpcore_tables.files import FILES, schema_from_rows
@@ -47,34 +50,64 @@ def dated(unit=None):
     return pa.table(frame), schema
 
 
-@pytest.mark.parametrize("unit", [None, "id"])
-def test_where_no_reader_of_dates_and_ids_is_installed_what_has_one_is_said(unit, monkeypatch):
-    frame, schema = dated(unit)
+def asked_in_memory():
+    """Return what asks for the loader of rows in memory: those that are no array of numbers."""
+    frame, schema = dated()
+    numbers, classes = np.array([[0.5]]), np.array(["no"])
+    waiting = {"bounds": None, "private_bounds": True}
+    return [
+        partial(dataset_from_arrays, frame, schema=schema),
+        partial(dataset_from_arrays, [[0.5]], np.array([1]), bounds=(0.0, 1.0)),
+        partial(dataset_from_arrays, numbers, classes, classes=("no", "yes"), bounds=(0.0, 1.0)),
+        partial(dataset_from_arrays, numbers, np.array([1]), **waiting),
+        partial(features_from_arrays, frame, schema),
+        partial(as_given, frame),
+    ]
+
+
+@pytest.mark.parametrize("asked", range(len(asked_in_memory())))
+def test_where_no_reader_of_rows_in_memory_is_installed_what_has_one_is_said(asked, monkeypatch):
     without_loader(monkeypatch)
     with pytest.raises(InvalidInputError) as told:
-        dataset_from_arrays(frame, schema=schema)
+        asked_in_memory()[asked]()
     assert str(told.value) == (
-        "No reader of dates, truth values, hashed texts and ids of units is installed. "
-        "It is in dpcore-tables: pip install dpcore-tables."
+        "No reader of frames, and of other rows in memory that are no array of numbers, is "
+        "installed. It is in dpcore-tables: pip install dpcore-tables."
     )
 
 
 def test_numbers_and_their_faults_are_told_where_no_reader_is_installed(monkeypatch):
     without_loader(monkeypatch)
-    rows = dataset_from_arrays([[0.5]], [1], bounds=(0.0, 1.0))
+    y = np.array([1])
+    rows = dataset_from_arrays(np.array([[0.5]]), y, bounds=(0.0, 1.0))
     assert {part.rpartition(":")[2] for part in parts_of_rows(rows)} == {"Label", "Numeric"}
-    with pytest.raises(DataError, match="the cell is not a finite number"):
-        dataset_from_arrays([[float("nan")]], [1], bounds=(0.0, 1.0))
+    assert features_from_arrays(np.array([[2.0]]), rows.schema)[0].tolist() == [[1.0, 1.0]]
+    with pytest.raises(DataError, match="row 1, column 'x1': the cell is not a finite number"):
+        dataset_from_arrays(np.array([[float("nan")]]), y, bounds=(0.0, 1.0))
+    sparse = dataset_from_arrays(csr_matrix([[0.5]]), y, intercept=False)
+    assert sparse.X.toarray().tolist() == [[0.5]]
 
 
 @pytest.mark.parametrize("unit", [None, "id"])
-def test_a_foreign_reader_of_dates_and_ids_is_named(unit, monkeypatch):
+def test_a_foreign_reader_of_frames_is_named(unit, monkeypatch):
     frame, schema = dated(unit)
-    entry = Entry("file-loader", "files", f"{__name__}:LOADER", "Files.", "", "acme", "1", {})
-    monkeypatch.setitem(globals(), "LOADER", FILES)
-    monkeypatch.setattr("dpcore.data.loader.registries", lambda kind: (Registry([entry]),))
+    foreign_loader(monkeypatch)
     parts = parts_of_rows(dataset_from_arrays(frame, schema=schema))
     assert foreign_parts(parts) == (f"{__name__}:LOADER",)
+
+
+def test_a_foreign_reader_that_encodes_rows_once_bounds_are_released_is_named(monkeypatch):
+    waiting = Schema((Unbounded("x"), Label("y", ((0,), (1,)))))
+    rows = Dataset("rows", np.zeros((2, 2)), np.ones(2), waiting)
+    foreign_loader(monkeypatch)
+    assert foreign_parts(parts_of_rows(rows)) == (f"{__name__}:LOADER",)
+
+
+def foreign_loader(monkeypatch, loader=FILES):
+    """Have a loader of somebody else, who registered it."""
+    entry = Entry("file-loader", "files", f"{__name__}:LOADER", "Files.", "", "acme", "1", {})
+    monkeypatch.setitem(globals(), "LOADER", loader)
+    monkeypatch.setattr("dpcore.data.loader.registries", lambda kind: (Registry([entry]),))
 
 
 @pytest.mark.parametrize("asked", [("rows.csv", None), ("rows", "csv"), ("-", None), (".", None)])
@@ -106,10 +139,7 @@ def test_the_longest_suffix_that_a_name_ends_in_says_its_reader(monkeypatch):
 
 
 def test_a_loader_of_files_of_another_distribution_is_named(monkeypatch):
-    entry = Entry("file-loader", "files", f"{__name__}:LOADER", "Files.", "", "acme", "1", {})
-    monkeypatch.setitem(globals(), "LOADER", replace(FILES, load=lambda path, schema: ROWS))
-    registry = Registry([entry])
-    monkeypatch.setattr("dpcore.data.loader.registries", lambda kind: (registry,))
+    foreign_loader(monkeypatch, replace(FILES, load=lambda path, schema: ROWS))
     assert load_file("rows.csv", None).read_by == (f"{__name__}:LOADER",)
     monkeypatch.setitem(globals(), "LOADER", replace(FILES, load=lambda path, schema: "rows"))
     with pytest.raises(InvalidInputError, match=":LOADER made no Dataset of the rows"):

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from dpcore import Schema
 from dpcore.data.schema.features.width import width_schema
-from dpcore.data.schema.schema import Schema
 from dpcore.errors import DataError, InvalidInputError
 from dpcore.plugin.parts import load_file
 from dpcore_tables.schemas.from_data import schema_from_data

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from dpcore import Schema
 from dpcore.data.schema.installed import column_from_dict, column_kinds, reference
 from dpcore.data.schema.keys import CROSS_KEYS, TOP_KEYS
-from dpcore.data.schema.schema import Schema
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "schema.md"
 WHOLE = {

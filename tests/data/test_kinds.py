@@ -12,11 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpcore import fit, load_model
-from dpcore.data.cells.features import hats
-from dpcore.data.cells.logarithm import binary_log
-from dpcore.data.readers.arrays import dataset_from_arrays
+from dpcore import Schema, fit, load_model
 from dpcore.data.schema.features.encoding import Encoding
+from dpcore.data.schema.features.logarithm import binary_log
 from dpcore.data.schema.features.transforms import (
     Affine,
     Bin,
@@ -30,9 +28,9 @@ from dpcore.data.schema.features.transforms import (
     between,
 )
 from dpcore.data.schema.installed import column_from_dict
-from dpcore.data.schema.schema import Schema
 from dpcore.errors import DataError, InvalidInputError
-from dpcore.plugin.parts import FEATURE_BITS, CategoricalColumn, load_file
+from dpcore.plugin.parts import FEATURE_BITS, CategoricalColumn, dataset_from_arrays, load_file
+from dpcore_tables.cells.features import hats
 from dpcore_tables.statistics import column_of
 from dpcore_tables.store import convert
 

@@ -2,9 +2,9 @@
 
 import pytest
 
+from dpcore import Schema
 from dpcore.data.schema.features.width import width_schema
 from dpcore.data.schema.numbers import number_features
-from dpcore.data.schema.schema import Schema
 from dpcore.errors import InvalidInputError
 from dpcore.losses.logistic import Logistic
 from dpcore.plugin import NeighboringRelation, Problem

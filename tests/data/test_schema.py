@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpcore.data.cells.readings import convert_column
+from dpcore import Schema
 from dpcore.data.schema.columns import Drop, Label, Numeric
 from dpcore.data.schema.notation import Notation
-from dpcore.data.schema.schema import Schema
 from dpcore.errors import InvalidInputError
+from dpcore_tables.cells.cell_values import convert_column
 from dpcore_tables.datasets import adult, bank, kddcup99
 from dpcore_tables.kinds import Categorical
 

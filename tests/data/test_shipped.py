@@ -5,9 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from dpcore import fit
+from dpcore import Schema, fit
 from dpcore.data.schema.columns import Label
-from dpcore.data.schema.schema import Schema
 from dpcore.data.schema.shipped import SHIPPED, is_shipped
 from dpcore.errors import DataError, InvalidInputError
 from dpcore.fitting.rows.to_score import feature_rows

@@ -14,9 +14,9 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from dpcore import Schema
 from dpcore.data.blocks.coded import CodedRows
 from dpcore.data.schema.features.width import width_schema
-from dpcore.data.schema.schema import Schema
 from dpcore.errors import DataError, InvalidInputError
 from dpcore.plugin.parts import load_file
 from dpcore_tables.files import encoded_batches

@@ -8,17 +8,16 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from dpcore.data.cells.typed import UnreadTypeError
+from dpcore import Schema
 from dpcore.data.dataset import Dataset
-from dpcore.data.readers.arrays import dataset_from_arrays
 from dpcore.data.schema.notation import Notation
-from dpcore.data.schema.schema import Schema
 from dpcore.data.units import UnitIds, bounded, dense
 from dpcore.errors import DataError, InvalidInputError
 from dpcore.fitting.rows.loading import split
 from dpcore.plugin import NeighboringRelation
-from dpcore.plugin.parts import load_file
+from dpcore.plugin.parts import dataset_from_arrays, load_file
 from dpcore_tables.cells.ids import ids_of
+from dpcore_tables.cells.typed import UnreadTypeError
 from dpcore_tables.store import convert
 
 NOTATION = Notation(missing=("", "NA"))

@@ -6,13 +6,11 @@ from fnmatch import fnmatchcase
 import pandas as pd
 import pytest
 
-from dpcore import fit, load_model, schema_template
-from dpcore.data.readers.arrays import dataset_from_arrays
+from dpcore import Schema, fit, load_model, schema_template
 from dpcore.data.schema.columns import Drop
-from dpcore.data.schema.schema import Schema
 from dpcore.data.schema.wildcards import expanded
 from dpcore.errors import InvalidInputError
-from dpcore.plugin.parts import load_file
+from dpcore.plugin.parts import dataset_from_arrays, load_file
 from dpcore_tables.statistics import check_schema
 from dpcore_tables.store import convert
 

@@ -10,7 +10,7 @@ from odd_rows import KINDS, frame_of, good_cells, schema_of, text_of
 from scipy import sparse
 
 from dpcore import Schema
-from dpcore.data.cells.objects import as_objects
+from dpcore_tables.readers import as_objects
 from dpcore_tables.store import convert
 
 X = np.random.default_rng(0).uniform(0, 1, (20, 3))

@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from dpcore import Schema, load_model
-from dpcore.data.readers.arrays import features_from_arrays
+from dpcore.data.arrays import features_from_arrays
 from dpcore.errors import DpcoreError, ModelFileError
 from dpcore.fitting.reporting import plain
 from dpcore.model.file import check_replaceable, checksum

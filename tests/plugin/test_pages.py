@@ -78,9 +78,9 @@ MOST_DEEP_IMPORTS = {
     "dpcore_dask": 1,
     "dpcore_lab": 68,
     "dpcore_ledger": 14,
-    "dpcore_report": 44,
-    "dpcore_sklearn": 18,
-    "dpcore_tables": 140,
+    "dpcore_report": 40,
+    "dpcore_sklearn": 8,
+    "dpcore_tables": 129,
     "dpcore_tuning": 75,
 }
 """Names that packages import from the core beside its pages. It may only become less."""

@@ -6,9 +6,9 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from dpcore.data.array_schema import leave_to_schema
+from dpcore.data.arrays import dataset_from_arrays
 from dpcore.data.loader import load_file
-from dpcore.data.readers.array_columns import leave_to_schema
-from dpcore.data.readers.arrays import dataset_from_arrays
 from dpcore.data.schema.unbounded import require_private_bounds
 from dpcore.data.units import Coins
 from dpcore.errors import InvalidInputError, advised_on_bad_rows

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from dpcore.data.readers.frames import declares_truth, frame_names, frame_of, is_frame
+from dpcore.data.arrays import as_given, declares_truth
 from dpcore.data.row_part import rows_of_part
 from dpcore.data.units import coins_of
 from dpcore.errors import InvalidInputError, warn_caller
@@ -46,7 +46,7 @@ def fit_asked(asked: Asked, started: float) -> Model:
     require_all_rows(plan.engine, asked.ledger.part)
     named = asked.ledger
     ledger = LedgerRequest(named.path, named.analyst, named.same_table)
-    asked = replace(asked, X=frame_of(asked.X))
+    asked = replace(asked, X=as_given(asked.X))
     _require_target_bounds(asked, plan)
     charges = Charges()
     public = {"y": asked.y, "sample_weight": asked.weights.values, **asked.public}
@@ -121,11 +121,8 @@ def _class_values(asked: Asked, schema: Schema) -> tuple[Any, ...] | None:
 def _truth_classes(X: Any, y: Any, schema: Schema) -> tuple[bool, bool] | None:
     """Return truth values as classes where the labels declare that they are some and the schema,
     which holds text, lists true and false; ``None`` where they are not."""
-    label = schema.label
-    if y is None and is_frame(X) and label.name in frame_names(X):
-        y = X[label.name]
-    words = [str(name).lower() for name in label.names]
-    if not declares_truth(y) or sorted(words) != ["false", "true"]:
+    words = [str(name).lower() for name in schema.label.names]
+    if sorted(words) != ["false", "true"] or not declares_truth(X, y, schema.label.name):
         return None
     return words[0] == "true", words[1] == "true"
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.engines.unbounded_rows import WaitingRows, bounded_schema, encoded_rows, rehearsed_rows
 from dpcore.fitting.planning.engines import engine_at_hand
+from dpcore.fitting.rows.unbounded import bounded_schema, encoded_rows, rehearsed_rows, waiting_rows
 from dpcore.fitting.steps.facts import RowsAsked
 from dpcore.fitting.steps.views import HeldOut
 from dpcore.registry.tables.declarations import engine_facts
@@ -78,7 +78,7 @@ class RunRows:
     def over(self, asked: RowsAsked, plan: Plan) -> Engine:
         """Return an engine over the rows that a step asks."""
         if asked is RowsAsked.WAITING:
-            return WaitingRows(self.dataset)
+            return waiting_rows(self.dataset)
         if asked is RowsAsked.HELD_OUT:
             assert self.held_out is not None
             return self._over(plan, encoded_rows(self.held_out, self.dataset.schema).table())
@@ -88,7 +88,7 @@ class RunRows:
         """Return an engine over none of them. Bounds that are private are released after it."""
         if asked is RowsAsked.WAITING:
             rows = self.dataset
-            return WaitingRows(rows.take(np.zeros(rows.X.shape[0], dtype=bool)))
+            return waiting_rows(rows.take(np.zeros(rows.X.shape[0], dtype=bool)))
         if engine_facts(plan.engine).reads_files:
             opened: Any = self.engine
             nothing: Engine = opened.without_rows() if hasattr(opened, "without_rows") else _None()

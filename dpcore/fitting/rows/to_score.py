@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from dpcore.data.blocks.layouts import Rows
-    from dpcore.data.readers import BadRows
+    from dpcore.data.files import BadRows
     from dpcore.data.schema.schema import Schema
 
 __all__ = ["feature_rows"]

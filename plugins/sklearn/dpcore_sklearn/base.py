@@ -15,8 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from dpcore import Ledger, Weights, fit
-from dpcore.data.readers.array_columns import leave_to_schema
-from dpcore.data.readers.frames import is_frame
+from dpcore.data.array_schema import leave_to_schema
 from dpcore.errors import InvalidInputError, advised_on_bad_rows
 from dpcore.fitting.rows.given import schema_of, with_units
 from dpcore.plugin.commands import LedgerRequest
@@ -31,6 +30,7 @@ from dpcore_sklearn.rows import (
     without_ids,
 )
 from dpcore_sklearn.steps import loss_of_each, steps_of
+from dpcore_tables.memory.frames import is_frame
 
 if TYPE_CHECKING:
     from typing import Self

@@ -15,12 +15,12 @@ from scipy import sparse
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.validation import validate_data
 
-from dpcore.data.readers.frames import frame_cells, frame_names, frame_of, is_frame
-from dpcore.data.readers.in_memory import real_matrix, streams, typed_cells
 from dpcore.errors import DataError, InvalidInputError, replacing
+from dpcore_tables.memory.columns import real_matrix, streams, typed_cells
+from dpcore_tables.memory.frames import frame_cells, frame_names, frame_of, is_frame
 
 if TYPE_CHECKING:
-    from dpcore.data.cells.typed import Cells
+    from dpcore_tables.cells.typed import Cells
 
 __all__ = [
     "called_of",

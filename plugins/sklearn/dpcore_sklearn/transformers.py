@@ -11,19 +11,19 @@ import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from dpcore.data.cells.features import features_of
-from dpcore.data.cells.readings import convert_column
 from dpcore.data.schema.columns import Numeric
 from dpcore.errors import DataError, InvalidInputError
 from dpcore_sklearn.public import described_schema, public_fills
 from dpcore_sklearn.rows import columns_of, names_of
+from dpcore_tables.cells.cell_values import convert_column
+from dpcore_tables.cells.features import features_of
 from dpcore_tables.kinds import Categorical
 
 if TYPE_CHECKING:
     from typing import Self
 
     from dpcore import Schema
-    from dpcore.data.cells.typed import Cells
+    from dpcore_tables.cells.typed import Cells
 
 __all__ = ["PublicEncoder", "PublicScaler"]
 

@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 
 from dpcore import Schema
-from dpcore.data.readers.arrays import features_from_arrays
+from dpcore.data.arrays import features_from_arrays
 from dpcore.errors import DataError, InvalidInputError
 from dpcore_sklearn import PublicEncoder, PublicScaler
 

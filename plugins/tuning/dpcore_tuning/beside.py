@@ -18,12 +18,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from dpcore.accountants.equal_parts import require_within
-from dpcore.engines.unbounded_rows import rehearsed_rows
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.planning.public_facts import check_dataset
 from dpcore.fitting.reporting import summarise, why_released
 from dpcore.fitting.request.run_request import Run
 from dpcore.fitting.rows.loading import split
+from dpcore.fitting.rows.unbounded import rehearsed_rows
 from dpcore.fitting.run_state import RunDoor, RunState
 from dpcore.fitting.steps.checked import checked, foreign_parts_of, weighted
 from dpcore.fitting.steps.own import steps_of

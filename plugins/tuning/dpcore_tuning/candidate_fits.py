@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from dpcore.engines.unbounded_rows import encoded_rows
 from dpcore.errors import replacing
 from dpcore.fitting.planning.engines import engine_at_hand
 from dpcore.fitting.planning.public_facts import check_dataset
+from dpcore.fitting.rows.unbounded import encoded_rows
 from dpcore.fitting.run import fit_dataset
 from dpcore.fitting.steps.pre_fit_release import rehearse_run
 from dpcore.fitting.steps.weights import with_weights

@@ -9,9 +9,9 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from dpcore.data.cells.logarithm import binary_log
 from dpcore.data.schema.features.encoding import Encoding
 from dpcore.data.schema.features.feature_column import FeatureColumn, empty_keys
+from dpcore.data.schema.features.logarithm import binary_log
 from dpcore.data.schema.features.transforms import (
     Bin,
     Chain,

@@ -2,7 +2,7 @@
 
 Everything that is public about a column follows from these: the width and the names of its
 features, the bound of their norm, the levels that a cross combines, the graph of an export and the
-exact bits. ``dpcore.data.cells.features`` computes them; nothing else knows how.
+exact bits. The package that reads tables computes them.
 """
 
 from __future__ import annotations

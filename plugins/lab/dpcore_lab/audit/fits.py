@@ -194,7 +194,7 @@ def _labels(plan: Plan) -> tuple[float, float]:
 def _dataset(plan: Plan, side: Side, request: Request) -> Dataset:
     """Return a table as a generated data set, whose schema says nothing that follows from it. Units
     need named columns, whose features are from 0 to 1."""
-    from dpcore.data.readers.array_columns import array_schema
+    from dpcore.data.array_schema import array_schema
     from dpcore.plugin.parts import Dataset, loss_facts
 
     label: dict[str, Any] = {"target_bounds": (-1.0, 1.0)}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.data.cells.targets import number_of
+from dpcore.data.targets import number_of
 
 if TYPE_CHECKING:
     from dpcore.data.schema.columns import Label

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from dpcore.data.cells.readings import convert_column
-from dpcore.data.cells.typed import to_numbers
-from dpcore.data.readers.in_memory import labels_of
 from dpcore.errors import DataError, advised_on_bad_rows
 from dpcore.model.margins import margins_of
 from dpcore.model.probabilities import places_said
+from dpcore_tables.cells.cell_values import convert_column
+from dpcore_tables.cells.typed import to_numbers
+from dpcore_tables.memory.columns import labels_of
 
 if TYPE_CHECKING:
     from dpcore import Schema
-    from dpcore.data.cells.typed import Cells
     from dpcore.model.learnt import LearntFacts
+    from dpcore_tables.cells.typed import Cells
 
 __all__ = ["score_of"]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.data.cells.logarithm import LOG_TERMS
+from dpcore.data.schema.features.logarithm import LOG_TERMS
 from dpcore.plugin.parts import FEATURE_BITS
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def logarithm(graph: Graph, values: str, lower: float, upper: float) -> str:
 
 
 def hats(graph: Graph, values: str, knots: Sequence[float]) -> str:
-    """Return the hat functions of the knots, as ``dpcore.data.cells.features.hats`` does."""
+    """Return the hat functions of the knots, as ``dpcore_tables.cells.features.hats`` does."""
     clamped = graph.op("Clip", values, float(knots[0]), float(knots[-1]))
     # Of the inner knots: above the last one is the last stretch, the last knot included.
     left = count_from(graph, clamped, np.array(knots[1:-1], dtype=np.float64))

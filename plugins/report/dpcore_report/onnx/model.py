@@ -126,7 +126,7 @@ def _add_outputs(graph: Graph, model: Model, margins: str, fault: str | None) ->
 
 
 def _number(graph: Graph, label: Label, margins: str) -> str:
-    """Return the predicted number as ``dpcore.data.cells.readings.number_of``, by the same
+    """Return the predicted number as ``dpcore_tables.cells.cell_values.number_of``, by the same
     comparisons."""
     middle, half = label.scale
     value = graph.op("Add", graph.op("Mul", margins, half), middle)

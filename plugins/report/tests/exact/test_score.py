@@ -5,7 +5,7 @@ import pytest
 from sklearn.metrics import accuracy_score, r2_score
 
 from dpcore import Schema
-from dpcore.data.readers.arrays import features_from_arrays
+from dpcore.data.arrays import features_from_arrays
 from dpcore.errors import DataError, InvalidInputError
 from dpcore.plugin.parts import Model
 

@@ -13,7 +13,7 @@ from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.parts import Sensitivity, float_up, sealed, sqrt_up
 
 if TYPE_CHECKING:
-    from dpcore.engines.unbounded_rows import WaitingCells
+    from dpcore_tables.bounds.unbounded_rows import WaitingCells
 
 __all__ = ["SIZES", "BinCounts"]
 

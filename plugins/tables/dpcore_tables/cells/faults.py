@@ -7,10 +7,10 @@ import re
 
 import numpy as np
 
-from dpcore.data.cells.typed import Cells, empty_cells, text_at
 from dpcore.data.schema.installed import keys_of
 from dpcore.data.schema.notation import Notation
 from dpcore.plugin.columns import FeatureColumn, Number
+from dpcore_tables.cells.typed import Cells, empty_cells, text_at
 
 __all__ = ["advice_on"]
 

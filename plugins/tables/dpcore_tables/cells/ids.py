@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from dpcore.data.cells.objects import is_missing_object, text_of
-from dpcore.data.cells.typed import Cells, UnreadTypeError, is_text
 from dpcore.data.schema.notation import Notation
+from dpcore_tables.cells.objects import is_missing_object, text_of
+from dpcore_tables.cells.typed import Cells, UnreadTypeError, is_text
 
 __all__ = ["ids_of"]
 

@@ -8,11 +8,11 @@ from contextlib import suppress
 import numpy as np
 import pyarrow as pa
 
-from dpcore.data.cells.objects import float_of, is_missing_object, is_number, text_of
-from dpcore.data.cells.typed import Cells, UnreadTypeError, by_text, is_text, to_numbers
 from dpcore.data.schema.features.transforms import TRUTH
 from dpcore.data.schema.notation import Notation
 from dpcore.plugin.columns import Hash, Parsed
+from dpcore_tables.cells.objects import float_of, is_missing_object, is_number, text_of
+from dpcore_tables.cells.typed import Cells, UnreadTypeError, by_text, is_text, to_numbers
 
 __all__ = ["to_buckets", "to_parsed", "to_truth"]
 

@@ -11,10 +11,10 @@ from __future__ import annotations
 import numpy as np
 
 from dpcore import Schema
-from dpcore.data.cells.columns import Columns
-from dpcore.data.cells.features import encode
 from dpcore.data.schema.columns import Label, Numeric
 from dpcore.plugin.parts import Dataset
+from dpcore_tables.cells.columns import Columns
+from dpcore_tables.cells.features import encode
 
 __all__ = ["load", "schema"]
 

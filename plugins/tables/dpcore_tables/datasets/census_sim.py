@@ -14,9 +14,9 @@ from dataclasses import replace
 import numpy as np
 
 from dpcore import Schema
-from dpcore.data.cells.columns import Columns
-from dpcore.data.cells.features import encode
 from dpcore.plugin.parts import Dataset
+from dpcore_tables.cells.columns import Columns
+from dpcore_tables.cells.features import encode
 from dpcore_tables.datasets import adult
 from dpcore_tables.kinds import Categorical
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from dpcore.data.readers.raw_table import RawTable
 from dpcore.data.schema.columns import Drop, Label
 from dpcore.data.schema.installed import column_from_dict
 from dpcore.errors import DataError, InvalidInputError, near_names, replacing
 from dpcore_tables.files.formats import is_named
 from dpcore_tables.files.input_paths import refuse_stdin
 from dpcore_tables.files.stream import open_rows
+from dpcore_tables.raw.raw_table import RawTable
 
 if TYPE_CHECKING:
     from dpcore.data.schema.schema import Schema

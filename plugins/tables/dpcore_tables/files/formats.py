@@ -9,13 +9,14 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import InvalidInputError
+from dpcore.plugin.parts import load_registry
 from dpcore.privacy.first_party import is_ours
-from dpcore.registry.catalogue import load_registry, registries
+from dpcore.registry.catalogue import registries
 from dpcore_tables.files.input_paths import STDIN
 
 if TYPE_CHECKING:
-    from dpcore.data.row_store import RowStore
     from dpcore.data.schema.schema import Schema
+    from dpcore.plugin.readers import RowStore
     from dpcore.registry.entries import Entry
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Encoded rows of files, of folders and of stores: what the core asks of a path."""
+"""Encoded rows of files, of folders, of stores and of frames: what the core asks of them."""
 
 from __future__ import annotations
 
@@ -7,18 +7,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from dpcore.data.dataset import Dataset
 from dpcore.data.loader import FileLoader, named_parts
-from dpcore.data.readers import BadRows
-from dpcore.data.readers.reader import ReadFacts
 from dpcore.data.schema.schema import Schema
 from dpcore.data.schema.unbounded import require_bounds
 from dpcore.data.units import Coins, UnitIds
 from dpcore.errors import DataError, InvalidInputError, near_names
-from dpcore.registry.catalogue import load_registry
+from dpcore.plugin.engines import BadRows
+from dpcore.plugin.parts import Dataset, load_registry
+from dpcore_tables.bounds.unbounded_rows import WaitingRows, bounded_rows
 from dpcore_tables.cells.faults import advice_on
-from dpcore_tables.cells.ids import ids_of
-from dpcore_tables.cells.readings import numbers_of
 from dpcore_tables.files.column_texts import column_texts
 from dpcore_tables.files.formats import (
     STORE,
@@ -39,6 +36,13 @@ from dpcore_tables.files.stream import (
     named_schema,
     open_entry,
 )
+from dpcore_tables.memory.frames import frame_of
+from dpcore_tables.memory.rows import (
+    dataset_in_memory,
+    features_in_memory,
+    labels_declare_truth,
+)
+from dpcore_tables.raw.reader import ReadFacts
 
 if TYPE_CHECKING:
     import numpy as np
@@ -79,7 +83,7 @@ def _read(
     entry: Entry, source: str, schema: Schema, bad_rows: BadRows, name: str, coins: Coins
 ) -> Dataset:
     """Return the encoded rows of a file, as a registered reader reads it."""
-    from dpcore.data.blocks.assemble import assemble
+    from dpcore.plugin.readers import assemble
 
     ids = None if schema.unit is None else UnitIds()
     check_bad_rows(bad_rows)
@@ -174,8 +178,12 @@ FILES = FileLoader(
     schema_from_rows=schema_from_rows,
     partitions=partition_files,
     scores=scores_as_bytes,
-    numbers=numbers_of,
-    ids=ids_of,
+    rows=dataset_in_memory,
+    features=features_in_memory,
+    frame_of=frame_of,
+    declares_truth=labels_declare_truth,
     advice=advice_on,
+    bounded=bounded_rows,
+    waiting=WaitingRows,
 )
-"""Files as the core asks for them."""
+"""Files, and rows in memory, as the core asks for them."""

@@ -8,22 +8,23 @@ from contextlib import AbstractContextManager
 from functools import partial
 from typing import TYPE_CHECKING
 
-from dpcore.data.readers import BadRows
-from dpcore.data.readers.reader import ReadFacts, RowFile
 from dpcore.errors import DataError, InvalidInputError, replacing
+from dpcore.plugin.engines import BadRows
 from dpcore_tables.files.formats import READER, entry_of, is_named, loaded
 from dpcore_tables.files.input_paths import STDIN
+from dpcore_tables.raw.reader import ReadFacts, RowFile
 
 if TYPE_CHECKING:
     import numpy as np
     from scipy.sparse import csr_matrix
 
-    from dpcore.data.blocks.coded import CodedRows
-    from dpcore.data.readers.raw_matrix import RawMatrix
-    from dpcore.data.readers.raw_table import RawTable
     from dpcore.data.schema.schema import Schema
+    from dpcore.data.targets import Reading
     from dpcore.data.units import UnitIds
+    from dpcore.plugin.readers import CodedRows
     from dpcore.registry.entries import Entry
+    from dpcore_tables.raw.raw_matrix import RawMatrix
+    from dpcore_tables.raw.raw_table import RawTable
 
 __all__ = ["encode_piece", "encoded_batches", "feature_batches", "named_schema", "open_rows"]
 
@@ -133,12 +134,19 @@ def _encode(
     ids: UnitIds | None = None,
 ) -> tuple[np.ndarray | csr_matrix | CodedRows, np.ndarray | None, np.ndarray | None]:
     """Return encoded rows, labels, and which rows were kept, None for all."""
-    from dpcore.data.cells.features import encode
-    from dpcore.data.cells.readings import conform
-    from dpcore.data.readers.raw_matrix import RawMatrix, conform_matrix
+    from dpcore.data.matrix import conform_matrix
+    from dpcore_tables.cells.cell_values import conform, convert_column
+    from dpcore_tables.cells.features import encode
+    from dpcore_tables.raw.raw_matrix import RawMatrix
 
     if isinstance(raw, RawMatrix):
-        return conform_matrix(raw, schema, labelled=labelled, bad_rows=bad_rows)
+
+        def labels() -> Reading:
+            each = raw.one_label_each()
+            return convert_column(each, schema.label, schema.notation, raw.source)
+
+        read = labels if labelled else None
+        return conform_matrix(raw.X, schema, raw.source, raw.where, read, bad_rows)
     columns = conform(raw, schema, labelled=labelled, bad_rows=bad_rows)
     if ids is not None and columns.ids is not None:
         ids.add(columns.ids)

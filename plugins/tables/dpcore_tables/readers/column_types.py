@@ -6,9 +6,9 @@ from typing import Any, Literal, TypeAlias
 
 import pyarrow as pa
 
-from dpcore.data.readers.frames import frame_schema
 from dpcore.errors import InvalidInputError
 from dpcore_tables.files.formats import format_of, is_named, is_store
+from dpcore_tables.memory.frames import frame_schema
 from dpcore_tables.readers.csv import read_header
 from dpcore_tables.readers.parquet import read_parquet_types
 from dpcore_tables.readers.pieces import read_bytes

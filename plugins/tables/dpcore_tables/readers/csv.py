@@ -16,7 +16,7 @@ import pyarrow.csv as pacsv
 
 from dpcore.data.schema.notation import Notation
 from dpcore.errors import DataError
-from dpcore.plugin.readers import RawTable
+from dpcore_tables.raw.raw_table import RawTable
 from dpcore_tables.readers.pieces import Piece, arrow_reader
 from dpcore_tables.readers.records import (
     BYTE_ORDER_MARK,

@@ -3,7 +3,7 @@
 A partition's types are not the frame's: pandas takes them from the cells of that partition alone,
 so that a number that is missing in one makes fractions of its whole numbers, and those of another
 stay whole. So a column whose type in a partition has no reading under the schema
-(``dpcore.data.cells.typed``) is looked at cell by cell, and every other type gives a cell what it
+(``dpcore_tables.cells.typed``) is looked at cell by cell, and every other type gives a cell what it
 gives it by itself: nothing but the schema and the cell decides.
 """
 
@@ -15,22 +15,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.data.cells.readings import convert_column
-from dpcore.data.cells.typed import UnreadTypeError
-from dpcore.data.readers.frames import frame_cells, frame_names, frame_table
 from dpcore.data.schema.columns import Label
 from dpcore.data.units import Coins, UnitIds
 from dpcore.errors import DataError
 from dpcore.plugin.columns import FeatureColumn
 from dpcore.plugin.parts import BLOCK_ROWS, Dataset
-from dpcore.plugin.readers import RawTable, as_objects, check_names
+from dpcore_tables.cells.cell_values import convert_column
 from dpcore_tables.cells.ids import ids_of
+from dpcore_tables.cells.objects import as_objects
+from dpcore_tables.cells.typed import UnreadTypeError
 from dpcore_tables.files.stream import encode_piece
+from dpcore_tables.memory.frames import frame_cells, frame_names, frame_table
+from dpcore_tables.raw.raw_table import RawTable, check_names
 
 if TYPE_CHECKING:
     from dpcore import Schema
-    from dpcore.data.cells.typed import Cells
     from dpcore.plugin.engines import BadRows
+    from dpcore_tables.cells.typed import Cells
 
 __all__ = ["encoded_parts", "part_of_units", "require_claimed"]
 

@@ -14,7 +14,8 @@ from scipy.sparse import csr_matrix
 
 from dpcore.data.schema.notation import Notation
 from dpcore.errors import DataError
-from dpcore.plugin.readers import RawMatrix, ReadFacts
+from dpcore_tables.raw.raw_matrix import RawMatrix
+from dpcore_tables.raw.reader import ReadFacts
 from dpcore_tables.readers.pieces import Piece, read_pieces
 from dpcore_tables.readers.records import utf8_lines, whole_records
 

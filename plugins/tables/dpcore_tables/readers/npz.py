@@ -9,9 +9,11 @@ from pathlib import Path
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from dpcore.data.readers.in_memory import canonical_csr, labels_of, misfit, real_matrix
+from dpcore.data.matrix import canonical_csr, misfit
 from dpcore.errors import DataError, replacing
-from dpcore.plugin.readers import RawMatrix, ReadFacts
+from dpcore_tables.memory.columns import labels_of, real_matrix
+from dpcore_tables.raw.raw_matrix import RawMatrix
+from dpcore_tables.raw.reader import ReadFacts
 
 __all__ = ["open_npz", "NpzFile", "read_npz"]
 

@@ -12,8 +12,9 @@ import pyarrow.parquet as pq
 
 from dpcore import Schema
 from dpcore.errors import DataError, InvalidInputError, replacing
-from dpcore.plugin.readers import RawTable, ReadFacts, check_names
 from dpcore_tables.files.input_paths import parquet_files
+from dpcore_tables.raw.raw_table import RawTable, check_names
+from dpcore_tables.raw.reader import ReadFacts
 from dpcore_tables.readers.pieces import note_share
 
 __all__ = ["open_parquet", "BATCH_ROWS", "ParquetFile", "read_parquet_types"]

@@ -11,10 +11,12 @@ import numpy as np
 import pyarrow as pa
 
 from dpcore import Schema
-from dpcore.data.cells.typed import to_numbers
 from dpcore.errors import DataError, InvalidInputError
-from dpcore.plugin.readers import RawMatrix, RawTable, ReadFacts, check_names
+from dpcore_tables.cells.typed import to_numbers
 from dpcore_tables.files.input_paths import STDIN
+from dpcore_tables.raw.raw_matrix import RawMatrix
+from dpcore_tables.raw.raw_table import RawTable, check_names
+from dpcore_tables.raw.reader import ReadFacts
 from dpcore_tables.readers.csv import (
     ARROW_TYPES,
     Delimited,

@@ -9,7 +9,6 @@ from contextlib import AbstractContextManager, suppress
 from typing import Any
 
 from dpcore import Schema
-from dpcore.data.readers.raw_table import refuse_repeated
 from dpcore.data.schema.columns import Column, Drop, Label, Numeric
 from dpcore.data.schema.notation import Notation
 from dpcore.data.schema.toml_writer import format_table
@@ -17,6 +16,7 @@ from dpcore.errors import DataError, InvalidInputError, replacing
 from dpcore_tables.files.formats import format_of
 from dpcore_tables.files.input_paths import parquet_files, refuse_stdin
 from dpcore_tables.kinds import Boolean, Categorical, Date
+from dpcore_tables.raw.raw_table import refuse_repeated
 from dpcore_tables.readers.column_types import file_types, type_of
 from dpcore_tables.schemas.infer_decimal_comma import with_notation
 from dpcore_tables.schemas.template import check_target

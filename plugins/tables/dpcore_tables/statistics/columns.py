@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.data.cells.features import scale_to_unit
 from dpcore.data.schema.columns import Drop, Label, Numeric
+from dpcore.data.targets import scale_to_unit
 from dpcore.data.weighted_labels import plain_labels
 from dpcore.errors import InvalidInputError, near_names
 from dpcore.plugin.parts import FEATURE_BITS, CategoricalColumn, sealed

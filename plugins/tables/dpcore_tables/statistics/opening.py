@@ -6,8 +6,8 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from dpcore.data.array_schema import leave_to_schema
 from dpcore.data.files import parts_of_rows
-from dpcore.data.readers.array_columns import leave_to_schema
 from dpcore.data.schema.numbers import number_features
 from dpcore.errors import InvalidInputError, warn_caller
 from dpcore.fitting.planning.engines import engine_name, load_engine

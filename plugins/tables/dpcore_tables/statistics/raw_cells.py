@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.data.cells.readings import convert_column
-from dpcore.data.cells.typed import Cells, empty_cells
 from dpcore.data.schema.columns import Label, Numeric
 from dpcore.plugin.columns import FeatureColumn
-from dpcore.plugin.readers import RawMatrix
+from dpcore_tables.cells.cell_values import convert_column
+from dpcore_tables.cells.typed import Cells, empty_cells
 from dpcore_tables.files.stream import open_rows
+from dpcore_tables.raw.raw_matrix import RawMatrix
 
 if TYPE_CHECKING:
     from dpcore import Schema
-    from dpcore.plugin.readers import RawTable
+    from dpcore_tables.raw.raw_table import RawTable
 
 __all__ = ["BINS", "RawCells", "checked_names", "raw_cells"]
 

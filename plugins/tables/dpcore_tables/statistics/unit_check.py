@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.data.cells.readings import unread_told
 from dpcore.data.units import UnitIds
-from dpcore.plugin.readers import RawTable
+from dpcore_tables.cells.cell_values import unread_told
 from dpcore_tables.cells.ids import ids_of
 from dpcore_tables.files.stream import open_rows
+from dpcore_tables.raw.raw_table import RawTable
 
 if TYPE_CHECKING:
     from dpcore import Schema

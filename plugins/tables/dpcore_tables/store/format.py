@@ -27,7 +27,7 @@ import numpy as np
 
 from dpcore import Schema
 from dpcore.errors import DataError, replacing
-from dpcore.plugin.readers import coded_layout
+from dpcore_tables.cells.features import coded_layout
 
 if TYPE_CHECKING:
     from dpcore.plugin.readers import CodedLayout

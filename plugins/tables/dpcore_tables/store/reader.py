@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
-from dpcore.data.cells.targets import are_labels
+from dpcore.data.targets import are_labels
 from dpcore.errors import DataError, replacing
 from dpcore.plugin.parts import FEATURE_BITS
-from dpcore.plugin.readers import coded_layout
+from dpcore_tables.cells.features import coded_layout
 from dpcore_tables.store.format import PAGE, Description, check_header, digest
 from dpcore_tables.store.rows import StoredRows
 from dpcore_tables.store.store_file import StoreFile

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from dpcore.engines.unbounded_rows import WaitingCells
 from dpcore.exact.bins import BRANCHES, LARGEST, edge, leaves_of
 from dpcore_tables.bounds import choice
 from dpcore_tables.bounds.choice import (
@@ -15,6 +14,7 @@ from dpcore_tables.bounds.choice import (
     bounds_of,
 )
 from dpcore_tables.bounds.counts import SIZES, BinCounts
+from dpcore_tables.bounds.unbounded_rows import WaitingCells
 
 N = 20_000
 DRAW = np.random.default_rng(7)

@@ -5,10 +5,10 @@ from itertools import product
 import numpy as np
 import pytest
 
-from dpcore.engines.unbounded_rows import WaitingCells
 from dpcore.plugin import NeighboringRelation
 from dpcore.privacy.immutable import require_untouched
 from dpcore_tables.bounds.counts import SIZES, BinCounts
+from dpcore_tables.bounds.unbounded_rows import WaitingCells
 
 ADD, REPLACE, SPECIAL = (
     NeighboringRelation.ADD_OR_REMOVE_ONE,

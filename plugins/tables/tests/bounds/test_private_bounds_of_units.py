@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 
 import dpcore
-from dpcore.engines.unbounded_rows import encoded_rows
 from dpcore.errors import InvalidInputError
 from dpcore.fitting import run_state
+from dpcore.fitting.rows.unbounded import encoded_rows
 from dpcore.plugin import Settings
 from dpcore.plugin.commands import DataRequest, make_plan, train
 from dpcore.plugin.parts import TableSession
@@ -142,7 +142,7 @@ def test_rows_to_report_on_that_do_not_fit_are_refused_before_any_charge(files, 
             raise InvalidInputError("no such form")
         return encoded_rows(dataset, schema)
 
-    for place in ("dpcore.engines.unbounded_rows", "dpcore.fitting.run"):
+    for place in ("dpcore.fitting.rows.unbounded", "dpcore.fitting.run"):
         monkeypatch.setattr(f"{place}.encoded_rows", encoded)
     plan, charges = make_plan(Settings("dp-gd", epsilon=1e4, params={"steps": 3})), Charges()
     with pytest.raises(InvalidInputError, match="no such form"):

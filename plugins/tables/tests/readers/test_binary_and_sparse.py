@@ -29,7 +29,7 @@ WIDE = width_schema(3, row_norm=200)
 MADE = """
 import sys
 import numpy as np
-from dpcore.data.readers.arrays import dataset_from_arrays
+from dpcore.plugin.parts import dataset_from_arrays
 from dpcore.fitting.rows import loading
 
 X, y = np.eye(3), np.array([-1.0, 1.0, 1.0])

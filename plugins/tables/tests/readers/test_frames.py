@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from dpcore import Schema, fit
-from dpcore.data.readers.arrays import features_from_arrays
+from dpcore.data.arrays import features_from_arrays
 from dpcore.errors import DataError, InvalidInputError
 from dpcore.plugin.parts import dataset_from_arrays, load_file
 from dpcore_tables.schemas.template import schema_template

@@ -23,7 +23,7 @@ SCHEMA = Schema.from_toml(
 )
 KILLED = """
 import multiprocessing, os, signal, sys
-from dpcore.data.schema.schema import Schema
+from dpcore import Schema
 from dpcore_tables.store import convert_partitions
 
 def on_store(done, of):

@@ -37,7 +37,7 @@ def rows(tmp_path):
 
 CHILDREN = """
 import os, resource, signal, sys, traceback
-from dpcore.data.schema.schema import Schema
+from dpcore import Schema
 from dpcore_tables.store import convert
 from dpcore.data.read_progress import watched
 

@@ -10,8 +10,14 @@ from itertools import islice
 from typing import Any
 
 from dpcore.errors import DataError, InvalidInputError
-from dpcore.plugin.readers import RawTable, ReadFacts, as_objects, wanted_names
-from dpcore_tables.readers import read_pieces, whole_records
+from dpcore_tables.readers import (
+    RawTable,
+    ReadFacts,
+    as_objects,
+    read_pieces,
+    wanted_names,
+    whole_records,
+)
 
 __all__ = ["JsonLines", "open_jsonl"]
 

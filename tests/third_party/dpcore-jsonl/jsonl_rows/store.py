@@ -14,7 +14,8 @@ import numpy as np
 from dpcore import Schema
 from dpcore.errors import DataError, InvalidInputError
 from dpcore.plugin.parts import write_whole
-from dpcore.plugin.readers import CodedRows, RowStore, assemble, coded_layout
+from dpcore.plugin.readers import CodedRows, RowStore, assemble
+from dpcore_tables.store import coded_layout
 
 __all__ = ["STORE"]
 

@@ -1,22 +1,29 @@
-"""Arrays as a schema's numeric columns, and the schema that an array's public bounds make."""
+"""The schema that an array's public bounds make, or that was named in their place."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
-from dpcore.data.readers.in_memory import is_sparse, labels_of, real_matrix
-from dpcore.data.readers.raw_table import RawTable
 from dpcore.data.schema.columns import Numeric, Unbounded
 from dpcore.data.schema.features.width import width_schema
 from dpcore.data.schema.schema import Schema
-from dpcore.errors import DataError, InvalidInputError, replacing
+from dpcore.errors import InvalidInputError, replacing
 
-__all__ = ["array_schema", "array_table", "leave_to_schema"]
+__all__ = ["array_schema", "leave_to_schema", "schema_beside"]
+
+
+def schema_beside(schema: Schema | None, width: int, *, n0: int | None, **public: Any) -> Schema:
+    """Return the schema that was named beside rows, or that of an array's width and of what is
+    public of it; InvalidInputError for both."""
+    if schema is None:
+        return array_schema(width, rows=n0, **public)
+    others = {k: v for k, v in public.items() if k not in ("private_bounds", "intercept")}
+    leave_to_schema("the schema", n0=n0, **others)
+    return schema
 
 
 def array_schema(
@@ -54,42 +61,6 @@ def _bounded(names: list[str], bounds: Sequence[Any]) -> list[Numeric]:
     with replacing(TypeError, ValueError, by=lambda _: no_bounds):
         lower, upper = (np.broadcast_to(np.asarray(b, np.float64), width).tolist() for b in bounds)
     return [Numeric(name, lower[j], upper[j]) for j, name in enumerate(names)]
-
-
-def array_table(
-    X: Any, y: Any, schema: Schema, where: Callable[[int], str], *, labelled: bool
-) -> RawTable:
-    """Return an array's columns under the schema's names, in order, and, if ``labelled``, labels.
-
-    Raises InvalidInputError for a schema with categories, sparse rows, and labels that are not
-    there; DataError for anything but real numbers of the schema's width.
-    """
-    source = "the array"
-    if schema.unit is not None and labelled:
-        raise InvalidInputError(
-            f"An array has no column {schema.unit!r} of ids: a schema with a unit needs a frame."
-        )
-    if any(column.kind != "numeric" for column in schema.features):
-        raise InvalidInputError(
-            "A schema with categories or dates needs a frame, of pandas, polars or pyarrow."
-        )
-    if is_sparse(X):
-        raise InvalidInputError(
-            "Sparse rows cannot be mapped to bounds of columns: zeros would not stay zeros. Pass "
-            "X.toarray(), or leave bounds out and name a row_norm."
-        )
-    matrix, names = real_matrix(X, source), [column.name for column in schema.features]
-    if matrix.shape[1] != len(names):
-        raise DataError(f"{source}: {matrix.shape[1]} feature columns, expected {len(names)}.")
-    columns = {
-        name: pa.chunked_array([pa.array(cells)])
-        for name, cells in zip(names, matrix.T, strict=True)
-    }
-    if labelled:
-        if y is None:
-            raise InvalidInputError("Expected y, the labels of the rows of X.")
-        columns[schema.label.name] = labels_of(y, source, matrix.shape[0])
-    return RawTable(columns, matrix.shape[0], source, where)
 
 
 def leave_to_schema(owner: str, **options: Any) -> None:

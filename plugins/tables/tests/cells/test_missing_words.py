@@ -5,10 +5,9 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from dpcore.data.readers.arrays import dataset_from_arrays
-from dpcore.data.schema.schema import Schema
+from dpcore import Schema
 from dpcore.errors import DataError, InvalidInputError
-from dpcore.plugin.parts import load_file
+from dpcore.plugin.parts import dataset_from_arrays, load_file
 from dpcore_tables.statistics.raw_cells import raw_cells
 
 AGE = {"kind": "numeric", "lower": 0, "upper": 100, "fill": 50, "missing": ["-9", "x"]}

@@ -7,12 +7,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from dpcore.data.cells.typed import Cells
 from dpcore.data.files import is_elsewhere
-from dpcore.data.readers.in_memory import typed_cells
-from dpcore.data.readers.raw_table import RawTable, check_names
 from dpcore.data.schema.schema import Schema
 from dpcore.errors import DataError, replacing
+from dpcore_tables.cells.typed import Cells
+from dpcore_tables.memory.columns import typed_cells
+from dpcore_tables.raw.raw_table import RawTable, check_names
 
 __all__ = [
     "declares_truth",

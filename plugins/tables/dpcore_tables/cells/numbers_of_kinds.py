@@ -1,10 +1,10 @@
-"""Dates, truth values and hashed texts as plain numbers, as the core asks for them."""
+"""Dates, truth values and hashed texts as plain numbers."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dpcore.data.cells.readings import NO_NUMBER
+from dpcore.data.arrays import NO_NUMBER
 from dpcore.plugin.columns import Day, Hash, Parsed, Truth
 from dpcore_tables.cells.dates import to_days
 from dpcore_tables.cells.words import to_buckets, to_parsed, to_truth
@@ -12,8 +12,8 @@ from dpcore_tables.cells.words import to_buckets, to_parsed, to_truth
 if TYPE_CHECKING:
     import numpy as np
 
-    from dpcore.data.cells.typed import Cells
     from dpcore.data.schema.plan import ColumnPlan
+    from dpcore_tables.cells.typed import Cells
 
 __all__ = ["numbers_of"]
 

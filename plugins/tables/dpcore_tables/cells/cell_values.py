@@ -1,5 +1,5 @@
 """The cells of columns as plain numbers, under a schema: each is a function of that cell, of the
-schema and of the declared type of the column (``dpcore.data.cells.typed``). A cell never affects
+schema and of the declared type of the column (``dpcore_tables.cells.typed``). A cell never affects
 another row.
 
 A row that does not satisfy the schema is refused with its place (for the owner's eyes: this is
@@ -9,52 +9,41 @@ dropped where the number of rows is private (add-or-remove-one): replace-one mak
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
-from dpcore.data.cells.columns import Columns
-from dpcore.data.cells.targets import target_of
-from dpcore.data.cells.typed import Cells, UnreadTypeError, empty_cells, to_codes, to_numbers
-from dpcore.data.loader import cell_reader
+from dpcore.data.arrays import NO_NUMBER
 from dpcore.data.schema.columns import Column, Drop, FeatureColumn, Label
-from dpcore.data.schema.features.transforms import Hash, Lookup, Number
 from dpcore.data.schema.plan import ColumnPlan, column_plan
 from dpcore.data.schema.toml_writer import format_value
-from dpcore.data.schema.vocabulary import ABSENT, UNKNOWN
-from dpcore.errors import BadRowError, DataError, InvalidInputError, replacing
+from dpcore.data.schema.vocabulary import UNKNOWN
+from dpcore.data.targets import Reading, class_reading, target_reading
+from dpcore.errors import BadRowError, DataError, replacing
+from dpcore.plugin.columns import Hash, Lookup, Number
+from dpcore_tables.cells.columns import Columns
+from dpcore_tables.cells.faults import advice_on
+from dpcore_tables.cells.ids import ids_of
+from dpcore_tables.cells.numbers_of_kinds import numbers_of
+from dpcore_tables.cells.typed import Cells, UnreadTypeError, empty_cells, to_codes, to_numbers
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-    from dpcore.data.readers import BadRows
-    from dpcore.data.readers.raw_table import RawTable
     from dpcore.data.schema.notation import Notation
     from dpcore.data.schema.schema import Schema
+    from dpcore.plugin.engines import BadRows
     from dpcore.privacy.units import Units
+    from dpcore_tables.raw.raw_table import RawTable
 
-__all__ = ["NO_NUMBER", "Reading", "conform", "convert_column", "unread_told"]
+__all__ = ["conform", "convert_column", "unread_told"]
 
-NO_NUMBER = (
-    "the cell is not a finite number (if it is a word for no value, list it in missing = [...] of "
-    "the column or of the schema)"
-)
-_MOST_SHOWN = 8
 _NO_ID = "the cell is no id of a unit: expected text or a whole number"
 _EMPTY_ID = (
     "the cell is empty, and is to hold the id of a unit (where a row without one is to be a unit "
     'by itself, a schema says so: unit = {name}, rows_per_unit = K, unit_missing = "row")'
 )
-
-Reading = tuple[np.ndarray, np.ndarray | None, str]
-"""Cells as numbers, which of them are faults (bool or None), and the reason.
-
-Those of categories and buckets are int32, the level's position, -1 for none. All others are
-float64: a number, the position of an ordinal level, 0 or 1 for false or true, the days of a date
-since 1970-01-01; NaN where the cell is empty and the schema says what becomes of it.
-"""
 
 
 def conform(
@@ -159,25 +148,8 @@ def _label(cells: Cells, plan: ColumnPlan) -> Reading:
     column = plan.column
     assert isinstance(column, Label)
     if isinstance(plan.reading, Number):
-        numbers = to_numbers(cells, plan.notation)
-        return target_of(column, numbers), ~np.isfinite(numbers), "the label is not a finite number"
-    places = to_codes(cells, plan)
-    fault = places < 0 if plan.others is None else places == ABSENT
-    places = np.where(places < 0, plan.others or 0, places)
-    y = 2.0 * places - 1.0 if len(column.classes) == 2 else 1.0 * places
-    return y, fault, _no_class(column, plan) if fault.any() else ""
-
-
-def _no_class(column: Label, plan: ColumnPlan) -> str:
-    """Return why a label is none, with the public classes."""
-    if plan.others is not None:
-        return f"the label is missing{', or no number' if column.takes_numbers else ''}"
-    values = column.values
-    shown = [*map(repr, values[:_MOST_SHOWN]), *(["..."] if len(values) > _MOST_SHOWN else [])]
-    return (
-        f"the label is not one of the classes {', '.join(shown)}, which `classes` sets: list it "
-        "there, or let a schema's `other` name a class for all other values"
-    )
+        return target_reading(column, to_numbers(cells, plan.notation))
+    return class_reading(column, to_codes(cells, plan), plan.others)
 
 
 def _read_feature(cells: Cells, plan: ColumnPlan) -> tuple[np.ndarray, str]:
@@ -185,7 +157,7 @@ def _read_feature(cells: Cells, plan: ColumnPlan) -> tuple[np.ndarray, str]:
         return to_numbers(cells, plan.notation), NO_NUMBER
     if isinstance(plan.reading, Lookup):
         return to_codes(cells, plan), "the cell is none of the levels"
-    return cell_reader().numbers(cells, plan)
+    return numbers_of(cells, plan)
 
 
 def _ids(
@@ -198,7 +170,7 @@ def _ids(
     no id, to the faults."""
     assert units is not None
     with unread_told(raw.source, units.column):
-        ids, bad = cell_reader().ids(raw.columns[units.column], notation)
+        ids, bad = ids_of(raw.columns[units.column], notation)
     empty = np.fromiter((id is None for id in ids), bool, len(ids)) & ~bad
     missing = empty & (units.missing == "refuse")
     reasons = {_EMPTY_ID.format(name=format_value(units.column)): missing, _NO_ID: bad}
@@ -215,6 +187,5 @@ def _first_fault(
     )
     if not isinstance(column, (Label, Drop)):
         cells = raw.columns[column.name]
-        with suppress(InvalidInputError):  # Where nothing is installed that knows better.
-            reason = cell_reader().advice(cells, row, column, schema.notation) or reason
+        reason = advice_on(cells, row, column, schema.notation) or reason
     return BadRowError(f"{raw.source}, {raw.where(row)}, column {column.name!r}: {reason}.")

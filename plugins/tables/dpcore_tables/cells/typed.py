@@ -21,10 +21,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dpcore.data.cells.objects import is_missing_object, object_codes, object_numbers, text_of
-from dpcore.data.schema.features.transforms import Lookup
 from dpcore.data.schema.notation import Notation
 from dpcore.data.schema.vocabulary import ABSENT, UNKNOWN, Vocabulary
+from dpcore.data.targets import placed, places_of_numbers
+from dpcore.plugin.columns import Lookup
+from dpcore_tables.cells.objects import is_missing_object, object_codes, object_numbers, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -81,14 +82,8 @@ def to_codes(cells: Cells, plan: ColumnPlan) -> np.ndarray:
     lookup, notation = plan.reading, plan.notation
     assert isinstance(lookup, Lookup)
     if plan.vocabulary is None:
-        numbers = to_numbers(cells, notation)
-        found = _positions(numbers, np.array(lookup.values, dtype=np.float64))
-        codes = np.where(np.isfinite(numbers), found, np.int32(ABSENT))
-    else:
-        codes = _of_words(cells, plan.vocabulary, notation)
-    if lookup.places is None:
-        return codes
-    return np.array([*lookup.places, ABSENT, UNKNOWN], dtype=np.int32)[codes]
+        return places_of_numbers(to_numbers(cells, notation), plan)
+    return placed(_of_words(cells, plan.vocabulary, notation), lookup)
 
 
 def _of_words(cells: Cells, vocabulary: Vocabulary, notation: Notation) -> np.ndarray:
@@ -151,13 +146,6 @@ def _mapped(
 def plain_numbers(cells: pa.ChunkedArray) -> np.ndarray:
     """Return cells of a type of numbers as float64, NaN for none."""
     return _to_numpy(cells.cast(pa.float64(), safe=False), np.float64("nan"))
-
-
-def _positions(cells: np.ndarray, values: np.ndarray) -> np.ndarray:
-    order = np.argsort(values)
-    at = np.minimum(np.searchsorted(values, cells, sorter=order), len(values) - 1)
-    found = order[at]
-    return np.where(values[found] == cells, found, UNKNOWN).astype(np.int32)
 
 
 def _text(array: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:

@@ -18,12 +18,11 @@ import pyarrow.parquet as pq
 import pytest
 from scipy import sparse
 
-from dpcore.data.cells.objects import as_objects
-from dpcore.data.readers.arrays import dataset_from_arrays
+from dpcore import Schema
 from dpcore.data.schema.features.width import width_schema
-from dpcore.data.schema.schema import Schema
 from dpcore.errors import DataError
-from dpcore.plugin.parts import load_file
+from dpcore.plugin.parts import dataset_from_arrays, load_file
+from dpcore_tables.readers import as_objects
 
 KINDS = {
     "numeric": 'kind = "numeric", lower = -5, upper = 2e6',

@@ -13,7 +13,7 @@ __all__ = ["Columns"]
 class Columns:
     """Cells as numbers, by column name.
 
-    ``values[name]`` : ndarray of shape (n_rows,), as ``dpcore.data.cells.readings`` makes them;
+    ``values[name]`` : ndarray of shape (n_rows,), as ``dpcore_tables.cells.cell_values`` makes;
     float64 for the label, -1 and +1 or the target scaled to [-1, 1], absent where it was not asked
     for. ``kept`` : bool, one for each row that was given, None if all were kept. ``ids`` : of the
     rows' units, in their normal form; None where the schema has no units, or with the label.

@@ -12,8 +12,8 @@ from dpcore.data.schema.columns import Drop, Label
 from dpcore.errors import DataError
 
 if TYPE_CHECKING:
-    from dpcore.data.cells.typed import Cells
     from dpcore.data.schema.schema import Schema
+    from dpcore_tables.cells.typed import Cells
 
 __all__ = ["RawTable", "check_names", "refuse_repeated"]
 

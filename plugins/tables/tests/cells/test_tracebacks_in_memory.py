@@ -11,7 +11,7 @@ from canaries import NUMBER, ODD_CELLS, WORD, leaks_of, raised_by
 from scipy.sparse import coo_matrix, csr_matrix
 
 import dpcore
-from dpcore.data.schema.schema import Schema
+from dpcore import Schema
 from dpcore.errors import DataError, DpcoreError
 from dpcore_sklearn import PrivateLogisticRegression, PrivateRidge, PublicEncoder, PublicScaler
 from dpcore_tables.schemas.template import schema_template

@@ -6,11 +6,12 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpcore.data.blocks.coded import CodedRows
-from dpcore.data.cells.columns import Columns
-from dpcore.data.cells.features import encode, scale_to_unit
+from dpcore import Schema
 from dpcore.data.schema.columns import Label, Numeric
-from dpcore.data.schema.schema import Schema
+from dpcore.data.targets import scale_to_unit
+from dpcore.plugin.readers import CodedRows
+from dpcore_tables.cells.columns import Columns
+from dpcore_tables.cells.features import encode
 from dpcore_tables.kinds import Categorical
 
 

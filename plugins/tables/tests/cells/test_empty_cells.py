@@ -6,10 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpcore.data.readers.arrays import dataset_from_arrays
-from dpcore.data.schema.schema import Schema
+from dpcore import Schema
 from dpcore.errors import DataError, InvalidInputError
-from dpcore.plugin.parts import load_file
+from dpcore.plugin.parts import dataset_from_arrays, load_file
 from dpcore_tables.statistics.raw_cells import raw_cells
 from dpcore_tables.store import convert
 

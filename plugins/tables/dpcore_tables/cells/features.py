@@ -11,52 +11,28 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.data.blocks.coded import CodedLayout, CodedRows
-from dpcore.data.cells.logarithm import binary_log
-from dpcore.data.schema.features.transforms import (
-    Affine,
-    Bin,
-    Chain,
-    Clip,
-    DatePart,
-    Hat,
-    Held,
-    Log,
-    OneHot,
-)
-from dpcore.exact.grid import FEATURE_BITS
+from dpcore.data.arrays import on_grid
+from dpcore.data.schema.features.logarithm import binary_log
+from dpcore.data.schema.features.transforms import Chain, Held
+from dpcore.plugin.columns import Affine, Bin, Clip, DatePart, Hat, Log, OneHot
+from dpcore.plugin.readers import CodedLayout, CodedRows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from dpcore.data.cells.columns import Columns
     from dpcore.data.schema.features.crosses import Crossed
-    from dpcore.data.schema.features.encoding import Encoding, Part
+    from dpcore.data.schema.features.encoding import Part
     from dpcore.data.schema.plan import ColumnPlan
     from dpcore.data.schema.schema import Schema
+    from dpcore.plugin.columns import Encoding
+    from dpcore_tables.cells.columns import Columns
 
 __all__ = [
     "coded_layout",
     "encode",
     "features_of",
     "hats",
-    "held_to",
-    "on_grid",
-    "scale_to_unit",
 ]
-
-
-def scale_to_unit(values: np.ndarray, lower: float, upper: float) -> np.ndarray:
-    """Return ``values`` clamped to the public bounds and mapped to [0, 1]."""
-    unit = (np.clip(values, lower, upper) - lower) / (upper - lower)
-    return np.asarray(np.clip(unit, 0.0, 1.0))
-
-
-def held_to(values: np.ndarray, lower: float, upper: float) -> np.ndarray:
-    """Return ``values`` clamped to public bounds, NaN as it is: by comparisons alone, so that a
-    graph of the same ones has the same bits, those of -0.0 at a bound of 0 too."""
-    raised = np.where(values < lower, lower, values)
-    return np.where(raised > upper, upper, raised)
 
 
 def hats(values: np.ndarray, knots: tuple[float, ...]) -> np.ndarray:
@@ -81,7 +57,7 @@ def features_of(encoding: Encoding, values: np.ndarray) -> list[np.ndarray]:
     (n_rows,) or (n_rows, n_features), new arrays; or int codes of shape (n_rows,), -1 for no level;
     or, where bounds are still to be released, the values as they are.
 
-    ``values`` : plain numbers, as ``dpcore.data.cells.readings`` makes them. Where one is NaN, the
+    ``values`` : plain numbers, of ``dpcore_tables.cells.cell_values``. Where one is NaN, the
     cell is empty: it is the fill, or all features are 0 but for the indicator.
     """
     if encoding.is_code:
@@ -172,7 +148,7 @@ def encode(columns: Columns, schema: Schema) -> tuple[np.ndarray | CodedRows, np
     X : of shape (n_rows, n_features), in [0, 1], truncated to the feature grid: coded rows if some
         features are held as codes, dense float32 in C order otherwise. The intercept, a column of
         ones, is the last. Columns that wait for bounds are numbers as they are, in float64
-        (``dpcore.engines.unbounded_rows``).
+        (``dpcore_tables.bounds.unbounded_rows``).
     y : float64 of shape (n_rows,), or None where the label was not asked for.
     """
     known = schema.known or schema.encoded  # which says what is missing
@@ -204,13 +180,6 @@ def _features(
             yield from features_of(plan.encoding, values[plan.name])
     for cross in crosses:
         yield _crossed_codes(cross, values)
-
-
-def on_grid(unit: np.ndarray) -> np.ndarray:
-    """Return numbers in [0, 1], truncated in float64: float32 would round to nearest, and up to 1
-    at that."""
-    np.ldexp(unit, FEATURE_BITS, out=unit)
-    return np.asarray(np.ldexp(np.trunc(unit, out=unit), -FEATURE_BITS, out=unit))
 
 
 def coded_layout(schema: Schema) -> CodedLayout:

@@ -13,14 +13,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dpcore.data.cells import features
-from dpcore.data.cells.objects import as_objects
-from dpcore.data.cells.readings import conform, convert_column
-from dpcore.data.readers.frames import frame_of, frame_table
-from dpcore.data.readers.in_memory import typed_cells
-from dpcore.data.readers.raw_table import RawTable
-from dpcore.data.schema.schema import Schema
+from dpcore import Schema
 from dpcore.errors import DataError
+from dpcore_tables.cells import features
+from dpcore_tables.cells.cell_values import conform, convert_column
+from dpcore_tables.memory.columns import typed_cells
+from dpcore_tables.memory.frames import frame_of, frame_table
+from dpcore_tables.raw.raw_table import RawTable
+from dpcore_tables.readers import as_objects
 from dpcore_tables.readers.parquet import ParquetFile
 from dpcore_tables.readers.text import TextFile
 from dpcore_tables.statistics.raw_cells import RawCells

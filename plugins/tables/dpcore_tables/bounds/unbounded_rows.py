@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.data.blocks.coded import CodedRows
+from dpcore.data.arrays import on_grid
 from dpcore.data.blocks.frozen import freeze
-from dpcore.data.blocks.layouts import layout_of
-from dpcore.data.cells.features import features_of, on_grid
-from dpcore.data.cells.targets import target_of
 from dpcore.data.schema.columns import Label, UnboundedLabel
-from dpcore.exact.grid import BLOCK_ROWS
+from dpcore.data.targets import target_of
+from dpcore.plugin.engines import layout_of
+from dpcore.plugin.parts import BLOCK_ROWS
+from dpcore.plugin.readers import CodedRows
+from dpcore_tables.cells.features import features_of
 
 if TYPE_CHECKING:
     from dpcore.data.blocks.layouts import Rows
-    from dpcore.data.dataset import Dataset
     from dpcore.data.schema.schema import Schema
-    from dpcore.protocols import Query
+    from dpcore.plugin.parts import Dataset, Query
 
-__all__ = ["WaitingCells", "WaitingRows", "bounded_schema", "encoded_rows", "rehearsed_rows"]
+__all__ = ["WaitingCells", "WaitingRows", "bounded_rows"]
 
 
 class WaitingCells:
@@ -40,13 +40,9 @@ class WaitingCells:
 
 
 class WaitingRows:
-    """An engine over the cells in waiting of encoded rows; no other query can be asked of it.
-
-    InvalidInputError for more rows of a unit than are used.
-    """
+    """An engine over the cells in waiting of encoded rows; no other query can be asked of it."""
 
     def __init__(self, dataset: Dataset) -> None:
-        dataset.require_bounded()
         X, y, places = dataset.X, dataset.y, _places(dataset.schema)
         self._columns = [
             y if isinstance(column, Label) else _numbers_of(X)[:, places[column.name]]
@@ -64,21 +60,8 @@ class WaitingRows:
         return total
 
 
-def bounded_schema(schema: Schema, bounds: Mapping[str, tuple[float, float]]) -> Schema:
-    """Return the schema with these bounds of its columns in waiting."""
-    found = {column.name: column.between(*bounds[column.name]) for column in schema.unbounded}
-    columns = (found.get(column.name, column) for column in schema.columns)
-    return replace(schema, columns=tuple(columns))
-
-
-def encoded_rows(dataset: Dataset, schema: Schema) -> Dataset:
-    """Return the data set as the bounded schema encodes it, to the bit; the same one if none of its
-    columns waits. The rows in waiting stay as they are. Rows that came without units are without
-    them in the result, whatever the schema says: they are tested on."""
-    if not dataset.schema.unbounded:
-        return dataset
-    if dataset.units is None:
-        schema = schema.with_units(None)
+def bounded_rows(dataset: Dataset, schema: Schema) -> Dataset:
+    """Return the data set as the bounded schema encodes it, to the bit."""
     y = dataset.y
     if isinstance(dataset.schema.label, UnboundedLabel):
         y = freeze(target_of(schema.label, y))
@@ -86,14 +69,6 @@ def encoded_rows(dataset: Dataset, schema: Schema) -> Dataset:
     if places:
         X = _encoded(X, schema, places)
     return replace(dataset, X=X, y=y, schema=schema)
-
-
-def rehearsed_rows(dataset: Dataset, schema: Schema) -> Dataset:
-    """Return no rows of the data set, encoded as it will be by ``schema`` once its bounds are
-    there: what cannot be encoded then is refused now, while nothing is charged."""
-    bounds = {column.name: (0.0, 1.0) for column in schema.unbounded}
-    none = dataset.take(np.zeros(dataset.X.shape[0], dtype=bool))
-    return encoded_rows(none, bounded_schema(schema, bounds))
 
 
 def _encoded(X: Rows, schema: Schema, places: Mapping[str, int]) -> Rows:

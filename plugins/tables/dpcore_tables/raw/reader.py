@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from dpcore.data.readers.raw_matrix import RawMatrix
-    from dpcore.data.readers.raw_table import RawTable
     from dpcore.data.schema.schema import Schema
+    from dpcore_tables.raw.raw_matrix import RawMatrix
+    from dpcore_tables.raw.raw_table import RawTable
 
 __all__ = ["ReadFacts", "Reader", "RowFile", "wanted_names"]
 

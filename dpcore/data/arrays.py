@@ -1,0 +1,272 @@
+"""Rows that are already in memory: arrays of numbers, and all others by the package that reads
+tables."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcore.data.array_schema import schema_beside
+from dpcore.data.dataset import Dataset
+from dpcore.data.files import is_elsewhere
+from dpcore.data.loader import encoded_by_loader, file_loader
+from dpcore.data.matrix import are_numbers, conform_matrix, is_sparse, matrix_of, require_no_mask
+from dpcore.data.schema.columns import Numeric
+from dpcore.data.targets import class_reading, places_of_numbers, scale_to_unit, target_reading
+from dpcore.data.units import Coins
+from dpcore.errors import BadRowError, DataError, InvalidInputError
+from dpcore.exact.grid import FEATURE_BITS
+
+if TYPE_CHECKING:
+    from dpcore.data.blocks.layouts import Matrix, Rows
+    from dpcore.data.files import BadRows
+    from dpcore.data.schema.schema import Schema
+    from dpcore.data.targets import Reading
+
+__all__ = [
+    "NO_NUMBER",
+    "as_given",
+    "dataset_from_arrays",
+    "declares_truth",
+    "features_from_arrays",
+    "no_labels",
+    "on_grid",
+    "place_of_row",
+    "require_one_each",
+]
+
+NO_NUMBER = (
+    "the cell is not a finite number (if it is a word for no value, list it in missing = [...] of "
+    "the column or of the schema)"
+)
+_SOURCE = "the array"
+_OTHERS = "frames, and of other rows in memory that are no array of numbers,"
+
+
+def dataset_from_arrays(
+    X: Any,
+    y: Any = None,
+    *,
+    classes: Sequence[Any] | None = None,
+    target_bounds: Sequence[float] | None = None,
+    bounds: Sequence[Any] | None = None,
+    private_bounds: bool = False,
+    row_norm: float | None = 1.0,
+    schema: Schema | None = None,
+    intercept: bool = True,
+    n0: int | None = None,
+    capacity: int | None = None,
+    coins: Coins = os.urandom,
+) -> Dataset:
+    """Return the data set of rows in memory.
+
+    Parameters
+    ----------
+    X : real numbers, 2-D or SciPy sparse, whose width is the caller's public claim; or, with a
+        ``schema`` of named columns, a frame (pandas, polars, pyarrow, or anything that has
+        ``__arrow_c_stream__``), or an array if all of them are numeric.
+    y : labels, one per row; for a frame, ``None`` if the label is one of its columns.
+    classes : the (negative, positive) values of the label, each one value or a list; by default
+        (-1, 1). Never read off ``y``.
+    target_bounds : (lower, upper) of a real-valued target, instead of ``classes``.
+    bounds : public (lower, upper) of the columns, each a number or one per column: cells are
+        clamped to them and mapped to [0, 1], as a schema's numeric columns are. Not for sparse X.
+    private_bounds : whether columns of an array have bounds that are still to be released.
+    row_norm : public l2 bound that rows are scaled down to, after ``bounds`` and the intercept's 1
+        included; ``None`` for the bound that follows from ``bounds``, so that no row is.
+    schema : replaces all of the other options but ``coins``, which are ``Dataset.from_rows``'s.
+
+    Raises DataError (row numbers are for the owner's eyes) for values that are not finite, labels
+    outside the classes, no columns; InvalidInputError for options that do not fit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpcore.plugin.parts import dataset_from_arrays
+    >>> X, y = np.array([[0.0], [3.0]]), np.array(["no", "yes"])
+    >>> rows = dataset_from_arrays(X, y, classes=("no", "yes"), bounds=(0, 2), row_norm=None)
+    >>> rows.X.tolist(), rows.y.tolist()
+    ([[0.0, 1.0], [1.0, 1.0]], [-1.0, 1.0])
+    """
+    public: dict[str, Any] = {
+        "classes": classes,
+        "target_bounds": target_bounds,
+        "bounds": bounds,
+        "private_bounds": private_bounds,
+        "row_norm": row_norm,
+        "intercept": intercept,
+        "n0": n0,
+        "capacity": capacity,
+    }
+    if are_numbers(X) and (y is None or _are_plain_labels(y)) and not private_bounds:
+        matrix = matrix_of(X, _SOURCE)
+        own = schema_beside(schema, matrix.shape[1], **public)
+        if _has_plain_features(own) and _has_plain_label(own):
+            labels = _one_column(y, matrix.shape[0])
+            return Dataset.from_rows("array", _encoded(matrix, labels, own)[:2], own)
+    return encoded_by_loader(_OTHERS, lambda loader: loader.rows(X, y, schema, coins, **public))
+
+
+def features_from_arrays(
+    X: Any, schema: Schema, *, bad_rows: BadRows = "refuse"
+) -> tuple[Rows, np.ndarray | None]:
+    """Return feature rows as ``dataset_from_arrays`` makes them, without labels (prediction), and
+    which of the rows they are: bool, None for all of them."""
+    if are_numbers(X) and _has_plain_features(schema):
+        rows, _, kept = _encoded(matrix_of(X, _SOURCE), None, schema, bad_rows)
+        return rows, kept
+    return file_loader(_OTHERS).features(X, schema, bad_rows)
+
+
+def as_given(X: Any) -> Any:
+    """Return a stream of Arrow, whose rows can be asked for once, as a frame, and other rows as
+    they are. Raises DataError for a stream that is no table, and for a frame without rows yet."""
+    if are_numbers(X) or isinstance(X, (str, os.PathLike)) or is_elsewhere(X):
+        return X
+    return file_loader(_OTHERS).frame_of(X)
+
+
+def declares_truth(X: Any, y: Any, label: str) -> bool:
+    """Return whether labels, or the column of a frame that holds them, declare that they are truth
+    values."""
+    if y is None and are_numbers(X) or _are_plain_labels(y):
+        return False
+    return file_loader(_OTHERS).declares_truth(X, y, label)
+
+
+def _are_plain_labels(y: Any) -> bool:
+    return are_numbers(y) and not is_sparse(y) and y.dtype.kind != "b"
+
+
+def _has_plain_features(schema: Schema) -> bool:
+    """Return whether features are numbers as they are, or between bounds and nothing else."""
+    if schema.width is not None:
+        return True
+    if schema.known is None or schema.unit is not None or schema.crosses:
+        return False
+    return all(
+        type(plan.column) is Numeric
+        and (plan.column.fill, plan.column.scale) == (None, "linear")
+        and not (plan.column.indicator or plan.notation.numbers)
+        for plan in schema.plans[:-1]
+    )
+
+
+def _has_plain_label(schema: Schema) -> bool:
+    """Return whether each class, or a target, is a number, and each number is one or none."""
+    plan = schema.plans[-1]
+    takes_numbers = plan.vocabulary is None or plan.vocabulary.takes_numbers
+    return takes_numbers and not (plan.notation.numbers or schema.unit or schema.unbounded)
+
+
+def _one_column(y: Any, n_rows: int) -> np.ndarray:
+    """Return labels, one for each row; InvalidInputError if there are none, DataError for
+    others."""
+    if y is None:
+        raise InvalidInputError("Expected y, the labels of the rows of X.")
+    require_no_mask(y, f"{_SOURCE}: y")
+    if y.ndim != 1:
+        raise no_labels(y, _SOURCE)
+    require_one_each(len(y), n_rows, _SOURCE)
+    return np.asarray(y)
+
+
+def no_labels(y: Any, source: str) -> DataError:
+    """Return the error of what is no column of labels."""
+    column = ": y.ravel() makes one of a column" if getattr(y, "ndim", 1) == 2 else ""
+    return DataError(f"{source}: y is not a one-dimensional array of labels{column}.")
+
+
+def require_one_each(n_labels: int, n_rows: int, source: str) -> None:
+    """Raise DataError unless there are as many labels as rows."""
+    if n_labels != n_rows:
+        raise DataError(f"{source}: the number of labels is not the number of rows.")
+
+
+def place_of_row(row: int) -> str:
+    """Return where a row, from 0, is in memory."""
+    return f"row {row + 1}"
+
+
+def _read_labels(y: np.ndarray, schema: Schema) -> Reading:
+    numbers, plan = y.astype(np.float64), schema.plans[-1]
+    if schema.label.is_real:
+        return target_reading(schema.label, numbers)
+    return class_reading(schema.label, places_of_numbers(numbers, plan), plan.others)
+
+
+def _encoded(
+    X: Matrix, y: np.ndarray | None, schema: Schema, bad_rows: BadRows = "refuse"
+) -> tuple[Matrix, np.ndarray | None, np.ndarray | None]:
+    """Return rows, labels where there are some, and which rows were kept, None for all. Raises as
+    ``conform_matrix``."""
+    labels = None if y is None else partial(_read_labels, y, schema)
+    if schema.width is None:
+        return _between_bounds(X, labels, schema, bad_rows)
+    return conform_matrix(X, schema, _SOURCE, place_of_row, labels, bad_rows)
+
+
+def _between_bounds(
+    X: Matrix, labels: Callable[[], Reading] | None, schema: Schema, bad_rows: BadRows
+) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
+    """Return the rows of an array whose columns have public bounds, as ``_encoded`` does: each
+    number is a function of itself alone, on the feature grid in [0, 1]; the intercept is last."""
+    numbers = dense_of_width(X, len(schema.features), _SOURCE)
+    rows = np.ones((numbers.shape[0], schema.n_features), dtype=np.float32)
+    faults = []
+    for j, column in enumerate(schema.features):
+        assert isinstance(column, Numeric)
+        cells = numbers[:, j].astype(np.float64)
+        faults.append((column.name, ~np.isfinite(cells), NO_NUMBER))
+        rows[:, j] = on_grid(scale_to_unit(cells, column.lower, column.upper))
+    y = None
+    if labels is not None:
+        y, fault, reason = labels()
+        assert fault is not None
+        faults.append((schema.label.name, fault, reason))
+    bad = np.logical_or.reduce([fault for _, fault, _ in faults])
+    if not bad.any():
+        return rows, y, None
+    if bad_rows != "drop":
+        raise _first_fault(numbers, faults, schema, int(np.argmax(bad)))
+    return rows[~bad], y if y is None else y[~bad], ~bad
+
+
+def dense_of_width(X: Matrix, width: int, source: str) -> np.ndarray:
+    """Return rows whose columns have bounds; InvalidInputError for sparse ones, DataError for
+    another number of columns."""
+    if is_sparse(X):
+        raise InvalidInputError(
+            "Sparse rows cannot be mapped to bounds of columns: zeros would not stay zeros. Pass "
+            "X.toarray(), or leave bounds out and name a row_norm."
+        )
+    if X.shape[1] != width:
+        raise DataError(f"{source}: {X.shape[1]} feature columns, expected {width}.")
+    return np.asarray(X)
+
+
+def on_grid(unit: np.ndarray) -> np.ndarray:
+    """Return numbers in [0, 1], truncated in float64: float32 would round to nearest, and up to 1
+    at that."""
+    np.ldexp(unit, FEATURE_BITS, out=unit)
+    return np.asarray(np.ldexp(np.trunc(unit, out=unit), -FEATURE_BITS, out=unit))
+
+
+def _first_fault(
+    numbers: np.ndarray, faults: list[tuple[str, np.ndarray, str]], schema: Schema, row: int
+) -> BadRowError:
+    """Return the error of the first bad row, with what its owner can do where somebody knows."""
+    place, (name, _, reason) = next(
+        (place, fault) for place, fault in enumerate(faults) if fault[1][row]
+    )
+    if place < len(schema.features):
+        column, notation = schema.features[place], schema.notation
+        with suppress(InvalidInputError):  # Where nothing is installed that knows better.
+            advice = file_loader().advice
+            reason = advice(numbers[:, place], row, column, notation) or reason
+    return BadRowError(f"{_SOURCE}, {place_of_row(row)}, column {name!r}: {reason}.")

@@ -1,1 +1,0 @@
-"""Cells of a source to numbers and codes, each by itself alone."""

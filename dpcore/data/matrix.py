@@ -1,0 +1,177 @@
+"""Matrices of numbers as they come, dense or sparse, and what becomes of them under a schema with a
+width."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcore.data.schema.schema import Schema
+from dpcore.errors import BadRowError, DataError, replacing
+
+if TYPE_CHECKING:
+    from scipy.sparse import coo_matrix, csr_matrix
+
+    from dpcore.data.blocks.layouts import Matrix
+    from dpcore.data.files import BadRows
+    from dpcore.data.targets import Reading
+
+__all__ = [
+    "are_numbers",
+    "canonical_csr",
+    "conform_matrix",
+    "is_sparse",
+    "matrix_of",
+    "misfit",
+    "require_no_mask",
+    "two_dimensional",
+]
+
+
+def are_numbers(X: Any) -> bool:
+    """Return whether X declares that all of its cells are numbers that float64 holds: an array, or
+    a sparse matrix, whose own check is ``canonical_csr``'s."""
+    is_array = isinstance(X, np.ndarray) and X.dtype.kind in "buif" and X.dtype.itemsize <= 8
+    return is_array or is_sparse(X)
+
+
+def is_sparse(X: Any) -> bool:
+    """Return whether X is a sparse matrix or array of SciPy. Whoever has made one has imported it;
+    for other rows it is not imported here, which would take longer than most of what a command
+    does."""
+    sparse = sys.modules.get("scipy.sparse")
+    return sparse is not None and bool(sparse.issparse(X))
+
+
+def matrix_of(X: Any, source: str) -> Matrix:
+    """Return what ``are_numbers`` as rows, in the order and the type that its numbers have: of a
+    whole array a copy takes as much memory again. Raises DataError for what are no rows."""
+    if is_sparse(X):
+        return canonical_csr(X, source)
+    require_no_mask(X, f"{source}: X")
+    return two_dimensional(np.asarray(X), source)
+
+
+def two_dimensional(array: np.ndarray, source: str, has_type: bool = True) -> np.ndarray:
+    """Return an array of rows and columns, one at least; DataError for another shape. ``has_type``
+    : whether it came as an array, not as a list."""
+    if array.ndim != 2:
+        known = "X.reshape(-1, 1) is one column" if has_type else "rows need one length"
+        remedy = f" ({known})" if array.ndim == 1 else ""
+        raise DataError(
+            f"{source}: expected X of 2 dimensions, rows and columns, found {array.ndim}{remedy}."
+        )
+    if array.shape[1] == 0:
+        raise DataError(f"{source}: X has no columns.")
+    return array
+
+
+def require_no_mask(array: Any, name: str) -> None:
+    """Refuse a type whose cells may hold no value, since NumPy would hand out what is below."""
+    if isinstance(array, np.ma.MaskedArray):
+        raise DataError(
+            f"{name} is a masked array, and a masked cell has no value: fill it, "
+            "X.filled(value), or leave its row out."
+        )
+
+
+def canonical_csr(X: Any, source: str) -> csr_matrix:
+    """Return sparse rows as a float64 CSR copy with ascending indices and no duplicates.
+
+    Duplicates are added in the order of their values, so that what a row becomes does not depend on
+    the order in which it or any other row is stored: SciPy sorts all rows, and not stably, where
+    one of them is not sorted.
+
+    Raises DataError for parts that do not fit together.
+    """
+    from scipy.sparse import csr_matrix
+
+    if X.dtype.kind not in "buif":
+        raise DataError(f"{source}: X does not hold real numbers.")
+    if X.shape[1] == 0:
+        raise DataError(f"{source}: X has no columns.")
+    with replacing(TypeError, ValueError, OverflowError, by=partial(misfit, source)):
+        if X.format == "csr":
+            X = csr_matrix((_float64(X.data), X.indices, X.indptr), shape=X.shape)
+            X.check_format(full_check=True)
+            if X.has_canonical_format:
+                X = csr_matrix((X.data, X.indices.copy(), X.indptr.copy()), X.shape)
+                X.eliminate_zeros()
+                return X
+        entries = X.tocoo()
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _without_duplicates(entries)
+
+
+def misfit(source: str, error: Exception) -> DataError:
+    """Return the error of a sparse matrix whose parts gave SciPy's."""
+    return DataError(f"{source}: the parts of a CSR matrix do not fit together.")
+
+
+def _float64(values: np.ndarray) -> np.ndarray:
+    """Return a copy as float64, without the sign of a zero, which a sum has not either."""
+    with np.errstate(over="ignore"):
+        return values.astype(np.float64) + 0.0
+
+
+def _without_duplicates(entries: coo_matrix) -> csr_matrix:
+    from scipy.sparse import csr_matrix
+
+    values = _float64(entries.data)
+    order = np.lexsort((values, entries.col, entries.row))
+    row, col, values = entries.row[order], entries.col[order], values[order]
+    first = np.ones(values.size, dtype=bool)
+    first[1:] = (row[1:] != row[:-1]) | (col[1:] != col[:-1])
+    if not first.all():
+        values = np.bincount(np.cumsum(first) - 1, weights=values)  # One after the other.
+    counts = np.bincount(row[first], minlength=entries.shape[0])
+    indptr = np.concatenate([[0], np.cumsum(counts)])
+    rows = csr_matrix((values, col[first], indptr), shape=entries.shape)
+    rows.eliminate_zeros()  # Some formats store those of a row for the sake of another.
+    return rows
+
+
+def conform_matrix(
+    X: Matrix,
+    schema: Schema,
+    source: str,
+    where: Callable[[int], str],
+    labels: Callable[[], Reading] | None = None,
+    bad_rows: BadRows = "refuse",
+) -> tuple[Matrix, np.ndarray | None, np.ndarray | None]:
+    """Return features times the schema's ``feature_scale``, rows scaled down to the row norm with
+    the intercept inside it; labels; and which rows were kept, None for all.
+
+    ``X`` : real numbers of shape (n_rows, width), dense, or canonical CSR of float64; ``where(i)``
+    says where row ``i`` (from 0) is in the source. ``labels`` : reads those of the rows.
+
+    Raises DataError for a width that is not the schema's, and, unless ``bad_rows`` is ``"drop"``,
+    for the first row with a value that is not finite or a label outside the schema's classes.
+    """
+    from dpcore.data.blocks.layouts import matrix_layout_of
+
+    if X.shape[1] != schema.width:
+        raise DataError(f"{source}: {X.shape[1]} feature columns, expected {schema.width}.")
+    layout = matrix_layout_of(X)
+    bad = ~layout.finite_rows(X)
+    reasons = [(bad, "a value is not a finite number")]
+    y = kept = None
+    if labels is not None:
+        y, fault, reason = labels()
+        if fault is not None:
+            reasons.append((fault, reason))
+            bad = bad | fault
+    if bad.any():
+        if bad_rows != "drop":
+            row = int(np.argmax(bad))
+            reason = next(text for fault, text in reasons if fault[row])
+            raise BadRowError(f"{source}, {where(row)}: {reason}.")
+        kept = ~bad
+        X, y = X[kept], y if y is None else y[kept]
+    if schema.feature_scale != 1.0:
+        X = X.astype(np.float64, copy=False) * schema.feature_scale
+    return layout.freeze(layout.scale_rows(X, schema.row_norm, schema.intercept)), y, kept

@@ -1,0 +1,1 @@
+"""Rows in memory: frames, lists, and arrays that are not of numbers alone."""

@@ -1,0 +1,140 @@
+"""Rows in memory as encoded rows: frames by the names of their columns, other rows in order."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from dpcore.data.array_schema import schema_beside
+from dpcore.data.arrays import dense_of_width, place_of_row
+from dpcore.data.matrix import canonical_csr, conform_matrix, is_sparse
+from dpcore.data.units import Coins, UnitIds
+from dpcore.errors import InvalidInputError
+from dpcore.plugin.parts import Dataset
+from dpcore_tables.cells.cell_values import conform, convert_column
+from dpcore_tables.cells.features import encode
+from dpcore_tables.memory.columns import labels_of, real_array, real_matrix
+from dpcore_tables.memory.frames import (
+    declares_truth,
+    frame_names,
+    frame_of,
+    frame_table,
+    is_frame,
+)
+from dpcore_tables.raw.raw_table import RawTable
+
+if TYPE_CHECKING:
+    from dpcore import Schema
+    from dpcore.data.blocks.layouts import Matrix, Rows
+    from dpcore.plugin.engines import BadRows
+
+__all__ = ["dataset_in_memory", "features_in_memory", "labels_declare_truth"]
+
+_SOURCE = "the array"
+
+
+def dataset_in_memory(
+    X: Any, y: Any, schema: Schema | None, coins: Coins, **public: Any
+) -> Dataset:
+    """Return the data set of rows in memory, as ``dpcore.data.arrays.dataset_from_arrays`` does."""
+    X = frame_of(X)
+    if schema is None and is_frame(X):
+        raise InvalidInputError(
+            "A frame needs a schema of its columns: `dpcore schema FILE` or "
+            "dpcore.schema_template(frame) writes a template of one. Estimators with "
+            "scikit-learn's interface take bounds and categories of a frame's columns in its "
+            "place. Or pass frame.to_numpy() with bounds=(lower, upper)."
+        )
+    X = _matrix(X) if schema is None or schema.width is not None else X
+    own = schema_beside(schema, 0 if schema is not None else X.shape[1], **public)
+    if own.width is None:
+        return _from_columns(X, y, own, coins)
+    if y is None:
+        raise InvalidInputError("Expected y, the labels of the rows of X.")
+    labels = labels_of(y, _SOURCE, X.shape[0])
+    read = partial(convert_column, labels, own.label, own.notation, _SOURCE)
+    rows = conform_matrix(X, own, _SOURCE, place_of_row, read)
+    return Dataset.from_rows("array", rows[:2], own)
+
+
+def features_in_memory(
+    X: Any, schema: Schema, bad_rows: BadRows = "refuse"
+) -> tuple[Rows, np.ndarray | None]:
+    """Return feature rows as ``dataset_in_memory`` makes them, without labels (prediction), and
+    which of the rows they are: bool, None for all of them, as ``conform`` has it."""
+    X = frame_of(X)
+    if schema.width is None:
+        columns = conform(_table(X, None, schema, False), schema, labelled=False, bad_rows=bad_rows)
+        return encode(columns, schema)[0], columns.kept
+    rows, _, kept = conform_matrix(_matrix(X), schema, _SOURCE, place_of_row, None, bad_rows)
+    return rows, kept
+
+
+def labels_declare_truth(X: Any, y: Any, label: str) -> bool:
+    """Return whether labels, or a frame's column of that name where there are none beside it,
+    declare that they are truth values."""
+    if y is None and is_frame(X) and label in frame_names(X):
+        y = X[label]
+    return declares_truth(y)
+
+
+def _from_columns(X: Any, y: Any, schema: Schema, coins: Coins) -> Dataset:
+    framed = is_frame(X)
+    schema = schema.for_names(frame_names(X)) if framed else schema
+    columns, ids = conform(_table(X, y, schema, True), schema), UnitIds()
+    if columns.ids is not None:
+        ids.add(columns.ids)
+    rows, name = encode(columns, schema), "frame" if framed else "array"
+    data = Dataset.from_rows(name, rows, schema, ids=ids, coins=coins)
+    return replace(data, typed_by="frame" if framed else None)
+
+
+def _table(X: Any, y: Any, schema: Schema, labelled: bool) -> RawTable:
+    """Return a frame's columns by name; ``y``, where given, is the label column."""
+    if not is_frame(X):
+        return _array_table(X, y, schema, labelled)
+    label = schema.label.name
+    if y is not None and label in frame_names(X):
+        raise InvalidInputError(f"The label {label!r} is a column of the frame: leave y out.")
+    table = frame_table(X, schema, labelled and y is None, labelled, place_of_row)
+    if y is None:
+        return table
+    return replace(table, columns={**table.columns, label: labels_of(y, table.source, len(X))})
+
+
+def _matrix(X: Any) -> Matrix:
+    if is_sparse(X):
+        return canonical_csr(X, _SOURCE)
+    return real_array(X, _SOURCE)
+
+
+def _array_table(X: Any, y: Any, schema: Schema, labelled: bool) -> RawTable:
+    """Return an array's columns under the schema's names, in order, and, if ``labelled``, labels.
+
+    Raises InvalidInputError for a schema with categories, sparse rows, and labels that are not
+    there; DataError for anything but real numbers of the schema's width.
+    """
+    if schema.unit is not None and labelled:
+        raise InvalidInputError(
+            f"An array has no column {schema.unit!r} of ids: a schema with a unit needs a frame."
+        )
+    if any(column.kind != "numeric" for column in schema.features):
+        raise InvalidInputError(
+            "A schema with categories or dates needs a frame, of pandas, polars or pyarrow."
+        )
+    names = [column.name for column in schema.features]
+    matrix = X if is_sparse(X) else real_matrix(X, _SOURCE)
+    matrix = dense_of_width(matrix, len(names), _SOURCE)
+    columns = {
+        name: pa.chunked_array([pa.array(cells)])
+        for name, cells in zip(names, matrix.T, strict=True)
+    }
+    if labelled:
+        if y is None:
+            raise InvalidInputError("Expected y, the labels of the rows of X.")
+        columns[schema.label.name] = labels_of(y, _SOURCE, matrix.shape[0])
+    return RawTable(columns, matrix.shape[0], _SOURCE, place_of_row)

@@ -1,0 +1,1 @@
+"""Rows as a reader hands them over, and its contract."""
