@@ -127,18 +127,6 @@ _LOSSES = (
         "",
     ),
     (
-        "huber-svm",
-        "dpcore.losses.huber:HuberSvm",
-        "The hinge with a quadratic corner: smooth support vector machine.",
-        "Chaudhuri, Monteleoni & Sarwate 2011",
-    ),
-    (
-        "quantile",
-        "dpcore.losses.quantile:Quantile",
-        "max(tau r, (tau - 1) r) of the residual r = y - z: quantile regression.",
-        "Koenker & Bassett 1978; Fernandes, Guerre & Horta 2021",
-    ),
-    (
         "ridge",
         "dpcore.losses.squared:Squared",
         "(z - y)^2 / 2 on real-valued targets: ridge regression.",

@@ -25,7 +25,6 @@ import dpcore_rsgd_ar
 from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.errors import BudgetExceededError, InvalidInputError
 from dpcore.fitting.optimizer_run import run_optimizer
-from dpcore.losses.huber import HuberSvm
 from dpcore.losses.logistic import Logistic
 from dpcore.plugin import (
     ClippedGradientSum,
@@ -55,6 +54,7 @@ from dpcore_accuracy_first.objectives.loss_sum import ObjectiveSum
 from dpcore_accuracy_first.objectives.minimizer import Minimizer
 from dpcore_accuracy_first.objectives.public_ball import PublicBall
 from dpcore_accuracy_first.queries.gram import GramMatrix
+from dpcore_baselines.losses.huber import HuberSvm
 from dpcore_baselines.perturbation.bounded import BoundedMinimizer
 from dpcore_baselines.perturbation.perturbed import PerturbedMinimizer
 from dpcore_dp_agd.loss_line import ClippedLossLine

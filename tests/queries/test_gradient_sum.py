@@ -6,7 +6,6 @@ import mpmath
 import numpy as np
 import pytest
 
-from dpcore.losses.huber import HuberSvm
 from dpcore.losses.logistic import Logistic
 from dpcore.plugin import NeighboringRelation, Problem
 from dpcore.plugin.parts import FINE_BITS, LocalEngine, Table
@@ -16,6 +15,7 @@ from dpcore.queries.gradient_sum import (
     gradient_bits,
     gradient_error,
 )
+from dpcore_baselines.losses.huber import HuberSvm
 from dpcore_lab.checks import make_rows
 from dpcore_lab.made_tables.tables import ROW_NORM, make_problem
 

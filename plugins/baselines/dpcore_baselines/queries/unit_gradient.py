@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from dpcore.data.blocks.standardization import SCALE_BITS
-from dpcore.errors import InvalidInputError
-from dpcore.plugin import NeighboringRelation
+from dpcore.plugin import InvalidInputError, NeighboringRelation
 from dpcore.plugin.parts import FEATURE_BITS, ClippedGradients, Sensitivity, sealed
 from dpcore.queries.clipping import clip_rows
 from dpcore_baselines.queries.kernels import add_clipped_units, add_rows_to_units
