@@ -26,10 +26,14 @@ PAGES = {
     "dpcore_a_ddp.fixed_size_sample",
     "dpcore_accounting.advanced_composition",  # what other packages of ours import
     "dpcore_accounting.rdp",
+    "dpcore_accounting.samples",
     "dpcore_accounting.single",
     "dpcore_accounting.skellam",
     "dpcore_accuracy_first.queries.gram",
+    "dpcore_baselines.losses.huber",
+    "dpcore_baselines.losses.quantile",
     "dpcore_baselines.queries.descent",
+    "dpcore_baselines.queries.moments",
     "dpcore_baselines.queries.unit_gradient",
     "dpcore_baselines.without_privacy.references",
     "dpcore_ledger",
@@ -147,7 +151,7 @@ def test_a_deep_import_is_found(line, room, count):
         ("import dpcore.noise\nmonkeypatch.setattr(dpcore.noise.source, '_draw', f)", 1),
         ("import dpcore.noise.source as s\nmonkeypatch.setattr(s, '_draw', f)", 1),
         ("monkeypatch.setattr('dpcore.noise.source.draw', f)", 0),
-        ("monkeypatch.setattr('dpcore.queries.sample._coins', f)", 0),
+        ("monkeypatch.setattr('dpcore.queries.count._coins', f)", 0),
         ("monkeypatch.setattr(os, '_exit', f)", 0),
     ],
 )

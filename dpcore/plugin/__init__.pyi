@@ -25,14 +25,7 @@ from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.protocols import Accountant, Loss
 from dpcore.protocols.problem import Problem, Solution
 from dpcore.protocols.session import PrivacySession
-from dpcore.queries import (
-    ClippedGradientSum,
-    ColumnMoments,
-    Histogram,
-    PoissonSample,
-    RowCount,
-    StandardizedGradientSum,
-)
+from dpcore.queries import ClippedGradientSum, RowCount, StandardizedGradientSum
 from dpcore.registry.expected_utility import ExpectedUtility
 from dpcore.registry.hookspecs import hookimpl
 from dpcore.registry.parameters import check_ranges, option
@@ -41,19 +34,16 @@ from dpcore.registry.slots import Slot
 __all__ = [
     "Accountant",
     "ClippedGradientSum",
-    "ColumnMoments",
     "DIRECTION_BITS",
     "Exponential",
     "Gaussian",
     "Geometric",
-    "Histogram",
     "InvalidInputError",
     "Laplace",
     "Loss",
     "NeighboringRelation",
     "ExpectedUtility",
     "PermuteAndFlip",
-    "PoissonSample",
     "PrivacySession",
     "Problem",
     "RowCount",

@@ -70,7 +70,6 @@ from dpcore.protocols.answer_source import AnswerSource, SourceStatement
 from dpcore.protocols.interactive import InteractiveMechanism
 from dpcore.protocols.optimizer import Optimizer
 from dpcore.queries.clipping import clip_coefficients, clipped_total
-from dpcore.queries.columns import CategoricalColumn
 from dpcore.queries.gradient import ClippedGradients
 from dpcore.queries.gradient_sum import (
     GradientSum,
@@ -99,7 +98,6 @@ __all__ = [
     "BestAccountant",
     "Block",
     "CAPACITY",
-    "CategoricalColumn",
     "ClippedGradients",
     "ComposedDpEvent",
     "CsrBlock",

@@ -24,7 +24,6 @@ from dpcore.noise.scale import GridScale
 from dpcore.noise.source import BULK_SIZE, SeededNoise
 from dpcore.queries.gradient import ClippedGradientSum
 from dpcore.queries.gradient_sum import GradientSum
-from dpcore.queries.moments import ColumnMoments
 from dpcore.queries.standardized import StandardizedGradientSum
 
 if TYPE_CHECKING:
@@ -133,7 +132,6 @@ def _usual(problem: Problem) -> Iterator[Callable[[], Any]]:
     zero, unit = np.zeros(problem.w_shape), np.eye(1, int(np.prod(problem.w_shape)))
     constant = width - 1 if problem.intercept else None
     unchanged = Standardization.nearest(np.ones(width), np.zeros(width), constant)
-    yield partial(ColumnMoments, problem, 1.0)
     yield partial(StandardizedGradientSum, problem, zero, unchanged, 1.0)
     yield partial(ClippedGradientSum, problem, zero, 1.0)
     fine = np.ldexp(unit, -FINE_BITS).reshape(problem.w_shape)

@@ -32,8 +32,8 @@ from dpcore.data.schema.features.transforms import (
 from dpcore.data.schema.installed import column_from_dict
 from dpcore.data.schema.schema import Schema
 from dpcore.errors import DataError, InvalidInputError
-from dpcore.plugin.parts import FEATURE_BITS, CategoricalColumn, load_file
-from dpcore_tables.statistics import column_of
+from dpcore.plugin.parts import FEATURE_BITS, load_file
+from dpcore_tables.statistics import CategoricalColumn, column_of
 from dpcore_tables.store import convert
 
 LABEL = {"y": {"kind": "label", "classes": [0, 1]}}

@@ -18,11 +18,11 @@ from dpcore.plugin import (
     Gaussian,
     Laplace,
     NeighboringRelation,
-    PoissonSample,
     RowCount,
 )
 from dpcore.plugin.parts import LocalEngine, PureAccountant, SeededNoise, Sensitivity, SystemNoise
 from dpcore.session.session import TableSession
+from dpcore_accounting.samples import PoissonSample
 from dpcore_dp_agd.loss_line import ClippedLossLine
 from dpcore_lab.checks import make_rows
 from dpcore_lab.made_tables.tables import make_problem

@@ -17,12 +17,12 @@ from dpcore.plugin import (
     Gaussian,
     Laplace,
     NeighboringRelation,
-    PoissonSample,
     RowCount,
     StandardizedGradientSum,
 )
 from dpcore.plugin.parts import LocalEngine, SeededNoise, Sensitivity, Standardization, TableSession
 from dpcore.session.trust_boundary import parts_within
+from dpcore_accounting.samples import PoissonSample
 from dpcore_accuracy_first.objectives.excess import Excess
 from dpcore_accuracy_first.objectives.loss_sum import ObjectiveSum
 from dpcore_accuracy_first.objectives.minimizer import Minimizer, MinimumObjective

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from dpcore.plugin import (
-    ColumnMoments,
     InvalidInputError,
     RowCount,
     Slot,
@@ -29,6 +28,7 @@ from dpcore_baselines.descent.sizes import ColumnSizes, TypicalSizes, sizes_tell
 from dpcore_baselines.descent.standardize import MOMENTS_CLIP, from_moments, unchanged
 from dpcore_baselines.descent.step_size import StepSize
 from dpcore_baselines.options import require_several
+from dpcore_baselines.queries.moments import ColumnMoments
 from dpcore_baselines.queries.unit_gradient import UnitGradientSum
 
 if TYPE_CHECKING:
@@ -152,6 +152,8 @@ class DpGd:
         if self.clip_unit:
             zero = np.zeros(problem.w_shape), unchanged(problem)
             session.rehearse(UnitGradientSum(problem, *zero, problem.row_norm))
+        if self._moments_share(problem):
+            session.rehearse(ColumnMoments(problem, MOMENTS_CLIP * problem.row_norm))
         n = float(problem.n_public or self._count(session))
         root = math.sqrt(problem.rows_per_unit or 1) if self.clip_unit else 1.0
         mu = 1 / self._noise(session, 1).noise_multiplier * root / problem.rows_changed
