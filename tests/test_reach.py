@@ -25,7 +25,9 @@ PAGES = {
     "dpcore_lab.made_tables.tables",
     "dpcore_a_ddp.fixed_size_sample",
     "dpcore_accounting.advanced_composition",  # what other packages of ours import
+    "dpcore_accounting.selections.permute_and_flip",
     "dpcore_accounting.rdp",
+    "dpcore_accounting.selections.report_noisy_max",
     "dpcore_accounting.samples",
     "dpcore_accounting.single",
     "dpcore_accounting.skellam",

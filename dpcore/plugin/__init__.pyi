@@ -20,7 +20,6 @@ from dpcore.mechanisms.exponential import Exponential
 from dpcore.mechanisms.gaussian import Gaussian
 from dpcore.mechanisms.geometric import Geometric
 from dpcore.mechanisms.laplace import Laplace
-from dpcore.mechanisms.permute_and_flip import PermuteAndFlip
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.protocols import Accountant, Loss
 from dpcore.protocols.problem import Problem, Solution
@@ -43,7 +42,6 @@ __all__ = [
     "Loss",
     "NeighboringRelation",
     "ExpectedUtility",
-    "PermuteAndFlip",
     "PrivacySession",
     "Problem",
     "RowCount",

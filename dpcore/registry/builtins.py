@@ -66,18 +66,6 @@ _MECHANISMS = (
         "Selects an index with probability proportional to exp(utility / scale).",
         "McSherry & Talwar 2007; Dong, Durfee & Rogers 2020",
     ),
-    (
-        "permute-and-flip",
-        "dpcore.mechanisms.permute_and_flip:PermuteAndFlip",
-        "Selects the largest utility after one-sided exponential noise.",
-        "McKenna & Sheldon 2020",
-    ),
-    (
-        "report-noisy-max",
-        "dpcore.mechanisms.report_noisy_max:ReportNoisyMax",
-        "Selects the largest utility after Laplace noise.",
-        "Dwork & Roth 2014",
-    ),
 )
 
 _ACCOUNTANTS = (
