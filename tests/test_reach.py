@@ -25,6 +25,7 @@ PAGES = {
     "dpcore_lab.made_tables.tables",
     "dpcore_a_ddp.fixed_size_sample",
     "dpcore_accounting.advanced_composition",  # what other packages of ours import
+    "dpcore_accounting.selections.exponential",
     "dpcore_accounting.selections.permute_and_flip",
     "dpcore_accounting.rdp",
     "dpcore_accounting.selections.report_noisy_max",
@@ -36,6 +37,7 @@ PAGES = {
     "dpcore_baselines.losses.quantile",
     "dpcore_baselines.queries.descent",
     "dpcore_baselines.queries.moments",
+    "dpcore_baselines.queries.standardized",
     "dpcore_baselines.queries.unit_gradient",
     "dpcore_baselines.without_privacy.references",
     "dpcore_ledger",

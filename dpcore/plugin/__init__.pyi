@@ -16,7 +16,6 @@ from dpcore.exact.reproducible import (
 )
 from dpcore.fitting.planning.slots import mechanism_in
 from dpcore.fitting.request.settings import Settings
-from dpcore.mechanisms.exponential import Exponential
 from dpcore.mechanisms.gaussian import Gaussian
 from dpcore.mechanisms.geometric import Geometric
 from dpcore.mechanisms.laplace import Laplace
@@ -24,7 +23,7 @@ from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.protocols import Accountant, Loss
 from dpcore.protocols.problem import Problem, Solution
 from dpcore.protocols.session import PrivacySession
-from dpcore.queries import ClippedGradientSum, RowCount, StandardizedGradientSum
+from dpcore.queries import ClippedGradientSum, RowCount
 from dpcore.registry.expected_utility import ExpectedUtility
 from dpcore.registry.hookspecs import hookimpl
 from dpcore.registry.parameters import check_ranges, option
@@ -34,7 +33,6 @@ __all__ = [
     "Accountant",
     "ClippedGradientSum",
     "DIRECTION_BITS",
-    "Exponential",
     "Gaussian",
     "Geometric",
     "InvalidInputError",
@@ -50,7 +48,6 @@ __all__ = [
     "Settings",
     "Slot",
     "Solution",
-    "StandardizedGradientSum",
     "array_exp",
     "array_expm1",
     "array_log",

@@ -2,6 +2,5 @@
 
 from dpcore.queries.count import RowCount
 from dpcore.queries.gradient import ClippedGradientSum
-from dpcore.queries.standardized import StandardizedGradientSum
 
-__all__ = ["ClippedGradientSum", "RowCount", "StandardizedGradientSum"]
+__all__ = ["ClippedGradientSum", "RowCount"]

@@ -60,12 +60,6 @@ _MECHANISMS = (
         "Two-sided geometric noise on the integers.",
         "Ghosh, Roughgarden & Sundararajan 2009",
     ),
-    (
-        "exponential",
-        "dpcore.mechanisms.exponential:Exponential",
-        "Selects an index with probability proportional to exp(utility / scale).",
-        "McSherry & Talwar 2007; Dong, Durfee & Rogers 2020",
-    ),
 )
 
 _ACCOUNTANTS = (

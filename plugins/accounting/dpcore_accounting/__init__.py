@@ -38,6 +38,12 @@ def register_accountants(register: Callable[..., None]) -> None:
 @hookimpl
 def register_mechanisms(register: Callable[..., None]) -> None:
     register(
+        "exponential",
+        "dpcore_accounting.selections.exponential:Exponential",
+        summary="Selects an index with probability proportional to exp(utility / scale).",
+        reference="McSherry & Talwar 2007; Dong, Durfee & Rogers 2020",
+    )
+    register(
         "permute-and-flip",
         "dpcore_accounting.selections.permute_and_flip:PermuteAndFlip",
         summary="Selects the largest utility after one-sided exponential noise.",

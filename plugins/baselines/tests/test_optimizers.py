@@ -14,9 +14,10 @@ from dpcore.fitting.planning.compatibility import check_fits
 from dpcore.losses.hinge import HingeSvm
 from dpcore.losses.logistic import Logistic, Softmax
 from dpcore.losses.squared import Squared
-from dpcore.plugin import Exponential, NeighboringRelation
+from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.parts import GaussianDpEvent, PureAccountant, SeededNoise
 from dpcore_accounting.rdp import RdpAccountant
+from dpcore_accounting.selections.exponential import Exponential
 from dpcore_accounting.single import SingleReleaseAccountant
 from dpcore_baselines.dp_gd import DpGd
 from dpcore_baselines.losses.huber import HuberSvm

@@ -39,7 +39,7 @@ MECHANISMS = {
     "Exponential": Theorem(
         "a choice with probability exp(utility / scale) is of bounded range, range over scale",
         "McSherry & Talwar 2007; Dong, Durfee & Rogers 2020; Cesar & Rogers 2021",
-        "dpcore.mechanisms.exponential",
+        "dpcore_accounting.selections.exponential",
     ),
     "PermuteAndFlip": Theorem(
         "the largest utility after one-sided exponential noise is range-over-scale-DP",

@@ -5,8 +5,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpcore.mechanisms.base import shortfalls
 from dpcore.plugin.parts import NoiseSource, PureNoise, Sensitivity, sealed
+from dpcore_accounting.selections.utilities import shortfalls
 
 __all__ = ["PermuteAndFlip"]
 

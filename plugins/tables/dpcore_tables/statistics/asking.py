@@ -10,15 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.errors import replacing
-from dpcore.plugin import (
-    Exponential,
-    Gaussian,
-    InvalidInputError,
-    Laplace,
-    RowCount,
-    noise_multiplier,
-)
+from dpcore.plugin import Gaussian, InvalidInputError, Laplace, RowCount, noise_multiplier
 from dpcore.plugin.parts import Unshareable
+from dpcore_accounting.selections.exponential import Exponential
 from dpcore_tables.statistics.categorical_column import CategoricalColumn
 from dpcore_tables.statistics.columns import column_of, numeric_column
 from dpcore_tables.statistics.histogram import Histogram

@@ -7,7 +7,7 @@ from coded_rows import coded
 from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.errors import BudgetExceededError, InvalidInputError
 from dpcore.losses.logistic import Logistic
-from dpcore.plugin import Exponential, Laplace, NeighboringRelation, Problem, RowCount
+from dpcore.plugin import Laplace, NeighboringRelation, Problem, RowCount
 from dpcore.plugin.parts import (
     LaplaceDpEvent,
     LocalEngine,
@@ -18,6 +18,7 @@ from dpcore.plugin.parts import (
     Table,
 )
 from dpcore_accounting.samples import PoissonSample
+from dpcore_accounting.selections.exponential import Exponential
 from dpcore_accuracy_first.noise_chain.mechanism import NoiseReduction
 from dpcore_accuracy_first.queries.gram import GramMatrix
 from dpcore_lab.replay.recording import CountingEngine

@@ -8,7 +8,7 @@ from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.plugin import NeighboringRelation, Problem
 from dpcore.plugin.parts import LocalEngine, Standardization, Table
-from dpcore.queries import StandardizedGradientSum
+from dpcore_baselines.queries.standardized import StandardizedGradientSum
 from dpcore_lab.checks import check_query, make_rows
 
 W = np.array([0.5, -1.0, 0.25, 2.0, -0.5])
