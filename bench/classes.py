@@ -47,9 +47,9 @@ from dpcore.noise.source import SystemNoise
 from dpcore.plugin.parts import dataset_from_arrays
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.protocols.problem import Problem
-from dpcore.queries import StandardizedGradientSum
 from dpcore.registry.catalogue import load_registry
 from dpcore.session.session import TableSession
+from dpcore_baselines.queries.standardized import StandardizedGradientSum
 from dpcore_report.exact.diagnostics import class_figures
 from dpcore_tables.datasets import adult
 

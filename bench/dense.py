@@ -41,8 +41,8 @@ from dpcore.losses.logistic import Logistic
 from dpcore.plugin.parts import dataset_from_arrays
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.protocols.problem import Problem
-from dpcore.queries import StandardizedGradientSum
 from dpcore.registry.catalogue import load_registry
+from dpcore_baselines.queries.standardized import StandardizedGradientSum
 
 GRADIENT, THREADS, FITS, MEMORY = 1.2, 1.6, 4.0, 2.0
 """To reach."""

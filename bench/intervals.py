@@ -39,7 +39,7 @@ from dpcore.fitting.request.settings import Settings
 from dpcore.fitting.run import fit_dataset
 from dpcore.fitting.steps.pre_fit_release import deviation_of
 from dpcore.fitting.steps.views import PublicFacts
-from dpcore.queries.standardized import StandardizedGradientSum
+from dpcore_baselines.queries.standardized import StandardizedGradientSum
 from dpcore_report.intervals.estimate import NORMAL_975
 from dpcore_report.intervals.inference import Inference
 from dpcore_report.intervals.row_products import ON_DIAGONAL, OVER_DIAGONAL, RowProducts

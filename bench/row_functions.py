@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from dpcore.plugin import ClippedGradientSum, ColumnMoments, NeighboringRelation, Problem
+from dpcore.plugin import ClippedGradientSum, NeighboringRelation, Problem
 from dpcore.plugin.parts import (
     CoefficientSum,
     ContributionSum,
@@ -29,6 +29,7 @@ from dpcore.plugin.parts import (
     contribution,
     load_registry,
 )
+from dpcore_baselines.queries.moments import ColumnMoments
 
 ROWS, CLIP = 20_000, 1.0
 RELATION = NeighboringRelation.ADD_OR_REMOVE_ONE

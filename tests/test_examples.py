@@ -35,7 +35,7 @@ PAGES = ("dpcore", "dpcore.plugin", "dpcore.plugin.parts", "dpcore_lab.checks", 
 REASONS = {
     "a TOML file, which the head of its module and docs/data.md show": "Schema",
     "its standardisation follows from released moments; dp-gd shows it": """
-        Standardization StandardizedGradientSum""",
+        Standardization""",
     "an alias, or a base: those that are derived from it are shown": """
         AdditiveAccountant ClippedGradients DpEvent NoiseSource PureNoise ScaledNoise
         Schedule Unshareable""",

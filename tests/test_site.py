@@ -49,7 +49,7 @@ def test_queries_have_pages_with_their_argument(site):
         "dpcore_report.intervals.row_products",
         "dpcore_tables.bounds.counts",
         "dpcore_tuning.scores",
-        "dpcore.queries.standardized",
+        "dpcore_baselines.queries.standardized",
         "dpcore_baselines.queries.unit_gradient",
         "dpcore_rsgd_ar.sgd_pass",
     }

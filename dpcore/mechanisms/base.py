@@ -15,12 +15,11 @@ from dpcore.privacy.immutable import sealed
 from dpcore.privacy.sensitivity import Sensitivity
 
 __all__ = [
+    "require_steps",
     "PureNoise",
     "ScaledNoise",
     "add_modulo",
     "pure_epsilon",
-    "require_utilities",
-    "shortfalls",
 ]
 
 
@@ -113,30 +112,12 @@ def add_modulo(exact: np.ndarray, noise: np.ndarray, grid_bits: int) -> np.ndarr
     >>> add_modulo(np.array([2**63 - 1]), np.array([1]), 0)  # wraps around
     array([-9.22337204e+18])
     """
-    _require_steps(exact)
+    require_steps(exact)
     noisy: np.ndarray = np.ldexp(np.add(exact, noise).astype(np.float64), -grid_bits)
     return noisy
 
 
-def shortfalls(utilities: np.ndarray) -> np.ndarray:
-    """Return how far each utility is below the largest, exactly: uint64 of the same shape.
-
-    ``utilities`` : int64 array of shape (n_candidates,). Differences of two int64 fit in uint64.
-
-    Raises InvalidInputError for anything else, or if there are no candidates.
-    """
-    require_utilities(utilities)
-    below: np.ndarray = utilities.max(keepdims=True).view(np.uint64) - utilities.astype(np.uint64)
-    return below
-
-
-def require_utilities(utilities: np.ndarray) -> None:
-    """Raise InvalidInputError unless this is a vector of int64 with one candidate or more."""
-    _require_steps(utilities)
-    if utilities.ndim != 1 or not utilities.size:
-        raise InvalidInputError("Expected a vector of utilities of one candidate or more.")
-
-
-def _require_steps(exact: np.ndarray) -> None:
+def require_steps(exact: np.ndarray) -> None:
+    """Raise InvalidInputError for an exact answer that is not int64."""
     if not isinstance(exact, np.ndarray) or exact.dtype != np.int64:
         raise InvalidInputError("Expected the exact answer as an int64 array of grid steps.")

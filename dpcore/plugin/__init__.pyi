@@ -16,23 +16,14 @@ from dpcore.exact.reproducible import (
 )
 from dpcore.fitting.planning.slots import mechanism_in
 from dpcore.fitting.request.settings import Settings
-from dpcore.mechanisms.exponential import Exponential
 from dpcore.mechanisms.gaussian import Gaussian
 from dpcore.mechanisms.geometric import Geometric
 from dpcore.mechanisms.laplace import Laplace
-from dpcore.mechanisms.permute_and_flip import PermuteAndFlip
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.protocols import Accountant, Loss
 from dpcore.protocols.problem import Problem, Solution
 from dpcore.protocols.session import PrivacySession
-from dpcore.queries import (
-    ClippedGradientSum,
-    ColumnMoments,
-    Histogram,
-    PoissonSample,
-    RowCount,
-    StandardizedGradientSum,
-)
+from dpcore.queries import ClippedGradientSum, RowCount
 from dpcore.registry.expected_utility import ExpectedUtility
 from dpcore.registry.hookspecs import hookimpl
 from dpcore.registry.parameters import check_ranges, option
@@ -41,19 +32,14 @@ from dpcore.registry.slots import Slot
 __all__ = [
     "Accountant",
     "ClippedGradientSum",
-    "ColumnMoments",
     "DIRECTION_BITS",
-    "Exponential",
     "Gaussian",
     "Geometric",
-    "Histogram",
     "InvalidInputError",
     "Laplace",
     "Loss",
     "NeighboringRelation",
     "ExpectedUtility",
-    "PermuteAndFlip",
-    "PoissonSample",
     "PrivacySession",
     "Problem",
     "RowCount",
@@ -62,7 +48,6 @@ __all__ = [
     "Settings",
     "Slot",
     "Solution",
-    "StandardizedGradientSum",
     "array_exp",
     "array_expm1",
     "array_log",

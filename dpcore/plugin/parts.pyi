@@ -70,7 +70,6 @@ from dpcore.protocols.answer_source import AnswerSource, SourceStatement
 from dpcore.protocols.interactive import InteractiveMechanism
 from dpcore.protocols.optimizer import Optimizer
 from dpcore.queries.clipping import clip_coefficients, clipped_total
-from dpcore.queries.columns import CategoricalColumn
 from dpcore.queries.gradient import ClippedGradients
 from dpcore.queries.row_sums import CoefficientSum, ContributionSum
 from dpcore.registry.catalogue import load_registry
@@ -94,7 +93,6 @@ __all__ = [
     "BestAccountant",
     "Block",
     "CAPACITY",
-    "CategoricalColumn",
     "ClippedGradients",
     "CoefficientSum",
     "ComposedDpEvent",

@@ -60,24 +60,6 @@ _MECHANISMS = (
         "Two-sided geometric noise on the integers.",
         "Ghosh, Roughgarden & Sundararajan 2009",
     ),
-    (
-        "exponential",
-        "dpcore.mechanisms.exponential:Exponential",
-        "Selects an index with probability proportional to exp(utility / scale).",
-        "McSherry & Talwar 2007; Dong, Durfee & Rogers 2020",
-    ),
-    (
-        "permute-and-flip",
-        "dpcore.mechanisms.permute_and_flip:PermuteAndFlip",
-        "Selects the largest utility after one-sided exponential noise.",
-        "McKenna & Sheldon 2020",
-    ),
-    (
-        "report-noisy-max",
-        "dpcore.mechanisms.report_noisy_max:ReportNoisyMax",
-        "Selects the largest utility after Laplace noise.",
-        "Dwork & Roth 2014",
-    ),
 )
 
 _ACCOUNTANTS = (
@@ -125,18 +107,6 @@ _LOSSES = (
         "dpcore.losses.hinge:HingeSvm",
         "max(0, 1 - y z): support vector machine.",
         "",
-    ),
-    (
-        "huber-svm",
-        "dpcore.losses.huber:HuberSvm",
-        "The hinge with a quadratic corner: smooth support vector machine.",
-        "Chaudhuri, Monteleoni & Sarwate 2011",
-    ),
-    (
-        "quantile",
-        "dpcore.losses.quantile:Quantile",
-        "max(tau r, (tau - 1) r) of the residual r = y - z: quantile regression.",
-        "Koenker & Bassett 1978; Fernandes, Guerre & Horta 2021",
     ),
     (
         "ridge",

@@ -16,14 +16,11 @@ import numpy as np
 from numba.core.dispatcher import Dispatcher
 from numba.core.errors import TypingError
 
-from dpcore.data.blocks.standardization import Standardization
 from dpcore.errors import AnswerError, EngineError, InvalidInputError, KernelError, replacing
 from dpcore.losses.facts import loss_facts
 from dpcore.noise.scale import GridScale
 from dpcore.noise.source import BULK_SIZE, SeededNoise
 from dpcore.queries.gradient import ClippedGradientSum
-from dpcore.queries.moments import ColumnMoments
-from dpcore.queries.standardized import StandardizedGradientSum
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -127,12 +124,7 @@ def load_now(load: Callable[[], Any]) -> None:
 
 def _usual(problem: Problem) -> Iterator[Callable[[], Any]]:
     """Yield makers of a run's usual sums, released or asked by derived queries."""
-    width = problem.n_features
     zero = np.zeros(problem.w_shape)
-    constant = width - 1 if problem.intercept else None
-    unchanged = Standardization.nearest(np.ones(width), np.zeros(width), constant)
-    yield partial(ColumnMoments, problem, 1.0)
-    yield partial(StandardizedGradientSum, problem, zero, unchanged, 1.0)
     yield partial(ClippedGradientSum, problem, zero, 1.0)
 
 

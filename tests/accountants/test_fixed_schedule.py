@@ -11,7 +11,7 @@ from dpcore.accountants.schedule import FixedSchedule
 from dpcore.errors import InvalidInputError, UnsupportedEventError
 from dpcore.fitting.planning.fixed_schedule import fixed_schedule, with_planned_accountant
 from dpcore.losses.logistic import Logistic
-from dpcore.plugin import Gaussian, NeighboringRelation, PoissonSample, RowCount, Settings
+from dpcore.plugin import Gaussian, NeighboringRelation, RowCount, Settings
 from dpcore.plugin.commands import make_plan
 from dpcore.plugin.parts import (
     ApproximateDpEvent,
@@ -34,6 +34,7 @@ from dpcore.plugin.parts import (
 )
 from dpcore.privacy.events import RandomizedSensitivityGaussian
 from dpcore_accounting.advanced_composition import AdvancedCompositionAccountant
+from dpcore_accounting.samples import PoissonSample
 from dpcore_lab.checks import make_rows
 from dpcore_lab.made_tables.tables import make_problem
 

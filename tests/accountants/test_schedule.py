@@ -19,7 +19,6 @@ from dpcore.plugin import (
     ClippedGradientSum,
     Gaussian,
     NeighboringRelation,
-    PoissonSample,
     Settings,
     Solution,
     schedule_noise_multiplier,
@@ -34,6 +33,7 @@ from dpcore.plugin.parts import (
     planned_accountant,
 )
 from dpcore_accounting.pld import PldAccountant
+from dpcore_accounting.samples import PoissonSample
 from dpcore_lab.checks import make_rows
 from dpcore_lab.made_tables.tables import make_problem
 

@@ -32,13 +32,8 @@ from dpcore.data.blocks.truncation import truncate_rows
 from dpcore.errors import DataError
 from dpcore.exact.grid import FLOAT32_LIMIT
 from dpcore.losses.logistic import Logistic, Softmax
-from dpcore.plugin import (
-    ClippedGradientSum,
-    NeighboringRelation,
-    Problem,
-    StandardizedGradientSum,
-    round_parameters,
-)
+from dpcore.plugin import ClippedGradientSum, NeighboringRelation, Problem, round_parameters
+from dpcore_baselines.queries.standardized import StandardizedGradientSum
 
 RELATION = NeighboringRelation.ADD_OR_REMOVE_ONE
 RAW, ROW, WIDTH, N_ROWS = 3.0, 1.25, 21, 303

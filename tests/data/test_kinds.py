@@ -29,9 +29,9 @@ from dpcore.data.schema.features.transforms import (
 )
 from dpcore.data.schema.installed import column_from_dict
 from dpcore.errors import DataError, InvalidInputError
-from dpcore.plugin.parts import FEATURE_BITS, CategoricalColumn, dataset_from_arrays, load_file
+from dpcore.plugin.parts import FEATURE_BITS, dataset_from_arrays, load_file
 from dpcore_tables.cells.features import hats
-from dpcore_tables.statistics import column_of
+from dpcore_tables.statistics import CategoricalColumn, column_of
 from dpcore_tables.store import convert
 
 LABEL = {"y": {"kind": "label", "classes": [0, 1]}}

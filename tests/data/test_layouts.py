@@ -18,10 +18,11 @@ from dpcore.data.dataset import Dataset
 from dpcore.data.schema.features.width import width_schema
 from dpcore.errors import InvalidInputError
 from dpcore.losses.logistic import Logistic
-from dpcore.plugin import ClippedGradientSum, ColumnMoments, NeighboringRelation, Problem
+from dpcore.plugin import ClippedGradientSum, NeighboringRelation, Problem
 from dpcore.plugin.parts import BLOCK_ROWS, LocalEngine
 from dpcore_accuracy_first.queries.gram import GramMatrix
 from dpcore_baselines.queries.gradient_sum import GradientSum
+from dpcore_baselines.queries.moments import ColumnMoments
 from dpcore_dp_agd.loss_line import ClippedLossLine
 
 WIDTH, RAW, ROW = 5, 2.0, 1.25

@@ -12,11 +12,11 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from dpcore.losses.hinge import HingeSvm
-from dpcore.losses.huber import HuberSvm
 from dpcore.losses.logistic import Logistic
 from dpcore.plugin import ClippedGradientSum, NeighboringRelation, Problem
 from dpcore.plugin.parts import LocalEngine, Table
 from dpcore.plugin.readers import CodedLayout, CodedRows
+from dpcore_baselines.losses.huber import HuberSvm
 from dpcore_dp_agd.loss_line import ClippedLossLine
 
 AVX2 = "+sse4.2,+popcnt,+avx,+avx2,+fma,+bmi,+bmi2,+f16c,+lzcnt,+movbe"

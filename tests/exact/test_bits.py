@@ -23,11 +23,12 @@ from dpcore.exact.grid import (
     round_to,
 )
 from dpcore.losses.logistic import Logistic
-from dpcore.plugin import ClippedGradientSum, ColumnMoments, NeighboringRelation, Problem
+from dpcore.plugin import ClippedGradientSum, NeighboringRelation, Problem
 from dpcore.plugin.parts import LocalEngine, Table
 from dpcore_a_ddp.record_gradient import RecordGradientSum
 from dpcore_accuracy_first.queries.gram import GramMatrix
 from dpcore_baselines.queries.gradient_sum import GradientSum, gradient_bits, gradient_error
+from dpcore_baselines.queries.moments import ColumnMoments
 from dpcore_dp_agd.loss_line import ClippedLossLine
 from dpcore_lab.checks import check_query
 

@@ -15,9 +15,10 @@ from dpcore.fitting.planning.plan import make_plan
 from dpcore.fitting.request.settings import Settings
 from dpcore.fitting.steps.facts import Phase
 from dpcore.fitting.steps.step import OneRelease, Outcome, Section
-from dpcore.plugin import Gaussian, Histogram
-from dpcore.plugin.parts import CategoricalColumn, dataset_from_arrays
+from dpcore.plugin import Gaussian
+from dpcore.plugin.parts import dataset_from_arrays
 from dpcore.plugin.steps import mechanism_for
+from dpcore_tables.statistics import CategoricalColumn, Histogram
 
 DRAW = np.random.default_rng(5)
 X = DRAW.uniform(0, 1, (300, 2))

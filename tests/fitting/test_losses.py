@@ -11,9 +11,9 @@ from dpcore.errors import InvalidInputError
 from dpcore.fitting.planning.losses import loss_parameters, make_loss, params_apart
 from dpcore.fitting.planning.plan import make_plan
 from dpcore.fitting.request.settings import Settings
-from dpcore.losses.quantile import Quantile
 from dpcore.model.file import checksum
 from dpcore.plugin.parts import load_registry
+from dpcore_baselines.losses.quantile import Quantile
 
 
 def test_parameters_of_the_loss_are_apart_from_those_of_the_algorithm():

@@ -9,13 +9,13 @@ import pytest
 from scipy.integrate import quad
 
 from dpcore.errors import InvalidInputError
-from dpcore.mechanisms.base import shortfalls
-from dpcore.mechanisms.exponential import Exponential
-from dpcore.mechanisms.permute_and_flip import PermuteAndFlip
-from dpcore.mechanisms.report_noisy_max import ReportNoisyMax
 from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.parts import PureDpEvent, SeededNoise, Sensitivity, SystemNoise
 from dpcore.privacy.events import ExponentialMechanismDpEvent
+from dpcore_accounting.selections.exponential import Exponential
+from dpcore_accounting.selections.permute_and_flip import PermuteAndFlip
+from dpcore_accounting.selections.report_noisy_max import ReportNoisyMax
+from dpcore_accounting.selections.utilities import shortfalls
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
 MECHANISMS = [Exponential, PermuteAndFlip, ReportNoisyMax]

@@ -25,17 +25,8 @@ import dpcore_rsgd_ar
 from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.errors import BudgetExceededError, InvalidInputError
 from dpcore.fitting.optimizer_run import run_optimizer
-from dpcore.losses.huber import HuberSvm
 from dpcore.losses.logistic import Logistic
-from dpcore.plugin import (
-    ClippedGradientSum,
-    Gaussian,
-    PoissonSample,
-    Problem,
-    RowCount,
-    Solution,
-    round_to,
-)
+from dpcore.plugin import ClippedGradientSum, Gaussian, Problem, RowCount, Solution, round_to
 from dpcore.plugin.parts import (
     LocalEngine,
     PureAccountant,
@@ -49,11 +40,13 @@ from dpcore.session.trust_boundary import parts_within
 from dpcore_a_ddp.record_gradient import RecordGradientSum
 from dpcore_a_ddp.skellam_noise.share import SkellamShare
 from dpcore_accounting.rdp import RdpAccountant
+from dpcore_accounting.samples import PoissonSample
 from dpcore_accuracy_first.noise_chain.mechanism import NoiseReduction
 from dpcore_accuracy_first.objectives.loss_sum import ObjectiveSum
 from dpcore_accuracy_first.objectives.minimizer import Minimizer
 from dpcore_accuracy_first.objectives.public_ball import PublicBall
 from dpcore_accuracy_first.queries.gram import GramMatrix
+from dpcore_baselines.losses.huber import HuberSvm
 from dpcore_baselines.perturbation.bounded import BoundedMinimizer
 from dpcore_baselines.perturbation.perturbed import PerturbedMinimizer
 from dpcore_baselines.queries.gradient_sum import GradientSum

@@ -20,8 +20,9 @@ from dpcore.plugin.parts import (
     Table,
     TableSession,
 )
-from dpcore.queries import ClippedGradientSum, StandardizedGradientSum
+from dpcore.queries import ClippedGradientSum
 from dpcore.queries.clipping import clip_class_coefficients, clip_coefficients
+from dpcore_baselines.queries.standardized import StandardizedGradientSum
 from dpcore_baselines.queries.unit_gradient import UnitGradientSum
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE

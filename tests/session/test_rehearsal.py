@@ -14,11 +14,12 @@ import pytest
 from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.errors import AnswerError, KernelError
 from dpcore.losses.logistic import Logistic
-from dpcore.plugin import ClippedGradientSum, Gaussian, NeighboringRelation, PoissonSample, RowCount
+from dpcore.plugin import ClippedGradientSum, Gaussian, NeighboringRelation, RowCount
 from dpcore.plugin.parts import LocalEngine, SeededNoise, Sensitivity, Table
 from dpcore.session.account import Account
 from dpcore.session.session import TableSession
 from dpcore_accounting.rdp import RdpAccountant
+from dpcore_accounting.samples import PoissonSample
 from dpcore_lab.checks import make_rows
 from dpcore_lab.made_tables.tables import make_problem
 

@@ -12,17 +12,11 @@ import pytest
 from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError
 from dpcore.losses.logistic import Logistic
-from dpcore.plugin import (
-    ClippedGradientSum,
-    Exponential,
-    Gaussian,
-    Laplace,
-    NeighboringRelation,
-    PoissonSample,
-    RowCount,
-)
+from dpcore.plugin import ClippedGradientSum, Gaussian, Laplace, NeighboringRelation, RowCount
 from dpcore.plugin.parts import LocalEngine, PureAccountant, SeededNoise, Sensitivity, SystemNoise
 from dpcore.session.session import TableSession
+from dpcore_accounting.samples import PoissonSample
+from dpcore_accounting.selections.exponential import Exponential
 from dpcore_dp_agd.loss_line import ClippedLossLine
 from dpcore_lab.checks import make_rows
 from dpcore_lab.made_tables.tables import make_problem

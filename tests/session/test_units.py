@@ -11,15 +11,7 @@ from dpcore.accountants.gdp import GdpAccountant
 from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.errors import InvalidInputError
 from dpcore.losses.logistic import Logistic
-from dpcore.plugin import (
-    ClippedGradientSum,
-    ColumnMoments,
-    Exponential,
-    Gaussian,
-    NeighboringRelation,
-    PoissonSample,
-    RowCount,
-)
+from dpcore.plugin import ClippedGradientSum, Gaussian, NeighboringRelation, RowCount
 from dpcore.plugin.parts import (
     LocalEngine,
     PureAccountant,
@@ -31,8 +23,11 @@ from dpcore.plugin.parts import (
 from dpcore.session.session import TableSession
 from dpcore.session.units import sensitivity_of_units
 from dpcore_a_ddp.fixed_size_sample import FixedSizeSample
+from dpcore_accounting.samples import PoissonSample
+from dpcore_accounting.selections.exponential import Exponential
 from dpcore_baselines.dp_gd import DpGd
 from dpcore_baselines.privgene import PrivGene
+from dpcore_baselines.queries.moments import ColumnMoments
 from dpcore_dp_agd.batch import Batch, PublishedBatch
 from dpcore_dp_agd.loss_line import ClippedLossLine
 from dpcore_dp_agd.optimizer import DpAgd

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dpcore.errors import InvalidInputError
+from dpcore.plugin import InvalidInputError
 from dpcore.plugin.parts import SampledWithoutReplacementDpEvent, sealed
-from dpcore.queries.sample import Sample
+from dpcore_accounting.samples import Sample
 
 if TYPE_CHECKING:
     import numpy as np

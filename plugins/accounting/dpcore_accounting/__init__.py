@@ -1,4 +1,4 @@
-"""Accountants that no algorithm of the core's own needs, as a dpcore plugin."""
+"""Accountants, and selections, that no algorithm of the core's own needs, as a dpcore plugin."""
 
 from collections.abc import Callable
 
@@ -32,4 +32,26 @@ def register_accountants(register: Callable[..., None]) -> None:
         "dpcore_accounting.single:SingleReleaseAccountant",
         summary="Bounds one Gaussian release by its own curve; refuses a second.",
         reference="Balle & Wang 2018; Chen, Lee & Kifer 2019",
+    )
+
+
+@hookimpl
+def register_mechanisms(register: Callable[..., None]) -> None:
+    register(
+        "exponential",
+        "dpcore_accounting.selections.exponential:Exponential",
+        summary="Selects an index with probability proportional to exp(utility / scale).",
+        reference="McSherry & Talwar 2007; Dong, Durfee & Rogers 2020",
+    )
+    register(
+        "permute-and-flip",
+        "dpcore_accounting.selections.permute_and_flip:PermuteAndFlip",
+        summary="Selects the largest utility after one-sided exponential noise.",
+        reference="McKenna & Sheldon 2020",
+    )
+    register(
+        "report-noisy-max",
+        "dpcore_accounting.selections.report_noisy_max:ReportNoisyMax",
+        summary="Selects the largest utility after Laplace noise.",
+        reference="Dwork & Roth 2014",
     )

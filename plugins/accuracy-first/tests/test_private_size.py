@@ -9,7 +9,6 @@ from scipy.optimize import minimize as scipy_minimize
 
 from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.errors import InvalidInputError
-from dpcore.losses.huber import HuberSvm
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.plugin import NeighboringRelation
@@ -22,6 +21,7 @@ from dpcore_accuracy_first.objectives.minimizer import Minimizer, MinimumObjecti
 from dpcore_accuracy_first.objectives.public_ball import PublicBall
 from dpcore_accuracy_first.objectives.quadratic import MinimumQuadratic, QuadraticObjective
 from dpcore_accuracy_first.queries.gram import GramMatrix
+from dpcore_baselines.losses.huber import HuberSvm
 from dpcore_lab.checks import RecordingSession, make_rows
 from dpcore_lab.made_tables.tables import Rows, extreme_rows, make_problem, neighbours
 from dpcore_lab.replay.replay import assert_within

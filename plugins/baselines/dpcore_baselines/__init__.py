@@ -67,6 +67,22 @@ def register_accountants(register: Callable[..., None]) -> None:
 
 
 @hookimpl
+def register_losses(register: Callable[..., None]) -> None:
+    register(
+        "huber-svm",
+        "dpcore_baselines.losses.huber:HuberSvm",
+        summary="The hinge with a quadratic corner: smooth support vector machine.",
+        reference="Chaudhuri, Monteleoni & Sarwate 2011",
+    )
+    register(
+        "quantile",
+        "dpcore_baselines.losses.quantile:Quantile",
+        summary="max(tau r, (tau - 1) r) of the residual r = y - z: quantile regression.",
+        reference="Koenker & Bassett 1978; Fernandes, Guerre & Horta 2021",
+    )
+
+
+@hookimpl
 def register_mechanisms(register: Callable[..., None]) -> None:
     register(
         "gamma",

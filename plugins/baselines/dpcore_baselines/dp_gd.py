@@ -11,12 +11,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from dpcore.plugin import (
-    ColumnMoments,
     InvalidInputError,
     RowCount,
     Slot,
     Solution,
-    StandardizedGradientSum,
     check_ranges,
     mechanism_in,
     noise_multiplier,
@@ -26,9 +24,11 @@ from dpcore.plugin import (
 from dpcore_baselines.descent import defaults
 from dpcore_baselines.descent.averaged import AveragedDescent
 from dpcore_baselines.descent.sizes import ColumnSizes, TypicalSizes, sizes_tell, typical_sizes
-from dpcore_baselines.descent.standardize import MOMENTS_CLIP, from_moments, unchanged
+from dpcore_baselines.descent.standardize import MOMENTS_CLIP, from_moments, rehearsed, unchanged
 from dpcore_baselines.descent.step_size import StepSize
 from dpcore_baselines.options import require_several
+from dpcore_baselines.queries.moments import ColumnMoments
+from dpcore_baselines.queries.standardized import StandardizedGradientSum
 from dpcore_baselines.queries.unit_gradient import UnitGradientSum
 
 if TYPE_CHECKING:
@@ -149,9 +149,11 @@ class DpGd:
         event = mechanism_in(self, "noise", session.accountant).nominal_event(1.0)
         require_several(self, session.accountant, event, event)
         self.refuse_hopeless(problem, session)
-        if self.clip_unit:
-            zero = np.zeros(problem.w_shape), unchanged(problem)
-            session.rehearse(UnitGradientSum(problem, *zero, problem.row_norm))
+        clipped_sum = UnitGradientSum if self.clip_unit else StandardizedGradientSum
+        zero = np.zeros(problem.w_shape), rehearsed(problem)
+        session.rehearse(clipped_sum(problem, *zero, problem.row_norm))
+        if self._moments_share(problem):
+            session.rehearse(ColumnMoments(problem, MOMENTS_CLIP * problem.row_norm))
         n = float(problem.n_public or self._count(session))
         root = math.sqrt(problem.rows_per_unit or 1) if self.clip_unit else 1.0
         mu = 1 / self._noise(session, 1).noise_multiplier * root / problem.rows_changed
@@ -162,7 +164,7 @@ class DpGd:
         lasting = defaults.weighed(defaults.lasting_signal(n, mu, width, loss), loss)
         lasting = max(lasting, 1e-6)
         sizes = self._step_size(problem, lasting, columns, length)
-        run = _Run(n, columns, clip, defaults.shrinkage_for(u), sizes)
+        run = _Run(n, clipped_sum, columns, clip, defaults.shrinkage_for(u), sizes)
         w = self._descend(problem, session, run)
         details: dict[str, Any] = {"steps": sizes.steps, "clip": clip, "time": sizes.time, "u": u}
         details["columns"] = int(np.count_nonzero(columns.scales))
@@ -239,7 +241,6 @@ class DpGd:
         """Return the averaged iterate, of the rows as they are. The descent is in ``v``, the
         standardised rows' parameters."""
         n, columns, step_size, l2 = run.n, run.columns, run.step_size, problem.l2
-        clipped_sum = UnitGradientSum if self.clip_unit else StandardizedGradientSum
         shape, momentum = problem.w_shape, self.momentum
         descent = AveragedDescent(shape, momentum=momentum, averaging=self.averaging)
         planned = 0
@@ -247,7 +248,7 @@ class DpGd:
             if step_size.steps != planned:
                 planned, mechanism = step_size.steps, self._noise(session, step_size.left)
             w = round_parameters(columns.pull_back(descent.v), problem.raw_norm_bound)
-            query = clipped_sum(problem, w, columns, run.clip, mechanism.noise_multiplier)
+            query = run.clipped_sum(problem, w, columns, run.clip, mechanism.noise_multiplier)
             gradient = session.release(query, mechanism) / n + l2 * columns.map_gradient(w)
             gradient[..., columns.scales == 0] = 0.0  # There is nothing but noise.
             changed = problem.relation.rows_changed if self.clip_unit else problem.rows_changed
@@ -290,6 +291,7 @@ class _Run:
     """The figures of a run, public or released."""
 
     n: float
+    clipped_sum: type[UnitGradientSum | StandardizedGradientSum]
     columns: Standardization
     clip: float
     shrinkage: float

@@ -18,7 +18,6 @@ import numpy as np
 
 from dpcore.plugin import (
     ClippedGradientSum,
-    PoissonSample,
     RowCount,
     Slot,
     Solution,
@@ -29,6 +28,7 @@ from dpcore.plugin import (
     schedule_noise_multiplier,
 )
 from dpcore.plugin.parts import PoissonSampledDpEvent
+from dpcore_accounting.samples import PoissonSample
 from dpcore_baselines.descent import defaults
 from dpcore_baselines.descent.averaged import AveragedDescent
 

@@ -6,13 +6,13 @@ import pytest
 
 from dpcore.accountants import GdpAccountant
 from dpcore.losses.logistic import Logistic
-from dpcore.losses.quantile import Quantile
 from dpcore.losses.squared import Squared
 from dpcore.plugin import NeighboringRelation, Problem
 from dpcore.plugin.parts import PureAccountant
 from dpcore_accounting.single import SingleReleaseAccountant
 from dpcore_baselines.auto import Auto
 from dpcore_baselines.descent.defaults import TELLING
+from dpcore_baselines.losses.quantile import Quantile
 
 GDP = GdpAccountant.from_budget(1.0, 1e-6)
 MU = GDP.budget**0.5

@@ -6,10 +6,10 @@ import mpmath
 import numpy as np
 import pytest
 
-from dpcore.losses.huber import HuberSvm
 from dpcore.losses.logistic import Logistic
 from dpcore.plugin import NeighboringRelation, Problem
 from dpcore.plugin.parts import FINE_BITS, LocalEngine, Table
+from dpcore_baselines.losses.huber import HuberSvm
 from dpcore_baselines.queries.gradient_sum import (
     GradientSum,
     _rest_error,

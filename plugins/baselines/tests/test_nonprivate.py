@@ -17,7 +17,7 @@ from dpcore.errors import BudgetExceededError, DpcoreError, InvalidInputError, U
 from dpcore.fitting.reporting import _is_exact
 from dpcore.fitting.run import fit_dataset
 from dpcore.losses.logistic import Logistic
-from dpcore.plugin import Exponential, Gaussian, Laplace, NeighboringRelation, RowCount, Settings
+from dpcore.plugin import Gaussian, Laplace, NeighboringRelation, RowCount, Settings
 from dpcore.plugin.commands import make_plan
 from dpcore.plugin.parts import (
     ComposedDpEvent,
@@ -27,6 +27,7 @@ from dpcore.plugin.parts import (
     SeededNoise,
     dataset_from_arrays,
 )
+from dpcore_accounting.selections.exponential import Exponential
 from dpcore_baselines.objpert import ObjPert
 from dpcore_baselines.outpert import OutPert
 from dpcore_baselines.privgene import PrivGene

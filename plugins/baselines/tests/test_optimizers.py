@@ -12,15 +12,16 @@ from dpcore.accountants import GdpAccountant, ZcdpAccountant
 from dpcore.errors import InvalidInputError, UnsupportedEventError
 from dpcore.fitting.planning.compatibility import check_fits
 from dpcore.losses.hinge import HingeSvm
-from dpcore.losses.huber import HuberSvm
 from dpcore.losses.logistic import Logistic, Softmax
-from dpcore.losses.quantile import Quantile
 from dpcore.losses.squared import Squared
-from dpcore.plugin import Exponential, NeighboringRelation
+from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.parts import GaussianDpEvent, PureAccountant, SeededNoise
 from dpcore_accounting.rdp import RdpAccountant
+from dpcore_accounting.selections.exponential import Exponential
 from dpcore_accounting.single import SingleReleaseAccountant
 from dpcore_baselines.dp_gd import DpGd
+from dpcore_baselines.losses.huber import HuberSvm
+from dpcore_baselines.losses.quantile import Quantile
 from dpcore_baselines.objpert import ObjPert
 from dpcore_baselines.outpert import OutPert
 from dpcore_baselines.perturbation.calibrate import least_noise, usual_noise

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from dpcore.plugin import InvalidInputError, PoissonSample
+from dpcore.plugin import InvalidInputError
 from dpcore.plugin.parts import sealed
+from dpcore_accounting.samples import PoissonSample
 
 if TYPE_CHECKING:
     from dpcore.plugin import NeighboringRelation

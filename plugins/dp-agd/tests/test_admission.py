@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from dpcore.accountants.gdp import GdpAccountant
 from dpcore.losses.hinge import HingeSvm
-from dpcore.losses.huber import HuberSvm
 from dpcore.losses.logistic import Logistic
+from dpcore_baselines.losses.huber import HuberSvm
 from dpcore_dp_agd.optimizer import DpAgd
 from dpcore_lab.checks import check_huge_epsilon_limit, make_rows, parametrize_with_checks
 from dpcore_lab.checks.optimizers import assert_same_when_replayed

@@ -39,17 +39,17 @@ MECHANISMS = {
     "Exponential": Theorem(
         "a choice with probability exp(utility / scale) is of bounded range, range over scale",
         "McSherry & Talwar 2007; Dong, Durfee & Rogers 2020; Cesar & Rogers 2021",
-        "dpcore.mechanisms.exponential",
+        "dpcore_accounting.selections.exponential",
     ),
     "PermuteAndFlip": Theorem(
         "the largest utility after one-sided exponential noise is range-over-scale-DP",
         "McKenna & Sheldon 2020; Ding et al. 2021",
-        "dpcore.mechanisms.permute_and_flip",
+        "dpcore_accounting.selections.permute_and_flip",
     ),
     "ReportNoisyMax": Theorem(
         "the largest utility after Laplace noise is range-over-scale-DP",
         "Dwork & Roth 2014, Claim 3.9",
-        "dpcore.mechanisms.report_noisy_max",
+        "dpcore_accounting.selections.report_noisy_max",
     ),
 }
 """Of dpcore's own mechanisms, by class."""

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from dpcore import fit
 from dpcore.accountants import GdpAccountant, ZcdpAccountant
-from dpcore.losses.huber import HuberSvm
 from dpcore.losses.logistic import Logistic
 from dpcore.plugin import Gaussian, NeighboringRelation
 from dpcore.plugin.parts import GaussianDpEvent, LaplaceDpEvent, PureAccountant, SeededNoise
 from dpcore.privacy.events import RandomizedSensitivityGaussian
 from dpcore_accounting.rdp import RdpAccountant
 from dpcore_accounting.single import SingleReleaseAccountant
+from dpcore_baselines.losses.huber import HuberSvm
 from dpcore_lab.checks import make_rows
 from dpcore_lab.checks.optimizers import assert_same_when_replayed
 from dpcore_lab.made_tables.tables import Rows

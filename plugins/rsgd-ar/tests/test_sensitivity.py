@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpcore.errors import InvalidInputError
-from dpcore.losses.huber import HuberSvm
 from dpcore.losses.logistic import Logistic
 from dpcore.plugin import NeighboringRelation, Problem
 from dpcore.plugin.parts import Table
+from dpcore_baselines.losses.huber import HuberSvm
 from dpcore_rsgd_ar.ordered_rows import order_rows
 from dpcore_rsgd_ar.published import PublishedPass
 from dpcore_rsgd_ar.schedule import Facts, Schedule, batches_of

@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.fitting.planning.engines import engine_at_hand
-from dpcore.plugin import PermuteAndFlip, noise_multiplier
+from dpcore.plugin import noise_multiplier
 from dpcore.plugin.parts import PureAccountant, TableSession
 from dpcore.plugin.steps import mechanism_for, norm_of
+from dpcore_accounting.selections.permute_and_flip import PermuteAndFlip
 from dpcore_tuning.scores import HeldOutLosses
 
 if TYPE_CHECKING:

@@ -104,6 +104,7 @@ def _names():
     import dpcore
     import dpcore.plugin as plugin
     import dpcore.plugin.parts as parts
+    import dpcore_accounting.samples as samples
     import dpcore_sklearn as sklearn
     from dpcore_tables.statistics import open_session
 
@@ -112,5 +113,6 @@ def _names():
     names = {name: getattr(dpcore, name) for name in dpcore.__all__}
     names |= {"frame": frame, "schema": tomllib.loads(tables.schema()), "csr": csr_matrix}
     names |= {"X": X, "y": (frame["hired"] == "yes").to_numpy(int), "nan": np.nan}
-    names |= {"sklearn": sklearn, "plugin": plugin, "parts": parts, "open_session": open_session}
+    names |= {"sklearn": sklearn, "plugin": plugin, "parts": parts, "samples": samples}
+    names |= {"open_session": open_session}
     return names | {"StandardScaler": StandardScaler}

@@ -252,7 +252,7 @@ sklearn.PrivateSearch(estimator=StandardScaler(), candidates={"l2": [1.0]}).fit(
 sklearn.PrivateSearch(estimator=sklearn.PrivateRidge(bounds=(0, 1)), candidates={}).fit(X, y)
 sklearn.make_pipeline(StandardScaler(), sklearn.PrivateRidge())
 plugin.Gaussian(noise_multiplier=0.0)
-plugin.PoissonSample(plugin.RowCount(), 2.0)
+samples.PoissonSample(plugin.RowCount(), 2.0)
 plugin.Slot(names=("gaussian",))
 parts.GaussianDpEvent(-1.0)
 parts.ApproximateDpEvent(1.0, 2.0)

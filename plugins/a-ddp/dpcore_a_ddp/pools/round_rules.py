@@ -12,13 +12,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import replacing
-from dpcore.plugin import (
-    Gaussian,
-    InvalidInputError,
-    NeighboringRelation,
-    PoissonSample,
-    Problem,
-)
+from dpcore.plugin import Gaussian, InvalidInputError, NeighboringRelation, Problem
 from dpcore.plugin.parts import (
     BLOCK_SUM_BITS,
     PoissonSampledDpEvent,
@@ -31,6 +25,7 @@ from dpcore_a_ddp.record_gradient import RecordGradientSum
 from dpcore_a_ddp.skellam_noise.law import draw_skellam, holds_variance
 from dpcore_a_ddp.skellam_noise.share import SkellamShare
 from dpcore_a_ddp.unamplified import Unamplified
+from dpcore_accounting.samples import PoissonSample
 
 if TYPE_CHECKING:
     import numpy as np

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from dpcore.plugin import Problem
     from dpcore_baselines.descent.sizes import TypicalSizes
 
-__all__ = ["MOMENTS_CLIP", "from_moments", "least_seen", "typical_length", "unchanged"]
+__all__ = ["MOMENTS_CLIP", "from_moments", "least_seen", "rehearsed", "typical_length", "unchanged"]
 
 MOMENTS_CLIP = 0.8 * math.sqrt(2)
 """Bound of a row's part in the moments over the row norm: few rows of a schema are as long as the
@@ -30,6 +30,13 @@ def unchanged(problem: Problem) -> Standardization:
     """Return the map that leaves every row as it is."""
     ones = np.ones(problem.n_features)
     return Standardization.nearest(ones, np.zeros(problem.n_features), None)
+
+
+def rehearsed(problem: Problem) -> Standardization:
+    """Return a map as ``from_moments`` returns one, by whose means the intercept is used."""
+    width = problem.n_features
+    constant = width - 1 if problem.intercept else None
+    return Standardization.nearest(np.ones(width), np.zeros(width), constant)
 
 
 def _shrunk(means: np.ndarray, problem: Problem, noise: float) -> np.ndarray:

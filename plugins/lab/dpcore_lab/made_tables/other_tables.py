@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.losses.logistic import Logistic, Softmax
-from dpcore.losses.quantile import Quantile
 from dpcore.plugin import NeighboringRelation, Problem
 from dpcore.plugin.parts import loss_facts
 from dpcore.plugin.readers import CodedLayout, CodedRows
 from dpcore.privacy.immutable import attributes
+from dpcore_baselines.losses.quantile import Quantile
 from dpcore_lab.made_tables.contributions import contributions, largest_share, vectors_of
 from dpcore_lab.made_tables.tables import (
     RAW_NORM_BOUND,

@@ -4,8 +4,9 @@ not. Seeded: honest ones fail with probability 1e-6 over the choice of a seed.""
 import numpy as np
 import pytest
 
-from dpcore.plugin import Gaussian, Laplace, NeighboringRelation, PermuteAndFlip
+from dpcore.plugin import Gaussian, Laplace, NeighboringRelation
 from dpcore.plugin.parts import SeededNoise, Sensitivity
+from dpcore_accounting.selections.permute_and_flip import PermuteAndFlip
 from dpcore_dp_agd.published import PublishedNoisyMin
 from dpcore_lab.audit.claim import Claim, Counts
 from dpcore_lab.audit.recorded import Release

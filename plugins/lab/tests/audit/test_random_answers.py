@@ -6,9 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpcore.plugin import NeighboringRelation, PoissonSample
+from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.parts import GaussianDpEvent, PoissonSampledDpEvent, SeededNoise
 from dpcore_accounting.pld import PldAccountant
+from dpcore_accounting.samples import PoissonSample
 from dpcore_lab.audit.claim import Claim, Counts
 from dpcore_lab.audit.draws import Draws
 from dpcore_lab.audit.fits import Fits, Request

@@ -5,8 +5,9 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from dpcore.plugin import Exponential, Gaussian, Laplace, NeighboringRelation
+from dpcore.plugin import Gaussian, Laplace, NeighboringRelation
 from dpcore.plugin.parts import PureDpEvent, SeededNoise
+from dpcore_accounting.selections.exponential import Exponential
 
 
 def add(exact, drawn, sensitivity):

@@ -8,8 +8,9 @@ from leaks import datasets, engines, losses, queries, stashes
 from dpcore.errors import InvalidInputError
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
-from dpcore.plugin import ClippedGradientSum, PoissonSample
+from dpcore.plugin import ClippedGradientSum
 from dpcore.plugin.parts import LocalEngine
+from dpcore_accounting.samples import PoissonSample
 from dpcore_lab.checks import (
     check_dataset,
     check_engine,

@@ -9,7 +9,7 @@ from leaking_mechanisms import LEAKING, ScalarLaplace
 from scipy.special import ndtr, ndtri
 
 from dpcore.errors import InvalidInputError
-from dpcore.plugin import Exponential, Gaussian, Geometric, Laplace, PermuteAndFlip
+from dpcore.plugin import Gaussian, Geometric, Laplace
 from dpcore.plugin.parts import (
     ComposedDpEvent,
     DpEvent,
@@ -21,6 +21,8 @@ from dpcore.plugin.parts import (
     load_registry,
 )
 from dpcore.privacy.events import ExponentialMechanismDpEvent
+from dpcore_accounting.selections.exponential import Exponential
+from dpcore_accounting.selections.permute_and_flip import PermuteAndFlip
 from dpcore_lab.checks import check_mechanism
 from dpcore_lab.outcomes.frequencies import FALSE_ALARM, assert_as_private_as, largest_probability
 

@@ -5,9 +5,9 @@ import pytest
 from leaks import fixed_facts
 
 from dpcore.losses.logistic import Logistic, Softmax
-from dpcore.losses.quantile import Quantile
 from dpcore.plugin import ClippedGradientSum
 from dpcore_accuracy_first.queries.gram import GramMatrix
+from dpcore_baselines.losses.quantile import Quantile
 from dpcore_lab.checks import check_loss, check_query
 from dpcore_lab.made_tables.other_tables import Steeper, SteeperClasses
 

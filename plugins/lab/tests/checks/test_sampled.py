@@ -8,13 +8,14 @@ import pytest
 from honest import Honest
 
 from dpcore.accountants.gdp import GdpAccountant
-from dpcore.plugin import Gaussian, PoissonSample, Solution, schedule_noise_multiplier
+from dpcore.plugin import Gaussian, Solution, schedule_noise_multiplier
 from dpcore.plugin.parts import (
     GaussianDpEvent,
     PoissonSampledDpEvent,
     SampledWithoutReplacementDpEvent,
 )
 from dpcore_a_ddp.fixed_size_sample import FixedSizeSample
+from dpcore_accounting.samples import PoissonSample
 from dpcore_lab.checks import (
     check_never_overspends,
     check_outputs_released,

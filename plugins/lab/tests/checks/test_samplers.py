@@ -6,9 +6,10 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import pytest
 
-from dpcore.plugin import ClippedGradientSum, PoissonSample
+from dpcore.plugin import ClippedGradientSum
 from dpcore.plugin.parts import PoissonSampledDpEvent, SampledWithoutReplacementDpEvent
 from dpcore_a_ddp.fixed_size_sample import FixedSizeSample
+from dpcore_accounting.samples import PoissonSample
 from dpcore_lab.checks import check_sampler
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcore.plugin.parts import sealed
-from dpcore.queries.histogram import sensitivity_of_bins
+from dpcore.queries.count import sensitivity_of_bins
 from dpcore_report.evaluation.held_out_sums import BITS, HeldOutSums
 
 if TYPE_CHECKING:

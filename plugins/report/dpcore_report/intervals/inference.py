@@ -18,9 +18,10 @@ import numpy as np
 
 from dpcore.fitting.steps.shares import exact_share
 from dpcore.model.model import check_coefficients
-from dpcore.plugin import ClippedGradientSum, StandardizedGradientSum, ordered_dot, round_parameters
+from dpcore.plugin import ClippedGradientSum, ordered_dot, round_parameters
 from dpcore.plugin.parts import loss_facts
 from dpcore.plugin.steps import Outcome, Section, mechanism_for, norm_of
+from dpcore_baselines.queries.standardized import StandardizedGradientSum
 from dpcore_report.intervals.centring import centring_of
 from dpcore_report.intervals.first_step import nearer
 from dpcore_report.intervals.one_step import TOO_LONG, Sums, one_step

@@ -17,12 +17,12 @@ from sklearn.metrics import (
 )
 
 from dpcore.fitting.run import fit_dataset
-from dpcore.losses.huber import HuberSvm as Huber
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.plugin import Settings
 from dpcore.plugin.commands import make_plan
 from dpcore.plugin.parts import dataset_from_arrays
+from dpcore_baselines.losses.huber import HuberSvm as Huber
 from dpcore_lab.compare.notes import notes_of
 from dpcore_report.exact.diagnostics import accuracy_figures, diagnose
 from dpcore_report.exact.probability_scores import probability_scores

@@ -1,12 +1,16 @@
 """Statistics of a table behind the same door as models, and the check of a schema."""
 
+from dpcore_tables.statistics.categorical_column import CategoricalColumn
 from dpcore_tables.statistics.columns import NumericColumn, column_of, numeric_column
+from dpcore_tables.statistics.histogram import Histogram
 from dpcore_tables.statistics.numeric_sums import NumericSums
 from dpcore_tables.statistics.opening import open_session
 from dpcore_tables.statistics.quantile import QuantileScores
 from dpcore_tables.statistics.schema_check import check_schema
 
 __all__ = [
+    "CategoricalColumn",
+    "Histogram",
     "NumericColumn",
     "NumericSums",
     "QuantileScores",

@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.errors import InvalidInputError, replacing
-from dpcore.plugin import Exponential, Gaussian, Histogram, Laplace, RowCount, noise_multiplier
-from dpcore.plugin.parts import CategoricalColumn, Unshareable
+from dpcore.errors import replacing
+from dpcore.plugin import Gaussian, InvalidInputError, Laplace, RowCount, noise_multiplier
+from dpcore.plugin.parts import Unshareable
+from dpcore_accounting.selections.exponential import Exponential
+from dpcore_tables.statistics.categorical_column import CategoricalColumn
 from dpcore_tables.statistics.columns import column_of, numeric_column
+from dpcore_tables.statistics.histogram import Histogram
 from dpcore_tables.statistics.numeric_sums import NumericSums
 from dpcore_tables.statistics.quantile import QuantileScores
 from dpcore_tables.statistics.unit_count import UnitCount

@@ -14,9 +14,10 @@ import numpy as np
 from dpcore.data.schema.columns import Drop, Label, Numeric
 from dpcore.data.targets import scale_to_unit
 from dpcore.data.weighted_labels import plain_labels
-from dpcore.errors import InvalidInputError, near_names
-from dpcore.plugin.parts import FEATURE_BITS, CategoricalColumn, sealed
-from dpcore.queries.columns import picked
+from dpcore.errors import near_names
+from dpcore.plugin import InvalidInputError
+from dpcore.plugin.parts import FEATURE_BITS, sealed
+from dpcore_tables.statistics.categorical_column import CategoricalColumn, picked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,12 +6,12 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
-from dpcore.errors import InvalidInputError
 from dpcore.fitting.reporting import charged_in, unpromised
 from dpcore.fitting.table_ledger import found_in
-from dpcore.plugin.parts import CategoricalColumn
+from dpcore.plugin import InvalidInputError
 from dpcore.session.charges import Charges
 from dpcore_tables.statistics.asking import Statistics
+from dpcore_tables.statistics.categorical_column import CategoricalColumn
 from dpcore_tables.statistics.columns import column_of
 from dpcore_tables.statistics.part_session import WholeSession
 from dpcore_tables.statistics.split_table import split_table

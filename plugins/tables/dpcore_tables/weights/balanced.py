@@ -11,9 +11,10 @@ import numpy as np
 
 from dpcore.fitting.steps.shares import exact_share
 from dpcore.fitting.steps.step import WeightsOfClasses
-from dpcore.plugin import Histogram, ordered_sum
-from dpcore.plugin.parts import CategoricalColumn
+from dpcore.plugin import ordered_sum
 from dpcore.plugin.steps import OneRelease, Outcome, Phase, mechanism_for, norm_of
+from dpcore_tables.statistics.categorical_column import CategoricalColumn
+from dpcore_tables.statistics.histogram import Histogram
 from dpcore_tables.weights.values import LARGEST, checked_largest
 
 if TYPE_CHECKING:

@@ -7,17 +7,8 @@ from coded_rows import coded
 from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.errors import BudgetExceededError, InvalidInputError
 from dpcore.losses.logistic import Logistic
-from dpcore.plugin import (
-    Exponential,
-    Histogram,
-    Laplace,
-    NeighboringRelation,
-    PoissonSample,
-    Problem,
-    RowCount,
-)
+from dpcore.plugin import Laplace, NeighboringRelation, Problem, RowCount
 from dpcore.plugin.parts import (
-    CategoricalColumn,
     LaplaceDpEvent,
     LocalEngine,
     PureAccountant,
@@ -26,10 +17,12 @@ from dpcore.plugin.parts import (
     Sensitivity,
     Table,
 )
+from dpcore_accounting.samples import PoissonSample
+from dpcore_accounting.selections.exponential import Exponential
 from dpcore_accuracy_first.noise_chain.mechanism import NoiseReduction
 from dpcore_accuracy_first.queries.gram import GramMatrix
 from dpcore_lab.replay.recording import CountingEngine
-from dpcore_tables.statistics import NumericColumn, NumericSums
+from dpcore_tables.statistics import CategoricalColumn, Histogram, NumericColumn, NumericSums
 from dpcore_tables.statistics.part_session import WholeSession
 from dpcore_tables.statistics.parted_filter import InPart, PartedFilter
 from dpcore_tables.statistics.split_table import split_table

@@ -8,12 +8,18 @@ from coded_rows import coded
 
 from dpcore import Schema
 from dpcore.errors import InvalidInputError
-from dpcore.plugin import Histogram, NeighboringRelation
-from dpcore.plugin.parts import CategoricalColumn, LocalEngine, Table, dataset_from_arrays
+from dpcore.plugin import NeighboringRelation
+from dpcore.plugin.parts import LocalEngine, Table, dataset_from_arrays
 from dpcore_lab.checks import check_query, make_rows
 from dpcore_lab.made_tables.tables import Rows, neighbours
 from dpcore_lab.replay.replay import assert_within
-from dpcore_tables.statistics import NumericColumn, column_of, numeric_column
+from dpcore_tables.statistics import (
+    CategoricalColumn,
+    Histogram,
+    NumericColumn,
+    column_of,
+    numeric_column,
+)
 from dpcore_tables.statistics.numeric_sums import NumericSums
 from dpcore_tables.statistics.quantile import QuantileScores, RankCounts
 

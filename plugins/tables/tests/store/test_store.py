@@ -11,9 +11,10 @@ from dpcore.errors import DataError, InvalidInputError
 from dpcore.fitting.run import fit_dataset
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
-from dpcore.plugin import ClippedGradientSum, NeighboringRelation, PoissonSample, Problem, Settings
+from dpcore.plugin import ClippedGradientSum, NeighboringRelation, Problem, Settings
 from dpcore.plugin.commands import make_plan
 from dpcore.plugin.parts import LocalEngine, SeededNoise, Table, load_file
+from dpcore_accounting.samples import PoissonSample
 from dpcore_dp_agd.loss_line import ClippedLossLine
 from dpcore_tables.files import feature_pieces
 from dpcore_tables.store import convert, open_store, read_schema

@@ -11,17 +11,9 @@ from numba import config
 from dpcore.accountants import GdpAccountant
 from dpcore.data.weighted_labels import PAIRS, paired, plain_labels
 from dpcore.errors import DataError, InvalidInputError
-from dpcore.plugin import (
-    ClippedGradientSum,
-    Gaussian,
-    Histogram,
-    NeighboringRelation,
-    Problem,
-    RowCount,
-)
+from dpcore.plugin import ClippedGradientSum, Gaussian, NeighboringRelation, Problem, RowCount
 from dpcore.plugin.parts import (
     FEATURE_BITS,
-    CategoricalColumn,
     LocalEngine,
     SeededNoise,
     Sensitivity,
@@ -33,6 +25,7 @@ from dpcore.plugin.parts import (
 )
 from dpcore_baselines.queries.gradient_sum import bounded_labels
 from dpcore_lab.checks import check_loss
+from dpcore_tables.statistics import CategoricalColumn, Histogram
 from dpcore_tables.weights.class_weighted import ClassWeighted
 from dpcore_tables.weights.sample_weighted import SampleWeighted
 

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dpcore.plugin import Histogram
-from dpcore.plugin.parts import CategoricalColumn
 from dpcore.plugin.steps import OneRelease, Outcome, Phase, Section, mechanism_for, norm_of
+from dpcore_tables.statistics import CategoricalColumn, Histogram
 
 if TYPE_CHECKING:
     import numpy as np

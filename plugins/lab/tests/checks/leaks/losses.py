@@ -6,8 +6,8 @@ from typing import ClassVar
 import numpy as np
 
 from dpcore.losses.logistic import Logistic
-from dpcore.losses.quantile import Quantile
 from dpcore.plugin import option
+from dpcore_baselines.losses.quantile import Quantile
 
 FAR = 2.0**14
 

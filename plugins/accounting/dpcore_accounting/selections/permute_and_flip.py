@@ -5,10 +5,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpcore.mechanisms.base import PureNoise, shortfalls
-from dpcore.noise.source import NoiseSource
-from dpcore.privacy.immutable import sealed
-from dpcore.privacy.sensitivity import Sensitivity
+from dpcore.plugin.parts import NoiseSource, PureNoise, Sensitivity, sealed
+from dpcore_accounting.selections.utilities import shortfalls
 
 __all__ = ["PermuteAndFlip"]
 
@@ -34,7 +32,7 @@ class PermuteAndFlip(PureNoise):
 
     Examples
     --------
-    >>> from dpcore.plugin import PermuteAndFlip
+    >>> from dpcore_accounting.selections.permute_and_flip import PermuteAndFlip
     >>> PermuteAndFlip.nominal_event(2.0)  # of utilities that move by 1, and a scale of 2
     PureDpEvent(epsilon=0.5)
     """

@@ -5,11 +5,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpcore.mechanisms.base import ScaledNoise, pure_epsilon, shortfalls
-from dpcore.noise.source import NoiseSource
+from dpcore.mechanisms.base import pure_epsilon
+from dpcore.plugin.parts import NoiseSource, ScaledNoise, Sensitivity, sealed
 from dpcore.privacy.events import ExponentialMechanismDpEvent
-from dpcore.privacy.immutable import sealed
-from dpcore.privacy.sensitivity import Sensitivity
+from dpcore_accounting.selections.utilities import shortfalls
 
 __all__ = ["Exponential"]
 
@@ -37,7 +36,7 @@ class Exponential(ScaledNoise):
 
     Examples
     --------
-    >>> from dpcore.plugin import Exponential
+    >>> from dpcore_accounting.selections.exponential import Exponential
     >>> Exponential.nominal_event(2.0)  # of utilities that move by 1, and a scale of 2
     ExponentialMechanismDpEvent(epsilon=0.5)
     """

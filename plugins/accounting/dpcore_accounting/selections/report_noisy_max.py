@@ -5,10 +5,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpcore.mechanisms.base import PureNoise, require_utilities
-from dpcore.noise.source import NoiseSource
-from dpcore.privacy.immutable import sealed
-from dpcore.privacy.sensitivity import Sensitivity
+from dpcore.plugin.parts import NoiseSource, PureNoise, Sensitivity, sealed
+from dpcore_accounting.selections.utilities import require_utilities
 
 __all__ = ["ReportNoisyMax"]
 
@@ -36,7 +34,7 @@ class ReportNoisyMax(PureNoise):
 
     Examples
     --------
-    >>> from dpcore.mechanisms.report_noisy_max import ReportNoisyMax
+    >>> from dpcore_accounting.selections.report_noisy_max import ReportNoisyMax
     >>> ReportNoisyMax.nominal_event(2.0)  # of utilities that move by 1, and a scale of 2
     PureDpEvent(epsilon=0.5)
     """

@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from dpcore.data.blocks.standardization import SCALE_BITS
-from dpcore.exact.grid import FEATURE_BITS
-from dpcore.privacy.immutable import sealed
-from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
+from dpcore.plugin import NeighboringRelation
+from dpcore.plugin.parts import FEATURE_BITS, Sensitivity, sealed
 from dpcore.queries.gradient import ClippedRows
 
 if TYPE_CHECKING:
-    from dpcore.data.blocks.block import Block
-    from dpcore.data.blocks.standardization import Standardization
-    from dpcore.protocols.problem import Problem
+    from dpcore.plugin import Problem
+    from dpcore.plugin.parts import Block, Standardization
 
 __all__ = ["StandardizedGradientSum"]
 

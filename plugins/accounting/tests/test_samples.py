@@ -22,8 +22,9 @@ from dpcore.plugin.parts import (
     Table,
     TableSession,
 )
-from dpcore.queries import ClippedGradientSum, PoissonSample, RowCount
+from dpcore.queries import ClippedGradientSum, RowCount
 from dpcore_a_ddp.fixed_size_sample import FixedSizeSample
+from dpcore_accounting.samples import PoissonSample
 from dpcore_dp_agd.loss_line import ClippedLossLine
 from dpcore_lab.checks import check_query, make_rows
 from dpcore_lab.made_tables.tables import Rows, make_problem

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from dpcore.exact.grid import FEATURE_BITS, coefficient_bits
-from dpcore.privacy.immutable import sealed
-from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
-from dpcore.queries.clipping import clip_coefficients
+from dpcore.exact.grid import coefficient_bits
+from dpcore.plugin import NeighboringRelation
+from dpcore.plugin.parts import FEATURE_BITS, Sensitivity, clip_coefficients, sealed
 
 if TYPE_CHECKING:
-    from dpcore.data.blocks.block import Block
-    from dpcore.protocols.problem import Problem
+    from dpcore.plugin import Problem
+    from dpcore.plugin.parts import Block
 
 __all__ = ["ColumnMoments"]
 
@@ -41,7 +40,8 @@ class ColumnMoments:
     Examples
     --------
     >>> from dpcore.losses.logistic import Logistic
-    >>> from dpcore.plugin import ColumnMoments, NeighboringRelation, Problem
+    >>> from dpcore.plugin import NeighboringRelation, Problem
+    >>> from dpcore_baselines.queries.moments import ColumnMoments
     >>> add = NeighboringRelation.ADD_OR_REMOVE_ONE
     >>> problem = Problem(Logistic(), 0.0, 2, row_norm=1.0, raw_norm_bound=1.0, relation=add)
     >>> ColumnMoments(problem, clip=1.0).sensitivity(add).bound

@@ -8,10 +8,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpcore.exact.compiled import njit
-from dpcore.losses.huber import curvature
-from dpcore.privacy.immutable import sealed
-from dpcore.registry.parameters import check_ranges, option
+from dpcore.plugin import check_ranges, option
+from dpcore.plugin.parts import sealed
+from dpcore_baselines.losses.huber import curvature
+from dpcore_baselines.losses.kernels import quantile_dvalue, quantile_value
 
 __all__ = ["Quantile"]
 
@@ -62,28 +62,3 @@ class Quantile:
     def precise_dvalue(self, z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
         # A few plain operations: as precise as that already.
         self.dvalue(z, y, out)
-
-
-@njit(cache=True, error_model="numpy", nogil=True)
-def quantile_value(z: np.ndarray, y: np.ndarray, tau: float, h: float, out: np.ndarray) -> None:
-    """Fill ``out`` with the rows' losses; ``h`` : the half-width, 0 for a corner. A parabola of two
-    terms >= 0: nothing cancels, so that a loss next to 0 is as precise as any."""
-    quarter = 0.25 / h if h > 0.0 else 0.0
-    for i in range(z.shape[0]):
-        r = y[i] - z[i]
-        inner = quarter * (tau * (h + r) * (h + r) + (1.0 - tau) * (h - r) * (h - r))
-        outer = tau * r if r > 0.0 else (tau - 1.0) * r
-        out[i] = inner if abs(r) < h else outer
-
-
-@njit(cache=True, error_model="numpy", nogil=True)
-def quantile_dvalue(z: np.ndarray, y: np.ndarray, tau: float, h: float, out: np.ndarray) -> None:
-    """Fill ``out`` with the rows' slopes, from -tau to 1 - tau; at a corner the former."""
-    half = 0.5 / h if h > 0.0 else 0.0
-    for i in range(z.shape[0]):
-        r = y[i] - z[i]
-        bent = half * ((1.0 - tau) * (h - r) - tau * (h + r))
-        least = bent if bent > -tau else -tau
-        inner = least if least < 1.0 - tau else 1.0 - tau
-        outer = -tau if r >= 0.0 else 1.0 - tau
-        out[i] = inner if abs(r) < h else outer

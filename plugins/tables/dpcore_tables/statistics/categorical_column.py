@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcore.data.weighted_labels import plain_labels
-from dpcore.privacy.immutable import sealed
+from dpcore.plugin.parts import sealed
 
 if TYPE_CHECKING:
-    from dpcore.data.blocks.block import Block
     from dpcore.data.schema.values import Value
+    from dpcore.plugin.parts import Block
 
 __all__ = ["CategoricalColumn", "picked"]
 
@@ -34,7 +34,7 @@ class CategoricalColumn:
 
     Examples
     --------
-    >>> from dpcore.plugin.parts import CategoricalColumn
+    >>> from dpcore_tables.statistics import CategoricalColumn
     >>> city = CategoricalColumn(features=(3, 4), levels=("Bern", "Basel"))
     >>> city.levels
     ('Bern', 'Basel')

@@ -6,10 +6,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpcore.exact.compiled import njit
-from dpcore.exact.rounding import float_up
-from dpcore.privacy.immutable import sealed
-from dpcore.registry.parameters import check_ranges, option
+from dpcore.plugin import check_ranges, option
+from dpcore.plugin.parts import float_up, sealed
+from dpcore_baselines.losses.kernels import huber_dvalue, huber_value
 
 __all__ = ["HuberSvm", "curvature"]
 
@@ -53,25 +52,3 @@ class HuberSvm:
     def precise_dvalue(self, z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
         # A few plain operations: as precise as that already.
         huber_dvalue(z, y, self.half_width, out)
-
-
-@njit(cache=True, error_model="numpy", nogil=True)
-def huber_value(z: np.ndarray, y: np.ndarray, h: float, out: np.ndarray) -> None:
-    """Fill ``out`` with the rows' losses."""
-    for i in range(z.shape[0]):
-        m = y[i] * z[i]
-        gap = 1.0 + h - m
-        middle = gap * gap * (1.0 / (4.0 * h))
-        inner = middle if gap > 0.0 else 0.0
-        out[i] = 1.0 - m if m < 1.0 - h else inner
-
-
-@njit(cache=True, error_model="numpy", nogil=True)
-def huber_dvalue(z: np.ndarray, y: np.ndarray, h: float, out: np.ndarray) -> None:
-    """Fill ``out`` with the rows' slopes."""
-    for i in range(z.shape[0]):
-        m = y[i] * z[i]
-        gap = 1.0 + h - m
-        steep = -gap * (1.0 / (2.0 * h)) if gap > 0.0 else 0.0
-        inner = steep if steep > -1.0 else -1.0
-        out[i] = y[i] * (-1.0 if m < 1.0 - h else inner)

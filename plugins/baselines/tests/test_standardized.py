@@ -1,4 +1,4 @@
-"""Gradients of standardised rows and column moments: sensitivities, layouts, naive twins."""
+"""Gradients of standardised rows: sensitivities, layouts, naive twins."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.plugin import NeighboringRelation, Problem
 from dpcore.plugin.parts import LocalEngine, Standardization, Table
-from dpcore.queries import ColumnMoments, StandardizedGradientSum
+from dpcore_baselines.queries.standardized import StandardizedGradientSum
 from dpcore_lab.checks import check_query, make_rows
 
 W = np.array([0.5, -1.0, 0.25, 2.0, -0.5])
@@ -25,12 +25,6 @@ def gradient_sum(problem, constant=4, clip=0.7, w=W):
 @pytest.mark.parametrize("loss", [Logistic(), Squared()])
 def test_a_gradient_keeps_its_sensitivity(constant, loss):
     check_query(lambda problem: gradient_sum(problem, constant), loss)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("clip", [0.5, 2.0, 8.0])
-def test_moments_keep_their_sensitivity(clip):
-    check_query(lambda problem: ColumnMoments(problem, clip))
 
 
 def test_norms_under_a_map_are_cached_by_its_value():
@@ -50,12 +44,6 @@ def test_clipping_against_the_row_as_it_is_would_be_caught(monkeypatch):
     )
     with pytest.raises(AssertionError, match="moved by more than the declared l2"):
         check_query(gradient_sum)
-
-
-def test_moments_of_unclipped_rows_would_be_caught(monkeypatch):
-    monkeypatch.setattr("dpcore.queries.moments.clip_coefficients", lambda *_: None)
-    with pytest.raises(AssertionError, match="moved by more than the declared l2"):
-        check_query(lambda problem: ColumnMoments(problem, 1.0))
 
 
 def coded_rows(n, seed=0):
@@ -93,10 +81,8 @@ def test_every_layout_gives_the_same_bits_as_the_formula(row_norm):
     w = rng.normal(size=8)
     columns = Standardization.nearest(rng.uniform(1, 9, 8), rng.uniform(-1, 1, 8), 7)
     gradient = StandardizedGradientSum(problem, w, columns, 0.9)
-    moments = ColumnMoments(problem, 1.1)
-    for query in (gradient, moments):
-        answers = [LocalEngine(table).answer(query) for table in layouts]
-        assert all(np.array_equal(answer, answers[0]) for answer in answers)
+    answers = [LocalEngine(table).answer(gradient) for table in layouts]
+    assert all(np.array_equal(answer, answers[0]) for answer in answers)
     phi = x @ np.diag(columns.scales / 64) - np.outer(x[:, 7], columns.shifts / 64)
     slopes = -y / (1 + np.exp(y * (x @ w)))
     size = np.abs(slopes) * np.linalg.norm(phi, axis=1)
@@ -104,27 +90,9 @@ def test_every_layout_gives_the_same_bits_as_the_formula(row_norm):
     steps = gradient.sensitivity(RELATION).grid_bits
     got = np.ldexp(LocalEngine(layouts[0]).answer(gradient).astype(float), -steps)
     assert np.allclose(got, expected, atol=300 * 9 * 2.0**-gradient.bits)
-    weight = np.minimum(1.0, 1.1 / (np.sqrt(2) * np.linalg.norm(x, axis=1)))
-    # q is taken of the row as it is stored, and scaled down with it.
-    both = np.concatenate([weight @ x, (weight * factor) @ np.square(X)])
-    steps = moments.sensitivity(RELATION).grid_bits
-    got = np.ldexp(LocalEngine(layouts[0]).answer(moments).astype(float), -steps)
-    assert np.allclose(got, both, atol=300 * 2.0**-14)
-
-
-def test_a_large_entry_counts_by_its_size_in_the_second_moments():
-    X = np.array([[2.0, -0.5, 0.0]])
-    table = Table.from_matrix(X, np.ones(1), row_norm=4.0, raw_norm_bound=4.0)
-    problem = Problem(Logistic(), 0.0, 3, 4.0, 4.0, RELATION)
-    query = ColumnMoments(problem, 4 * np.sqrt(2))
-    got = np.ldexp(
-        LocalEngine(table).answer(query).astype(float), -query.sensitivity(RELATION).grid_bits
-    )
-    assert got.tolist() == [2.0, -0.5, 0.0, 2.0, 0.25, 0.0]
 
 
 def test_an_empty_table_answers_zeros():
     table = Table.from_matrix(np.zeros((0, 5)), np.zeros(0), row_norm=1.5, raw_norm_bound=2.0)
     problem = Problem(Logistic(), 0.0, 5, 1.5, 2.0, RELATION)
-    for query in (gradient_sum(problem), ColumnMoments(problem, 1.0)):
-        assert not LocalEngine(table).answer(query).any()
+    assert not LocalEngine(table).answer(gradient_sum(problem)).any()

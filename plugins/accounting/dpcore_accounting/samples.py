@@ -9,20 +9,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from dpcore.errors import InvalidInputError
-from dpcore.privacy.events import PoissonSampledDpEvent
-from dpcore.privacy.immutable import sealed
-from dpcore.privacy.sensitivity import NeighboringRelation
+from dpcore.plugin import InvalidInputError, NeighboringRelation
+from dpcore.plugin.parts import PoissonSampledDpEvent, sealed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dpcore.data.blocks.block import Block
-    from dpcore.data.blocks.table import Table
-    from dpcore.noise.source import NoiseSource
-    from dpcore.privacy.events import DpEvent
-    from dpcore.privacy.sensitivity import Sensitivity
-    from dpcore.protocols import Query
+    from dpcore.plugin.parts import Block, DpEvent, NoiseSource, Query, Sensitivity, Table
 
 __all__ = ["PoissonSample", "Sample"]
 
@@ -98,7 +91,8 @@ class PoissonSample(Sample):
     --------
     >>> import numpy as np
     >>> from dpcore.losses.logistic import Logistic
-    >>> from dpcore.plugin import ClippedGradientSum, NeighboringRelation, PoissonSample, Problem
+    >>> from dpcore.plugin import ClippedGradientSum, NeighboringRelation, Problem
+    >>> from dpcore_accounting.samples import PoissonSample
     >>> add = NeighboringRelation.ADD_OR_REMOVE_ONE
     >>> problem = Problem(Logistic(), 0.0, 2, row_norm=1.0, raw_norm_bound=1.0, relation=add)
     >>> sample = PoissonSample(ClippedGradientSum(problem, np.zeros(2), clip=1.0), 0.01)

@@ -7,18 +7,17 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Protocol
 
 import numpy as np
 
-from dpcore.errors import InvalidInputError
-from dpcore.exact.rounding import float_up, sqrt_up
-from dpcore.privacy.immutable import sealed
-from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
-from dpcore.queries.columns import CategoricalColumn
+from dpcore.plugin import InvalidInputError, NeighboringRelation
+from dpcore.plugin.parts import Sensitivity, sealed
+from dpcore.queries.count import sensitivity_of_bins
+from dpcore_tables.statistics.categorical_column import CategoricalColumn
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dpcore.data.blocks.block import Block
+    from dpcore.plugin.parts import Block
 
-__all__ = ["Histogram", "sensitivity_of_bins"]
+__all__ = ["Histogram"]
 
 
 class _Numbers(Protocol):
@@ -48,8 +47,8 @@ class Histogram:
 
     Examples
     --------
-    >>> from dpcore.plugin import Histogram, NeighboringRelation
-    >>> from dpcore.plugin.parts import CategoricalColumn
+    >>> from dpcore.plugin import NeighboringRelation
+    >>> from dpcore_tables.statistics import CategoricalColumn, Histogram
     >>> city = CategoricalColumn((), ("Bern", "Basel"))
     >>> query = Histogram(city)
     >>> query.sensitivity(NeighboringRelation.REPLACE_ONE).bound  # one count down, one up
@@ -97,14 +96,3 @@ class Histogram:
 
     def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
         return sensitivity_of_bins(self.norm, relation)
-
-
-def sensitivity_of_bins(
-    norm: Literal["l1", "l2"], relation: NeighboringRelation, grid_bits: int = 0
-) -> Sensitivity:
-    """Return how far counts move where a row counts 1 in one of them at most, by the argument of
-    ``Histogram``."""
-    bound = 1.0
-    if relation is NeighboringRelation.REPLACE_ONE:
-        bound = 2.0 if norm == "l1" else float_up(sqrt_up(2))  # type: ignore[arg-type]
-    return Sensitivity(norm, bound, relation, grid_bits)

@@ -1,0 +1,1 @@
+"""Mechanisms that select the largest of several utilities."""
