@@ -19,8 +19,6 @@ from dpcore.privacy.first_party import DISTRIBUTIONS, is_ours
 from dpcore.registry.catalogue import load_registry, registries
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import numpy as np
 
     from dpcore.data.cells.typed import Cells
@@ -48,22 +46,20 @@ _CELLS = "dates, truth values, hashed texts and ids of units"
 @dataclass(frozen=True, slots=True)
 class FileLoader:
     """The functions of a loader, as they are registered. Each takes a path first, but for the last
-    three, and raises InvalidInputError, or DataError with file, line and column, and never a cell.
+    four, and raises InvalidInputError, or DataError with file, line and column, and never a cell.
 
     Parameters
     ----------
     load : as ``load_file``.
     pieces : of a path, a schema and ``bad_rows``, yields (feature rows, which rows they are: bool,
         or None for all), each piece lent until the next is asked for; the label may be absent.
-    texts : of a path, a schema and a column's name, yields the column's cells as text.
     require_known : raises for what is neither a file nor a data set.
     require_file : raises for what cannot be read.
     format_of : as ``format_of``.
     schema_of : returns the schema that a file keeps of itself, None if it keeps none.
     schema_from_rows : of a path and a label's name, a schema read off the rows: not private.
     partitions : returns the files of a folder or a pattern, in the order of their names.
-    scores : of a file to write, or None, and whether a spreadsheet is to open it, returns a
-        function that makes its bytes: of heads, the types of columns, and pieces of rows.
+    predict : of the options of ``dpcore predict``, by their names, writes scores of rows.
     numbers : of cells and their column's plan, whose reading is neither numbers nor a lookup,
         returns each as a number, NaN or -1 for none, and what is wrong with a cell that has none.
     ids : of cells, the normal form of each as an id of a unit, None where it is empty, and which
@@ -74,14 +70,13 @@ class FileLoader:
 
     load: Callable[..., Dataset]
     pieces: Callable[[Any, Schema, Any], Iterator[tuple[Any, Any]]]
-    texts: Callable[[str, Schema, str], Iterator[str]]
     require_known: Callable[[str], None]
     require_file: Callable[[str], None]
     format_of: Callable[[str, str | None], str]
     schema_of: Callable[[str], Schema | None]
     schema_from_rows: Callable[[str, str], Schema]
     partitions: Callable[[str], list[str]]
-    scores: Callable[[Path | None, bool], Callable[..., Iterator[bytes]]]
+    predict: Callable[..., None]
     numbers: Callable[[Cells, ColumnPlan], tuple[np.ndarray, str]]
     ids: Callable[[Cells, Notation], tuple[np.ndarray, np.ndarray]]
     advice: Callable[[Cells, int, FeatureColumn, Notation], str | None]

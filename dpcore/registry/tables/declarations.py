@@ -256,14 +256,13 @@ _CALLED = {
     "file-loader": (
         "load",
         "pieces",
-        "texts",
         "require_known",
         "require_file",
         "format_of",
         "schema_of",
         "schema_from_rows",
         "partitions",
-        "scores",
+        "predict",
     ),
 }
 """The functions that an object of a kind has to have."""

@@ -19,7 +19,6 @@ from dpcore.registry.catalogue import load_registry
 from dpcore_tables.cells.faults import advice_on
 from dpcore_tables.cells.ids import ids_of
 from dpcore_tables.cells.readings import numbers_of
-from dpcore_tables.files.column_texts import column_texts
 from dpcore_tables.files.formats import (
     STORE,
     entry_of,
@@ -31,7 +30,6 @@ from dpcore_tables.files.formats import (
 )
 from dpcore_tables.files.input_paths import is_there, partition_files, refuse_stores
 from dpcore_tables.files.schema_advice import check_target, schema_advice
-from dpcore_tables.files.score_files import scores_as_bytes
 from dpcore_tables.files.stream import (
     check_bad_rows,
     encoded_rows,
@@ -163,17 +161,22 @@ def _schema_of(path: str) -> Schema | None:
     return None if store is None else store.schema(path)
 
 
+def _predict(**options: Any) -> None:
+    from dpcore_tables.commands.predict import predict
+
+    predict(**options)
+
+
 FILES = FileLoader(
     load=_load,
     pieces=feature_pieces,
-    texts=column_texts,
     require_known=_require_known,
     require_file=_require_file,
     format_of=format_of,
     schema_of=_schema_of,
     schema_from_rows=schema_from_rows,
     partitions=partition_files,
-    scores=scores_as_bytes,
+    predict=_predict,
     numbers=numbers_of,
     ids=ids_of,
     advice=advice_on,
