@@ -64,7 +64,6 @@ OF_THE_PROJECT = {
     "test_raises.py",
     "test_reach.py",
     "test_site.py",
-    "test_spawned.py",
     "test_tutorials.py",
 }
 
