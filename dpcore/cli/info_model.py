@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from dpcore.cli.terminal.printing import print_json, print_lines
@@ -11,7 +12,7 @@ from dpcore.errors import InvalidInputError
 if TYPE_CHECKING:
     from dpcore.model.model import Model
 
-__all__ = ["is_model_file", "print_model", "print_schema", "refuse_schema"]
+__all__ = ["is_model_file", "print_model", "refuse_schema", "schema_lines"]
 
 _SUFFIX = ".json"
 _TOML = ".toml"
@@ -43,8 +44,7 @@ def print_model(path: str, *, as_json: bool) -> None:
     if as_json:
         print_json(read_model_file(path))
         return
-    print_lines(*_lines(path, model))
-    print_schema(model.schema.to_dict())
+    print_lines(*_lines(path, model), *schema_lines(model.schema.to_dict()))
 
 
 def _lines(path: str, model: Model) -> list[str]:
@@ -65,27 +65,24 @@ def _lines(path: str, model: Model) -> list[str]:
     ]
 
 
-def print_schema(schema: dict[str, Any]) -> None:
-    """Print the keys and the columns of a schema, as its ``to_dict`` has them."""
-    for key in ("rows", "capacity", "width", "row_norm"):
-        if key in schema:
-            print_lines(f"  {key}: {schema[key]:.15g}")
+def schema_lines(schema: dict[str, Any]) -> Iterator[str]:
+    """Yield the keys and the columns of a schema in words, as its ``to_dict`` has them."""
+    figures = ("rows", "capacity", "width", "row_norm")
+    yield from (f"  {key}: {schema[key]:.15g}" for key in figures if key in schema)
     of_units = ("unit", "rows_per_unit", "unit_missing", "unit_in_one_file")
-    for key in (*of_units, "separator", "decimal", "thousands"):
-        if key in schema:
-            print_lines(f"  {key}: {schema[key]!r}")
-    print_lines("columns")
+    texts = (*of_units, "separator", "decimal", "thousands")
+    yield from (f"  {key}: {schema[key]!r}" for key in texts if key in schema)
+    yield "columns"
     for column in schema["columns"]:
         is_id = column["name"] == schema.get("unit")
         said = "ids of units, no feature" if is_id else f"{column['kind']}{_public(column)}"
-        print_lines(f"  {column['name']}: {said}")
-    for cross in schema.get("crosses", ()):
-        print_lines(f"  cross of {' and '.join(cross['columns'])}")
+        yield f"  {column['name']}: {said}"
+    yield from (f"  cross of {' and '.join(x['columns'])}" for x in schema.get("crosses", ()))
 
 
 def _public(column: dict[str, Any]) -> str:
     """Return what the schema says of a column's values."""
-    said = [words for words in (_values(column), _empty(column)) if words]
+    said = [words for words in (_values(column), *_empty(column)) if words]
     return "".join(f", {words}" if words[0] != " " else words for words in said)
 
 
@@ -95,20 +92,17 @@ def _values(column: dict[str, Any]) -> str:
     if "lower" in column:
         lower, upper = (_written(column[key]) for key in ("lower", "upper"))
         return f" in [{lower}, {upper}]{encoding_in_words(column)}"
-    for key in ("bins", "knots"):
-        if key in column:
-            return f"{key} {', '.join(map(_written, column[key]))}"
-    for key in ("categories", "levels"):
-        if key in column:
-            return f"{len(column[key])} {key}"
-    if "buckets" in column:
-        return f"{column['buckets']} buckets"
     if "classes" in column:
         return _classes(column["classes"], column.get("other"))
-    if "positive" not in column:
-        return ""
-    named = f", named {column['other']!r}" if "other" in column else ""
-    return f"{column['positive']!r} or another{named}"
+    if "positive" in column:
+        named = f", named {column['other']!r}" if "other" in column else ""
+        return f"{column['positive']!r} or another{named}"
+    for key, value in column.items():
+        if key in ("bins", "knots"):
+            return f"{key} {', '.join(map(_written, value))}"
+        if key in ("categories", "levels", "buckets"):
+            return f"{value if key == 'buckets' else len(value)} {key}"
+    return ""
 
 
 def _classes(classes: list[Any], other: Any) -> str:
@@ -125,10 +119,12 @@ def _class(values: Any) -> str:
     return f"{values[0]!r} ({len(values)} values)" if is_long else repr(values)
 
 
-def _empty(column: dict[str, Any]) -> str:
-    """Return what becomes of empty cells, where the schema says it."""
-    says = [f"empty: {_written(column['fill'])}"] if "fill" in column else []
-    return ", ".join([*says, *(["empty: a feature"] if column.get("indicator") else [])])
+def _empty(column: dict[str, Any]) -> Iterator[str]:
+    """Yield what becomes of empty cells, where the schema says it."""
+    if "fill" in column:
+        yield f"empty: {_written(column['fill'])}"
+    if column.get("indicator"):
+        yield "empty: a feature"
 
 
 def _written(value: Any) -> str:

@@ -76,10 +76,10 @@ MOST_DEEP_IMPORTS = {
     "dpcore_accounting": 20,
     "dpcore_baselines": 2,
     "dpcore_dask": 1,
-    "dpcore_lab": 67,
+    "dpcore_lab": 68,
     "dpcore_ledger": 14,
     "dpcore_report": 44,
-    "dpcore_sklearn": 18,
+    "dpcore_sklearn": 17,
     "dpcore_tables": 149,
     "dpcore_tuning": 75,
 }

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dpcore.data.schema.schema import Schema
     from dpcore.fitting.planning.planned import Plan
     from dpcore.fitting.planning.ready import Ready
-    from dpcore.fitting.request.data_request import DataRequest
+    from dpcore.fitting.request.run_request import DataRequest
     from dpcore.protocols import Engine
     from dpcore.protocols.file_engine import FileEngine
     from dpcore.registry.catalogue import Registry
@@ -73,8 +73,12 @@ def source_of(plan: Plan, request: DataRequest) -> tuple[RowSource, Schema | Non
     """
     from dpcore.data.files import Files, Registered
     from dpcore.fitting.rows.given import with_units
-    from dpcore.fitting.rows.loading import check_drop_asked, read_schema_of, require_known
-    from dpcore.fitting.rows.registered import registered_parts
+    from dpcore.fitting.rows.loading import (
+        check_drop_asked,
+        read_schema_of,
+        registered_parts,
+        require_known,
+    )
 
     check_drop_asked(request, plan.relation)
     registered = request.data in load_registry().names("dataset")

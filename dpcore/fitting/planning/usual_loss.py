@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.data.dataset import declared_schema
 from dpcore.data.loader import file_loader
-from dpcore.fitting.request.data_request import DataRequest
+from dpcore.fitting.request.run_request import DataRequest
 from dpcore.fitting.rows.loading import read_schema_of
 from dpcore.registry.catalogue import load_registry
 

@@ -15,12 +15,11 @@ from dpcore.data.schema.schema import Schema
 from dpcore.data.splits import split_rows
 from dpcore.data.units import Coins, coins_of
 from dpcore.errors import InvalidInputError
-from dpcore.fitting.request.data_request import DataRequest
 from dpcore.fitting.request.ledger_request import require_ledgers
+from dpcore.fitting.request.run_request import DataRequest
 from dpcore.fitting.rows.given import with_units
-from dpcore.fitting.rows.registered import registered_parts
 from dpcore.moved import where_to_get
-from dpcore.privacy.statement import foreign_parts
+from dpcore.privacy.statement import foreign_parts, part_of
 from dpcore.registry.catalogue import load_registry
 
 if TYPE_CHECKING:
@@ -35,6 +34,7 @@ __all__ = [
     "load_data",
     "read_schema_of",
     "reading_threads",
+    "registered_parts",
     "require_known",
     "rows_to_test_on",
     "schema_reasons",
@@ -231,3 +231,16 @@ def schema_reasons(schema: Schema) -> tuple[str, ...]:
     if not schema.from_data:
         return ()
     return ("bounds, categories, classes or a step before the fit were read off the rows",)
+
+
+def registered_parts(request: DataRequest) -> tuple[str, ...]:
+    """Return the readers of a registered data set, by their own word and by the registry's;
+    InvalidInputError for what it has of its own."""
+    for option in ("schema", "target", "unit", "rows_per_unit"):
+        if getattr(request, option) is not None:
+            raise InvalidInputError(f"The data set {request.data} has its own {option}.")
+    if request.schema_from_data:
+        raise InvalidInputError(f"The data set {request.data} has its own schema.")
+    registry = load_registry()
+    load = registry.load("dataset", request.data)
+    return part_of(load), registry.get("dataset", request.data).target

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from dpcore.cli.terminal.interrupts import ended_as_interrupted
 from dpcore.cli.terminal.progress import Step, shown
 from dpcore.cli.terminal.steps import FilesRead
+from dpcore.cli.terminal.streams import ended_as_interrupted
 from dpcore.errors import DataError, InvalidInputError, advised_on_bad_rows
 from dpcore.plugin.commands import Argument, Option, print_lines
 
