@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import inspect
 import math
+import os
 import textwrap
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, is_dataclass
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from dpcore.cli.info_model import is_model_file, print_model, refuse_schema, schema_lines
 from dpcore.cli.terminal.printing import print_json, print_lines
 from dpcore.data.schema.keys import ColumnKind
 from dpcore.fitting.planning.losses import has_parameters
@@ -20,6 +20,9 @@ from dpcore.registry.commands import Argument, CommandGroup, Option
 from dpcore.registry.parameters import describe_parameters
 from dpcore.registry.slots import Slot
 from dpcore.registry.tables.declarations import optimizer_facts
+
+if TYPE_CHECKING:
+    from dpcore.data.loader import FileLoader
 
 __all__ = ["describe", "info_command"]
 
@@ -45,6 +48,8 @@ _DATA = ("group", "suffixes", "schemes", "commands")
 """Data of registrations, and the commands of a group of them, as they are shown."""
 _WIDTH = 78
 """Letters of a line of names."""
+_OF_FILES = (".json", ".toml")
+"""Ends of the names of files: no registered name has a point, or a separator of folders."""
 _NOT_PRIVATE = "none: NOT PRIVATE, whatever epsilon and delta are"
 
 
@@ -60,9 +65,8 @@ def info_command(
     if name is None:
         _print_names(load_registry(), as_json=as_json)
         return
-    refuse_schema(name)
-    if is_model_file(name):
-        print_model(name, as_json=as_json)
+    if name.endswith(_OF_FILES) or os.sep in name:
+        _files().info(name, as_json=as_json)
         return
     registry = load_registry()
     entries = registry.find(name)
@@ -73,6 +77,12 @@ def info_command(
         return
     for facts in described:
         print_lines(*_lines(facts))
+
+
+def _files() -> FileLoader:
+    from dpcore.data.loader import file_loader
+
+    return file_loader()
 
 
 def _print_names(registry: Registry, *, as_json: bool) -> None:
@@ -173,7 +183,7 @@ def _lines(facts: dict[str, Any]) -> Iterator[str]:
         yield from _of_optimizer(facts)
         return
     if "schema" in facts:
-        yield from schema_lines(facts["schema"])
+        yield from _files().schema_lines(facts["schema"])
     for name in (*_SHOWN, *_DATA, "in Python"):
         if name in facts:
             told = facts[name]

@@ -46,7 +46,7 @@ _CELLS = "dates, truth values, hashed texts and ids of units"
 @dataclass(frozen=True, slots=True)
 class FileLoader:
     """The functions of a loader, as they are registered. Each takes a path first, but for the last
-    four, and raises InvalidInputError, or DataError with file, line and column, and never a cell.
+    six, and raises InvalidInputError, or DataError with file, line and column, and never a cell.
 
     Parameters
     ----------
@@ -60,6 +60,8 @@ class FileLoader:
     schema_from_rows : of a path and a label's name, a schema read off the rows: not private.
     partitions : returns the files of a folder or a pattern, in the order of their names.
     predict : of the options of ``dpcore predict``, by their names, writes scores of rows.
+    info : of the path of a model, and ``as_json``, prints what ``dpcore info`` says of it.
+    schema_lines : of a schema as its ``to_dict`` has it, yields its keys and columns in words.
     numbers : of cells and their column's plan, whose reading is neither numbers nor a lookup,
         returns each as a number, NaN or -1 for none, and what is wrong with a cell that has none.
     ids : of cells, the normal form of each as an id of a unit, None where it is empty, and which
@@ -77,6 +79,8 @@ class FileLoader:
     schema_from_rows: Callable[[str, str], Schema]
     partitions: Callable[[str], list[str]]
     predict: Callable[..., None]
+    info: Callable[..., None]
+    schema_lines: Callable[[dict[str, Any]], Iterator[str]]
     numbers: Callable[[Cells, ColumnPlan], tuple[np.ndarray, str]]
     ids: Callable[[Cells, Notation], tuple[np.ndarray, np.ndarray]]
     advice: Callable[[Cells, int, FeatureColumn, Notation], str | None]

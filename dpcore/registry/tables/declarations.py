@@ -263,6 +263,8 @@ _CALLED = {
         "schema_from_rows",
         "partitions",
         "predict",
+        "info",
+        "schema_lines",
     ),
 }
 """The functions that an object of a kind has to have."""

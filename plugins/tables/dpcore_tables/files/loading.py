@@ -167,6 +167,18 @@ def _predict(**options: Any) -> None:
     predict(**options)
 
 
+def _info(path: str, *, as_json: bool) -> None:
+    from dpcore_tables.commands.info_model import info_of_file
+
+    info_of_file(path, as_json=as_json)
+
+
+def _schema_lines(schema: dict[str, Any]) -> Iterator[str]:
+    from dpcore_tables.commands.info_model import schema_lines
+
+    return schema_lines(schema)
+
+
 FILES = FileLoader(
     load=_load,
     pieces=feature_pieces,
@@ -177,6 +189,8 @@ FILES = FileLoader(
     schema_from_rows=schema_from_rows,
     partitions=partition_files,
     predict=_predict,
+    info=_info,
+    schema_lines=_schema_lines,
     numbers=numbers_of,
     ids=ids_of,
     advice=advice_on,

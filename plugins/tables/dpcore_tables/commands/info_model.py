@@ -2,44 +2,39 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from dpcore.cli.terminal.printing import print_json, print_lines
 from dpcore.errors import InvalidInputError
+from dpcore.model.file import read_model_file
+from dpcore.model.model import load_model
+from dpcore.model.shown import (
+    classes_in_words,
+    encoding_in_words,
+    fitted_in_words,
+    sections_in_words,
+    shown_bounds,
+)
+from dpcore.plugin.commands import print_json, print_lines
+from dpcore.plugin.parts import Model
 
-if TYPE_CHECKING:
-    from dpcore.model.model import Model
+__all__ = ["info_of_file", "schema_lines"]
 
-__all__ = ["is_model_file", "print_model", "refuse_schema", "schema_lines"]
-
-_SUFFIX = ".json"
 _TOML = ".toml"
 _MOST_VALUES = 4
 
 
-def is_model_file(name: str) -> bool:
-    """Return whether a name is meant as a model file's: no registered name has a point or a
-    separator of folders."""
-    return name.endswith(_SUFFIX) or os.sep in name
+def info_of_file(path: str, *, as_json: bool) -> None:
+    """Print what a model file says, but for its coefficients; all of it, as JSON, without the
+    checksum.
 
-
-def refuse_schema(name: str) -> None:
-    """Raise InvalidInputError for a schema's file, which other commands take."""
-    if name.endswith(_TOML):
+    Raises InvalidInputError for a schema's file, which other commands take.
+    """
+    if path.endswith(_TOML):
         raise InvalidInputError(
-            f"{name} is a schema, and no model: `dpcore schema --check ROWS {name}` holds the rows "
+            f"{path} is a schema, and no model: `dpcore schema --check ROWS {path}` holds the rows "
             "of a file against it, and `dpcore schema --help-keys` explains its keys."
         )
-
-
-def print_model(path: str, *, as_json: bool) -> None:
-    """Print what a model file says, but for its coefficients; all of it, as JSON,
-    without the checksum."""
-    from dpcore.model.file import read_model_file
-    from dpcore.model.model import load_model
-
     model = load_model(path)
     if as_json:
         print_json(read_model_file(path))
@@ -48,8 +43,6 @@ def print_model(path: str, *, as_json: bool) -> None:
 
 
 def _lines(path: str, model: Model) -> list[str]:
-    from dpcore.model.shown import fitted_in_words, sections_in_words, shown_bounds
-
     algo = model.algo
     given = {k: v for k, v in (algo["parameters"] or {}).items() if v is not None}
     shown = ", ".join(f"{key}={value}" for key, value in given.items())
@@ -87,8 +80,6 @@ def _public(column: dict[str, Any]) -> str:
 
 
 def _values(column: dict[str, Any]) -> str:
-    from dpcore.model.shown import encoding_in_words
-
     if "lower" in column:
         lower, upper = (_written(column[key]) for key in ("lower", "upper"))
         return f" in [{lower}, {upper}]{encoding_in_words(column)}"
@@ -107,8 +98,6 @@ def _values(column: dict[str, Any]) -> str:
 
 def _classes(classes: list[Any], other: Any) -> str:
     """Return the classes of a label, each with its values, and which of them is any other value."""
-    from dpcore.model.shown import classes_in_words
-
     others = "" if other is None else f", any other value {other!r}"
     return f"{classes_in_words([*map(_class, classes)])}{others}"
 
