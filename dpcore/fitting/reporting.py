@@ -22,7 +22,8 @@ from dpcore.session.charges import Bound, Figures
 if TYPE_CHECKING:
     from dpcore.data.files import RowFacts
     from dpcore.fitting.planning.planned import Plan
-    from dpcore.fitting.request.run_request import Released, Run
+    from dpcore.fitting.released import Released
+    from dpcore.fitting.request.run_request import Run
     from dpcore.fitting.steps.views import PublicFacts
     from dpcore.protocols import Accountant
 

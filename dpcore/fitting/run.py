@@ -45,7 +45,8 @@ if TYPE_CHECKING:
     from dpcore.data.files import RowFacts
     from dpcore.fitting.planning.planned import Plan
     from dpcore.fitting.planning.ready import Ready
-    from dpcore.fitting.request.run_request import DataRequest, OnRelease
+    from dpcore.fitting.released import OnRelease
+    from dpcore.fitting.request.run_request import DataRequest
     from dpcore.fitting.steps.checked import CheckedStep
     from dpcore.fitting.table_ledger import Charged
     from dpcore.model.model import Model

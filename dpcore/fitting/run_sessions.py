@@ -17,7 +17,7 @@ from dpcore.session.session import TableSession
 
 if TYPE_CHECKING:
     from dpcore.data.dataset import Dataset
-    from dpcore.fitting.request.run_request import OnRelease, Released
+    from dpcore.fitting.released import OnRelease, Released
     from dpcore.fitting.run_state import RunDoor, RunState
     from dpcore.protocols import Engine
     from dpcore.protocols.problem import Solution

@@ -15,7 +15,8 @@ from dpcore.session.session import TableSession
 
 if TYPE_CHECKING:
     from dpcore.fitting.planning.ready import Ready
-    from dpcore.fitting.request.run_request import OnRelease, Released, Run
+    from dpcore.fitting.released import OnRelease, Released
+    from dpcore.fitting.request.run_request import Run
     from dpcore.noise.source import NoiseSource
     from dpcore.privacy.events import DpEvent
     from dpcore.protocols import Accountant, Engine

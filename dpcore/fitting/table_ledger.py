@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from dpcore.data.part import RowPart
     from dpcore.data.schema.schema import Schema
     from dpcore.fitting.planning.planned import Plan
-    from dpcore.fitting.request.run_request import Released
+    from dpcore.fitting.released import Released
     from dpcore.model.model import Model
     from dpcore.privacy.sensitivity import NeighboringRelation
     from dpcore.protocols import Accountant

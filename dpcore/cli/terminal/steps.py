@@ -13,7 +13,7 @@ from dpcore.registry.tables.declarations import accountant_facts
 from dpcore.session.sequential_sessions import Budget
 
 if TYPE_CHECKING:
-    from dpcore.fitting.request.run_request import OnRelease
+    from dpcore.fitting.released import OnRelease
     from dpcore.protocols import Accountant
     from dpcore.session.charges import Charges
     from dpcore.session.session import TableSession

@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
-    from typing import Any, TypeAlias
 
     from dpcore.data.blocks.table import Table
     from dpcore.data.dataset import Dataset
@@ -17,18 +15,12 @@ if TYPE_CHECKING:
     from dpcore.data.schema.schema import Schema
     from dpcore.fitting.planning.planned import Plan
     from dpcore.fitting.planning.utility_warning import UtilityWarning
+    from dpcore.fitting.released import OnRelease
     from dpcore.fitting.request.ledger_request import LedgerRequest
     from dpcore.protocols import Engine
     from dpcore.session.charges import Charges
-    from dpcore.session.sequential_sessions import ExtendedSession, SequentialSessions
-    from dpcore.session.session import TableSession
 
-    Released: TypeAlias = TableSession | SequentialSessions | ExtendedSession
-    """One session, those of several fits, or either with that of a later step."""
-    OnRelease: TypeAlias = Callable[[Any], None] | None
-    """Is called with that after each release."""
-
-__all__ = ["DataRequest", "OnRelease", "Released", "Run"]
+__all__ = ["DataRequest", "Run"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -39,7 +39,7 @@ from dpcore.session.session import TableSession
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from dpcore.fitting.request.run_request import Released
+    from dpcore.fitting.released import Released
     from dpcore.fitting.run_state import RunDoor, RunState
     from dpcore.fitting.steps.views import PublicFacts
     from dpcore.privacy.events import DpEvent
