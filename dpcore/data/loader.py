@@ -32,6 +32,7 @@ __all__ = [
     "FileLoader",
     "cell_reader",
     "file_loader",
+    "foreign_loader",
     "format_of",
     "load_file",
     "named_parts",
@@ -46,7 +47,7 @@ _CELLS = "dates, truth values, hashed texts and ids of units"
 @dataclass(frozen=True, slots=True)
 class FileLoader:
     """The functions of a loader, as they are registered. Each takes a path first, but for the last
-    six, and raises InvalidInputError, or DataError with file, line and column, and never a cell.
+    nine, and raises InvalidInputError, or DataError with file, line and column, and never a cell.
 
     Parameters
     ----------
@@ -54,11 +55,13 @@ class FileLoader:
     pieces : of a path, a schema and ``bad_rows``, yields (feature rows, which rows they are: bool,
         or None for all), each piece lent until the next is asked for; the label may be absent.
     require_known : raises for what is neither a file nor a data set.
-    require_file : raises for what cannot be read.
     format_of : as ``format_of``.
     schema_of : returns the schema that a file keeps of itself, None if it keeps none.
-    schema_from_rows : of a path and a label's name, a schema read off the rows: not private.
     partitions : returns the files of a folder or a pattern, in the order of their names.
+    requested : of a ``DataRequest``, a relation, threads, a seed and coins, returns the rows that
+        were asked for, as ``dpcore.fitting.rows.loading.Data``.
+    tested : of a ``DataRequest`` and a schema, the rows of a file to report on, None if no file is.
+    schema_asked : of a ``DataRequest``, the schema that it names, or asks to be read off the rows.
     predict : of the options of ``dpcore predict``, by their names, writes scores of rows.
     info : of the path of a model, and ``as_json``, prints what ``dpcore info`` says of it.
     schema_lines : of a schema as its ``to_dict`` has it, yields its keys and columns in words.
@@ -73,11 +76,12 @@ class FileLoader:
     load: Callable[..., Dataset]
     pieces: Callable[[Any, Schema, Any], Iterator[tuple[Any, Any]]]
     require_known: Callable[[str], None]
-    require_file: Callable[[str], None]
     format_of: Callable[[str, str | None], str]
     schema_of: Callable[[str], Schema | None]
-    schema_from_rows: Callable[[str, str], Schema]
     partitions: Callable[[str], list[str]]
+    requested: Callable[..., Any]
+    tested: Callable[..., Dataset | None]
+    schema_asked: Callable[..., Schema | None]
     predict: Callable[..., None]
     info: Callable[..., None]
     schema_lines: Callable[[dict[str, Any]], Iterator[str]]
@@ -138,8 +142,13 @@ def load_file(path: str | os.PathLike[str], schema: Schema | None, **options: An
     data = loader.load(path, schema, **options)
     if type(data) is not Dataset:
         raise InvalidInputError(f"{entry.target} made no Dataset of the rows.")
-    foreign = [part for part in named_parts(entry) if not is_ours(part.partition(":")[0])]
-    return replace(data, read_by=(*data.read_by, *foreign)) if foreign else data
+    return replace(data, read_by=(*data.read_by, *foreign_loader()))
+
+
+def foreign_loader() -> tuple[str, ...]:
+    """Return what the statement names of the loader of files; nothing where it is ours."""
+    named = named_parts(_loaded("files")[0])
+    return tuple(part for part in named if not is_ours(part.partition(":")[0]))
 
 
 def format_of(path: str, format: str | None = None) -> str:

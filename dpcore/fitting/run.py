@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dpcore.data.files import parts_of_rows
+from dpcore.data.loader import file_loader
 from dpcore.engines.unbounded_rows import encoded_rows, rehearsed_rows
 from dpcore.errors import TargetNotMetError
 from dpcore.fitting.answered import fit_answered, open_source
@@ -22,7 +23,7 @@ from dpcore.fitting.planning.utility_warning import UtilityWarning
 from dpcore.fitting.reporting import bound_of, charged_in, not_met, state, summarise, why_released
 from dpcore.fitting.request.ledger_request import LedgerRequest
 from dpcore.fitting.request.run_request import Run
-from dpcore.fitting.rows.loading import are_ours_and_generated, rows_to_test_on, schema_reasons
+from dpcore.fitting.rows.loading import are_ours_and_generated, schema_reasons
 from dpcore.fitting.run_sessions import opened
 from dpcore.fitting.run_state import RunDoor, RunState
 from dpcore.fitting.steps.checked import checked, foreign_parts_of, steps_of
@@ -105,7 +106,7 @@ def _rows_asked(plan: Plan, request: DataRequest) -> Iterator[tuple[Any, Engine 
         source, schema, parts = source_of(plan, request)
         with opened_rows(plan, source, schema) as engine:
             rows: Any = engine.rows
-            test = rows_to_test_on(request, rows.schema)
+            test = file_loader().tested(request, rows.schema)
             yield Data(rows, test, why_not_private=schema_reasons(rows.schema), parts=parts), engine
         return
     data = load_data(request, plan.relation, plan.settings.threads, plan.settings.seed)

@@ -66,10 +66,10 @@ def convert_command(
     """
     from dpcore import Schema
     from dpcore.data.read_progress import watched
-    from dpcore.fitting.rows.loading import reading_threads
     from dpcore.model.outfile import refuse_inputs
     from dpcore_tables.files.formats import store_of
     from dpcore_tables.files.input_paths import is_there
+    from dpcore_tables.files.requested import reading_threads
     from dpcore_tables.store import convert, convert_partitions
 
     refuse_inputs(out, {"SOURCE": source, "--schema": schema})

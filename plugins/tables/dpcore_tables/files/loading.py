@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,6 @@ from dpcore_tables.files.formats import (
     format_of,
     is_store,
     loaded,
-    schema_from_rows,
     store_of,
 )
 from dpcore_tables.files.input_paths import is_there, partition_files, refuse_stores
@@ -44,7 +44,10 @@ if TYPE_CHECKING:
     from dpcore.data.blocks.layouts import Rows
     from dpcore.registry.entries import Entry
 
-__all__ = ["FILES", "feature_pieces"]
+__all__ = ["FILES", "feature_pieces", "require_file", "require_known"]
+
+_REQUESTED = "dpcore_tables.files.requested"
+_INFO = "dpcore_tables.commands.info_model"
 
 
 def _load(
@@ -135,7 +138,8 @@ def _load_store(
     )
 
 
-def _require_known(data: str) -> None:
+def require_known(data: str) -> None:
+    """Raise InvalidInputError for what is neither a file nor a data set."""
     if not is_there(data) and not _looks_like_a_path(data):
         hint = near_names(data, load_registry().names("dataset"))
         raise InvalidInputError(f"{data!r} is neither a file nor a data set.{hint}")
@@ -145,7 +149,8 @@ def _looks_like_a_path(text: str) -> bool:
     return os.sep in text or bool(os.path.splitext(text)[1])
 
 
-def _require_file(path: str) -> None:
+def require_file(path: str) -> None:
+    """Raise DataError for what cannot be read."""
     # A store that is not there may be in the making, which its reader tells.
     if os.path.isfile(path) or path.endswith(".dpcore"):
         return
@@ -161,36 +166,28 @@ def _schema_of(path: str) -> Schema | None:
     return None if store is None else store.schema(path)
 
 
-def _predict(**options: Any) -> None:
-    from dpcore_tables.commands.predict import predict
+def _later(module: str, name: str) -> Callable[..., Any]:
+    """Return a function that is imported when it is called."""
 
-    predict(**options)
+    def called(*asked: Any, **options: Any) -> Any:
+        return getattr(importlib.import_module(module), name)(*asked, **options)
 
-
-def _info(path: str, *, as_json: bool) -> None:
-    from dpcore_tables.commands.info_model import info_of_file
-
-    info_of_file(path, as_json=as_json)
-
-
-def _schema_lines(schema: dict[str, Any]) -> Iterator[str]:
-    from dpcore_tables.commands.info_model import schema_lines
-
-    return schema_lines(schema)
+    return called
 
 
 FILES = FileLoader(
     load=_load,
     pieces=feature_pieces,
-    require_known=_require_known,
-    require_file=_require_file,
+    require_known=require_known,
     format_of=format_of,
     schema_of=_schema_of,
-    schema_from_rows=schema_from_rows,
     partitions=partition_files,
-    predict=_predict,
-    info=_info,
-    schema_lines=_schema_lines,
+    requested=_later(_REQUESTED, "requested"),
+    tested=_later(_REQUESTED, "tested"),
+    schema_asked=_later(_REQUESTED, "schema_asked"),
+    predict=_later("dpcore_tables.commands.predict", "predict"),
+    info=_later(_INFO, "info_of_file"),
+    schema_lines=_later(_INFO, "schema_lines"),
     numbers=numbers_of,
     ids=ids_of,
     advice=advice_on,
