@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dpcore.errors import NOT_HERE
 from dpcore.moved import find_moved, place_of_name
-from dpcore.systems import NOT_HERE
 
 if TYPE_CHECKING:
     from dpcore.data.schema.schema import Schema

@@ -1,15 +1,19 @@
-"""Errors a caller can meet. A message never holds a private value: no row, no exact answer."""
+"""Errors a caller can meet, and texts of others as their messages have them.
+
+A message never holds a private value: no row, no exact answer.
+"""
 
 import difflib
+import os
 import sys
+import unicodedata
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from dpcore.visible import visible
-
 __all__ = [
+    "NOT_HERE",
     "AnswerError",
     "BadRowError",
     "BudgetExceededError",
@@ -29,6 +33,7 @@ __all__ = [
     "advised_on_bad_rows",
     "near_names",
     "replacing",
+    "visible",
     "warn_caller",
 ]
 
@@ -194,3 +199,41 @@ def near_names(name: str, known: Iterable[str], command: str = "") -> str:
 
 _MOST_NAMES = 20
 """Names in a message."""
+
+
+NOT_HERE = (
+    "dpcore runs on Linux and macOS, where files can be locked and kept for their owner alone. On "
+    "Windows it runs in the Windows Subsystem for Linux."
+    if os.name == "nt"
+    else None
+)
+"""Why nothing runs on this system, if nothing does."""
+
+
+def visible(text: object) -> str:
+    r"""Return a text in one line in which nothing is a command and nothing is hidden: control
+    characters (those above 127 and line breaks included), marks that turn the direction of letters
+    and signs without a width are Python's escapes, such as ``\x1b``.
+
+    Names of columns, classes and files, and what models, ledgers and plugins say, are whatever
+    someone chose.
+
+    Examples
+    --------
+    >>> from dpcore.plugin.parts import visible
+    >>> print(visible("age\x1b[2J"))
+    age\x1b[2J
+    """
+    given = str(text)
+    if given.isprintable():
+        return given
+    return "".join(sign if _is_shown(sign) else _escaped(sign) for sign in given)
+
+
+def _is_shown(sign: str) -> bool:
+    # A blank of another width is none of Python's printable signs, and harmless.
+    return sign.isprintable() or unicodedata.category(sign) == "Zs"
+
+
+def _escaped(sign: str) -> str:
+    return sign.encode("unicode_escape").decode("ascii")

@@ -12,10 +12,8 @@ from typing import Any
 __all__ = [
     "find_moved",
     "new_name",
-    "new_name_of_fact",
-    "owner_of_option",
     "place_of_name",
-    "successor_of_hook",
+    "table_of",
     "where_to_get",
 ]
 
@@ -27,7 +25,8 @@ def find_moved() -> None:
 
 
 @cache
-def _table(kind: str) -> dict[str, str]:
+def table_of(kind: str) -> dict[str, str]:
+    """Return a table of ``moved.toml``."""
     import tomllib
     from pathlib import Path
 
@@ -39,25 +38,8 @@ def _table(kind: str) -> dict[str, str]:
 def where_to_get(kind: str, name: str) -> str:
     """Return which distribution of this repository registers a name, or an ``option`` such as
     ``--evaluate-share``, as a sentence; empty if none does."""
-    owner = _table("parts").get(f"{kind} {name}")
+    owner = table_of("parts").get(f"{kind} {name}")
     return f"It is in {owner}: pip install {owner}." if owner else ""
-
-
-def owner_of_option(name: str) -> str | None:
-    """Return which distribution of this repository has the algorithms that take an option, where
-    one alone has; ``None`` of other options."""
-    return _table("options").get(name)
-
-
-def successor_of_hook(name: str) -> str:
-    """Return what a hook that is gone has in its place, as a sentence; empty for any other name."""
-    told = _table("hooks").get(name)
-    return f" {told}" if told else ""
-
-
-def new_name_of_fact(name: str) -> str | None:
-    """Return the name that a fact of a part's class has now; ``None`` if it kept its own."""
-    return _table("facts").get(name)
 
 
 def place_of_name(page: str, name: str) -> str | None:
@@ -67,21 +49,22 @@ def place_of_name(page: str, name: str) -> str | None:
     Raises ModuleNotFoundError where its package is not installed.
     """
     whole = f"{page}.{name}"
-    stays = whole in _table("pages")
-    place = _table("pages").get(whole) or _table("names").get(whole)
-    if place is not None:
-        from importlib.util import find_spec
-
-        told, package = f"{whole} is in {place}{'' if stays else ' now'}", place.partition(".")[0]
-        if find_spec(package) is None:
-            raise ModuleNotFoundError(_missing(told, package), name=package)
-        if not stays:
-            _warn(told, 4)
+    if (place := table_of("pages").get(whole)) is not None:
+        _require(f"{whole} is in {place}", place)
+    elif (place := table_of("names").get(whole)) is not None:
+        _require(told := f"{whole} is in {place} now", place)
+        _warn(told, 4)
     return place
 
 
-def _missing(told: str, package: str) -> str:
-    return f"{told}: pip install {package.replace('_', '-')}"
+def _require(told: str, place: str) -> None:
+    """Raise ModuleNotFoundError, with what to install, where a module's package is not there."""
+    from importlib.util import find_spec
+
+    package = place.partition(".")[0]
+    if find_spec(package) is None:
+        install = f"pip install {package.replace('_', '-')}"
+        raise ModuleNotFoundError(f"{told}: {install}", name=package)
 
 
 def _warn(told: str, level: int) -> None:
@@ -94,20 +77,18 @@ def _warn(told: str, level: int) -> None:
 
 def new_name(old: str) -> str | None:
     """Return the new name of a module, ``None`` if it did not move."""
-    package, inside = old, ""
-    while package:
-        if package in _table("modules"):
-            return _table("modules")[package] + inside
-        package, dot, last = package.rpartition(".")
+    modules, inside = table_of("modules"), ""
+    while old and old not in modules:
+        old, dot, last = old.rpartition(".")
         inside = f"{dot}{last}{inside}"
-    return None
+    return modules[old] + inside if old else None
 
 
 def _new_name_within(name: str) -> str | None:
     """Return the new name of a module that is asked for within the new name of its package, as
     ``from package import module`` does; ``None`` of others."""
     parent, _, last = name.rpartition(".")
-    modules = _table("modules")
+    modules = table_of("modules")
     olds = (f"{old}.{last}" for old, new in modules.items() if new == parent)
     return next((modules[old] for old in olds if old in modules), None)
 
@@ -146,17 +127,9 @@ class _Loader:
         """
         from importlib import import_module
 
-        package = self._new.partition(".")[0]
         told = f"{spec.name} is {self._new} now"
-        missing = None
-        try:
-            module = import_module(self._new)
-        except ModuleNotFoundError as error:
-            if error.name != package:
-                raise
-            missing = _missing(told, package)
-        if missing is not None:
-            raise ModuleNotFoundError(missing, name=spec.name)
+        _require(told, self._new)
+        module = import_module(self._new)
         _warn(told, 3)
         self._spec = module.__spec__
         return module

@@ -64,7 +64,6 @@ OF_THE_PROJECT = {
     "test_raises.py",
     "test_reach.py",
     "test_site.py",
-    "test_spawned.py",
     "test_tutorials.py",
 }
 
@@ -314,7 +313,7 @@ def test_kernels_are_short_and_those_of_plugins_in_a_file_of_their_own():
 
 
 # The files through which a command reaches its terminal: each makes every text visible first.
-TO_TERMINALS = {"printing.py", "progress.py", "streams.py", "tables.py"}
+TO_TERMINALS = {"printing.py", "progress.py", "streams.py"}
 
 
 def prints(tree):

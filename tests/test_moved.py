@@ -115,12 +115,7 @@ def test_where_the_package_is_not_installed_its_name_is_said(monkeypatch):
     for name in [name for name in sys.modules if name.partition(".")[0] == "dpcore_sklearn"]:
         monkeypatch.delitem(sys.modules, name)
 
-    class Nowhere:
-        def find_spec(self, name, path, target=None):
-            if name == "dpcore_sklearn":
-                raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-
-    monkeypatch.setattr(sys, "meta_path", [Nowhere(), *sys.meta_path])
+    monkeypatch.setitem(sys.modules, "dpcore_sklearn", None)
     with pytest.raises(ModuleNotFoundError) as told:
         importlib.import_module("dpcore.sklearn.rows")
     assert str(told.value) == "dpcore.sklearn is dpcore_sklearn now: pip install dpcore-sklearn"

@@ -20,8 +20,7 @@ NO_CELL = {
 MADE = ("checks", "made_tables", "outcomes", "recount", "replay")
 """Folders of dpcore-lab whose rows are made by the checks."""
 NO_ROWS = {
-    "plugins/lab/dpcore_lab/commands/check.py": "imports a part by its name",
-    "dpcore/cli/loading.py": "builds a part by its defaults",
+    "plugins/lab/dpcore_lab/commands/check.py": "imports a part by its name, builds it by defaults",
     "dpcore/fitting/planning/losses.py": "builds a loss by its public parameters",
     "dpcore/fitting/planning/plan.py": "builds an optimizer by its public parameters",
     "dpcore/registry/catalogue.py": "looks a name up, and imports its part",

@@ -15,10 +15,9 @@ from dpcore.cli.commands import command_of, commands_by_heading, registry_of, st
 from dpcore.cli.errors import OneLineErrors
 from dpcore.cli.terminal.printing import print_lines
 from dpcore.cli.terminal.streams import hush, open_closed_streams
+from dpcore.errors import NOT_HERE, visible
 from dpcore.moved import where_to_get
 from dpcore.registry.catalogue import load_registry
-from dpcore.systems import NOT_HERE
-from dpcore.visible import visible
 
 if TYPE_CHECKING:
     app: typer.Typer

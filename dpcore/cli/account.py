@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Any
 
-from dpcore.cli.terminal.printing import print_json, print_lines
-from dpcore.cli.terminal.tables import print_table
+from dpcore.accountants.additive import validated_delta, validated_epsilon
+from dpcore.accountants.calibrate import noise_multiplier
+from dpcore.accountants.registered import distribution_of, registered_accountants
+from dpcore.accountants.schedule import Schedule, planned_accountant, schedule_noise_multiplier
+from dpcore.cli.terminal.printing import print_json, print_lines, print_table
+from dpcore.errors import InvalidInputError
 from dpcore.exact.rounding import exact
+from dpcore.fitting.request.settings import FIGURES, Settings, checked_settings, figure_of
+from dpcore.privacy.events import DpEvent, GaussianDpEvent, PoissonSampledDpEvent
+from dpcore.privacy.first_party import DISTRIBUTIONS
+from dpcore.privacy.relations import parse_relation
+from dpcore.privacy.sensitivity import NeighboringRelation
+from dpcore.registry.catalogue import load_registry
 from dpcore.registry.commands import Option
+from dpcore.registry.tables.declarations import accountant_facts
 
-__all__ = ["account_command"]
+__all__ = ["account_command", "describe_budget", "describe_schedule", "epsilon_of"]
 
 
 def account_command(
@@ -36,70 +48,173 @@ def account_command(
     """Print what (epsilon, delta) buys: the budget in each accountant's unit (rho, mu^2), and the
     noise multiplier of one Gaussian release that takes all of it; with --rounds, of each of so many
     releases."""
-    from dpcore.cli.budgets import describe_budget, epsilon_of
-    from dpcore.errors import InvalidInputError
-    from dpcore.privacy.relations import parse_relation
     from dpcore.privacy.statement import NOTIONS
 
     epsilon, figure = epsilon_of(epsilon, delta, rho, mu)
     for name, value in figure.items() if not as_json else ():
         words = f"{name}-{NOTIONS[name]} with {name} = {exact(value)}"
         print_lines(f"{words} is ({exact(epsilon)}, {exact(delta)})-differential privacy.")
-    asked = {**figure, "epsilon": epsilon, "delta": delta}
-    if rounds is not None:
-        return _print_schedule(asked, rounds, probability, relation, as_json)
-    parse_relation(relation)
-    if probability != 1:
+    known = parse_relation(relation)
+    if rounds is None and probability != 1:
         raise InvalidInputError("--probability is of the releases of a schedule: give --rounds.")
-    rows = describe_budget(epsilon, delta)
+    asked: dict[str, Any] = {**figure, "epsilon": epsilon, "delta": delta}
+    title = f"({exact(epsilon)}, {exact(delta)})-differential privacy"
+    heads: tuple[str, ...] = "budget", "one Gaussian release"
+    if rounds is None:
+        rows, shown = describe_budget(epsilon, delta), _bought
+        title += " buys, under each accountant"
+    else:
+        rows, shown = describe_schedule(epsilon, delta, rounds, probability, known), _planned
+        asked |= {"rounds": rounds, "probability": probability, "neighboring_relation": relation}
+        at_rate = f"{rounds} Gaussian releases at a rate of {exact(probability)}"
+        title, heads = f"{title}, {at_rate}, {relation}", ("noise multiplier of each",)
     if as_json:
         print_json({**asked, "accountants": rows})
         return
-    cells = []
-    for row in rows:
-        budget = f"{row['budget']:.6g} {row['unit']}"
-        if row["order"] is not None:
-            budget = budget.replace("at one order", f"at order {row['order']:.4g}")
-        multiplier = row["noise_multiplier"]
-        noise = "none fits" if multiplier is None else f"noise multiplier {multiplier:.6g}"
-        cells.append((_name(row), row["conversion"] or "-", budget, noise))
-    title = f"({exact(epsilon)}, {exact(delta)})-differential privacy buys, under each accountant"
-    print_table(title, ("accountant", "conversion", "budget", "one Gaussian release"), cells)
+    cells = [(_name(row), row["conversion"] or "-", *shown(row)) for row in rows]
+    print_table(title, ("accountant", "conversion", *heads), cells)
+    print_lines(*(f"{row['accountant']}: {row['reason']}" for row in rows if row.get("reason")))
 
 
-def _print_schedule(
-    budget: dict[str, float], rounds: int, probability: float, relation: str, as_json: bool
-) -> None:
-    epsilon, delta = budget["epsilon"], budget["delta"]
-    from dpcore.cli.budgets import describe_schedule
-    from dpcore.privacy.relations import parse_relation
+def _bought(row: dict[str, Any]) -> tuple[str, ...]:
+    budget, multiplier = f"{row['budget']:.6g} {row['unit']}", row["noise_multiplier"]
+    if row["order"] is not None:
+        budget = budget.replace("at one order", f"at order {row['order']:.4g}")
+    return budget, "none fits" if multiplier is None else f"noise multiplier {multiplier:.6g}"
 
-    rows = describe_schedule(epsilon, delta, rounds, probability, parse_relation(relation))
-    if as_json:
-        asked = {**budget, "rounds": rounds, "probability": probability}
-        text = {**asked, "neighboring_relation": relation, "accountants": rows}
-        return print_json(text)
-    title = (
-        f"({exact(epsilon)}, {exact(delta)})-differential privacy, {rounds} Gaussian releases at a "
-        f"rate of {exact(probability)}, {relation}"
-    )
-    cells = [
-        (
-            _name(row),
-            row["conversion"] or "-",
-            "-" if row["reason"] else f"{row['noise_multiplier']:.6g}",
-        )
-        for row in rows
-    ]
-    print_table(title, ("accountant", "conversion", "noise multiplier of each"), cells)
-    for row in rows:
-        if row["reason"]:
-            print_lines(f"{row['accountant']}: {row['reason']}")
+
+def _planned(row: dict[str, Any]) -> tuple[str, ...]:
+    return ("-" if row["reason"] else f"{row['noise_multiplier']:.6g}",)
 
 
 def _name(row: dict[str, Any]) -> str:
     """Return an accountant's name, and whose it is if it is not of this repository."""
-    from dpcore.privacy.first_party import DISTRIBUTIONS
-
     name, distribution = row["accountant"], row["distribution"]
     return name if distribution in DISTRIBUTIONS else f"{name} (of {distribution})"
+
+
+def describe_budget(epsilon: float, delta: float) -> list[dict[str, Any]]:
+    """Return one dict per accountant and conversion that can hold (epsilon, delta).
+
+    Keys: ``accountant``, ``distribution`` (that has it), ``conversion``, ``unit``, ``budget`` (in
+    that unit, rounded down), ``order`` (of the rdp accountant, else ``None``) and
+    ``noise_multiplier``: the smallest, rounded up, of one Gaussian release that takes the whole
+    budget (under gdp the analytic Gaussian of Balle & Wang 2018), ``None`` where no Gaussian
+    release fits.
+
+    Raises
+    ------
+    InvalidInputError : epsilon not finite and > 0, delta not in [0, 1).
+    """
+    validated_epsilon(epsilon)
+    positive_delta = validated_delta(delta, zero_allowed=True) > 0
+    return [
+        _row(accountant_class, conversion, epsilon, delta)
+        for accountant_class in registered_accountants()
+        if accountant_class.fully_adaptive
+        if positive_delta or accountant_facts(accountant_class).delta_may_be_zero
+        for conversion in accountant_facts(accountant_class).conversions or (None,)
+    ]
+
+
+def epsilon_of(
+    epsilon: float | None, delta: float, rho: float | None, mu: float | None
+) -> tuple[float, dict[str, float]]:
+    """Return the epsilon of a budget, and the figure that it follows from, if any, by its name.
+
+    Raises InvalidInputError for more than one of them, and for figures out of range.
+    """
+    asked = checked_settings(Settings(epsilon=epsilon, delta=delta, rho=rho, mu=mu))
+    figure = figure_of(asked)
+    if figure is None:
+        return 1.0 if epsilon is None else epsilon, {}
+    name, value = figure
+    filter_class = load_registry("accountant").load("accountant", FIGURES[name])
+    return filter_class.of_figure(value, delta).epsilon, {name: value}
+
+
+def describe_schedule(
+    epsilon: float,
+    delta: float,
+    rounds: int,
+    probability: float,
+    relation: NeighboringRelation,
+) -> list[dict[str, Any]]:
+    """Return one dict per accountant that can hold so many Gaussian releases, each over a Poisson
+    sample at that rate (1: over all rows), the least noise first.
+
+    Keys: ``accountant``, ``distribution``, ``conversion``, ``order`` (of the rdp accountant,
+    planned for the schedule, else ``None``), ``noise_multiplier`` of each release, rounded up,
+    and ``reason``: ``None``, or why this accountant has no noise multiplier and no order for
+    this budget. Those rows stand last.
+
+    Raises
+    ------
+    InvalidInputError : a budget, number or rate out of range.
+    """
+    validated_epsilon(epsilon)
+    if validated_delta(delta, zero_allowed=True) == 0:
+        raise InvalidInputError(
+            "Expected delta=0 > 0: these are Gaussian releases, which no pure epsilon bounds. Give "
+            "--delta, such as 1e-8."
+        )
+    if rounds < 1:
+        raise InvalidInputError(f"Expected rounds={rounds!r} >= 1.")
+
+    def schedule(multiplier: float) -> dict[DpEvent, int]:
+        inner = GaussianDpEvent(multiplier)
+        sampled = PoissonSampledDpEvent(probability, inner, relation)
+        return {inner if probability == 1 else sampled: rounds}
+
+    (event,) = schedule(1.0)
+    rows = [
+        _schedule_row(accountant_class, epsilon, delta, schedule)
+        for accountant_class in registered_accountants()
+        if accountant_class.supports(event)
+    ]
+    return sorted(rows, key=lambda row: row["noise_multiplier"] or math.inf)
+
+
+def _schedule_row(
+    accountant_class: Any, epsilon: float, delta: float, schedule: Schedule
+) -> dict[str, Any]:
+    row = {
+        **_of(accountant_class, next(iter(accountant_facts(accountant_class).conversions), None)),
+        "order": None,
+        "noise_multiplier": None,
+        "reason": None,
+    }
+    try:
+        accountant = planned_accountant(accountant_class, epsilon, delta, None, schedule)
+        row["noise_multiplier"] = schedule_noise_multiplier(accountant, schedule)
+    except InvalidInputError as error:
+        return {**row, "reason": str(error)}
+    return {**row, "order": _order_of(accountant)}
+
+
+def _of(accountant: Any, conversion: str | None) -> dict[str, Any]:
+    name = accountant.name
+    return {"accountant": name, "distribution": distribution_of(name), "conversion": conversion}
+
+
+def _order_of(accountant: Any) -> float | None:
+    order = getattr(accountant, "order", None)
+    return None if order is None else float(order)
+
+
+def _row(
+    accountant_class: Any, conversion: str | None, epsilon: float, delta: float
+) -> dict[str, Any]:
+    accountant = accountant_class.from_budget(epsilon, delta, conversion)
+    holds_gaussian = accountant.budget > 0 and accountant.supports(GaussianDpEvent(1.0))
+    return {
+        **_of(accountant, conversion),
+        "unit": accountant.unit,
+        "budget": accountant.budget,
+        "order": _order_of(accountant),
+        "noise_multiplier": (
+            noise_multiplier(accountant, GaussianDpEvent, accountant.budget)
+            if holds_gaussian
+            else None
+        ),
+    }

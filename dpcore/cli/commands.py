@@ -11,10 +11,10 @@ import typer
 from typer.core import TyperCommand
 
 from dpcore.cli.terminal.printing import print_lines
+from dpcore.errors import visible
 from dpcore.privacy.first_party import is_ours
 from dpcore.registry.catalogue import Entry, Registry, core_registry, load_registry
 from dpcore.registry.commands import Argument, CommandGroup, Option
-from dpcore.visible import visible
 
 __all__ = ["command_of", "commands_by_heading", "registry_of", "stub_of"]
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import inspect
 import math
+import os
 import textwrap
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, is_dataclass
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from dpcore.cli.info_model import is_model_file, print_model, print_schema, refuse_schema
 from dpcore.cli.terminal.printing import print_json, print_lines
 from dpcore.data.schema.keys import ColumnKind
 from dpcore.fitting.planning.losses import has_parameters
@@ -19,6 +20,9 @@ from dpcore.registry.commands import Argument, CommandGroup, Option
 from dpcore.registry.parameters import describe_parameters
 from dpcore.registry.slots import Slot
 from dpcore.registry.tables.declarations import optimizer_facts
+
+if TYPE_CHECKING:
+    from dpcore.data.loader import FileLoader
 
 __all__ = ["describe", "info_command"]
 
@@ -44,6 +48,8 @@ _DATA = ("group", "suffixes", "schemes", "commands")
 """Data of registrations, and the commands of a group of them, as they are shown."""
 _WIDTH = 78
 """Letters of a line of names."""
+_OF_FILES = (".json", ".toml")
+"""Ends of the names of files: no registered name has a point, or a separator of folders."""
 _NOT_PRIVATE = "none: NOT PRIVATE, whatever epsilon and delta are"
 
 
@@ -59,9 +65,8 @@ def info_command(
     if name is None:
         _print_names(load_registry(), as_json=as_json)
         return
-    refuse_schema(name)
-    if is_model_file(name):
-        print_model(name, as_json=as_json)
+    if name.endswith(_OF_FILES) or os.sep in name:
+        _files().info(name, as_json=as_json)
         return
     registry = load_registry()
     entries = registry.find(name)
@@ -71,7 +76,13 @@ def info_command(
         print_json(told, allow_nan=True)  # A plugin's default may be infinite.
         return
     for facts in described:
-        _print(facts)
+        print_lines(*_lines(facts))
+
+
+def _files() -> FileLoader:
+    from dpcore.data.loader import file_loader
+
+    return file_loader()
 
 
 def _print_names(registry: Registry, *, as_json: bool) -> None:
@@ -163,39 +174,34 @@ def _privacy_definition(target: Any) -> str:
     return _WITH_DELTA if "delta" in stated.targets else _PURE
 
 
-def _print(facts: dict[str, Any]) -> None:
-    print_lines(f"{facts['name']}: {facts['summary']}")
-    print_lines(f"  {facts['kind']} of {facts['distribution']} {facts['version']}")
+def _lines(facts: dict[str, Any]) -> Iterator[str]:
+    yield f"{facts['name']}: {facts['summary']}"
+    yield f"  {facts['kind']} of {facts['distribution']} {facts['version']}"
     if facts["reference"]:
-        print_lines(f"  paper: {facts['reference']}")
+        yield f"  paper: {facts['reference']}"
     if facts["kind"] == "optimizer":
-        _print_optimizer(facts)
+        yield from _of_optimizer(facts)
         return
     if "schema" in facts:
-        print_schema(facts["schema"])
+        yield from _files().schema_lines(facts["schema"])
     for name in (*_SHOWN, *_DATA, "in Python"):
         if name in facts:
             told = facts[name]
-            print_lines(f"  {name}: {', '.join(told) if isinstance(told, list) else told}")
-    print_lines(*(f"  {line}".rstrip() for line in facts.get("doc", "").splitlines()))
+            yield f"  {name}: {', '.join(told) if isinstance(told, list) else told}"
+    yield from (f"  {line}".rstrip() for line in facts.get("doc", "").splitlines())
     if facts.get("parameters"):
-        print_lines("parameters (--set loss.NAME=VALUE); the figures above are of the defaults")
-        _print_parameters(facts["parameters"])
+        yield "parameters (--set loss.NAME=VALUE); the figures above are of the defaults"
+        yield from _of_parameters(facts["parameters"])
 
 
-def _default(parameter: dict[str, Any]) -> Any:
-    if parameter["default"] is not None:
-        return parameter["default"]
-    return parameter["rule"] or "chosen from public facts"
-
-
-def _print_parameters(parameters: list[dict[str, Any]]) -> None:
+def _of_parameters(parameters: list[dict[str, Any]]) -> Iterator[str]:
     for p in parameters:
         unit = f", in {p['unit']}" if p["unit"] not in ("", "1") else ""
         ends = f"; within {p['range']}" if p["range"] else ""
-        print_lines(f"  {p['name']}: {p['type']}{unit}{ends}; default {_default(p)}")
-        if p["help"]:
-            print_lines(f"    {p['help']}")
+        given = p["default"]
+        default = (p["rule"] or "chosen from public facts") if given is None else given
+        yield f"  {p['name']}: {p['type']}{unit}{ends}; default {default}"
+        yield from [f"    {p['help']}"] * bool(p["help"])
 
 
 def _beside(held: dict[str, Any]) -> str:
@@ -205,37 +211,44 @@ def _beside(held: dict[str, Any]) -> str:
     return f"any other mechanism that needs {' or '.join(held['takes'])}{installed}"
 
 
-def _print_optimizer(facts: dict[str, Any]) -> None:
-    print_lines(f"  privacy: {facts['privacy_definition']}")
-    print_lines(f"  neighboring relations: {', '.join(facts['neighboring_relations'])}")
-    if facts["for_units"]:
-        print_lines("  neighbours may also differ in a unit of several rows: unit in the schema")
-    if facts["multiclass"]:
-        print_lines("  the label may have three classes and more")
-    print_lines(f"  theorem: {facts['theorem'] or 'not stated'}")
-    print_lines(f"  needs: {', '.join(facts['needs']) or 'nothing'}")
-    print_lines(f"  accountant: {facts['accountant']}, unless you or a preset names another")
-    if facts["targets"]:
-        flags = ", ".join(f"--{name.replace('_', '-')}" for name in facts["targets"])
-        print_lines(f"  epsilon is an output, at most --epsilon-max; asked for by {flags}")
-    if facts["adaptive_accountants"]:
-        others = " or ".join(facts["adaptive_accountants"])
-        print_lines(f"  under {others} each release is charged as it is made; no figure is ex post")
-    if facts["parameters"]:
-        print_lines("parameters (--set NAME=VALUE)")
-    else:
-        print_lines(*facts["doc"].splitlines())
-    _print_parameters(facts["parameters"])
-    if facts["slots"]:
-        print_lines("slots (--use SLOT=NAME; the first is the default)")
-    for slot, held in facts["slots"].items():
-        print_lines(f"  {slot}: {', '.join(held['names'])}; {_beside(held)}")
-    if facts["presets"]:
-        print_lines("presets (--preset NAME)")
-    for preset, values in facts["presets"].items():
-        print_lines(f"  {preset}: {', '.join(f'{key}={value}' for key, value in values.items())}")
+def _of_optimizer(facts: dict[str, Any]) -> Iterator[str]:
+    flags = ", ".join(f"--{name.replace('_', '-')}" for name in facts["targets"])
+    others = " or ".join(facts["adaptive_accountants"])
+    lines = {
+        f"  privacy: {facts['privacy_definition']}": True,
+        f"  neighboring relations: {', '.join(facts['neighboring_relations'])}": True,
+        "  neighbours may also differ in a unit of several rows: unit in the schema": facts[
+            "for_units"
+        ],
+        "  the label may have three classes and more": facts["multiclass"],
+        f"  theorem: {facts['theorem'] or 'not stated'}": True,
+        f"  needs: {', '.join(facts['needs']) or 'nothing'}": True,
+        f"  accountant: {facts['accountant']}, unless you or a preset names another": True,
+        f"  epsilon is an output, at most --epsilon-max; asked for by {flags}": flags,
+        f"  under {others} each release is charged as it is made; no figure is ex post": others,
+        "parameters (--set NAME=VALUE)": facts["parameters"],
+    }
+    yield from (line for line, is_so in lines.items() if is_so)
+    yield from [] if facts["parameters"] else facts["doc"].splitlines()
+    yield from _of_parameters(facts["parameters"])
+    slots = (f"  {s}: {', '.join(h['names'])}; {_beside(h)}" for s, h in facts["slots"].items())
+    yield from _under("slots (--use SLOT=NAME; the first is the default)", slots)
+    presets = facts["presets"].items()
+    sets = (
+        f"  {one}: {', '.join(f'{k}={v}' for k, v in values.items())}" for one, values in presets
+    )
+    yield from _under("presets (--preset NAME)", sets)
     if facts["as_published"]:
-        print_lines("as its authors published it (marked not private): --as-published")
-    if facts["departures"]:
-        print_lines("departures from the paper")
-    print_lines(*(f"  - {departure}" for departure in facts["departures"]))
+        yield "as its authors published it (marked not private): --as-published"
+    departures = (f"  - {departure}" for departure in facts["departures"])
+    yield from _under("departures from the paper", departures)
+
+
+def _joined(values: dict[str, Any]) -> str:
+    return ", ".join(f"{key}={value}" for key, value in values.items())
+
+
+def _under(heading: str, lines: Iterable[str]) -> list[str]:
+    """Return lines under their heading; nothing where there are none."""
+    found = [*lines]
+    return [heading, *found] if found else []

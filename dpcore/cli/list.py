@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Annotated
 
 from dpcore.cli.terminal.printing import print_json, print_lines
-from dpcore.errors import InvalidInputError, near_names
+from dpcore.errors import InvalidInputError, RegistryError, near_names
 from dpcore.registry.catalogue import (
     KINDS,
     Entry,
@@ -17,7 +17,7 @@ from dpcore.registry.catalogue import (
 )
 from dpcore.registry.commands import Argument, Option
 
-__all__ = ["list_command"]
+__all__ = ["find_failures", "list_command"]
 
 _Failures = tuple[Failure, ...]
 
@@ -38,8 +38,6 @@ def list_command(
     registry = load_registry()
     failures = registry.failures
     if strict:
-        from dpcore.cli.loading import find_failures
-
         failures += find_failures(registry)
     if as_json:
         _print_json(registry, kinds, failures)
@@ -49,6 +47,17 @@ def list_command(
         _print_tables(registry, kinds, failures)
     if strict and failures:
         raise SystemExit(1)
+
+
+def find_failures(registry: Registry) -> _Failures:
+    """Return every registered name whose target cannot be used, importing all of them."""
+    found = []
+    for entry in (entry for kind in KINDS for entry in registry.entries(kind)):
+        try:
+            registry.load(entry.kind, entry.name)
+        except RegistryError as error:
+            found.append(Failure(entry.name, entry.distribution, entry.version, str(error)))
+    return tuple(found)
 
 
 def _kind_of(word: str) -> str:

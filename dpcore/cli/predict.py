@@ -2,27 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
-from dpcore.cli.terminal.printing import print_bytes, print_lines
-from dpcore.errors import advised_on_bad_rows
-from dpcore.model.outfile import check_writable, refuse_inputs, spooled, write_whole
 from dpcore.registry.commands import Argument, Option
 
-if TYPE_CHECKING:
-    import numpy as np
-
-    from dpcore.data.files import BadRows
-    from dpcore.data.schema.schema import Schema
-    from dpcore.model.model import Model
-
 __all__ = ["predict_command"]
-
-_ADVICE = "Without --bad-rows refuse such a row has an empty score."
-_ECHOED = 2**20
 
 
 def predict_command(
@@ -107,157 +92,7 @@ def predict_command(
     one-vs-rest ovr_probability_NAME: each class against the rest, divided by their sum; margins of
     a loss without probabilities; of a number to predict the label alone, in its own unit).
     Predictions on rows are not private."""
-    from dpcore.model.margins import reading_of, words_of_blanks
-
-    reading = reading_of(bad_rows)
-    if out == Path("-"):
-        out = None
-    if out is not None:
-        refuse_inputs(out, {"the model": model, "--data": data})
-        check_writable(out)
+    asked = {**locals()}
     from dpcore.data.loader import file_loader
 
-    score_bytes = file_loader().scores(out, spreadsheet_safe)
-    from dpcore.model.model import load_model
-
-    fitted = load_model(model)
-    if proba:
-        fitted.require_probabilities()
-    least = 0.0 if threshold is None else fitted.least_log_odds(threshold)
-    if not (quiet or fitted.privacy["private"]):
-        reasons = "; ".join(fitted.privacy["why_not_private"])
-        print_lines(f"dpcore: the model is not private: {reasons}", err=True)
-    schema = _schema_of_file(fitted, separator, decimal, thousands)
-    said = _Said(fitted, proba, least)
-    output = _Output(said, schema, data, reading, _Kept(keep, data, schema))
-    pieces = score_bytes(output.heads, output.kinds, output.rows())
-    with advised_on_bad_rows(_ADVICE):
-        if out is not None:
-            write_whole(out, pieces, mode=0o600)
-        else:
-            # Nothing is printed of a file that turns out not to be whole.
-            with spooled(pieces) as whole:
-                while piece := whole.read(_ECHOED):
-                    print_bytes(piece)
-    if output.n_blank and not quiet:
-        told = words_of_blanks(output.n_blank, output.n_rows, "--bad-rows refuse")
-        print_lines(f"dpcore: {told}{output.reason()}", err=True)
-
-
-def _schema_of_file(
-    model: Model, separator: str | None, decimal: str | None, thousands: str | None
-) -> Schema:
-    """Return the model's schema, in the notation of the file to be read."""
-    schema = model.schema
-    if separator is not None:
-        schema = replace(schema, separator="\t" if separator == r"\t" else separator)
-    decimal = schema.decimal if decimal is None else decimal
-    if thousands is None:
-        thousands = "" if schema.thousands == decimal else schema.thousands
-    return replace(schema, decimal=decimal, thousands=thousands)
-
-
-class _Kept:
-    """The column that is written before the scores, if any."""
-
-    def __init__(self, name: str | None, data: str, schema: Schema) -> None:
-        self.head = () if name is None else (name,)
-        self._cells: Iterator[str] = iter(())
-        if name is not None:
-            from dpcore.data.loader import file_loader
-
-            self._cells = file_loader().texts(data, schema, name)
-
-    def beside(self, rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
-        """Yield the rows, each behind its cell."""
-        if not self.head:
-            yield from rows
-            return
-        for row in rows:
-            yield next(self._cells), *row
-
-
-class _Output:
-    """The rows of the output, and the number of those without a score among them."""
-
-    def __init__(
-        self, said: _Said, schema: Schema, data: str, bad_rows: BadRows, kept: _Kept
-    ) -> None:
-        self.n_rows = self.n_blank = 0
-        self._said, self._schema, self._data, self._bad_rows = said, schema, data, bad_rows
-        self._kept = kept
-
-    def reason(self) -> str:
-        """Return a sentence on why the first row has no score, where none has one."""
-        from dpcore.model.margins import first_reason
-
-        return first_reason(self._schema, self._data) if self.n_blank == self.n_rows else ""
-
-    @property
-    def heads(self) -> tuple[str, ...]:
-        return (*self._kept.head, *self._said.heads)
-
-    @property
-    def kinds(self) -> list[type]:
-        """The type of the cells of each column."""
-        scores = [float] * (len(self._said.heads) - 1)
-        return [*(str for _ in self._kept.head), *scores, self._said.kind_of_label]
-
-    def rows(self) -> Iterator[Iterator[tuple[Any, ...]]]:
-        """Yield the rows in pieces, each to be gone through before the next."""
-        from dpcore.fitting.rows.to_score import feature_rows
-        from dpcore.model.margins import margins_in_pieces
-        from dpcore.model.probabilities import blank_rows
-
-        nothing = (None,) * len(self._said.heads)
-        pieces = feature_rows(self._data, self._schema, self._bad_rows)
-        for margins in margins_in_pieces(self._said.model.margins, pieces):
-            blank = blank_rows(margins).tolist()
-            self.n_rows += len(blank)
-            self.n_blank += sum(blank)
-            said = zip(blank, *self._said.of(margins), strict=True)
-            yield self._kept.beside(
-                nothing if is_blank else (*scores, label) for is_blank, scores, label in said
-            )
-
-
-@dataclass(frozen=True)
-class _Said:
-    """The scores and labels of margins. ``least`` : log odds, above which two classes' label is
-    the positive one."""
-
-    model: Model
-    proba: bool
-    least: float
-
-    @property
-    def heads(self) -> tuple[str, ...]:
-        """The heads of the columns of scores, and of the label."""
-        model = self.model
-        if model.classes is None:
-            return ("label",)
-        if model.w.ndim == 1 and not self.proba:
-            return ("log_odds" if model.has_log_odds else "margin", "label")
-        what = "probability" if model.has_probabilities else "margin"
-        if model.multiclass is not None:
-            what = f"{model.multiclass}_{what}"
-        return (*(f"{what}_{name}" for name in model.classes), "label")
-
-    @property
-    def kind_of_label(self) -> type:
-        """The type of all labels: numbers of both kinds are float, a mixture with text is text."""
-        kinds = {float} if self.model.classes is None else {*map(type, self.model.classes)}
-        if len(kinds) == 1:
-            return kinds.pop()
-        return float if kinds == {int, float} else str
-
-    def of(self, margins: np.ndarray) -> tuple[list[list[float]], list[Any]]:
-        """Return the scores and the label of each row."""
-        labels = self.model.labels(margins, self.least).tolist()
-        if self.model.classes is None:
-            return [[] for _ in labels], labels
-        if margins.ndim == 1 and not self.proba:
-            return margins[:, None].tolist(), labels
-        has_any = self.model.has_probabilities
-        scores = self.model.probabilities(margins) if has_any else margins.T
-        return scores.tolist(), labels
+    file_loader().predict(**asked)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,18 +12,17 @@ from typing import Annotated, Any
 import typer
 
 from dpcore.cli import options
-from dpcore.cli.assignments import assigned
-from dpcore.cli.modules import modules_for_good
 from dpcore.cli.step_options import steps_asked, targets_asked, with_step_options
 from dpcore.cli.terminal.streams import tell_outlook
-from dpcore.fitting.request.data_request import DataRequest
 from dpcore.fitting.request.ledger_request import LedgerRequest
+from dpcore.fitting.request.run_request import DataRequest
 from dpcore.fitting.request.settings import Settings, default_algorithm, has_units
 from dpcore.fitting.steps.facts import release_bounds
 from dpcore.fitting.steps.weights import public_weights
 from dpcore.model.file import check_out
+from dpcore.registry.parameters import assigned
 
-__all__ = ["train_command"]
+__all__ = ["modules_for_good", "train_command"]
 
 
 @partial(with_step_options, kinds=("optimizer", "step"))
@@ -212,3 +214,20 @@ def train_command(
     check_out(out, {"--data": data, "--schema": schema, "--test": test, "--users": users})
     of_table = LedgerRequest(ledger, analyst, same_table)
     fit_and_tell(settings, request, of_table, out, as_json=as_json, quiet=quiet)
+
+
+@contextmanager
+def modules_for_good() -> Iterator[None]:
+    """Keep Python's collector of cycles from what is imported meanwhile, then and later.
+
+    It would go through more than a hundred thousand objects whenever they had grown by a quarter,
+    and again during the fit. What is made afterwards is collected as ever.
+    """
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        if collects:
+            gc.enable()

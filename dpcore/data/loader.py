@@ -19,8 +19,6 @@ from dpcore.privacy.first_party import DISTRIBUTIONS, is_ours
 from dpcore.registry.catalogue import load_registry, registries
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import numpy as np
 
     from dpcore.data.schema.features.feature_column import FeatureColumn
@@ -32,6 +30,7 @@ __all__ = [
     "FileLoader",
     "encoded_by_loader",
     "file_loader",
+    "foreign_loader",
     "format_of",
     "load_file",
     "loader_parts",
@@ -53,15 +52,17 @@ class FileLoader:
     load : as ``load_file``.
     pieces : of a path, a schema and ``bad_rows``, yields (feature rows, which rows they are: bool,
         or None for all), each piece lent until the next is asked for; the label may be absent.
-    texts : of a path, a schema and a column's name, yields the column's cells as text.
     require_known : raises for what is neither a file nor a data set.
-    require_file : raises for what cannot be read.
     format_of : as ``format_of``.
     schema_of : returns the schema that a file keeps of itself, None if it keeps none.
-    schema_from_rows : of a path and a label's name, a schema read off the rows: not private.
     partitions : returns the files of a folder or a pattern, in the order of their names.
-    scores : of a file to write, or None, and whether a spreadsheet is to open it, returns a
-        function that makes its bytes: of heads, the types of columns, and pieces of rows.
+    requested : of a ``DataRequest``, a relation, threads, a seed and coins, returns the rows that
+        were asked for, as ``dpcore.fitting.rows.loading.Data``.
+    tested : of a ``DataRequest`` and a schema, the rows of a file to report on, None if no file is.
+    schema_asked : of a ``DataRequest``, the schema that it names, or asks to be read off the rows.
+    predict : of the options of ``dpcore predict``, by their names, writes scores of rows.
+    info : of the path of a model, and ``as_json``, prints what ``dpcore info`` says of it.
+    schema_lines : of a schema as its ``to_dict`` has it, yields its keys and columns in words.
     rows : of X, y, a schema or None and ``coins``, beside what is public of an array, returns the
         encoded rows, as ``dpcore.data.arrays.dataset_from_arrays`` does.
     features : of X, a schema and ``bad_rows``, one of the ``pieces``.
@@ -77,14 +78,16 @@ class FileLoader:
 
     load: Callable[..., Dataset]
     pieces: Callable[[Any, Schema, Any], Iterator[tuple[Any, Any]]]
-    texts: Callable[[str, Schema, str], Iterator[str]]
     require_known: Callable[[str], None]
-    require_file: Callable[[str], None]
     format_of: Callable[[str, str | None], str]
     schema_of: Callable[[str], Schema | None]
-    schema_from_rows: Callable[[str, str], Schema]
     partitions: Callable[[str], list[str]]
-    scores: Callable[[Path | None, bool], Callable[..., Iterator[bytes]]]
+    requested: Callable[..., Any]
+    tested: Callable[..., Dataset | None]
+    schema_asked: Callable[..., Schema | None]
+    predict: Callable[..., None]
+    info: Callable[..., None]
+    schema_lines: Callable[[dict[str, Any]], Iterator[str]]
     rows: Callable[..., Dataset]
     features: Callable[[Any, Schema, Any], tuple[Any, np.ndarray | None]]
     frame_of: Callable[[Any], Any]
@@ -121,8 +124,7 @@ def encoded_by_loader(what: str, encode: Callable[[FileLoader], Dataset]) -> Dat
     data = encode(loader)
     if type(data) is not Dataset:
         raise InvalidInputError(f"{entry.target} made no Dataset of the rows.")
-    foreign = [part for part in named_parts(entry) if not is_ours(part.partition(":")[0])]
-    return replace(data, read_by=(*data.read_by, *foreign)) if foreign else data
+    return replace(data, read_by=(*data.read_by, *foreign_loader()))
 
 
 def loader_parts() -> tuple[str, ...]:
@@ -147,6 +149,12 @@ def load_file(path: str | os.PathLike[str], schema: Schema | None, **options: An
     are dropped, for the first row that does not satisfy the schema.
     """
     return encoded_by_loader("files", lambda loader: loader.load(path, schema, **options))
+
+
+def foreign_loader() -> tuple[str, ...]:
+    """Return what the statement names of the loader of files; nothing where it is ours."""
+    named = named_parts(_loaded("files")[0])
+    return tuple(part for part in named if not is_ours(part.partition(":")[0]))
 
 
 def format_of(path: str, format: str | None = None) -> str:

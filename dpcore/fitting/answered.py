@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.accountants.registered import target_of
 from dpcore.errors import InvalidInputError
-from dpcore.fitting.fitted import make_model
 from dpcore.fitting.optimizer_run import run_optimizer
 from dpcore.fitting.planning.public_facts import check_public
 from dpcore.fitting.rows.loading import schema_reasons
+from dpcore.fitting.training import make_model
 from dpcore.privacy.statement import PrivacyStatement, foreign_parts, part_of
 from dpcore.registry.tables.declarations import load_source, optimizer_facts
 from dpcore.session.charges import Charges

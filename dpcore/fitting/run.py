@@ -7,35 +7,36 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dpcore.data.files import parts_of_rows
+from dpcore.data.loader import file_loader
 from dpcore.errors import TargetNotMetError
 from dpcore.fitting.answered import fit_answered, open_source
-from dpcore.fitting.fitted import make_model
 from dpcore.fitting.planning.engines import opened_rows, require_one_fit, source_of
 from dpcore.fitting.planning.public_facts import check_dataset
 from dpcore.fitting.planning.utility_warning import UtilityWarning
 from dpcore.fitting.reporting import bound_of, charged_in, not_met, state, summarise, why_released
 from dpcore.fitting.request.ledger_request import LedgerRequest
 from dpcore.fitting.request.run_request import Run
-from dpcore.fitting.rows.loading import are_ours_and_generated, rows_to_test_on, schema_reasons
+from dpcore.fitting.rows.loading import are_ours_and_generated, schema_reasons
 from dpcore.fitting.rows.unbounded import encoded_rows, rehearsed_rows
 from dpcore.fitting.run_sessions import opened
 from dpcore.fitting.run_state import RunDoor, RunState
-from dpcore.fitting.steps.checked import checked, foreign_parts_of
-from dpcore.fitting.steps.exact_figures import (
+from dpcore.fitting.steps.checked import checked, foreign_parts_of, steps_of
+from dpcore.fitting.steps.held_out_rows import (
     exact_figures_if_there,
     figures_asked,
     foreign_figures,
+    holds_out,
+    require_held_out,
 )
-from dpcore.fitting.steps.held_out_rows import holds_out, require_held_out
-from dpcore.fitting.steps.own import steps_of
 from dpcore.fitting.steps.run import run_after, run_before, set_aside, stated_of
 from dpcore.fitting.table_ledger import charged_run, found_in, note_outside, refuse_users
-from dpcore.fitting.training import Training
+from dpcore.fitting.training import Training, make_model
 from dpcore.noise.source import SeededNoise, SystemNoise
 from dpcore.privacy.statement import part_of
 from dpcore.registry.tables.declarations import engine_facts, optimizer_facts
@@ -46,11 +47,12 @@ if TYPE_CHECKING:
     from dpcore.fitting.planning.planned import Plan
     from dpcore.fitting.planning.ready import Ready
     from dpcore.fitting.released import OnRelease
-    from dpcore.fitting.request.data_request import DataRequest
+    from dpcore.fitting.request.run_request import DataRequest
     from dpcore.fitting.steps.checked import CheckedStep
     from dpcore.fitting.table_ledger import Charged
     from dpcore.model.model import Model
     from dpcore.noise.source import NoiseSource
+    from dpcore.protocols import Engine
 
 __all__ = ["fit_dataset", "fit_run", "train"]
 
@@ -67,64 +69,50 @@ def train(
     ``charges`` : the caller's, to say what was charged if the run ends on the way.
     ``table_ledger`` : by default the schema's, or that of ``DPCORE_LEDGER``, if there is one.
     """
-    from dpcore.fitting.rows.loading import load_data
-
     require_held_out(plan, request.test_fraction)
     figures = figures_asked(request, plan.settings)
     table_ledger = table_ledger or LedgerRequest()
-    if engine_facts(plan.engine).reads_files:
-        return train_elsewhere(plan, request, on_release, charges, table_ledger, figures)
-    started, settings = time.perf_counter(), plan.settings
-    data = load_data(request, plan.relation, settings.threads, settings.seed)
-    if data.test is not None and data.train.schema.unbounded:
-        rehearsed_rows(data.test, data.train.schema)
-    utility_warning = UtilityWarning(_tell, _note)
-    held_out, test = (data.test, None) if holds_out(settings) else (None, data.test)
-    if test is not None:
-        note_outside(table_ledger, data.train.schema, "exact figures of test rows")
-    told: dict[str, Any] = {"charges": charges, "held_out": held_out, "on_release": on_release}
-    told |= {"utility_warning": utility_warning, "table_ledger": table_ledger}
-    given = data.train, data.why_not_private, (*data.parts, *foreign_figures(figures))
-    model = fit_dataset(plan, *given, kept_fraction=data.kept_fraction, **told)
+    started, utility_warning = time.perf_counter(), UtilityWarning(_tell, _note)
+    with _rows_asked(plan, request) as (data, engine):
+        rows, test, held_out = data.train, data.test, None
+        if holds_out(plan.settings):
+            held_out, test = test, None
+        if test is not None:
+            note_outside(table_ledger, rows.schema, "exact figures of test rows")
+        told: dict[str, Any] = {"charges": charges, "held_out": held_out, "engine": engine}
+        told |= {"utility_warning": utility_warning, "table_ledger": table_ledger}
+        given = rows, data.why_not_private, (*data.parts, *foreign_figures(figures)), on_release
+        model = fit_dataset(plan, *given, kept_fraction=data.kept_fraction, **told)
     diagnostics: dict[str, Any] = {}
     if test is not None:
-        parts = (encoded_rows(rows, model.schema) for rows in (data.train, test))
-        diagnostics = figures.exact_figures(plan.loss, model, *parts)
-    training = finish(plan, model, data.train, started, diagnostics)
-    if data.is_ours_and_generated and plan.loss.classification:
-        made = exact_figures_if_there()
-        accuracy = None if made is None else made.exact_accuracy(model, data.train)
-        training = replace(training, generated=accuracy)
-    return replace(training, was_warned=utility_warning.failing)
-
-
-def train_elsewhere(
-    plan: Plan,
-    request: DataRequest,
-    on_release: OnRelease,
-    charges: Charges | None,
-    ledger: LedgerRequest,
-    figures: Any = None,
-) -> Training:
-    """Return the training of a plan on rows that its engine reads; rows to report on are read by
-    this process. ``figures`` : what makes exact ones of those."""
-    started, utility_warning = time.perf_counter(), UtilityWarning(_tell, _note)
-    source, schema, parts = source_of(plan, request)
-    with opened_rows(plan, source, schema) as engine:
-        rows = engine.rows
-        reasons, test = schema_reasons(rows.schema), rows_to_test_on(request, rows.schema)
-        if test is not None:
-            note_outside(ledger, rows.schema, "exact figures of test rows")
-        told: dict[str, Any] = {
-            "charges": charges,
-            "utility_warning": utility_warning,
-            "table_ledger": ledger,
-        }
-        trusted = (*parts, *foreign_figures(figures))
-        model = fit_dataset(plan, rows, reasons, trusted, on_release, engine=engine, **told)
-    diagnostics = {} if test is None else figures.exact_figures(plan.loss, model, None, test)
+        trained = None if engine is not None else encoded_rows(rows, model.schema)
+        asked = trained, encoded_rows(test, model.schema)
+        diagnostics = figures.exact_figures(plan.loss, model, *asked)
     training = finish(plan, model, rows, started, diagnostics)
-    return replace(training, was_warned=utility_warning.failing, at_hand=False)
+    if engine is None and data.is_ours_and_generated and plan.loss.classification:
+        made = exact_figures_if_there()
+        accuracy = None if made is None else made.exact_accuracy(model, rows)
+        training = replace(training, generated=accuracy)
+    return replace(training, was_warned=utility_warning.failing, at_hand=engine is None)
+
+
+@contextmanager
+def _rows_asked(plan: Plan, request: DataRequest) -> Iterator[tuple[Any, Engine | None]]:
+    """Lend the data that were asked for, and their engine where that reads the rows itself; those
+    to report on are read by this process."""
+    from dpcore.fitting.rows.loading import Data, load_data
+
+    if engine_facts(plan.engine).reads_files:
+        source, schema, parts = source_of(plan, request)
+        with opened_rows(plan, source, schema) as engine:
+            rows: Any = engine.rows
+            test = file_loader().tested(request, rows.schema)
+            yield Data(rows, test, why_not_private=schema_reasons(rows.schema), parts=parts), engine
+        return
+    data = load_data(request, plan.relation, plan.settings.threads, plan.settings.seed)
+    if data.test is not None and data.train.schema.unbounded:
+        rehearsed_rows(data.test, data.train.schema)
+    yield data, None
 
 
 def _tell(sentence: str) -> None:

@@ -14,8 +14,7 @@ from dpcore.errors import InvalidInputError, LedgerError, TargetNotMetError
 from dpcore.fitting.request.ledger_request import LedgerRequest
 from dpcore.privacy.statement import foreign_parts
 from dpcore.session.charges import tell_of_ledger
-from dpcore.session.ledger import Ledger, LedgerEntry, LedgerWithin
-from dpcore.session.table_ledger import Found, TableRun
+from dpcore.session.ledger import Found, Ledger, LedgerEntry, LedgerWithin, TableRun
 
 if TYPE_CHECKING:
     from dpcore.data.files import RowFacts
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from dpcore.model.model import Model
     from dpcore.privacy.sensitivity import NeighboringRelation
     from dpcore.protocols import Accountant
-    from dpcore.session.table_ledger import RunCharges, TableLedger
+    from dpcore.session.ledger import RunCharges, TableLedger
 
 __all__ = [
     "Charged",
@@ -96,38 +95,54 @@ class Charged:
 
     Parameters
     ----------
+    places : its place in the ledger of its table, if there is one.
     log : the ledger that its releases are written to.
     reference : what its model keeps of a ledger's file; ``None`` without one.
+
+    Raises LedgerError for what is no place in a ledger, before the rows are asked anything: a run
+    whose ledger was asked for is charged there, or does not begin.
     """
 
-    def __init__(self, place: RunCharges | None = None) -> None:
-        self._place = place
-        self.log: Ledger[LedgerEntry] = Ledger() if place is None else LedgerWithin(place)
-        self.reference = None if place is None else _reference_of(place)
+    def __init__(self, *places: Any) -> None:
+        self._place = places[0] if places else None
+        self.log: Ledger[LedgerEntry] = LedgerWithin(*places) if places else Ledger()
         self.found: Callable[[], Found] = Found
         """Returns what is known of the run's guarantee when it ends."""
+        self.reference = self._reference_of(*places) if places else None
+
+    def _reference_of(self, place: RunCharges) -> dict[str, Any]:
+        """Return what a model keeps of its place in a ledger, and who keeps the ledger where that
+        is none of ours: it decides what was charged, and the statement names it."""
+        methods = ("charge", "close", "standing")
+        fault = "gave no place with charge, close and standing"
+        if all(callable(getattr(place, name, None)) for name in methods):
+            try:
+                json.dumps(dict(place.reference), allow_nan=False)
+            except Exception:
+                fault = "gave a reference that is no JSON"
+                self.close("ended by LedgerError")
+            else:
+                foreign = foreign_parts((kept_by(),))
+                return {**place.reference, **({"keeper": foreign[0]} if foreign else {})}
+        raise LedgerError(f"The ledger {kept_by()} {fault}: the run has not begun.")
 
     def close(self, outcome: str, error: BaseException | None = None) -> None:
         """Note how the run ended, by an ``error`` perhaps.
 
         Where that cannot be written, all of the reservation stays. What the ledger has is added to
-        the error, or else is an error line, however quiet the command is: the model is there.
+        the error, or else is an error line, however quiet the command is. A ledger of somebody
+        else's may raise anything, and the model is there all the same.
         """
         place, self._place = self._place, None
         if place is None:
             return
-        if not _closed(place, outcome, self.found()):
+        try:
+            place.close(outcome, self.found())
+        except Exception:
             if error is None:
                 _LOG.error("dpcore: error: the run was not closed. %s", _standing(place))
             else:
                 tell_of_ledger(error, _standing(place))
-
-
-def _reference_of(place: RunCharges) -> dict[str, Any]:
-    """Return what a model keeps of its place in a ledger, and who keeps the ledger where that is
-    none of ours: it decides what was charged, and the statement names it."""
-    foreign = foreign_parts((kept_by(),))
-    return {**place.reference, "keeper": foreign[0]} if foreign else {**place.reference}
 
 
 @contextmanager
@@ -185,34 +200,7 @@ def reserved(
     if why_not_private:
         ledger.outside(why_not_private, whole)
         return Charged()
-    return Charged(_sound(ledger.by_release(whole) if by_release else ledger.reserve(whole)))
-
-
-def _sound(place: Any) -> RunCharges:
-    """Return the place of a run in a ledger; LedgerError for what is none, before the rows are
-    asked anything: a run whose ledger was asked for is charged there, or does not begin."""
-    found: RunCharges = place
-    methods = ("charge", "close", "standing")
-    fault = "gave no place with charge, close and standing"
-    if all(callable(getattr(place, name, None)) for name in methods):
-        try:
-            json.dumps(dict(place.reference), allow_nan=False)
-        except Exception:
-            fault = "gave a reference that is no JSON"
-            _closed(place, "ended by LedgerError", Found())
-        else:
-            return found
-    raise LedgerError(f"The ledger {kept_by()} {fault}: the run has not begun.")
-
-
-def _closed(place: RunCharges, outcome: str, found: Found) -> bool:
-    """Close a run, and return whether its ledger has noted it. A ledger of somebody else's may
-    raise anything, and the model is there all the same."""
-    try:
-        place.close(outcome, found)
-    except Exception:
-        return False
-    return True
+    return Charged(ledger.by_release(whole) if by_release else ledger.reserve(whole))
 
 
 def _standing(place: RunCharges) -> str:

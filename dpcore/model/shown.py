@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from dpcore.errors import visible
 from dpcore.losses.words import shown_loss
-from dpcore.visible import visible
 
 if TYPE_CHECKING:
     from dpcore.model.learnt import LearntFacts

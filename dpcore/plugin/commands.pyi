@@ -7,8 +7,8 @@ the model alone.
 from dpcore.cli.terminal.printing import print_bytes, print_json, print_lines
 from dpcore.fitting.planning.plan import make_plan
 from dpcore.fitting.planning.planned import Plan
-from dpcore.fitting.request.data_request import DataRequest
 from dpcore.fitting.request.ledger_request import LedgerRequest
+from dpcore.fitting.request.run_request import DataRequest
 from dpcore.fitting.run import train
 from dpcore.registry.commands import Argument, CommandGroup, Option
 

@@ -4,8 +4,7 @@ A ledger decides what was charged. It sees no row, and the statement names it. T
 stores, where entries are kept, is the package's that has them.
 """
 
-from dpcore.session.ledger import LedgerEntry
-from dpcore.session.table_ledger import Found, TableLedger, TableRun
+from dpcore.session.ledger import Found, LedgerEntry, TableLedger, TableRun
 
 __all__ = [
     "Found",

@@ -14,9 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from dpcore.errors import near_names
+from dpcore.errors import NOT_HERE, near_names
 from dpcore.moved import place_of_name
-from dpcore.systems import NOT_HERE
 
 __all__ = ["page"]
 

@@ -21,6 +21,7 @@ from dpcore.data.dataset import Dataset
 from dpcore.data.loader import format_of, load_file
 from dpcore.data.weighted_labels import clamped_labels
 from dpcore.engines.local import LocalEngine, available_threads
+from dpcore.errors import visible
 from dpcore.exact.grid import (
     BLOCK_ROWS,
     BLOCK_SUM_BITS,
@@ -80,7 +81,6 @@ from dpcore.session.ledger import Ledger
 from dpcore.session.one_process import OneProcess
 from dpcore.session.rehearsal import load_noise, load_now
 from dpcore.session.session import TableSession
-from dpcore.visible import visible
 
 __all__ = [
     "Account",

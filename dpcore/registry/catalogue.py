@@ -17,8 +17,8 @@ from typing import Any
 
 import pluggy
 
-from dpcore.errors import InvalidInputError, RegistryError, near_names
-from dpcore.moved import successor_of_hook, where_to_get
+from dpcore.errors import InvalidInputError, RegistryError, near_names, visible
+from dpcore.moved import table_of, where_to_get
 from dpcore.privacy.first_party import DISTRIBUTIONS
 from dpcore.registry import hookspecs
 from dpcore.registry.commands import fault_of_command
@@ -31,7 +31,6 @@ from dpcore.registry.installed import (
     stated_kinds,
 )
 from dpcore.registry.kinds import KINDS, checked_data, hook_of, plural
-from dpcore.visible import visible
 
 __all__ = [
     "GROUP",
@@ -257,7 +256,8 @@ def _entries_of(point: metadata.EntryPoint) -> list[Entry]:
     hooks = [hook_of(kind) for kind in KINDS]
     for name in vars(manager.hook):
         if name.startswith("register_") and name not in hooks:
-            hint = successor_of_hook(name) or near_names(name, hooks)
+            told = table_of("hooks").get(name)
+            hint = near_names(name, hooks) if told is None else f" {told}"
             raise InvalidInputError(f"There is no hook {name!r}.{hint}")
     manager.check_pending()
     entries: list[Entry] = []

@@ -15,6 +15,7 @@ from dpcore.errors import InvalidInputError, near_names
 
 __all__ = [
     "Parameter",
+    "assigned",
     "check_ranges",
     "convert",
     "convert_all",
@@ -229,3 +230,11 @@ def _type_text(annotation: Any) -> str:
     if annotation is types.NoneType:
         return "none"
     return _EXPECTED.get(annotation, getattr(annotation, "__name__", str(annotation)))
+
+
+def assigned(texts: list[str] | None, option: str) -> dict[str, str]:
+    """Return the values by name, in their order; InvalidInputError names the option otherwise."""
+    pairs = [parse_assignment(text, option) for text in texts or ()]
+    if len({key for key, _ in pairs}) < len(pairs):
+        raise InvalidInputError(f"{option} sets the same name twice.")
+    return dict(pairs)

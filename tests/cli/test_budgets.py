@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from dpcore.cli.budgets import describe_budget, describe_schedule
+from dpcore.cli.account import describe_budget, describe_schedule
 from dpcore.errors import InvalidInputError
 from dpcore.plugin import NeighboringRelation
 
@@ -48,7 +48,7 @@ def test_bad_budgets_are_refused(epsilon, delta):
 
 def test_no_heavy_import():
     code = (
-        "import sys, dpcore.cli.budgets; dpcore.cli.budgets.describe_budget(1.0, 1e-6);"
+        "import sys, dpcore.cli.account; dpcore.cli.account.describe_budget(1.0, 1e-6);"
         "print([name for name in ('numba', 'numpy', 'scipy', 'pyarrow') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

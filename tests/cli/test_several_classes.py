@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpcore.cli.info_model import print_schema
+from dpcore.plugin.commands import print_lines
 from dpcore_lab.compare.results import read_results
+from dpcore_tables.files import FILES
 
 SCHEMA = """
 rows = 90
@@ -199,5 +200,5 @@ def test_a_comparison_of_fits_against_the_rest(run, table):
     ],
 )
 def test_classes_in_words(label, told, capsys):
-    print_schema({"columns": [{"name": "y", "kind": "label", **label}]})
+    print_lines(*FILES.schema_lines({"columns": [{"name": "y", "kind": "label", **label}]}))
     assert capsys.readouterr().out == f"columns\n  y: label, {told}\n"

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from dpcore import cli
-from dpcore.cli.modules import modules_for_good
+from dpcore.cli.train import modules_for_good
 from dpcore.plugin.parts import load_registry
 
 OF_COMMANDS = {"dpcore_lab", "dpcore_ledger", "dpcore_report", "dpcore_tables", "dpcore_tuning"}

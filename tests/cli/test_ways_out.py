@@ -64,9 +64,9 @@ def test_between_the_last_release_and_the_file(
 @pytest.mark.parametrize(
     ("target", "error", "status", "start"),
     [
-        ("dpcore.cli.train_report._print", KeyboardInterrupt, 130, "dpcore: stopped. "),
-        ("dpcore.cli.train_report._print", full, 2, "dpcore: No space left on device. "),
-        ("dpcore.cli.train_report._print", unread, 1, "dpcore: nobody read"),
+        ("dpcore.cli.training._print", KeyboardInterrupt, 130, "dpcore: stopped. "),
+        ("dpcore.cli.training._print", full, 2, "dpcore: No space left on device. "),
+        ("dpcore.cli.training._print", unread, 1, "dpcore: nobody read"),
         # The file is in its place and nobody was told yet.
         ("dpcore.model.file.write_whole", KeyboardInterrupt, 130, "dpcore: stopped. "),
     ],
@@ -109,7 +109,7 @@ def test_a_signal_in_the_middle_of_a_fit(heard, train, monkeypatch, number):
 def test_a_signal_that_is_ignored_stays_so(train, folder, monkeypatch):
     """As under nohup."""
     monkeypatch.setattr(
-        "dpcore.cli.train_report._print", lambda *_: os.kill(os.getpid(), signal.SIGHUP)
+        "dpcore.cli.training._print", lambda *_: os.kill(os.getpid(), signal.SIGHUP)
     )
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:

@@ -9,8 +9,8 @@ from dpcore import Schema, fit
 from dpcore.data.schema.columns import Label
 from dpcore.data.schema.shipped import SHIPPED, is_shipped
 from dpcore.errors import DataError, InvalidInputError
-from dpcore.fitting.rows.to_score import feature_rows
 from dpcore_tables.datasets import kddcup99, kddcup99_classes
+from dpcore_tables.files.to_score import feature_rows
 
 ROWS = 40
 # Counted from 0, as in the papers' files: column 12 is an age, the last one before the label too.

@@ -7,7 +7,7 @@ import pytest
 from step_words import settings
 
 from dpcore import BalancedWeights, Schema
-from dpcore.cli.train_report import tell_training
+from dpcore.cli.training import tell_training
 from dpcore.errors import DataError, InvalidInputError
 from dpcore.fitting.planning.engines import engine_at_hand, engine_name, load_engine, opened_rows
 from dpcore.fitting.planning.plan import make_plan

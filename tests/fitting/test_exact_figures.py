@@ -4,8 +4,8 @@ import pytest
 
 from dpcore.errors import RegistryError
 from dpcore.fitting.run import train
-from dpcore.fitting.steps import exact_figures
-from dpcore.fitting.steps.exact_figures import foreign_figures
+from dpcore.fitting.steps import held_out_rows
+from dpcore.fitting.steps.held_out_rows import foreign_figures
 from dpcore.plugin import Settings
 from dpcore.plugin.commands import DataRequest, make_plan
 from dpcore.plugin.parts import load_registry
@@ -19,7 +19,7 @@ def test_without_the_package_a_test_says_what_to_install_before_the_run(monkeypa
     for asked in ({"test": "no.csv"}, {"test_fraction": 0.2}):
         with pytest.raises(RegistryError, match=r"rows to test on. .*pip install dpcore-report\.$"):
             train(plan, DataRequest("none.csv", **asked))
-    assert exact_figures.exact_figures_if_there() is None
+    assert held_out_rows.exact_figures_if_there() is None
 
 
 def test_figures_by_a_step_of_somebody_else_name_it(monkeypatch):
@@ -27,8 +27,8 @@ def test_figures_by_a_step_of_somebody_else_name_it(monkeypatch):
         exact_figures = exact_accuracy = exact_in_words = staticmethod(dict)
 
     monkeypatch.setattr(type(load_registry()), "load", lambda self, kind, name: Evaluation)
-    (told,) = foreign_figures(exact_figures.exact_figures())
+    (told,) = foreign_figures(held_out_rows.exact_figures())
     assert told.endswith(":test_figures_by_a_step_of_somebody_else_name_it.<locals>.Evaluation")
     del Evaluation.exact_accuracy
     with pytest.raises(RegistryError, match="has no exact_accuracy"):
-        exact_figures.exact_figures()
+        held_out_rows.exact_figures()

@@ -1,10 +1,13 @@
 """Keywords of ``fit`` that earlier versions had: they mean the same, and show their new form."""
 
+import tomllib
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import dpcore
 from dpcore import (
     Algorithm,
     BalancedWeights,
@@ -21,8 +24,9 @@ from dpcore import (
     fit,
 )
 from dpcore.errors import InvalidInputError
-from dpcore.fitting.request.old_words import OLD_WORDS, with_old_words
+from dpcore.fitting.request.old_words import with_old_words
 
+OLD_WORDS = tomllib.loads(Path(dpcore.__file__).with_name("moved.toml").read_text())["words"]
 X = np.array([[0.0, 0.5], [0.5, 0.0]] * 50)
 Y = np.array([0, 1] * 50)
 USUAL = {

@@ -2,11 +2,13 @@
 
 import dataclasses
 import inspect
+import tomllib
+from pathlib import Path
 
+import dpcore
 from dpcore import Algorithm, BalancedWeights, Budget, OneVsRest, Threads, Users, Weights, fit
 from dpcore.cli.train import train_command
-from dpcore.fitting.request.data_request import DataRequest
-from dpcore.fitting.request.old_words import OLD_WORDS
+from dpcore.fitting.request.run_request import DataRequest
 from dpcore.fitting.request.settings import Settings
 from dpcore.fitting.request.words import asked_of
 from dpcore.plugin.parts import load_registry
@@ -25,6 +27,7 @@ OF_STEPS = {
 SPELT = {"params": "assignments"}
 """What the command line spells in another way: ``--set NAME=VALUE``."""
 MOST_WORDS = 25
+OLD_WORDS = tomllib.loads(Path(dpcore.__file__).with_name("moved.toml").read_text())["words"]
 
 
 def defaults(function):

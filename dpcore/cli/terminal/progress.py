@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from dpcore.visible import visible
+from dpcore.errors import visible
 
 __all__ = ["Step", "TimeLeft", "line_of", "shown"]
 

@@ -1,14 +1,18 @@
-"""Standard streams as the commands find them: always open."""
+"""Standard streams as the commands find them, always open; and requests to end, answered as Ctrl-C
+is."""
 
 from __future__ import annotations
 
 import logging
 import os
+import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
-from dpcore.visible import visible
+from dpcore.errors import visible
 
-__all__ = ["hush", "open_closed_streams", "tell_outlook", "was_told"]
+__all__ = ["ended_as_interrupted", "hush", "open_closed_streams", "tell_outlook", "was_told"]
 
 
 def open_closed_streams() -> None:
@@ -58,3 +62,23 @@ class _OnStderr(logging.Handler):
 
 
 _ON_STDERR = _OnStderr()
+
+
+@contextmanager
+def ended_as_interrupted() -> Iterator[None]:
+    """Let a request to end, or a terminal that is gone, clean up and tell as an interrupt does. One
+    that is ignored, as under nohup, stays so."""
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    before = {number: signal.getsignal(number) for number in numbers}
+    heard = [number for number in numbers if before[number] is not signal.SIG_IGN]
+    for number in heard:
+        signal.signal(number, interrupt)
+    try:
+        yield
+    finally:
+        for number in heard:
+            signal.signal(number, before[number])

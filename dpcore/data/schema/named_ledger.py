@@ -32,7 +32,7 @@ def check_ledger(ledger: str) -> None:
 
 
 def ledgers() -> Any:
-    """Return the class of ledgers, a ``dpcore.session.table_ledger.TableLedger``.
+    """Return the class of ledgers, a ``dpcore.session.ledger.TableLedger``.
 
     Raises RegistryError, with what to install, where there is none.
     """

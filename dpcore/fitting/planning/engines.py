@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dpcore.data.schema.schema import Schema
     from dpcore.fitting.planning.planned import Plan
     from dpcore.fitting.planning.ready import Ready
-    from dpcore.fitting.request.data_request import DataRequest
+    from dpcore.fitting.request.run_request import DataRequest
     from dpcore.protocols import Engine
     from dpcore.protocols.file_engine import FileEngine
     from dpcore.registry.catalogue import Registry
@@ -72,9 +72,9 @@ def source_of(plan: Plan, request: DataRequest) -> tuple[RowSource, Schema | Non
     Raises InvalidInputError for what such an engine cannot do, all before a file is looked for.
     """
     from dpcore.data.files import Files, Registered
+    from dpcore.data.loader import file_loader, foreign_loader
     from dpcore.fitting.rows.given import with_units
-    from dpcore.fitting.rows.loading import check_drop_asked, read_schema_of, require_known
-    from dpcore.fitting.rows.registered import registered_parts
+    from dpcore.fitting.rows.loading import check_drop_asked, registered_parts
 
     check_drop_asked(request, plan.relation)
     registered = request.data in load_registry().names("dataset")
@@ -100,10 +100,11 @@ def source_of(plan: Plan, request: DataRequest) -> tuple[RowSource, Schema | Non
     if registered:
         return Registered(request.data, _address(plan)), None, registered_parts(request)
     if _address(plan) is None:
-        require_known(request.data)
-    schema = with_units(read_schema_of(request), request.unit, request.rows_per_unit)
+        file_loader().require_known(request.data)
+    schema = with_units(file_loader().schema_asked(request), request.unit, request.rows_per_unit)
     bad_rows: Any = request.bad_rows
-    return Files(request.data, bad_rows, _address(plan), plan.settings.seed), schema, ()
+    files = Files(request.data, bad_rows, _address(plan), plan.settings.seed)
+    return files, schema, foreign_loader()
 
 
 def _address(plan: Plan) -> str | None:

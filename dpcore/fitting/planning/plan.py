@@ -14,15 +14,15 @@ from dpcore.fitting.planning.engines import engine_name, load_engine
 from dpcore.fitting.planning.losses import make_loss, names_of_loss, params_apart
 from dpcore.fitting.planning.planned import Plan
 from dpcore.fitting.planning.slots import fill_slots
-from dpcore.fitting.request.option_names import option_of
 from dpcore.fitting.request.settings import (
     Settings,
     checked_settings,
     default_algorithm,
     figure_of,
+    option_of,
 )
 from dpcore.fitting.request.targets import Budget, budget_of, target_values
-from dpcore.moved import owner_of_option
+from dpcore.moved import table_of
 from dpcore.privacy.relations import parse_relation, usual_relation
 from dpcore.registry.catalogue import Registry, load_registry
 from dpcore.registry.parameters import convert_all
@@ -194,7 +194,7 @@ def _source(factory: Any) -> tuple[str, ...]:
 def _require_owner(settings: Settings, registry: Registry) -> None:
     """Raise RegistryError for a setting of a package that registers nothing here."""
     for name in _OF_SOURCES:
-        owner = owner_of_option(name)
+        owner = table_of("options").get(name)
         if getattr(settings, name) is not None and owner is not None:
             entries = registry.entries("optimizer")
             if owner not in {entry.distribution for entry in entries}:

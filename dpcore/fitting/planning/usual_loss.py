@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.data.dataset import declared_schema
 from dpcore.data.loader import file_loader
-from dpcore.fitting.request.data_request import DataRequest
-from dpcore.fitting.rows.loading import read_schema_of
+from dpcore.fitting.request.run_request import DataRequest
 from dpcore.registry.catalogue import load_registry
 
 if TYPE_CHECKING:
@@ -62,7 +61,7 @@ def with_schema(request: DataRequest) -> DataRequest:
     place: it is read once. Raises as ``load_data`` does for a schema."""
     if request.data in load_registry().names("dataset"):
         return request
-    schema = read_schema_of(request)
+    schema = file_loader().schema_asked(request)
     return request if schema is None else replace(request, schema=schema, schema_from_data=False)
 
 
@@ -73,7 +72,7 @@ def schema_of_rows(request: DataRequest) -> Schema | None:
     if request.data in registry.names("dataset"):
         return declared_schema(registry.load("dataset", request.data))
     if request.schema is not None:
-        return read_schema_of(request)
+        return file_loader().schema_asked(request)
     return _schema_of_store(request.data)
 
 

@@ -1,74 +1,21 @@
 """Keywords that ``dpcore.fit`` had before, for this version: each with a warning that shows the new
-form."""
+form. They are listed in ``moved.toml``."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any
 
 from dpcore.errors import InvalidInputError, near_names, warn_caller
-from dpcore.fitting.request.fit_options import (
-    Algorithm,
-    Budget,
-    Ledger,
-    OneVsRest,
-    Rows,
-    Threads,
-    Unit,
-    Users,
-    Weights,
-)
+from dpcore.fitting.request import fit_options
 from dpcore.fitting.request.settings import OVR
 from dpcore.fitting.steps.facts import require_step
 from dpcore.fitting.steps.weights import BALANCED
+from dpcore.moved import table_of
 from dpcore.registry.catalogue import load_registry
 
-__all__ = ["OLD_WORDS", "with_old_words"]
-
-
-@dataclass(frozen=True)
-class _Moved:
-    """The old keywords that became fields of one value.
-
-    Parameters
-    ----------
-    word : of ``fit``, which takes the value.
-    plain : the field of what the word took by itself.
-    fields : the field of each old keyword.
-    """
-
-    word: str
-    kind: type
-    plain: str
-    fields: Mapping[str, str]
-
-
-_MOVED = (
-    _Moved("algo", Algorithm, "name", {n: n for n in ("use", "preset", "as_published")}),
-    _Moved(
-        "epsilon",
-        Budget,
-        "epsilon",
-        {n: n for n in ("rho", "mu", "epsilon_max", "targets", "conversion")},
-    ),
-    _Moved("ledger", Ledger, "path", {n: n for n in ("analyst", "same_table", "part")}),
-    _Moved("n0", Rows, "n0", {"capacity": "capacity"}),
-    _Moved("engine", Threads, "engine", {"threads": "count"}),
-    _Moved("unit", Unit, "column", {"rows_per_unit": "rows"}),
-    _Moved("users", Users, "users", {"trust": "trust"}),
-    _Moved("sample_weight", Weights, "values", {"weight_bound": "bound"}),
-)
-_STEPS = (
-    "private_bounds",
-    "largest_weight",
-    "test_fraction",
-    "evaluate_share",
-    "evaluate_epsilon",
-    "intervals_share",
-)
-OLD_WORDS = (*(old for moved in _MOVED for old in moved.fields), "multiclass", *_STEPS)
-"""In this version alone."""
+__all__ = ["with_old_words"]
 
 
 def with_old_words(words: Mapping[str, Any], old: Mapping[str, Any]) -> dict[str, Any]:
@@ -76,73 +23,75 @@ def with_old_words(words: Mapping[str, Any], old: Mapping[str, Any]) -> dict[str
 
     Raises TypeError for a keyword that no version has.
     """
+    table = table_of("words")
     for name in old:
-        if name not in OLD_WORDS:
+        if name not in table:
             raise TypeError(
                 f"fit() got an unexpected keyword argument {name!r}.{near_names(name, words)}"
             )
-    found = dict(words)
-    for moved in _MOVED:
-        given = {field: old[name] for name, field in moved.fields.items() if name in old}
-        if given:
-            found[moved.word] = _moved(moved, found[moved.word], given)
-    if "multiclass" in old:
-        found["loss"] = _several(found["loss"], old["multiclass"])
-    steps = _steps(found, {name: old[name] for name in _STEPS if name in old})
+    found, steps = dict(words), dict[str, dict[str, Any]]()
+    values: dict[tuple[str, ...], dict[str, Any]] = {}
+    for name, form in table.items():
+        word, *where, field = form.split()
+        if word == "also":
+            of_step = steps.setdefault(where[0], {})
+            of_step |= {field: old[name]} if old.get(name) not in (None, False) else {}
+        elif name in old:
+            values.setdefault((word, *where), {})[field] = old[name]
+    for (word, kind, plain), given in values.items():
+        change = _several if word == "loss" else _moved
+        found[word] = change(word, getattr(fit_options, kind), plain, found[word], given)
     also = found["also"]
     if not isinstance(also, (list, tuple)):
         require_step(also)
         also = (also,)
-    return {**found, "also": (*steps, *also)}
+    asked = _steps(found, steps)
+    return {**found, "also": (*asked, *also)}
 
 
-def _moved(moved: _Moved, now: Any, given: dict[str, Any]) -> Any:
-    if isinstance(now, moved.kind):
+def _moved(word: str, kind: Any, plain: str, now: Any, given: dict[str, Any]) -> Any:
+    """Return the value that a word takes with old keywords as its fields. ``plain`` : the field of
+    what the word took by itself."""
+    if isinstance(now, kind):
         raise InvalidInputError(
-            f"Expected {', '.join(given)} in {moved.kind.__name__} alone, and not beside it."
+            f"Expected {', '.join(given)} in {kind.__name__} alone, and not beside it."
         )
-    if now is not None or moved.plain == "values":
-        given = {moved.plain: now, **given}
-    value = moved.kind(**given)
-    _tell(f"{moved.word}={_shown(value)}")
+    if now is not None or plain == "values":
+        given = {plain: now, **given}
+    value = kind(**given)
+    _tell(f"{word}={_shown(value)}")
     return value
 
 
-def _several(loss: Any, multiclass: Any) -> Any:
+def _several(word: str, kind: Any, plain: str, now: Any, given: dict[str, Any]) -> Any:
+    """Return the loss with ``multiclass`` in its new form."""
+    multiclass = given["multiclass"]
     if multiclass is None:
-        return loss
+        return now
     if multiclass != OVR:
         raise InvalidInputError(f"Expected multiclass={multiclass!r} to be {OVR}, or left out.")
-    _tell(f"loss=OneVsRest({'' if loss is None else repr(loss)})")
-    return OneVsRest(loss)
+    _tell(f"{word}={kind.__name__}({'' if now is None else repr(now)})")
+    return kind(now)
 
 
-def _steps(words: dict[str, Any], old: dict[str, Any]) -> list[Any]:
+def _steps(words: dict[str, Any], asked: dict[str, dict[str, Any]]) -> list[Any]:
     """Return the steps that old keywords ask for, and take ``"balanced"`` from the weights."""
-    found: list[Any] = []
-    if old.get("private_bounds"):
-        found.append(_registered("private-bounds")())
-    largest = {"largest": old["largest_weight"]} if "largest_weight" in old else {}
+    names = {name for name, given in asked.items() if given}
     if isinstance(words["class_weight"], str) and words["class_weight"] == BALANCED:
         words["class_weight"] = None
-        found.append(_registered(BALANCED)(**largest))
-    elif largest:
+        names.add(BALANCED)
+    elif BALANCED in names:
         raise InvalidInputError(
-            f"Expected largest_weight={largest['largest']!r} beside class_weight='balanced' alone, "
-            "whose weights it caps."
+            f"Expected largest_weight={asked[BALANCED]['largest']!r} beside "
+            "class_weight='balanced' alone, whose weights it caps."
         )
-    shares = {"evaluate_share": "share", "evaluate_epsilon": "epsilon"}
-    asked = {field: old[name] for name, field in shares.items() if old.get(name) is not None}
-    fraction = old.get("test_fraction")
-    if asked:
-        found.append(_registered("evaluation")(**asked, test_fraction=fraction))
-    elif fraction is not None:
+    if {*asked["evaluation"]} == {"test_fraction"}:
         raise InvalidInputError(
             "Expected evaluate_share or evaluate_epsilon beside test_fraction: rows are held out "
             "for a private evaluation. For exact figures of a model, hold rows out beforehand."
         )
-    if old.get("intervals_share") is not None:
-        found.append(_registered("intervals")(old["intervals_share"]))
+    asked["private-bounds"] = {}
+    found = [_registered(name)(**asked[name]) for name in asked if name in names]
     if found:
         _tell(f"also=[{', '.join(map(_shown, found))}]")
     return found

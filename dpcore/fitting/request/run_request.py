@@ -1,4 +1,5 @@
-"""One fit as it was asked for: a plan, its rows, and all that its statement depends on."""
+"""One fit as it was asked for: its data, before any are loaded, and then a plan, its rows, and all
+that its statement depends on."""
 
 from __future__ import annotations
 
@@ -6,9 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from dpcore.data.blocks.table import Table
     from dpcore.data.dataset import Dataset
     from dpcore.data.files import RowFacts
+    from dpcore.data.schema.schema import Schema
     from dpcore.fitting.planning.planned import Plan
     from dpcore.fitting.planning.utility_warning import UtilityWarning
     from dpcore.fitting.released import OnRelease
@@ -16,7 +20,7 @@ if TYPE_CHECKING:
     from dpcore.protocols import Engine
     from dpcore.session.charges import Charges
 
-__all__ = ["Run"]
+__all__ = ["DataRequest", "Run"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,3 +54,28 @@ class Run:
     engine: Engine | None = None
     table_ledger: LedgerRequest | None = None
     held_out: Dataset | None = None
+
+
+@dataclass(frozen=True)
+class DataRequest:
+    """Where the rows come from, as it was asked for on the command line.
+
+    ``data`` : a registered name or a path. ``schema`` : its path, or itself. ``target`` : the label
+    column that is meant; it has to be the schema's. ``bad_rows`` : ``"refuse"``, or ``"drop"``
+    where the number of rows is private. ``test``, ``test_fraction`` : what to report on, without
+    privacy; at most one. ``unit``, ``rows_per_unit`` : the schema's, where they are not in its
+    file. ``private_bounds`` : whether those of the schema's numeric columns that have none are
+    released. ``part`` : ``COLUMN=LEVEL``, whose rows alone the run is over.
+    """
+
+    data: str = "census-sim"
+    schema: Path | Schema | None = None
+    target: str | None = None
+    bad_rows: str = "refuse"
+    schema_from_data: bool = False
+    test: str | None = None
+    test_fraction: float | None = None
+    unit: str | None = None
+    rows_per_unit: int | None = None
+    private_bounds: bool = False
+    part: str | None = None

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dpcore.errors import InvalidInputError, RegistryError
-from dpcore.fitting.request.option_names import option_of
 from dpcore.fitting.steps.facts import step_facts
 from dpcore.fitting.steps.weights import checked_weights
 from dpcore.moved import where_to_get
@@ -27,6 +26,7 @@ __all__ = [
     "default_algorithm",
     "figure_of",
     "has_units",
+    "option_of",
 ]
 
 FIGURES = {"rho": "zcdp", "mu": "gdp"}
@@ -210,3 +210,14 @@ def _checked_whole(name: str, value: Any, least: int, most: float = math.inf) ->
     if int(value) > most:
         raise InvalidInputError(f"Expected {name}={value!r} to be at most {most}.")
     return int(value)
+
+
+def option_of(name: str) -> str:
+    """Return a setting as both readers write it.
+
+    Examples
+    --------
+    >>> option_of("epsilon_max")
+    '--epsilon-max (epsilon_max=)'
+    """
+    return f"--{name.replace('_', '-')} ({name}=)"

@@ -16,8 +16,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import InvalidInputError, RegistryError
-from dpcore.fitting.request.option_names import option_of
-from dpcore.fitting.request.settings import figure_of
+from dpcore.fitting.request.settings import figure_of, option_of
 from dpcore.moved import where_to_get
 from dpcore.registry.tables.declarations import optimizer_facts
 

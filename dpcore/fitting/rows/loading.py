@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dpcore.data.dataset import Dataset
-from dpcore.data.loader import file_loader, load_file
-from dpcore.data.row_part import rows_of_part
+from dpcore.data.loader import file_loader, foreign_loader
 from dpcore.data.schema.schema import Schema
 from dpcore.data.splits import split_rows
 from dpcore.data.units import Coins, coins_of
 from dpcore.errors import InvalidInputError
-from dpcore.fitting.request.data_request import DataRequest
-from dpcore.fitting.request.ledger_request import require_ledgers
-from dpcore.fitting.rows.given import with_units
-from dpcore.fitting.rows.registered import registered_parts
-from dpcore.moved import where_to_get
-from dpcore.privacy.statement import foreign_parts
+from dpcore.fitting.request.run_request import DataRequest
+from dpcore.privacy.statement import foreign_parts, part_of
 from dpcore.registry.catalogue import load_registry
 
 if TYPE_CHECKING:
@@ -33,10 +26,7 @@ __all__ = [
     "are_ours_and_generated",
     "check_drop_asked",
     "load_data",
-    "read_schema_of",
-    "reading_threads",
-    "require_known",
-    "rows_to_test_on",
+    "registered_parts",
     "schema_reasons",
     "split",
 ]
@@ -83,48 +73,11 @@ def load_data(
     Raises InvalidInputError, RegistryError or DataError (for the owner's eyes), all before anything
     is spent.
     """
-    _check_request(request)
-    check_drop_asked(request, relation)
-    with reading_threads(threads):
-        return _load(request, relation, seed, coins or coins_of(seed, "units"))
-
-
-def _load(
-    request: DataRequest, relation: NeighboringRelation, seed: int | None, coins: Coins
-) -> Data:
-    dataset, parts = _open(request, coins)
-    dataset = rows_of_part(dataset, request.part)
-    why_not_private = schema_reasons(dataset.schema)
-    if request.test_fraction is None:
-        test = rows_to_test_on(request, dataset.schema)
-        return Data(dataset, test, why_not_private=why_not_private, parts=parts)
-    train, test = split(dataset, request.test_fraction, relation, seed)
-    return Data(train, test, 1.0 - request.test_fraction, why_not_private, parts)
-
-
-def rows_to_test_on(request: DataRequest, schema: Schema) -> Dataset | None:
-    """Return the rows of the file to report on, by the schema of those trained on; ``None`` where
-    none was asked for. Raises DataError for what cannot be read."""
-    if request.test is None:
-        return None
-    file_loader().require_file(os.fspath(request.test))
-    of_rows = schema.with_units(None)  # Whose rows are tested on does not matter.
-    test = load_file(request.test, of_rows, bad_rows=request.bad_rows)
-    return rows_of_part(test, request.part)
-
-
-@contextmanager
-def reading_threads(threads: int | None) -> Iterator[None]:
-    """Let Arrow use as many; all readers of the process share its pool."""
-    import pyarrow as pa
-
-    before = pa.cpu_count()
-    if threads is not None:
-        pa.set_cpu_count(threads)
-    try:
-        yield
-    finally:
-        pa.set_cpu_count(before)
+    asked = request, relation, threads, seed, coins or coins_of(seed, "units")
+    data = file_loader().requested(*asked)
+    if type(data) is not Data or type(data.train) is not Dataset:
+        raise InvalidInputError("What reads files made no Dataset of the rows.")
+    return replace(data, parts=(*data.parts, *foreign_loader()))
 
 
 def split(
@@ -138,23 +91,6 @@ def split(
     return dataset.take(~held_out), dataset.take(held_out)
 
 
-def _check_request(request: DataRequest) -> None:
-    if request.bad_rows not in ("refuse", "drop"):
-        raise InvalidInputError(f"Expected bad-rows={request.bad_rows!r} to be refuse or drop.")
-    if request.test is not None and request.test_fraction is not None:
-        raise InvalidInputError("Expected one of test-fraction and test, not both.")
-    fraction = request.test_fraction
-    if fraction is not None and not 0.0 < fraction < 1.0:
-        raise InvalidInputError(f"Expected 0 < test-fraction={fraction} < 1.")
-    if request.schema is not None and request.schema_from_data:
-        raise InvalidInputError("Expected one of schema and schema-from-data, not both.")
-    if request.private_bounds and request.schema is None:
-        raise InvalidInputError(
-            "Expected --schema (schema=), without bounds, beside --private-bounds "
-            "(private_bounds=)."
-        )
-
-
 def check_drop_asked(request: DataRequest, relation: NeighboringRelation) -> None:
     """Refuse to drop rows where their number is public: two tables that differ in one row are
     neighbours only if they stay of one size, and a row that is bad in one of them would show."""
@@ -165,69 +101,20 @@ def check_drop_asked(request: DataRequest, relation: NeighboringRelation) -> Non
         )
 
 
-def _open(request: DataRequest, coins: Coins) -> tuple[Dataset, tuple[str, ...]]:
-    registry = load_registry()
-    if request.data in registry.names("dataset"):
-        parts = registered_parts(request)
-        return registry.load("dataset", request.data)(), parts
-    require_known(request.data)
-    file_loader().require_file(os.fspath(request.data))
-    schema = with_units(read_schema_of(request), request.unit, request.rows_per_unit)
-    data = load_file(
-        request.data,
-        schema,
-        target=request.target,
-        bad_rows=request.bad_rows,
-        coins=coins,
-    )
-    names = [column.name for column in data.schema.columns]
-    if schema is not None and schema.for_names(names) != data.schema:
-        raise InvalidInputError(
-            f"{request.data} has a schema of its own, and that of --schema (schema=) differs from "
-            f"it (see `dpcore schema {request.data}`); leave --schema out, or convert the rows "
-            "again."
-        )
-    return data, ()
-
-
-def require_known(data: str) -> None:
-    """Raise InvalidInputError for what is neither a file nor a data set."""
-    where = where_to_get("dataset", data)
-    if where and not os.path.exists(data):
-        raise InvalidInputError(f"{data!r} is neither a file nor a data set. {where}")
-    file_loader().require_known(data)
-
-
-def read_schema_of(request: DataRequest) -> Schema | None:
-    """Return the schema that a request names, or asks to be read off the rows, if any."""
-    _check_request(request)
-    if request.schema_from_data:
-        schema = _read_off_rows(request)
-    elif request.schema is None:
-        return None
-    elif isinstance(request.schema, Schema):
-        schema = request.schema.anew()
-    else:
-        schema = Schema.read(request.schema, request.private_bounds)
-        if request.target is not None and request.target != schema.label.name:
-            raise InvalidInputError(
-                f"The label of {os.fspath(request.schema)} is {schema.label.name!r}, "
-                f"not {request.target!r}; make that column's kind label in the schema."
-            )
-    require_ledgers(schema.ledger)
-    return schema
-
-
-def _read_off_rows(request: DataRequest) -> Schema:
-    if request.target is None:
-        raise InvalidInputError("Expected --target, the label column, with --schema-from-data.")
-    found = file_loader().schema_from_rows(request.data, request.target)
-    if type(found) is not Schema:  # Another class might say of itself that it read no rows.
-        raise InvalidInputError("What was read off the rows is no Schema; write one.")
-    return replace(found, from_data=True)
-
-
 def schema_reasons(schema: Schema) -> tuple[str, ...]:
     if not schema.from_data:
         return ()
     return ("bounds, categories, classes or a step before the fit were read off the rows",)
+
+
+def registered_parts(request: DataRequest) -> tuple[str, ...]:
+    """Return the readers of a registered data set, by their own word and by the registry's;
+    InvalidInputError for what it has of its own."""
+    for option in ("schema", "target", "unit", "rows_per_unit"):
+        if getattr(request, option) is not None:
+            raise InvalidInputError(f"The data set {request.data} has its own {option}.")
+    if request.schema_from_data:
+        raise InvalidInputError(f"The data set {request.data} has its own schema.")
+    registry = load_registry()
+    load = registry.load("dataset", request.data)
+    return part_of(load), registry.get("dataset", request.data).target

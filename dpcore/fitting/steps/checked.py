@@ -1,9 +1,9 @@
-"""The steps of a run, checked: each as it was then, whatever it says of itself later."""
+"""The steps of a run in their order, checked: each as it was then, whatever it says later."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -11,22 +11,25 @@ from typing import TYPE_CHECKING, Any
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.planning.public_facts import with_default_l2
 from dpcore.fitting.planning.ready import Ready
-from dpcore.fitting.steps.facts import Phase, RowsAsked, step_facts
+from dpcore.fitting.steps.facts import Phase, RowsAsked, release_bounds, step_facts
 from dpcore.fitting.steps.needs import require_needs
 from dpcore.fitting.steps.shares import exact_share, stated_share
 from dpcore.fitting.steps.step import Bounds, WeightsOfClasses
 from dpcore.fitting.steps.weights import with_weights
 from dpcore.privacy.first_party import is_named_as_a_package_of_ours, is_ours
 from dpcore.privacy.statement import OF_DPCORE, part_of
+from dpcore.registry.catalogue import load_registry
 
 if TYPE_CHECKING:
+    from dpcore.data.schema.schema import Schema
+    from dpcore.fitting.request.settings import Settings
     from dpcore.fitting.run_state import RunState
     from dpcore.fitting.steps.facts import StepFacts
     from dpcore.fitting.steps.step import Outcome, Request, RunStep
     from dpcore.fitting.steps.views import PublicFacts
     from dpcore.protocols.problem import Problem
 
-__all__ = ["CheckedStep", "changed", "checked", "foreign_parts_of", "weighted"]
+__all__ = ["CheckedStep", "changed", "checked", "foreign_parts_of", "steps_of", "weighted"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,3 +165,25 @@ def weighted(state: RunState, weights: tuple[float, ...]) -> RunState:
     plan = with_weights(ready.plan, weights)
     problem = replace(ready.problem, loss=plan.loss, l2=plan.settings.l2 or 0.0)
     return state.with_ready(Ready(plan, with_default_l2(problem, plan), plan))
+
+
+def steps_of(settings: Settings, schema: Schema) -> Iterator[RunStep]:
+    """Yield the steps that the settings and the schema of a run ask for, in their order: dpcore's
+    own, then those of somebody's own as they were given.
+
+    An evaluation scores what ``predict`` returns, so that it is after whatever changes that.
+    """
+    asked = list(settings.also)
+    if schema.unbounded and not release_bounds(asked):
+        asked.insert(0, load_registry("step").load("step", "private-bounds")())
+    if not schema.unbounded:
+        asked = [step for step in asked if not (release_bounds([step]) and _place(step) == 0)]
+    yield from sorted(asked, key=_place)
+
+
+def _place(step: RunStep) -> int:
+    """Return the place of a step: all of somebody's own have one, the last."""
+    name, module = step_facts(step).name, type(step).__module__
+    if name not in OF_DPCORE or not (is_ours(module) or is_named_as_a_package_of_ours(module)):
+        return len(OF_DPCORE)
+    return OF_DPCORE.index(name)

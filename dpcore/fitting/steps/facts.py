@@ -93,26 +93,20 @@ def step_facts(step: Any) -> StepFacts:
     """Return the declarations of a step, read once; InvalidInputError where one is missing or of
     another kind."""
     require_step(step)
-    kind, found = type(step).__name__, {}
-    for field in dataclasses.fields(StepFacts):
-        if hasattr(step, field.name):
-            found[field.name] = getattr(step, field.name)
-    for name, is_right in {"name": _is_name, "phase": _is_phase}.items():
-        if not is_right(found.get(name)):
+    names = (field.name for field in dataclasses.fields(StepFacts))
+    found = {name: getattr(step, name) for name in names if hasattr(step, name)}
+    name, phase = found.get("name"), found.get("phase")
+    for fact, value, is_right in (
+        ("name", name, isinstance(name, str) and _NAME.fullmatch(name)),
+        ("phase", phase, isinstance(phase, Phase)),
+    ):
+        if not is_right:
             raise InvalidInputError(
-                f"Expected the step {kind} to declare its {name}, {_EXPECTED[name]}, and not "
-                f"{found.get(name)!r}."
+                f"Expected the step {type(step).__name__} to declare its {fact}, "
+                f"{_EXPECTED[fact]}, and not {value!r}."
             )
     facts = StepFacts(**found)
     return dataclasses.replace(facts, needs=frozenset(facts.needs))
-
-
-def _is_name(name: Any) -> bool:
-    return isinstance(name, str) and _NAME.fullmatch(name) is not None
-
-
-def _is_phase(phase: Any) -> bool:
-    return isinstance(phase, Phase)
 
 
 _EXPECTED = {

@@ -256,14 +256,16 @@ _CALLED = {
     "file-loader": (
         "load",
         "pieces",
-        "texts",
         "require_known",
-        "require_file",
         "format_of",
         "schema_of",
-        "schema_from_rows",
         "partitions",
-        "scores",
+        "requested",
+        "tested",
+        "schema_asked",
+        "predict",
+        "info",
+        "schema_lines",
     ),
 }
 """The functions that an object of a kind has to have."""

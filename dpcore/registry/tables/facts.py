@@ -17,7 +17,7 @@ from types import FunctionType, MemberDescriptorType
 from typing import Any, Protocol, TypeVar
 
 from dpcore.errors import near_names
-from dpcore.moved import new_name_of_fact
+from dpcore.moved import table_of
 
 __all__ = ["Kind", "Method", "Shape", "Words", "fact", "fault_of", "near_name", "read"]
 
@@ -132,7 +132,7 @@ def fault_of(table: type[Any], part: Any, others: Iterable[str] = ()) -> str:
         if field.name not in own and field.name not in held:
             is_method = isinstance(field.metadata["kind"], Method)
             alike = [n for n in own if own[n] is is_method and n not in held and n not in known]
-            renamed = (name for name in own if new_name_of_fact(name) == field.name)
+            renamed = (name for name in own if table_of("facts").get(name) == field.name)
             if old := next(renamed, None):
                 return f"states {old!r}, which is {field.name!r} now."
             if meant := near_name(field.name, alike):

@@ -114,7 +114,7 @@ def show(
     ] = False,
 ) -> None:
     """Print the budget, what remains of it, and every run."""
-    from dpcore.cli.terminal.tables import print_table
+    from dpcore.cli.terminal.printing import print_table
     from dpcore_ledger.shown import COLUMNS, remaining, run_rows, to_dict
     from dpcore_ledger.state import state_of
     from dpcore_ledger.verify import verified

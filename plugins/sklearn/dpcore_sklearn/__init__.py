@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from importlib.metadata import version
 
-from dpcore.systems import NOT_HERE
+from dpcore.errors import NOT_HERE
 
 if NOT_HERE:
     raise ImportError(NOT_HERE)

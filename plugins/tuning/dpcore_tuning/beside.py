@@ -25,8 +25,7 @@ from dpcore.fitting.request.run_request import Run
 from dpcore.fitting.rows.loading import split
 from dpcore.fitting.rows.unbounded import rehearsed_rows
 from dpcore.fitting.run_state import RunDoor, RunState
-from dpcore.fitting.steps.checked import checked, foreign_parts_of, weighted
-from dpcore.fitting.steps.own import steps_of
+from dpcore.fitting.steps.checked import checked, foreign_parts_of, steps_of, weighted
 from dpcore.fitting.steps.run import charged_for_all, run_before, run_one, stated_of
 from dpcore.fitting.steps.weights import are_weighted
 from dpcore.plugin.parts import AdditiveAccountant, Ledger

@@ -9,7 +9,6 @@ from typing import Annotated, Any
 import typer
 
 from dpcore.cli import options
-from dpcore.cli.assignments import assigned
 from dpcore.cli.step_options import steps_asked, with_step_options
 from dpcore.cli.terminal.streams import tell_outlook
 from dpcore.errors import InvalidInputError
@@ -19,6 +18,7 @@ from dpcore.fitting.steps.weights import public_weights
 from dpcore.model.file import check_out
 from dpcore.plugin import Settings
 from dpcore.plugin.commands import DataRequest, LedgerRequest
+from dpcore.registry.parameters import assigned
 
 __all__ = ["tune_command"]
 

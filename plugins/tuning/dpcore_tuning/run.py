@@ -12,14 +12,18 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import InvalidInputError
-from dpcore.fitting.fitted import make_model
 from dpcore.fitting.planning.public_facts import check_drop
 from dpcore.fitting.rows.loading import load_data
 from dpcore.fitting.rows.unbounded import encoded_rows
 from dpcore.fitting.run import finish
-from dpcore.fitting.steps.exact_figures import figures_asked, foreign_figures
-from dpcore.fitting.steps.held_out_rows import holds_out, require_held_out
+from dpcore.fitting.steps.held_out_rows import (
+    figures_asked,
+    foreign_figures,
+    holds_out,
+    require_held_out,
+)
 from dpcore.fitting.table_ledger import closed_after, note_outside, reserved
+from dpcore.fitting.training import make_model
 from dpcore.plugin import Solution
 from dpcore.plugin.commands import LedgerRequest
 from dpcore.plugin.ledgers import Found, LedgerEntry

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcore.errors import EngineError
-from dpcore.spawned import spawned
+from dpcore_tables.spawned import spawned
 
 if TYPE_CHECKING:
     from dpcore_lab.audit.fits import Fits, Request

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-from dpcore.cli.assignments import assigned
 from dpcore.cli.terminal.progress import shown
 from dpcore.errors import InvalidInputError
 from dpcore.plugin.commands import Argument, Option, print_json, print_lines
+from dpcore.registry.parameters import assigned
 from dpcore_lab.commands.progress import RunsMade
 
 __all__ = ["audit_command"]

@@ -7,15 +7,17 @@ import importlib
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
-from dpcore.cli.loading import default_optimizer
-from dpcore.errors import InvalidInputError, near_names
+from dpcore.errors import DpcoreError, InvalidInputError, near_names
 from dpcore.plugin.commands import Argument, Option, print_json, print_lines
 from dpcore.plugin.parts import load_registry
+from dpcore.registry.catalogue import Registry
+from dpcore.registry.tables.declarations import optimizer_facts
 
 if TYPE_CHECKING:
+    from dpcore.plugin.parts import Optimizer
     from dpcore_lab.checks import Outcome
 
-__all__ = ["check_command"]
+__all__ = ["check_command", "default_optimizer"]
 
 
 def check_command(
@@ -106,3 +108,18 @@ def _print(outcome: Outcome) -> None:
         print_lines(f"        power: {tested.power}")
     if tested.not_tested:
         print_lines(f"        not tested: {'; '.join(tested.not_tested)}")
+
+
+def default_optimizer(registry: Registry, name: str) -> Optimizer:
+    """Return an optimizer with its defaults, and what it declares to be checked with (such as a
+    target, which has none); InvalidInputError if it cannot be built."""
+    factory = registry.load("optimizer", name)
+    try:
+        optimizer: Optimizer = factory(**optimizer_facts(factory).checked_with)
+    except DpcoreError:
+        raise
+    except Exception as error:
+        raise InvalidInputError(
+            f"{name} cannot be built with its defaults: {type(error).__name__}: {error}"
+        ) from error
+    return optimizer

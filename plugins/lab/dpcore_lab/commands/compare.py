@@ -7,9 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from dpcore.cli.terminal.interrupts import ended_as_interrupted
 from dpcore.cli.terminal.progress import shown
-from dpcore.cli.terminal.streams import hush
+from dpcore.cli.terminal.streams import ended_as_interrupted, hush
 from dpcore.errors import InvalidInputError, replacing
 from dpcore.plugin.commands import Option, print_json, print_lines
 from dpcore.registry.parameters import parse_assignment

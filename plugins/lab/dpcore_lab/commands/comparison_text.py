@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from dpcore.cli.terminal.tables import print_table
+from dpcore.cli.terminal.printing import print_table
 from dpcore.exact.rounding import exact
 from dpcore.plugin.commands import print_lines
 

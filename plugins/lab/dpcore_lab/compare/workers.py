@@ -15,7 +15,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import DpcoreError, InvalidInputError
-from dpcore.spawned import spawned
+from dpcore_tables.spawned import spawned
 
 if TYPE_CHECKING:
     from dpcore_lab.compare.fits import Fitter

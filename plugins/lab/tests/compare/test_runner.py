@@ -183,7 +183,7 @@ def test_processes_that_cannot_be_started_are_told_of(compared, monkeypatch):
         raise OSError(errno.EMFILE, "Too many open files")
 
     monkeypatch.setattr("dpcore_lab.compare.runner.available_threads", lambda: 2)
-    monkeypatch.setattr("dpcore.spawned.ProcessPoolExecutor", full)
+    monkeypatch.setattr("dpcore_tables.spawned.ProcessPoolExecutor", full)
     with pytest.raises(DpcoreError, match="Cannot start 2 processes: Too many open files"):
         run(admit(compared())[0], None, jobs=2)
 

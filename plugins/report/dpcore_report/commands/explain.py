@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-from dpcore.cli.terminal.tables import print_table
+from dpcore.cli.terminal.printing import print_table
 from dpcore.exact.rounding import exact
 from dpcore.plugin.commands import Option, print_json, print_lines
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Annotated, Any
 
-from dpcore.cli.terminal.tables import print_table
+from dpcore.cli.terminal.printing import print_table
 from dpcore.errors import InvalidInputError
 from dpcore.plugin.commands import Option, print_json, print_lines
 

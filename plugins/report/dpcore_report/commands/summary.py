@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from dpcore.cli.terminal.tables import print_table
+from dpcore.cli.terminal.printing import print_table
 from dpcore.plugin.commands import Argument, Option, print_json, print_lines
 
 __all__ = ["summary_command"]

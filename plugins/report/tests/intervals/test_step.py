@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from dpcore import Intervals, fit, load_model
-from dpcore.cli.info_model import print_model
 from dpcore.errors import BudgetExceededError, InvalidInputError, ModelFileError
 from dpcore.fitting import run
 from dpcore.model.file import checksum, read_model_file
@@ -14,6 +13,7 @@ from dpcore.plugin.parts import TableSession
 from dpcore_report.card import card_of
 from dpcore_report.intervals import inference
 from dpcore_report.intervals.text import intervals_in_words
+from dpcore_tables.files import FILES
 
 pytestmark = pytest.mark.filterwarnings("ignore::dpcore.errors.DpcoreWarning")
 
@@ -76,7 +76,7 @@ def test_estimates_are_near_the_truth_and_in_the_file(tmp_path, capsys):
     model.save(tmp_path / "model.json")
     assert load_model(tmp_path / "model.json").intervals == model.intervals
     assert model.report["intervals"] == model.intervals
-    print_model(str(tmp_path / "model.json"), as_json=False)
+    FILES.info(str(tmp_path / "model.json"), as_json=False)
     assert intervals_in_words(model.intervals)[0] in capsys.readouterr().out
 
 

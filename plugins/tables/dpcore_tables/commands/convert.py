@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from dpcore.cli.terminal.interrupts import ended_as_interrupted
 from dpcore.cli.terminal.progress import Step, shown
 from dpcore.cli.terminal.steps import FilesRead
+from dpcore.cli.terminal.streams import ended_as_interrupted
 from dpcore.errors import DataError, InvalidInputError, advised_on_bad_rows
 from dpcore.plugin.commands import Argument, Option, print_lines
 
@@ -66,10 +66,10 @@ def convert_command(
     """
     from dpcore import Schema
     from dpcore.data.read_progress import watched
-    from dpcore.fitting.rows.loading import reading_threads
     from dpcore.model.outfile import refuse_inputs
     from dpcore_tables.files.formats import store_of
     from dpcore_tables.files.input_paths import is_there
+    from dpcore_tables.files.requested import reading_threads
     from dpcore_tables.store import convert, convert_partitions
 
     refuse_inputs(out, {"SOURCE": source, "--schema": schema})

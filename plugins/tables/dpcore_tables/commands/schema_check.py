@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from dpcore.cli.terminal.tables import print_table
+from dpcore.cli.terminal.printing import print_table
 from dpcore.plugin.commands import print_lines
 
 if TYPE_CHECKING:

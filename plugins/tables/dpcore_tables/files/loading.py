@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,19 +17,16 @@ from dpcore.plugin.engines import BadRows
 from dpcore.plugin.parts import Dataset, load_registry
 from dpcore_tables.bounds.unbounded_rows import WaitingRows, bounded_rows
 from dpcore_tables.cells.faults import advice_on
-from dpcore_tables.files.column_texts import column_texts
 from dpcore_tables.files.formats import (
     STORE,
     entry_of,
     format_of,
     is_store,
     loaded,
-    schema_from_rows,
     store_of,
 )
 from dpcore_tables.files.input_paths import is_there, partition_files, refuse_stores
 from dpcore_tables.files.schema_advice import check_target, schema_advice
-from dpcore_tables.files.score_files import scores_as_bytes
 from dpcore_tables.files.stream import (
     check_bad_rows,
     encoded_rows,
@@ -50,7 +48,10 @@ if TYPE_CHECKING:
     from dpcore.data.blocks.layouts import Rows
     from dpcore.registry.entries import Entry
 
-__all__ = ["FILES", "feature_pieces"]
+__all__ = ["FILES", "feature_pieces", "require_file", "require_known"]
+
+_REQUESTED = "dpcore_tables.files.requested"
+_INFO = "dpcore_tables.commands.info_model"
 
 
 def _load(
@@ -141,7 +142,8 @@ def _load_store(
     )
 
 
-def _require_known(data: str) -> None:
+def require_known(data: str) -> None:
+    """Raise InvalidInputError for what is neither a file nor a data set."""
     if not is_there(data) and not _looks_like_a_path(data):
         hint = near_names(data, load_registry().names("dataset"))
         raise InvalidInputError(f"{data!r} is neither a file nor a data set.{hint}")
@@ -151,7 +153,8 @@ def _looks_like_a_path(text: str) -> bool:
     return os.sep in text or bool(os.path.splitext(text)[1])
 
 
-def _require_file(path: str) -> None:
+def require_file(path: str) -> None:
+    """Raise DataError for what cannot be read."""
     # A store that is not there may be in the making, which its reader tells.
     if os.path.isfile(path) or path.endswith(".dpcore"):
         return
@@ -167,17 +170,28 @@ def _schema_of(path: str) -> Schema | None:
     return None if store is None else store.schema(path)
 
 
+def _later(module: str, name: str) -> Callable[..., Any]:
+    """Return a function that is imported when it is called."""
+
+    def called(*asked: Any, **options: Any) -> Any:
+        return getattr(importlib.import_module(module), name)(*asked, **options)
+
+    return called
+
+
 FILES = FileLoader(
     load=_load,
     pieces=feature_pieces,
-    texts=column_texts,
-    require_known=_require_known,
-    require_file=_require_file,
+    require_known=require_known,
     format_of=format_of,
     schema_of=_schema_of,
-    schema_from_rows=schema_from_rows,
     partitions=partition_files,
-    scores=scores_as_bytes,
+    requested=_later(_REQUESTED, "requested"),
+    tested=_later(_REQUESTED, "tested"),
+    schema_asked=_later(_REQUESTED, "schema_asked"),
+    predict=_later("dpcore_tables.commands.predict", "predict"),
+    info=_later(_INFO, "info_of_file"),
+    schema_lines=_later(_INFO, "schema_lines"),
     rows=dataset_in_memory,
     features=features_in_memory,
     frame_of=frame_of,

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 from dpcore.errors import DpcoreError, InvalidInputError, replacing
 from dpcore.plugin.engines import BadRows
-from dpcore.spawned import spawned
 from dpcore_tables.files.formats import is_store
 from dpcore_tables.files.input_paths import partition_files
+from dpcore_tables.spawned import spawned
 from dpcore_tables.store.unfinished import claimed_folder, hold_folder, is_at, partial_path
 
 if TYPE_CHECKING:

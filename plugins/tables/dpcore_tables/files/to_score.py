@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from dpcore.data.loader import file_loader
-from dpcore.errors import InvalidInputError
-from dpcore.exact.grid import BLOCK_ROWS
-from dpcore.fitting.rows.loading import require_known
-from dpcore.registry.catalogue import is_registered, load_registry
+from dpcore.plugin import InvalidInputError
+from dpcore.plugin.parts import BLOCK_ROWS, load_registry
+from dpcore.registry.catalogue import is_registered
+from dpcore_tables.files.loading import feature_pieces, require_known
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,11 +28,11 @@ def feature_rows(
     None for all of them.
 
     Raises InvalidInputError for a name of neither, or a data set that has not the encoding of
-    ``schema``; as ``dpcore.data.loader.FileLoader.pieces`` for a file, on the way.
+    ``schema``; as ``feature_pieces`` for a file, on the way.
     """
     if not is_registered("dataset", data):
         require_known(data)
-        yield from file_loader().pieces(data, schema, bad_rows)
+        yield from feature_pieces(data, schema, bad_rows)
         return
     dataset = load_registry().load("dataset", data)()
     if difference := _difference(dataset.schema, schema):

@@ -9,13 +9,13 @@ import time
 import pytest
 from threads_at_first import note
 
-from dpcore.spawned import ONE_THREAD, spawned
+from dpcore_tables.spawned import ONE_THREAD, spawned
 
 PARENT = """
 import multiprocessing, os, sys, time
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import nullcontext
-from dpcore.spawned import spawned
+from dpcore_tables.spawned import spawned
 
 if __name__ == "__main__":
     context = multiprocessing.get_context("spawn")

@@ -1,0 +1,139 @@
+"""The rows of a run as they were asked for: a data set by name, or a file with its schema."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pyarrow as pa
+
+from dpcore.data.loader import load_file
+from dpcore.data.row_part import rows_of_part
+from dpcore.data.schema.schema import Schema
+from dpcore.data.units import Coins
+from dpcore.errors import InvalidInputError
+from dpcore.fitting.request.ledger_request import require_ledgers
+from dpcore.fitting.rows.given import with_units
+from dpcore.fitting.rows.loading import (
+    Data,
+    check_drop_asked,
+    registered_parts,
+    schema_reasons,
+    split,
+)
+from dpcore.plugin import NeighboringRelation
+from dpcore.plugin.commands import DataRequest
+from dpcore.plugin.parts import Dataset, load_registry
+from dpcore_tables.files.formats import schema_from_rows
+from dpcore_tables.files.loading import require_file, require_known
+
+__all__ = ["reading_threads", "requested", "schema_asked", "tested"]
+
+
+def requested(
+    request: DataRequest,
+    relation: NeighboringRelation,
+    threads: int | None,
+    seed: int | None,
+    coins: Coins,
+) -> Data:
+    """Return the data that were asked for, as ``dpcore.fitting.rows.loading.load_data`` does."""
+    _check_request(request)
+    check_drop_asked(request, relation)
+    with reading_threads(threads):
+        dataset, parts = _opened(request, coins)
+        dataset = rows_of_part(dataset, request.part)
+        why_not_private = schema_reasons(dataset.schema)
+        if request.test_fraction is None:
+            test = tested(request, dataset.schema)
+            return Data(dataset, test, why_not_private=why_not_private, parts=parts)
+        train, test = split(dataset, request.test_fraction, relation, seed)
+        return Data(train, test, 1.0 - request.test_fraction, why_not_private, parts)
+
+
+def tested(request: DataRequest, schema: Schema) -> Dataset | None:
+    """Return the rows of the file to report on, by the schema of those trained on; ``None`` where
+    none was asked for. Raises DataError for what cannot be read."""
+    if request.test is None:
+        return None
+    require_file(os.fspath(request.test))
+    of_rows = schema.with_units(None)  # Whose rows are tested on does not matter.
+    test = load_file(request.test, of_rows, bad_rows=request.bad_rows)
+    return rows_of_part(test, request.part)
+
+
+@contextmanager
+def reading_threads(threads: int | None) -> Iterator[None]:
+    """Let Arrow use as many; all readers of the process share its pool."""
+    before = pa.cpu_count()
+    if threads is not None:
+        pa.set_cpu_count(threads)
+    try:
+        yield
+    finally:
+        pa.set_cpu_count(before)
+
+
+def _check_request(request: DataRequest) -> None:
+    if request.bad_rows not in ("refuse", "drop"):
+        raise InvalidInputError(f"Expected bad-rows={request.bad_rows!r} to be refuse or drop.")
+    if request.test is not None and request.test_fraction is not None:
+        raise InvalidInputError("Expected one of test-fraction and test, not both.")
+    fraction = request.test_fraction
+    if fraction is not None and not 0.0 < fraction < 1.0:
+        raise InvalidInputError(f"Expected 0 < test-fraction={fraction} < 1.")
+    if request.schema is not None and request.schema_from_data:
+        raise InvalidInputError("Expected one of schema and schema-from-data, not both.")
+    if request.private_bounds and request.schema is None:
+        raise InvalidInputError(
+            "Expected --schema (schema=), without bounds, beside --private-bounds "
+            "(private_bounds=)."
+        )
+
+
+def _opened(request: DataRequest, coins: Coins) -> tuple[Dataset, tuple[str, ...]]:
+    registry = load_registry()
+    if request.data in registry.names("dataset"):
+        parts = registered_parts(request)
+        return registry.load("dataset", request.data)(), parts
+    require_known(request.data)
+    require_file(os.fspath(request.data))
+    schema = with_units(schema_asked(request), request.unit, request.rows_per_unit)
+    data = load_file(
+        request.data,
+        schema,
+        target=request.target,
+        bad_rows=request.bad_rows,
+        coins=coins,
+    )
+    names = [column.name for column in data.schema.columns]
+    if schema is not None and schema.for_names(names) != data.schema:
+        raise InvalidInputError(
+            f"{request.data} has a schema of its own, and that of --schema (schema=) differs from "
+            f"it (see `dpcore schema {request.data}`); leave --schema out, or convert the rows "
+            "again."
+        )
+    return data, ()
+
+
+def schema_asked(request: DataRequest) -> Schema | None:
+    """Return the schema that a request names, or asks to be read off the rows, if any."""
+    _check_request(request)
+    if request.schema_from_data:
+        if request.target is None:
+            raise InvalidInputError("Expected --target, the label column, with --schema-from-data.")
+        schema = schema_from_rows(request.data, request.target)
+    elif request.schema is None:
+        return None
+    elif isinstance(request.schema, Schema):
+        schema = request.schema.anew()
+    else:
+        schema = Schema.read(request.schema, request.private_bounds)
+        if request.target is not None and request.target != schema.label.name:
+            raise InvalidInputError(
+                f"The label of {os.fspath(request.schema)} is {schema.label.name!r}, "
+                f"not {request.target!r}; make that column's kind label in the schema."
+            )
+    require_ledgers(schema.ledger)
+    return schema
