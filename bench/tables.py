@@ -46,9 +46,9 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from dpcore import Schema, fit
 from dpcore.data.dataset import Dataset
-from dpcore.data.schema.shipped import schema_text
 from dpcore.errors import DpcoreWarning
 from dpcore.plugin.parts import load_file
+from dpcore_tables.schemas.shipped import schema_text
 
 EPSILONS = (0.5, 1.0)
 SCORES = ("own", "coded", *(f"{s} {e:g}" for e in EPSILONS for s in ("dpcore", "other", "best")))

@@ -8,19 +8,19 @@ the statement names it.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from dpcore.data.dataset import Dataset
+from dpcore.data.registered_loader import registered_loader
 from dpcore.errors import InvalidInputError
-from dpcore.moved import where_to_get
 from dpcore.privacy.first_party import DISTRIBUTIONS, is_ours
-from dpcore.registry.catalogue import load_registry, registries
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from dpcore.data.schema.columns import Column
     from dpcore.data.schema.features.feature_column import FeatureColumn
     from dpcore.data.schema.notation import Notation
     from dpcore.data.schema.schema import Schema
@@ -36,9 +36,6 @@ __all__ = [
     "loader_parts",
     "named_parts",
 ]
-
-_KIND, _NAME = "file-loader", "files"
-"""The kind, and the one name of it that there is: a path means the same rows everywhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +66,11 @@ class FileLoader:
     frame_of : of X, returns it as it is, or as a frame where its rows can be asked for once.
     declares_truth : of X, y and the label's name, whether labels declare that they are truth
         values.
+    schema_keys : of a schema's text and where it is from, returns the keys in it.
+    schema_file : of a schema's path, or the name of a shipped one, returns the same.
+    schema_toml : of a schema, returns its text.
+    schema_columns : of columns, which of their names are wildcards, and the names of rows' columns,
+        returns the columns that are meant.
     advice : of cells, the place of a cell without a reading, its column and the notation, returns
         what its owner can do about it.
     bounded : of a Dataset with columns whose bounds were released, and the schema that has them,
@@ -92,6 +94,10 @@ class FileLoader:
     features: Callable[[Any, Schema, Any], tuple[Any, np.ndarray | None]]
     frame_of: Callable[[Any], Any]
     declares_truth: Callable[[Any, Any, str], bool]
+    schema_keys: Callable[[str, str], dict[str, Any]]
+    schema_file: Callable[[str | os.PathLike[str]], dict[str, Any]]
+    schema_toml: Callable[[Schema], str]
+    schema_columns: Callable[[Sequence[Column], Sequence[str], Sequence[str]], tuple[Column, ...]]
     advice: Callable[[Any, int, FeatureColumn, Notation], str | None]
     bounded: Callable[[Dataset, Schema], Dataset]
     waiting: Callable[[Dataset], Any]
@@ -100,27 +106,15 @@ class FileLoader:
 def file_loader(what: str = "files") -> FileLoader:
     """Return the installed loader; InvalidInputError, with what to install, if there is none.
     ``what`` : is to be read."""
-    return _loaded(what)[1]
-
-
-def _loaded(what: str) -> tuple[Entry, FileLoader]:
-    for registry in registries(_KIND):
-        if _NAME in registry.names(_KIND):
-            break
-    else:
-        registry = load_registry(_KIND)
-        if not registry.failures:
-            where = where_to_get(_KIND, _NAME)
-            raise InvalidInputError(f"No reader of {what} is installed. {where}")
-    loader: FileLoader = registry.load(_KIND, _NAME)
-    return registry.get(_KIND, _NAME), loader
+    loader: FileLoader = registered_loader(what)[1]
+    return loader
 
 
 def encoded_by_loader(what: str, encode: Callable[[FileLoader], Dataset]) -> Dataset:
     """Return the encoded rows that the installed loader makes, which name it where it is not of
     this repository. ``what`` : as of ``file_loader``. Raises InvalidInputError for anything but a
     Dataset."""
-    entry, loader = _loaded(what)
+    entry, loader = registered_loader(what)
     data = encode(loader)
     if type(data) is not Dataset:
         raise InvalidInputError(f"{entry.target} made no Dataset of the rows.")
@@ -129,7 +123,7 @@ def encoded_by_loader(what: str, encode: Callable[[FileLoader], Dataset]) -> Dat
 
 def loader_parts() -> tuple[str, ...]:
     """Return what the statement names of the installed loader."""
-    return named_parts(_loaded("tables")[0])
+    return named_parts(registered_loader("tables")[0])
 
 
 def load_file(path: str | os.PathLike[str], schema: Schema | None, **options: Any) -> Dataset:
@@ -153,7 +147,7 @@ def load_file(path: str | os.PathLike[str], schema: Schema | None, **options: An
 
 def foreign_loader() -> tuple[str, ...]:
     """Return what the statement names of the loader of files; nothing where it is ours."""
-    named = named_parts(_loaded("files")[0])
+    named = named_parts(registered_loader("files")[0])
     return tuple(part for part in named if not is_ours(part.partition(":")[0]))
 
 

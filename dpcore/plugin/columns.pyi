@@ -22,7 +22,6 @@ from dpcore.data.schema.features.transforms import (
     Truth,
     between,
 )
-from dpcore.data.schema.installed import reference
 from dpcore.data.schema.keys import INDICATOR, MISSING, ColumnKind, Key
 from dpcore.data.schema.values import Entry
 
@@ -49,5 +48,4 @@ __all__ = [
     "Truth",
     "between",
     "empty_keys",
-    "reference",
 ]

@@ -191,7 +191,7 @@ def test_a_shipped_schema_goes_by_its_name(run, folder):
 
 
 def test_all_keys_are_explained_without_a_file(run):
-    from dpcore.plugin.columns import reference
+    from dpcore_tables.schemas import reference
 
     done = run("schema", "--help-keys")
     assert done.exit_code == 0 and done.stdout == reference()

@@ -35,8 +35,8 @@ def installed(monkeypatch, entries):
 
 def without_loader(monkeypatch):
     nothing = Registry(())
-    monkeypatch.setattr("dpcore.data.loader.load_registry", lambda kind: nothing)
-    monkeypatch.setattr("dpcore.data.loader.registries", lambda kind: (nothing,))
+    monkeypatch.setattr("dpcore.data.registered_loader.load_registry", lambda kind: nothing)
+    monkeypatch.setattr("dpcore.data.registered_loader.registries", lambda kind: (nothing,))
 
 
 def dated(unit=None):
@@ -107,7 +107,9 @@ def foreign_loader(monkeypatch, loader=FILES):
     """Have a loader of somebody else, who registered it."""
     entry = Entry("file-loader", "files", f"{__name__}:LOADER", "Files.", "", "acme", "1", {})
     monkeypatch.setitem(globals(), "LOADER", loader)
-    monkeypatch.setattr("dpcore.data.loader.registries", lambda kind: (Registry([entry]),))
+    monkeypatch.setattr(
+        "dpcore.data.registered_loader.registries", lambda kind: (Registry([entry]),)
+    )
 
 
 @pytest.mark.parametrize("asked", [("rows.csv", None), ("rows", "csv"), ("-", None), (".", None)])
@@ -223,3 +225,19 @@ def test_a_store_keeps_who_registered_the_reader_of_its_rows(tmp_path, monkeypat
     installed(monkeypatch, entries)
     convert(tmp_path / "r.pq2", tmp_path / "r.dpcore", schema)
     assert "acme:pq2" in load_file(tmp_path / "r.dpcore", None).read_by
+
+
+def test_where_no_reader_is_installed_a_schema_is_its_keys_alone(monkeypatch):
+    without_loader(monkeypatch)
+    label = {"kind": "label", "classes": [0, 1]}
+    schema = Schema.from_dict({"width": 2, "columns": {"y": label}})
+    wild = {"x*": {"kind": "numeric", "lower": 0, "upper": 1}, "y": label}
+    for asked in (
+        schema.to_toml,
+        lambda: Schema.from_toml("width = 2"),
+        lambda: Schema.read("adult"),
+        lambda: Schema.from_dict({"columns": wild}).for_names(["x1", "y"]),
+    ):
+        with pytest.raises(InvalidInputError, match="No reader of schemas in files is installed."):
+            asked()
+    assert schema.anew() == schema

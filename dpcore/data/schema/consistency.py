@@ -1,24 +1,25 @@
-"""Checks of a schema as a whole: whether its keys contradict each other."""
+"""The keys of a schema, and checks of them as a whole: whether they contradict each other."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from dpcore.data.schema.columns import Column, Drop, Label
 from dpcore.data.schema.features.transforms import Lookup
 from dpcore.data.schema.named_ledger import check_ledger
 from dpcore.data.schema.notation import Notation
-from dpcore.data.schema.units import check_unit_column
+from dpcore.data.schema.units import check_unit_column, units_of
 from dpcore.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from dpcore.data.schema.features.crosses import Cross
     from dpcore.privacy.units import Units
 
-__all__ = ["INTERCEPT", "check_consistency"]
+__all__ = ["INTERCEPT", "SchemaKeys", "check_consistency"]
 
 INTERCEPT = "intercept"
 """The name of the intercept among the features."""
@@ -29,40 +30,50 @@ _MOST_CROSSES = 1000
 _LEAST_NORM, _LARGEST_NORM = 2.0**-8, 2.0**512
 
 
-class Described(Protocol):
-    """The keys of a schema, as its class has them."""
+@dataclass(frozen=True, slots=True)
+class SchemaKeys:
+    """The keys of a schema, as its TOML file has them.
+
+    Parameters
+    ----------
+    columns : in order; exactly one is a ``Label``.
+    width : the number of unnamed features, where only the label is in ``columns``.
+    norm : the ``row_norm`` that was set, or ``None`` for the bound that follows.
+    crosses : columns whose levels are combined.
+    wildcards : names that stand for some of a file's columns, until ``for_names`` says which.
+    unit, rows_per_unit, unit_missing : as ``units`` has them.
+    unit_in_one_file : the claim that no unit has rows in two files, or partitions of a frame.
+    from_data : whether bounds or categories were read off the rows: a fit is then not private.
+    ledger : the ledger that runs are charged to; in a TOML file from that file's folder on.
+    """
+
+    columns: tuple[Column, ...]
+    width: int | None = None
+    rows: int | None = None
+    capacity: int | None = None
+    norm: float | None = None
+    intercept: bool = True
+    header: bool = True
+    separator: str = ","
+    missing: tuple[str, ...] = ("",)
+    decimal: str = "."
+    thousands: str = ""
+    from_data: bool = False
+    crosses: tuple[Cross, ...] = ()
+    wildcards: tuple[str, ...] = ()
+    unit: str | None = None
+    rows_per_unit: int | None = None
+    unit_missing: str = "refuse"
+    unit_in_one_file: bool = False
+    ledger: str | None = None
 
     @property
-    def columns(self) -> tuple[Column, ...]: ...
-    @property
-    def width(self) -> int | None: ...
-    @property
-    def rows(self) -> int | None: ...
-    @property
-    def capacity(self) -> int | None: ...
-    @property
-    def norm(self) -> float | None: ...
-    @property
-    def intercept(self) -> bool: ...
-    @property
-    def separator(self) -> str: ...
-    @property
-    def missing(self) -> tuple[str, ...]: ...
-    @property
-    def decimal(self) -> str: ...
-    @property
-    def thousands(self) -> str: ...
-    @property
-    def crosses(self) -> tuple[Cross, ...]: ...
-    @property
-    def wildcards(self) -> tuple[str, ...]: ...
-    @property
-    def ledger(self) -> str | None: ...
-    @property
-    def units(self) -> Units | None: ...
+    def units(self) -> Units | None:
+        """The units of several rows that the guarantee is for; ``None`` for rows."""
+        return units_of(self.unit, self.rows_per_unit, self.unit_missing, self.unit_in_one_file)
 
 
-def check_consistency(schema: Described) -> None:
+def check_consistency(schema: SchemaKeys) -> None:
     """Raise InvalidInputError for a schema that contradicts itself."""
     check_unit_column(schema.units, schema.columns, schema.width)
     _check_columns(schema.columns, schema.width, schema.intercept)
@@ -101,7 +112,7 @@ def _check_columns(columns: Sequence[Column], width: int | None, intercept: bool
         raise InvalidInputError(f"A column named {INTERCEPT!r} needs intercept = false.")
 
 
-def _check_counts(schema: Described) -> None:
+def _check_counts(schema: SchemaKeys) -> None:
     for key, bits in (("width", 31), ("rows", 40), ("capacity", 40)):
         value = getattr(schema, key)
         if value is not None and not 1 <= value < 2**bits:

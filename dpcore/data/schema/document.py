@@ -1,26 +1,17 @@
-"""The top level of a schema's TOML or JSON: its keys by type, and its columns in order."""
+"""The top level of a schema's keys: each by its type, and the columns in order."""
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
+from dpcore.data.schema.columns import Column, Label
+from dpcore.data.schema.consistency import SchemaKeys
 from dpcore.data.schema.values import PLACEHOLDER
-from dpcore.errors import InvalidInputError, replacing
+from dpcore.errors import InvalidInputError
 
-__all__ = ["column_entries", "document_of", "parsed_toml", "typed_value"]
-
-
-def parsed_toml(text: str, source: str) -> dict[str, Any]:
-    """Return the keys of TOML text; InvalidInputError names ``source`` if it is none."""
-
-    def no_toml(error: Exception) -> InvalidInputError:
-        return InvalidInputError(f"{source} is not TOML: {error}")
-
-    with replacing(ValueError, RecursionError, by=no_toml):
-        return tomllib.loads(text)
+__all__ = ["column_entries", "document_of", "typed_value", "with_a_star"]
 
 
 def column_entries(columns: Any) -> Iterable[tuple[str, Any]]:
@@ -32,6 +23,11 @@ def column_entries(columns: Any) -> Iterable[tuple[str, Any]]:
     if not all(isinstance(c, Mapping) and "name" in c for c in columns):
         raise InvalidInputError("Expected every entry of columns to have a name.")
     return [(c["name"], {k: v for k, v in c.items() if k != "name"}) for c in columns]
+
+
+def with_a_star(columns: Sequence[Column]) -> tuple[str, ...]:
+    """Return the names that are wildcards in a table of columns which does not list them."""
+    return tuple(c.name for c in columns if "*" in c.name and not isinstance(c, Label))
 
 
 def typed_value(key: str, value: Any) -> Any:
@@ -59,7 +55,7 @@ def typed_value(key: str, value: Any) -> Any:
     return value
 
 
-def document_of(schema: Any) -> dict[str, Any]:
+def document_of(schema: SchemaKeys) -> dict[str, Any]:
     """Return the keys of a schema that are not the default, JSON-able, columns as a list."""
     data: dict[str, Any] = {}
     for key in fields(schema):

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from dpcore.data.schema.columns import Drop, FeatureColumn, Label
-from dpcore.data.schema.keys import CROSS_KEYS, TOP_KEYS, ColumnKind, Key
+from dpcore.data.schema.keys import ColumnKind
 from dpcore.data.schema.values import PLACEHOLDER, Entry, check_keys
 from dpcore.errors import InvalidInputError, RegistryError, replacing
 from dpcore.privacy.first_party import is_ours
@@ -16,23 +16,10 @@ from dpcore.registry.catalogue import load_registry, registries
 if TYPE_CHECKING:
     from dpcore.data.schema.columns import Column
     from dpcore.registry.catalogue import Entry as RegistryEntry
-    from dpcore.registry.catalogue import Registry
 
-__all__ = ["column_from_dict", "column_kinds", "keys_of", "reference"]
+__all__ = ["column_from_dict", "column_kind", "installed_kinds"]
 
 _KIND = "column-kind"
-
-
-def column_kinds() -> dict[str, tuple[str, tuple[Key, ...]]]:
-    """Return, by kind, what a column of it becomes, and its keys beside ``kind``."""
-    registry = load_registry(_KIND)
-    kinds = {name: registry.get(_KIND, name).summary for name in _names(registry)}
-    return {name: (becomes, _load(name).keys) for name, becomes in kinds.items()}
-
-
-def keys_of(kind: str) -> frozenset[str]:
-    """Return the names of the keys that a column of a kind may have."""
-    return frozenset(key.name for key in _load(kind).keys)
 
 
 def column_from_dict(name: str, data: Any) -> Column:
@@ -55,7 +42,7 @@ def column_from_dict(name: str, data: Any) -> Column:
         return InvalidInputError(f"Expected kind of {where} to be one that is installed. {error}")
 
     with replacing(RegistryError, by=told):
-        described = _load(kind)
+        described = column_kind(kind)
     check_keys(where, data, ("kind", *(key.name for key in described.keys)))
     column = described.read(name, Entry(where, data))
     if not isinstance(column, (FeatureColumn, Label, Drop)) or fault_of_unfrozen(type(column)):
@@ -66,46 +53,25 @@ def column_from_dict(name: str, data: Any) -> Column:
     return column
 
 
-def reference() -> str:
-    """Return all keys of a schema, as ``dpcore schema --help-keys`` prints them."""
-    lines = ["At the top of the file:", "", *_lines(TOP_KEYS), ""]
-    lines += ['[columns], as in  age = { kind = "numeric", lower = 17, upper = 90 }', ""]
-    for kind, (becomes, keys) in column_kinds().items():
-        lines += [f'  kind = "{kind}": {becomes}', *_lines(keys, "    "), ""]
-    lines += [
-        'A name with a *, as in  "x*" = { kind = "numeric", lower = 0, upper = 1 }, stands for all',
-        "columns of the file that the schema does not name otherwise; the first that fits holds.",
-        "",
-        "[[crosses]]: a combination of the levels of columns, one-hot",
-        "",
-        *_lines(CROSS_KEYS),
-    ]
-    return "\n".join(lines) + "\n"
-
-
 def _known() -> str:
-    return ", ".join(_names(load_registry(_KIND)))
+    return ", ".join(each.name for each in installed_kinds())
 
 
-def _load(kind: str) -> ColumnKind:
+def column_kind(name: str) -> ColumnKind:
+    """Return a kind of column; RegistryError if none of that name is installed."""
     # A plugin is imported for a kind that can be one of theirs alone.
     for registry in registries(_KIND):
-        if kind in registry.names(_KIND):
+        if name in registry.names(_KIND):
             break
-    found: ColumnKind = registry.load(_KIND, kind)
+    found: ColumnKind = registry.load(_KIND, name)
     return found
 
 
-def _names(registry: Registry) -> list[str]:
+def installed_kinds() -> list[RegistryEntry]:
     """Return the installed kinds: those of this project first, the label's and "drop" behind those
     of features, in the order of registration."""
-    entries = registry.in_order(_KIND)
 
     def place(each: RegistryEntry) -> tuple[bool, bool]:
         return not is_ours(each.target.partition(":")[0]), each.name in ("label", "drop")
 
-    return [each.name for each in sorted(entries, key=place)]
-
-
-def _lines(keys: tuple[Key, ...], indent: str = "  ") -> list[str]:
-    return [f"{indent}{f'{key.name} = {key.example}':<38}  {key.meaning}" for key in keys]
+    return sorted(load_registry(_KIND).in_order(_KIND), key=place)

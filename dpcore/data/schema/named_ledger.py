@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 from dpcore.errors import RegistryError
 from dpcore.moved import where_to_get
 from dpcore.registry.catalogue import load_registry
 
-__all__ = ["check_ledger", "kept_by", "ledger_beside", "ledgers"]
+__all__ = ["check_ledger", "kept_by", "ledgers"]
 
 _LEDGER = "ledger", "table"
 """The kind, and the one name of it that there is: ledgers of two packages would be two budgets."""
-
-
-def ledger_beside(schema: str | os.PathLike[str], ledger: str | None) -> str | None:
-    """Return the ledger that the schema in a file names, from the folder of that file on, so that
-    runs from any folder are charged to one; the address of a server as it is."""
-    if ledger is None or "://" in ledger:
-        return ledger
-    return os.path.abspath(os.path.join(os.path.dirname(os.fspath(schema)), ledger))
 
 
 def check_ledger(ledger: str) -> None:

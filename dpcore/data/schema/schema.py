@@ -36,8 +36,8 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
+from dpcore.data.registered_loader import registered_loader
 from dpcore.data.schema.columns import (
-    Column,
     Drop,
     FeatureColumn,
     Label,
@@ -45,24 +45,19 @@ from dpcore.data.schema.columns import (
     UnboundedLabel,
     Waiting,
 )
-from dpcore.data.schema.consistency import INTERCEPT, check_consistency
-from dpcore.data.schema.document import column_entries, document_of, parsed_toml, typed_value
-from dpcore.data.schema.features.crosses import Cross, Crossed, crosses_of
+from dpcore.data.schema.consistency import INTERCEPT, SchemaKeys, check_consistency
+from dpcore.data.schema.document import column_entries, document_of, typed_value, with_a_star
+from dpcore.data.schema.features.crosses import Crossed, crosses_of
 from dpcore.data.schema.features.encoded import EncodedColumns, encoded_columns
 from dpcore.data.schema.features.encoding import Part
 from dpcore.data.schema.installed import column_from_dict
 from dpcore.data.schema.keys import TOP_KEYS
-from dpcore.data.schema.named_ledger import ledger_beside
 from dpcore.data.schema.notation import Notation
 from dpcore.data.schema.plan import ColumnPlan, column_plan
-from dpcore.data.schema.shipped import schema_text
-from dpcore.data.schema.toml_writer import format_document
 from dpcore.data.schema.unbounded import require_private_bounds, with_private_bounds
-from dpcore.data.schema.units import NO_UNITS, units_of
+from dpcore.data.schema.units import NO_UNITS
 from dpcore.data.schema.values import check_keys
-from dpcore.data.schema.wildcards import expanded, with_a_star
 from dpcore.errors import InvalidInputError, replacing
-from dpcore.privacy.units import Units
 
 __all__ = ["INTERCEPT", "Schema"]
 
@@ -73,20 +68,8 @@ for the noise of a small budget (at 2^10 dp-gd is refused at epsilon = 1)."""
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
-class Schema:
+class Schema(SchemaKeys):
     """The public description of a table; the keys are those of the TOML file above.
-
-    Parameters
-    ----------
-    columns : in order; exactly one is a ``Label``.
-    width : the number of unnamed features, where only the label is in ``columns``.
-    norm : the ``row_norm`` that was set, or ``None`` for the bound that follows.
-    crosses : columns whose levels are combined.
-    wildcards : names that stand for some of a file's columns, until ``for_names`` says which.
-    unit, rows_per_unit, unit_missing : as ``units`` has them.
-    unit_in_one_file : the claim that no unit has rows in two files, or partitions of a frame.
-    from_data : whether bounds or categories were read off the rows: a fit is then not private.
-    ledger : the ledger that runs are charged to; in a TOML file from that file's folder on.
 
     What follows from these is worked out when it is built, and nothing is kept in it later, so that
     it tells nothing of rows that it read: ``notation``, how cells of text are written; ``label``;
@@ -97,25 +80,6 @@ class Schema:
     Raises InvalidInputError for a description that contradicts itself.
     """
 
-    columns: tuple[Column, ...]
-    width: int | None = None
-    rows: int | None = None
-    capacity: int | None = None
-    norm: float | None = None
-    intercept: bool = True
-    header: bool = True
-    separator: str = ","
-    missing: tuple[str, ...] = ("",)
-    decimal: str = "."
-    thousands: str = ""
-    from_data: bool = False
-    crosses: tuple[Cross, ...] = ()
-    wildcards: tuple[str, ...] = ()
-    unit: str | None = None
-    rows_per_unit: int | None = None
-    unit_missing: str = "refuse"
-    unit_in_one_file: bool = False
-    ledger: str | None = None
     notation: Notation = field(init=False, repr=False, compare=False)
     label: Label = field(init=False, repr=False, compare=False)
     unbounded: tuple[Waiting, ...] = field(init=False, repr=False, compare=False)
@@ -132,11 +96,6 @@ class Schema:
         plans = tuple(column_plan(column, notation) for column in read)
         for name, value in zip(_DERIVED, (notation, label, waiting, plans, known), strict=True):
             object.__setattr__(self, name, value)
-
-    @property
-    def units(self) -> Units | None:
-        """The units of several rows that the guarantee is for; ``None`` for rows."""
-        return units_of(self.unit, self.rows_per_unit, self.unit_missing, self.unit_in_one_file)
 
     def with_units(self, unit: str | None, rows_per_unit: int | None = None, **keys: Any) -> Schema:
         """Return the schema whose guarantee is for units, ``None`` for rows. The column of ids is
@@ -263,7 +222,7 @@ class Schema:
         """Return the schema of columns of these names: its wildcards stand for some of them."""
         if not self.wildcards:
             return self
-        columns = expanded(self.columns, self.wildcards, names)
+        columns = _documents().schema_columns(self.columns, self.wildcards, names)
         return replace(self, columns=columns, wildcards=())
 
     def to_dict(self) -> dict[str, Any]:
@@ -280,20 +239,26 @@ class Schema:
         cls, text: str, source: str = "the schema", private_bounds: bool = False
     ) -> Schema:
         """Return the schema of TOML text. InvalidInputError names ``source`` if it is none."""
-        data = parsed_toml(text, source)
-        with replacing(InvalidInputError, by=lambda e: InvalidInputError(f"{source}: {e}")):
-            return cls.from_dict(data, private_bounds)
+        return _checked(_documents().schema_keys(text, source), source, private_bounds)
 
     @classmethod
     def read(cls, path: str | os.PathLike[str], private_bounds: bool = False) -> Schema:
         """Return the schema of a TOML file, or the shipped one of that name where there is no such
         file; InvalidInputError if it cannot be read or is wrong."""
-        schema = cls.from_toml(schema_text(path), os.fspath(path), private_bounds)
-        return replace(schema, ledger=ledger_beside(path, schema.ledger))
+        return _checked(_documents().schema_file(path), os.fspath(path), private_bounds)
 
     def to_toml(self) -> str:
         """Return the TOML text that ``from_toml`` reads back as an equal schema."""
-        data = self.to_dict() | {"wildcards": list(self.wildcards)}
-        if self.wildcards == with_a_star(self.columns):
-            del data["wildcards"]
-        return format_document(data | {"columns": {c.name: c.to_dict() for c in self.columns}})
+        text: str = _documents().schema_toml(self)
+        return text
+
+
+def _checked(keys: Mapping[str, Any], source: str, private_bounds: bool) -> Schema:
+    """Return the schema of the keys of a document; InvalidInputError names the document."""
+    with replacing(InvalidInputError, by=lambda e: InvalidInputError(f"{source}: {e}")):
+        return Schema.from_dict(keys, private_bounds)
+
+
+def _documents() -> Any:
+    """Return what reads and writes schemas as documents, a ``dpcore.data.loader.FileLoader``."""
+    return registered_loader("schemas in files")[1]

@@ -9,7 +9,6 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpcore.data.schema.shipped import is_shipped
 from dpcore.errors import DataError, InvalidInputError
 from dpcore.plugin.parts import available_threads, check_writable
 from dpcore_lab.compare.agreement import refuse_other, settings_of
@@ -20,6 +19,7 @@ from dpcore_lab.compare.journal import Journal, cell_of, journal_path, open_jour
 from dpcore_lab.compare.results import Results, read_results, write_results
 from dpcore_lab.compare.settings import cells_of
 from dpcore_lab.compare.workers import fit_in_processes, fit_on_engine
+from dpcore_tables.schemas.shipped import is_shipped
 
 if TYPE_CHECKING:
     from dpcore_lab.compare.settings import Cell, Comparison

@@ -9,6 +9,7 @@ dropped where the number of rows is private (add-or-remove-one): replace-one mak
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,7 +18,6 @@ import pyarrow as pa
 from dpcore.data.arrays import NO_NUMBER
 from dpcore.data.schema.columns import Column, Drop, FeatureColumn, Label
 from dpcore.data.schema.plan import ColumnPlan, column_plan
-from dpcore.data.schema.toml_writer import format_value
 from dpcore.data.schema.vocabulary import UNKNOWN
 from dpcore.data.targets import Reading, class_reading, target_reading
 from dpcore.errors import BadRowError, DataError, replacing
@@ -173,7 +173,8 @@ def _ids(
         ids, bad = ids_of(raw.columns[units.column], notation)
     empty = np.fromiter((id is None for id in ids), bool, len(ids)) & ~bad
     missing = empty & (units.missing == "refuse")
-    reasons = {_EMPTY_ID.format(name=format_value(units.column)): missing, _NO_ID: bad}
+    quoted = json.dumps(units.column, ensure_ascii=False)
+    reasons = {_EMPTY_ID.format(name=quoted): missing, _NO_ID: bad}
     faults += [(Drop(units.column), text, fault) for text, fault in reasons.items() if fault.any()]
     return ids
 

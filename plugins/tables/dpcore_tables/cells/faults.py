@@ -7,10 +7,10 @@ import re
 
 import numpy as np
 
-from dpcore.data.schema.installed import keys_of
 from dpcore.data.schema.notation import Notation
 from dpcore.plugin.columns import FeatureColumn, Number
 from dpcore_tables.cells.typed import Cells, empty_cells, text_at
+from dpcore_tables.schemas.key_reference import keys_of
 
 __all__ = ["advice_on"]
 

@@ -7,9 +7,9 @@ import textwrap
 from pathlib import Path
 from typing import Annotated
 
-from dpcore.data.schema.shipped import SHIPPED, is_shipped, shipped_text
 from dpcore.errors import InvalidInputError
 from dpcore.plugin.commands import Argument, Option, print_bytes, print_lines
+from dpcore_tables.schemas.shipped import SHIPPED, is_shipped, shipped_text
 
 __all__ = ["schema_command"]
 
@@ -26,7 +26,7 @@ def _list_shipped() -> None:
 
 
 def _help_keys() -> None:
-    from dpcore.plugin.columns import reference
+    from dpcore_tables.schemas.key_reference import reference
 
     print_bytes(reference())
 

@@ -8,9 +8,9 @@ the ranges published with the file of 32,561 rows, which values beyond are clamp
 from __future__ import annotations
 
 from dpcore import Schema
-from dpcore.data.schema.shipped import shipped_text
 from dpcore.plugin.parts import Dataset
 from dpcore_tables.datasets.fetch import RemoteFile, fetch
+from dpcore_tables.schemas.shipped import shipped_text
 
 __all__ = ["FILES", "load", "schema"]
 

@@ -8,9 +8,9 @@ education, contact and outcome; month and day as 30 month + day.
 from __future__ import annotations
 
 from dpcore import Schema
-from dpcore.data.schema.shipped import shipped_text
 from dpcore.plugin.parts import Dataset, load_file
 from dpcore_tables.datasets.fetch import RemoteFile, fetch
+from dpcore_tables.schemas.shipped import shipped_text
 
 __all__ = ["FILES", "load", "schema"]
 

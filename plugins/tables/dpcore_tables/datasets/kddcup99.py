@@ -10,10 +10,10 @@ from dataclasses import replace
 
 from dpcore import Schema
 from dpcore.data.schema.columns import Drop
-from dpcore.data.schema.shipped import shipped_text
 from dpcore.plugin.parts import Dataset, load_file
 from dpcore_tables.datasets.fetch import RemoteFile, fetch
 from dpcore_tables.kinds import Categorical
+from dpcore_tables.schemas.shipped import shipped_text
 
 __all__ = ["FILES", "load", "load_numeric", "numeric_schema", "schema"]
 

@@ -7,10 +7,10 @@ description names them (Stolfo et al. 1999). 52 rows of 494,021 are u2r.
 from __future__ import annotations
 
 from dpcore import Schema
-from dpcore.data.schema.shipped import shipped_text
 from dpcore.plugin.parts import Dataset, load_file
 from dpcore_tables.datasets.fetch import fetch
 from dpcore_tables.datasets.kddcup99 import FILES
+from dpcore_tables.schemas.shipped import shipped_text
 
 __all__ = ["load", "schema"]
 

@@ -41,6 +41,8 @@ from dpcore_tables.memory.rows import (
     labels_declare_truth,
 )
 from dpcore_tables.raw.reader import ReadFacts
+from dpcore_tables.schemas.documents import schema_file, schema_keys, schema_toml
+from dpcore_tables.schemas.wildcards import expanded
 
 if TYPE_CHECKING:
     import numpy as np
@@ -196,6 +198,10 @@ FILES = FileLoader(
     features=features_in_memory,
     frame_of=frame_of,
     declares_truth=labels_declare_truth,
+    schema_keys=schema_keys,
+    schema_file=schema_file,
+    schema_toml=schema_toml,
+    schema_columns=expanded,
     advice=advice_on,
     bounded=bounded_rows,
     waiting=WaitingRows,

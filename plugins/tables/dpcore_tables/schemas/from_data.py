@@ -11,7 +11,6 @@ from typing import Any
 from dpcore import Schema
 from dpcore.data.schema.columns import Column, Drop, Label, Numeric
 from dpcore.data.schema.notation import Notation
-from dpcore.data.schema.toml_writer import format_table
 from dpcore.errors import DataError, InvalidInputError, replacing
 from dpcore_tables.files.formats import format_of
 from dpcore_tables.files.input_paths import parquet_files, refuse_stdin
@@ -20,6 +19,7 @@ from dpcore_tables.raw.raw_table import refuse_repeated
 from dpcore_tables.readers.column_types import file_types, type_of
 from dpcore_tables.schemas.infer_decimal_comma import with_notation
 from dpcore_tables.schemas.template import check_target
+from dpcore_tables.schemas.toml_writer import format_table
 
 __all__ = ["document_from_data", "schema_from_data"]
 

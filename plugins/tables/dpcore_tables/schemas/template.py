@@ -6,17 +6,17 @@ import os
 import textwrap
 from typing import Any
 
-from dpcore.data.schema.installed import column_kinds
 from dpcore.data.schema.keys import TOP_KEYS
-from dpcore.data.schema.toml_writer import format_table, format_value
 from dpcore.data.schema.values import PLACEHOLDER
-from dpcore.data.schema.wildcards import alike_columns
 from dpcore.errors import DataError, InvalidInputError, near_names
 from dpcore.plugin.parts import visible
 from dpcore_tables.files.formats import STORE, entry_of
 from dpcore_tables.memory.frames import frame_of, is_frame
 from dpcore_tables.raw.raw_table import refuse_repeated
 from dpcore_tables.readers.column_types import ColumnType, file_types, frame_types
+from dpcore_tables.schemas.key_reference import column_kinds
+from dpcore_tables.schemas.toml_writer import format_table, format_value
+from dpcore_tables.schemas.wildcards import alike_columns
 
 __all__ = ["check_target", "schema_template"]
 

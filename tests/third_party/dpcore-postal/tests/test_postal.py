@@ -8,9 +8,9 @@ from postal import hooks
 
 from dpcore import Schema, fit, load_model
 from dpcore.errors import DpcoreError, InvalidInputError
-from dpcore.plugin.columns import reference
 from dpcore.registry import catalogue
 from dpcore_report.onnx.model import graph_bytes
+from dpcore_tables.schemas import reference
 
 LABEL = 'y = { kind = "label", classes = ["no", "yes"] }\n'
 SCHEMA = '[columns]\ncode = { kind = "postal-code" }\n' + LABEL

@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 
 from dpcore import Schema, fit
-from dpcore.data.schema.columns import Label
-from dpcore.data.schema.shipped import SHIPPED, is_shipped
 from dpcore.errors import DataError, InvalidInputError
 from dpcore_tables.datasets import kddcup99, kddcup99_classes
-from dpcore_tables.files.to_score import feature_rows
+from dpcore_tables.schemas.shipped import SHIPPED, is_shipped
 
 ROWS = 40
 # Counted from 0, as in the papers' files: column 12 is an age, the last one before the label too.
@@ -65,9 +63,8 @@ def test_a_file_of_that_shape_is_fitted_and_predicted(tmp_path, name):
     path = write(tmp_path / file, separator, rows)
     model = fit(path, schema=name, loss=loss, algo="dp-gd", seed=1)
     assert model.coef.shape[-1] == n_features
-    pieces = [model.margins(x) for x, _ in feature_rows(str(path), model.schema)]
-    margins = np.concatenate(pieces, axis=-1)
-    assert margins.shape[-1] == ROWS and np.isfinite(margins).all()
+    scores = model.decision_function(str(path))
+    assert len(scores) == ROWS and np.isfinite(scores).all()
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -101,7 +98,7 @@ def test_the_columns_of_ipums_are_counted_from_0():
     schema = Schema.read("ipums-br")
     bounds = [(c.lower, c.upper) for c in schema.features]
     expected = [(1, 2) if i in IPUMS_CODES else (0, IPUMS_NUMBERS.get(i, 1)) for i in range(52)]
-    assert bounds == expected and isinstance(schema.columns[52], Label)
+    assert bounds == expected and schema.columns[52] is schema.label
     assert (schema.rows, Schema.read("ipums-us").rows) == (38_000, 40_000)
 
 

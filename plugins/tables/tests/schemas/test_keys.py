@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from dpcore import Schema
-from dpcore.data.schema.installed import column_from_dict, column_kinds, reference
 from dpcore.data.schema.keys import CROSS_KEYS, TOP_KEYS
+from dpcore_tables.schemas.key_reference import column_kinds, reference
 
-DOCUMENT = Path(__file__).parents[2] / "docs" / "schema.md"
+DOCUMENT = Path(__file__).parents[4] / "docs" / "schema.md"
 WHOLE = {
     "numeric": ["lower", "upper"],
     "categorical": ["categories"],
@@ -20,6 +20,13 @@ WHOLE = {
     "label": ["classes"],
 }
 INSTEAD = {"bins", "knots", "positive"}
+
+
+def column_of(data):
+    others = {"n": {"kind": "numeric", "lower": 0, "upper": 1}}
+    if data["kind"] != "label":
+        others["y"] = {"kind": "label", "classes": [0, 1]}
+    return Schema.from_dict({"columns": {"x": data, **others}}).columns[0]
 
 
 @pytest.mark.parametrize("kind", column_kinds())
@@ -33,9 +40,9 @@ def test_every_key_of_a_kind_is_read_as_its_example_says(kind):
             data = {"lower": keys["lower"], "upper": keys["upper"]}
         if name == "fill" and kind == "hashed":
             value = data["fill"] = "02139"
-        column = column_from_dict("x", {"kind": kind} | data)
+        column = column_of({"kind": kind} | data)
         assert name in column.to_dict()
-    assert column_from_dict("x", {"kind": kind} | {k: keys[k] for k in WHOLE.get(kind, [])})
+    assert column_of({"kind": kind} | {k: keys[k] for k in WHOLE.get(kind, [])})
 
 
 def test_the_examples_of_other_keys_are_toml():

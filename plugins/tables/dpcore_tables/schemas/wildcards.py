@@ -5,10 +5,10 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
-from dpcore.data.schema.columns import Column, Drop, Label
+from dpcore.data.schema.columns import Column, Drop
 from dpcore.errors import InvalidInputError
 
-__all__ = ["alike_columns", "expanded", "with_a_star"]
+__all__ = ["alike_columns", "expanded"]
 
 _MANY = 8
 
@@ -63,11 +63,6 @@ def _fits(wildcard: str, name: str) -> bool:
             return False
         at = found + len(piece)
     return True
-
-
-def with_a_star(columns: Sequence[Column]) -> tuple[str, ...]:
-    """Return the names that are wildcards in a table of columns which does not list them."""
-    return tuple(c.name for c in columns if "*" in c.name and not isinstance(c, Label))
 
 
 def alike_columns(columns: Sequence[tuple[str, str]]) -> dict[str, tuple[str, tuple[str, ...]]]:
