@@ -18,11 +18,11 @@ import numpy as np
 from private_bounds import accuracy, adult_file, without_bounds
 
 from dpcore import Schema
-from dpcore.exact.bins import LEAVES, edge, leaves_of
 from dpcore.fitting.planning.plan import make_plan
 from dpcore.fitting.request.settings import Settings
 from dpcore.plugin.parts import load_file
 from dpcore_tables.bounds import step as private_bounds
+from dpcore_tables.bounds.bins import LEAVES, edge, leaves_of
 from dpcore_tables.bounds.unbounded_rows import WaitingRows
 from dpcore_tables.datasets import adult, bank
 from dpcore_tables.datasets.fetch import fetch

@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from dpcore.data.schema.columns import Numeric, Unbounded
+from dpcore.data.schema.columns import Numeric
 from dpcore.data.schema.features.width import width_schema
+from dpcore.data.schema.installed import column_from_dict
 from dpcore.data.schema.schema import Schema
+from dpcore.data.schema.waiting import PRIVATE
 from dpcore.errors import InvalidInputError, replacing
 
 __all__ = ["array_schema", "leave_to_schema", "schema_beside"]
@@ -49,8 +51,13 @@ def array_schema(
         return width_schema(width, row_norm=row_norm, **options)
     schema = width_schema(width, row_norm=row_norm, header=True, separator=",", **options)
     names = [f"x{j + 1}" for j in range(width)]
-    columns = map(Unbounded, names) if bounds is None else _bounded(names, bounds)
+    columns = _waiting(names) if bounds is None else _bounded(names, bounds)
     return replace(schema, width=None, columns=(*columns, schema.label))
+
+
+def _waiting(names: list[str]) -> list[Any]:
+    both = {"kind": "numeric", "lower": PRIVATE, "upper": PRIVATE}
+    return [column_from_dict(name, both) for name in names]
 
 
 def _bounded(names: list[str], bounds: Sequence[Any]) -> list[Numeric]:

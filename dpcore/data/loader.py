@@ -69,6 +69,10 @@ class FileLoader:
     schema_keys : of a schema's text and where it is from, returns the keys in it.
     schema_file : of a schema's path, or the name of a shipped one, returns the same.
     schema_toml : of a schema, returns its text.
+    with_private_bounds : of a schema's keys of a column, returns them with each bound private that
+        a number lacks.
+    unbounded : of a name, its ``Entry`` with a private bound, and whether it is the label's,
+        returns the column whose number waits for bounds.
     schema_columns : of columns, which of their names are wildcards, and the names of rows' columns,
         returns the columns that are meant.
     advice : of cells, the place of a cell without a reading, its column and the notation, returns
@@ -98,6 +102,8 @@ class FileLoader:
     schema_file: Callable[[str | os.PathLike[str]], dict[str, Any]]
     schema_toml: Callable[[Schema], str]
     schema_columns: Callable[[Sequence[Column], Sequence[str], Sequence[str]], tuple[Column, ...]]
+    with_private_bounds: Callable[[Any], Any]
+    unbounded: Callable[[str, Any, bool], Column]
     advice: Callable[[Any, int, FeatureColumn, Notation], str | None]
     bounded: Callable[[Dataset, Schema], Dataset]
     waiting: Callable[[Dataset], Any]

@@ -16,11 +16,12 @@ from dpcore.data.blocks.layout import Layout
 from dpcore.data.blocks.layouts import layout_of
 from dpcore.data.files import parts_of_rows
 from dpcore.data.loader import named_parts
-from dpcore.data.schema.columns import Drop, Label, Numeric, Unbounded
+from dpcore.data.schema.columns import Drop, Label, Numeric
 from dpcore.errors import DataError, InvalidInputError, RegistryError
 from dpcore.plugin.parts import Dataset, dataset_from_arrays, format_of, load_file, load_registry
 from dpcore.privacy.statement import foreign_parts
 from dpcore.registry.catalogue import Entry, Registry
+from dpcore_tables.bounds.unbounded import Unbounded
 from dpcore_tables.files import FILES, schema_from_rows
 from dpcore_tables.kinds import Date
 from dpcore_tables.store import convert

@@ -7,10 +7,6 @@ from typing import TypeAlias
 from dpcore.data.schema.features.feature_column import FeatureColumn
 from dpcore.data.schema.features.numeric import Binned, Numeric, Piecewise
 from dpcore.data.schema.label import Drop, Label
-from dpcore.data.schema.unbounded import (
-    Unbounded,
-    UnboundedLabel,
-)
 
 __all__ = [
     "Binned",
@@ -20,11 +16,6 @@ __all__ = [
     "Label",
     "Numeric",
     "Piecewise",
-    "Unbounded",
-    "UnboundedLabel",
-    "Waiting",
 ]
 
 Column: TypeAlias = FeatureColumn | Label | Drop
-Waiting: TypeAlias = Unbounded | UnboundedLabel
-"""A column whose bounds are still to be released."""

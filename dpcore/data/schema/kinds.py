@@ -6,20 +6,18 @@ from dpcore.data.schema.columns import Column, Drop
 from dpcore.data.schema.features.numeric import numeric_from
 from dpcore.data.schema.keys import FILL, INDICATOR, MISSING, ColumnKind, Key
 from dpcore.data.schema.label import label_from
-from dpcore.data.schema.unbounded import has_private_bounds, unbounded_from, unbounded_label_from
 from dpcore.data.schema.values import Entry
+from dpcore.data.schema.waiting import unbounded_from
 
 __all__ = ["DROP", "LABEL", "NUMERIC"]
 
 
 def _number_from(name: str, entry: Entry) -> Column:
-    is_private = has_private_bounds(entry)
-    return unbounded_from(name, entry) if is_private else numeric_from(name, entry)
+    return unbounded_from(name, entry) or numeric_from(name, entry)
 
 
 def _target_from(name: str, entry: Entry) -> Column:
-    is_private = has_private_bounds(entry)
-    return unbounded_label_from(name, entry) if is_private else label_from(name, entry)
+    return unbounded_from(name, entry, is_label=True) or label_from(name, entry)
 
 
 NUMERIC = ColumnKind(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dpcore.data.schema.features.numeric import Numeric
-from dpcore.data.schema.unbounded import Unbounded
+from dpcore.data.schema.waiting import waits
 
 if TYPE_CHECKING:
     from dpcore.data.schema.schema import Schema
@@ -20,7 +20,7 @@ def number_features(schema: Schema) -> tuple[int, ...]:
         return ()
     places, at = [], 0
     for column in schema.features:
-        if isinstance(column, (Numeric, Unbounded)):
+        if isinstance(column, Numeric) or waits(column):
             places.append(at)
         at += sum(part.width for part in column.parts)
     return tuple(places)

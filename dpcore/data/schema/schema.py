@@ -41,9 +41,6 @@ from dpcore.data.schema.columns import (
     Drop,
     FeatureColumn,
     Label,
-    Unbounded,
-    UnboundedLabel,
-    Waiting,
 )
 from dpcore.data.schema.consistency import INTERCEPT, SchemaKeys, check_consistency
 from dpcore.data.schema.document import column_entries, document_of, typed_value, with_a_star
@@ -54,9 +51,9 @@ from dpcore.data.schema.installed import column_from_dict
 from dpcore.data.schema.keys import TOP_KEYS
 from dpcore.data.schema.notation import Notation
 from dpcore.data.schema.plan import ColumnPlan, column_plan
-from dpcore.data.schema.unbounded import require_private_bounds, with_private_bounds
 from dpcore.data.schema.units import NO_UNITS
 from dpcore.data.schema.values import check_keys
+from dpcore.data.schema.waiting import require_private_bounds, waits
 from dpcore.errors import InvalidInputError, replacing
 
 __all__ = ["INTERCEPT", "Schema"]
@@ -82,13 +79,13 @@ class Schema(SchemaKeys):
 
     notation: Notation = field(init=False, repr=False, compare=False)
     label: Label = field(init=False, repr=False, compare=False)
-    unbounded: tuple[Waiting, ...] = field(init=False, repr=False, compare=False)
+    unbounded: tuple[Any, ...] = field(init=False, repr=False, compare=False)
     plans: tuple[ColumnPlan, ...] = field(init=False, repr=False, compare=False)
     known: EncodedColumns | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         check_consistency(self)
-        waiting = tuple(c for c in self.columns if isinstance(c, (Unbounded, UnboundedLabel)))
+        waiting = tuple(filter(waits, self.columns))
         known = None if self.wildcards else encoded_columns(self.columns, self.crosses)
         notation = Notation(self.missing, self.decimal, self.thousands)
         label = next(c for c in self.columns if isinstance(c, Label))
@@ -203,7 +200,7 @@ class Schema(SchemaKeys):
         if not isinstance(data, Mapping):
             raise InvalidInputError("Expected a schema to be a table of keys.")
         check_keys("the schema", data, [*(key.name for key in TOP_KEYS), "columns", "crosses"])
-        described = with_private_bounds if private_bounds else (lambda entry: entry)
+        described = _documents().with_private_bounds if private_bounds else (lambda entry: entry)
         entries = column_entries(data.get("columns"))
         columns = tuple(column_from_dict(name, described(entry)) for name, entry in entries)
         tables = {"columns", "crosses"}

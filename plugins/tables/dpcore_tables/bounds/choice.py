@@ -14,7 +14,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from dpcore.exact.bins import BINS, BRANCHES, LEAVES, edge
+from dpcore_tables.bounds.bins import BINS, BRANCHES, LEAVES, edge
 from dpcore_tables.bounds.counts import SIZES
 
 __all__ = ["CHANCE", "NO_ROWS_SEEN", "TAIL", "CountNoise", "are_defaults", "bounds_of"]

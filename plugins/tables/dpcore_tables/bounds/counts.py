@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from dpcore.exact.bins import BINS, LEAVES, leaves_of
 from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.parts import Sensitivity, float_up, sealed, sqrt_up
+from dpcore_tables.bounds.bins import BINS, LEAVES, leaves_of
 
 if TYPE_CHECKING:
     from dpcore_tables.bounds.unbounded_rows import WaitingCells

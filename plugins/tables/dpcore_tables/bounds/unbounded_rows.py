@@ -10,7 +10,8 @@ import numpy as np
 
 from dpcore.data.arrays import on_grid
 from dpcore.data.blocks.frozen import freeze
-from dpcore.data.schema.columns import Label, UnboundedLabel
+from dpcore.data.schema.columns import Label
+from dpcore.data.schema.waiting import waits
 from dpcore.data.targets import target_of
 from dpcore.plugin.engines import layout_of
 from dpcore.plugin.parts import BLOCK_ROWS
@@ -63,7 +64,7 @@ class WaitingRows:
 def bounded_rows(dataset: Dataset, schema: Schema) -> Dataset:
     """Return the data set as the bounded schema encodes it, to the bit."""
     y = dataset.y
-    if isinstance(dataset.schema.label, UnboundedLabel):
+    if waits(dataset.schema.label):
         y = freeze(target_of(schema.label, y))
     X, places = dataset.X, _places(dataset.schema)
     if places:

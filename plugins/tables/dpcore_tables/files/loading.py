@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.data.loader import FileLoader, named_parts
 from dpcore.data.schema.schema import Schema
-from dpcore.data.schema.unbounded import require_bounds
+from dpcore.data.schema.waiting import require_bounds
 from dpcore.data.units import Coins, UnitIds
 from dpcore.errors import DataError, InvalidInputError, near_names
 from dpcore.plugin.engines import BadRows
 from dpcore.plugin.parts import Dataset, load_registry
+from dpcore_tables.bounds.unbounded import unbounded_from, with_private_bounds
 from dpcore_tables.bounds.unbounded_rows import WaitingRows, bounded_rows
 from dpcore_tables.cells.faults import advice_on
 from dpcore_tables.files.formats import (
@@ -202,6 +203,8 @@ FILES = FileLoader(
     schema_file=schema_file,
     schema_toml=schema_toml,
     schema_columns=expanded,
+    with_private_bounds=with_private_bounds,
+    unbounded=unbounded_from,
     advice=advice_on,
     bounded=bounded_rows,
     waiting=WaitingRows,

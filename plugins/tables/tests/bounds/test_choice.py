@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from dpcore.exact.bins import BRANCHES, LARGEST, edge, leaves_of
 from dpcore_tables.bounds import choice
+from dpcore_tables.bounds.bins import BRANCHES, LARGEST, edge, leaves_of
 from dpcore_tables.bounds.choice import (
     CHANCE,
     NO_ROWS_SEEN,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpcore.exact.bins import LARGEST, LEAVES, edge, leaves_of
+from dpcore_tables.bounds.bins import LARGEST, LEAVES, edge, leaves_of
 
 EDGES = [edge(place) for place in range(LEAVES + 1)]
 

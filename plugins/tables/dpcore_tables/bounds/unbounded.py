@@ -2,33 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from dpcore.data.schema.features.encoding import Encoding
-from dpcore.data.schema.features.feature_column import FeatureColumn, empty_keys
 from dpcore.data.schema.features.numeric import Numeric
-from dpcore.data.schema.features.transforms import Held, Number
+from dpcore.data.schema.features.transforms import Held
 from dpcore.data.schema.label import Label, check_no_other
-from dpcore.data.schema.values import PLACEHOLDER, Entry
-from dpcore.errors import InvalidInputError
-from dpcore.exact.bins import LARGEST
+from dpcore.data.schema.values import PLACEHOLDER
+from dpcore.data.schema.waiting import PRIVATE
+from dpcore.plugin import InvalidInputError
+from dpcore.plugin.columns import Encoding, Entry, FeatureColumn, Number, empty_keys
+from dpcore_tables.bounds.bins import LARGEST
 
-__all__ = [
-    "PRIVATE",
-    "Unbounded",
-    "UnboundedLabel",
-    "has_private_bounds",
-    "require_bounds",
-    "require_private_bounds",
-    "unbounded_from",
-    "unbounded_label_from",
-    "with_private_bounds",
-]
+__all__ = ["Unbounded", "UnboundedLabel", "unbounded_from", "with_private_bounds"]
 
-PRIVATE = "private"
-"""In the place of a bound: it is released from the rows, within the run's budget."""
 _BOUNDS = ("lower", "upper")
 
 
@@ -105,12 +93,15 @@ def _written(column: Unbounded | UnboundedLabel) -> dict[str, float | str]:
     return {key: PRIVATE if bound is None else bound for key, bound in bounds.items()}
 
 
-def has_private_bounds(entry: Entry) -> bool:
-    """Return whether a bound of the column is private."""
-    return any(entry.data.get(key) == PRIVATE for key in _BOUNDS)
+def unbounded_from(name: str, entry: Entry, is_label: bool) -> Unbounded | UnboundedLabel:
+    """Return the column of an entry with a private bound.
+
+    Raises InvalidInputError for keys that do not go with it, and a bound that is none.
+    """
+    return _label_from(name, entry) if is_label else _number_from(name, entry)
 
 
-def unbounded_from(name: str, entry: Entry) -> Unbounded:
+def _number_from(name: str, entry: Entry) -> Unbounded:
     for key in ("bins", "knots", "scale"):
         if key in entry.data:
             raise InvalidInputError(
@@ -122,7 +113,7 @@ def unbounded_from(name: str, entry: Entry) -> Unbounded:
     return Unbounded(name, *bounds, entry.number_or_none("fill"), *flags)
 
 
-def unbounded_label_from(name: str, entry: Entry) -> UnboundedLabel:
+def _label_from(name: str, entry: Entry) -> UnboundedLabel:
     for key in ("classes", "positive"):
         if key in entry.data:
             raise InvalidInputError(f"Expected {key} or private bounds in {entry.where}, not both.")
@@ -144,21 +135,3 @@ def with_private_bounds(data: Any) -> Any:
         return data
     missing = [key for key in _BOUNDS if data.get(key, PLACEHOLDER) == PLACEHOLDER]
     return {**data, **dict.fromkeys(missing, PRIVATE)}
-
-
-def require_private_bounds(waiting: Sequence[Unbounded | UnboundedLabel] | None) -> None:
-    """Raise InvalidInputError if no bound of a schema is to be released; not for ``None``, where
-    private bounds were not asked for."""
-    if waiting is not None and not waiting:
-        raise InvalidInputError(
-            "Private bounds are those of numeric columns without any, and the schema has none."
-        )
-
-
-def require_bounds(waiting: Sequence[Unbounded | UnboundedLabel]) -> None:
-    """Raise InvalidInputError for columns whose bounds are still to be released."""
-    if waiting:
-        raise InvalidInputError(
-            f"The bounds of column {waiting[0].name!r} are private: a fit of one model "
-            "releases them, within its own budget. Here bounds have to be public."
-        )

@@ -1,0 +1,54 @@
+"""Columns of numbers whose bounds nobody knows: ``"private"`` in the schema, until released."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from dpcore.data.registered_loader import registered_loader
+from dpcore.data.schema.label import Drop, Label
+from dpcore.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from dpcore.data.schema.columns import Column
+    from dpcore.data.schema.values import Entry
+
+__all__ = ["PRIVATE", "require_bounds", "require_private_bounds", "unbounded_from", "waits"]
+
+PRIVATE = "private"
+"""In the place of a bound: it is released from the rows, within the run's budget."""
+
+
+def unbounded_from(name: str, entry: Entry, is_label: bool = False) -> Any:
+    """Return the column of an entry with a private bound, ``None`` where it has none.
+
+    Raises InvalidInputError, with what to install, where no package releases bounds.
+    """
+    if PRIVATE not in (entry.data.get("lower"), entry.data.get("upper")):
+        return None
+    return registered_loader("columns without bounds")[1].unbounded(name, entry, is_label)
+
+
+def waits(column: Column) -> bool:
+    """Return whether rows hold a column's number itself until its bounds are released."""
+    if isinstance(column, Label):
+        return column.is_real and None in (column.lower, column.upper)
+    return not isinstance(column, Drop) and any(part.in_waiting for part in column.parts)
+
+
+def require_private_bounds(waiting: Sequence[Any] | None) -> None:
+    """Raise InvalidInputError if no bound of a schema is to be released; not for ``None``, where
+    private bounds were not asked for."""
+    if waiting is not None and not waiting:
+        raise InvalidInputError(
+            "Private bounds are those of numeric columns without any, and the schema has none."
+        )
+
+
+def require_bounds(waiting: Sequence[Any]) -> None:
+    """Raise InvalidInputError for columns whose bounds are still to be released."""
+    if waiting:
+        raise InvalidInputError(
+            f"The bounds of column {waiting[0].name!r} are private: a fit of one model "
+            "releases them, within its own budget. Here bounds have to be public."
+        )
