@@ -71,8 +71,9 @@ class FileLoader:
     schema_toml : of a schema, returns its text.
     with_private_bounds : of a schema's keys of a column, returns them with each bound private that
         a number lacks.
-    unbounded : of a name, its ``Entry`` with a private bound, and whether it is the label's,
-        returns the column whose number waits for bounds.
+    number : of a name, its ``Entry`` with a private bound, bins or knots, and whether it is the
+        label's, returns the column of numbers.
+    crosses : of the tables of ``[[crosses]]``, returns what each describes.
     schema_columns : of columns, which of their names are wildcards, and the names of rows' columns,
         returns the columns that are meant.
     advice : of cells, the place of a cell without a reading, its column and the notation, returns
@@ -103,7 +104,8 @@ class FileLoader:
     schema_toml: Callable[[Schema], str]
     schema_columns: Callable[[Sequence[Column], Sequence[str], Sequence[str]], tuple[Column, ...]]
     with_private_bounds: Callable[[Any], Any]
-    unbounded: Callable[[str, Any, bool], Column]
+    number: Callable[[str, Any, bool], Column]
+    crosses: Callable[[Any], tuple[Any, ...]]
     advice: Callable[[Any, int, FeatureColumn, Notation], str | None]
     bounded: Callable[[Dataset, Schema], Dataset]
     waiting: Callable[[Dataset], Any]

@@ -242,3 +242,27 @@ def test_where_no_reader_is_installed_a_schema_is_its_keys_alone(monkeypatch):
         with pytest.raises(InvalidInputError, match="No reader of schemas in files is installed."):
             asked()
     assert schema.anew() == schema
+
+
+def test_a_foreign_reader_of_numbers_without_bounds_is_named(monkeypatch):
+    foreign_loader(monkeypatch)
+    waiting = dataset_from_arrays([[1.0]], [1], private_bounds=True)
+    assert waiting.schema.unbounded
+    assert foreign_parts(parts_of_rows(waiting)) == (f"{__name__}:LOADER",)
+    assert not foreign_parts(parts_of_rows(dataset_from_arrays([[1.0]], [1], bounds=(0, 1))))
+
+
+def test_where_no_bounds_are_released_what_releases_them_is_said(monkeypatch):
+    without_loader(monkeypatch)
+    told = "No reader of numbers in bins, .* or without bounds is installed.*pip"
+    with pytest.raises(InvalidInputError, match=told):
+        dataset_from_arrays([[1.0]], [1], private_bounds=True)
+
+
+def test_a_foreign_reader_of_crosses_is_named(monkeypatch):
+    foreign_loader(monkeypatch)
+    bins = {name: {"kind": "numeric", "bins": [0.5]} for name in ("a", "b")}
+    columns = {**bins, "y": {"kind": "label", "classes": [0, 1]}}
+    schema = Schema.from_dict({"columns": columns, "crosses": [{"columns": ["a", "b"]}]})
+    rows = dataset_from_arrays(pa.table({"a": [0.0], "b": [1.0], "y": [1]}), schema=schema)
+    assert foreign_parts(parts_of_rows(rows)) == (f"{__name__}:LOADER",)

@@ -5,17 +5,15 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from dpcore.data.schema.features.feature_column import FeatureColumn
-from dpcore.data.schema.features.numeric import Binned, Numeric, Piecewise
+from dpcore.data.schema.features.numeric import Numeric
 from dpcore.data.schema.label import Drop, Label
 
 __all__ = [
-    "Binned",
     "Column",
     "Drop",
     "FeatureColumn",
     "Label",
     "Numeric",
-    "Piecewise",
 ]
 
 Column: TypeAlias = FeatureColumn | Label | Drop

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dpcore.data.schema.columns import Column, Drop, Label
 from dpcore.data.schema.features.transforms import Lookup
@@ -16,7 +16,6 @@ from dpcore.data.schema.units import check_unit_column, units_of
 from dpcore.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from dpcore.data.schema.features.crosses import Cross
     from dpcore.privacy.units import Units
 
 __all__ = ["INTERCEPT", "SchemaKeys", "check_consistency"]
@@ -59,7 +58,7 @@ class SchemaKeys:
     decimal: str = "."
     thousands: str = ""
     from_data: bool = False
-    crosses: tuple[Cross, ...] = ()
+    crosses: tuple[Any, ...] = ()
     wildcards: tuple[str, ...] = ()
     unit: str | None = None
     rows_per_unit: int | None = None

@@ -7,17 +7,17 @@ from dpcore.data.schema.features.numeric import numeric_from
 from dpcore.data.schema.keys import FILL, INDICATOR, MISSING, ColumnKind, Key
 from dpcore.data.schema.label import label_from
 from dpcore.data.schema.values import Entry
-from dpcore.data.schema.waiting import unbounded_from
+from dpcore.data.schema.waiting import other_number
 
 __all__ = ["DROP", "LABEL", "NUMERIC"]
 
 
 def _number_from(name: str, entry: Entry) -> Column:
-    return unbounded_from(name, entry) or numeric_from(name, entry)
+    return other_number(name, entry) or numeric_from(name, entry)
 
 
 def _target_from(name: str, entry: Entry) -> Column:
-    return unbounded_from(name, entry, is_label=True) or label_from(name, entry)
+    return other_number(name, entry, is_label=True) or label_from(name, entry)
 
 
 NUMERIC = ColumnKind(

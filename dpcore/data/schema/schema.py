@@ -44,7 +44,6 @@ from dpcore.data.schema.columns import (
 )
 from dpcore.data.schema.consistency import INTERCEPT, SchemaKeys, check_consistency
 from dpcore.data.schema.document import column_entries, document_of, typed_value, with_a_star
-from dpcore.data.schema.features.crosses import Crossed, crosses_of
 from dpcore.data.schema.features.encoded import EncodedColumns, encoded_columns
 from dpcore.data.schema.features.encoding import Part
 from dpcore.data.schema.installed import column_from_dict
@@ -125,7 +124,7 @@ class Schema(SchemaKeys):
         return self.columns, self.crosses, self.width, self.norm, self.intercept
 
     @property
-    def crossed(self) -> tuple[Crossed, ...]:
+    def crossed(self) -> tuple[Any, ...]:
         """The crosses, each with its columns."""
         return self.encoded.crossed
 
@@ -210,7 +209,8 @@ class Schema(SchemaKeys):
         if isinstance(data["columns"], Mapping):
             values.setdefault("wildcards", with_a_star(columns))
         of_units = {key: values.pop(key) for key in ("unit", *NO_UNITS) if key in values}
-        schema = cls(columns, crosses=crosses_of(data.get("crosses", ())), **values)
+        crosses = _documents().crosses(data["crosses"]) if "crosses" in data else ()
+        schema = cls(columns, crosses=crosses, **values)
         schema = schema.with_units(of_units.pop("unit", None), **of_units) if of_units else schema
         require_private_bounds(schema.unbounded if private_bounds else None)
         return schema

@@ -13,20 +13,23 @@ if TYPE_CHECKING:
     from dpcore.data.schema.columns import Column
     from dpcore.data.schema.values import Entry
 
-__all__ = ["PRIVATE", "require_bounds", "require_private_bounds", "unbounded_from", "waits"]
+__all__ = ["PRIVATE", "require_bounds", "require_private_bounds", "other_number", "waits"]
 
 PRIVATE = "private"
 """In the place of a bound: it is released from the rows, within the run's budget."""
 
 
-def unbounded_from(name: str, entry: Entry, is_label: bool = False) -> Any:
-    """Return the column of an entry with a private bound, ``None`` where it has none.
+def other_number(name: str, entry: Entry, is_label: bool = False) -> Any:
+    """Return the column of an entry with a private bound, bins or knots; ``None`` where it has none
+    of these.
 
-    Raises InvalidInputError, with what to install, where no package releases bounds.
+    Raises InvalidInputError, with what to install, where no package has such columns.
     """
-    if PRIVATE not in (entry.data.get("lower"), entry.data.get("upper")):
+    bounds = entry.data.get("lower"), entry.data.get("upper")
+    if PRIVATE not in bounds and not {"bins", "knots"} & entry.data.keys():
         return None
-    return registered_loader("columns without bounds")[1].unbounded(name, entry, is_label)
+    what = "numbers in bins, between knots or without bounds"
+    return registered_loader(what)[1].number(name, entry, is_label)
 
 
 def waits(column: Column) -> bool:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from dpcore.data.schema.columns import Column, Drop, FeatureColumn, Label
-from dpcore.data.schema.features.crosses import Cross, Crossed, crossed
 from dpcore.data.schema.features.encoding import Part
 
 __all__ = ["EncodedColumns", "encoded_columns"]
@@ -27,7 +27,7 @@ class EncodedColumns:
     """
 
     columns: tuple[FeatureColumn, ...]
-    crossed: tuple[Crossed, ...]
+    crossed: tuple[Any, ...]
     parts: tuple[Part, ...]
     width: int
     square: int
@@ -35,14 +35,14 @@ class EncodedColumns:
     @property
     def names(self) -> list[str]:
         """A name for each feature."""
-        named: list[FeatureColumn | Crossed] = [*self.columns, *self.crossed]
+        named: list[Any] = [*self.columns, *self.crossed]
         return [name for each in named for name in each.feature_names]
 
 
-def encoded_columns(columns: Sequence[Column], crosses: Sequence[Cross]) -> EncodedColumns:
+def encoded_columns(columns: Sequence[Column], crosses: Sequence[Any]) -> EncodedColumns:
     """Return the encoded ones of some columns; InvalidInputError for a cross that cannot be."""
     features = tuple(c for c in columns if not isinstance(c, (Label, Drop)))
-    found = tuple(crossed(cross, features) for cross in crosses)
+    found = tuple(cross.over(features) for cross in crosses)
     encodings = [column.encoding for column in features]
     own = (part for encoding in encodings for part in encoding.parts)
     parts = (*own, *(cross.part for cross in found))

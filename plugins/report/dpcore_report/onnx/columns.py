@@ -33,7 +33,6 @@ from dpcore_report.onnx.dates import days_of, part_of_date
 from dpcore_report.onnx.graph import Graph
 
 if TYPE_CHECKING:
-    from dpcore.data.schema.features.crosses import Crossed
     from dpcore.data.schema.notation import Notation
     from dpcore.data.schema.vocabulary import Vocabulary
     from dpcore.plugin.columns import Encoding, FeatureColumn
@@ -114,7 +113,7 @@ def encoded_column(graph: Graph, column: FeatureColumn, notation: Notation) -> E
     return Encoded(joined, read.fault, level)
 
 
-def encoded_cross(graph: Graph, cross: Crossed, levels: Mapping[str, str]) -> str:
+def encoded_cross(graph: Graph, cross: Any, levels: Mapping[str, str]) -> str:
     """Return the features of a cross, by the levels of its columns."""
     code, known = graph.constant([[0]]), graph.constant([[True]])
     for column, n_levels in zip(cross.columns, cross.levels, strict=True):

@@ -15,7 +15,14 @@ from dpcore.plugin import InvalidInputError
 from dpcore.plugin.columns import Encoding, Entry, FeatureColumn, Number, empty_keys
 from dpcore_tables.bounds.bins import LARGEST
 
-__all__ = ["Unbounded", "UnboundedLabel", "unbounded_from", "with_private_bounds"]
+__all__ = [
+    "Unbounded",
+    "UnboundedLabel",
+    "has_private_bounds",
+    "unbounded_from",
+    "unbounded_label_from",
+    "with_private_bounds",
+]
 
 _BOUNDS = ("lower", "upper")
 
@@ -93,15 +100,12 @@ def _written(column: Unbounded | UnboundedLabel) -> dict[str, float | str]:
     return {key: PRIVATE if bound is None else bound for key, bound in bounds.items()}
 
 
-def unbounded_from(name: str, entry: Entry, is_label: bool) -> Unbounded | UnboundedLabel:
-    """Return the column of an entry with a private bound.
-
-    Raises InvalidInputError for keys that do not go with it, and a bound that is none.
-    """
-    return _label_from(name, entry) if is_label else _number_from(name, entry)
+def has_private_bounds(entry: Entry) -> bool:
+    """Return whether a bound of the column is private."""
+    return any(entry.data.get(key) == PRIVATE for key in _BOUNDS)
 
 
-def _number_from(name: str, entry: Entry) -> Unbounded:
+def unbounded_from(name: str, entry: Entry) -> Unbounded:
     for key in ("bins", "knots", "scale"):
         if key in entry.data:
             raise InvalidInputError(
@@ -113,7 +117,7 @@ def _number_from(name: str, entry: Entry) -> Unbounded:
     return Unbounded(name, *bounds, entry.number_or_none("fill"), *flags)
 
 
-def _label_from(name: str, entry: Entry) -> UnboundedLabel:
+def unbounded_label_from(name: str, entry: Entry) -> UnboundedLabel:
     for key in ("classes", "positive"):
         if key in entry.data:
             raise InvalidInputError(f"Expected {key} or private bounds in {entry.where}, not both.")

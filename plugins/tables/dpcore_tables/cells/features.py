@@ -20,7 +20,6 @@ from dpcore.plugin.readers import CodedLayout, CodedRows
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from dpcore.data.schema.features.crosses import Crossed
     from dpcore.data.schema.features.encoding import Part
     from dpcore.data.schema.plan import ColumnPlan
     from dpcore.data.schema.schema import Schema
@@ -80,7 +79,7 @@ def features_of(encoding: Encoding, values: np.ndarray) -> list[np.ndarray]:
     return features
 
 
-def _crossed_codes(cross: Crossed, values: Mapping[str, np.ndarray]) -> np.ndarray:
+def _crossed_codes(cross: Any, values: Mapping[str, np.ndarray]) -> np.ndarray:
     """Return each row's combination of the levels of a cross's columns, -1 for none: int64."""
     levels = [_level(column.encoding, values[column.name]) for column in cross.columns]
     code, known = np.zeros_like(levels[0]), np.ones(len(levels[0]), dtype=bool)
@@ -172,7 +171,7 @@ def encode(columns: Columns, schema: Schema) -> tuple[np.ndarray | CodedRows, np
 
 
 def _features(
-    values: Mapping[str, np.ndarray], plans: Sequence[ColumnPlan], crosses: Sequence[Crossed]
+    values: Mapping[str, np.ndarray], plans: Sequence[ColumnPlan], crosses: Sequence[Any]
 ) -> Iterator[np.ndarray]:
     """Yield what rows hold of each of a schema's parts, one column after the other."""
     for plan in plans:

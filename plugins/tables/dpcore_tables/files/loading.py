@@ -15,7 +15,7 @@ from dpcore.data.units import Coins, UnitIds
 from dpcore.errors import DataError, InvalidInputError, near_names
 from dpcore.plugin.engines import BadRows
 from dpcore.plugin.parts import Dataset, load_registry
-from dpcore_tables.bounds.unbounded import unbounded_from, with_private_bounds
+from dpcore_tables.bounds.unbounded import with_private_bounds
 from dpcore_tables.bounds.unbounded_rows import WaitingRows, bounded_rows
 from dpcore_tables.cells.faults import advice_on
 from dpcore_tables.files.formats import (
@@ -35,6 +35,8 @@ from dpcore_tables.files.stream import (
     named_schema,
     open_entry,
 )
+from dpcore_tables.kinds.crosses import crosses_of
+from dpcore_tables.kinds.numeric import number_from
 from dpcore_tables.memory.frames import frame_of
 from dpcore_tables.memory.rows import (
     dataset_in_memory,
@@ -204,7 +206,8 @@ FILES = FileLoader(
     schema_toml=schema_toml,
     schema_columns=expanded,
     with_private_bounds=with_private_bounds,
-    unbounded=unbounded_from,
+    number=number_from,
+    crosses=crosses_of,
     advice=advice_on,
     bounded=bounded_rows,
     waiting=WaitingRows,

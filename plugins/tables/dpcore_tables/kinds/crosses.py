@@ -16,7 +16,7 @@ from dpcore.errors import InvalidInputError
 if TYPE_CHECKING:
     from dpcore.data.schema.features.feature_column import FeatureColumn
 
-__all__ = ["Cross", "Crossed", "crossed", "crosses_of"]
+__all__ = ["Cross", "Crossed", "crosses_of"]
 
 _MOST_LEVELS = 2**20
 
@@ -33,6 +33,25 @@ class Cross:
 
     def to_dict(self) -> dict[str, Any]:
         return {"columns": list(self.columns)}
+
+    def over(self, features: Sequence[FeatureColumn]) -> Crossed:
+        """Return the cross of these columns; InvalidInputError for a name that is none of them, or
+        has no levels."""
+        known = {column.name: column for column in features}
+        for name in self.columns:
+            if name not in known:
+                raise InvalidInputError(f"The schema has no column {name!r} to cross.")
+            if not known[name].encoding.levels:
+                raise InvalidInputError(
+                    f"Column {name!r} cannot be crossed, since it has no levels; give a number "
+                    "bins."
+                )
+        found = Crossed(tuple(known[name] for name in self.columns))
+        if math.prod(found.levels) > _MOST_LEVELS:
+            raise InvalidInputError(
+                f"The cross of {' and '.join(map(repr, self.columns))} has more than 2^20 levels."
+            )
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,21 +96,3 @@ def _cross(data: Any) -> Cross:
     if len(names) < 2 or len(set(names)) < len(names):
         raise InvalidInputError("Expected two different columns or more in an entry of crosses.")
     return Cross(tuple(names))
-
-
-def crossed(cross: Cross, features: Sequence[FeatureColumn]) -> Crossed:
-    """Return the columns of a cross; InvalidInputError for a name of none, or of no levels."""
-    known = {column.name: column for column in features}
-    for name in cross.columns:
-        if name not in known:
-            raise InvalidInputError(f"The schema has no column {name!r} to cross.")
-        if not known[name].encoding.levels:
-            raise InvalidInputError(
-                f"Column {name!r} cannot be crossed, since it has no levels; give a number bins."
-            )
-    found = Crossed(tuple(known[name] for name in cross.columns))
-    if math.prod(found.levels) > _MOST_LEVELS:
-        raise InvalidInputError(
-            f"The cross of {' and '.join(map(repr, cross.columns))} has more than 2^20 levels."
-        )
-    return found
