@@ -11,14 +11,15 @@ from typing import Any
 
 import numpy as np
 
+from dpcore.data.schema.columns import Label
 from dpcore.data.schema.schema import Schema
 from dpcore.errors import DpcoreError, InvalidInputError, ModelFileError
-from dpcore.model.agreement import check_agreement
 from dpcore.model.file import fate_of, read_model_file, write_model_file
 from dpcore.model.learnt import LearntFacts
 from dpcore.model.margins import margins_of
 from dpcore.model.shown import html_of, text_of
 from dpcore.moved import place_of_name
+from dpcore.registry.catalogue import is_registered
 from dpcore.registry.step_class import step_class
 from dpcore.session.charges import Charges
 
@@ -161,7 +162,7 @@ def load_model(path: str | os.PathLike[str]) -> Model:
     except DpcoreError as error:
         raise ModelFileError(f"{os.fspath(path)!r}: {error}") from error
     model = _model_of(content, schema)
-    check_agreement(os.fspath(path), content, model)
+    _check_agreement(os.fspath(path), content, model)
     return model
 
 
@@ -209,3 +210,36 @@ def _classes_to_json(classes: tuple[Any, ...] | None) -> list[Any] | None:
     if classes is None:
         return None
     return [c.item() if isinstance(c, np.generic) else c for c in classes]
+
+
+def _check_agreement(name: str, content: Mapping[str, Any], model: LearntFacts) -> None:
+    """Raise ModelFileError if a file of this name and its model do not agree, or its loss is not
+    installed."""
+    schema = model.schema
+    agrees = (
+        model.w.shape == schema.w_shape
+        and (content["intercept"] is not None) == schema.intercept
+        and tuple(content["feature_names"]) == model.feature_names
+        and _classes_agree(content["classes"], schema.label)
+        and content["row_norm"] == model.row_norm
+    )
+    if not is_registered("loss", model.loss):
+        raise ModelFileError(
+            f"The loss {model.loss!r} of {name!r} is not installed; see dpcore list losses."
+        )
+    if not agrees:
+        raise ModelFileError(f"The coefficients in {name!r} do not fit its schema.")
+
+
+def _classes_agree(written: list[Any] | None, label: Label) -> bool:
+    """Return whether a file's classes are its schema's, which holds text or numbers only."""
+    if written is None or label.is_real or len(written) != label.n_classes:
+        return written is None and label.is_real
+    pairs = zip(written, label.names, strict=True)
+    return all(_as_in_schema(value, expected) == expected for value, expected in pairs)
+
+
+def _as_in_schema(value: Any, expected: str | float) -> str | float:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value) if isinstance(expected, str) else value

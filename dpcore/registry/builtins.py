@@ -2,14 +2,21 @@
 
 from collections.abc import Callable
 
-from dpcore.registry.builtin_commands import register_commands
-from dpcore.registry.builtins_of_data import register_column_kinds
 from dpcore.registry.hookspecs import hookimpl
 
-__all__ = [
-    "register_column_kinds",
-    "register_commands",
-]
+__all__: list[str] = []
+
+
+@hookimpl
+def register_commands(register: Callable[..., None]) -> None:
+    for name, place, summary in _COMMANDS:
+        register(name, f"dpcore.cli.{place}", summary=summary)
+
+
+@hookimpl
+def register_column_kinds(register: Callable[..., None]) -> None:
+    for kind, becomes in _COLUMN_KINDS.items():
+        register(kind, f"dpcore.data.schema.kinds:{kind.upper()}", summary=becomes)
 
 
 @hookimpl
@@ -40,6 +47,42 @@ def _register_all(register: Callable[..., None], parts: tuple[tuple[str, ...], .
     for name, target, summary, reference in parts:
         register(name, target, summary=summary, reference=reference)
 
+
+_COMMANDS = (
+    ("train", "train:train_command", "Fit a private linear model."),
+    (
+        "predict",
+        "predict:predict_command",
+        "Write a CSV line of log_odds and label for each row (margin and label, where the loss is "
+        "not logistic).",
+    ),
+    (
+        "list",
+        "list:list_command",
+        "List the algorithms and parts that are installed, and the plugins that failed.",
+    ),
+    (
+        "info",
+        "info:info_command",
+        "Show parameters, slots, needs, relations, theorem and departures of one entry, or what a "
+        "model predicts, from which columns, and what it guarantees.",
+    ),
+    (
+        "account",
+        "account:account_command",
+        "Print what (epsilon, delta) buys: the budget in each accountant's unit (rho, mu^2), and "
+        "the noise multiplier of one Gaussian release that takes all of it.",
+    ),
+)
+"""Commands, in the order of ``dpcore --help``."""
+
+_COLUMN_KINDS = {
+    "numeric": "a number between public bounds, in public bins, or piecewise linear "
+    "between public knots",
+    "label": "what is to be predicted; one column is",
+    "drop": "not used",
+}
+"""Kinds of column, in the order of their reference, and a summary of each."""
 
 _MECHANISMS = (
     (

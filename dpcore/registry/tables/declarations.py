@@ -15,19 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import RegistryError, near_names, replacing
 from dpcore.privacy.immutable import fault_of_unfrozen
-from dpcore.registry.presets import fault_of_presets
+from dpcore.registry.parameters import fault_of_presets
 from dpcore.registry.slots import Slot
 from dpcore.registry.step_options import fault_of_step
-from dpcore.registry.tables.facts import Method, Words, fact, fault_of, read
-from dpcore.registry.tables.losses import LossFacts
-from dpcore.registry.tables.outside import ExporterFacts, LedgerFacts, LedgerStoreFacts
-from dpcore.registry.tables.parts import (
-    AccountantFacts,
-    AnswerSourceFacts,
-    EngineFacts,
-    MechanismFacts,
-)
-from dpcore.registry.tables.shapes import (
+from dpcore.registry.tables.facts import (
     PRESETS,
     RELATIONS,
     SLOTS,
@@ -35,6 +26,19 @@ from dpcore.registry.tables.shapes import (
     TEXTS,
     TRUTH,
     VALUES,
+    Method,
+    Words,
+    fact,
+    fault_of,
+    read,
+)
+from dpcore.registry.tables.losses import LossFacts
+from dpcore.registry.tables.outside import ExporterFacts, LedgerFacts, LedgerStoreFacts
+from dpcore.registry.tables.parts import (
+    AccountantFacts,
+    AnswerSourceFacts,
+    EngineFacts,
+    MechanismFacts,
 )
 
 if TYPE_CHECKING:

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from dpcore.registry.tables.facts import Method, fact
-from dpcore.registry.tables.shapes import TEXT
+from dpcore.registry.tables.facts import TEXT, Method, fact
 
 __all__ = ["ExporterFacts", "LedgerFacts", "LedgerStoreFacts"]
 

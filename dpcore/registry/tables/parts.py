@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpcore.registry.slots import FIGURES
-from dpcore.registry.tables.facts import Method, Shape, Words, fact
-from dpcore.registry.tables.shapes import NUMBER, TEXT, TRUTH
+from dpcore.registry.tables.facts import NUMBER, TEXT, TRUTH, Method, Shape, Words, fact
 
 __all__ = ["AccountantFacts", "AnswerSourceFacts", "EngineFacts", "MechanismFacts"]
 
