@@ -17,7 +17,7 @@ from dpcore.errors import DpcoreError, InvalidInputError, ModelFileError
 from dpcore.model.file import fate_of, read_model_file, write_model_file
 from dpcore.model.learnt import LearntFacts
 from dpcore.model.margins import margins_of
-from dpcore.model.shown import html_of, text_of
+from dpcore.model.shown import text_of
 from dpcore.moved import place_of_name
 from dpcore.registry.catalogue import is_registered
 from dpcore.registry.step_class import step_class
@@ -95,8 +95,15 @@ class Model(LearntFacts):
     def __repr__(self) -> str:
         return text_of(self)
 
-    def _repr_html_(self) -> str:
-        return html_of(self)
+    def _repr_html_(self) -> str | None:
+        """Return a table for a notebook; ``None``, so that it shows the text, where the package
+        that makes it is not installed."""
+        try:
+            place = place_of_name("dpcore", "model_table") or ""
+        except ModuleNotFoundError:
+            return None
+        html: str = importlib.import_module(place).model_table(self)
+        return html
 
     def __reduce__(self) -> tuple[Any, ...]:
         held = {each.name: getattr(self, each.name) for each in fields(self)}

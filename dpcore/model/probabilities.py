@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["blank_rows", "log_probabilities_of", "macro_f1", "places_said", "probabilities_of"]
+__all__ = ["blank_rows", "macro_f1", "places_said", "probabilities_of"]
 
 
 def probabilities_of(margins: np.ndarray, *, one_vs_rest: bool = False) -> np.ndarray:
@@ -21,16 +21,6 @@ def probabilities_of(margins: np.ndarray, *, one_vs_rest: bool = False) -> np.nd
     if margins.ndim == 1:
         return np.column_stack([expit(-margins), expit(margins)])
     return np.asarray(softmax(log_expit(margins) if one_vs_rest else margins, axis=0).T)
-
-
-def log_probabilities_of(margins: np.ndarray, *, one_vs_rest: bool = False) -> np.ndarray:
-    """Return the natural logarithms of ``probabilities_of``, finite where a probability is next to
-    nothing."""
-    from scipy.special import log_expit, log_softmax
-
-    if margins.ndim == 1:
-        return np.column_stack([log_expit(-margins), log_expit(margins)])
-    return np.asarray(log_softmax(log_expit(margins) if one_vs_rest else margins, axis=0).T)
 
 
 def places_said(margins: np.ndarray, least: float = 0.0) -> np.ndarray:

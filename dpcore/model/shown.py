@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import sys
 from collections.abc import Mapping, Sequence
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import visible
@@ -16,9 +15,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "classes_in_words",
+    "columns_in_words",
     "encoding_in_words",
     "fitted_in_words",
-    "html_of",
     "sections_in_words",
     "shown_bounds",
     "text_of",
@@ -33,7 +32,8 @@ _FIELDS = ("evaluation", "intervals")
 def text_of(model: LearntFacts) -> str:
     """Return three lines: what was fitted, what is guaranteed, and which columns a row has."""
     claim = model.privacy["sentence"].partition(" In words:")[0]
-    lines = f"Model: {fitted_in_words(model)}", claim, f"It takes rows of {_columns(model)}."
+    rows = f"It takes rows of {columns_in_words(model)}."
+    lines = f"Model: {fitted_in_words(model)}", claim, rows
     return "\n".join(visible(" ".join(line.split())) for line in lines)
 
 
@@ -78,43 +78,6 @@ def _not_here(part: str) -> list[str]:
     return [f"The step's package, {package}, is not installed here; its section is kept."]
 
 
-def html_of(model: LearntFacts) -> str:
-    """Return a small table of the same, with the whole sentence and all coefficients."""
-    facts = {
-        "Model": fitted_in_words(model),
-        "Privacy": model.privacy["sentence"],
-        "Rows": _columns(model),
-        "Run": model.status,
-    }
-    if model.released_bounds:
-        facts["Bounds released"] = shown_bounds(model)
-    rows = "".join(f"<tr><th>{k}</th><td>{escape(v)}</td></tr>" for k, v in facts.items())
-    return (
-        f"<table>{rows}</table><details><summary>{model.w.size} coefficients</summary>"
-        f"<table>{_coefficients(model)}</table></details>"
-    )
-
-
-def _coefficients(model: LearntFacts) -> str:
-    """Return a row of each feature, its name and its coefficients; of several classes below their
-    names."""
-    import numpy as np
-
-    columns = np.atleast_2d(model.coef).T.tolist()
-    named = [*zip(model.feature_names, columns, strict=True)]
-    if model.schema.intercept:
-        named.append(("intercept", np.atleast_1d(model.intercept).tolist()))
-    head = ""
-    if model.w.ndim > 1 and model.classes is not None:
-        heads = "".join(f"<th>{escape(str(name))}</th>" for name in model.classes)
-        head = f"<tr><th></th>{heads}</tr>"
-    rows = (
-        f"<tr><td>{escape(name)}</td>{''.join(f'<td>{weight:.6g}</td>' for weight in weights)}</tr>"
-        for name, weights in named
-    )
-    return head + "".join(rows)
-
-
 def shown_bounds(model: LearntFacts) -> str:
     """Return the bounds that the fit released, column by column; a default, where no rows were
     seen, is named as one."""
@@ -153,7 +116,8 @@ def classes_in_words(names: Sequence[str]) -> str:
     return " or ".join([", ".join(names[:-1]), *names[-1:]])
 
 
-def _columns(model: LearntFacts) -> str:
+def columns_in_words(model: LearntFacts) -> str:
+    """Return the columns that a row has: their number, and the names of the first."""
     if model.schema.width is not None:
         return f"{model.schema.width} columns without names"
     names = [column.name for column in model.schema.features]

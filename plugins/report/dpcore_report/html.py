@@ -1,4 +1,5 @@
-"""A card as one HTML page: no script, nothing from elsewhere, two sheets of A4 on paper."""
+"""A card as one HTML page: no script, nothing from elsewhere, two sheets of A4 on paper; and a
+model as a table in a notebook."""
 
 from __future__ import annotations
 
@@ -6,15 +7,19 @@ import html
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+import numpy as np
+
 from dpcore.errors import InvalidInputError
+from dpcore.model.shown import columns_in_words, fitted_in_words, shown_bounds
 from dpcore.plugin.parts import visible
 from dpcore_report.stylesheet import stylesheet
 
 if TYPE_CHECKING:
+    from dpcore.plugin.parts import Model
     from dpcore_report.card import Card
     from dpcore_report.sections import Item, Section
 
-__all__ = ["html_of"]
+__all__ = ["html_of", "model_table"]
 
 _MANY = 12
 """Points from which a list is set in columns."""
@@ -105,3 +110,39 @@ def _table(section: Section) -> str:
         for row in section.rows
     )
     return f"<table>\n<thead><tr>{heads}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table>"
+
+
+def model_table(model: Model) -> str:
+    """Return a table of a model, as a notebook shows it: what it predicts, the whole sentence of
+    its guarantee, and all coefficients."""
+    facts = {
+        "Model": fitted_in_words(model),
+        "Privacy": model.privacy["sentence"],
+        "Rows": columns_in_words(model),
+        "Run": model.status,
+    }
+    if model.released_bounds:
+        facts["Bounds released"] = shown_bounds(model)
+    rows = "".join(f"<tr><th>{k}</th><td>{html.escape(v)}</td></tr>" for k, v in facts.items())
+    return (
+        f"<table>{rows}</table><details><summary>{model.w.size} coefficients</summary>"
+        f"<table>{_coefficients(model)}</table></details>"
+    )
+
+
+def _coefficients(model: Model) -> str:
+    """Return a row of each feature, its name and its coefficients; of several classes below their
+    names."""
+    columns = np.atleast_2d(model.coef).T.tolist()
+    named = [*zip(model.feature_names, columns, strict=True)]
+    if model.schema.intercept:
+        named.append(("intercept", np.atleast_1d(model.intercept).tolist()))
+    head = ""
+    if model.w.ndim > 1 and model.classes is not None:
+        heads = "".join(f"<th>{html.escape(str(name))}</th>" for name in model.classes)
+        head = f"<tr><th></th>{heads}</tr>"
+    rows = (
+        f"<tr><td>{html.escape(name)}</td>{''.join(f'<td>{w:.6g}</td>' for w in weights)}</tr>"
+        for name, weights in named
+    )
+    return head + "".join(rows)

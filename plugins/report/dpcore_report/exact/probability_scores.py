@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.model.probabilities import log_probabilities_of
-
 if TYPE_CHECKING:
     from dpcore.plugin.parts import Model
 
@@ -32,7 +30,7 @@ def probability_scores(model: Model, margins: np.ndarray, y: np.ndarray) -> dict
     if not y.size:
         return dict.fromkeys(names)
     chances = model.probabilities(margins)
-    logs = log_probabilities_of(margins, one_vs_rest=model.multiclass is not None)
+    logs = _log_probabilities(margins, one_vs_rest=model.multiclass is not None)
     is_it = places[:, None] == np.arange(chances.shape[1])
     squares = ((chances - is_it) ** 2).sum(axis=1)
     figures = (
@@ -90,3 +88,13 @@ def _auc_of_one(scores: np.ndarray, positive: np.ndarray) -> float | None:
     ranks = np.cumsum(counts) - (counts - 1) / 2
     total = float(ranks[place.reshape(-1)][positive].sum())
     return (total - n * (n + 1) / 2) / (n * others)
+
+
+def _log_probabilities(margins: np.ndarray, *, one_vs_rest: bool = False) -> np.ndarray:
+    """Return the natural logarithms of the probabilities of the classes, finite where one is next
+    to nothing."""
+    from scipy.special import log_expit, log_softmax
+
+    if margins.ndim == 1:
+        return np.column_stack([log_expit(-margins), log_expit(margins)])
+    return np.asarray(log_softmax(log_expit(margins) if one_vs_rest else margins, axis=0).T)
