@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -22,10 +22,11 @@ from dpcore.session.charges import Bound, Figures
 if TYPE_CHECKING:
     from dpcore.data.files import RowFacts
     from dpcore.fitting.planning.planned import Plan
-    from dpcore.fitting.released import Released
     from dpcore.fitting.request.run_request import Run
     from dpcore.fitting.steps.views import PublicFacts
     from dpcore.protocols import Accountant
+    from dpcore.session.ledger import LedgerEntry
+    from dpcore.session.sequential_sessions import Released
 
 __all__ = [
     "bound_of",
@@ -86,10 +87,11 @@ def state(
     the optimizer's, by name. ``ledger`` : the run's place in one.
     """
     plan, problem, rows = facts.plan, facts.problem, run.dataset
+    asked = plan, session.ledger, session.parts_not_private
     return state_session(
         session,
         plan.accountant,
-        (*plan.why_not_private(), *why_released(plan, session), *run.why_not_private),
+        (*plan.why_not_private(), *why_released(*asked), *run.why_not_private),
         trusted,
         rows.typed_by,
         n0=problem.n0 if problem.n is None else None,
@@ -159,20 +161,23 @@ def _ex_post(plan: Plan, session: Released) -> float | None:
         return None
 
 
-def why_released(plan: Plan, session: Released) -> tuple[str, ...]:
-    """Return why what was released voids the guarantee, whatever the optimizer says of itself."""
+def why_released(
+    plan: Plan, ledger: Iterable[LedgerEntry], not_private: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Return why what was released voids the guarantee, whatever the optimizer says of itself;
+    ``not_private`` : the released parts that promise no privacy."""
     reasons = []
-    if any(_is_exact(entry.event) for entry in session.ledger) and not plan.why_not_private():
+    if any(_is_exact(entry.event) for entry in ledger) and not plan.why_not_private():
         reasons.append("exact answers were released")
     if not optimizer_facts(plan.optimizer).as_published:  # which says so of itself
-        reasons += unpromised(session)
+        reasons += unpromised(not_private)
     return tuple(reasons)
 
 
-def unpromised(session: Released) -> list[str]:
+def unpromised(parts: tuple[str, ...]) -> list[str]:
     """Return the clause about released parts that promise no privacy, if there were any."""
-    parts = ", ".join(session.parts_not_private)
-    return [f"parts that promise no privacy were released: {parts}"] if parts else []
+    told = ", ".join(parts)
+    return [f"parts that promise no privacy were released: {told}"] if told else []
 
 
 def _is_exact(event: DpEvent) -> bool:
@@ -183,10 +188,10 @@ def _is_exact(event: DpEvent) -> bool:
     return sampled or isinstance(event, NonPrivateDpEvent)
 
 
-def summarise(session: Released) -> tuple[dict[str, Any], ...]:
+def summarise(ledger: Iterable[LedgerEntry]) -> tuple[dict[str, Any], ...]:
     """Return count and cost of the ledger for each kind of release and mechanism, in order."""
     groups: dict[tuple[str, str], dict[str, Any]] = {}
-    for entry in session.ledger:
+    for entry in ledger:
         key = (entry.kind, entry.mechanism)
         empty = {"kind": entry.kind, "mechanism": entry.mechanism, "count": 0, "cost": 0.0}
         group = groups.setdefault(key, empty)

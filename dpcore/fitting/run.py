@@ -46,13 +46,13 @@ if TYPE_CHECKING:
     from dpcore.data.files import RowFacts
     from dpcore.fitting.planning.planned import Plan
     from dpcore.fitting.planning.ready import Ready
-    from dpcore.fitting.released import OnRelease
     from dpcore.fitting.request.run_request import DataRequest
     from dpcore.fitting.steps.checked import CheckedStep
     from dpcore.fitting.table_ledger import Charged
     from dpcore.model.model import Model
     from dpcore.noise.source import NoiseSource
     from dpcore.protocols import Engine
+    from dpcore.session.sequential_sessions import OnRelease
 
 __all__ = ["fit_dataset", "fit_run", "train"]
 
@@ -187,18 +187,22 @@ def _model_of_rows(
     plan, rows = known.facts.plan, known.rows.dataset
     released, solve = opened(known, door, secret_rows=_is_secret(run))
     door.charges.follow(lambda: charged_in(released))
-    charged.found = lambda: found_in(released, why_released(plan, released), trusted, rows.typed_by)
+
+    def found() -> Any:
+        why = why_released(plan, released.ledger, released.parts_not_private)
+        return found_in(released, why, trusted, rows.typed_by)
 
     def statement() -> Any:
         said = stated_of(steps, known), charged.reference
         return state(run, known.facts, released, trusted, *said)
 
+    charged.found = found
     try:
         solution = solve()
     except TargetNotMetError as error:
         raise not_met(error, statement(), rows) from None
     released, known = run_after(steps, known, solution, released, door)
-    told = summarise(released), statement(), known
+    told = summarise(released.ledger), statement(), known
     return make_model(plan, rows.schema, known.facts.problem.l2, solution, *told)
 
 

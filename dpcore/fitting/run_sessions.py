@@ -17,10 +17,10 @@ from dpcore.session.session import TableSession
 
 if TYPE_CHECKING:
     from dpcore.data.dataset import Dataset
-    from dpcore.fitting.released import OnRelease, Released
     from dpcore.fitting.run_state import RunDoor, RunState
     from dpcore.protocols import Engine
     from dpcore.protocols.problem import Solution
+    from dpcore.session.sequential_sessions import OnRelease, Released
 
 __all__ = ["opened"]
 
@@ -33,13 +33,13 @@ def opened(
     The noise of all its fits is drawn from one source, one after the other: no two share any. Each
     has its part of what the run's filter has left.
     """
-    ready, rows, accountant = state.facts.ready, state.rows, state.accountant
-    plan, problem, engine = ready.of_each, ready.problem, ready.plan.engine
-    part = ready.part_of(accountant)
+    ready, rows = state.facts.ready, state.rows
+    plan, problem = ready.of_each, ready.problem
+    part = ready.part_of(state.accountant)
 
     def over(engine: Engine, on_release: OnRelease, ledger: Ledger[LedgerEntry]) -> TableSession:
         told: dict[str, Any] = {"on_release": on_release, "problem": problem, "ledger": ledger}
-        told["schedule"] = fixed_schedule(plan, problem)
+        told |= {"schedule": fixed_schedule(plan, problem), "earlier": door.parts}
         return TableSession(engine, part, plan.relation, door.noise, **told)
 
     def solve(session: TableSession) -> Solution:
@@ -51,16 +51,16 @@ def opened(
 
     if rows.engine is not None:
         session = over(rows.engine, door.on_release, door.ledger)
-        return door.continued(session), lambda: solve(session)
-    before, on_release = Fraction(accountant.spent), door.on_release
-    all_of_them = SequentialSessions(plan.relation, part, ready.fits, before, door.ledger.entries)
+        return session, lambda: solve(session)
+    before, on_release = Fraction(state.accountant.spent), door.on_release
+    asked = plan.relation, part, ready.fits, before, door.ledger, door.parts
+    all_of_them = SequentialSessions(*asked)
     tell = None if on_release is None else lambda _: on_release(all_of_them)
 
     def solve_class(own: Dataset) -> Solution:
-        at_hand = engine_at_hand(engine, own.table(), own.schema, plan.settings.threads)
+        at_hand = engine_at_hand(ready.plan.engine, own.table(), own.schema, plan.settings.threads)
         session = over(at_hand, tell, LedgerWithin(door.ledger))
         all_of_them.begin(session)
         return solve(session)
 
-    asked = plan, rows.dataset, problem.n_features, solve_class
-    return door.continued(all_of_them), lambda: solve_each(*asked)
+    return all_of_them, lambda: solve_each(plan, rows.dataset, problem.n_features, solve_class)

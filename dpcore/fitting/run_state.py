@@ -10,47 +10,41 @@ from typing import TYPE_CHECKING, Any
 from dpcore.fitting.reporting import charged_in
 from dpcore.fitting.rows.run_rows import RunRows
 from dpcore.fitting.steps.views import PublicFacts
-from dpcore.session.sequential_sessions import ExtendedSession, Said
 from dpcore.session.session import TableSession
+from dpcore.session.trust_boundary import TrustedParts
 
 if TYPE_CHECKING:
     from dpcore.fitting.planning.ready import Ready
-    from dpcore.fitting.released import OnRelease, Released
     from dpcore.fitting.request.run_request import Run
     from dpcore.noise.source import NoiseSource
     from dpcore.privacy.events import DpEvent
     from dpcore.protocols import Accountant, Engine
     from dpcore.session.charges import Charges
     from dpcore.session.ledger import Ledger, LedgerEntry
+    from dpcore.session.sequential_sessions import OnRelease
 
 __all__ = ["RunDoor", "RunState"]
 
 
 @dataclass(frozen=True, eq=False)
 class RunDoor:
-    """The door of a run: one source of noise, one ledger and one place to tell for all sessions.
+    """The door of a run: one source of noise, one ledger, one record of parts and one place to tell
+    for all sessions.
 
-    ``charges`` : tells what was charged if the run ends on the way. ``ended`` : the words of the
-    closed sessions before the optimizer's.
+    ``charges`` : tells what was charged if the run ends on the way.
     """
 
     noise: NoiseSource
     on_release: OnRelease
     charges: Charges
     ledger: Ledger[LedgerEntry]
-    ended: list[Said] = field(default_factory=list, init=False)
+    parts: TrustedParts = field(default_factory=TrustedParts, init=False)
 
     def session(self, engine: Engine, accountant: Any, problem: Any, **told: Any) -> TableSession:
         """Return a session over the rows of an engine, under what its filter has left."""
         asked = engine, accountant, problem.relation, self.noise
-        told = {"on_release": self.on_release, "ledger": self.ledger, **told}
+        told = {"on_release": self.on_release, "ledger": self.ledger, "earlier": self.parts, **told}
         return TableSession(*asked, problem=problem, **told)
-
-    def continued(self, released: Released) -> Released:
-        """Return the optimizer's session, or sessions, with those before it, read as one."""
-        for said in self.ended:
-            released = ExtendedSession(said, released)
-        return released
 
     def follow(self, released: Any) -> None:
         """Tell of these charges if the run ends from now on."""

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from dpcore.data.part import RowPart
     from dpcore.data.schema.schema import Schema
     from dpcore.fitting.planning.planned import Plan
-    from dpcore.fitting.released import Released
     from dpcore.model.model import Model
     from dpcore.privacy.sensitivity import NeighboringRelation
     from dpcore.protocols import Accountant
     from dpcore.session.ledger import RunCharges, TableLedger
+    from dpcore.session.sequential_sessions import Released
 
 __all__ = [
     "Charged",

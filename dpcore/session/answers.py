@@ -36,6 +36,7 @@ class ExactAnswers(OneProcess):
         noise: NoiseSource,
         problem: Problem | None,
         takes_shares: bool = False,
+        earlier: TrustedParts | None = None,
     ) -> None:
         super().__init__()
         self._engine = engine
@@ -43,7 +44,7 @@ class ExactAnswers(OneProcess):
         self._noise = noise
         self._takes_shares = takes_shares
         self._rows_per_unit = None if problem is None else problem.rows_per_unit
-        self._parts = TrustedParts((engine, accountant), problem)
+        self._parts = (earlier or TrustedParts()).beside(problem, (engine, accountant))
         self._rehearsal = Rehearsal(engine, problem)
 
     def rehearse(self, query: Query | DerivedQuery | TableQuery) -> None:

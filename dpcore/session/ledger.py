@@ -8,14 +8,17 @@ others.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from dpcore.noise.entropy import Unshareable
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from dpcore.data.part import RowPart
     from dpcore.data.schema.schema import Schema
     from dpcore.privacy.events import DpEvent
@@ -30,6 +33,7 @@ __all__ = [
     "RunCharges",
     "TableLedger",
     "TableRun",
+    "copied",
 ]
 
 Entry = TypeVar("Entry")
@@ -91,6 +95,11 @@ class LedgerEntry:
     event: DpEvent
     cost: float
     part: str | None = None
+
+
+def copied(entries: Iterable[LedgerEntry]) -> tuple[LedgerEntry, ...]:
+    """Return copies of charges: what is done to them is not done to these."""
+    return tuple(replace(entry, event=copy.deepcopy(entry.event)) for entry in entries)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import threading
 from collections import Counter
-from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -26,7 +25,7 @@ from dpcore.session.interactive_handle import (
     require_whole,
     require_within,
 )
-from dpcore.session.ledger import Ledger, LedgerEntry
+from dpcore.session.ledger import Ledger, LedgerEntry, copied
 from dpcore.session.units import refuse_for_units
 
 if TYPE_CHECKING:
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
     from dpcore.protocols import Accountant, DerivedQuery, Engine, Mechanism, Query, TableQuery
     from dpcore.protocols.interactive import InteractiveMechanism, InteractiveState
     from dpcore.protocols.problem import Problem
+    from dpcore.session.trust_boundary import TrustedParts
 
 __all__ = ["LedgerEntry", "TableSession"]
 
@@ -60,6 +60,8 @@ class TableSession(ExactAnswers):
     problem : the run's public facts, which those of a query are held to.
     ledger : where charges are written down; that of an earlier session of the same run, over the
         same rows, whose releases ``accountant`` was charged already. ``None``: a new one.
+    earlier : the record of the parts of earlier sessions of the same run, which this one goes on
+        with. ``None``: a new one.
     takes_shares : whether mechanisms that draw a share of their noise are released: by a user whose
         answers leave masked, and by nobody else.
     """
@@ -80,8 +82,9 @@ class TableSession(ExactAnswers):
         problem: Problem | None = None,
         takes_shares: bool = False,
         ledger: Ledger[LedgerEntry] | None = None,
+        earlier: TrustedParts | None = None,
     ) -> None:
-        super().__init__(engine, accountant, relation, noise, problem, takes_shares)
+        super().__init__(engine, accountant, relation, noise, problem, takes_shares, earlier)
         kept = Ledger[LedgerEntry]() if ledger is None else ledger
         self._account = Account(copy.deepcopy(accountant), kept, schedule)
         self._on_release = on_release
@@ -238,9 +241,8 @@ class TableSession(ExactAnswers):
 
     @property
     def ledger(self) -> tuple[LedgerEntry, ...]:
-        """Copies of all charges so far: what is done to them is not done to these."""
-        entries = self._account.ledger.entries
-        return tuple(replace(entry, event=copy.deepcopy(entry.event)) for entry in entries)
+        """Copies of all charges so far."""
+        return copied(self._account.ledger.entries)
 
     @property
     def releases(self) -> dict[str, int]:

@@ -41,28 +41,14 @@ _MOST_PARTS = 10_000
 
 
 class TrustedParts:
-    """The parts that a session let act on exact answers.
+    """The parts that the sessions of a run let act on exact answers."""
 
-    Parameters
-    ----------
-    parts : those of the session itself.
-    problem : the public facts of the run. A query's own must not differ in what a sensitivity rests
-        on: bounds of the rows, their width and public number, the classes of their labels, the
-        relation. They are copied here, so that nobody else holds what queries are held to.
-        ``None``: not checked.
-
-    Raises InvalidInputError for a part of dpcore's that was altered.
-    """
-
-    def __init__(self, parts: Iterable[Any], problem: Problem | None) -> None:
+    def __init__(self) -> None:
         self._names: set[str] = set()
-        self._problem = None if problem is None else replace(problem)
+        self._problem: Problem | None = None
         self._foreign: set[str] = set()
         self._not_private: set[str] = set()
         self._limits: dict[str, int] = {}
-        for part in parts:
-            require_untouched(part)
-            self._name(part)
 
     def _name(self, part: Any) -> None:
         name = part_of(part)
@@ -70,10 +56,24 @@ class TrustedParts:
         if not is_ours(name.partition(":")[0]):
             self._foreign.add(name)
 
-    def beside(self, problem: Problem | None) -> TrustedParts:
-        """Return the same record of parts, for questions that are held to other public facts."""
+    def beside(self, problem: Problem | None, parts: Iterable[Any] = ()) -> TrustedParts:
+        """Return the same record of parts, for questions that are held to other public facts.
+
+        Parameters
+        ----------
+        problem : the public facts of the run. A query's own must not differ in what a sensitivity
+            rests on: bounds of the rows, their width and public number, the classes of their
+            labels, the relation. They are copied here, so that nobody else holds what queries are
+            held to. ``None``: not checked.
+        parts : those of a session itself.
+
+        Raises InvalidInputError for a part of dpcore's that was altered.
+        """
         other = copy.copy(self)  # The sets of names and the limits are these.
         other._problem = None if problem is None else replace(problem)
+        for part in parts:
+            require_untouched(part)
+            other._name(part)
         return other
 
     @property

@@ -14,7 +14,7 @@ from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.plugin import ClippedGradientSum, Gaussian, Laplace, NeighboringRelation, RowCount
 from dpcore.plugin.parts import LocalEngine, SeededNoise, Sensitivity, Standardization, TableSession
-from dpcore.session.trust_boundary import parts_within
+from dpcore.session.trust_boundary import TrustedParts, parts_within
 from dpcore_accounting.samples import PoissonSample
 from dpcore_accuracy_first.objectives.excess import Excess
 from dpcore_accuracy_first.objectives.loss_sum import ObjectiveSum
@@ -32,10 +32,10 @@ ROWS = make_rows(64)
 HERE = __name__
 
 
-def session(relation=ADD, problem=None):
+def session(relation=ADD, problem=None, **others):
     accountant = ZcdpAccountant.from_budget(50.0, 1e-6)
     engine = LocalEngine(ROWS.table())
-    return TableSession(engine, accountant, relation, SeededNoise(1), problem=problem)
+    return TableSession(engine, accountant, relation, SeededNoise(1), problem=problem, **others)
 
 
 def foreign(opened):
@@ -281,3 +281,14 @@ def test_a_part_that_is_not_private_is_told_once_it_is_released(query, told):
     assert opened.parts_not_private == ()
     opened.release(query, Laplace(5.0))
     assert opened.parts_not_private == tuple(f"{HERE}:{name}" for name in told)
+
+
+def test_a_later_session_of_a_run_names_the_parts_of_those_before_it():
+    record = TrustedParts()
+    first, second, other = session(earlier=record), session(earlier=record), session()
+    first.release(Void(), Laplace(5.0))
+    for opened in (first, second, record):
+        told = opened.foreign if opened is record else opened.foreign_parts
+        assert f"{HERE}:Void" in told
+    assert second.parts_not_private == record.not_private == (f"{HERE}:Void",)
+    assert other.parts_not_private == () and f"{HERE}:Void" not in other.foreign_parts

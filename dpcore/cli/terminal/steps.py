@@ -13,9 +13,9 @@ from dpcore.registry.tables.declarations import accountant_facts
 from dpcore.session.sequential_sessions import Budget
 
 if TYPE_CHECKING:
-    from dpcore.fitting.released import OnRelease
     from dpcore.protocols import Accountant
     from dpcore.session.charges import Charges
+    from dpcore.session.sequential_sessions import OnRelease
     from dpcore.session.session import TableSession
 
 __all__ = [

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from dpcore.data.schema.schema import Schema
     from dpcore.fitting.planning.planned import Plan
     from dpcore.fitting.planning.utility_warning import UtilityWarning
-    from dpcore.fitting.released import OnRelease
     from dpcore.fitting.request.ledger_request import LedgerRequest
     from dpcore.protocols import Engine
     from dpcore.session.charges import Charges
+    from dpcore.session.sequential_sessions import OnRelease
 
 __all__ = ["DataRequest", "Run"]
 

@@ -33,18 +33,17 @@ from dpcore.noise.source import SeededNoise
 from dpcore.privacy.statement import OF_DPCORE
 from dpcore.registry.tables.declarations import engine_facts, mechanism_facts
 from dpcore.session.ledger import Ledger, LedgerEntry
-from dpcore.session.sequential_sessions import ExtendedSession, Said
 from dpcore.session.session import TableSession
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from dpcore.fitting.released import Released
     from dpcore.fitting.run_state import RunDoor, RunState
     from dpcore.fitting.steps.views import PublicFacts
     from dpcore.privacy.events import DpEvent
     from dpcore.protocols import Accountant, Mechanism
     from dpcore.protocols.problem import Solution
+    from dpcore.session.sequential_sessions import Released
 
 __all__ = ["charged_for_all", "run_after", "run_before", "run_one", "set_aside", "stated_of"]
 
@@ -89,22 +88,21 @@ def run_one(step: CheckedStep, state: RunState, door: RunDoor, view: PublicFacts
     session = _session(step, state, door, before)
     door.follow(session)
     outcome = _ran(step, session, view)
-    door.ended.append(Said.of(session))
     return _noted(changed(state, step, outcome), step, outcome)
 
 
 def run_after(
     steps: Steps, state: RunState, solution: Solution, ran: Released, door: RunDoor
 ) -> tuple[Released, RunState]:
-    """Return the sessions of the run, those of the steps after its optimizer included, and the run
-    with what they found. ``ran`` : its closed sessions, whose ledger is the door's."""
+    """Return the last session of the run, which goes on with those before it, and the run with what
+    the steps after its optimizer found. ``ran`` : its closed sessions, whose ledger is the door's.
+    """
     view = ResultView.of(state.facts, solution)
     for step in _in(Phase.RESULT, steps):
         ended = (entry.event for entry in door.ledger.entries)
         accountant = _composed(state.facts.accountant, ended)
-        session = _session(step, state, door, accountant)
-        ran = ExtendedSession(ran, session)
-        door.follow(ran)
+        ran = session = _session(step, state, door, accountant)
+        door.follow(session)
         state = _noted(state, step, _ran(step, session, view))
     return ran, state
 

@@ -15,7 +15,7 @@ budget is the search's (``dpcore_tuning.held_out``).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from dpcore.accountants.equal_parts import require_within
 from dpcore.errors import InvalidInputError
@@ -149,23 +149,24 @@ class Beside:
     def parts(self) -> set[str]:
         """The parts of somebody's own, of any candidate's steps or released by them."""
         found = {part for steps in self.steps for part in foreign_parts_of(steps)}
-        return found.union(*(said.foreign_parts for said in self._door.ended))
+        return found.union(self._door.parts.foreign)
 
     @property
-    def most_rows(self) -> list[int]:
+    def most_rows(self) -> int | None:
         """The most rows that its releases hold for, where they say so."""
-        return [said.most_rows for said in self._door.ended if said.most_rows is not None]
+        return self._door.parts.most_rows
 
     @property
     def why_not_private(self) -> list[str]:
         """Reasons of what was released that void the guarantee."""
-        plan, ended = self._states[0].facts.plan, cast("list[Any]", self._door.ended)
-        return [why for said in ended for why in why_released(plan, said)]
+        door = self._door
+        asked = self._states[0].facts.plan, door.ledger.entries, door.parts.not_private
+        return list(why_released(*asked))
 
     @property
     def charges(self) -> tuple[dict[str, Any], ...]:
         """The releases of the steps, kind by kind, in the unit of the whole filter."""
-        return summarise(cast("Any", self._door.ended[-1])) if self._door.ended else ()
+        return summarise(self._door.ledger.entries)
 
 
 def _begun(search: Search, ready: Ready, sides: Sides) -> RunState:

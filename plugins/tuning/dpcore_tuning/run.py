@@ -171,7 +171,7 @@ def _found(ran: _Ran, dataset: Dataset, reasons: tuple[str, ...], parts: tuple[s
     used |= {part_of(ran.search), part_of(HeldOutLosses), *parts, *beside.parts}
     foreign = {*foreign_parts(used), *held.get("parts_not_from_dpcore", ()), *tries.foreign}
     why = dict.fromkeys((*reasons, *sorted(tries.why_not_private), *beside.why_not_private))
-    limits = (held.get("most_rows"), tries.most_rows, *beside.most_rows)
+    limits = (held.get("most_rows"), tries.most_rows, beside.most_rows)
     most_rows = min((most for most in limits if most is not None), default=None)
     return Found(tuple(why), most_rows, dataset.typed_by, tuple(sorted(foreign)))
 

@@ -53,7 +53,7 @@ def charges_of(monkeypatch, settings, asked):
         tuned(settings, **asked)
     (ran,) = seen
     whole = ran.search.whole
-    released = [entry for said in ran.beside._door.ended[-1:] for entry in said.ledger]
+    released = ran.beside._door.ledger.entries
     each, fits = left_of(ran.tries.filter), len(ran.search.plans)
     taken = fits * each if ran.search.law is None else each
     return sum(whole.cost(e.event) for e in released), left_of(ran.beside.left), taken, whole

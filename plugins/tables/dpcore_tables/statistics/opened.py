@@ -40,7 +40,7 @@ class Opened:
     ) -> PrivacyStatement:
         """Return the statement of what was released through the door and its parts. ``ledger`` :
         the session's place in one."""
-        reasons = (*self.why_not_private, *unpromised(door))
+        reasons = (*self.why_not_private, *unpromised(door.parts_not_private))
         public: dict[str, Any] = {
             "n0": self.problem.n0 if self.problem.n is None else None,
             "figure": self.figure,

@@ -66,7 +66,7 @@ class OpenSession(Statistics):
 
     def _close(self, error: BaseException | None = None) -> None:
         self._door.close()
-        opened, reasons = self._opened, tuple(unpromised(self._door))
+        opened, reasons = self._opened, tuple(unpromised(self._door.parts_not_private))
         self._charged.found = lambda: found_in(self._door, reasons, opened.trusted, opened.typed_by)
         self._charged.close("closed", error)
 
