@@ -1,7 +1,5 @@
 """``dpcore account``: what a budget buys under each accountant."""
 
-from __future__ import annotations
-
 import math
 from typing import Annotated, Any
 

@@ -1,7 +1,5 @@
 """Registered commands as typer takes them, each imported and built when it is used."""
 
-from __future__ import annotations
-
 import inspect
 import typing
 from collections.abc import Callable

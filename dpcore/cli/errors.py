@@ -1,7 +1,5 @@
 """Errors as the command line shows them: one line on standard error, exit status 2."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import typer

@@ -1,7 +1,5 @@
 """``dpcore list``: what is installed, by kind, and what failed to load."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """Options that mean the same of every command that fits: ``train`` and ``tune``."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

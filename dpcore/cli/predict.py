@@ -1,7 +1,5 @@
 """``dpcore predict``: scores and labels of new rows by a saved model."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,8 +1,6 @@
 """The options of steps and algorithms on the command line, from what is registered beside their
 names."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """``dpcore train``: from a table to a private model and its statement."""
 
-from __future__ import annotations
-
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Details beside the coefficients of a solution: a few plain figures for the report."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The only way of a command to its terminal: lines, tables, JSON and the bytes of a file."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Iterable, Sequence

@@ -6,8 +6,6 @@ file, which is read before any release. The time that remains follows from runni
 outside every guarantee.
 """
 
-from __future__ import annotations
-
 import sys
 import threading
 import time

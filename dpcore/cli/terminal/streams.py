@@ -1,8 +1,6 @@
 """Standard streams as the commands find them, always open; and requests to end, answered as Ctrl-C
 is."""
 
-from __future__ import annotations
-
 import logging
 import os
 import signal

@@ -3,8 +3,6 @@
 A word of ``fit`` takes the plain value, or one of these with what is said beside it.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,8 +1,6 @@
 """Keywords that ``dpcore.fit`` had before, for this version: each with a warning that shows the new
 form. They are listed in ``moved.toml``."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any

@@ -1,7 +1,5 @@
 """The settings of a fit: what was asked for, as frozen data, and what no algorithm could have."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 import numbers

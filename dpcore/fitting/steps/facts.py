@@ -4,8 +4,6 @@ A step decides what is asked of the rows. What it may say beforehand is here, an
 looked for: its name, its phase, its needs, and the words of a refusal.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import re
 from collections.abc import Iterable
