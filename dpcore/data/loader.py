@@ -56,6 +56,8 @@ class FileLoader:
     requested : of a ``DataRequest``, a relation, threads, a seed and coins, returns the rows that
         were asked for, as ``dpcore.fitting.rows.loading.Data``.
     tested : of a ``DataRequest`` and a schema, the rows of a file to report on, None if no file is.
+    source_of : of a plan whose engine reads rows itself and a ``DataRequest``, returns where it
+        finds them, their schema, and the readers that run on them beside its own.
     schema_asked : of a ``DataRequest``, the schema that it names, or asks to be read off the rows.
     predict : of the options of ``dpcore predict``, by their names, writes scores of rows.
     info : of the path of a model, and ``as_json``, prints what ``dpcore info`` says of it.
@@ -91,6 +93,7 @@ class FileLoader:
     partitions: Callable[[str], list[str]]
     requested: Callable[..., Any]
     tested: Callable[..., Dataset | None]
+    source_of: Callable[..., tuple[Any, Schema | None, tuple[str, ...]]]
     schema_asked: Callable[..., Schema | None]
     predict: Callable[..., None]
     info: Callable[..., None]

@@ -13,10 +13,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dpcore.data.files import parts_of_rows
-from dpcore.data.loader import file_loader
+from dpcore.data.loader import file_loader, foreign_loader
 from dpcore.errors import TargetNotMetError
 from dpcore.fitting.answered import fit_answered, open_source
-from dpcore.fitting.planning.engines import opened_rows, require_one_fit, source_of
+from dpcore.fitting.planning.engines import opened_rows, require_one_fit
 from dpcore.fitting.planning.public_facts import check_dataset
 from dpcore.fitting.planning.utility_warning import UtilityWarning
 from dpcore.fitting.reporting import bound_of, charged_in, not_met, state, summarise, why_released
@@ -103,7 +103,8 @@ def _rows_asked(plan: Plan, request: DataRequest) -> Iterator[tuple[Any, Engine 
     from dpcore.fitting.rows.loading import Data, load_data
 
     if engine_facts(plan.engine).reads_files:
-        source, schema, parts = source_of(plan, request)
+        source, schema, parts = file_loader().source_of(plan, request)
+        parts = (*parts, *foreign_loader())
         with opened_rows(plan, source, schema) as engine:
             rows: Any = engine.rows
             test = file_loader().tested(request, rows.schema)

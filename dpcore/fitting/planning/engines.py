@@ -8,7 +8,6 @@ from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import InvalidInputError
-from dpcore.registry.catalogue import load_registry
 from dpcore.registry.tables.declarations import engine_facts
 
 if TYPE_CHECKING:
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from dpcore.data.schema.schema import Schema
     from dpcore.fitting.planning.planned import Plan
     from dpcore.fitting.planning.ready import Ready
-    from dpcore.fitting.request.run_request import DataRequest
     from dpcore.protocols import Engine
     from dpcore.protocols.file_engine import FileEngine
     from dpcore.registry.catalogue import Registry
@@ -31,7 +29,6 @@ __all__ = [
     "require_all_rows",
     "require_one_fit",
     "rows_of",
-    "source_of",
 ]
 
 
@@ -63,48 +60,6 @@ def engine_at_hand(engine: Any, table: Table, schema: Schema, threads: int | Non
         )
     opened: Engine = engine.open(table, schema, threads)
     return opened
-
-
-def source_of(plan: Plan, request: DataRequest) -> tuple[RowSource, Schema | None, tuple[str, ...]]:
-    """Return where an engine finds the rows that were asked for, their schema, and the readers that
-    run on them, as far as they are not its own.
-
-    Raises InvalidInputError for what such an engine cannot do, all before a file is looked for.
-    """
-    from dpcore.data.files import Files, Registered
-    from dpcore.data.loader import file_loader, foreign_loader
-    from dpcore.fitting.rows.given import with_units
-    from dpcore.fitting.rows.loading import check_drop_asked, registered_parts
-
-    check_drop_asked(request, plan.relation)
-    registered = request.data in load_registry().names("dataset")
-    asked = {
-        "--test-fraction (test_fraction=)": (
-            request.test_fraction is not None,
-            "fit the model to all rows, and report on those of another file (--test)",
-        ),
-        "--part (part=)": (request.part is not None, _OF_ALL),
-        "--schema-from-data": (request.schema_from_data, "write a schema"),
-        "--private-bounds (private_bounds=)": (request.private_bounds, "give public bounds"),
-        f"the data set {request.data}": (
-            registered and not engine_facts(plan.engine).reads_registered,
-            "name Parquet files or stores with --data",
-        ),
-    }
-    for option, (is_asked, advice) in asked.items():
-        if is_asked:
-            raise InvalidInputError(
-                f"An engine that reads files itself has no {option}: {advice}, or take --engine "
-                "local (engine='local')."
-            )
-    if registered:
-        return Registered(request.data, _address(plan)), None, registered_parts(request)
-    if _address(plan) is None:
-        file_loader().require_known(request.data)
-    schema = with_units(file_loader().schema_asked(request), request.unit, request.rows_per_unit)
-    bad_rows: Any = request.bad_rows
-    files = Files(request.data, bad_rows, _address(plan), plan.settings.seed)
-    return files, schema, foreign_loader()
 
 
 def _address(plan: Plan) -> str | None:

@@ -13,8 +13,7 @@ from dpcore.data.splits import split_rows
 from dpcore.data.units import Coins, coins_of
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.request.run_request import DataRequest
-from dpcore.privacy.statement import foreign_parts, part_of
-from dpcore.registry.catalogue import load_registry
+from dpcore.privacy.statement import foreign_parts
 
 if TYPE_CHECKING:
     from dpcore.data.files import RowFacts
@@ -24,9 +23,7 @@ __all__ = [
     "Data",
     "DataRequest",
     "are_ours_and_generated",
-    "check_drop_asked",
     "load_data",
-    "registered_parts",
     "schema_reasons",
     "split",
 ]
@@ -91,30 +88,7 @@ def split(
     return dataset.take(~held_out), dataset.take(held_out)
 
 
-def check_drop_asked(request: DataRequest, relation: NeighboringRelation) -> None:
-    """Refuse to drop rows where their number is public: two tables that differ in one row are
-    neighbours only if they stay of one size, and a row that is bad in one of them would show."""
-    if request.bad_rows == "drop" and relation.size_is_public:
-        raise InvalidInputError(
-            f"Expected bad-rows='refuse' under {relation.value}: the number of rows is public "
-            "there, and a dropped row changes it. Refuse bad rows, or take add-or-remove-one."
-        )
-
-
 def schema_reasons(schema: Schema) -> tuple[str, ...]:
     if not schema.from_data:
         return ()
     return ("bounds, categories, classes or a step before the fit were read off the rows",)
-
-
-def registered_parts(request: DataRequest) -> tuple[str, ...]:
-    """Return the readers of a registered data set, by their own word and by the registry's;
-    InvalidInputError for what it has of its own."""
-    for option in ("schema", "target", "unit", "rows_per_unit"):
-        if getattr(request, option) is not None:
-            raise InvalidInputError(f"The data set {request.data} has its own {option}.")
-    if request.schema_from_data:
-        raise InvalidInputError(f"The data set {request.data} has its own schema.")
-    registry = load_registry()
-    load = registry.load("dataset", request.data)
-    return part_of(load), registry.get("dataset", request.data).target

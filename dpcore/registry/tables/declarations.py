@@ -266,6 +266,7 @@ _CALLED = {
         "partitions",
         "requested",
         "tested",
+        "source_of",
         "schema_asked",
         "predict",
         "info",

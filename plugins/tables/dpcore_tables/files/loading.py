@@ -193,6 +193,7 @@ FILES = FileLoader(
     partitions=partition_files,
     requested=_later(_REQUESTED, "requested"),
     tested=_later(_REQUESTED, "tested"),
+    source_of=_later(_REQUESTED, "source_of"),
     schema_asked=_later(_REQUESTED, "schema_asked"),
     predict=_later("dpcore_tables.commands.predict", "predict"),
     info=_later(_INFO, "info_of_file"),

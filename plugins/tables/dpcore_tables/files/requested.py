@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import pyarrow as pa
 
+from dpcore.data.files import Files, Registered, RowSource
 from dpcore.data.loader import load_file
 from dpcore.data.row_part import rows_of_part
 from dpcore.data.schema.schema import Schema
@@ -15,20 +17,16 @@ from dpcore.data.units import Coins
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.request.ledger_request import require_ledgers
 from dpcore.fitting.rows.given import with_units
-from dpcore.fitting.rows.loading import (
-    Data,
-    check_drop_asked,
-    registered_parts,
-    schema_reasons,
-    split,
-)
+from dpcore.fitting.rows.loading import Data, schema_reasons, split
 from dpcore.plugin import NeighboringRelation
-from dpcore.plugin.commands import DataRequest
+from dpcore.plugin.commands import DataRequest, Plan
 from dpcore.plugin.parts import Dataset, load_registry
+from dpcore.privacy.statement import part_of
+from dpcore.registry.tables.declarations import engine_facts
 from dpcore_tables.files.formats import schema_from_rows
 from dpcore_tables.files.loading import require_file, require_known
 
-__all__ = ["reading_threads", "requested", "schema_asked", "tested"]
+__all__ = ["reading_threads", "requested", "schema_asked", "source_of", "tested"]
 
 
 def requested(
@@ -40,7 +38,7 @@ def requested(
 ) -> Data:
     """Return the data that were asked for, as ``dpcore.fitting.rows.loading.load_data`` does."""
     _check_request(request)
-    check_drop_asked(request, relation)
+    _check_drop_asked(request, relation)
     with reading_threads(threads):
         dataset, parts = _opened(request, coins)
         dataset = rows_of_part(dataset, request.part)
@@ -95,7 +93,7 @@ def _check_request(request: DataRequest) -> None:
 def _opened(request: DataRequest, coins: Coins) -> tuple[Dataset, tuple[str, ...]]:
     registry = load_registry()
     if request.data in registry.names("dataset"):
-        parts = registered_parts(request)
+        parts = _registered_parts(request)
         return registry.load("dataset", request.data)(), parts
     require_known(request.data)
     require_file(os.fspath(request.data))
@@ -137,3 +135,63 @@ def schema_asked(request: DataRequest) -> Schema | None:
             )
     require_ledgers(schema.ledger)
     return schema
+
+
+def source_of(plan: Plan, request: DataRequest) -> tuple[RowSource, Schema | None, tuple[str, ...]]:
+    """Return where an engine finds the rows that were asked for, their schema, and the readers that
+    run on them, as far as they are not its own.
+
+    Raises InvalidInputError for what such an engine cannot do, all before a file is looked for.
+    """
+    _check_drop_asked(request, plan.relation)
+    address = plan.settings.engine.partition(":")[2] or None
+    registered = request.data in load_registry().names("dataset")
+    asked = {
+        "--test-fraction (test_fraction=)": (
+            request.test_fraction is not None,
+            "fit the model to all rows, and report on those of another file (--test)",
+        ),
+        "--part (part=)": (request.part is not None, "run on all rows"),
+        "--schema-from-data": (request.schema_from_data, "write a schema"),
+        "--private-bounds (private_bounds=)": (request.private_bounds, "give public bounds"),
+        f"the data set {request.data}": (
+            registered and not engine_facts(plan.engine).reads_registered,
+            "name Parquet files or stores with --data",
+        ),
+    }
+    for option, (is_asked, advice) in asked.items():
+        if is_asked:
+            raise InvalidInputError(
+                f"An engine that reads files itself has no {option}: {advice}, or take --engine "
+                "local (engine='local')."
+            )
+    if registered:
+        return Registered(request.data, address), None, _registered_parts(request)
+    if address is None:
+        require_known(request.data)
+    schema = with_units(schema_asked(request), request.unit, request.rows_per_unit)
+    bad_rows: Any = request.bad_rows
+    return Files(request.data, bad_rows, address, plan.settings.seed), schema, ()
+
+
+def _check_drop_asked(request: DataRequest, relation: NeighboringRelation) -> None:
+    """Refuse to drop rows where their number is public: two tables that differ in one row are
+    neighbours only if they stay of one size, and a row that is bad in one of them would show."""
+    if request.bad_rows == "drop" and relation.size_is_public:
+        raise InvalidInputError(
+            f"Expected bad-rows='refuse' under {relation.value}: the number of rows is public "
+            "there, and a dropped row changes it. Refuse bad rows, or take add-or-remove-one."
+        )
+
+
+def _registered_parts(request: DataRequest) -> tuple[str, ...]:
+    """Return the readers of a registered data set, by their own word and by the registry's;
+    InvalidInputError for what it has of its own."""
+    for option in ("schema", "target", "unit", "rows_per_unit"):
+        if getattr(request, option) is not None:
+            raise InvalidInputError(f"The data set {request.data} has its own {option}.")
+    if request.schema_from_data:
+        raise InvalidInputError(f"The data set {request.data} has its own schema.")
+    registry = load_registry()
+    load = registry.load("dataset", request.data)
+    return part_of(load), registry.get("dataset", request.data).target
