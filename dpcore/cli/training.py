@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING
 from dpcore.cli.terminal.printing import print_json, print_lines
 from dpcore.cli.terminal.steps import fit_progress, rounds_progress
 from dpcore.cli.terminal.streams import ended_as_interrupted, was_told
+from dpcore.data.loader import file_loader
 from dpcore.errors import TargetNotMetError, advised_on_bad_rows
 from dpcore.fitting.planning.plan import make_plan
 from dpcore.fitting.planning.planned import Plan
-from dpcore.fitting.planning.usual_loss import loss_of_schemas, schema_of_rows, with_schema
+from dpcore.fitting.planning.usual_loss import loss_of_schemas
 from dpcore.fitting.request.ledger_request import LedgerRequest
 from dpcore.fitting.request.run_request import DataRequest
 from dpcore.fitting.request.settings import Settings
@@ -48,8 +49,9 @@ def with_loss(
     where none is named."""
     if loss is not None:
         return request, loss
-    request = with_schema(request)
-    return request, loss_of_schemas(*(() if multiclass else (schema_of_rows(request),)))
+    loader = file_loader()
+    request = loader.with_schema(request)
+    return request, loss_of_schemas(*(() if multiclass else (loader.schema_of_rows(request),)))
 
 
 def fit_and_tell(

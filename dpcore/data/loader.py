@@ -58,7 +58,10 @@ class FileLoader:
     tested : of a ``DataRequest`` and a schema, the rows of a file to report on, None if no file is.
     source_of : of a plan whose engine reads rows itself and a ``DataRequest``, returns where it
         finds them, their schema, and the readers that run on them beside its own.
-    schema_asked : of a ``DataRequest``, the schema that it names, or asks to be read off the rows.
+    with_schema : of a ``DataRequest``, returns it with the schema that it names, or asks to be read
+        off the rows, in its place: it is read once.
+    schema_of_rows : of such a one, the schema of rows that are not read yet, None where only the
+        rows have it.
     predict : of the options of ``dpcore predict``, by their names, writes scores of rows.
     info : of the path of a model, and ``as_json``, prints what ``dpcore info`` says of it.
     schema_lines : of a schema as its ``to_dict`` has it, yields its keys and columns in words.
@@ -94,7 +97,8 @@ class FileLoader:
     requested: Callable[..., Any]
     tested: Callable[..., Dataset | None]
     source_of: Callable[..., tuple[Any, Schema | None, tuple[str, ...]]]
-    schema_asked: Callable[..., Schema | None]
+    with_schema: Callable[..., Any]
+    schema_of_rows: Callable[..., Schema | None]
     predict: Callable[..., None]
     info: Callable[..., None]
     schema_lines: Callable[[dict[str, Any]], Iterator[str]]

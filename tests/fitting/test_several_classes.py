@@ -11,11 +11,10 @@ from dpcore.errors import DpcoreError, DpcoreWarning, InvalidInputError
 from dpcore.fitting.planning.usual_loss import (
     loss_of_rows,
     loss_of_schemas,
-    schema_of_rows,
-    with_schema,
 )
 from dpcore.fitting.rows.loading import DataRequest
 from dpcore.plugin.parts import Ledger
+from dpcore_tables.files import FILES
 from dpcore_tables.statistics import open_session
 from dpcore_tables.store import convert
 
@@ -194,19 +193,19 @@ def test_a_request_has_its_schema_before_the_rows_are_read(tmp_path, monkeypatch
     Path("s.toml").write_text(TOML)
     X, y = rows(60)
     pd.DataFrame({"x": X[:, 0], "z": X[:, 1], "y": y}).to_csv("r.csv", index=False)
-    read = with_schema(DataRequest("r.csv", Path("s.toml")))
+    read = FILES.with_schema(DataRequest("r.csv", Path("s.toml")))
     Path("s.toml").unlink()  # It is read once.
-    assert schema_of_rows(read).label.names == CLASSES
-    off = with_schema(DataRequest("r.csv", target="y", schema_from_data=True))
+    assert FILES.schema_of_rows(read).label.names == CLASSES
+    off = FILES.with_schema(DataRequest("r.csv", target="y", schema_from_data=True))
     Path("r.csv").unlink()
-    assert schema_of_rows(off).label.names == CLASSES and off.schema.from_data
+    assert FILES.schema_of_rows(off).label.names == CLASSES and off.schema.from_data
     assert not off.schema_from_data
-    assert schema_of_rows(DataRequest("r.csv")) is None
-    assert schema_of_rows(DataRequest("there-is-none.dpcore")) is None
-    assert schema_of_rows(DataRequest("kddcup99-10-classes")).label.n_classes == 5
-    assert schema_of_rows(with_schema(DataRequest("census-sim"))).label.n_classes == 2
+    assert FILES.schema_of_rows(DataRequest("r.csv")) is None
+    assert FILES.schema_of_rows(DataRequest("there-is-none.dpcore")) is None
+    assert FILES.schema_of_rows(DataRequest("kddcup99-10-classes")).label.n_classes == 5
+    assert FILES.schema_of_rows(FILES.with_schema(DataRequest("census-sim"))).label.n_classes == 2
     with pytest.raises(InvalidInputError, match="one of schema and schema-from-data"):
-        with_schema(DataRequest("r.csv", Path("s.toml"), target="y", schema_from_data=True))
+        FILES.with_schema(DataRequest("r.csv", Path("s.toml"), target="y", schema_from_data=True))
 
 
 def test_a_session_counts_the_rows_of_each_class():

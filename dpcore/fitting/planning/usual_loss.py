@@ -4,18 +4,14 @@ more."""
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from dpcore.data.dataset import declared_schema
 from dpcore.data.loader import file_loader
-from dpcore.fitting.request.run_request import DataRequest
-from dpcore.registry.catalogue import load_registry
 
 if TYPE_CHECKING:
     from dpcore.data.schema.schema import Schema
 
-__all__ = ["loss_of_rows", "loss_of_schemas", "schema_of_rows", "with_schema"]
+__all__ = ["loss_of_rows", "loss_of_schemas"]
 
 _OF_TWO, _OF_MORE, _OF_NUMBERS = "logistic", "softmax", "ridge"
 
@@ -54,26 +50,6 @@ def _count(classes: Any) -> int:
         return len(classes)
     except TypeError:  # What is no list of classes is refused where they are read.
         return 0
-
-
-def with_schema(request: DataRequest) -> DataRequest:
-    """Return the request with the schema that it names, or asks to be read off the rows, in its
-    place: it is read once. Raises as ``load_data`` does for a schema."""
-    if request.data in load_registry().names("dataset"):
-        return request
-    schema = file_loader().schema_asked(request)
-    return request if schema is None else replace(request, schema=schema, schema_from_data=False)
-
-
-def schema_of_rows(request: DataRequest) -> Schema | None:
-    """Return the schema of rows that are not read yet, of a request ``with_schema``; ``None`` where
-    only the rows have it."""
-    registry = load_registry()
-    if request.data in registry.names("dataset"):
-        return declared_schema(registry.load("dataset", request.data))
-    if request.schema is not None:
-        return file_loader().schema_asked(request)
-    return _schema_of_store(request.data)
 
 
 def _schema_of_store(path: str) -> Schema | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from dpcore.errors import DpcoreError, InvalidInputError, PureBudgetError, near_names
 from dpcore.fitting.planning.compatibility import check_label
 from dpcore.fitting.planning.public_facts import check_dataset, check_drop
-from dpcore.fitting.planning.usual_loss import loss_of_schemas, schema_of_rows
+from dpcore.fitting.planning.usual_loss import loss_of_schemas
 from dpcore.fitting.request.settings import checked_settings
 from dpcore.fitting.table_ledger import note_outside
 from dpcore.plugin.commands import LedgerRequest, make_plan
@@ -17,6 +17,7 @@ from dpcore.privacy.relations import parse_relation, usual_relation
 from dpcore_lab.compare.data_rows import Rows, is_private, request_for
 from dpcore_lab.compare.folds import fold_key
 from dpcore_lab.compare.settings import REFERENCES, check_alone, check_figures
+from dpcore_tables.files.requested import schema_of_rows
 
 if TYPE_CHECKING:
     import os

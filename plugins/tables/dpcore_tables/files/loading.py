@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from dpcore.data.blocks.layouts import Rows
     from dpcore.registry.entries import Entry
 
-__all__ = ["FILES", "feature_pieces", "require_file", "require_known"]
+__all__ = ["FILES", "feature_pieces", "require_file", "require_known", "schema_of"]
 
 _REQUESTED = "dpcore_tables.files.requested"
 _INFO = "dpcore_tables.commands.info_model"
@@ -170,7 +170,8 @@ def require_file(path: str) -> None:
         raise DataError(f"Cannot read {path!r}: {reason}.")
 
 
-def _schema_of(path: str) -> Schema | None:
+def schema_of(path: str) -> Schema | None:
+    """Return the schema of a file that keeps its own, if it is one and there."""
     store = store_of(path) if os.path.isfile(path) else None
     return None if store is None else store.schema(path)
 
@@ -189,12 +190,13 @@ FILES = FileLoader(
     pieces=feature_pieces,
     require_known=require_known,
     format_of=format_of,
-    schema_of=_schema_of,
+    schema_of=schema_of,
     partitions=partition_files,
     requested=_later(_REQUESTED, "requested"),
     tested=_later(_REQUESTED, "tested"),
     source_of=_later(_REQUESTED, "source_of"),
-    schema_asked=_later(_REQUESTED, "schema_asked"),
+    with_schema=_later(_REQUESTED, "with_schema"),
+    schema_of_rows=_later(_REQUESTED, "schema_of_rows"),
     predict=_later("dpcore_tables.commands.predict", "predict"),
     info=_later(_INFO, "info_of_file"),
     schema_lines=_later(_INFO, "schema_lines"),

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
 
+from dpcore.data.dataset import declared_schema
 from dpcore.data.files import Files, Registered, RowSource
 from dpcore.data.loader import load_file
 from dpcore.data.row_part import rows_of_part
@@ -24,9 +26,16 @@ from dpcore.plugin.parts import Dataset, load_registry
 from dpcore.privacy.statement import part_of
 from dpcore.registry.tables.declarations import engine_facts
 from dpcore_tables.files.formats import schema_from_rows
-from dpcore_tables.files.loading import require_file, require_known
+from dpcore_tables.files.loading import require_file, require_known, schema_of
 
-__all__ = ["reading_threads", "requested", "schema_asked", "source_of", "tested"]
+__all__ = [
+    "reading_threads",
+    "requested",
+    "schema_of_rows",
+    "source_of",
+    "tested",
+    "with_schema",
+]
 
 
 def requested(
@@ -97,7 +106,7 @@ def _opened(request: DataRequest, coins: Coins) -> tuple[Dataset, tuple[str, ...
         return registry.load("dataset", request.data)(), parts
     require_known(request.data)
     require_file(os.fspath(request.data))
-    schema = with_units(schema_asked(request), request.unit, request.rows_per_unit)
+    schema = with_units(_schema_asked(request), request.unit, request.rows_per_unit)
     data = load_file(
         request.data,
         schema,
@@ -115,7 +124,7 @@ def _opened(request: DataRequest, coins: Coins) -> tuple[Dataset, tuple[str, ...
     return data, ()
 
 
-def schema_asked(request: DataRequest) -> Schema | None:
+def _schema_asked(request: DataRequest) -> Schema | None:
     """Return the schema that a request names, or asks to be read off the rows, if any."""
     _check_request(request)
     if request.schema_from_data:
@@ -135,6 +144,26 @@ def schema_asked(request: DataRequest) -> Schema | None:
             )
     require_ledgers(schema.ledger)
     return schema
+
+
+def with_schema(request: DataRequest) -> DataRequest:
+    """Return the request with the schema that it names, or asks to be read off the rows, in its
+    place: it is read once. Raises as ``load_data`` does for a schema."""
+    if request.data in load_registry().names("dataset"):
+        return request
+    schema = _schema_asked(request)
+    return request if schema is None else replace(request, schema=schema, schema_from_data=False)
+
+
+def schema_of_rows(request: DataRequest) -> Schema | None:
+    """Return the schema of rows that are not read yet, of a request ``with_schema``; ``None`` where
+    only the rows have it."""
+    registry = load_registry()
+    if request.data in registry.names("dataset"):
+        return declared_schema(registry.load("dataset", request.data))
+    if request.schema is not None:
+        return _schema_asked(request)
+    return schema_of(request.data)
 
 
 def source_of(plan: Plan, request: DataRequest) -> tuple[RowSource, Schema | None, tuple[str, ...]]:
@@ -169,7 +198,7 @@ def source_of(plan: Plan, request: DataRequest) -> tuple[RowSource, Schema | Non
         return Registered(request.data, address), None, _registered_parts(request)
     if address is None:
         require_known(request.data)
-    schema = with_units(schema_asked(request), request.unit, request.rows_per_unit)
+    schema = with_units(_schema_asked(request), request.unit, request.rows_per_unit)
     bad_rows: Any = request.bad_rows
     return Files(request.data, bad_rows, address, plan.settings.seed), schema, ()
 
