@@ -36,7 +36,6 @@ from typing import Any
 import numpy as np
 from peak import peak_bytes
 
-from dpcore.data.blocks.coded import CodedRows
 from dpcore.data.blocks.table import Table
 from dpcore.engines.local import LocalEngine, available_threads
 from dpcore.exact.grid import (
@@ -58,6 +57,7 @@ from dpcore.queries import ClippedGradientSum
 from dpcore.registry.catalogue import load_registry
 from dpcore.session.session import TableSession
 from dpcore_dp_agd.loss_line import ClippedLossLine
+from dpcore_tables.coded import CodedRows
 
 RELATION = NeighboringRelation.ADD_OR_REMOVE_ONE
 STEPS = np.arange(21) * round_to(0.1, STEP_BITS)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dpcore.data.blocks.coded import CodedLayout, CodedRows
+from dpcore_tables.coded import CodedLayout, CodedRows
 
 
 def coded(n=300, seed=9):

@@ -1,7 +1,6 @@
 """The feature rows of a file in one piece, for tests."""
 
-from dpcore.data.blocks.assemble import assemble
-from dpcore_tables.files import feature_pieces
+from dpcore_tables.files import assemble, feature_pieces
 
 
 def load_features(path, schema):

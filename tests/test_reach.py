@@ -44,6 +44,7 @@ PAGES = {
     "dpcore_ledger",
     "dpcore_ledger.stores",
     "dpcore_sklearn",
+    "dpcore_tables.coded",
     "dpcore_tables.datasets",
     "dpcore_tables.kinds",
     "dpcore_tables.files",
@@ -52,7 +53,7 @@ PAGES = {
     "dpcore_tables.statistics",
     "dpcore_tables.store",
 }
-MOST_DEEP_IMPORTS = 526
+MOST_DEEP_IMPORTS = 519
 """It was 1,392. It may only fall: whoever makes it less states that here."""
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +13,7 @@ import numpy as np
 from dpcore.data.array_schema import schema_beside
 from dpcore.data.dataset import Dataset
 from dpcore.data.files import is_elsewhere
-from dpcore.data.loader import encoded_by_loader, file_loader
+from dpcore.data.loader import encoded_by_loader, file_loader, loader_if_there
 from dpcore.data.matrix import are_numbers, conform_matrix, is_sparse, matrix_of, require_no_mask
 from dpcore.data.schema.columns import Numeric
 from dpcore.data.targets import class_reading, places_of_numbers, scale_to_unit, target_reading
@@ -266,7 +265,6 @@ def _first_fault(
     )
     if place < len(schema.features):
         column, notation = schema.features[place], schema.notation
-        with suppress(InvalidInputError):  # Where nothing is installed that knows better.
-            advice = file_loader().advice
-            reason = advice(numbers[:, place], row, column, notation) or reason
+        if (loader := loader_if_there()) is not None:
+            reason = loader.advice(numbers[:, place], row, column, notation) or reason
     return BadRowError(f"{_SOURCE}, {place_of_row(row)}, column {name!r}: {reason}.")

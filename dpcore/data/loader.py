@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dpcore.data.dataset import Dataset
 from dpcore.data.registered_loader import registered_loader
-from dpcore.errors import InvalidInputError
+from dpcore.errors import InvalidInputError, RegistryError
 from dpcore.privacy.first_party import DISTRIBUTIONS, is_ours
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     import numpy as np
 
     from dpcore.data.schema.columns import Column
@@ -33,9 +36,14 @@ __all__ = [
     "foreign_loader",
     "format_of",
     "load_file",
+    "loader_if_there",
     "loader_parts",
     "named_parts",
+    "rows_of_part",
 ]
+
+OnBytes: TypeAlias = Callable[[str, int, int | None], None]
+"""Gets path, bytes read, and bytes in all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +94,10 @@ class FileLoader:
     bounded : of a Dataset with columns whose bounds were released, and the schema that has them,
         returns the rows encoded.
     waiting : of such a Dataset before, returns an engine over those columns' numbers alone.
+    rows_of_part : of a Dataset and ``"column=level"``, returns the rows of that level. Others are
+        in none of them, on which parallel composition rests.
+    watched : of a function, has it told in a block of every piece of a file that is read, by path,
+        bytes read, and bytes in all: ``None`` of a pipe, whose end nobody knows.
     """
 
     load: Callable[..., Dataset]
@@ -116,6 +128,8 @@ class FileLoader:
     advice: Callable[[Any, int, FeatureColumn, Notation], str | None]
     bounded: Callable[[Dataset, Schema], Dataset]
     waiting: Callable[[Dataset], Any]
+    rows_of_part: Callable[[Dataset, str], Dataset]
+    watched: Callable[[OnBytes], AbstractContextManager[None]]
 
 
 def file_loader(what: str = "files") -> FileLoader:
@@ -123,6 +137,13 @@ def file_loader(what: str = "files") -> FileLoader:
     ``what`` : is to be read."""
     loader: FileLoader = registered_loader(what)[1]
     return loader
+
+
+def loader_if_there() -> FileLoader | None:
+    """Return the installed loader, ``None`` if there is none that can be loaded."""
+    with suppress(InvalidInputError, RegistryError):
+        return file_loader()
+    return None
 
 
 def encoded_by_loader(what: str, encode: Callable[[FileLoader], Dataset]) -> Dataset:
@@ -164,6 +185,17 @@ def foreign_loader() -> tuple[str, ...]:
     """Return what the statement names of the loader of files; nothing where it is ours."""
     named = named_parts(registered_loader("files")[0])
     return tuple(part for part in named if not is_ours(part.partition(":")[0]))
+
+
+def rows_of_part(dataset: Dataset, name: str | None) -> Dataset:
+    """Return the rows of a part of a table, by its name; all rows for ``None``.
+
+    Raises InvalidInputError for a name that is no level of a column with listed levels, rows that
+    are in parts already, and units of several rows, which may be in more than one part.
+    """
+    if name is None:
+        return dataset
+    return encoded_by_loader("parts of tables", lambda loader: loader.rows_of_part(dataset, name))
 
 
 def format_of(path: str, format: str | None = None) -> str:

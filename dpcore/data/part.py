@@ -1,4 +1,4 @@
-"""The name of a part of a table: the rows of one level of a column (``dpcore.data.row_part``)."""
+"""The name of a part of a table: the rows of one level of a column."""
 
 from __future__ import annotations
 

@@ -81,8 +81,7 @@ def register_readers(register: Callable[..., None]) -> None:
 
 @hookspec
 def register_row_stores(register: Callable[..., None]) -> None:
-    """Register instances of ``dpcore.data.row_store.RowStore``: encoded rows in a file, by its
-    ``suffixes``."""
+    """Register stores of encoded rows in a file, four functions each, by their ``suffixes``."""
 
 
 @hookspec

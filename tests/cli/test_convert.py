@@ -107,7 +107,7 @@ def test_a_conversion_that_is_told_to_end_leaves_nothing(heard, folder, ended):
         "import os, sys\n"
         "from dpcore.cli import convert, main\n"
         "from dpcore_tables import store\n"
-        "from dpcore.data.read_progress import watched\n"
+        "from dpcore_tables.files.read_progress import watched\n"
         "real = store.convert\n"
         "def interrupted(*arguments, **options):\n"
         f"    with watched(lambda *told: os.kill(os.getpid(), {ended})):\n"

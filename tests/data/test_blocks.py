@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 
-from dpcore.data.blocks.coded import CodedLayout, CodedRows
 from dpcore.data.blocks.table import Table
 from dpcore.errors import DataError, InvalidInputError
 from dpcore.losses.logistic import Logistic
 from dpcore.plugin import ClippedGradientSum, NeighboringRelation, Problem, round_parameters
 from dpcore.plugin.parts import LocalEngine
 from dpcore_dp_agd.loss_line import ClippedLossLine
+from dpcore_tables.coded import CodedLayout, CodedRows
 
 RAW, ROW = 2.0, 1.25
 

@@ -6,13 +6,13 @@ import pyarrow as pa
 import pytest
 
 from dpcore import Schema
-from dpcore.data.blocks.coded import CodedRows
 from dpcore.data.schema.columns import Label
 from dpcore.data.schema.notation import Notation
 from dpcore.errors import DataError, InvalidInputError
 from dpcore.plugin.parts import dataset_from_arrays, load_file
 from dpcore_tables.cells.cell_values import convert_column
 from dpcore_tables.cells.features import coded_layout
+from dpcore_tables.coded import CodedRows
 from dpcore_tables.schemas.from_data import schema_from_data
 from dpcore_tables.store import convert, open_store
 from dpcore_tables.store.reader import _is_sound

@@ -5,12 +5,11 @@ import pytest
 
 from dpcore import Schema
 from dpcore.data.blocks import frozen
-from dpcore.data.blocks.coded import CodedRows
-from dpcore.data.blocks.coded_block import CodedBlock
 from dpcore.data.blocks.frozen import freeze, share
 from dpcore.data.blocks.table import Table
 from dpcore.data.dataset import Dataset
 from dpcore.plugin.parts import BLOCK_ROWS, load_file
+from dpcore_tables.coded import CodedBlock, CodedRows
 
 COLUMNS = {
     "age": {"kind": "numeric", "lower": 0, "upper": 3},

@@ -8,7 +8,6 @@ import pytest
 from scipy.sparse import csc_matrix
 
 from dpcore.data.blocks import layouts
-from dpcore.data.blocks.assemble import assemble
 from dpcore.data.blocks.cached_margins import CachedMargins
 from dpcore.data.blocks.frozen import freeze, share
 from dpcore.data.blocks.layout import Layout
@@ -24,6 +23,7 @@ from dpcore_accuracy_first.queries.gram import GramMatrix
 from dpcore_baselines.queries.gradient_sum import GradientSum
 from dpcore_baselines.queries.moments import ColumnMoments
 from dpcore_dp_agd.loss_line import ClippedLossLine
+from dpcore_tables.files import assemble
 
 WIDTH, RAW, ROW = 5, 2.0, 1.25
 

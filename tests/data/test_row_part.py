@@ -7,7 +7,7 @@ import pytest
 
 from dpcore import Schema
 from dpcore.data.dataset import Dataset
-from dpcore.data.row_part import rows_of_part
+from dpcore.data.loader import rows_of_part
 from dpcore.errors import InvalidInputError
 from dpcore.plugin.parts import load_file
 from dpcore_tables.store import convert

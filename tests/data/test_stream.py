@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from dpcore import Schema
-from dpcore.data.blocks.coded import CodedRows
 from dpcore.data.schema.features.width import width_schema
 from dpcore.errors import DataError, InvalidInputError
 from dpcore.plugin.parts import load_file
+from dpcore_tables.coded import CodedRows
 from dpcore_tables.files import encoded_batches
 from dpcore_tables.readers import parquet, pieces
 

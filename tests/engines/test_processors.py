@@ -15,9 +15,9 @@ from dpcore.losses.hinge import HingeSvm
 from dpcore.losses.logistic import Logistic
 from dpcore.plugin import ClippedGradientSum, NeighboringRelation, Problem
 from dpcore.plugin.parts import LocalEngine, Table
-from dpcore.plugin.readers import CodedLayout, CodedRows
 from dpcore_baselines.losses.huber import HuberSvm
 from dpcore_dp_agd.loss_line import ClippedLossLine
+from dpcore_tables.coded import CodedLayout, CodedRows
 
 AVX2 = "+sse4.2,+popcnt,+avx,+avx2,+fma,+bmi,+bmi2,+f16c,+lzcnt,+movbe"
 AVX512 = f"{AVX2},+avx512f,+avx512bw,+avx512cd,+avx512dq,+avx512vl"

@@ -10,7 +10,6 @@ import naive
 import numpy as np
 import pytest
 
-from dpcore.data.blocks.coded import CodedLayout, CodedRows
 from dpcore.errors import InvalidInputError
 from dpcore.exact import grid
 from dpcore.exact.grid import (
@@ -31,6 +30,7 @@ from dpcore_baselines.queries.gradient_sum import GradientSum, gradient_bits, gr
 from dpcore_baselines.queries.moments import ColumnMoments
 from dpcore_dp_agd.loss_line import ClippedLossLine
 from dpcore_lab.checks import check_query
+from dpcore_tables.coded import CodedLayout, CodedRows
 
 _CHANGED = """
 import importlib.util, re, sys

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpcore import Schema
-from dpcore.data.row_part import rows_of_part
+from dpcore.data.loader import rows_of_part
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.planning.plan import make_plan
 from dpcore.fitting.request.settings import Settings

@@ -6,11 +6,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from dpcore.data.blocks.assemble import assemble
 from dpcore.data.dataset import Dataset
 from dpcore.plugin import hookimpl
 from dpcore_tables.datasets import a9a, bank, fetch, kddcup99
-from dpcore_tables.files import encode_piece
+from dpcore_tables.files import assemble, encode_piece
 from dpcore_tables.readers.libsvm import LibsvmFile
 
 

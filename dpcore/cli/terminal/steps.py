@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 from dpcore.cli.terminal.progress import Step, shown
@@ -83,10 +83,12 @@ def fit_progress(*, hidden: bool) -> Iterator[OnRelease]:
     if hidden:
         yield None
         return
-    from dpcore.data.read_progress import watched
+    from dpcore.data.loader import loader_if_there
 
     files, releases = FilesRead("reading"), ReleasesMade()
-    with watched(files.on_bytes), shown(lambda: releases.step or files.step, hidden=False):
+    loader = loader_if_there()
+    watch = nullcontext() if loader is None else loader.watched(files.on_bytes)
+    with watch, shown(lambda: releases.step or files.step, hidden=False):
         yield releases.on_release
 
 

@@ -172,7 +172,9 @@ class DenseBlock(CachedMargins):
 
 class _Dense(MatrixLayout[np.ndarray]):
     block_type = DenseBlock
-    row_type = np.ndarray
+
+    def holds(self, X: object) -> bool:
+        return isinstance(X, np.ndarray)
 
     def parts(self, X: np.ndarray) -> tuple[np.ndarray, ...]:
         return (X,)

@@ -35,11 +35,9 @@ class Layout(Generic[R]):
     them."""
 
     block_type: ClassVar[_BlockType]
-    row_type: ClassVar[type | None] = None
-    """Of rows of this form; ``None`` where ``holds`` tells them."""
 
     def holds(self, X: object) -> bool:
-        """Return whether these rows are of this form, where no type says so."""
+        """Return whether these rows are of this form, of rows whose type does not say so."""
         raise TypeError("a layout tells its own rows from others")
 
     def parts(self, X: R) -> tuple[np.ndarray, ...]:

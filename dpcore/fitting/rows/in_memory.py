@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dpcore.data.arrays import as_given, declares_truth
-from dpcore.data.row_part import rows_of_part
+from dpcore.data.loader import rows_of_part
 from dpcore.data.units import coins_of
 from dpcore.errors import InvalidInputError, warn_caller
 from dpcore.fitting.fits import FITS

@@ -8,7 +8,6 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from dpcore.accountants.gdp import GdpAccountant
-from dpcore.data.blocks.coded import CodedLayout, CodedRows
 from dpcore.errors import InvalidInputError, UnsupportedEventError
 from dpcore.losses.logistic import Logistic
 from dpcore.plugin import Gaussian, NeighboringRelation
@@ -28,6 +27,7 @@ from dpcore_accounting.samples import PoissonSample
 from dpcore_dp_agd.loss_line import ClippedLossLine
 from dpcore_lab.checks import check_query, make_rows
 from dpcore_lab.made_tables.tables import Rows, make_problem
+from dpcore_tables.coded import CodedLayout, CodedRows
 
 ADD = NeighboringRelation.ADD_OR_REMOVE_ONE
 REPLACE = NeighboringRelation.REPLACE_ONE

@@ -6,9 +6,9 @@ import pytest
 from dpcore.losses.logistic import Logistic
 from dpcore.plugin import NeighboringRelation, Problem
 from dpcore.plugin.parts import LocalEngine, Table
-from dpcore.plugin.readers import CodedLayout, CodedRows
 from dpcore_baselines.queries.moments import ColumnMoments
 from dpcore_lab.checks import check_query
+from dpcore_tables.coded import CodedLayout, CodedRows
 
 RELATION = NeighboringRelation.ADD_OR_REMOVE_ONE
 

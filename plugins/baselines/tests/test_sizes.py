@@ -12,12 +12,12 @@ from dpcore import fit
 from dpcore.losses.logistic import Logistic
 from dpcore.plugin import NeighboringRelation, Problem
 from dpcore.plugin.parts import LocalEngine, Table
-from dpcore.plugin.readers import CodedLayout, CodedRows
 from dpcore.session.units import sensitivity_of_units
 from dpcore_baselines import dp_gd
 from dpcore_baselines.descent.sizes import ColumnSizes, noise_of_sizes, sizes_tell, typical_sizes
 from dpcore_baselines.descent.standardize import from_moments
 from dpcore_lab.checks import check_query
+from dpcore_tables.coded import CodedLayout, CodedRows
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
 

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from dpcore.data.blocks.coded import CodedLayout, CodedRows
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.plugin import NeighboringRelation, Problem
 from dpcore.plugin.parts import LocalEngine, Standardization, Table
 from dpcore_baselines.queries.standardized import StandardizedGradientSum
 from dpcore_lab.checks import check_query, make_rows
+from dpcore_tables.coded import CodedLayout, CodedRows
 
 W = np.array([0.5, -1.0, 0.25, 2.0, -0.5])
 SCALES, MEANS = np.array([1.0, 3.0, 8.0, 1.5, 1.0]), np.array([0.2, -0.7, 0.1, 0.9, 0.0])

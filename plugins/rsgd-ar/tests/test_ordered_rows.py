@@ -7,8 +7,8 @@ from scipy.sparse import csr_matrix
 from dpcore import Schema
 from dpcore.errors import InvalidInputError
 from dpcore.plugin.parts import BLOCK_ROWS, Table, load_file
-from dpcore.plugin.readers import CodedLayout, CodedRows
 from dpcore_rsgd_ar.ordered_rows import order_rows, rotate_rows
+from dpcore_tables.coded import CodedLayout, CodedRows
 from dpcore_tables.store import convert
 
 N = BLOCK_ROWS + 37

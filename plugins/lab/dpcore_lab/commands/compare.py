@@ -246,8 +246,8 @@ def _check_outputs(out: Path | None, plot: Path | None, asked: Comparison) -> No
 def _run(
     comparison: Comparison, out: Path | None, jobs: int, engine: str, *, hidden: bool
 ) -> Results:
-    from dpcore.data.read_progress import watched
     from dpcore_lab.compare.runner import run
+    from dpcore_tables.files.read_progress import watched
 
     fits = FitsMade()
     try:

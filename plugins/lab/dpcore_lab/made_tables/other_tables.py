@@ -12,7 +12,6 @@ import numpy as np
 from dpcore.losses.logistic import Logistic, Softmax
 from dpcore.plugin import NeighboringRelation, Problem
 from dpcore.plugin.parts import loss_facts
-from dpcore.plugin.readers import CodedLayout, CodedRows
 from dpcore.privacy.immutable import attributes
 from dpcore_baselines.losses.quantile import Quantile
 from dpcore_lab.made_tables.contributions import contributions, largest_share, vectors_of
@@ -25,6 +24,7 @@ from dpcore_lab.made_tables.tables import (
     stretching_rows,
 )
 from dpcore_lab.replay.answers import unsampled
+from dpcore_tables.coded import CodedLayout, CodedRows
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -15,8 +15,8 @@ from dpcore.data.schema.waiting import waits
 from dpcore.data.targets import target_of
 from dpcore.plugin.engines import layout_of
 from dpcore.plugin.parts import BLOCK_ROWS
-from dpcore.plugin.readers import CodedRows
 from dpcore_tables.cells.features import features_of
+from dpcore_tables.coded.rows import CodedRows
 
 if TYPE_CHECKING:
     from dpcore.data.blocks.layouts import Rows

@@ -15,7 +15,7 @@ from dpcore.data.arrays import on_grid
 from dpcore.data.schema.features.logarithm import binary_log
 from dpcore.data.schema.features.transforms import Chain, Held
 from dpcore.plugin.columns import Affine, Bin, Clip, DatePart, Hat, Log, OneHot
-from dpcore.plugin.readers import CodedLayout, CodedRows
+from dpcore_tables.coded.rows import CodedLayout, CodedRows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -65,10 +65,10 @@ def convert_command(
     Partitions for --engine dask: --jobs 4 makes a folder of stores, of a folder of Parquet files.
     """
     from dpcore import Schema
-    from dpcore.data.read_progress import watched
     from dpcore.model.outfile import refuse_inputs
     from dpcore_tables.files.formats import store_of
     from dpcore_tables.files.input_paths import is_there
+    from dpcore_tables.files.read_progress import watched
     from dpcore_tables.files.requested import reading_threads
     from dpcore_tables.store import convert, convert_partitions
 

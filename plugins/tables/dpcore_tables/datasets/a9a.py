@@ -47,7 +47,7 @@ def schema() -> Schema:
 
 def load() -> Dataset:
     """Return the rows of both files. Raises DataError if a file cannot be had."""
-    from dpcore.plugin.readers import assemble
+    from dpcore_tables.files import assemble
     from dpcore_tables.files.stream import encode_piece
     from dpcore_tables.readers.libsvm import LibsvmFile
 

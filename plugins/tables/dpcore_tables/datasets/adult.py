@@ -37,7 +37,7 @@ def schema() -> Schema:
 def load(columns: Schema | None = None) -> Dataset:
     """Return the rows of both files, by the published schema or another one of these columns.
     Raises DataError if a file cannot be had."""
-    from dpcore.plugin.readers import assemble
+    from dpcore_tables.files import assemble
     from dpcore_tables.files.stream import encode_piece
     from dpcore_tables.readers import read_bytes
     from dpcore_tables.readers.text import read_text

@@ -16,8 +16,8 @@ from dpcore_tables.files.input_paths import STDIN
 
 if TYPE_CHECKING:
     from dpcore.data.schema.schema import Schema
-    from dpcore.plugin.readers import RowStore
     from dpcore.registry.entries import Entry
+    from dpcore_tables.store.contract import RowStore
 
 __all__ = [
     "entry_of",

@@ -27,6 +27,8 @@ from dpcore_tables.files.formats import (
     store_of,
 )
 from dpcore_tables.files.input_paths import is_there, partition_files, refuse_stores
+from dpcore_tables.files.read_progress import watched
+from dpcore_tables.files.row_part import rows_of_part
 from dpcore_tables.files.schema_advice import check_target, schema_advice
 from dpcore_tables.files.stream import (
     check_bad_rows,
@@ -89,7 +91,7 @@ def _read(
     entry: Entry, source: str, schema: Schema, bad_rows: BadRows, name: str, coins: Coins
 ) -> Dataset:
     """Return the encoded rows of a file, as a registered reader reads it."""
-    from dpcore.plugin.readers import assemble
+    from dpcore_tables.files import assemble
 
     ids = None if schema.unit is None else UnitIds()
     check_bad_rows(bad_rows)
@@ -214,5 +216,7 @@ FILES = FileLoader(
     advice=advice_on,
     bounded=bounded_rows,
     waiting=WaitingRows,
+    rows_of_part=rows_of_part,
+    watched=watched,
 )
 """Files, and rows in memory, as the core asks for them."""

@@ -12,8 +12,7 @@ import pyarrow as pa
 
 from dpcore.data.dataset import declared_schema
 from dpcore.data.files import Files, Registered, RowSource
-from dpcore.data.loader import load_file
-from dpcore.data.row_part import rows_of_part
+from dpcore.data.loader import load_file, rows_of_part
 from dpcore.data.schema.schema import Schema
 from dpcore.data.units import Coins
 from dpcore.errors import InvalidInputError

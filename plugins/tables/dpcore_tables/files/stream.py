@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from dpcore.data.schema.schema import Schema
     from dpcore.data.targets import Reading
     from dpcore.data.units import UnitIds
-    from dpcore.plugin.readers import CodedRows
     from dpcore.registry.entries import Entry
+    from dpcore_tables.coded.rows import CodedRows
     from dpcore_tables.raw.raw_matrix import RawMatrix
     from dpcore_tables.raw.raw_table import RawTable
 

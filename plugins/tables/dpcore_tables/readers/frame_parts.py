@@ -87,7 +87,7 @@ def encoded_parts(
 def part_of_units(frame: Any, schema: Schema, name: str, coins: Coins) -> Dataset:
     """Return the rows of a partition, at most ``rows_per_unit`` of each unit, by ``coins`` as
     ``Dataset.from_rows`` takes them. Raises as ``encoded_parts``."""
-    from dpcore.plugin.readers import assemble
+    from dpcore_tables.files import assemble
 
     ids = UnitIds()
     rows = assemble(encoded_parts(frame, schema, name, ids=ids))

@@ -15,9 +15,9 @@ from typing import IO, Any
 
 import pyarrow as pa
 
-from dpcore.data.read_progress import listener
 from dpcore.errors import DataError, replacing
 from dpcore_tables.files.input_paths import STDIN, is_there
+from dpcore_tables.files.read_progress import listener
 from dpcore_tables.readers.records import count_lines, trimmed
 
 __all__ = [

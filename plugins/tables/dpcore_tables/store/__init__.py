@@ -1,7 +1,7 @@
 """Coded rows in a file, mapped into memory block by block: tables larger than memory."""
 
-from dpcore.plugin.readers import RowStore
 from dpcore_tables.cells.features import coded_layout
+from dpcore_tables.store.contract import RowStore
 from dpcore_tables.store.conversion import convert
 from dpcore_tables.store.format import Description
 from dpcore_tables.store.partitions import convert_partitions
@@ -11,6 +11,7 @@ from dpcore_tables.store.writer import check_target, write_rows
 __all__ = [
     "STORE",
     "Description",
+    "RowStore",
     "coded_layout",
     "convert",
     "convert_partitions",

@@ -10,10 +10,10 @@ from dpcore.data.schema.waiting import require_bounds
 from dpcore.errors import InvalidInputError
 from dpcore.plugin.engines import BadRows
 from dpcore.plugin.parts import load_registry
-from dpcore.plugin.readers import RowStore
 from dpcore.privacy.statement import foreign_parts
 from dpcore_tables.files.formats import STORE, entry_of, is_store, is_typed, store_of
 from dpcore_tables.files.stream import encoded_batches, named_schema
+from dpcore_tables.store.contract import RowStore
 from dpcore_tables.store.writer import write_rows
 
 __all__ = ["convert", "store_at"]

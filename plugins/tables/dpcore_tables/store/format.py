@@ -30,7 +30,7 @@ from dpcore.errors import DataError, replacing
 from dpcore_tables.cells.features import coded_layout
 
 if TYPE_CHECKING:
-    from dpcore.plugin.readers import CodedLayout
+    from dpcore_tables.coded.rows import CodedLayout
 
 __all__ = [
     "HEADER",

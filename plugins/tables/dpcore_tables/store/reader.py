@@ -21,7 +21,7 @@ from dpcore_tables.store.unfinished import partial_path
 if TYPE_CHECKING:
     from dpcore import Schema
     from dpcore.data.schema.columns import Label
-    from dpcore.plugin.readers import CodedLayout, CodedRows
+    from dpcore_tables.coded.rows import CodedLayout, CodedRows
 
 __all__ = ["open_store", "read_schema"]
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 
 import numpy as np
 
-from dpcore.data.blocks.coded_block import CodedBlock
 from dpcore.data.blocks.layout import Layout
+from dpcore_tables.coded.block import CodedBlock
 
 if TYPE_CHECKING:
     from dpcore.plugin.parts import Block, RoundedLine
-    from dpcore.plugin.readers import CodedLayout, CodedRows
+    from dpcore_tables.coded.rows import CodedLayout, CodedRows
 
 __all__ = ["StoredRows"]
 

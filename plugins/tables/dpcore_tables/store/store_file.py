@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import numpy as np
 
 from dpcore.errors import DataError
-from dpcore.plugin.readers import CodedLayout, CodedRows
+from dpcore_tables.coded.rows import CodedLayout, CodedRows
 from dpcore_tables.store.format import PAGE, BlockForm
 
 if TYPE_CHECKING:

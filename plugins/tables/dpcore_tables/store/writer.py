@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 
 from dpcore.errors import InvalidInputError, replacing
-from dpcore.plugin.readers import CodedRows
 from dpcore_tables.cells.features import coded_layout
+from dpcore_tables.coded.rows import CodedRows
 from dpcore_tables.store.format import HEADER, STORE_ROWS, BlockForm, Description, digest
 from dpcore_tables.store.unfinished import claimed_file, is_at, partial_path
 

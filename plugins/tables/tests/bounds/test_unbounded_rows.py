@@ -11,10 +11,10 @@ from dpcore import Schema
 from dpcore.errors import BadRowError, InvalidInputError
 from dpcore.fitting.rows.unbounded import bounded_schema, encoded_rows, waiting_rows
 from dpcore.plugin.parts import dataset_from_arrays, load_file
-from dpcore.plugin.readers import CodedRows
 from dpcore_lab.compare.admission import admit
 from dpcore_lab.compare.settings import Comparison
 from dpcore_tables.bounds.counts import BinCounts
+from dpcore_tables.coded import CodedRows
 from dpcore_tables.statistics import open_session
 from dpcore_tables.store import convert
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from dpcore import Schema
 from dpcore.data.schema.columns import Label, Numeric
 from dpcore.data.targets import scale_to_unit
-from dpcore.plugin.readers import CodedRows
 from dpcore_tables.cells.columns import Columns
 from dpcore_tables.cells.features import encode
+from dpcore_tables.coded import CodedRows
 from dpcore_tables.kinds import Categorical
 
 

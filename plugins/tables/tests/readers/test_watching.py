@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 
 from dpcore import Schema
-from dpcore.data.read_progress import watched
 from dpcore.plugin.parts import load_file
+from dpcore_tables.files.read_progress import watched
 from dpcore_tables.readers import parquet, pieces
 
 SCHEMA = Schema.from_toml("""

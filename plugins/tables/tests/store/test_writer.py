@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from dpcore import Schema
-from dpcore.data.read_progress import watched
 from dpcore.errors import DataError, InvalidInputError
 from dpcore.plugin.parts import load_file
+from dpcore_tables.files.read_progress import watched
 from dpcore_tables.store import convert, open_store
 from dpcore_tables.store.unfinished import partial_path
 
@@ -39,7 +39,7 @@ CHILDREN = """
 import os, resource, signal, sys, traceback
 from dpcore import Schema
 from dpcore_tables.store import convert
-from dpcore.data.read_progress import watched
+from dpcore_tables.files.read_progress import watched
 
 def killed():
     return lambda *told: os.kill(os.getpid(), signal.SIGKILL)

@@ -14,8 +14,9 @@ import numpy as np
 from dpcore import Schema
 from dpcore.errors import DataError, InvalidInputError
 from dpcore.plugin.parts import write_whole
-from dpcore.plugin.readers import CodedRows, RowStore, assemble
-from dpcore_tables.store import coded_layout
+from dpcore_tables.coded import CodedRows
+from dpcore_tables.files import assemble
+from dpcore_tables.store import RowStore, coded_layout
 
 __all__ = ["STORE"]
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-__all__ = ["OnBytes", "listener", "watched"]
+from dpcore.data.loader import OnBytes
 
-OnBytes = Callable[[str, int, int | None], None]
-"""Gets path, bytes read, and bytes in all: ``None`` of a pipe, whose end nobody knows."""
+__all__ = ["listener", "watched"]
 
 _WATCH: ContextVar[OnBytes | None] = ContextVar("_WATCH", default=None)
 

@@ -13,27 +13,25 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.data.blocks.coded import CodedRows
 from dpcore.data.part import RowPart
 from dpcore.errors import InvalidInputError, near_names
+from dpcore_tables.coded.rows import CodedRows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from dpcore.data.dataset import Dataset
     from dpcore.data.schema.schema import Schema
+    from dpcore.plugin.parts import Dataset
 
 __all__ = ["rows_of_part"]
 
 
-def rows_of_part(dataset: Dataset, name: str | None) -> Dataset:
-    """Return the rows of a part; all rows for ``None``.
+def rows_of_part(dataset: Dataset, name: str) -> Dataset:
+    """Return the rows of a part.
 
     Raises InvalidInputError for a name that is no level of a column with listed levels, rows that
     are in parts already, and units of several rows, which may be in more than one part.
     """
-    if name is None:
-        return dataset
     if not isinstance(name, str):
         raise InvalidInputError('Expected part to be text, as in part="ward=surgery".')
     if dataset.schema.unit is not None or dataset.part is not None:
@@ -43,10 +41,10 @@ def rows_of_part(dataset: Dataset, name: str | None) -> Dataset:
         )
     part, place, level = _found(dataset.schema, name)
     X: Any = dataset.X
-    if hasattr(X, "row_layout"):
-        pieces: Iterable[CodedRows] = X.pieces()
-    elif isinstance(X, CodedRows):
-        pieces = (X,)
+    if isinstance(X, CodedRows):
+        pieces: Iterable[CodedRows] = (X,)
+    elif hasattr(X, "row_layout"):
+        pieces = X.pieces()
     else:
         raise InvalidInputError(f"The rows of {dataset.name} hold no levels of {part.column!r}.")
     return replace(dataset.take(_are_of(pieces, place, level)), part=part)

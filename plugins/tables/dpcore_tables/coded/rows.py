@@ -8,7 +8,7 @@ none of its categories.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -16,6 +16,8 @@ from dpcore.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
+
+    from dpcore.data.blocks.layout import Layout
 
 __all__ = ["CodedLayout", "CodedRows"]
 
@@ -100,6 +102,7 @@ class CodedRows:
     codes: np.ndarray
 
     ndim = 2
+    row_layout: ClassVar[Layout[CodedRows]]
 
     @property
     def shape(self) -> tuple[int, int]:

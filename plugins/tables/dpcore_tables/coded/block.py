@@ -13,15 +13,20 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from dpcore.data.blocks.cached_margins import CachedMargins
-from dpcore.data.blocks.coded import CodedLayout, CodedRows
 from dpcore.data.blocks.frozen import freeze, share
 from dpcore.data.blocks.layout import Layout
 from dpcore.errors import DataError, InvalidInputError
-from dpcore.exact.compiled import njit
-from dpcore.exact.grid import FEATURE_BITS
+from dpcore.plugin.parts import FEATURE_BITS
+from dpcore_tables.coded.kernels import (
+    coded_margins,
+    coded_margins_of_four,
+    coded_weighted_sum,
+    coded_weighted_sums_of_four,
+)
+from dpcore_tables.coded.rows import CodedLayout, CodedRows
 
 if TYPE_CHECKING:
-    from dpcore.data.blocks.rounded_line import RoundedLine
+    from dpcore.plugin.parts import RoundedLine
 
 __all__ = ["CODED", "CodedBlock", "Lender"]
 
@@ -174,7 +179,6 @@ class CodedBlock(CachedMargins):
 
 class _Coded(Layout[CodedRows]):
     block_type = CodedBlock
-    row_type = CodedRows
 
     def parts(self, X: CodedRows) -> tuple[np.ndarray, ...]:
         return X.numeric, X.codes
@@ -187,6 +191,7 @@ class _Coded(Layout[CodedRows]):
 
 
 CODED = _Coded()
+CodedRows.row_layout = CODED
 
 
 def _lending(rows: CodedRows) -> Lender:
@@ -214,65 +219,3 @@ def _n_ones(rows: CodedRows) -> np.ndarray:
     """Return how many categories of every row are known, int64."""
     known = rows.layout.code_features[rows.codes] < rows.layout.n_features
     return np.asarray(known.sum(axis=1, dtype=np.int64))
-
-
-@njit(cache=True, error_model="numpy", nogil=True)
-def coded_margins(
-    numeric: np.ndarray, codes: np.ndarray, w: np.ndarray, w_codes: np.ndarray, out: np.ndarray
-) -> None:
-    for i in range(out.shape[0]):
-        total = 0.0
-        for j in range(numeric.shape[1]):
-            total += numeric[i, j] * w[j]
-        for j in range(codes.shape[1]):
-            total += w_codes[codes[i, j]]
-        out[i] = total
-
-
-@njit(cache=True, error_model="numpy", nogil=True)
-def coded_margins_of_four(
-    numeric: np.ndarray, codes: np.ndarray, w: np.ndarray, w_codes: np.ndarray, out: np.ndarray
-) -> None:
-    """A row's margins at four points, each summed in the order of coded_margins: the same bits.
-    ``w``, ``w_codes`` : of shape (..., 4). ``out`` : of shape (4, n_rows)."""
-    first, second, third, fourth = out[0], out[1], out[2], out[3]
-    for i in range(out.shape[1]):
-        p, q, r, s = 0.0, 0.0, 0.0, 0.0
-        for j in range(numeric.shape[1]):
-            value, at = np.float64(numeric[i, j]), w[j]
-            p, q = p + value * at[0], q + value * at[1]
-            r, s = r + value * at[2], s + value * at[3]
-        for j in range(codes.shape[1]):
-            at = w_codes[codes[i, j]]
-            p, q, r, s = p + at[0], q + at[1], r + at[2], s + at[3]
-        first[i], second[i], third[i], fourth[i] = p, q, r, s
-
-
-@njit(cache=True, error_model="numpy", nogil=True)
-def coded_weighted_sum(
-    numeric: np.ndarray, codes: np.ndarray, c: np.ndarray, out: np.ndarray, out_codes: np.ndarray
-) -> None:
-    for i in range(c.shape[0]):
-        weight = c[i]
-        for j in range(numeric.shape[1]):
-            out[j] += numeric[i, j] * weight
-        for j in range(codes.shape[1]):
-            out_codes[codes[i, j]] += weight
-
-
-@njit(cache=True, error_model="numpy", nogil=True)
-def coded_weighted_sums_of_four(
-    numeric: np.ndarray, codes: np.ndarray, c: np.ndarray, out: np.ndarray, out_codes: np.ndarray
-) -> None:
-    """Four sums side by side. ``c`` : of shape (4, n_rows); ``out``, ``out_codes`` : (..., 4)."""
-    first, second, third, fourth = c[0], c[1], c[2], c[3]
-    for i in range(c.shape[1]):
-        p, q, r, s = first[i], second[i], third[i], fourth[i]
-        for j in range(numeric.shape[1]):
-            value, total = np.float64(numeric[i, j]), out[j]
-            total[0], total[1] = total[0] + value * p, total[1] + value * q
-            total[2], total[3] = total[2] + value * r, total[3] + value * s
-        for j in range(codes.shape[1]):
-            total = out_codes[codes[i, j]]
-            total[0], total[1] = total[0] + p, total[1] + q
-            total[2], total[3] = total[2] + r, total[3] + s
