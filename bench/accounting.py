@@ -19,7 +19,6 @@ from dpcore.accountants.schedule import (
     planned_accountant,
     schedule_noise_multiplier,
 )
-from dpcore.accountants.search import smallest_epsilon
 from dpcore.errors import DpcoreError
 from dpcore.privacy.events import (
     DpEvent,
@@ -31,6 +30,7 @@ from dpcore.privacy.events import (
 )
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore_accounting.privacy_loss_composition import composed_delta_up
+from dpcore_accounting.smallest_epsilon import smallest_epsilon
 
 ADD = NeighboringRelation.ADD_OR_REMOVE_ONE
 KNOWN = (

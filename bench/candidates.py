@@ -22,11 +22,11 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from dpcore.data.blocks.table import Table
-from dpcore.losses.hinge import HingeSvm
 from dpcore.losses.logistic import Logistic
 from dpcore.plugin.parts import clipped_total
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.protocols.problem import Problem
+from dpcore_baselines.losses.hinge import HingeSvm
 from dpcore_baselines.scores import ClippedLossScores
 
 ROWS, CANDIDATES = 48_842, 50

@@ -21,7 +21,6 @@ from fractions import Fraction
 from panels import Run, asked
 
 from dpcore.accountants.normal import gaussian_mu_squared_down
-from dpcore.accountants.search import smallest_epsilon
 from dpcore.privacy.events import DpEvent, GaussianDpEvent, PoissonSampledDpEvent
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore_a_ddp.sampling_composition import SamplingCompositionAccountant, delta_after
@@ -29,6 +28,7 @@ from dpcore_accounting.advanced_composition import amplified_epsilon, epsilon_af
 from dpcore_accounting.privacy_loss_composition import composed_delta_up
 from dpcore_accounting.rdp import RdpAccountant
 from dpcore_accounting.sampled_gaussian import sampled_gaussian_renyi_up
+from dpcore_accounting.smallest_epsilon import smallest_epsilon
 from dpcore_lab.compare.svg import STYLE, svg_of
 
 RELATION = NeighboringRelation.ADD_OR_REMOVE_ONE

@@ -10,13 +10,10 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import lru_cache
 
-from dpcore.exact.rounding import exp_down, exp_up, log_down, log_up, sqrt_down, sqrt_up
+from dpcore.exact.rounding import exp_up, log_down, log_up, sqrt_down, sqrt_up
 from dpcore.privacy.stated_events import DominatingPairDpEvent
 
-__all__ = ["is_pure", "pair_curve_up", "pair_epsilon_up", "pair_renyi_up", "pair_rho_up"]
-
-_LARGEST_EXPONENT = Fraction(2000)
-"""Beyond it a smaller factor is taken, which gives a larger delta: its digits would fill memory."""
+__all__ = ["directions", "is_pure", "pair_epsilon_up", "pair_renyi_up", "pair_rho_up"]
 
 _FEW = 32
 """Outcomes up to which a search through the orders is quick."""
@@ -39,25 +36,15 @@ def is_pure(event: DominatingPairDpEvent) -> bool:
     return all(event.p) and all(event.q)
 
 
-@lru_cache(maxsize=256)
-def pair_curve_up(event: DominatingPairDpEvent, epsilon: Fraction) -> Fraction:
-    """Return an upper bound of the delta at ``epsilon`` >= 0: sum max(0, p - e^epsilon q), exact
-    but for e^epsilon, which is rounded down; the larger of the two directions."""
-    factor = exp_down(min(epsilon, _LARGEST_EXPONENT))
-    return max(
-        sum((max(Fraction(0), a - factor * b) for a, b in pairs), Fraction(0))
-        for pairs in _directions(event)
-    )
-
-
 @lru_cache(maxsize=64)
 def _log_ratios_up(event: DominatingPairDpEvent) -> tuple[Fraction, Fraction]:
     """Return upper bounds of the largest ln(p/q) and ln(q/p) of a pure pair, both > 0."""
-    forth, back = (log_up(max(a / b for a, b in pairs)) for pairs in _directions(event))
+    forth, back = (log_up(max(a / b for a, b in pairs)) for pairs in directions(event))
     return forth, back
 
 
-def _directions(event: DominatingPairDpEvent) -> tuple[Shares, Shares]:
+def directions(event: DominatingPairDpEvent) -> tuple[Shares, Shares]:
+    """Return the exact probabilities of each outcome under both laws, both ways round."""
     pairs = _shares(event)
     return pairs, tuple((b, a) for a, b in pairs)
 
@@ -110,9 +97,7 @@ def pair_renyi_up(event: DominatingPairDpEvent, order: Fraction) -> Fraction:
 @lru_cache(maxsize=16)
 def _log_shares(event: DominatingPairDpEvent) -> tuple[Shares, Shares]:
     """Return for each outcome an upper bound of ln p and a lower one of ln q; and for (Q, P)."""
-    forth, back = (
-        tuple((log_up(a), log_down(b)) for a, b in pairs) for pairs in _directions(event)
-    )
+    forth, back = (tuple((log_up(a), log_down(b)) for a, b in pairs) for pairs in directions(event))
     return forth, back
 
 

@@ -9,7 +9,7 @@ from dpcore.accountants.best import BestAccountant
 from dpcore.accountants.normal import gaussian_mu_squared_down
 from dpcore.accountants.pure import PureAccountant
 from dpcore.accountants.schedule import planned_accountant
-from dpcore.accountants.search import smallest_epsilon, smallest_multiplier
+from dpcore.accountants.search import smallest_multiplier
 from dpcore.data.arrays import dataset_from_arrays
 from dpcore.data.blocks.block import Block, RawRows
 from dpcore.data.blocks.csr import CsrBlock
@@ -181,7 +181,6 @@ __all__ = [
     "planned_accountant",
     "row_factors",
     "sealed",
-    "smallest_epsilon",
     "smallest_multiplier",
     "sqrt_up",
     "validated_delta",

@@ -146,12 +146,6 @@ _LOSSES = (
         "",
     ),
     (
-        "hinge-svm",
-        "dpcore.losses.hinge:HingeSvm",
-        "max(0, 1 - y z): support vector machine.",
-        "",
-    ),
-    (
         "ridge",
         "dpcore.losses.squared:Squared",
         "(z - y)^2 / 2 on real-valued targets: ridge regression.",

@@ -7,7 +7,6 @@ import mpmath
 import pytest
 
 from dpcore.accountants import GdpAccountant, ZcdpAccountant
-from dpcore.accountants.dominating_pairs import pair_curve_up
 from dpcore.accountants.registered import which_support
 from dpcore.errors import BudgetExceededError, UnsupportedEventError
 from dpcore.plugin import NeighboringRelation
@@ -27,7 +26,7 @@ from dpcore.plugin.parts import (
 from dpcore_accounting.advanced_composition import AdvancedCompositionAccountant
 from dpcore_accounting.rdp import RdpAccountant
 from dpcore_accounting.rdp import _cost as renyi_cost
-from dpcore_accounting.single import SingleReleaseAccountant
+from dpcore_accounting.single import SingleReleaseAccountant, pair_curve_up
 from dpcore_lab.recount.ledger import recounted_epsilon, renyi_divergence
 
 ORDERS = [1.0001, 1.5, 2.0, 3.7, 10.0, 60.0]

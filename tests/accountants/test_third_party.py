@@ -22,8 +22,8 @@ from dpcore.plugin.parts import (
     Sensitivity,
     TableSession,
     load_registry,
-    smallest_epsilon,
 )
+from dpcore_accounting.smallest_epsilon import smallest_epsilon
 from dpcore_lab.checks import make_rows
 
 MODULE = '''

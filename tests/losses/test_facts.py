@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from dpcore.errors import InvalidInputError
-from dpcore.losses.hinge import HingeSvm
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.plugin import NeighboringRelation
@@ -55,7 +54,7 @@ def test_a_subclass_states_its_own_facts():
     assert facts.radial_slope is facts.line_totals is facts.precise_dvalue is None
 
 
-@pytest.mark.parametrize("loss", [Logistic(), HingeSvm(), Squared()])
+@pytest.mark.parametrize("loss", [Logistic(), Squared()])
 def test_what_ours_state_is_what_they_are(loss):
     facts = loss_facts(loss)
     assert facts.convex and facts.thread_safe

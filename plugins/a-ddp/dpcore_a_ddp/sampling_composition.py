@@ -24,13 +24,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
 from dpcore.plugin import InvalidInputError
-from dpcore.plugin.parts import (
-    smallest_epsilon,
-    smallest_multiplier,
-    validated_delta,
-    validated_epsilon,
-)
+from dpcore.plugin.parts import smallest_multiplier, validated_delta, validated_epsilon
 from dpcore_accounting.joint_composition import JointAccountant, Round, Rounds
+from dpcore_accounting.smallest_epsilon import smallest_epsilon
 
 if TYPE_CHECKING:
     from collections.abc import Callable

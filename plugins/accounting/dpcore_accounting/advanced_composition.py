@@ -37,13 +37,13 @@ from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.parts import (
     DpEvent,
     SampledWithoutReplacementDpEvent,
-    smallest_epsilon,
     smallest_multiplier,
     validated_delta,
     validated_epsilon,
 )
 from dpcore_accounting.gaussian_floats import gaussian_deltas_up
 from dpcore_accounting.joint_composition import JointAccountant, Round, Rounds
+from dpcore_accounting.smallest_epsilon import smallest_epsilon
 
 __all__ = [
     "AdvancedCompositionAccountant",

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from dpcore.accountants.event_dominance import costs_no_more
 from dpcore.accountants.unsupported import unsupported
 from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError
-from dpcore.plugin.parts import ComposedDpEvent, DpEvent, smallest_epsilon, validated_delta
+from dpcore.plugin.parts import ComposedDpEvent, DpEvent, validated_delta
 from dpcore_accounting.joint_composition import JointAccountant
+from dpcore_accounting.smallest_epsilon import smallest_epsilon
 
 if TYPE_CHECKING:
     from collections.abc import Callable

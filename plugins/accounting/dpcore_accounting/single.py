@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any, ClassVar, Self
 
 from dpcore.accountants.conversion import golden_maximum
-from dpcore.accountants.dominating_pairs import pair_curve_up
+from dpcore.accountants.dominating_pairs import directions
 from dpcore.accountants.normal import gaussian_delta_up
 from dpcore.errors import BudgetExceededError, UnsupportedEventError
 from dpcore.exact.rounding import log_down
@@ -24,12 +24,15 @@ from dpcore.plugin.parts import (
     exp_down,
     exp_up,
     log_up,
-    smallest_epsilon,
 )
 from dpcore.privacy.events import RandomizedSensitivityGaussian
 from dpcore_accounting.mixture import mixture_curve_up, mixture_log_moment_up
+from dpcore_accounting.smallest_epsilon import smallest_epsilon
 
-__all__ = ["SingleReleaseAccountant"]
+__all__ = ["SingleReleaseAccountant", "pair_curve_up"]
+
+_LARGEST_EXPONENT = Fraction(2000)
+"""Beyond it a smaller factor is taken, which gives a larger delta: its digits would fill memory."""
 
 
 def _as_mixture(event: DpEvent) -> RandomizedSensitivityGaussian:
@@ -126,6 +129,17 @@ def _perturbed_delta_up(event: ObjectivePerturbationDpEvent, epsilon: Fraction) 
         return Fraction(1)
     total = sum(gaussian_delta_up(Fraction(m), left) for m in event.shifts)
     return min(Fraction(1), Fraction(total))
+
+
+@lru_cache(maxsize=256)
+def pair_curve_up(event: DominatingPairDpEvent, epsilon: Fraction) -> Fraction:
+    """Return an upper bound of the delta at ``epsilon`` >= 0: sum max(0, p - e^epsilon q), exact
+    but for e^epsilon, which is rounded down; the larger of the two directions."""
+    factor = exp_down(min(epsilon, _LARGEST_EXPONENT))
+    return max(
+        sum((max(Fraction(0), a - factor * b) for a, b in pairs), Fraction(0))
+        for pairs in directions(event)
+    )
 
 
 _CURVES: dict[type[DpEvent], Callable[[Any, Fraction], Fraction]] = {

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpcore.plugin.parts import GaussianDpEvent, smallest_epsilon
+from dpcore.plugin.parts import GaussianDpEvent
 from dpcore.privacy.events import RandomizedSensitivityGaussian
 from dpcore_accounting import mixture
 from dpcore_accounting.mixture import mixture_curve_up, mixture_shifts_up
@@ -16,6 +16,7 @@ from dpcore_accounting.pld import PldAccountant
 from dpcore_accounting.privacy_loss_composition import composed_delta_up
 from dpcore_accounting.rdp import RdpAccountant
 from dpcore_accounting.single import SingleReleaseAccountant
+from dpcore_accounting.smallest_epsilon import smallest_epsilon
 from dpcore_lab.checks import epsilon_of_losses
 
 

@@ -8,7 +8,6 @@ from asked import answer
 from scipy.optimize import minimize as scipy_minimize
 
 from dpcore.errors import InvalidInputError
-from dpcore.losses.hinge import HingeSvm
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.plugin import NeighboringRelation
@@ -18,6 +17,7 @@ from dpcore_accuracy_first.objectives.loss_sum import ErrorCount, ObjectiveSum
 from dpcore_accuracy_first.objectives.minimizer import Minimizer, MinimumObjective
 from dpcore_accuracy_first.objectives.public_ball import PublicBall
 from dpcore_accuracy_first.queries.gram import GramMatrix
+from dpcore_baselines.losses.hinge import HingeSvm
 from dpcore_baselines.losses.huber import HuberSvm
 from dpcore_lab.checks import check_query, make_rows
 from dpcore_lab.made_tables.tables import Rows, extreme_rows, make_problem, neighbours

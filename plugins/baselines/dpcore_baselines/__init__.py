@@ -69,6 +69,11 @@ def register_accountants(register: Callable[..., None]) -> None:
 @hookimpl
 def register_losses(register: Callable[..., None]) -> None:
     register(
+        "hinge-svm",
+        "dpcore_baselines.losses.hinge:HingeSvm",
+        summary="max(0, 1 - y z): support vector machine.",
+    )
+    register(
         "huber-svm",
         "dpcore_baselines.losses.huber:HuberSvm",
         summary="The hinge with a quadratic corner: smooth support vector machine.",

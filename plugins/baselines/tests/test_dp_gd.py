@@ -10,7 +10,6 @@ from scipy import sparse
 from dpcore import fit
 from dpcore.accountants import GdpAccountant
 from dpcore.errors import DpcoreError, InvalidInputError
-from dpcore.losses.hinge import HingeSvm
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.plugin import NeighboringRelation, Problem
@@ -18,6 +17,7 @@ from dpcore.plugin.parts import SeededNoise, TableSession, gaussian_mu_squared_d
 from dpcore_baselines.descent import defaults
 from dpcore_baselines.descent.standardize import from_moments, least_seen
 from dpcore_baselines.dp_gd import DpGd
+from dpcore_baselines.losses.hinge import HingeSvm
 from dpcore_baselines.losses.huber import HuberSvm
 from dpcore_lab.checks import RecordingSession, make_rows, parametrize_with_checks
 from dpcore_lab.made_tables.tables import make_problem

@@ -4,6 +4,7 @@ import naive
 import numpy as np
 import pytest
 
+from dpcore_baselines.losses.hinge import HingeSvm
 from dpcore_baselines.losses.huber import HuberSvm
 from dpcore_baselines.losses.quantile import Quantile
 from dpcore_lab.checks import check_loss
@@ -32,7 +33,7 @@ def filled(function, z, y):
     return out
 
 
-@pytest.mark.parametrize("loss", [HuberSvm(), *WIDTHS, *QUANTILES])
+@pytest.mark.parametrize("loss", [HingeSvm(), HuberSvm(), *WIDTHS, *QUANTILES])
 def test_constants_and_rows_on_their_own(loss):
     check_loss(loss)
 
@@ -42,6 +43,13 @@ def test_the_huberised_hinge_of_a_width_is_its_formula(loss):
     y = np.where(np.arange(MARGINS.size) % 2, 1.0, -1.0)
     expected = [naive.huber(z, s, loss.half_width) for z, s in zip(MARGINS, y, strict=True)]
     np.testing.assert_allclose(filled(loss.value, MARGINS, y), expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("label", [-1.0, 1.0])
+def test_the_hinge_is_its_formula_on_both_tails(label):
+    y = np.full_like(MARGINS, label)
+    expected = [naive.hinge(z, label) for z in MARGINS]
+    assert np.array_equal(filled(HingeSvm().value, MARGINS, y), expected)
 
 
 @pytest.mark.parametrize("loss", QUANTILES)
@@ -63,6 +71,7 @@ def test_bounds_of_slopes_are_reached_and_never_passed():
 
 
 def test_what_ours_state_is_what_they_are():
-    for loss in (HuberSvm(), Quantile()):
+    for loss in (HingeSvm(), HuberSvm(), Quantile()):
         assert loss.convex and loss.thread_safe
-    assert HuberSvm.nonincreasing and not hasattr(Quantile, "nonincreasing")
+    assert HingeSvm.nonincreasing and HuberSvm.nonincreasing
+    assert not hasattr(Quantile, "nonincreasing")

@@ -11,7 +11,6 @@ from sklearn.linear_model import LogisticRegression
 from dpcore.accountants import GdpAccountant, ZcdpAccountant
 from dpcore.errors import InvalidInputError, UnsupportedEventError
 from dpcore.fitting.planning.compatibility import check_fits
-from dpcore.losses.hinge import HingeSvm
 from dpcore.losses.logistic import Logistic, Softmax
 from dpcore.losses.squared import Squared
 from dpcore.plugin import NeighboringRelation
@@ -20,6 +19,7 @@ from dpcore_accounting.rdp import RdpAccountant
 from dpcore_accounting.selections.exponential import Exponential
 from dpcore_accounting.single import SingleReleaseAccountant
 from dpcore_baselines.dp_gd import DpGd
+from dpcore_baselines.losses.hinge import HingeSvm
 from dpcore_baselines.losses.huber import HuberSvm
 from dpcore_baselines.losses.quantile import Quantile
 from dpcore_baselines.objpert import ObjPert

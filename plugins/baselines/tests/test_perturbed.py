@@ -9,7 +9,6 @@ from scipy.optimize import minimize as scipy_minimize
 from scipy.stats import norm
 
 from dpcore.errors import InvalidInputError, UnsupportedEventError
-from dpcore.losses.hinge import HingeSvm
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.plugin import Gaussian, NeighboringRelation
@@ -22,6 +21,7 @@ from dpcore.plugin.parts import (
 )
 from dpcore_accounting.rdp import RdpAccountant
 from dpcore_accounting.single import SingleReleaseAccountant
+from dpcore_baselines.losses.hinge import HingeSvm
 from dpcore_baselines.losses.huber import HuberSvm
 from dpcore_baselines.perturbation.approximate_minima import ApproximateMinima
 from dpcore_baselines.perturbation.bounded import BoundedMinimizer

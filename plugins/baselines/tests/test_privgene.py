@@ -9,12 +9,12 @@ import pytest
 
 from dpcore.accountants import ZcdpAccountant
 from dpcore.errors import InvalidInputError
-from dpcore.losses.hinge import HingeSvm
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.parts import PureAccountant, SeededNoise
 from dpcore_baselines.genes import crossed, mutations
+from dpcore_baselines.losses.hinge import HingeSvm
 from dpcore_baselines.privgene import PrivGene
 from dpcore_baselines.scores import ClippedLossScores
 from dpcore_lab.checks import RecordingSession, check_query, make_rows, parametrize_with_checks

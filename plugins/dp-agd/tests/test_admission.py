@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpcore.accountants.gdp import GdpAccountant
-from dpcore.losses.hinge import HingeSvm
 from dpcore.losses.logistic import Logistic
+from dpcore_baselines.losses.hinge import HingeSvm
 from dpcore_baselines.losses.huber import HuberSvm
 from dpcore_dp_agd.optimizer import DpAgd
 from dpcore_lab.checks import check_huge_epsilon_limit, make_rows, parametrize_with_checks

@@ -10,11 +10,11 @@ import pytest
 from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.run import fit_dataset
-from dpcore.losses.hinge import HingeSvm
 from dpcore.losses.logistic import Logistic
 from dpcore.plugin import Gaussian, NeighboringRelation, Settings
 from dpcore.plugin.commands import make_plan
 from dpcore.plugin.parts import LocalEngine, SeededNoise, TableSession, dataset_from_arrays
+from dpcore_baselines.losses.hinge import HingeSvm
 from dpcore_lab.checks import make_rows
 from dpcore_lab.made_tables.tables import make_problem
 from dpcore_rsgd_ar.closed_forms import CLOSED_FORMS, decreasing_steps, largest_fixed_step

@@ -7,12 +7,12 @@ import pytest
 from dpcore.accountants import GdpAccountant, ZcdpAccountant
 from dpcore.errors import DpcoreError, InvalidInputError, UnsupportedEventError
 from dpcore.fitting.planning.compatibility import check_fits
-from dpcore.losses.hinge import HingeSvm
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.parts import SeededNoise
 from dpcore_accounting.single import SingleReleaseAccountant
+from dpcore_baselines.losses.hinge import HingeSvm
 from dpcore_lab.checks import RecordingSession, make_rows
 from dpcore_lab.made_tables.tables import make_problem
 from dpcore_rsgd_ar.bolt_on import BoltOn

@@ -20,7 +20,7 @@ from functools import lru_cache
 from typing import Any, ClassVar, NamedTuple
 
 from dpcore.errors import UnsupportedEventError
-from dpcore.plugin.parts import DpEvent, SkellamDpEvent, float_up, smallest_epsilon, validated_delta
+from dpcore.plugin.parts import DpEvent, SkellamDpEvent, float_up, validated_delta
 from dpcore_accounting.advanced_composition import (
     AmplifiedAccountant,
     amplified_epsilon,
@@ -29,6 +29,7 @@ from dpcore_accounting.advanced_composition import (
 from dpcore_accounting.gaussian_floats import MARGIN
 from dpcore_accounting.joint_composition import JointAccountant
 from dpcore_accounting.skellam import skellam_delta_up
+from dpcore_accounting.smallest_epsilon import smallest_epsilon
 
 __all__ = ["SkellamAdvancedAccountant", "SkellamCompositionAccountant"]
 

@@ -4,7 +4,29 @@ import numpy as np
 
 from dpcore.plugin import njit
 
-__all__ = ["huber_dvalue", "huber_value", "quantile_dvalue", "quantile_value"]
+__all__ = [
+    "hinge_dvalue",
+    "hinge_value",
+    "huber_dvalue",
+    "huber_value",
+    "quantile_dvalue",
+    "quantile_value",
+]
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def hinge_value(z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
+    """Fill ``out`` with the rows' losses."""
+    for i in range(z.shape[0]):
+        slack = 1.0 - y[i] * z[i]
+        out[i] = slack if slack > 0.0 else 0.0
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def hinge_dvalue(z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
+    """Fill ``out`` with the rows' slopes."""
+    for i in range(z.shape[0]):
+        out[i] = -y[i] if y[i] * z[i] < 1.0 else 0.0
 
 
 @njit(cache=True, error_model="numpy", nogil=True)

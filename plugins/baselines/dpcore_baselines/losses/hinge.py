@@ -6,8 +6,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpcore.exact.compiled import njit
-from dpcore.privacy.immutable import sealed
+from dpcore.plugin.parts import sealed
+from dpcore_baselines.losses.kernels import hinge_dvalue, hinge_value
 
 __all__ = ["HingeSvm"]
 
@@ -30,18 +30,3 @@ class HingeSvm:
 
     def dvalue(self, z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
         hinge_dvalue(z, y, out)
-
-
-@njit(cache=True, error_model="numpy", nogil=True)
-def hinge_value(z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
-    """Fill ``out`` with the rows' losses."""
-    for i in range(z.shape[0]):
-        slack = 1.0 - y[i] * z[i]
-        out[i] = slack if slack > 0.0 else 0.0
-
-
-@njit(cache=True, error_model="numpy", nogil=True)
-def hinge_dvalue(z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
-    """Fill ``out`` with the rows' slopes."""
-    for i in range(z.shape[0]):
-        out[i] = -y[i] if y[i] * z[i] < 1.0 else 0.0
