@@ -6,13 +6,24 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-__all__ = ["Bound", "Charges", "Figures", "charged_by", "tell_of_ledger"]
+__all__ = ["Bound", "Budget", "Charges", "Figures", "charged_by", "tell_of_ledger"]
 
 Figures = tuple[float, float, str]
 """Spent, budget and unit: functions of the events, so public."""
 
 _CHARGED = "dpcore_charged"
 _OF_LEDGER = "dpcore_of_ledger"
+
+
+@dataclass(frozen=True)
+class Budget:
+    """The parts of a budget added up, in their unit: ``budget`` rounded down, ``spent`` up."""
+
+    name: str
+    conversion: str
+    unit: str
+    budget: float
+    spent: float
 
 
 @dataclass(frozen=True)

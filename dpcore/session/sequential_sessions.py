@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dpcore.errors import UnsupportedEventError
 from dpcore.exact.rounding import float_down, float_up
+from dpcore.session.charges import Budget
 from dpcore.session.ledger import Ledger, LedgerEntry, copied
 
 if TYPE_CHECKING:
@@ -18,24 +19,13 @@ if TYPE_CHECKING:
     from dpcore.session.session import TableSession
     from dpcore.session.trust_boundary import TrustedParts
 
-__all__ = ["Budget", "OnRelease", "Released", "SequentialSessions"]
+__all__ = ["OnRelease", "Released", "SequentialSessions"]
 
 Released: TypeAlias = "TableSession | SequentialSessions"
 """The charges and releases of a run, as far as its report asks: one session, or those of several
 fits. Either goes on with the ledger and the record of parts of the run's sessions before it."""
 OnRelease: TypeAlias = Callable[[Any], None] | None
 """Is called with that after each release."""
-
-
-@dataclass(frozen=True)
-class Budget:
-    """The parts of a budget added up, in their unit: ``budget`` rounded down, ``spent`` up."""
-
-    name: str
-    conversion: str
-    unit: str
-    budget: float
-    spent: float
 
 
 @dataclass(eq=False)

@@ -16,8 +16,7 @@ from dpcore.cli.terminal.steps import (
     rounds_progress,
 )
 from dpcore.plugin.parts import GaussianDpEvent, PureAccountant, PureDpEvent, load_registry
-from dpcore.session.charges import Charges
-from dpcore.session.sequential_sessions import Budget
+from dpcore.session.charges import Budget, Charges
 
 PldAccountant = load_registry().load("accountant", "pld")
 

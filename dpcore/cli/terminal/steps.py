@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from dpcore.cli.terminal.progress import Step, shown
 from dpcore.registry.tables.declarations import accountant_facts
-from dpcore.session.sequential_sessions import Budget
+from dpcore.session.charges import Budget
 
 if TYPE_CHECKING:
     from dpcore.protocols import Accountant
