@@ -12,8 +12,9 @@ from numba import njit
 
 from dpcore.data.blocks.block import Block
 from dpcore.data.blocks.table import Table
-from dpcore.losses.logistic import _exp, _log_above_one, logistic_dvalue
+from dpcore.losses.logistic import _exp, logistic_dvalue
 from dpcore.queries import ClippedGradientSum
+from dpcore_dp_agd.kernels import _log_above_one
 from dpcore_dp_agd.loss_line import ClippedLossLine
 
 __all__ = ["FloatEngine", "FloatGradient", "FloatLine"]

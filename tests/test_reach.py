@@ -43,6 +43,7 @@ PAGES = {
     "dpcore_baselines.queries.standardized",
     "dpcore_baselines.queries.unit_gradient",
     "dpcore_baselines.without_privacy.references",
+    "dpcore_dp_agd.logistic_line",
     "dpcore_ledger",
     "dpcore_ledger.stores",
     "dpcore_sklearn",

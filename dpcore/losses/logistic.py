@@ -5,7 +5,6 @@ The same expression for every row, without reassociation or contraction, gives t
 whatever the row's place and the compiler's vector width. Absolute error below 1e-11, |z| up to 700.
 """
 
-import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -27,8 +26,6 @@ _MANTISSA = 0x000FFFFFFFFFFFFF
 _TWO_52 = 4503599627370496.0
 _TWO_52_BITS = 0x4330000000000000
 _CHUNK = 1024
-_LINE_CLIP, _LINE_STEPS = 64.0, 2**22  # e^64 is a normal float32; a chunk has below 2^32 steps
-_TWO_23 = 8388608.0
 
 
 @sealed
@@ -57,26 +54,6 @@ class Logistic:
         # The platform's exp: within 2^-46 if that is within 32 units of the last place (those of
         # NumPy and C libraries claim 4).
         out[:] = -y / (1.0 + np.exp(np.clip(y * z, -_LARGEST, _LARGEST)))
-
-    def line_totals(
-        self,
-        line: tuple[np.ndarray, np.ndarray, np.ndarray],
-        y: np.ndarray,
-        step: float,
-        count: int,
-        clip: float,
-        scale: float,
-    ) -> np.ndarray | None:
-        # exp(-y (z - k step d)) = E R^k: two exponentials a row for all candidates.
-        steps = math.floor(clip * scale)
-        if clip > _LINE_CLIP or steps >= _LINE_STEPS:
-            return None
-        totals = np.zeros(count, dtype=np.int64)
-        # A power of two above e^clip: what is beyond it would be clipped anyway.
-        cap = math.ldexp(1.0, math.ceil(clip * _LOG2_E) + 1)
-        buffer, narrow = np.empty((2, _CHUNK)), np.empty(_CHUNK, np.float32)
-        logistic_line_totals(*line, y, step, steps / scale, cap, scale, buffer, narrow, totals)
-        return totals
 
 
 @sealed
@@ -131,7 +108,8 @@ def softmax_dvalue(z: np.ndarray, y: np.ndarray, buffer: np.ndarray, out: np.nda
     """Fill ``out`` with the rows' slopes, of the shape of ``z``."""
     highest, total = buffer[0], buffer[1]
     for start in range(0, z.shape[1], buffer.shape[1]):
-        # One class after the other, in slices that index from 0, as in logistic_line_totals.
+        # One class after the other, in slices, so that the loops index from 0: an offset costs the
+        # compiler its vectors.
         rows = slice(start, min(start + buffer.shape[1], z.shape[1]))
         place = y[rows]
         n = place.shape[0]
@@ -178,53 +156,6 @@ def softmax_value(z: np.ndarray, y: np.ndarray, buffer: np.ndarray, out: np.ndar
             m, whole = _mantissa_and_log(total[i])
             u = (m - 1.0) / (m + 1.0)
             values[i] = values[i] + (2.0 * u * _atanh_over_u(u) + whole)
-
-
-@njit(cache=True, error_model="numpy", nogil=True)
-def logistic_line_totals(
-    z: np.ndarray,
-    z_direction: np.ndarray,
-    factor: np.ndarray,
-    y: np.ndarray,
-    step: float,
-    clip: float,
-    cap: float,
-    scale: float,
-    buffer: np.ndarray,
-    narrow: np.ndarray,
-    totals: np.ndarray,
-) -> None:
-    """Add each candidate's losses to ``totals``, in steps of 1 / scale: each rounded to a whole
-    step and at most ``clip``, a multiple of it, fewer than 2^22 of them. Exponents are held to
-    [-700, 700]: beyond, a row's loss may be another value from 0 to the clip, of that row alone.
-
-    Exponentials are float64, their logarithms float32, as fine as the steps. ``scale`` is a power
-    of two: adding ``2^23 / scale``, above the clip, rounds to whole steps, which then are the low
-    bits. ``narrow`` : float32, as long as the rows of ``buffer``.
-    """
-    e, r = buffer[0], buffer[1]
-    most, to_steps = np.float32(clip), np.float32(_TWO_23 / scale)
-    offset = to_steps.view(np.uint32)
-    for start in range(0, z.shape[0], e.shape[0]):
-        # Slices, so that the loops index from 0: an offset costs the compiler its vectors.
-        rows = slice(start, min(start + e.shape[0], z.shape[0]))
-        at, along, scaled, sign = z[rows], z_direction[rows], factor[rows], y[rows]
-        n = at.shape[0]
-        for i in range(n):
-            signed = sign[i] * scaled[i]
-            e[i] = _exp(-(signed * at[i]))
-            r[i] = _exp(signed * along[i] * step)
-        for k in range(totals.shape[0]):
-            for i in range(n):
-                t = e[i]
-                e[i] = t * r[i]
-                narrow[i] = t if t < cap else cap
-            total = np.uint32(0)
-            for i in range(n):
-                v = _log_above_one(narrow[i])
-                held = np.float32((v if v < most else most) + to_steps).view(np.uint32)
-                total = np.uint32(total + np.uint32(held - offset))
-            totals[k] += np.int64(total)
 
 
 # fastmath=False in so many words: otherwise numba hands a caller's fastmath down to this function.
@@ -277,23 +208,3 @@ def _mantissa_and_log(x: float) -> tuple[float, float]:
     mantissa = (above & np.uint64(_MANTISSA)) + np.uint64(_SQRT_HALF)
     whole = (np.uint64(exponent).view(np.float64) - _TWO_52) * _LN2
     return np.uint64(mantissa).view(np.float64), whole
-
-
-@njit(error_model="numpy", fastmath=False)
-def _log_above_one(t: np.float32) -> np.float32:
-    """Return log(1 + t) for t from 0 to 2^100, both float32: exponent k and mantissa m of 1 + t, m
-    in [sqrt(1/2), sqrt(2)), and f P(f) for log m, f = m - 1, P fitted for the smallest largest
-    error, 4e-8. Not negative: k = 0 has f >= 0. A wider type anywhere would halve the speed."""
-    half, one, two_23 = np.uint32(0x3F3504F3), np.float32(1.0), np.float32(_TWO_23)
-    above = np.uint32(np.float32(one + t).view(np.uint32) - half)  # the bits of sqrt(1/2)
-    exponent = np.uint32(np.uint32(above >> np.uint32(23)) | np.uint32(0x4B000000))
-    mantissa = np.uint32(np.uint32(above & np.uint32(0x007FFFFF)) + half)
-    f = np.float32(mantissa.view(np.float32) - one)
-    p = np.float32(-0.10102213837831804) * f + np.float32(0.16419982395876)
-    p = p * f - np.float32(0.17333469827248263)
-    p = p * f + np.float32(0.19873047630781576)
-    p = p * f - np.float32(0.24959343528768052)
-    p = p * f + np.float32(0.33336181970464546)
-    p = p * f - np.float32(0.5000066740201076)
-    p = p * f + np.float32(0.9999998139200694)
-    return f * p + (exponent.view(np.float32) - two_23) * np.float32(_LN2)

@@ -16,6 +16,7 @@ from dpcore.plugin import ClippedGradientSum, NeighboringRelation, Problem
 from dpcore.plugin.parts import LocalEngine, Table
 from dpcore_baselines.losses.hinge import HingeSvm
 from dpcore_baselines.losses.huber import HuberSvm
+from dpcore_dp_agd.logistic_line import logistic_totals
 from dpcore_dp_agd.loss_line import ClippedLossLine
 from dpcore_tables.coded import CodedLayout, CodedRows
 
@@ -49,7 +50,7 @@ def loss_bits(rng):
             parts.append(out.view(np.int64).copy())
     # Losses of up to 1/8 in the finest steps that there are, which hide nothing of a float32.
     line = (z + 20 * y, z / 9, np.ones(4001))
-    parts.append(Logistic().line_totals(line, y, 0.3, 9, 0.125, 2.0**24))
+    parts.append(logistic_totals(line, y, 0.3, 9, 0.125, 2.0**24))
     return parts
 
 

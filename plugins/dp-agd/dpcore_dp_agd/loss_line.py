@@ -8,11 +8,15 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from dpcore.losses.logistic import Logistic
 from dpcore.plugin import InvalidInputError, round_parameters
 from dpcore.plugin.parts import Sensitivity, clipped_total, constant, loss_facts, sealed
 from dpcore_dp_agd.kernels import line_margins
+from dpcore_dp_agd.logistic_line import logistic_totals
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dpcore.plugin import Loss, NeighboringRelation, Problem
     from dpcore.plugin.parts import Block
 
@@ -94,7 +98,7 @@ class ClippedLossLine:
         if not block.n_rows:
             # Asked before a charge: what the next gradient, on along this line, needs is loaded.
             block.margins(self.w - self.step_sizes[-1] * self.direction)
-        line_totals = loss_facts(self.loss).line_totals
+        line_totals = _line_totals_of(self.loss)
         if self._step is not None and line_totals is not None:
             line, count = (z, z_direction, block.factor), self._start.size
             totals: np.ndarray | None = line_totals(
@@ -117,6 +121,12 @@ class ClippedLossLine:
         return Sensitivity(
             "linf", self.loss_clip, relation, grid_bits=self.bits, change_range=change_range
         )
+
+
+def _line_totals_of(loss: Loss) -> Callable[..., np.ndarray | None] | None:
+    """Return what adds up a loss at evenly spaced candidates, ``None`` where nothing does faster
+    than the loss itself: of the logistic loss, and of no subclass, this package."""
+    return logistic_totals if type(loss) is Logistic else loss_facts(loss).line_totals
 
 
 def _even_step(step_sizes: np.ndarray) -> float | None:
