@@ -102,11 +102,13 @@ def private_copy(part: Any, copies: Copies | None = None) -> Any:
     if id(part) in copies:
         return copies[id(part)][1]
     copy: Any
+    is_one = dataclasses.is_dataclass(kind)
     if kind is dict:
         copy = {key: private_copy(value, copies) for key, value in part.items()}
     elif kind in _CONTAINERS:
         copy = kind([private_copy(item, copies) for item in part])
-    elif (given := _given(kind)) is not None:
+    elif is_one:
+        given = (name for name, is_given in _fields(kind).items() if is_given)
         copy = kind(**{name: private_copy(getattr(part, name), copies) for name in given})
     else:
         return part
@@ -118,19 +120,11 @@ _CONTAINERS = frozenset((tuple, list, dict))
 
 
 @lru_cache(maxsize=1024)
-def _given(kind: Any) -> tuple[str, ...] | None:
-    """Return the names of the fields that a dataclass is made from; ``None`` for another class."""
-    if not dataclasses.is_dataclass(kind):
-        return None
-    return tuple(field.name for field in dataclasses.fields(kind) if field.init)
-
-
-@lru_cache(maxsize=1024)
-def _fields(kind: Any) -> frozenset[str]:
-    """Return the names of a dataclass's fields, its class variables not among them; of another
-    class none."""
+def _fields(kind: Any) -> dict[str, bool]:
+    """Return the names of a dataclass's fields, its class variables not among them, and whether it
+    is made from each; of another class none."""
     is_one = dataclasses.is_dataclass(kind)
-    return frozenset(field.name for field in dataclasses.fields(kind)) if is_one else frozenset()
+    return {each.name: each.init for each in dataclasses.fields(kind)} if is_one else {}
 
 
 def constant(values: Any, dtype: Any = "float64") -> np.ndarray:

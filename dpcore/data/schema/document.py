@@ -30,29 +30,31 @@ def with_a_star(columns: Sequence[Column]) -> tuple[str, ...]:
     return tuple(c.name for c in columns if "*" in c.name and not isinstance(c, Label))
 
 
+_TYPES: dict[str, tuple[type, ...]] = {
+    **dict.fromkeys(("intercept", "header", "from_data", "unit_in_one_file"), (bool,)),
+    **dict.fromkeys(("rows", "capacity", "width", "rows_per_unit"), (int,)),
+    "row_norm": (int, float),
+    "missing": (list, tuple),
+    "wildcards": (list, tuple),
+}
+"""The types of the keys that are no text. A truth value is no number."""
+
+
 def typed_value(key: str, value: Any) -> Any:
     """Return a top-level value with its field's type, or raise InvalidInputError."""
     if value == PLACEHOLDER:
         raise InvalidInputError(f"The {key} in the schema is still to be filled in.")
-    if key in ("intercept", "header", "from_data", "unit_in_one_file"):
-        ok = isinstance(value, bool)
-    elif key in ("rows", "capacity", "width", "rows_per_unit"):
-        ok = isinstance(value, int) and not isinstance(value, bool)
-    elif key == "row_norm":
-        ok = isinstance(value, (int, float)) and not isinstance(value, bool)
-        value = min(max(value, -1.0), 1e300) * 1.0 if ok else value
-    elif key in ("missing", "wildcards"):
-        ok = isinstance(value, (list, tuple)) and all(isinstance(v, str) for v in value)
-        value = tuple(value) if ok else value
-        if not ok:
+    types = _TYPES.get(key, (str,))
+    fits = isinstance(value, types) and (bool in types or not isinstance(value, bool))
+    if list in types:
+        if not fits or not all(isinstance(each, str) for each in value):
             raise InvalidInputError(
                 f'Expected {key} of the schema to be a list of texts, as in ["", "-9"].'
             )
-    else:
-        ok = isinstance(value, str)
-    if not ok:
+        return tuple(value)
+    if not fits:
         raise InvalidInputError(f"The value of {key} in the schema has the wrong type.")
-    return value
+    return min(max(value, -1.0), 1e300) * 1.0 if float in types else value
 
 
 def document_of(schema: SchemaKeys) -> dict[str, Any]:

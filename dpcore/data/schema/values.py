@@ -19,7 +19,6 @@ __all__ = [
     "check_bounds",
     "check_distinct",
     "check_keys",
-    "check_one_of_both",
     "is_boolean",
     "is_whole",
     "short",
@@ -204,15 +203,6 @@ def check_bounds(name: str, lower: float | None, upper: float | None) -> None:
 def check_distinct(name: str, what: str, values: tuple[Value, ...]) -> None:
     if len({str(v) for v in values}) < len(values) or len(set(values)) < len(values):
         raise InvalidInputError(f"Duplicate values among the {what} of column {name!r}.")
-
-
-def check_one_of_both(name: str, fill: Any, indicator: bool) -> None:
-    """Refuse a fill beside an indicator: an empty cell is one level."""
-    if fill is not None and indicator:
-        raise InvalidInputError(
-            f"Expected fill or indicator in column {name!r}, not both: an empty cell is either the "
-            "level that fill names or a level of its own."
-        )
 
 
 def short(value: object) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from dpcore.data.schema.values import Value, check_distinct, check_one_of_both
+from dpcore.data.schema.values import Value, check_distinct
 from dpcore.errors import InvalidInputError
 from dpcore.plugin.columns import (
     Encoding,
@@ -18,7 +18,15 @@ from dpcore.plugin.columns import (
     empty_keys,
 )
 
-__all__ = ["Boolean", "Categorical", "Ordinal", "boolean_from", "categorical_from", "ordinal_from"]
+__all__ = [
+    "Boolean",
+    "Categorical",
+    "Ordinal",
+    "boolean_from",
+    "categorical_from",
+    "check_one_of_both",
+    "ordinal_from",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,3 +134,12 @@ def ordinal_from(name: str, entry: Entry) -> Ordinal:
 def boolean_from(name: str, entry: Entry) -> Boolean:
     fill = entry.flag("fill") if "fill" in entry.data else None
     return Boolean(name, fill, entry.flag("indicator"), entry.words("missing"))
+
+
+def check_one_of_both(name: str, fill: Any, indicator: bool) -> None:
+    """Refuse a fill beside an indicator: an empty cell is one level."""
+    if fill is not None and indicator:
+        raise InvalidInputError(
+            f"Expected fill or indicator in column {name!r}, not both: an empty cell is either the "
+            "level that fill names or a level of its own."
+        )

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from dpcore.data.schema.values import Value, check_one_of_both
+from dpcore.data.schema.values import Value
 from dpcore.errors import InvalidInputError
 from dpcore.plugin.columns import Encoding, Entry, FeatureColumn, Hash, OneHot, empty_keys
+from dpcore_tables.kinds.categorical import check_one_of_both
 
 __all__ = ["Hashed", "hashed_from"]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, ClassVar
 
-from dpcore.data.schema.values import check_one_of_both, written
+from dpcore.data.schema.values import written
 from dpcore.errors import InvalidInputError
 from dpcore.plugin.columns import (
     Bin,
@@ -20,6 +20,7 @@ from dpcore.plugin.columns import (
     empty_keys,
 )
 from dpcore_tables.bounds.unbounded import has_private_bounds, unbounded_from, unbounded_label_from
+from dpcore_tables.kinds.categorical import check_one_of_both
 
 __all__ = ["Binned", "Piecewise", "number_from"]
 
