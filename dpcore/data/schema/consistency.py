@@ -6,19 +6,16 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dpcore.data.schema.columns import Column, Drop, Label
 from dpcore.data.schema.features.transforms import Lookup
 from dpcore.data.schema.named_ledger import check_ledger
 from dpcore.data.schema.notation import Notation
-from dpcore.data.schema.units import check_unit_column, units_of
 from dpcore.errors import InvalidInputError
+from dpcore.privacy.units import Units
 
-if TYPE_CHECKING:
-    from dpcore.privacy.units import Units
-
-__all__ = ["INTERCEPT", "SchemaKeys", "check_consistency"]
+__all__ = ["INTERCEPT", "NO_UNITS", "SchemaKeys", "check_consistency"]
 
 INTERCEPT = "intercept"
 """The name of the intercept among the features."""
@@ -27,6 +24,13 @@ _SEPARATOR = re.compile(r"[ !#-/:-@\[-`{-~]")
 """Printable, no letter, digit or quote."""
 _MOST_CROSSES = 1000
 _LEAST_NORM, _LARGEST_NORM = 2.0**-8, 2.0**512
+
+NO_UNITS: dict[str, Any] = {
+    "rows_per_unit": None,
+    "unit_missing": "refuse",
+    "unit_in_one_file": False,
+}
+"""The keys beside ``unit``, as they are without it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +73,12 @@ class SchemaKeys:
     @property
     def units(self) -> Units | None:
         """The units of several rows that the guarantee is for; ``None`` for rows."""
-        return units_of(self.unit, self.rows_per_unit, self.unit_missing, self.unit_in_one_file)
+        return _units_of(self.unit, self.rows_per_unit, self.unit_missing, self.unit_in_one_file)
 
 
 def check_consistency(schema: SchemaKeys) -> None:
     """Raise InvalidInputError for a schema that contradicts itself."""
-    check_unit_column(schema.units, schema.columns, schema.width)
+    _check_unit_column(schema.units, schema.columns, schema.width)
     _check_columns(schema.columns, schema.width, schema.intercept)
     _check_counts(schema)
     if schema.separator not in ("whitespace", "\t") and not _SEPARATOR.fullmatch(schema.separator):
@@ -137,3 +141,37 @@ def _check_not_missing(column: Column, notation: Notation) -> None:
                 f"Value {value!r} of column {column.name!r} is also in missing = [...]; for a "
                 "category of the empty cell, set indicator = true."
             )
+
+
+def _units_of(
+    unit: str | None, rows_per_unit: int | None, missing: Any, in_one_file: bool
+) -> Units | None:
+    """Return the units that four keys mean, ``None`` for rows; InvalidInputError for keys that
+    contradict each other. ``in_one_file`` : a claim that a table in one piece does not rest on."""
+    if unit is None:
+        if (rows_per_unit, missing, in_one_file) != (None, "refuse", False):
+            raise InvalidInputError(
+                "Expected unit = COLUMN beside rows_per_unit, unit_missing or unit_in_one_file."
+            )
+        return None
+    if rows_per_unit is None:
+        raise InvalidInputError(
+            f"Expected rows_per_unit beside unit = {unit!r}: at most how many rows of each are "
+            "used. It is public; more rows cost more noise."
+        )
+    return Units(unit, rows_per_unit, missing)
+
+
+def _check_unit_column(units: Units | None, columns: Sequence[Column], width: int | None) -> None:
+    """Raise InvalidInputError for a column of ids that is used otherwise, or is not there."""
+    if units is None:
+        return
+    if width is not None:
+        raise InvalidInputError(
+            f"unit = {units.column!r} needs named columns, and a schema with a width has none."
+        )
+    if not any(column.name == units.column and isinstance(column, Drop) for column in columns):
+        raise InvalidInputError(
+            f"The column {units.column!r} says whose a row is, and is no feature and no label: "
+            'expected kind = "drop" for it, or no entry.'
+        )

@@ -42,7 +42,7 @@ from dpcore.data.schema.columns import (
     FeatureColumn,
     Label,
 )
-from dpcore.data.schema.consistency import INTERCEPT, SchemaKeys, check_consistency
+from dpcore.data.schema.consistency import INTERCEPT, NO_UNITS, SchemaKeys, check_consistency
 from dpcore.data.schema.document import column_entries, document_of, typed_value, with_a_star
 from dpcore.data.schema.features.encoded import EncodedColumns, encoded_columns
 from dpcore.data.schema.features.encoding import Part
@@ -50,7 +50,6 @@ from dpcore.data.schema.installed import column_from_dict
 from dpcore.data.schema.keys import TOP_KEYS
 from dpcore.data.schema.notation import Notation
 from dpcore.data.schema.plan import ColumnPlan, column_plan
-from dpcore.data.schema.units import NO_UNITS
 from dpcore.data.schema.values import check_keys
 from dpcore.data.schema.waiting import require_private_bounds, waits
 from dpcore.errors import InvalidInputError, replacing
@@ -122,11 +121,6 @@ class Schema(SchemaKeys):
         """All that encoded rows depend on besides the cells' notation: rows of equal encodings are
         of one kind."""
         return self.columns, self.crosses, self.width, self.norm, self.intercept
-
-    @property
-    def crossed(self) -> tuple[Any, ...]:
-        """The crosses, each with its columns."""
-        return self.encoded.crossed
 
     @property
     def parts(self) -> tuple[Part, ...]:

@@ -168,7 +168,7 @@ def _features(schema: Schema) -> Iterator[tuple[str, str, str, float | None]]:
                 yield column.name, level, "if so", None
             else:
                 yield column.name, "", unit, width
-    for cross in schema.crossed:
+    for cross in schema.encoded.crossed:
         joined = "*".join(column.name for column in cross.columns)
         for name in cross.feature_names:
             yield joined, _level(name, joined), "if so", None

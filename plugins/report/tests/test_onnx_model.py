@@ -286,7 +286,7 @@ def test_labels_of_every_test_row_of_adult(row_norm, tmp_path):
     model.save(tmp_path / "m.json")
     model = load_model(tmp_path / "m.json")
     rows = test[[column.name for column in schema.features]]
-    numbers = [column.name for column in schema.features if column.takes_numbers]
+    numbers = [column.name for column in schema.features if column.encoding.reading.takes_numbers]
     rows = rows.astype(dict.fromkeys(numbers, "float64"))
     assert len(rows) == 16281 and len(set(model.predict(rows))) == 2
     check(model, rows.astype({name: object for name in rows if name not in numbers}))

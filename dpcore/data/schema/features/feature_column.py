@@ -59,11 +59,6 @@ class FeatureColumn:
         """The bounds that plain numbers are clamped to."""
         return self.encoding.bounds
 
-    @property
-    def takes_numbers(self) -> bool:
-        """Whether cells are numbers where they could be text."""
-        return self.encoding.reading.takes_numbers
-
 
 def empty_keys(fill: Any, indicator: bool, missing: tuple[str, ...]) -> dict[str, Any]:
     """Return the keys of a column that say which cells are empty, and what they become."""

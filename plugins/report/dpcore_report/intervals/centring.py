@@ -78,7 +78,7 @@ def centring_of(schema: Schema, problem: Problem) -> Centring | None:
     if schema.width is not None or not schema.intercept:
         return None
     known = [(sum(part.width for part in c.parts), c.square) for c in schema.features]
-    known += [(cross.part.width, 1) for cross in schema.crossed]
+    known += [(cross.part.width, 1) for cross in schema.encoded.crossed]
     shifts = [_HALF * (k < 4 * square) for k, square in known for _ in range(k)]
     rest = sum(square for k, square in known if k >= 4 * square)
     square = Fraction(sum(k for k, square in known if k < 4 * square), 4) + rest + 1

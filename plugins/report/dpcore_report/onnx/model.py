@@ -88,7 +88,7 @@ def _margins(graph: Graph, model: Model) -> tuple[str, str | None]:
     encoded = {c.name: encoded_column(graph, c, schema.notation) for c in schema.features}
     features = [column.features for column in encoded.values()]
     levels = {name: each.level for name, each in encoded.items() if each.level is not None}
-    features += [encoded_cross(graph, cross, levels) for cross in schema.crossed]
+    features += [encoded_cross(graph, cross, levels) for cross in schema.encoded.crossed]
     rows = graph.op("Concat", *features, axis=1)
     w = np.atleast_2d(round_parameters(model.w, schema.raw_norm_bound))
     of_features = w[:, :-1] if schema.intercept else w
