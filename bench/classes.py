@@ -34,7 +34,6 @@ import numpy as np
 
 from dpcore import Schema
 from dpcore.accountants import GdpAccountant
-from dpcore.data.blocks.standardization import Standardization
 from dpcore.data.dataset import Dataset
 from dpcore.engines.local import LocalEngine
 from dpcore.fitting.planning.plan import make_plan
@@ -49,6 +48,7 @@ from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.protocols.problem import Problem
 from dpcore.registry.catalogue import load_registry
 from dpcore.session.session import TableSession
+from dpcore_baselines.queries.standardization import Standardization
 from dpcore_baselines.queries.standardized import StandardizedGradientSum
 from dpcore_report.exact.diagnostics import class_figures
 from dpcore_tables.datasets import adult

@@ -33,7 +33,6 @@ from fit import has_environment, other_fits
 from peak import peak_bytes
 
 from dpcore import fit
-from dpcore.data.blocks.standardization import Standardization
 from dpcore.engines.local import LocalEngine
 from dpcore.errors import DpcoreWarning
 from dpcore.exact.grid import BLOCK_ROWS
@@ -42,6 +41,7 @@ from dpcore.plugin.parts import dataset_from_arrays
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.protocols.problem import Problem
 from dpcore.registry.catalogue import load_registry
+from dpcore_baselines.queries.standardization import Standardization
 from dpcore_baselines.queries.standardized import StandardizedGradientSum
 
 GRADIENT, THREADS, FITS, MEMORY = 1.2, 1.6, 4.0, 2.0

@@ -34,8 +34,6 @@ WITH_PYTHON = sorted(
 PAGES = ("dpcore", "dpcore.plugin", "dpcore.plugin.parts", "dpcore_lab.checks", "dpcore_sklearn")
 REASONS = {
     "a TOML file, which the head of its module and docs/data.md show": "Schema",
-    "its standardisation follows from released moments; dp-gd shows it": """
-        Standardization""",
     "an alias, or a base: those that are derived from it are shown": """
         AdditiveAccountant ClippedGradients DpEvent NoiseSource PureNoise ScaledNoise
         Schedule Unshareable""",

@@ -17,7 +17,7 @@ LONG = 40
 parameter, are not in them."""
 MOST_LONG_FUNCTIONS = 0
 """Functions of the core and the plugins with more lines. Whoever makes it less states that here."""
-MOST_STATEMENTS = 17_300
+MOST_STATEMENTS = 15_000
 """Statements of the core. Whoever ends a piece of work with fewer rounds them up to the next
 hundred and states that here; what needs more has to take as many out."""
 

@@ -14,7 +14,6 @@ from dpcore.data.arrays import dataset_from_arrays
 from dpcore.data.blocks.block import Block, RawRows
 from dpcore.data.blocks.csr import CsrBlock
 from dpcore.data.blocks.rounded_line import RoundedLine
-from dpcore.data.blocks.standardization import Standardization
 from dpcore.data.blocks.table import Table
 from dpcore.data.blocks.truncation import row_factors
 from dpcore.data.dataset import Dataset
@@ -141,7 +140,6 @@ __all__ = [
     "Sensitivity",
     "SkellamDpEvent",
     "SourceStatement",
-    "Standardization",
     "SystemNoise",
     "Table",
     "TableQuery",

@@ -26,13 +26,13 @@ from dpcore.data.blocks.dense_kernels import (
     measure_rows,
     store_rows,
 )
-from dpcore.data.blocks.standardization import Standardization
 from dpcore.data.blocks.table import Table
 from dpcore.data.blocks.truncation import truncate_rows
 from dpcore.errors import DataError
 from dpcore.exact.grid import FLOAT32_LIMIT
 from dpcore.losses.logistic import Logistic, Softmax
 from dpcore.plugin import ClippedGradientSum, NeighboringRelation, Problem, round_parameters
+from dpcore_baselines.queries.standardization import Standardization
 from dpcore_baselines.queries.standardized import StandardizedGradientSum
 
 RELATION = NeighboringRelation.ADD_OR_REMOVE_ONE

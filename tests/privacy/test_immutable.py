@@ -27,13 +27,7 @@ from dpcore.errors import BudgetExceededError, InvalidInputError
 from dpcore.fitting.optimizer_run import run_optimizer
 from dpcore.losses.logistic import Logistic
 from dpcore.plugin import ClippedGradientSum, Gaussian, Problem, RowCount, Solution, round_to
-from dpcore.plugin.parts import (
-    LocalEngine,
-    PureAccountant,
-    SeededNoise,
-    Standardization,
-    TableSession,
-)
+from dpcore.plugin.parts import LocalEngine, PureAccountant, SeededNoise, TableSession
 from dpcore.privacy.immutable import attributes, constant, private_copy, require_untouched, sealed
 from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
 from dpcore.session.trust_boundary import parts_within
@@ -50,6 +44,7 @@ from dpcore_baselines.losses.huber import HuberSvm
 from dpcore_baselines.perturbation.bounded import BoundedMinimizer
 from dpcore_baselines.perturbation.perturbed import PerturbedMinimizer
 from dpcore_baselines.queries.gradient_sum import GradientSum
+from dpcore_baselines.queries.standardization import Standardization
 from dpcore_dp_agd.loss_line import ClippedLossLine
 from dpcore_lab.checks import make_rows
 from dpcore_lab.made_tables.tables import make_problem

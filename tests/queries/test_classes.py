@@ -8,20 +8,13 @@ import pytest
 from coded_rows import coded
 
 from dpcore.accountants import GdpAccountant
-from dpcore.data.blocks.standardization import SCALE_BITS
 from dpcore.errors import InvalidInputError
 from dpcore.losses.logistic import Logistic, Softmax
 from dpcore.plugin import Gaussian, NeighboringRelation, Problem
-from dpcore.plugin.parts import (
-    FEATURE_BITS,
-    LocalEngine,
-    SeededNoise,
-    Standardization,
-    Table,
-    TableSession,
-)
+from dpcore.plugin.parts import FEATURE_BITS, LocalEngine, SeededNoise, Table, TableSession
 from dpcore.queries import ClippedGradientSum
 from dpcore.queries.clipping import clip_class_coefficients, clip_coefficients
+from dpcore_baselines.queries.standardization import SCALE_BITS, Standardization
 from dpcore_baselines.queries.standardized import StandardizedGradientSum
 from dpcore_baselines.queries.unit_gradient import UnitGradientSum
 

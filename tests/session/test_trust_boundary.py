@@ -13,7 +13,7 @@ from dpcore.errors import InvalidInputError
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.plugin import ClippedGradientSum, Gaussian, Laplace, NeighboringRelation, RowCount
-from dpcore.plugin.parts import LocalEngine, SeededNoise, Sensitivity, Standardization, TableSession
+from dpcore.plugin.parts import LocalEngine, SeededNoise, Sensitivity, TableSession
 from dpcore.session.trust_boundary import TrustedParts, parts_within
 from dpcore_accounting.samples import PoissonSample
 from dpcore_accuracy_first.objectives.excess import Excess
@@ -23,6 +23,7 @@ from dpcore_accuracy_first.objectives.public_ball import PublicBall
 from dpcore_accuracy_first.objectives.quadratic import MinimumQuadratic, QuadraticObjective
 from dpcore_accuracy_first.queries.gram import GramMatrix
 from dpcore_baselines.perturbation.bounded import BoundedMinimizer
+from dpcore_baselines.queries.standardization import Standardization
 from dpcore_baselines.queries.standardized import StandardizedGradientSum
 from dpcore_lab.checks import make_rows
 from dpcore_lab.made_tables.tables import make_problem

@@ -33,7 +33,7 @@ from dpcore_baselines.queries.unit_gradient import UnitGradientSum
 
 if TYPE_CHECKING:
     from dpcore.plugin import PrivacySession, Problem
-    from dpcore.plugin.parts import Standardization
+    from dpcore_baselines.queries.standardization import Standardization
 
 __all__ = ["DpGd"]
 

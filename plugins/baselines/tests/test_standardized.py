@@ -6,7 +6,8 @@ import pytest
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.plugin import NeighboringRelation, Problem
-from dpcore.plugin.parts import LocalEngine, Standardization, Table
+from dpcore.plugin.parts import LocalEngine, Table
+from dpcore_baselines.queries.standardization import Standardization
 from dpcore_baselines.queries.standardized import StandardizedGradientSum
 from dpcore_lab.checks import check_query, make_rows
 from dpcore_tables.coded import CodedLayout, CodedRows

@@ -14,11 +14,12 @@ from dpcore.errors import DataError, InvalidInputError
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.plugin import NeighboringRelation
-from dpcore.plugin.parts import LocalEngine, Standardization, Table
+from dpcore.plugin.parts import LocalEngine, Table
 from dpcore.session.units import sensitivity_of_units
 from dpcore_accounting.samples import PoissonSample
 from dpcore_baselines.queries import unit_gradient as module
 from dpcore_baselines.queries.kernels import add_clipped_units, add_rows_to_units
+from dpcore_baselines.queries.standardization import Standardization
 from dpcore_baselines.queries.standardized import StandardizedGradientSum
 from dpcore_baselines.queries.unit_gradient import UnitGradientSum
 from dpcore_lab.checks import make_rows

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcore.plugin import ordered_sum
-from dpcore.plugin.parts import Standardization
 from dpcore_baselines.descent import defaults
+from dpcore_baselines.queries.standardization import Standardization
 
 if TYPE_CHECKING:
     from dpcore.plugin import Problem

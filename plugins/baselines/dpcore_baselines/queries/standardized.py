@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from dpcore.data.blocks.standardization import SCALE_BITS
 from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.parts import FEATURE_BITS, Sensitivity, sealed
 from dpcore.queries.gradient import ClippedRows
+from dpcore_baselines.queries.standardization import SCALE_BITS
 
 if TYPE_CHECKING:
     from dpcore.plugin import Problem
-    from dpcore.plugin.parts import Block, Standardization
+    from dpcore.plugin.parts import Block
+    from dpcore_baselines.queries.standardization import Standardization
 
 __all__ = ["StandardizedGradientSum"]
 

@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from dpcore.data.blocks.standardization import SCALE_BITS
 from dpcore.plugin import InvalidInputError, NeighboringRelation
 from dpcore.plugin.parts import FEATURE_BITS, ClippedGradients, Sensitivity, sealed
 from dpcore.queries.clipping import clip_rows
 from dpcore_baselines.queries.kernels import add_clipped_units, add_rows_to_units
+from dpcore_baselines.queries.standardization import SCALE_BITS
 
 if TYPE_CHECKING:
     from dpcore.plugin import Problem
-    from dpcore.plugin.parts import Block, Standardization
+    from dpcore.plugin.parts import Block
+    from dpcore_baselines.queries.standardization import Standardization
 
 __all__ = ["UnitGradientSum"]
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.data.blocks.standardization import SCALE_BITS
 from dpcore.plugin import ordered_dot, ordered_norm, ordered_sum
-from dpcore.plugin.parts import Standardization, float_up, sealed, sqrt_up
+from dpcore.plugin.parts import float_up, sealed, sqrt_up
+from dpcore_baselines.queries.standardization import SCALE_BITS, Standardization
 
 if TYPE_CHECKING:
     from dpcore import Schema

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.errors import InvalidInputError
-from dpcore.exact.reproducible import ordered_dot
-from dpcore.privacy.immutable import constant, sealed
+from dpcore.plugin import InvalidInputError, ordered_dot
+from dpcore.plugin.parts import constant, sealed
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpcore.data.blocks.standardization import SCALE_BITS, Standardization
 from dpcore.errors import InvalidInputError
+from dpcore_baselines.queries.standardization import SCALE_BITS, Standardization
 from dpcore_lab.checks import make_rows
 from dpcore_lab.made_tables.tables import Rows
 
