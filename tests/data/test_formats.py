@@ -1,8 +1,9 @@
 """The reader of a file, by its name or by that of a format."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import date
 from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +16,7 @@ from dpcore.data.arrays import as_given, features_from_arrays
 from dpcore.data.blocks.layout import Layout
 from dpcore.data.blocks.layouts import layout_of
 from dpcore.data.files import parts_of_rows
-from dpcore.data.loader import named_parts
+from dpcore.data.loader import FileLoader, named_parts
 from dpcore.data.schema.columns import Drop, Label, Numeric
 from dpcore.errors import DataError, InvalidInputError, RegistryError
 from dpcore.plugin.parts import Dataset, dataset_from_arrays, format_of, load_file, load_registry
@@ -139,6 +140,16 @@ def test_the_longest_suffix_that_a_name_ends_in_says_its_reader(monkeypatch):
     assert [format_of(name) for name in ("a.csv", "a.wide.csv.gz")] == ["csv", "wide"]
     with pytest.raises(RegistryError, match=r"'.t.csv' \(suffixes of the kind reader\) is regis"):
         format_of("a.t.csv")
+
+
+def test_a_loader_without_one_of_its_functions_is_refused(monkeypatch):
+    entry = Entry("file-loader", "files", f"{__name__}:LOADER", "Files.", "", "acme", "1", {})
+    functions = {each.name: getattr(FILES, each.name) for each in fields(FileLoader)}
+    for name in functions:
+        less = {other: functions[other] for other in functions if other != name}
+        monkeypatch.setitem(globals(), "LOADER", SimpleNamespace(**less))
+        with pytest.raises(RegistryError, match=f"has no function {name}[.]"):
+            Registry([entry]).load("file-loader", "files")
 
 
 def test_a_loader_of_files_of_another_distribution_is_named(monkeypatch):
