@@ -24,7 +24,7 @@ from dpcore.protocols.problem import Solution
 from dpcore.registry.tables.declarations import optimizer_facts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from dpcore.data.dataset import Dataset
     from dpcore.data.schema.label import Label
@@ -120,24 +120,16 @@ def _which(names: tuple[Any, ...], k: int) -> str:
 def _joined(found: list[tuple[str, Solution]]) -> Solution:
     """Return the solutions of all classes as one, with the details of each class by name."""
     statuses = list(dict.fromkeys(solution.status for _, solution in found))
-    words = statuses[0] if len(statuses) == 1 else "; ".join(_told(found))
+    told = (f"{name}: {solution.status}" for name, solution in found)
+    words = statuses[0] if len(statuses) == 1 else "; ".join(told)
     details = bounded({"of_classes": {name: solution.details for name, solution in found}})
-    for warning in _warnings(found):
-        details.setdefault("warning", warning)
+    warnings = ((name, solution.details.get("warning")) for name, solution in found)
+    for name, warning in warnings:
+        if isinstance(warning, str):
+            said = f"class {name!r} against the rest: {warning}"[:LONGEST_TEXT]
+            details.setdefault("warning", said)
     return Solution(
         w=np.array([solution.w for _, solution in found]),
         status=f"{len(found)} fits, one for each class against the rest: {words}"[:LONGEST_TEXT],
         details=details,
     )
-
-
-def _told(found: list[tuple[str, Solution]]) -> Iterator[str]:
-    for name, solution in found:
-        yield f"{name}: {solution.status}"
-
-
-def _warnings(found: list[tuple[str, Solution]]) -> Iterator[str]:
-    for name, solution in found:
-        warning = solution.details.get("warning")
-        if isinstance(warning, str):
-            yield f"class {name!r} against the rest: {warning}"[:LONGEST_TEXT]

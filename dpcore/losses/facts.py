@@ -1,7 +1,7 @@
 """The one reader of the facts that a loss states of itself, by the table of ``dpcore.registry``.
 
-Sensitivities rest on these facts. No part asks for the type of a loss: whoever's loss states a fact
-is treated as the core's own, and the checks of a loss look at what can be checked cheaply.
+Sensitivities rest on these facts, and none on the type of a loss: whoever's loss states a fact is
+treated as the core's own, and the checks of a loss look at what can be checked cheaply.
 """
 
 from __future__ import annotations
@@ -19,10 +19,7 @@ from dpcore.registry.tables.losses import LossFacts
 if TYPE_CHECKING:
     from dpcore.protocols import Loss
 
-__all__ = ["MOST_WEIGHT", "loss_facts"]
-
-MOST_WEIGHT = 2.0**20
-"""No weight of rows is larger, and none of a class smaller than its inverse."""
+__all__ = ["loss_facts"]
 
 _SHAPES = {
     field.name: (field.metadata["kind"], field.default)

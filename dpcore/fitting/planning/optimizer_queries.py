@@ -15,7 +15,7 @@ from dpcore.privacy.immutable import private_copy
 from dpcore.registry.tables.declarations import optimizer_facts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from dpcore.accountants.schedule import Schedule
     from dpcore.fitting.planning.planned import Plan
@@ -24,10 +24,11 @@ if TYPE_CHECKING:
     from dpcore.protocols import Accountant
     from dpcore.protocols.optimizer import Optimizer
     from dpcore.protocols.problem import Problem
+    from dpcore.registry.catalogue import Registry
     from dpcore.registry.expected_utility import ExpectedUtility
 
 __all__ = [
-    "chosen_settings",
+    "choose",
     "default_l2",
     "expected_utility",
     "cost_forecast",
@@ -99,10 +100,15 @@ def stated_schedule(optimizer: Optimizer, problem: Problem) -> Schedule | None:
     return schedule
 
 
-def chosen_settings(
-    choose: Callable[[Settings], tuple[Settings, str]], settings: Settings
-) -> tuple[Settings, str]:
-    """Return the settings with the algorithm that was chosen for them, and why it is that."""
-    chosen, why = choose(copy.deepcopy(settings))
+def choose(settings: Settings, registry: Registry) -> tuple[Settings, dict[str, str] | None]:
+    """Return the settings with an algorithm where a name was in its place, and which name it was
+    and why; ``None`` for an algorithm's own name.
+
+    Raises RegistryError for an unknown name.
+    """
+    choice = optimizer_facts(registry.load("optimizer", settings.algo)).choose
+    if choice is None:
+        return settings, None
+    chosen, why = choice(copy.deepcopy(settings))
     taken: dict[str, Any] = {name: getattr(chosen, name) for name in _CHOSEN}
-    return dataclasses.replace(settings, **taken), why
+    return dataclasses.replace(settings, **taken), {"name": settings.algo, "why": why}

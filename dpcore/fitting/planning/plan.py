@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import DpcoreError, InvalidInputError, RegistryError, near_names
-from dpcore.fitting.planning.choice import choose
 from dpcore.fitting.planning.engines import engine_name, load_engine
 from dpcore.fitting.planning.losses import make_loss, names_of_loss, params_apart
+from dpcore.fitting.planning.optimizer_queries import choose
 from dpcore.fitting.planning.planned import Plan
 from dpcore.fitting.planning.slots import fill_slots
 from dpcore.fitting.request.settings import (

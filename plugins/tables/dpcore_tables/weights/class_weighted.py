@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from dpcore.errors import InvalidInputError
-from dpcore.losses.facts import MOST_WEIGHT
 from dpcore.plugin.parts import float_up, loss_facts, sealed
 from dpcore.registry.tables.losses import LossFacts
+from dpcore_tables.weights.values import MOST_WEIGHT
 
 if TYPE_CHECKING:
     from dpcore.plugin import Loss

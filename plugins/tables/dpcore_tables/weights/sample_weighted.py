@@ -10,10 +10,10 @@ import numpy as np
 
 from dpcore.data.weighted_labels import PAIRS, plain_labels
 from dpcore.errors import InvalidInputError
-from dpcore.losses.facts import MOST_WEIGHT
 from dpcore.plugin.parts import loss_facts, sealed
 from dpcore.registry.tables.losses import LossFacts
 from dpcore_tables.weights.class_weighted import above, times_up
+from dpcore_tables.weights.values import MOST_WEIGHT
 
 if TYPE_CHECKING:
     from dpcore.plugin import Loss

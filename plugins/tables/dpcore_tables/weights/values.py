@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import InvalidInputError
-from dpcore.losses.facts import MOST_WEIGHT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BALANCED",
     "LARGEST",
+    "MOST_WEIGHT",
     "checked_bound",
     "checked_largest",
     "checked_weights",
@@ -24,6 +24,8 @@ __all__ = [
 ]
 
 BALANCED = "balanced"
+MOST_WEIGHT = 2.0**20
+"""No weight of rows is larger, and none of a class smaller than its inverse."""
 
 
 LARGEST = 10.0
