@@ -102,7 +102,7 @@ def dataset_from_arrays(
         "n0": n0,
         "capacity": capacity,
     }
-    if are_numbers(X) and (y is None or _are_plain_labels(y)) and not private_bounds:
+    if are_numbers(X) and (y is None or _are_plain_labels(y)):
         matrix = matrix_of(X, _SOURCE)
         own = schema_beside(schema, matrix.shape[1], **public)
         if _has_plain_features(own) and _has_plain_label(own):

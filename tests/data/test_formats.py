@@ -56,12 +56,10 @@ def asked_in_memory():
     """Return what asks for the loader of rows in memory: those that are no array of numbers."""
     frame, schema = dated()
     numbers, classes = np.array([[0.5]]), np.array(["no"])
-    waiting = {"bounds": None, "private_bounds": True}
     return [
         partial(dataset_from_arrays, frame, schema=schema),
         partial(dataset_from_arrays, [[0.5]], np.array([1]), bounds=(0.0, 1.0)),
         partial(dataset_from_arrays, numbers, classes, classes=("no", "yes"), bounds=(0.0, 1.0)),
-        partial(dataset_from_arrays, numbers, np.array([1]), **waiting),
         partial(features_from_arrays, frame, schema),
         partial(as_given, frame),
     ]
@@ -257,17 +255,18 @@ def test_where_no_reader_is_installed_a_schema_is_its_keys_alone(monkeypatch):
 
 def test_a_foreign_reader_of_numbers_without_bounds_is_named(monkeypatch):
     foreign_loader(monkeypatch)
-    waiting = dataset_from_arrays([[1.0]], [1], private_bounds=True)
+    numbers = np.array([[1.0]]), np.array([1])
+    waiting = dataset_from_arrays(*numbers, private_bounds=True)
     assert waiting.schema.unbounded
     assert foreign_parts(parts_of_rows(waiting)) == (f"{__name__}:LOADER",)
-    assert not foreign_parts(parts_of_rows(dataset_from_arrays([[1.0]], [1], bounds=(0, 1))))
+    assert not foreign_parts(parts_of_rows(dataset_from_arrays(*numbers, bounds=(0, 1))))
 
 
 def test_where_no_bounds_are_released_what_releases_them_is_said(monkeypatch):
     without_loader(monkeypatch)
     told = "No reader of numbers in bins, .* or without bounds is installed.*pip"
     with pytest.raises(InvalidInputError, match=told):
-        dataset_from_arrays([[1.0]], [1], private_bounds=True)
+        dataset_from_arrays(np.array([[1.0]]), np.array([1]), private_bounds=True)
 
 
 def test_a_foreign_reader_of_crosses_is_named(monkeypatch):
