@@ -175,14 +175,14 @@ class RowFacts(Protocol):
 def parts_of_rows(rows: RowFacts) -> tuple[str, ...]:
     """Return ``"module:Class"`` of what saw the rows before any query did: the kinds of their
     columns, what read them, and the type of rows with a layout of their own."""
-    from dpcore.data.loader import loader_parts
+    from dpcore.data.loader import foreign_loader
 
     kinds: set[type] = {type(column) for column in rows.schema.columns}
     if hasattr(kind := type(getattr(rows, "X", None)), "row_layout"):
         kinds.add(kind)
     named = sorted(f"{each.__module__}:{each.__qualname__}" for each in kinds)
     # Numbers that wait for bounds are encoded once more.
-    return (*named, *rows.read_by, *(loader_parts() if rows.schema.unbounded else ()))
+    return (*named, *rows.read_by, *(foreign_loader() if rows.schema.unbounded else ()))
 
 
 @dataclass(frozen=True)

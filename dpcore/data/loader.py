@@ -37,7 +37,6 @@ __all__ = [
     "format_of",
     "load_file",
     "loader_if_there",
-    "loader_parts",
     "named_parts",
     "rows_of_part",
 ]
@@ -155,11 +154,6 @@ def encoded_by_loader(what: str, encode: Callable[[FileLoader], Dataset]) -> Dat
     if type(data) is not Dataset:
         raise InvalidInputError(f"{entry.target} made no Dataset of the rows.")
     return replace(data, read_by=(*data.read_by, *foreign_loader()))
-
-
-def loader_parts() -> tuple[str, ...]:
-    """Return what the statement names of the installed loader."""
-    return named_parts(registered_loader("tables")[0])
 
 
 def load_file(path: str | os.PathLike[str], schema: Schema | None, **options: Any) -> Dataset:
