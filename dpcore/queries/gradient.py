@@ -145,7 +145,7 @@ class ClippedGradientSum(ClippedRows):
     thread_safe: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if self.norm not in ("l1", "l2"):
+        if type(self.norm) is not str or self.norm not in ("l1", "l2"):
             raise InvalidInputError(f"Expected norm={self.norm!r} to be l1 or l2.")
         self._take_grids()
 

@@ -51,7 +51,8 @@ class CoefficientSum(ClippedRows):
     norm : ``"l2"`` (Gaussian noise) or ``"l1"`` (Laplace noise).
     noise_multiplier : the noise the answer will get, which bounds how fine the grid may be.
 
-    Raises InvalidInputError for a problem of several margins, or a function of another form.
+    Raises InvalidInputError for a problem of several margins, or a function of another form,
+    KernelError for a function that cannot be compiled.
 
     Examples
     --------
@@ -96,9 +97,10 @@ class CoefficientSum(ClippedRows):
         def clipped(z: np.ndarray, rows: slice) -> np.ndarray:
             c = np.empty(z.shape)
             self.function.fill(z, y[rows], self.parameters, c)
-            if weights is not None:
-                c *= weights[rows]
-            clip_rows(c, factor[rows], norms[rows], self.clip, scale, self.norm)
+            with np.errstate(all="ignore"):
+                if weights is not None:
+                    c *= weights[rows]
+                clip_rows(c, factor[rows], norms[rows], self.clip, scale, self.norm)
             return c
 
         return clipped
@@ -127,7 +129,8 @@ class ContributionSum:
     norm : ``"l2"`` (Gaussian noise) or ``"l1"`` (Laplace noise).
     noise_multiplier : the noise the answer will get, which bounds how fine the grid may be.
 
-    Raises InvalidInputError for a function of another form.
+    Raises InvalidInputError for a function of another form, KernelError where it cannot be
+    compiled.
 
     Examples
     --------
@@ -180,9 +183,9 @@ class ContributionSum:
             part = block if step >= block.n_rows else block.take(np.arange(rows.start, rows.stop))
             out = np.empty((part.n_rows, self.width))
             self.function.fill(part.rows(), y[rows], self.parameters, out)
-            if weights is not None:
-                out *= weights[rows, np.newaxis]
-            with np.errstate(over="ignore"):  # without the compiler
+            with np.errstate(all="ignore"):
+                if weights is not None:
+                    out *= weights[rows, np.newaxis]
                 add_clipped(out, self.clip, 2.0**self.bits, self.norm == "l1", total)
         return total
 
@@ -194,10 +197,11 @@ class ContributionSum:
 def _held_parameters(query: CoefficientSum | ContributionSum, form: str) -> np.ndarray:
     """Return a query's parameters, which nobody can write to; refuse a function of another form and
     a norm that there is not."""
-    if query.norm not in ("l1", "l2"):
+    if type(query.norm) is not str or query.norm not in ("l1", "l2"):
         raise InvalidInputError(f"Expected norm={query.norm!r} to be l1 or l2.")
     if type(query.function) is not RowFunction or query.function.form != form:
         raise InvalidInputError(f"Expected {form}(function), not {type(query.function).__name__}.")
+    query.function.require_compiled()
     return constant(np.ravel(query.parameters))
 
 

@@ -5,14 +5,23 @@ float64; below e^-708 an exponential is 0, and above float64's range infinity, w
 """
 
 import math
+from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
 from dpcore.exact.compiled import njit
 
-__all__ = ["NAMES"]
+__all__ = ["NAMES", "OPTIONS"]
 
+OPTIONS: Mapping[str, Any] = MappingProxyType(
+    {"error_model": "numpy", "fastmath": False, "_nrt": False, "forceinline": True}
+)
+"""Options of all that a function of a row is made of. Without numba's memory manager, code that
+would allocate an array is not compiled. Inlined, for a function that stays by itself has a name,
+and the linker takes the first one of that name in the process, whoever made it."""
+_njit = njit(**OPTIONS)
 _LOG2_E = 1.4426950408889634
 _LN2_HIGH = 6.93147180369123816490e-01
 _LN2_LOW = 1.90821492927058770002e-10
@@ -23,35 +32,42 @@ _SMALLEST, _LARGEST = -708.0, 709.78  # their exponentials are normal float64
 _EXP = (*(1.0 / math.factorial(k) for k in range(12, 1, -1)), 1.0, 1.0)
 _EXPM1 = tuple(1.0 / math.factorial(k) for k in range(14, 1, -1))
 _ATANH = tuple(1.0 / k for k in range(19, 1, -2))
-_MOST_WHOLE = 2147483648.0
+_MOST_WHOLE, _MOST_PLACE = 2147483648.0, 2147483648
 
 
-@njit(error_model="numpy", fastmath=False, _nrt=False)
+@_njit
 def at(values: np.ndarray, place: int) -> float:
     """Return a value of an array, NaN from outside it."""
     return values[place] if 0 <= place < values.shape[0] else np.nan
 
 
-@njit(error_model="numpy", fastmath=False, _nrt=False)
+@_njit
 def put(values: np.ndarray, place: int, value: float) -> None:
     """Write a value to its place in an array, and nothing outside it."""
     if 0 <= place < values.shape[0]:
         values[place] = value
 
 
-@njit(error_model="numpy", fastmath=False)
+@_njit
 def whole(value: float) -> np.int64:
     """Return a number without its fraction; -1 for NaN and what is 2^31 or more in size."""
     return np.int64(value if abs(value) < _MOST_WHOLE else -1.0)
 
 
-@njit(error_model="numpy", fastmath=False)
+@_njit
 def over(a: float, b: float) -> float:
     """Return a / b, as float64 has it: Python's own numbers raise where b is 0."""
     return np.float64(a) / np.float64(b)
 
 
-@njit(error_model="numpy", fastmath=False)
+@_njit
+def held(place: int) -> int:
+    """Return a whole number below 2^31 in size, and the least of these for another: so no sum and
+    no product of two of them leaves int64, where the compiler might take anything for it."""
+    return place if -_MOST_PLACE < place < _MOST_PLACE else 1 - _MOST_PLACE
+
+
+@_njit
 def power(base: float, n: int) -> float:
     result = 1.0
     for _ in range(n):
@@ -59,27 +75,27 @@ def power(base: float, n: int) -> float:
     return result
 
 
-@njit(error_model="numpy", fastmath=False)
+@_njit
 def min_of(a: float, b: float) -> float:
     return b if b < a else a
 
 
-@njit(error_model="numpy", fastmath=False)
+@_njit
 def max_of(a: float, b: float) -> float:
     return b if b > a else a
 
 
-@njit(error_model="numpy", fastmath=False)
+@_njit
 def m_abs(t: float) -> float:
     return abs(t)
 
 
-@njit(error_model="numpy", fastmath=False)
+@_njit
 def m_sqrt(t: float) -> float:
     return np.sqrt(t) if t >= 0.0 else np.nan
 
 
-@njit(error_model="numpy", fastmath=False)
+@_njit
 def _exp(t: float) -> float:
     """Return exp(t), t in [-708, 709.78]: 2^k exp(r), |r| <= ln(2)/2, Taylor to r^13."""
     shifted = t * _LOG2_E + _ROUND
@@ -93,7 +109,7 @@ def _exp(t: float) -> float:
     return np.int64(np.float64(p).view(np.int64) + exponent).view(np.float64)
 
 
-@njit(error_model="numpy", fastmath=False)
+@_njit
 def m_exp(t: float) -> float:
     held = t if t > _SMALLEST else _SMALLEST
     held = held if held < _LARGEST else _LARGEST
@@ -103,7 +119,7 @@ def m_exp(t: float) -> float:
     return e if t == t else t
 
 
-@njit(error_model="numpy", fastmath=False)
+@_njit
 def _log_near_one(f: float) -> float:
     """Return log(1 + f), 1 + f in [sqrt(1/2), sqrt(2)]: 2 atanh(u), u = f / (2 + f), |u| < .172,
     the odd series to u^21."""
@@ -115,7 +131,7 @@ def _log_near_one(f: float) -> float:
     return 2.0 * (u + u * q * s)
 
 
-@njit(error_model="numpy", fastmath=False)
+@_njit
 def m_log(t: float) -> float:
     if not t > 0.0:
         return -np.inf if t == 0.0 else np.nan
@@ -130,13 +146,13 @@ def m_log(t: float) -> float:
     return log
 
 
-@njit(error_model="numpy", fastmath=False)
+@_njit
 def m_log1p(t: float) -> float:
     log: float = _log_near_one(t) if -0.25 < t < 0.4 else m_log(1.0 + t)
     return log
 
 
-@njit(error_model="numpy", fastmath=False)
+@_njit
 def m_expm1(t: float) -> float:
     p = 1.0 / 1307674368000.0
     for factor in _EXPM1:
@@ -145,7 +161,7 @@ def m_expm1(t: float) -> float:
     return above
 
 
-@njit(error_model="numpy", fastmath=False)
+@_njit
 def m_tanh(t: float) -> float:
     e = m_expm1(-2.0 * abs(t))
     size: float = -e / (2.0 + e)
@@ -155,6 +171,7 @@ def m_tanh(t: float) -> float:
 NAMES = MappingProxyType(
     {
         "at": at,
+        "held": held,
         "max_of": max_of,
         "min_of": min_of,
         "power": power,

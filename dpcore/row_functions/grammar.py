@@ -14,13 +14,13 @@ import sys
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
-from dpcore.errors import InvalidInputError, replacing
-from dpcore.row_functions.forms import FORMS, FUNCTIONS, Form
+from dpcore.errors import InvalidInputError
+from dpcore.row_functions.forms import FUNCTIONS, Form
 
-__all__ = ["code_of", "code_of_tree"]
+__all__ = ["BUILTINS", "Writer", "refuse"]
 
 
-_BUILTINS = ("min", "max", "float", "int", "len", "range")
+BUILTINS = ("min", "max", "float", "int", "len", "range")
 _BINARY = {
     ast.Add: "({} + {})",
     ast.Sub: "({} - {})",
@@ -28,63 +28,15 @@ _BINARY = {
     ast.Div: "over({}, {})",
 }
 _ORDER = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
-_MOST_TEXT = 20_000
+_MOST_CODE = 20_000
+"""Characters of the code of one expression, which a chain of comparisons has parts of twice."""
 _MOST_DEPTH = 80
 """Python's own parser takes 200 brackets within each other."""
 _MOST_WHOLE = 2**31
 
 
-def code_of(text: str, form: str) -> str:
-    """Return Python code that defines ``row``, which has the form's arguments, and what it calls.
-
-    Parameters
-    ----------
-    text : definitions of functions, each of numbers and of those above it alone; the last one is
-        the function of a row.
-    form : of ``FORMS``.
-
-    Raises InvalidInputError, with the line, for what the grammar does not have.
-    """
-    if len(text) > _MOST_TEXT:
-        raise InvalidInputError(f"A function of a row has {_MOST_TEXT:,} characters at most.")
-    kinds = (SyntaxError, ValueError, RecursionError, MemoryError)
-    with replacing(*kinds, by=_no_python):
-        return code_of_tree(ast.parse(text), form)
-
-
-def _no_python(error: Exception) -> InvalidInputError:
-    return InvalidInputError(f"A function of a row is no Python: {error}.")
-
-
-def code_of_tree(module: ast.Module, form: str) -> str:
-    """Return the same of a text that was parsed."""
-    if not module.body:
-        _refuse(module, "has no function")
-    *helpers, last = map(_definition, module.body)
-    known: dict[str, int] = {}
-    lines: list[str] = []
-    for helper in helpers:
-        numbers = tuple(argument.arg for argument in helper.args.args)
-        if helper.name in known:
-            _refuse(helper, f"defines {helper.name!r} twice")
-        lines += _Writer(helper, Form(numbers, ()), known).lines(f"f_{helper.name}")
-        known[helper.name] = len(numbers)
-    lines += _Writer(last, FORMS[form], known).lines("row")
-    return "\n".join(lines) + "\n"
-
-
-def _definition(node: ast.stmt) -> ast.FunctionDef:
-    if not isinstance(node, ast.FunctionDef):
-        _refuse(node, "is no definition of a function")
-    taken = node.args
-    if taken.vararg or taken.kwarg or taken.kwonlyargs or taken.posonlyargs or taken.defaults:
-        _refuse(node, "takes other arguments than plain ones without a default")
-    if node.name in (*FUNCTIONS, *_BUILTINS):
-        _refuse(node, f"defines {node.name!r}, which the grammar has")
-    return node
-
-
-def _refuse(node: Any, what: str) -> NoReturn:
+def refuse(node: Any, what: str) -> NoReturn:
+    """Raise InvalidInputError for a part of a function, with its line and what there is."""
     raise InvalidInputError(
         f"A function of a row, line {getattr(node, 'lineno', 1)}: it {what}. It may have numbers, "
         "arithmetic, comparisons, if, for over a range, and "
@@ -93,7 +45,7 @@ def _refuse(node: Any, what: str) -> NoReturn:
 
 
 @dataclass
-class _Writer:
+class Writer:
     """Writes the code of one function. ``known`` : the functions that it may call, each with the
     number of its arguments."""
 
@@ -107,14 +59,14 @@ class _Writer:
         """Return the lines of the definition under a name."""
         given = tuple(argument.arg for argument in self.tree.args.args)
         if sorted(given) != sorted(self.form.arguments):
-            _refuse(self.tree, f"takes ({', '.join(given)}), not {self.form.arguments}")
+            refuse(self.tree, f"takes ({', '.join(given)}), not {self.form.arguments}")
         self._variables = _assigned(self.tree)
-        taken = {*self.known, *FUNCTIONS, *_BUILTINS}
+        taken = {*self.known, *FUNCTIONS, *BUILTINS}
         if clash := {*given, *self._variables} & taken or self._variables & {*self.form.arrays}:
-            _refuse(self.tree, f"assigns to {min(clash)!r}, which is something else")
+            refuse(self.tree, f"assigns to {min(clash)!r}, which is something else")
         is_number = self.form.written is None
         if is_number and not _always_returns(self.tree.body):
-            _refuse(self.tree, "does not return a number at its end")
+            refuse(self.tree, "does not return a number at its end")
         arguments = [f"v_{name}" for name in self.form.numbers]
         arguments += [f"a_{name}" for name in self.form.arrays]
         head = f"def {name}({', '.join(arguments)}):"
@@ -125,7 +77,7 @@ class _Writer:
     def _block(self, body: list[ast.stmt]) -> list[str]:
         self.depth += 1
         if self.depth > _MOST_DEPTH:
-            _refuse(body[0], f"is nested deeper than {_MOST_DEPTH}")
+            refuse(body[0], f"is nested deeper than {_MOST_DEPTH}")
         found = [line for statement in body for line in self._statement(statement)]
         self.depth -= 1
         return [f"    {line}" for line in found] or ["    pass"]
@@ -140,7 +92,7 @@ class _Writer:
                 return [self._assignment(target, self._number(node.value))]
             case ast.AugAssign(target=ast.Name() | ast.Subscript() as target):
                 before = self._number(target)
-                made = _BINARY.get(type(node.op)) or _refuse(node, "has another sign than + - * /")
+                made = _BINARY.get(type(node.op)) or refuse(node, "has another sign than + - * /")
                 return [self._assignment(target, made.format(before, self._number(node.value)))]
             case ast.If():
                 found = [f"if {self._condition(node.test)}:", *self._block(node.body)]
@@ -151,7 +103,7 @@ class _Writer:
                 return ["return"]
             case ast.Return(value=ast.expr() as value) if self.form.written is None:
                 return [f"return {self._number(value)}"]
-        _refuse(node, f"has a statement that is refused ({type(node).__name__})")
+        refuse(node, f"has a statement that is refused ({type(node).__name__})")
 
     def _assignment(self, target: ast.expr, value: str) -> str:
         match target:
@@ -159,18 +111,18 @@ class _Writer:
                 return f"v_{name} = {value}"
             case ast.Subscript(value=ast.Name(id=name)) if name == self.form.written:
                 return f"put(a_{name}, {self._whole(target.slice)}, {value})"
-        _refuse(target, "assigns to something else than a variable or a place of out")
+        refuse(target, "assigns to something else than a variable or a place of out")
 
     def _loop(self, node: ast.For, name: str) -> list[str]:
         if name in self._variables or name in self.ranges or name in self.form.arguments:
-            _refuse(node, f"counts by {name!r}, which is a variable already")
+            refuse(node, f"counts by {name!r}, which is a variable already")
         match node.iter:
             case ast.Call(func=ast.Name(id="range"), args=[_, *more] as ends, keywords=[]) if (
                 len(more) < 2
             ):
                 bounds = ", ".join(self._whole(end, public=True) for end in ends)
             case _:
-                _refuse(node, "has a for that is not over range(end) or range(begin, end)")
+                refuse(node, "has a for that is not over range(end) or range(begin, end)")
         self.ranges.append(name)
         body = self._block(node.body)
         self.ranges.pop()
@@ -180,9 +132,11 @@ class _Writer:
         """Return code of type float64."""
         self.depth += 1
         if self.depth > _MOST_DEPTH:
-            _refuse(node, f"is nested deeper than {_MOST_DEPTH}")
+            refuse(node, f"is nested deeper than {_MOST_DEPTH}")
         found = self._number_of(node)
         self.depth -= 1
+        if len(found) > _MOST_CODE:
+            refuse(node, "has too large an expression")
         return found
 
     def _number_of(self, node: ast.expr) -> str:
@@ -211,7 +165,7 @@ class _Writer:
                 return f"(1.0 if {self._condition(node)} else 0.0)"
             case ast.Call(func=ast.Name(id=name), keywords=[]):
                 return self._call(node, name)
-        _refuse(node, f"has an expression that is refused ({ast.unparse(node)[:60]})")
+        refuse(node, f"has an expression that is refused ({ast.unparse(node)[:60]})")
 
     def _call(self, node: ast.Call, name: str) -> str:
         if name in ("len", "int"):
@@ -225,7 +179,7 @@ class _Writer:
                 found = f"{name}_of({found}, {other})"
             return found
         if {**FUNCTIONS, **self.known}.get(name) != len(values):
-            _refuse(node, f"calls {ast.unparse(node)[:60]}, which it cannot")
+            refuse(node, f"calls {ast.unparse(node)[:60]}, which it cannot")
         return f"{'f_' if name in self.known else 'm_'}{name}({', '.join(values)})"
 
     def _condition(self, node: ast.expr) -> str:
@@ -252,21 +206,21 @@ class _Writer:
             case ast.Call(func=ast.Name(id="len"), args=[ast.Name(id=name)], keywords=[]) if (
                 name in self.form.arrays
             ):
-                return f"a_{name}.shape[0]"
+                return f"held(a_{name}.shape[0])"
             case ast.Attribute(value=ast.Name(id=name), attr="size") if name in self.form.arrays:
-                return f"a_{name}.shape[0]"
+                return f"held(a_{name}.shape[0])"
             case ast.UnaryOp(op=ast.USub()):
                 return f"(-{self._whole(node.operand, public)})"
             case ast.BinOp(op=ast.Add() | ast.Sub() | ast.Mult()):
                 left, right = self._whole(node.left, public), self._whole(node.right, public)
-                return _BINARY[type(node.op)].format(left, right)
+                return f"held{_BINARY[type(node.op)].format(left, right)}"
             case ast.Call(func=ast.Name(id="int"), args=[value], keywords=[]) if not public:
                 return f"whole({self._number(value)})"
             case ast.IfExp() if not public:
                 taken, other = self._whole(node.body), self._whole(node.orelse)
                 return f"({taken} if {self._condition(node.test)} else {other})"
         which = "the end of a range" if public else "a place in an array"
-        _refuse(
+        refuse(
             node,
             f"has {ast.unparse(node)[:60]} as {which}, which is no whole number of public ones",
         )
@@ -274,7 +228,7 @@ class _Writer:
 
 def _literal(node: ast.expr, value: float) -> str:
     if not abs(value) <= sys.float_info.max:
-        _refuse(node, "has a number that float64 does not hold")
+        refuse(node, "has a number that float64 does not hold")
     return repr(float(value))
 
 

@@ -15,15 +15,13 @@ import numpy as np
 from dpcore.errors import InvalidInputError
 from dpcore.exact.compiled import KernelCache, source_digest
 from dpcore.privacy.immutable import sealed
-from dpcore.row_functions import compiled, functions, grammar
+from dpcore.row_functions import code, compiled, functions, grammar
+from dpcore.row_functions.code import code_of, code_of_tree
 from dpcore.row_functions.compiled import require_pure
 from dpcore.row_functions.forms import FORMS
 from dpcore.row_functions.source import tree_of
 
 __all__ = ["RowFunction", "coefficient", "contribution"]
-
-_OPTIONS: dict[str, Any] = {"error_model": "numpy", "fastmath": False, "_nrt": False}
-"""Without numba's memory manager: code that would allocate an array is not compiled."""
 
 
 @sealed
@@ -47,7 +45,7 @@ class RowFunction:
     form: str
 
     def __post_init__(self) -> None:
-        if type(self.text) is not str or self.form not in FORMS:
+        if type(self.text) is not str or type(self.form) is not str or self.form not in FORMS:
             raise InvalidInputError(f"Expected a text and one of {[*FORMS]}.")
         _code(self.text, self.form)
 
@@ -67,6 +65,10 @@ class RowFunction:
         """
         with np.errstate(all="ignore"):  # without the compiler
             _loop(self.text, self.form)(rows, y, parameters, out)
+
+    def require_compiled(self) -> None:
+        """Compile it, or load what was compiled; KernelError where neither can be had."""
+        _loop(self.text, self.form)
 
 
 def coefficient(function: Any) -> RowFunction:
@@ -106,22 +108,22 @@ def contribution(function: Any) -> RowFunction:
 
 def _made(function: Any, form: str) -> RowFunction:
     tree = tree_of(function)
-    grammar.code_of_tree(tree, form)  # which names the line in its file
+    code_of_tree(tree, form)  # which names the line in its file
     return RowFunction(ast.unparse(tree), form)
 
 
 @lru_cache(maxsize=256)
 def _code(text: str, form: str) -> str:
-    return grammar.code_of(text, form)
+    return code_of(text, form)
 
 
 class _RowCache(KernelCache):
     """The cache of one loop, whose key has the code that was compiled."""
 
-    def __init__(self, loop: Any, code: str) -> None:
-        files = (grammar.__file__, functions.__file__, compiled.__file__)
+    def __init__(self, loop: Any, text: str) -> None:
+        files = (module.__file__ for module in (code, compiled, functions, grammar))
         super().__init__(loop, *map(source_digest, files))
-        self._digest = hashlib.sha256(code.encode()).hexdigest()
+        self._digest = hashlib.sha256(text.encode()).hexdigest()
 
     def _index_key(self, sig: Any, codegen: Any) -> Any:
         # In the place of a digest of what the loop's closure holds, which differs by process.
@@ -135,23 +137,23 @@ class _RowCache(KernelCache):
 @lru_cache(maxsize=256)
 def _loop(text: str, form: str) -> Any:
     """Return the loop over rows, compiled; the functions themselves without the compiler."""
-    code = _code(text, form)
+    made = _code(text, form)
     scope: dict[str, Any] = {**functions.NAMES, "__builtins__": {"float": float, "range": range}}
-    exec(compile(code, f"<{form} of a row>", "exec"), scope)  # noqa: S102  (the grammar's own code)
+    exec(compile(made, f"<{form} of a row>", "exec"), scope)  # noqa: S102  (the grammar's own code)
     own = [name for name in scope if name.startswith("f_") or name == "row"]
-    scope |= {name: numba.njit(**_OPTIONS)(scope[name]) for name in own}
+    scope |= {name: numba.njit(**functions.OPTIONS)(scope[name]) for name in own}
     make, dimensions = (_coefficients, 1) if form == "coefficient" else (_contributions, 2)
     loop = make(scope["row"])
-    kernel = numba.njit(nogil=True, **_OPTIONS)(loop)
+    kernel = numba.njit(**{**functions.OPTIONS, "nogil": True, "forceinline": False})(loop)
     if kernel is not loop:
-        _compile(kernel, loop, code, dimensions)
+        _compile(kernel, loop, made, dimensions)
     return kernel
 
 
-def _compile(kernel: Any, loop: Any, code: str, dimensions: int) -> None:
+def _compile(kernel: Any, loop: Any, text: str, dimensions: int) -> None:
     """Compile a loop, or load it, and hold what was compiled to what it may do."""
     try:
-        kernel._cache = _RowCache(loop, code)
+        kernel._cache = _RowCache(loop, text)
         is_kept = True
     except RuntimeError:  # what numba raises where it finds no folder to write to
         is_kept = False

@@ -31,6 +31,7 @@ _OURS = {
     "tanh": (math.tanh, np.tanh),
     **{name: (getattr(builtins, name),) for name in ("min", "max", "float", "int", "len", "range")},
 }
+_NUMPY_NUMBERS = {kind for kind in np.sctypeDict.values() if issubclass(kind, np.number | np.bool_)}
 _ABSENT = object()
 
 
@@ -116,10 +117,11 @@ class _Names(ast.NodeTransformer):
         for name, ours in _OURS.items():
             if any(value is each for each in ours):
                 new = ast.Name(name, ast.Load())
-        if isinstance(value, bool | int | float | np.bool_ | np.integer | np.floating):
-            plain = value.item() if isinstance(value, np.generic) else value
-            new = ast.Constant(abs(plain)) if plain < 0 else ast.Constant(plain)
-            new = ast.UnaryOp(ast.USub(), new) if plain < 0 else new
+        plain = value.item() if type(value) in _NUMPY_NUMBERS else value
+        if type(plain) in (bool, int, float):  # and no subclass, whose text may be another number
+            is_below = math.copysign(1.0, plain) < 0.0
+            new = ast.Constant(abs(plain)) if is_below else ast.Constant(plain)
+            new = ast.UnaryOp(ast.USub(), new) if is_below else new
         elif inspect.isfunction(value) or hasattr(value, "py_func"):
             new = ast.Name(_write(value, self._written, self._within), ast.Load())
         return ast.copy_location(new, node)

@@ -15,8 +15,8 @@ import pytest
 from dpcore.errors import InvalidInputError, KernelError
 from dpcore.plugin.parts import coefficient, contribution
 from dpcore.row_functions import functions
+from dpcore.row_functions.code import code_of
 from dpcore.row_functions.compiled import require_pure
-from dpcore.row_functions.grammar import code_of
 from dpcore.row_functions.row_function import RowFunction
 
 HALF, TWO = 0.5, 2
@@ -160,6 +160,16 @@ def test_a_place_outside_is_nan_and_a_write_there_is_nothing():
         "def exp(a):\n    return a\ndef row(z, y, parameters):\n    return exp(z)",
         "def a(t):\n    return t\ndef a(t):\n    return a(t - 1) if t > 0 else 0.0\n"
         "def row(z, y, parameters):\n    return a(z)",
+        "def a(t, t):\n    return t\ndef row(z, y, parameters):\n    return a(z, z)",
+        "@print\ndef row(z, y, parameters):\n    return z",
+        "def row(z, y, parameters):\n    return " + "not " * 300 + "z",
+        "def row(z, y, parameters):\n    return min(" + ", ".join(["z"] * 250) + ")",
+        "def row(z, y, parameters):\n    return " + "(1 < " * 30 + "z" + " < 2)" * 30,
+        "def f0(t):\n    return t\n"
+        + "".join(f"def f{k}(t):\n    return f{k - 1}(t) + f{k - 1}(t)\n" for k in range(1, 40))
+        + "def row(z, y, parameters):\n    return f39(z)",
+        "".join(f"def f{k}(t):\n    return t\n" for k in range(60))
+        + "def row(z, y, parameters):\n    return f0(z)",
         "def row(z, y, *parameters):\n    return z",
         "def row(z, y, parameters):\n    return len",
         "def row(z, y, parameters):\n    return row(z, y, parameters)",
@@ -201,10 +211,62 @@ def test_a_text_is_no_subclass_and_a_form_is_known():
         RowFunction(Text(text), "coefficient")
     with pytest.raises(InvalidInputError, match="Expected a text"):
         RowFunction(text, "weights")
+    with pytest.raises(InvalidInputError, match="Expected a text"):
+        RowFunction(text, Text("coefficient"))
     with pytest.raises(InvalidInputError, match="not at hand"):
         coefficient(eval("lambda z, y, parameters: z"))
     with pytest.raises(InvalidInputError, match="not at hand"):
         coefficient(math.exp)
+
+
+LARGEST = "(2147483647 * (2147483646 * 2 + 6) + 1)"
+"""2^63 - 1, if whole numbers were added as they are."""
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        f"int(2.0 * parameters[k] + 1.0) + {LARGEST}",
+        "k * (2147483647 * 2147483647) + k * (2147483647 * 2)",
+        f"int(abs(x[0]) * 1000000000.0) + {LARGEST}",
+        "len(x) * 2147483647 * 2147483647 * 4 + k",
+    ],
+)
+def test_places_do_not_leave_their_numbers(place):
+    """Where a sum left int64, the compiler took away the test of the place: other rows were read,
+    and one of them moved a sum by thirty."""
+    text = "def row(x, y, parameters, out):\n    for k in range(1, 31):\n        "
+    read = RowFunction(f"{text}out[k] = x[{place}]", "contribution")
+    written = RowFunction(f"{text}out[{place}] = 1.0", "contribution")
+    X = np.full((100, 2), 0.25)
+    X[50] = 0.75
+    out = np.zeros((100, 31))
+    for made, untouched in ((read, np.isnan), (written, np.logical_not)):
+        made.fill(X, np.ones(100), np.arange(31.0), out)
+        assert untouched(out[:, 1:]).all()
+
+
+def test_numbers_keep_their_sign_and_their_value():
+    class Number(float):
+        def __repr__(self):
+            return "z + 7.0"
+
+    minus, odd = -0.0, Number(2.0)
+
+    def signed(z, y, parameters):
+        return 1.0 / (minus * abs(y))
+
+    def other(z, y, parameters):
+        return odd
+
+    assert filled(coefficient(signed), [0.0], [1.0]).tolist() == [-math.inf]
+    with pytest.raises(InvalidInputError, match="an expression that is refused"):
+        coefficient(other)
+
+
+def test_honest_functions_of_logarithms_are_taken():
+    text = "def row(z, y, parameters):\n    return z / log(abs(z)) + log(abs(y * z))"
+    assert np.isfinite(filled(RowFunction(text, "coefficient"), [2.0, -3.0], [1.0, -1.0])).all()
 
 
 NAMES = "def f_a(v_a):", "def row(v_z, v_y, a_parameters):"
@@ -265,10 +327,12 @@ def test_functions_of_what_is_not_finite(value):
 PROCESS = """
 import sys, numpy as np
 from dpcore.row_functions.row_function import RowFunction, _loop
-text = "def row(z, y, parameters):\\n    return z * " + sys.argv[1]
 out, one = np.empty(1), np.ones(1)
-RowFunction(text, "coefficient").fill(one, one, one, out)
-print(out[0], sum(_loop(text, "coefficient").stats.cache_hits.values()))
+for factor in sys.argv[1:]:
+    text = "def h(a):\\n    for k in range(40):\\n        a = exp(log1p(a))\\n    return a\\n"
+    text += "def row(z, y, parameters):\\n    return (h(z) - h(z)) * h(z + 1.0) + " + factor
+    RowFunction(text, "coefficient").fill(one, one, one, out)
+    print(out[0], sum(_loop(text, "coefficient").stats.cache_hits.values()))
 """
 
 
@@ -277,13 +341,15 @@ print(out[0], sum(_loop(text, "coefficient").stats.cache_hits.values()))
 def test_a_second_process_finds_what_was_compiled(tmp_path, monkeypatch):
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
 
-    def run(factor):
-        command = [sys.executable, "-c", PROCESS, factor]
+    def run(*factors):
+        command = [sys.executable, "-c", PROCESS, *factors]
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
 
     assert run("2.5") == ["2.5", "0"]
     assert run("2.5") == ["2.5", "1"]
     assert run("3.5") == ["3.5", "0"]  # another function is not taken for it
+    # Each was compiled in a process of its own, where its functions had the same names.
+    assert run("3.5", "2.5") == ["3.5", "1", "2.5", "1"]
 
 
 def llvm_of(function, *types):
@@ -315,5 +381,5 @@ def test_compiled_code_that_calls_or_keeps_is_found():
             require_pure(llvm_of(function, numba.float64))
     require_pure(llvm_of(harmless, numba.float64))
     require_pure(llvm_of(of_a_constant_array, numba.float64))
-    with pytest.raises(KernelError, match="not found"):
+    with pytest.raises(KernelError, match="not one piece"):
         require_pure("")

@@ -1,0 +1,87 @@
+"""The code that is compiled of the text of a function of one row."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from dpcore.errors import InvalidInputError, replacing
+from dpcore.row_functions.forms import FORMS, FUNCTIONS, Form
+from dpcore.row_functions.grammar import BUILTINS, Writer, refuse
+
+__all__ = ["code_of", "code_of_tree"]
+
+_MOST_CODE = 100_000
+"""Characters of the code of a function, with the code of each function that it calls in the place
+of the call: so it is compiled."""
+_MOST_HELPERS = 50
+_CALL = re.compile(r"\bf_(\w+)\(")
+
+
+def code_of(text: str, form: str) -> str:
+    """Return Python code that defines ``row``, which has the form's arguments, and what it calls.
+
+    Parameters
+    ----------
+    text : definitions of functions, each of numbers and of those above it alone; the last one is
+        the function of a row.
+    form : of ``FORMS``.
+
+    Raises InvalidInputError, with the line, for what the grammar does not have.
+    """
+    if len(text) > _MOST_CODE:
+        raise InvalidInputError(f"A function of a row has {_MOST_CODE:,} characters at most.")
+    with replacing(SyntaxError, RecursionError, MemoryError, ValueError, by=_no_python):
+        tree = ast.parse(text)
+    return code_of_tree(tree, form)
+
+
+def code_of_tree(module: ast.Module, form: str) -> str:
+    """Return the same of a text that was parsed."""
+    with replacing(SyntaxError, RecursionError, MemoryError, by=_no_python):
+        code = _written(module, form)
+        compile(code, "<function of a row>", "exec")
+        return code
+
+
+def _no_python(error: Exception) -> InvalidInputError:
+    return InvalidInputError(f"A function of a row is no Python that can be compiled: {error}.")
+
+
+def _written(module: ast.Module, form: str) -> str:
+    if not module.body:
+        refuse(module, "has no function")
+    *helpers, last = map(_definition, module.body)
+    if len(helpers) > _MOST_HELPERS:
+        refuse(last, f"calls more than {_MOST_HELPERS} functions")
+    known: dict[str, int] = {}
+    sizes: dict[str, int] = {}
+    codes = []
+    for each in (*helpers, last):
+        if each.name in known:
+            refuse(each, f"defines {each.name!r} twice")
+        numbers = tuple(argument.arg for argument in each.args.args)
+        is_last = each is last
+        taken = FORMS[form] if is_last else Form(numbers, ())
+        name = "row" if is_last else f"f_{each.name}"
+        code = "\n".join(Writer(each, taken, known).lines(name))
+        called = _CALL.findall(code.partition("\n")[2])
+        sizes[each.name] = len(code) + sum(sizes[other] for other in called)
+        if sizes[each.name] > _MOST_CODE:
+            refuse(each, "makes too much code")
+        known[each.name] = len(numbers)
+        codes.append(code)
+    return "\n".join(codes) + "\n"
+
+
+def _definition(node: ast.stmt) -> ast.FunctionDef:
+    if not isinstance(node, ast.FunctionDef):
+        refuse(node, "is no definition of a function")
+    taken = node.args
+    if taken.vararg or taken.kwarg or taken.kwonlyargs or taken.posonlyargs or taken.defaults:
+        refuse(node, "takes other arguments than plain ones without a default")
+    if node.decorator_list:
+        refuse(node, "has a decorator")
+    if node.name in (*FUNCTIONS, *BUILTINS):
+        refuse(node, f"defines {node.name!r}, which the grammar has")
+    return node
