@@ -61,6 +61,9 @@ class DerivedQuery(Protocol):
     Where the sensitivity holds up to some number of rows alone, ``most_rows`` says so, an int, and
     the statement of the run does: this query's or any other's.
 
+    The sums that its parts hold are asked of no rows before the charge, and those that a method
+    ``rehearsed`` of a part returns as a tuple, so that their kernels are loaded then.
+
     ``by_each_row = True`` in its class says that ``derive`` makes no random choice and that the
     bound under add-or-remove-one holds for any two tables with one row more or less, so that k rows
     move the answer by k times it. Without it units of several rows are refused.

@@ -1,4 +1,4 @@
-"""The number of rows, and the sensitivity of counts."""
+"""The number of rows."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
-from dpcore.exact.rounding import float_up, sqrt_up
 from dpcore.privacy.immutable import sealed
 from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
 
 if TYPE_CHECKING:
     from dpcore.data.blocks.block import Block
 
-__all__ = ["RowCount", "sensitivity_of_bins"]
+__all__ = ["RowCount"]
 
 
 @sealed
@@ -46,16 +45,3 @@ class RowCount:
     def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
         # One coordinate: the bound is the same in every norm.
         return Sensitivity(self.norm, 1.0, relation)
-
-
-def sensitivity_of_bins(
-    norm: Literal["l1", "l2"], relation: NeighboringRelation, grid_bits: int = 0
-) -> Sensitivity:
-    """Return how far counts move where a row counts 1 in one of them at most: by 1 in every norm
-    under add-or-remove-one and replace-special; under replace-one a row may leave one count for
-    another, 2 in l1 and the square root of 2 in l2 (Dwork, McSherry, Nissim & Smith 2006, section
-    3)."""
-    bound = 1.0
-    if relation is NeighboringRelation.REPLACE_ONE:
-        bound = 2.0 if norm == "l1" else float_up(sqrt_up(2))  # type: ignore[arg-type]
-    return Sensitivity(norm, bound, relation, grid_bits)

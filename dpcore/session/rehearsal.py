@@ -33,10 +33,11 @@ __all__ = ["Rehearsal", "load_noise", "load_now"]
 class Rehearsal:
     """Asks each kind of sum once of an engine without rows, which the session's engine offers
     (``without_rows``); under another one nothing is rehearsed. Nothing is drawn from the session's
-    noise. A query that is no sum (derived, of a whole table) is not asked.
+    noise. Of a query that is no sum (derived, of a whole table) the sums are asked that it holds,
+    or that a method ``rehearsed`` of a part of it returns.
 
-    ``problem`` : given the run's facts, the first query comes with those that most runs ask
-    later, so that their kernels are there before the first charge.
+    ``problem`` : given the run's facts, the first query comes with the sum that most runs ask
+    later, so that its kernels are there before the first charge.
     """
 
     def __init__(self, engine: Any, problem: Problem | None) -> None:
@@ -58,7 +59,9 @@ class Rehearsal:
         if self._engine is None:
             load_now(self._open)
         self._require_weights(query)
-        load_now(lambda: self._answer(query))
+        sums = map(_sum_of, (query, *_asked_by(parts)))
+        for asked in {id(each): each for each in sums}.values():
+            load_now(partial(self._answer, asked))
         self._known.add(kind)
 
     def _require_weights(self, query: Any) -> None:
@@ -70,20 +73,27 @@ class Rehearsal:
             "it."
         )
         with replacing(TypeError, TypingError, by=lambda _: unfit):
-            self._answer(query)
+            self._answer(_sum_of(query))
 
     def _open(self) -> None:
         load_noise(in_bulk=False)
         self._engine = self._whole.without_rows()
-        if self._problem is not None:
-            for make in _usual(self._problem):
-                with suppress(AnswerError):  # Nobody asked it yet.
-                    load_now(lambda: self._answer(make()))  # noqa: B023  (called at once)
+        if (problem := self._problem) is not None:
+            usual = ClippedGradientSum(problem, np.zeros(problem.w_shape), 1.0)
+            with suppress(AnswerError):  # Nobody asked it yet.
+                load_now(partial(self._answer, usual))
 
     def _answer(self, query: Any) -> None:
-        whole = _sum_of(query)
-        if self._engine is not None and hasattr(whole, "answer_block"):
-            load_noise(in_bulk=self._engine.answer(whole).size >= BULK_SIZE)
+        if self._engine is not None and hasattr(query, "answer_block"):
+            load_noise(in_bulk=self._engine.answer(query).size >= BULK_SIZE)
+
+
+def _asked_by(parts: Iterable[Any]) -> Iterator[Any]:
+    """Yield the sums that a query asks before it answers: those that it holds, and those that a
+    part's ``rehearsed`` returns."""
+    for part in parts:
+        yield part
+        yield from getattr(part, "rehearsed", tuple)()
 
 
 def _sum_of(query: Any) -> Any:
@@ -120,12 +130,6 @@ def load_now(load: Callable[[], Any]) -> None:
     except Exception as error:
         if _kernels_in(error):
             raise _refusal(error) from error
-
-
-def _usual(problem: Problem) -> Iterator[Callable[[], Any]]:
-    """Yield makers of a run's usual sums, released or asked by derived queries."""
-    zero = np.zeros(problem.w_shape)
-    yield partial(ClippedGradientSum, problem, zero, 1.0)
 
 
 @functools.cache

@@ -21,7 +21,9 @@ def found(monkeypatch, data):
     """Return the statement of a run whose rows somebody else's loader finds."""
     ours = load_registry("file-loader")
     entry = replace(ours.get("file-loader", "files"), target=NAME, distribution="acme")
-    monkeypatch.setattr("dpcore.data.loader.registries", lambda kind: (type(ours)([entry]),))
+    monkeypatch.setattr(
+        "dpcore.data.registered_loader.registries", lambda kind: (type(ours)([entry]),)
+    )
     monkeypatch.setitem(globals(), "LOADER", replace(FILES, requested=lambda *asked: data))
     plan = make_plan(Settings("dp-gd", params={"steps": 2}))
     return train(plan, DataRequest("rows.csv")).model.privacy

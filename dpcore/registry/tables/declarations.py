@@ -257,37 +257,13 @@ _MAY_CHANGE = ("engine", "ledger", "ledger-store")
 _CALLED = {
     "column-kind": ("read",),
     "row-store": ("open", "write", "schema", "check_target"),
-    "file-loader": (
-        "load",
-        "pieces",
-        "require_known",
-        "format_of",
-        "schema_of",
-        "partitions",
-        "requested",
-        "tested",
-        "source_of",
-        "with_schema",
-        "schema_of_rows",
-        "predict",
-        "info",
-        "schema_lines",
-        "rows",
-        "features",
-        "frame_of",
-        "declares_truth",
-        "schema_keys",
-        "schema_file",
-        "schema_toml",
-        "schema_columns",
-        "with_private_bounds",
-        "number",
-        "crosses",
-        "advice",
-        "bounded",
-        "waiting",
-        "rows_of_part",
-        "watched",
+    "file-loader": tuple(
+        """
+        load pieces require_known format_of schema_of partitions requested tested source_of
+        with_schema schema_of_rows predict info schema_lines rows features frame_of
+        declares_truth schema_keys schema_file schema_toml schema_columns
+        with_private_bounds number crosses advice bounded waiting rows_of_part watched
+        """.split()
     ),
 }
 """The functions that an object of a kind has to have."""

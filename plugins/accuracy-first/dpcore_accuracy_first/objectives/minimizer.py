@@ -23,6 +23,7 @@ from dpcore_baselines.queries.gradient_sum import (
     gradient_bits,
     gradient_error,
     loss_error,
+    rehearsed_gradient,
 )
 
 if TYPE_CHECKING:
@@ -131,6 +132,9 @@ class Minimizer:
         if self.grid_bits < FINE_BITS:
             l1 += size * 2.0**-self.grid_bits
         return Sensitivity("l1", l1, relation, grid_bits=self.grid_bits)
+
+    def rehearsed(self) -> tuple[GradientSum]:
+        return (rehearsed_gradient(self.problem),)
 
     def derive(self, ask: Callable[[Any], np.ndarray], noise: NoiseSource) -> np.ndarray:
         problem, known, far = self.problem, _Certificate.of(self), True

@@ -19,7 +19,12 @@ from dpcore.plugin.parts import (
     sealed,
 )
 from dpcore_baselines.queries.descent import minimize
-from dpcore_baselines.queries.gradient_sum import GradientSum, gradient_bits, gradient_error
+from dpcore_baselines.queries.gradient_sum import (
+    GradientSum,
+    gradient_bits,
+    gradient_error,
+    rehearsed_gradient,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -108,6 +113,9 @@ class PenalisedMinimizer:
         # The norm that is compared with the tolerance is rounded as well.
         left = self._tolerance() * (1 + self._roundings()) + self._error() + self._offset()
         return left / self.regularisation * _UP
+
+    def rehearsed(self) -> tuple[GradientSum]:
+        return (rehearsed_gradient(self.problem, precise=True),)
 
     def _slope(self) -> float:
         return 2 * self.loss.lipschitz + 1.0

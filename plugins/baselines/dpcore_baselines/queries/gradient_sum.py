@@ -28,7 +28,14 @@ if TYPE_CHECKING:
     from dpcore.plugin import Loss, NeighboringRelation, Problem
     from dpcore.plugin.parts import Block, Sensitivity
 
-__all__ = ["GradientSum", "bounded_labels", "gradient_bits", "gradient_error", "loss_error"]
+__all__ = [
+    "GradientSum",
+    "bounded_labels",
+    "gradient_bits",
+    "gradient_error",
+    "loss_error",
+    "rehearsed_gradient",
+]
 
 _LOSS_ERROR = 2.0**-36
 """Bound of the error of a loss or slope that is computed (dpcore.losses: 1e-11)."""
@@ -96,6 +103,12 @@ class GradientSum:
 
     def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
         raise InvalidInputError("A sum of unclipped gradients has no sensitivity of its own.")
+
+
+def rehearsed_gradient(problem: Problem, precise: bool = False) -> GradientSum:
+    """Return the sum at a point that only the fine grid has: all that one loads is loaded by it."""
+    unit = np.eye(1, math.prod(problem.w_shape)).reshape(problem.w_shape)
+    return GradientSum(problem, np.ldexp(unit, -FINE_BITS), 0, precise)
 
 
 def bounded_labels(block: Block, n_margins: int = 1) -> np.ndarray:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcore.plugin.parts import sealed
-from dpcore.queries.count import sensitivity_of_bins
 from dpcore_report.evaluation.held_out_sums import BITS, HeldOutSums
+from dpcore_tables.statistics.histogram import sensitivity_of_bins
 
 if TYPE_CHECKING:
     from dpcore.plugin import NeighboringRelation

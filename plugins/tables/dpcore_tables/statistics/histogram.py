@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Protocol
 import numpy as np
 
 from dpcore.plugin import InvalidInputError, NeighboringRelation
-from dpcore.plugin.parts import Sensitivity, sealed
-from dpcore.queries.count import sensitivity_of_bins
+from dpcore.plugin.parts import Sensitivity, float_up, sealed, sqrt_up
 from dpcore_tables.statistics.categorical_column import CategoricalColumn
 
 if TYPE_CHECKING:
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 
     from dpcore.plugin.parts import Block
 
-__all__ = ["Histogram"]
+__all__ = ["Histogram", "sensitivity_of_bins"]
 
 
 class _Numbers(Protocol):
@@ -96,3 +95,16 @@ class Histogram:
 
     def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
         return sensitivity_of_bins(self.norm, relation)
+
+
+def sensitivity_of_bins(
+    norm: Literal["l1", "l2"], relation: NeighboringRelation, grid_bits: int = 0
+) -> Sensitivity:
+    """Return how far counts move where a row counts 1 in one of them at most: by 1 in every norm
+    under add-or-remove-one and replace-special; under replace-one a row may leave one count for
+    another, 2 in l1 and the square root of 2 in l2 (Dwork, McSherry, Nissim & Smith 2006, section
+    3)."""
+    bound = 1.0
+    if relation is NeighboringRelation.REPLACE_ONE:
+        bound = 2.0 if norm == "l1" else float_up(sqrt_up(2))  # type: ignore[arg-type]
+    return Sensitivity(norm, bound, relation, grid_bits)
