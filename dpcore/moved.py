@@ -3,8 +3,6 @@
 The table is ``moved.toml``. A name is good for one version more, with a warning.
 """
 
-from __future__ import annotations
-
 import sys
 from functools import cache
 from typing import Any

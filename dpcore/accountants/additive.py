@@ -5,8 +5,6 @@ sums are exact, independent of order, and on the safe side. An event's own figur
 relative to the sensitivity, so the rules are the same under every neighbouring relation.
 """
 
-from __future__ import annotations
-
 import math
 import numbers
 from abc import ABC, abstractmethod

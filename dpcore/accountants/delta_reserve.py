@@ -21,8 +21,6 @@ Whitehouse, Ramdas, Rogers & Wu 2023, Theorem 1.) The reserve is fixed before th
 is in the statement, and what is left of it buys nothing else.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

@@ -5,8 +5,6 @@ An f-divergence is a mixture, with weights >= 0, of the hockey-stick divergences
 at every g > 0 bounds its Renyi divergence of every order too.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 from functools import lru_cache
 

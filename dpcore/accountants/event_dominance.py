@@ -12,8 +12,6 @@ figures are no smaller on the side that costs more, the rest of them equal:
   drawn at the larger one.
 """
 
-from __future__ import annotations
-
 from dataclasses import fields
 from typing import Any
 

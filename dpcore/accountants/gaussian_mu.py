@@ -50,8 +50,6 @@ after Blackwell), and the filter's theorem is about those.
 Everything here is independent of the relation: an event's figures are relative to its own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache

@@ -5,8 +5,6 @@ those chosen from earlier outputs (its class names the theorem). At every delta 
 from it, which is rounded up: the statement has both.
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """The search for the noise at which a condition was seen to hold."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from dpcore.errors import InvalidInputError

@@ -18,6 +18,7 @@ from dpcore.fitting.request.settings import Settings, default_algorithm, has_uni
 from dpcore.fitting.steps.facts import release_bounds
 from dpcore.fitting.steps.weights import public_weights
 from dpcore.model.file import check_out
+from dpcore.registry.catalogue import load_registry
 from dpcore.registry.parameters import assigned
 
 __all__ = ["modules_for_good", "train_command"]
@@ -181,9 +182,11 @@ def train_command(
     also = steps_asked(of_steps)
     rows = data, schema, target, bad_rows, schema_from_data, test, of_steps["test_fraction"]
     request = DataRequest(*rows, unit, rows_per_unit, release_bounds(also), part)
+    algo = default_algorithm() if algo is None else algo
+    load_registry("optimizer").get("optimizer", algo)  # before what reads rows is asked for
     request, loss = with_loss(request, loss, multiclass)
     settings = Settings(
-        algo=default_algorithm() if algo is None else algo,
+        algo=algo,
         loss=loss,
         l2=l2,
         epsilon=epsilon,

@@ -1,7 +1,5 @@
 """The schema that an array's public bounds make, or that was named in their place."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any

@@ -181,8 +181,7 @@ def parts_of_rows(rows: RowFacts) -> tuple[str, ...]:
     if hasattr(kind := type(getattr(rows, "X", None)), "row_layout"):
         kinds.add(kind)
     named = sorted(f"{each.__module__}:{each.__qualname__}" for each in kinds)
-    # Numbers that wait for bounds are encoded once more.
-    return (*named, *rows.read_by, *(foreign_loader() if rows.schema.unbounded else ()))
+    return (*named, *rows.read_by, *foreign_loader())
 
 
 @dataclass(frozen=True)

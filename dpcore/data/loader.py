@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dpcore.data.dataset import Dataset
-from dpcore.data.registered_loader import registered_loader
+from dpcore.data.registered_loader import loader_entry, registered_loader
 from dpcore.errors import InvalidInputError, RegistryError
 from dpcore.privacy.first_party import DISTRIBUTIONS, is_ours
 
@@ -176,8 +176,13 @@ def load_file(path: str | os.PathLike[str], schema: Schema | None, **options: An
 
 
 def foreign_loader() -> tuple[str, ...]:
-    """Return what the statement names of the loader of files; nothing where it is ours."""
-    named = named_parts(registered_loader("files")[0])
+    """Return what the statement names of the loader that is registered; nothing where it is ours.
+
+    It is named whatever rows a run has: a schema's document, and what looks like an array, may have
+    gone through it.
+    """
+    entry = loader_entry()
+    named = () if entry is None else named_parts(entry)
     return tuple(part for part in named if not is_ours(part.partition(":")[0]))
 
 

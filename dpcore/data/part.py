@@ -1,7 +1,5 @@
 """The name of a part of a table: the rows of one level of a column."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 __all__ = ["RowPart"]

@@ -11,10 +11,16 @@ from dpcore.registry.catalogue import load_registry, registries
 if TYPE_CHECKING:
     from dpcore.registry.entries import Entry
 
-__all__ = ["registered_loader"]
+__all__ = ["loader_entry", "registered_loader"]
 
 _KIND, _NAME = "file-loader", "files"
 """The kind, and the one name of it that there is: a path means the same rows everywhere."""
+
+
+def loader_entry() -> Entry | None:
+    """Return the entry of the loader that is registered, ``None`` if there is none."""
+    known = (registry for registry in registries(_KIND) if _NAME in registry.names(_KIND))
+    return next((registry.get(_KIND, _NAME) for registry in known), None)
 
 
 def registered_loader(what: str) -> tuple[Entry, Any]:

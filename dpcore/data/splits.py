@@ -5,8 +5,6 @@ A fixed-size or seeded split of n rows depends on n, and on every row's place: u
 add-or-remove-one a neighbour would move many rows. There each row has a coin of its own.
 """
 
-from __future__ import annotations
-
 import math
 import os
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Numbers between public bounds, and labels as rows hold them."""
 
-from __future__ import annotations
-
 from typing import TypeAlias
 
 import numpy as np

@@ -9,8 +9,6 @@ so. The digest finds what was damaged. It is no seal: whoever may write to the c
 here, as with Python's own byte code.
 """
 
-from __future__ import annotations
-
 import functools
 import glob
 import hashlib

@@ -16,8 +16,6 @@ is off by at most ``SUM_ERROR`` times the sum of the sizes of its terms, and so 
 ``FUNCTION_ERROR``, relative, and out of float64's range are inf or 0 without a warning.
 """
 
-from __future__ import annotations
-
 import math
 import sys
 

@@ -1,7 +1,5 @@
 """A loss in words: its name, its parameters and its weights."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -8,8 +8,6 @@ The checksum is SHA-256 over the canonical JSON (sorted keys, no spaces, ASCII) 
 its ``checksum``. It finds a file that was cut short or altered by accident; it is no signature.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

@@ -1,7 +1,5 @@
 """A fitted linear model: released coefficients, the public encoding, and the privacy statement."""
 
-from __future__ import annotations
-
 import importlib
 import os
 from collections.abc import Mapping

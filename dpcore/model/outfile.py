@@ -1,7 +1,5 @@
 """Output files: found unwritable before any work, and written whole or not at all."""
 
-from __future__ import annotations
-
 import os
 import secrets
 import shutil

@@ -1,7 +1,5 @@
 """Probabilities and classes by the margins of rows."""
 
-from __future__ import annotations
-
 import numpy as np
 
 __all__ = ["blank_rows", "macro_f1", "places_said", "probabilities_of"]

@@ -10,8 +10,6 @@ word of 64 does; the constant term of the table's row is added in integers, so t
 the rest of it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import lru_cache
 from math import floor

@@ -4,8 +4,6 @@ A page is a module beside a stub file (``.pyi``), which says where each name is;
 editors read the same file.
 """
 
-from __future__ import annotations
-
 import ast
 import functools
 import importlib

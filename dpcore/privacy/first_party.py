@@ -6,8 +6,6 @@ can say the same. A checkout has no manifest: there, code is ours where it has t
 and the privacy statement says that nobody verified it. The statement names every other part.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterable
 from functools import cache
@@ -18,7 +16,13 @@ from typing import Any
 
 from dpcore.privacy.manifest import UNKNOWN, digests, folders, is_checkout, manifest_of, read
 
-__all__ = ["DISTRIBUTIONS", "code_in_words", "is_named_as_a_package_of_ours", "is_ours"]
+__all__ = [
+    "DISTRIBUTIONS",
+    "code_in_words",
+    "is_named_as_a_package_of_ours",
+    "is_ours",
+    "unknown_packages",
+]
 
 _CORE = Path(__file__).resolve().parents[1]
 _IS_CHECKOUT = is_checkout(_CORE)
@@ -50,6 +54,13 @@ def is_ours(module: str) -> bool:
     return package.parent.joinpath(*names) == place and _is_known(owner, str(package))
 
 
+def unknown_packages() -> set[str]:
+    """Return the packages that were imported under a name of this repository beside the core, and
+    have other files: parts of ours may call them."""
+    loaded = filter(is_named_as_a_package_of_ours, _OWNERS.keys() & sys.modules.keys())
+    return {package for package in loaded if not is_ours(package)}
+
+
 def _spec(module: str) -> Any:
     """Return where a module is, or would be, found."""
     if module in sys.modules:
@@ -69,7 +80,7 @@ def _is_known(owner: str, folder: str) -> bool:
     if _IS_CHECKOUT:
         own = _FOLDERS[owner]
         return package == own or digests(package) == digests(own)
-    return bool(digests(package) == _MANIFEST[owner]["files"])
+    return bool(digests(package) == _MANIFEST.get(owner, {}).get("files"))
 
 
 def code_in_words(parts: Iterable[str]) -> str | None:

@@ -4,8 +4,6 @@ It is written into the core's wheel when that is built (``hatch_build.py`` impor
 read from there. A checkout has none: it has the files themselves.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from pathlib import Path

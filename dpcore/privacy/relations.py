@@ -1,7 +1,5 @@
 """Neighbouring relations by name."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from dpcore.errors import InvalidInputError, near_names

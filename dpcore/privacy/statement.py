@@ -1,7 +1,5 @@
 """The privacy statement of a run: what is guaranteed, under which relation, and by which parts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from types import BuiltinFunctionType, FunctionType
@@ -9,7 +7,7 @@ from typing import Any
 
 from dpcore.exact.rounding import exact as _exact
 from dpcore.exact.rounding import exp_in_words
-from dpcore.privacy.first_party import code_in_words, is_ours
+from dpcore.privacy.first_party import code_in_words, is_ours, unknown_packages
 from dpcore.privacy.units import Units, protected
 
 __all__ = ["NOTIONS", "OF_DPCORE", "WHERE_GIVEN", "PrivacyStatement", "foreign_parts", "part_of"]
@@ -295,5 +293,7 @@ def part_of(thing: Any) -> str:
 
 
 def foreign_parts(parts: Iterable[str]) -> tuple[str, ...]:
-    """Return those of the ``"module:Class"`` names that are not of this repository, sorted."""
-    return tuple(sorted({part for part in parts if not is_ours(part.partition(":")[0])}))
+    """Return those of the ``"module:Class"`` names that are not of this repository, sorted, and the
+    packages that were imported under a name of ours with other files."""
+    foreign = {part for part in parts if not is_ours(part.partition(":")[0])}
+    return tuple(sorted(foreign | unknown_packages()))

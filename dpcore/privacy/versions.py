@@ -1,7 +1,5 @@
 """The versions of what a run was made with."""
 
-from __future__ import annotations
-
 import functools
 import platform
 from importlib import metadata

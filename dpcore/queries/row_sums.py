@@ -138,7 +138,7 @@ class ContributionSum:
     >>> from dpcore.plugin import NeighboringRelation, Problem
     >>> from dpcore.plugin.parts import ContributionSum, contribution
     >>> def tenths(x, y, parameters, out):
-    ...     out[int(10.0 * x[0])] = 1.0
+    ...     out[int(min(9.0, 10.0 * x[0]))] = 1.0
     >>> swap = NeighboringRelation.REPLACE_ONE
     >>> problem = Problem(Logistic(), 0.0, 2, row_norm=1.0, raw_norm_bound=1.0, relation=swap)
     >>> query = ContributionSum(problem, contribution(tenths), width=10, clip=1.0)
@@ -182,7 +182,9 @@ class ContributionSum:
             rows = slice(begin, min(begin + step, block.n_rows))
             part = block if step >= block.n_rows else block.take(np.arange(rows.start, rows.stop))
             out = np.empty((part.n_rows, self.width))
-            self.function.fill(part.rows(), y[rows], self.parameters, out)
+            # Of coded rows they are a part of a wider array.
+            features = np.ascontiguousarray(part.rows())
+            self.function.fill(features, y[rows], self.parameters, out)
             with np.errstate(all="ignore"):
                 if weights is not None:
                     out *= weights[rows, np.newaxis]

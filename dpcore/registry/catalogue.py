@@ -4,8 +4,6 @@ Registration is light: a plugin hands over names and ``"module:Attribute"`` stri
 imported when it is used. A plugin that cannot be loaded is recorded and the others work.
 """
 
-from __future__ import annotations
-
 import functools
 import importlib
 import os

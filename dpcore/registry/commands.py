@@ -4,8 +4,6 @@ The command line builds its own parser from them (``dpcore.cli.commands``), so t
 plugin imports no library of command lines, and asks for no version of one.
 """
 
-from __future__ import annotations
-
 import inspect
 import re
 import typing

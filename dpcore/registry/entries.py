@@ -1,7 +1,5 @@
 """Registered names, and what cannot be used of what was registered."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any

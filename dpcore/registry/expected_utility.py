@@ -1,7 +1,5 @@
 """The expected utility of a run: what may be expected of it, from public facts alone."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 __all__ = ["ExpectedUtility"]

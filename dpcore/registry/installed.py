@@ -1,7 +1,5 @@
 """Entry points of the installed distributions, read once for the registries of all kinds."""
 
-from __future__ import annotations
-
 import functools
 import sys
 from collections.abc import Callable

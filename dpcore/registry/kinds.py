@@ -5,8 +5,6 @@ step. They are plain values: texts, numbers, truth values, tuples of them, and f
 them.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import re
 from collections.abc import Mapping

@@ -4,8 +4,6 @@ Presets are checked by them: what is no field would be dropped, and the preset r
 with another value.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import math
 import numbers

@@ -1,7 +1,5 @@
 """Slots of an optimizer: what each takes, as data."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from dpcore.errors import InvalidInputError

@@ -1,8 +1,6 @@
 """The options of steps and of algorithms, as data beside their names: ``dpcore train --help``
 imports none of them."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The code that is compiled of the text of a function of one row."""
 
-from __future__ import annotations
-
 import ast
 import re
 

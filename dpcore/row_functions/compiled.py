@@ -1,7 +1,5 @@
 """Compiled code of a function of a row, read once more: it calls and keeps nothing."""
 
-from __future__ import annotations
-
 import re
 
 from dpcore.errors import KernelError

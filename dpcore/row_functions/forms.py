@@ -1,7 +1,5 @@
 """The forms of a function of one row: its arguments, and where its result goes."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 __all__ = ["FORMS", "FUNCTIONS", "Form"]
@@ -22,7 +20,9 @@ class Form:
 
     @property
     def arguments(self) -> tuple[str, ...]:
-        return (*self.numbers, *self.arrays)
+        first = "x" if "x" in self.arrays else ""
+        others = (*self.numbers, *self.arrays)
+        return tuple(sorted(others, key=lambda name: name != first))
 
 
 FORMS = {

@@ -7,8 +7,6 @@ nothing, and reads and writes within its arrays alone. So its result is a functi
 Numbers are float64. A place outside an array reads as NaN, and a write to it does nothing.
 """
 
-from __future__ import annotations
-
 import ast
 import sys
 from dataclasses import dataclass, field
@@ -59,7 +57,8 @@ class Writer:
         """Return the lines of the definition under a name."""
         given = tuple(argument.arg for argument in self.tree.args.args)
         if sorted(given) != sorted(self.form.arguments):
-            refuse(self.tree, f"takes ({', '.join(given)}), not {self.form.arguments}")
+            expected = ", ".join(self.form.arguments)
+            refuse(self.tree, f"takes ({', '.join(given)}), where ({expected}) are expected")
         self._variables = _assigned(self.tree)
         taken = {*self.known, *FUNCTIONS, *BUILTINS}
         if clash := {*given, *self._variables} & taken or self._variables & {*self.form.arrays}:
@@ -161,6 +160,10 @@ class Writer:
             case ast.IfExp():
                 test = self._condition(node.test)
                 return f"({self._number(node.body)} if {test} else {self._number(node.orelse)})"
+            case ast.Compare(ops=ops) if not {*map(type, ops)} <= _ORDER.keys():
+                refuse(node, "compares by another sign than < <= > >= == !=")
+            case ast.Compare(ops=ops) if not {*map(type, ops)} <= _ORDER.keys():
+                refuse(node, "compares by another sign than < <= > >= == !=")
             case ast.Compare() | ast.BoolOp() | ast.UnaryOp(op=ast.Not()):
                 return f"(1.0 if {self._condition(node)} else 0.0)"
             case ast.Call(func=ast.Name(id=name), keywords=[]):
@@ -219,16 +222,17 @@ class Writer:
             case ast.IfExp() if not public:
                 taken, other = self._whole(node.body), self._whole(node.orelse)
                 return f"({taken} if {self._condition(node.test)} else {other})"
-        which = "the end of a range" if public else "a place in an array"
-        refuse(
-            node,
-            f"has {ast.unparse(node)[:60]} as {which}, which is no whole number of public ones",
-        )
+        what = ast.unparse(node)[:60]
+        if public:
+            refuse(
+                node, f"counts to {what}: the end of a range is a literal, len(x) or made of these"
+            )
+        refuse(node, f"has {what} as a place in an array: write int({what}) or a whole number")
 
 
 def _literal(node: ast.expr, value: float) -> str:
     if not abs(value) <= sys.float_info.max:
-        refuse(node, "has a number that float64 does not hold")
+        refuse(node, "has a number that is not finite")
     return repr(float(value))
 
 

@@ -1,8 +1,6 @@
 """A function of one row, as a part of a query: compiled by the core, and a function of that row
 alone."""
 
-from __future__ import annotations
-
 import ast
 import hashlib
 from dataclasses import dataclass

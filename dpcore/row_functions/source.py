@@ -5,8 +5,6 @@ own, and other functions definitions above it. The grammar reads the result, so 
 has to be trusted.
 """
 
-from __future__ import annotations
-
 import ast
 import builtins
 import inspect
@@ -54,6 +52,8 @@ def tree_of(function: Any) -> ast.Module:
 def _write(function: Any, written: dict[Any, ast.FunctionDef], within: tuple[Any, ...]) -> str:
     """Add a function and those that it calls to ``written``, and return its name there."""
     function = getattr(function, "py_func", function)
+    if not inspect.isfunction(function):
+        raise InvalidInputError(f"Expected a function of Python, not {type(function).__name__}.")
     if function in within:
         raise InvalidInputError(f"The function {function.__qualname__} of a row calls itself.")
     if function not in written:

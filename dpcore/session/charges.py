@@ -1,7 +1,5 @@
 """The charges of a run, told by whatever ends it: errors and interrupts carry them as a note."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Objects that may exist once only, and in the process that made them."""
 
-from __future__ import annotations
-
 import os
 import weakref
 from typing import ClassVar

@@ -25,6 +25,7 @@ from dpcore.queries.gradient import ClippedGradientSum
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from dpcore.data.blocks.block import Block
     from dpcore.protocols.problem import Problem
 
 __all__ = ["Rehearsal", "load_noise", "load_now"]
@@ -80,12 +81,31 @@ class Rehearsal:
         self._engine = self._whole.without_rows()
         if (problem := self._problem) is not None:
             usual = ClippedGradientSum(problem, np.zeros(problem.w_shape), 1.0)
-            with suppress(AnswerError):  # Nobody asked it yet.
-                load_now(partial(self._answer, usual))
+            for asked in (usual, _KernelsOfRows(problem)):
+                with suppress(AnswerError):  # Nobody asked it yet.
+                    load_now(partial(self._answer, asked))
 
     def _answer(self, query: Any) -> None:
         if self._engine is not None and hasattr(query, "answer_block"):
             load_noise(in_bulk=self._engine.answer(query).size >= BULK_SIZE)
+
+
+class _KernelsOfRows:
+    """A sum that calls what queries of a run call of a block and of its loss, for that alone."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._problem = problem
+
+    def start(self) -> np.ndarray:
+        return np.zeros(self._problem.w_shape, dtype=np.int64)
+
+    def answer_block(self, block: Block) -> np.ndarray:
+        facts, z = loss_facts(self._problem.loss), block.margins(self.start().astype(np.float64))
+        slopes = np.empty(z.shape)
+        facts.value(z, block.y, np.empty(block.n_rows))
+        for slope in filter(None, (facts.dvalue, facts.precise_dvalue)):
+            slope(z, block.y, slopes)
+        return block.weighted_sum(slopes).astype(np.int64)
 
 
 def _asked_by(parts: Iterable[Any]) -> Iterator[Any]:

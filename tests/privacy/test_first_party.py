@@ -103,6 +103,7 @@ def manifest(tmp_path, monkeypatch):
         (package / f"{name}.py").write_text(text)
     found = {"dpcore-baselines": {"version": CORE, "files": digests(package)}}
     monkeypatch.setattr(first_party, "_MANIFEST", found)
+    monkeypatch.setattr(first_party, "_OWNERS", {"dpcore_baselines": "dpcore-baselines"})
     monkeypatch.setattr(first_party, "_IS_CHECKOUT", False)
     first_party._is_known.cache_clear()
 
@@ -110,6 +111,7 @@ def manifest(tmp_path, monkeypatch):
 @pytest.fixture
 def core_alone(monkeypatch):
     """The command line where no plugin is installed, not even ours."""
+    import_module("dpcore.cli.train")  # with all its options, which other tests use
     points = [p for p in metadata.entry_points(group="dpcore") if p.dist.name == "dpcore"]
     alone = metadata.EntryPoints(points)
     monkeypatch.setattr("importlib.metadata.entry_points", lambda: alone)
@@ -176,8 +178,18 @@ def test_a_newer_package_of_ours_is_named_with_both_versions(tmp_path, monkeypat
     )  # fmt: skip
     told = f"dpcore-baselines is of version 7.1, and this dpcore knows {CORE}"
     assert statement.sentence().endswith(f" Code: {told}.")
-    assert "are right: dpcore_baselines.odd:Odd." in statement.sentence()
+    named = "are right: dpcore_baselines, dpcore_baselines.odd:Odd."
+    assert named in statement.sentence()
     assert statement.to_dict()["code"] == told
+
+
+def test_a_package_that_parts_of_ours_call_is_named(tmp_path, monkeypatch, manifest):
+    # A query of another package called a clamp of this one, which no statement named.
+    install(tmp_path, monkeypatch, "dpcore_baselines")
+    assert foreign_parts(["acme:Odd"]) == ("acme:Odd",)
+    (tmp_path / "dpcore_baselines" / "odd.py").write_text("class Odd:\n    bound = 1\n")
+    first_party._is_known.cache_clear()
+    assert foreign_parts(["acme:Odd"]) == ("acme:Odd", "dpcore_baselines")
 
 
 def test_a_library_that_python_would_import_makes_a_package_another(

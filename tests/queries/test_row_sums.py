@@ -5,10 +5,12 @@ from fractions import Fraction
 
 import leaking_rows as leaking
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpcore import Schema
 from dpcore.errors import InvalidInputError
 from dpcore.plugin import ClippedGradientSum, Gaussian, NeighboringRelation, Problem
 from dpcore.plugin.parts import (
@@ -16,9 +18,11 @@ from dpcore.plugin.parts import (
     ContributionSum,
     LocalEngine,
     SeededNoise,
+    Table,
     TableSession,
     coefficient,
     contribution,
+    dataset_from_arrays,
     load_registry,
 )
 from dpcore.queries.clipping import add_clipped
@@ -95,6 +99,27 @@ def test_contributions_are_those_of_each_row():
             v = np.array([x.sum(), (x**2).sum(), y])
             expected += v * min(1.0, 1.0 / np.sqrt((v**2).sum()))
     np.testing.assert_allclose(total * 2.0**-query.bits, expected, atol=1e-8)
+
+
+def test_rows_of_categories_have_the_sum_of_dense_ones():
+    frame = {"a": [0.25, 0.5, 0.75], "c": ["u", "v", "u"], "y": [0, 1, 1]}
+    columns = {
+        "a": {"kind": "numeric", "lower": 0, "upper": 1},
+        "c": {"kind": "categorical", "categories": ["u", "v"]},
+        "y": {"kind": "label", "classes": [0, 1]},
+    }
+    rows = dataset_from_arrays(pa.table(frame), schema=Schema.from_dict({"columns": columns}))
+    problem = Problem(loss("logistic"), 0.0, rows.n_features, rows.row_norm, rows.row_norm, ADD)
+    query = ContributionSum(problem, contribution(moments), 3, 1.0)
+    table = rows.table()
+    dense = Table.from_matrix(
+        np.concatenate([block.rows() for block in table.blocks]),
+        rows.y,
+        row_norm=rows.row_norm,
+        raw_norm_bound=rows.row_norm,
+    )
+    found = (LocalEngine(each).answer(query) for each in (table, dense))
+    np.testing.assert_array_equal(*found)
 
 
 def test_rows_come_in_pieces_with_the_same_sum(monkeypatch):

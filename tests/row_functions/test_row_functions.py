@@ -106,6 +106,22 @@ def test_what_keeps_or_stops_is_refused(function):
     assert "function" in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("return y is z", "compares by another sign"),
+        ("return parameters[z]", r"as a place in an array: write int\(z\)"),
+        ("for k in range(parameters[0]):\n        pass\n    return z", "the end of a range is"),
+        ("return 1e400", "not finite"),
+    ],
+)
+def test_a_refusal_says_what_to_do(line, told):
+    with pytest.raises(InvalidInputError, match=told):
+        RowFunction(f"def row(z, y, parameters):\n    {line}", "coefficient")
+    with pytest.raises(InvalidInputError, match=r"\(z, y, parameters\), where \(x, y, parameters,"):
+        RowFunction("def row(z, y, parameters):\n    return z", "contribution")
+
+
 def test_a_refusal_has_the_line_and_what_there_is():
     line = leaking.waits_for_a_row.__code__.co_firstlineno + 1
     with pytest.raises(InvalidInputError, match=rf"line {line}: .*refused \(While\).*exp, "):
@@ -215,7 +231,7 @@ def test_a_text_is_no_subclass_and_a_form_is_known():
         RowFunction(text, Text("coefficient"))
     with pytest.raises(InvalidInputError, match="not at hand"):
         coefficient(eval("lambda z, y, parameters: z"))
-    with pytest.raises(InvalidInputError, match="not at hand"):
+    with pytest.raises(InvalidInputError, match="Expected a function of Python, not builtin"):
         coefficient(math.exp)
 
 

@@ -5,8 +5,6 @@ so: it may be a view of a writeable array, and an earlier view of it may still b
 arrays that were made here, and whose views nobody else has, are shared.
 """
 
-from __future__ import annotations
-
 import weakref
 
 import numpy as np

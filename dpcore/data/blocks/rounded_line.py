@@ -1,7 +1,5 @@
 """Public vectors on their grids, worked out once for all blocks of a table."""
 
-from __future__ import annotations
-
 import threading
 
 import numpy as np

@@ -4,8 +4,6 @@ The result is a function of each row alone. Its norm is at most ``row_norm`` up 
 float64; ``Table`` truncates it to the feature grid and verifies the bound in integers.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 __all__ = ["is_over", "row_lengths", "shrunk"]

@@ -1,7 +1,5 @@
 """Rows truncated to the feature grid, their norms verified and bounded in integers."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from dpcore.errors import DataError

@@ -1,7 +1,5 @@
 """The kinds of column of the core: all that is public about each of them."""
 
-from __future__ import annotations
-
 from typing import TypeAlias
 
 from dpcore.data.schema.features.feature_column import FeatureColumn

@@ -1,7 +1,5 @@
 """The keys of a schema, and checks of them as a whole: whether they contradict each other."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The top level of a schema's keys: each by its type, and the columns in order."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any

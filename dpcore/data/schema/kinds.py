@@ -1,7 +1,5 @@
 """The kinds of column of the core, as they are registered: their keys, and what reads them."""
 
-from __future__ import annotations
-
 from dpcore.data.schema.columns import Column, Drop
 from dpcore.data.schema.features.numeric import numeric_from
 from dpcore.data.schema.keys import FILL, INDICATOR, MISSING, ColumnKind, Key

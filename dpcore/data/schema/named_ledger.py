@@ -1,7 +1,5 @@
 """The ledger that a schema names, and the package that keeps ledgers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from dpcore.errors import RegistryError

@@ -1,7 +1,5 @@
 """The plan of a column: all that reading its cells takes, worked out when the schema is built."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from dpcore.data.schema.features.encoding import Encoding

@@ -1,7 +1,5 @@
 """Values of a schema's keys, each checked as it is read, with its column in the message."""
 
-from __future__ import annotations
-
 import difflib
 import math
 import re

@@ -1,7 +1,5 @@
 """The texts that a schema lists for a column, and which other cells mean one of them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 

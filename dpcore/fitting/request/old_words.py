@@ -33,7 +33,8 @@ def with_old_words(words: Mapping[str, Any], old: Mapping[str, Any]) -> dict[str
         word, *where, field = form.split()
         if word == "also":
             of_step = steps.setdefault(where[0], {})
-            of_step |= {field: old[name]} if old.get(name) not in (None, False) else {}
+            is_off = name not in old or old[name] is None or old[name] is False
+            of_step |= {} if is_off else {field: old[name]}
         elif name in old:
             values.setdefault((word, *where), {})[field] = old[name]
     for (word, kind, plain), given in values.items():

@@ -4,8 +4,6 @@ A table is a frozen dataclass of ``fact`` fields: name, type, default and one li
 ``read`` is the one reader of what a part states; ``fault_of`` is the check of a class at loading.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import difflib
 import functools

@@ -1,7 +1,5 @@
 """The table of the facts that a loss states of itself; its reader is ``dpcore.losses.facts``."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

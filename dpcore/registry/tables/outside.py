@@ -1,7 +1,5 @@
 """Tables of the facts of parts that see no row: exporters, ledgers, and stores of ledgers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

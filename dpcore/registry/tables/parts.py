@@ -1,7 +1,5 @@
 """Tables of the facts that the classes of mechanisms, accountants, engines and answerers state."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

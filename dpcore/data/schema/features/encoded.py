@@ -1,7 +1,5 @@
 """The features that a schema's columns become, worked out when the schema is built."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

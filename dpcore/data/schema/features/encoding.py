@@ -1,7 +1,5 @@
 """The encoding of a column: how a cell is read, and the features that transforms make of it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from dpcore.data.schema.features.transforms import (

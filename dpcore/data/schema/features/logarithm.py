@@ -1,7 +1,5 @@
 """The logarithm of numbers, with the same bits wherever a number is in an array."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

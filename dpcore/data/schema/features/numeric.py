@@ -1,7 +1,5 @@
 """Columns of numbers between public bounds."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 

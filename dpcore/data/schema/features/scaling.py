@@ -1,7 +1,5 @@
 """A sentence on the length of rows, and the rows that are scaled down."""
 
-from __future__ import annotations
-
 import math
 
 from dpcore.data.schema.schema import Schema

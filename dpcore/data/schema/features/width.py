@@ -1,7 +1,5 @@
 """The schema of unnamed features, from the arguments of a call."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Any
 

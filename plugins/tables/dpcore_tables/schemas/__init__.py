@@ -1,6 +1,8 @@
-"""Schemas to start from: templates, and those that are read off the rows (not private)."""
+"""Schemas to start from: templates, and those that are read off the rows (not private).
 
-from dpcore_tables.schemas.key_reference import reference
-from dpcore_tables.schemas.template import schema_template
+The stub beside this file lists its names, each imported when it is asked for.
+"""
 
-__all__ = ["reference", "schema_template"]
+from dpcore.plugin.pages import page
+
+__getattr__, __dir__ = page(__name__, __file__)

@@ -1,0 +1,6 @@
+"""Schemas to start from: templates, and those that are read off the rows (not private)."""
+
+from dpcore_tables.schemas.key_reference import reference
+from dpcore_tables.schemas.template import schema_template
+
+__all__ = ["reference", "schema_template"]
