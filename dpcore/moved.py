@@ -9,6 +9,7 @@ from typing import Any
 
 __all__ = [
     "find_moved",
+    "moved_name",
     "new_name",
     "place_of_name",
     "table_of",
@@ -53,6 +54,16 @@ def place_of_name(page: str, name: str) -> str | None:
         _require(told := f"{whole} is in {place} now", place)
         _warn(told, 4)
     return place
+
+
+def moved_name(module: str, name: str) -> Any:
+    """Return what a module had under a name, and a package has now, with a warning: for the
+    ``__getattr__`` of the module, by which pickles of before find it."""
+    from importlib import import_module
+
+    if (place := place_of_name(module, name)) is None:
+        raise AttributeError(f"module {module!r} has no attribute {name!r}")
+    return getattr(import_module(place), name)
 
 
 def _require(told: str, place: str) -> None:

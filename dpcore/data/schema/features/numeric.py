@@ -11,6 +11,7 @@ from dpcore.data.schema.features.logarithm import binary_log
 from dpcore.data.schema.features.transforms import Chain, Clip, Log, Number, between
 from dpcore.data.schema.values import Entry, check_bounds
 from dpcore.errors import InvalidInputError
+from dpcore.moved import moved_name
 
 __all__ = ["Numeric", "numeric_from"]
 
@@ -71,3 +72,7 @@ def numeric_from(name: str, entry: Entry) -> Numeric:
     bounds = entry.bound("lower"), entry.bound("upper")
     scale = entry.data.get("scale", "linear")
     return Numeric(name, *bounds, fill, indicator, scale, missing)
+
+
+def __getattr__(name: str) -> Any:
+    return moved_name(__name__, name)
