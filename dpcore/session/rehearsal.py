@@ -16,6 +16,7 @@ import numpy as np
 from numba.core.dispatcher import Dispatcher
 from numba.core.errors import TypingError
 
+from dpcore.data.weighted_labels import clamped_labels
 from dpcore.errors import AnswerError, EngineError, InvalidInputError, KernelError, replacing
 from dpcore.losses.facts import loss_facts
 from dpcore.noise.scale import GridScale
@@ -101,10 +102,12 @@ class _KernelsOfRows:
 
     def answer_block(self, block: Block) -> np.ndarray:
         facts, z = loss_facts(self._problem.loss), block.margins(self.start().astype(np.float64))
-        slopes = np.empty(z.shape)
+        slopes, copy = np.empty(z.shape), clamped_labels(block.y)
         facts.value(z, block.y, np.empty(block.n_rows))
         for slope in filter(None, (facts.dvalue, facts.precise_dvalue)):
+            # A kernel of what nobody may write to is another one.
             slope(z, block.y, slopes)
+            slope(z.copy(), copy, slopes)
         return block.weighted_sum(slopes).astype(np.int64)
 
 
