@@ -204,7 +204,10 @@ def _held_parameters(query: CoefficientSum | ContributionSum, form: str) -> np.n
     if type(query.function) is not RowFunction or query.function.form != form:
         raise InvalidInputError(f"Expected {form}(function), not {type(query.function).__name__}.")
     query.function.require_compiled()
-    return constant(np.ravel(query.parameters))
+    parameters = constant(np.ravel(query.parameters))
+    if not np.isfinite(parameters).all():
+        raise InvalidInputError("Expected parameters of a function of a row to be finite.")
+    return parameters
 
 
 def _labels_and_weights(block: Block) -> tuple[np.ndarray, np.ndarray | None]:

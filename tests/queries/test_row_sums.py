@@ -216,6 +216,8 @@ def test_what_does_not_fit_is_refused():
         CoefficientSum(one, np.zeros(2), hinge, 1.0)
     with pytest.raises(InvalidInputError, match=r"Expected contribution\(function\)"):
         ContributionSum(one, coefficient(hinge), 3, 1.0)
+    with pytest.raises(InvalidInputError, match="to be finite"):
+        ContributionSum(one, contribution(moments), 3, 1.0, parameters=(math.nan,))
     with pytest.raises(InvalidInputError, match="to be l1 or l2"):
         ContributionSum(one, contribution(moments), 3, 1.0, norm="l3")
     for width in (0, 2**21, 1.5, True):
