@@ -264,6 +264,7 @@ def test_steps_of_another_version_are_named_and_make_what_they_make(monkeypatch)
     )
     model = fitted(also=also)
     assert model.privacy["parts_not_from_dpcore"] == [
+        "dpcore_report",
         "dpcore_report.evaluation.held_out_counts:HeldOutCounts",
         "dpcore_report.evaluation.score_counts:ScoreCounts",
         "dpcore_report.evaluation.step:Evaluation",
