@@ -48,7 +48,7 @@ REASONS = {
     "of what answers an optimizer in place of a session, as dpcore-a-ddp shows it": """
         Account Ledger SourceStatement fit_source""",
     "a figure of one theorem, whose plugin shows how it is used": """
-        BestAccountant gaussian_mu_squared_down""",
+        gaussian_mu_squared_down""",
     "digits of noise, for a new law alone": """
         DigitStream Digits GridScale LazyUniform SystemNoise exponential_digits
         normal_digits""",

@@ -25,6 +25,7 @@ PAGES = {
     "dpcore_lab.made_tables.tables",
     "dpcore_a_ddp.fixed_size_sample",
     "dpcore_accounting.advanced_composition",  # what other packages of ours import
+    "dpcore_accounting.best",
     "dpcore_accounting.selections.exponential",
     "dpcore_accounting.selections.permute_and_flip",
     "dpcore_accounting.rdp",

@@ -1,18 +1,18 @@
-"""Schedules that are fixed beforehand: whether they fit, how much noise they ask for, and which
-accountant is the smallest for one. All of it follows from public facts, before the run.
+"""Schedules that are fixed beforehand: whether they fit, and how much noise they ask for. All of it
+follows from public facts, before the run.
 
 A schedule is a function from a noise multiplier to how many of each event the run makes with it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dpcore.accountants.delta_reserve import deltas_of
 from dpcore.accountants.event_dominance import costs_no_more
 from dpcore.accountants.search import smallest_multiplier
-from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError
+from dpcore.errors import BudgetExceededError, UnsupportedEventError
 from dpcore.privacy.events import DpEvent
 from dpcore.registry.tables.declarations import accountant_facts
 
@@ -22,15 +22,9 @@ if TYPE_CHECKING:
 __all__ = [
     "FixedSchedule",
     "Schedule",
-    "best_accountant",
     "planned_accountant",
     "schedule_noise_multiplier",
 ]
-
-_WORTH = 1.01
-"""Of the least noise: what one under a fully adaptive filter may be. That filter leaves room for
-releases that nobody planned, ends where the run ends, and needs no grid; the hundredth part of the
-noise, which moves no accuracy that a table of ours shows, is not worth these."""
 
 Schedule: TypeAlias = Callable[[float], Mapping[DpEvent, int]]
 
@@ -122,28 +116,3 @@ def planned_accountant(
     else:
         fitted = accountant_class.from_budget(epsilon, delta, conversion)
     return fitted
-
-
-def best_accountant(
-    candidates: Iterable[Any], epsilon: float, delta: float, schedule: Schedule
-) -> Accountant:
-    """Return the accountant under which the schedule takes the least noise; of equals the first.
-    Before the others goes a fully adaptive accountant whose noise is 1 % more at most.
-
-    ``candidates`` : accountant classes. Those that cannot hold the events, or the schedule with any
-    noise, are passed over. Raises InvalidInputError if none is left.
-    """
-    found: list[tuple[float, Accountant]] = []
-    for accountant_class in candidates:
-        try:
-            accountant = planned_accountant(accountant_class, epsilon, delta, None, schedule)
-            found.append((schedule_noise_multiplier(accountant, schedule), accountant))
-        except (InvalidInputError, UnsupportedEventError):
-            continue
-    if not found:
-        raise InvalidInputError("No accountant holds this schedule within the budget.")
-    least = min(multiplier for multiplier, _ in found)
-    adaptive = [(m, a) for m, a in found if a.fully_adaptive and m <= least * _WORTH]
-    found, least = adaptive or found, min(m for m, _ in adaptive or found)
-    # Searches end within 1e-9 of each other.
-    return next(accountant for m, accountant in found if m <= least * (1 + 1e-8))

@@ -5,7 +5,6 @@ boundary, and the statement names it.
 """
 
 from dpcore.accountants.additive import AdditiveAccountant, validated_delta, validated_epsilon
-from dpcore.accountants.best import BestAccountant
 from dpcore.accountants.normal import gaussian_mu_squared_down
 from dpcore.accountants.pure import PureAccountant
 from dpcore.accountants.schedule import planned_accountant
@@ -89,7 +88,6 @@ __all__ = [
     "BLOCK_ROWS",
     "BLOCK_SUM_BITS",
     "BULK_SIZE",
-    "BestAccountant",
     "Block",
     "CAPACITY",
     "ClippedGradients",

@@ -119,12 +119,6 @@ _ACCOUNTANTS = (
         "Dong, Roth & Su 2022; Balle & Wang 2018",
     ),
     (
-        "best",
-        "dpcore.accountants.best:BestAccountant",
-        "The one under which a schedule fixed beforehand takes the least noise.",
-        "",
-    ),
-    (
         "pure",
         "dpcore.accountants.pure:PureAccountant",
         "Adds up epsilons: basic composition.",

@@ -9,7 +9,6 @@ import pytest
 
 from dpcore.accountants import GdpAccountant, ZcdpAccountant
 from dpcore.accountants.delta_reserve import deltas_of
-from dpcore.accountants.schedule import best_accountant
 from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError
 from dpcore.plugin.parts import (
     ApproximateDpEvent,
@@ -20,6 +19,7 @@ from dpcore.plugin.parts import (
     PureDpEvent,
     planned_accountant,
 )
+from dpcore_accounting.best import best_accountant
 from dpcore_accounting.rdp import RdpAccountant
 from dpcore_lab.recount.ledger import recounted_epsilon
 

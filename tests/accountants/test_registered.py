@@ -12,8 +12,9 @@ from dpcore.accountants import GdpAccountant, ZcdpAccountant, registered
 from dpcore.accountants.registered import registered_accountants, target_of, which_support
 from dpcore.cli.account import describe_budget, describe_schedule
 from dpcore.plugin import NeighboringRelation, hookimpl
-from dpcore.plugin.parts import BestAccountant, GaussianDpEvent, LaplaceDpEvent
+from dpcore.plugin.parts import GaussianDpEvent, LaplaceDpEvent
 from dpcore.registry.catalogue import GROUP, read_registry
+from dpcore_accounting.best import BestAccountant
 
 
 @dataclass(frozen=True, kw_only=True)

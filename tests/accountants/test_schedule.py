@@ -7,9 +7,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-import dpcore.accountants.schedule as schedule_module
 from dpcore.accountants.registered import registered_accountants
-from dpcore.accountants.schedule import best_accountant
 from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError
 from dpcore.fitting.planning.compatibility import check_fits
 from dpcore.fitting.planning.fixed_schedule import with_planned_accountant
@@ -25,14 +23,9 @@ from dpcore.plugin import (
 )
 from dpcore.plugin.commands import make_plan
 from dpcore.plugin.parts import (
-    BestAccountant,
     GaussianDpEvent,
-    LaplaceDpEvent,
     PoissonSampledDpEvent,
-    PureAccountant,
-    planned_accountant,
 )
-from dpcore_accounting.pld import PldAccountant
 from dpcore_accounting.samples import PoissonSample
 from dpcore_lab.checks import make_rows
 from dpcore_lab.made_tables.tables import make_problem
@@ -40,68 +33,6 @@ from dpcore_lab.made_tables.tables import make_problem
 ADD = NeighboringRelation.ADD_OR_REMOVE_ONE
 REPLACE = NeighboringRelation.REPLACE_ONE
 ALL = registered_accountants()
-
-
-def steps(p, count, relation=ADD):
-    return lambda m: {PoissonSampledDpEvent(p, GaussianDpEvent(m), relation): count}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("schedule", "epsilon", "chosen"),
-    [
-        (lambda m: {GaussianDpEvent(m): 10}, 1.0, "gdp"),
-        (lambda m: {GaussianDpEvent(m): 3, LaplaceDpEvent(m): 2}, 1.0, "pld"),
-        (lambda m: {LaplaceDpEvent(m): 1}, 4.0, "pure"),
-        (steps(0.01, 1000), 1.0, "pld"),
-        (steps(0.01, 1000, REPLACE), 1.0, "pld"),
-        (steps(0.1, 10, REPLACE), 8.0, "pld"),
-    ],
-)
-def test_the_best_is_the_one_with_the_least_noise(schedule, epsilon, chosen):
-    best = best_accountant(ALL, epsilon, 1e-6, schedule)
-    assert (best.name, best.epsilon, best.delta) == (chosen, epsilon, 1e-6)
-    least = schedule_noise_multiplier(best, schedule)
-    for accountant_class in ALL:
-        try:
-            other = planned_accountant(accountant_class, epsilon, 1e-6, None, schedule)
-            multiplier = schedule_noise_multiplier(other, schedule)
-        except UnsupportedEventError:
-            continue
-        # A filter that is adaptive is worth a hundredth of the noise.
-        worth = 1.01 if best.fully_adaptive and not other.fully_adaptive else 1.0
-        assert multiplier * worth >= least * (1 - 1e-8)
-
-
-def test_an_adaptive_filter_is_left_for_more_than_a_hundredth_of_the_noise(monkeypatch):
-    # pld was taken for a Laplace release with 5e-7 less noise, and the run was held to a schedule.
-    one = lambda m: {LaplaceDpEvent(m): 1}  # noqa: E731
-    pure, pld = (
-        schedule_noise_multiplier(planned_accountant(c, 4.0, 1e-6, None, one), one)
-        for c in (PureAccountant, PldAccountant)
-    )
-    assert pld < pure < 1.01 * pld
-    monkeypatch.setattr(schedule_module, "_WORTH", (1 + pure / pld) / 2)
-    assert best_accountant(ALL, 4.0, 1e-6, one).name == "pld"
-    monkeypatch.setattr(schedule_module, "_WORTH", 2 * pure / pld)
-    assert best_accountant(ALL, 4.0, 1e-6, one).name == "pure"
-
-
-def test_a_schedule_that_nothing_holds_is_refused():
-    with pytest.raises(InvalidInputError, match="No accountant holds"):
-        best_accountant(
-            ALL, 1.0, 1e-6, lambda m: {PoissonSampledDpEvent(0.1, LaplaceDpEvent(m), ADD): 1}
-        )
-
-
-def test_the_choice_to_be_made_charges_nothing():
-    undecided = BestAccountant.from_budget(1.0, 1e-6)
-    assert not undecided.supports(GaussianDpEvent(1.0)) and undecided.spent == 0.0
-    for act in (undecided.compose, undecided.cost):
-        with pytest.raises(UnsupportedEventError, match="chosen for a schedule"):
-            act(GaussianDpEvent(1.0))
-    with pytest.raises(InvalidInputError, match="conversion"):
-        BestAccountant.from_budget(1.0, 1e-6, "tight")
 
 
 @dataclass(frozen=True, kw_only=True)

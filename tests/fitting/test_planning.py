@@ -7,7 +7,7 @@ from dpcore import fit
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.planning.plan import make_plan
 from dpcore.fitting.request.settings import Settings
-from dpcore.plugin.parts import BestAccountant
+from dpcore_accounting.best import BestAccountant
 
 
 def test_the_accountant_is_chosen_once(monkeypatch):

@@ -7,7 +7,6 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from dpcore.accountants.best import BestAccountant
 from dpcore.accountants.registered import target_of
 from dpcore.accountants.schedule import (
     FixedSchedule,
@@ -59,11 +58,6 @@ def with_planned_accountant(plan: Plan, problem: Problem, runs: int = 1) -> Plan
         return plan  # The schedule is of the other accountants.
     schedule = stated_schedule(plan.optimizer, problem)
     if schedule is None:
-        if isinstance(asked, BestAccountant):
-            raise InvalidInputError(
-                f"{plan.entry.name} states no schedule that an accountant could be chosen for; "
-                "name one, such as --accountant zcdp (accountant='zcdp')."
-            )
         if not asked.fully_adaptive:
             raise InvalidInputError(
                 f"{plan.entry.name} states no schedule that the {asked.name} accountant, which is "

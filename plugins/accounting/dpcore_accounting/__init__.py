@@ -10,6 +10,12 @@ __all__: list[str] = []
 @hookimpl
 def register_accountants(register: Callable[..., None]) -> None:
     register(
+        "best",
+        "dpcore_accounting.best:BestAccountant",
+        summary="The one under which a schedule fixed beforehand takes the least noise.",
+        reference="",
+    )
+    register(
         "pld",
         "dpcore_accounting.pld:PldAccountant",
         summary="Convolves privacy losses, from above: the tightest; fixed schedules.",

@@ -35,8 +35,7 @@ from dpcore.plugin.parts import (
 )
 from dpcore.privacy.events import ExponentialMechanismDpEvent, RandomizedSensitivityGaussian
 from dpcore_accounting.mixture import mixture_renyi_up
-from dpcore_accounting.renyi_curve import stated_renyi_up
-from dpcore_accounting.renyi_orders import best_order
+from dpcore_accounting.renyi_orders import best_order, stated_renyi_up
 from dpcore_accounting.sampled_gaussian import is_bounded, sampled_gaussian_renyi_up
 from dpcore_accounting.skellam import skellam_renyi_up
 

@@ -17,7 +17,6 @@ from dpcore.plugin import InvalidInputError
 from dpcore.plugin.parts import (
     BULK_SIZE,
     Account,
-    BestAccountant,
     Ledger,
     SeededNoise,
     SystemNoise,
@@ -34,6 +33,7 @@ from dpcore_a_ddp.pools.user_budgets import Filters, MakeFilter, rounds_of_users
 from dpcore_a_ddp.pools.user_session import require_rows_as_given, user_seed
 from dpcore_a_ddp.pools.users_file import alike_users, read_users
 from dpcore_a_ddp.users.messages import Answers, User
+from dpcore_accounting.best import BestAccountant
 
 if TYPE_CHECKING:
     from dpcore.plugin import Accountant, Loss

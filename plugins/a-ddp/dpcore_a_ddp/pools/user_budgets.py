@@ -9,7 +9,8 @@ import numpy as np
 
 from dpcore.errors import BudgetExceededError
 from dpcore.plugin import InvalidInputError
-from dpcore.plugin.parts import BestAccountant, accountant_facts, planned_accountant
+from dpcore.plugin.parts import accountant_facts, planned_accountant
+from dpcore_accounting.best import BestAccountant
 
 if TYPE_CHECKING:
     from dpcore.plugin import Accountant, Schedule

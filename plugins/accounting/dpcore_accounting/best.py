@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
-from dpcore.accountants.additive import validated_delta, validated_epsilon
 from dpcore.accountants.registered import registered_accountants
-from dpcore.accountants.schedule import best_accountant
-from dpcore.errors import InvalidInputError, UnsupportedEventError
+from dpcore.errors import UnsupportedEventError
+from dpcore.plugin import InvalidInputError, schedule_noise_multiplier
+from dpcore.plugin.parts import planned_accountant, validated_delta, validated_epsilon
 
 if TYPE_CHECKING:
-    from dpcore.privacy.events import DpEvent
-    from dpcore.protocols import Accountant
+    from dpcore.accountants.schedule import Schedule
+    from dpcore.plugin import Accountant
+    from dpcore.plugin.parts import DpEvent
 
-__all__ = ["BestAccountant"]
+__all__ = ["BestAccountant", "best_accountant"]
+
+_WORTH = 1.01
+"""Of the least noise: what one under a fully adaptive filter may be. That filter leaves room for
+releases that nobody planned, ends where the run ends, and needs no grid; the hundredth part of the
+noise, which moves no accuracy that a table of ours shows, is not worth these."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class BestAccountant:
     """A budget whose accountant is chosen when the schedule of the run is known: the one under
     which the schedule takes the least noise, of those registered that hold its events. A fully
-    adaptive one goes first within a hundredth of it (``schedule.best_accountant``).
+    adaptive one goes first within a hundredth of it (``best_accountant``).
 
     The choice depends on the budget and the schedule, so on public facts alone, and is made before
     the first release; the statement names what was chosen. This one charges nothing itself.
@@ -88,3 +94,28 @@ class BestAccountant:
             "The best accountant is chosen for a schedule, and this algorithm states none; name "
             "one, such as zcdp."
         )
+
+
+def best_accountant(
+    candidates: Iterable[Any], epsilon: float, delta: float, schedule: Schedule
+) -> Accountant:
+    """Return the accountant under which the schedule takes the least noise; of equals the first.
+    Before the others goes a fully adaptive accountant whose noise is 1 % more at most.
+
+    ``candidates`` : accountant classes. Those that cannot hold the events, or the schedule with any
+    noise, are passed over. Raises InvalidInputError if none is left.
+    """
+    found: list[tuple[float, Accountant]] = []
+    for accountant_class in candidates:
+        try:
+            accountant = planned_accountant(accountant_class, epsilon, delta, None, schedule)
+            found.append((schedule_noise_multiplier(accountant, schedule), accountant))
+        except (InvalidInputError, UnsupportedEventError):
+            continue
+    if not found:
+        raise InvalidInputError("No accountant holds this schedule within the budget.")
+    least = min(multiplier for multiplier, _ in found)
+    adaptive = [(m, a) for m, a in found if a.fully_adaptive and m <= least * _WORTH]
+    found, least = adaptive or found, min(m for m, _ in adaptive or found)
+    # Searches end within 1e-9 of each other.
+    return next(accountant for m, accountant in found if m <= least * (1 + 1e-8))
