@@ -34,6 +34,7 @@ from dpcore.accountants.additive import (
     validated_delta,
 )
 from dpcore.accountants.dominating_pairs import is_pure
+from dpcore.accountants.unsupported import which_can
 from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError
 from dpcore.exact.rounding import exact, float_down, float_up
 from dpcore.privacy.events import ComposedDpEvent, DpEvent
@@ -121,8 +122,7 @@ class ReservingAccountant(AdditiveAccountant):
         if type(event) is DominatingPairDpEvent and not is_pure(event):
             raise UnsupportedEventError(
                 f"The {self.name} accountant cannot bound the cost of a pair with an outcome that "
-                "one law alone has: state it as an ApproximateDpEvent, or take --accountant "
-                "single (accountant='single') for that one release."
+                f"one law alone has; {which_can(event)}, and single holds one such release."
             )
         return super()._ticks(event)
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dpcore.accountants.delta_reserve import deltas_of
 from dpcore.accountants.event_dominance import costs_no_more
+from dpcore.accountants.registered import which_support
 from dpcore.accountants.search import smallest_multiplier
 from dpcore.errors import BudgetExceededError, UnsupportedEventError
 from dpcore.privacy.events import DpEvent
@@ -49,9 +50,10 @@ class FixedSchedule:
         """Take one place; UnsupportedEventError, with nothing taken, where none is left for it."""
         places = [e for e, count in self._left.items() if count > 0 and costs_no_more(event, e)]
         if not places:
+            others = [f"; use one that is, such as {name}" for name in which_support(event)]
             raise UnsupportedEventError(
                 "This release is not on the schedule that the algorithm stated before the run, and "
-                "the accountant is not fully adaptive; use one that is, such as zcdp or rdp."
+                f"the accountant is not fully adaptive{''.join(others[:1])}."
             )
         least = places[0]
         for place in places[1:]:

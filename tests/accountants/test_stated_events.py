@@ -155,7 +155,8 @@ def test_a_pair_with_an_outcome_of_one_law_alone_has_its_curve_only():
     event = DominatingPairDpEvent((1, 999_999, 0), (0, 999_999, 1))
     for accountant in (PureAccountant, ZcdpAccountant, RdpAccountant):
         assert not accountant.supports(event)
-        with pytest.raises(UnsupportedEventError, match="an outcome that one law alone has"):
+        can = "one law alone has; pld can, where the algorithm states its schedule beforehand"
+        with pytest.raises(UnsupportedEventError, match=can):
             opened(accountant).compose(event)
     single = SingleReleaseAccountant.from_budget(1e-3, 1.01e-6)
     assert single.compose(event).spent == pytest.approx(1e-6)
@@ -270,3 +271,13 @@ def test_all_of_a_kind_of_figure_are_counted_again(event):
     for _ in range(6):
         rdp = rdp.compose(event)
     assert recounted_epsilon([event] * 6, 1e-6) <= rdp.get_epsilon(1e-6) * (1 + 1e-9)
+
+
+def test_a_refusal_names_who_can_hold_the_release_and_under_which_condition():
+    # zcdp and pure were named, and refused it themselves where no schedule was stated.
+    event = ApproximateDpEvent(0.1, 1e-9)
+    for accountant in map(opened, (GdpAccountant, ZcdpAccountant)):
+        with pytest.raises(UnsupportedEventError, match="[Ss]tates? (its|a) schedule"):
+            accountant.compose(event)
+    with pytest.raises(UnsupportedEventError, match="zcdp, rdp can\\.$"):
+        opened(GdpAccountant).compose(ZcdpDpEvent(0.1))
