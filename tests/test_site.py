@@ -63,6 +63,18 @@ def test_mechanisms_of_plugins_have_pages_whether_they_are_registered_or_not(sit
     }
 
 
+def test_the_page_for_authors_of_parts_has_all_that_they_are_handed(site):
+    page = (site / "reference/names/dpcore.plugin.parts.html").read_text()
+    for name in (
+        "data.blocks.block.Block.margins",
+        "data.blocks.block.Block.weighted_sum",
+        "noise.source.NoiseSource.laplace",
+        "noise.source.NoiseSource.coins",
+        "privacy.sensitivity.Sensitivity",
+    ):
+        assert f'id="dpcore.{name}"' in page, name
+
+
 def test_every_command_has_its_help(site):
     page = (site / "reference/commands/train.html").read_text()
     assert "--epsilon" in page and "Usage: dpcore train" in page
