@@ -33,7 +33,7 @@ def main() -> None:
 
 app()
 """
-TRAIN = ["-m", "dpcore.cli", "train", "--algo", "dp-agd", "--data", "adult"]
+TRAIN = ["-m", "dpcore", "train", "--algo", "dp-agd", "--data", "adult"]
 ANSWER_LIMIT, TRAIN_LIMIT, EMPTY_LIMIT = 0.1, 3.0, 10.0
 TRAIN_RUNS = 4
 
@@ -61,8 +61,8 @@ def measure(repeats: int, folder: Path) -> Runs:
     environment["PYTHONPYCACHEPREFIX"] = str(folder / "pyc")
     commands = {
         "typer program": [str(program)],
-        "list": ["-m", "dpcore.cli", "list"],
-        "help": ["-m", "dpcore.cli", "--help"],
+        "list": ["-m", "dpcore", "list"],
+        "help": ["-m", "dpcore", "--help"],
         "train": TRAIN,
         "train, empty cache": TRAIN,
     }

@@ -160,7 +160,7 @@ def seconds_of(table: Table, fold: Fold, folder: Path) -> tuple[float, float]:
     predict = ["predict", model, "--data", fold.files[1], "--out", str(out)]
     before, began = _cpu_of_commands(), time.perf_counter()
     for command in (train, predict):
-        call = [sys.executable, "-m", "dpcore.cli", *command]
+        call = [sys.executable, "-m", "dpcore", *command]
         subprocess.run(call, check=True, stdout=subprocess.DEVNULL)
     seconds = time.perf_counter() - began, _cpu_of_commands() - before
     scored = pd.read_csv(out)

@@ -92,7 +92,7 @@ def test_no_section_of_the_page_on_hooks_is_long():
 
 @needs_readme
 def test_the_table_of_algorithms_is_what_list_prints():
-    command = [sys.executable, "-m", "dpcore.cli", "list", "optimizers", "--markdown"]
+    command = [sys.executable, "-m", "dpcore", "list", "optimizers", "--markdown"]
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     marks = r"<!-- algorithms -->\n(.*?)<!-- /algorithms -->"
     written = re.search(marks, (DOCS / "algorithms.md").read_text(), re.DOTALL)

@@ -81,7 +81,8 @@ def in_circles(graph):
 
 def room_of(module):
     """Return the room of a module of the core; of the package itself ``dpcore``."""
-    return module.split(".")[1] if "." in module else "dpcore"
+    room = module.split(".")[1] if "." in module else "dpcore"
+    return "cli" if room == "__main__" else room
 
 
 def upward(graph, rooms):

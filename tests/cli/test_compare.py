@@ -219,7 +219,7 @@ def stopped_in_the_middle(folder, out, number, jobs, status):
     arguments = ("compare", *ARGUMENTS, *SLOW, "--out", out, "--jobs", str(jobs))
     paths = (str(ROOT), str(ROOT / "tests" / "stub_plugin"), os.environ.get("PYTHONPATH", ""))
     process = subprocess.Popen(
-        [sys.executable, "-m", "dpcore.cli", *arguments],
+        [sys.executable, "-m", "dpcore", *arguments],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
         stderr=subprocess.PIPE,
         text=True,

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slow
 
 
 def dpcore(*arguments):
-    command = [sys.executable, "-W", "error", "-m", "dpcore.cli", *arguments]
+    command = [sys.executable, "-W", "error", "-m", "dpcore", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
@@ -32,7 +32,7 @@ def test_train_and_predict_on_the_embedded_data(tmp_path):
     assert report["diagnostics"]["test_accuracy"] > 0.79
     (tmp_path / "rows.csv").write_text("age\n30\n")
     done = subprocess.run(
-        [sys.executable, "-m", "dpcore.cli", "predict", out, "--data", str(tmp_path / "rows.csv")],
+        [sys.executable, "-m", "dpcore", "predict", out, "--data", str(tmp_path / "rows.csv")],
         capture_output=True,
         text=True,
         check=False,

@@ -146,7 +146,7 @@ def test_noisy_shares_that_could_not_be_printed_say_what_was_charged(tmp_path):
         '[columns]\na = { kind = "numeric", lower = 0, upper = 9 }\n'
         'y = { kind = "label", classes = [0, 1] }\n'
     )
-    command = [sys.executable, "-m", "dpcore.cli", "schema", "--check", "f.csv", "s.toml"]
+    command = [sys.executable, "-m", "dpcore", "schema", "--check", "f.csv", "s.toml"]
     with open("/dev/full", "w") as full:
         run = subprocess.run([*command, "--epsilon", "1"], cwd=tmp_path, stdout=full,
                              stderr=subprocess.PIPE, text=True)  # fmt: skip

@@ -54,7 +54,7 @@ def test_a_closed_stream_is_opened_to_nowhere(numbers):
 )
 def test_a_command_with_closed_streams_makes_its_file(folder, numbers, arguments):
     done = subprocess.run(
-        [sys.executable, "-m", "dpcore.cli", *arguments],
+        [sys.executable, "-m", "dpcore", *arguments],
         preexec_fn=closing(*numbers),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

@@ -188,7 +188,7 @@ def test_a_name_that_the_terminal_cannot_show_ends_no_run(folder):
     (folder / "r\udcff.csv").write_bytes((folder / "rows.csv").read_bytes())
     arguments = ("train", "--data", "r\udcff.csv", "--schema", "schema.toml", "--out", "m.json")
     done = subprocess.run(
-        [sys.executable, "-m", "dpcore.cli", *arguments],
+        [sys.executable, "-m", "dpcore", *arguments],
         env={**os.environ, "PYTHONIOENCODING": "utf-8:strict"},
         capture_output=True,
         check=False,

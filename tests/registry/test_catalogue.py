@@ -196,7 +196,7 @@ def test_every_kind_has_its_hook():
 def test_the_bad_plugins_installed_for_real():
     paths = [str(folder) for folder in sorted(BAD.iterdir())]
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
-    command = [sys.executable, "-W", "error", "-m", "dpcore.cli", "list", "--json", "--strict"]
+    command = [sys.executable, "-W", "error", "-m", "dpcore", "list", "--json", "--strict"]
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 1 and done.stderr == ""
     listed = json.loads(done.stdout)

@@ -23,7 +23,7 @@ def mounted(folder, *command):
 
 def dpcore(folder, *arguments):
     """Run the command line in such a folder."""
-    return mounted(folder, sys.executable, "-m", "dpcore.cli", "ledger", *arguments)
+    return mounted(folder, sys.executable, "-m", "dpcore", "ledger", *arguments)
 
 
 @pytest.fixture
