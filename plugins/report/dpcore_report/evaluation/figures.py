@@ -6,10 +6,20 @@ from typing import Any
 
 import numpy as np
 
-from dpcore_report.evaluation.intervals import Estimate, auc_of_bins, count_of, share_of
+from dpcore_report.evaluation.intervals import (
+    Estimate,
+    auc_of_bins,
+    count_of,
+    f1_of,
+    mean_of,
+    share_of,
+)
 from dpcore_report.evaluation.score_counts import CUTS
 
 __all__ = ["figures_of_counts"]
+
+_RARE = 0.1
+"""Of the rows."""
 
 
 def figures_of_counts(
@@ -34,6 +44,7 @@ def figures_of_counts(
     shares = [share_of(counts, of == k, *asked) for k in places]
     commonest = max(places, key=lambda k: shares[k].value or 0.0)
     accuracy = share_of(counts, right, *asked)
+    f1 = [f1_of(counts, of == k, said == k, *asked) for k in places]
     figures = {
         "held_out_rows": _told(count_of(counts, deviation)),
         "accuracy": _told(accuracy),
@@ -41,6 +52,9 @@ def figures_of_counts(
         "constant_accuracy": _told(shares[commonest]),
         "recall": _by_class(names, [(of == k) for k in places], counts, right, asked),
         "precision": _by_class(names, [(said == k) for k in places], counts, right, asked),
+        "f1": {name: _told(each) for name, each in zip(names, f1, strict=True)},
+        "macro_f1": _told(mean_of(f1)),
+        "rare_class": _rare(names, shares),
         "confusion": _confusion(names, counts, of, said, deviation),
         "verdict": _verdict(accuracy, shares[commonest], names[commonest]),
         "noise_deviation": deviation,
@@ -50,6 +64,13 @@ def figures_of_counts(
         return figures
     figures["auc_of_bins"] = _told(auc_of_bins(counts[0], counts[1], *asked))
     return figures | ({"calibration": _calibration(counts, asked)} if log_odds else {})
+
+
+def _rare(names: tuple[str, ...], shares: list[Estimate]) -> str | None:
+    """Return the class with the fewest rows where these are few: a model that never says it has a
+    high accuracy."""
+    share, name = min((each.value or 0.0, name) for each, name in zip(shares, names, strict=True))
+    return name if share < _RARE else None
 
 
 def _cells(shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:

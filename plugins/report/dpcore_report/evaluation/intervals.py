@@ -13,12 +13,23 @@ bounds it: the sum of m <= k variables has at most m times the sum of their vari
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["CLEAR", "Z", "Estimate", "auc_of_bins", "count_of", "kept", "share_of"]
+__all__ = [
+    "CLEAR",
+    "Z",
+    "Estimate",
+    "auc_of_bins",
+    "count_of",
+    "f1_of",
+    "kept",
+    "mean_of",
+    "share_of",
+]
 
 Z = 1.959964
 """The quantile of .975 of the normal law."""
@@ -67,6 +78,42 @@ def share_of(
     if not total > 0:
         return _UNKNOWN
     return Estimate(min(max(part / total, low), high), low, high)
+
+
+def f1_of(
+    cells: np.ndarray, of: np.ndarray, said: np.ndarray, deviation: float, rows_per_unit: int = 1
+) -> Estimate:
+    """Return the F1 of a class: twice the rows that are of it and said to be, over the rows that
+    are of it and the rows that are said to be.
+
+    For the F1 f of a population, 2 (1 - f) right - f wrong has the mean 0, right and wrong the rows
+    that are of the class or said to be and that the model is right or wrong about. Its variance is
+    deviation^2 (4 (1 - f)^2 m + f^2 M) for m cells of the first and M of the second; and of n such
+    rows, each right with the probability f / (2 - f), 2 n f (1 - f). As in ``share_of``, n is taken
+    at the top of its interval.
+
+    ``of``, ``said`` : bool, of the shape of ``cells``: those of the class, and those said to be.
+    """
+    right, wrong = cells[of & said], cells[of ^ said]
+    doubled, total = 2.0 * float(right.sum()), 2.0 * float(right.sum()) + float(wrong.sum())
+    doubled = _within(doubled, total)
+    rows = max(1.0, count_of(cells[of | said], deviation).high) * rows_per_unit
+    f = np.linspace(0.0, 1.0, _STEPS + 1)
+    noise = deviation**2 * (4 * right.size * (1 - f) ** 2 + wrong.size * f**2)
+    low, high = kept(f, (doubled - f * total) ** 2, noise + 2 * rows * f * (1 - f))
+    if not total > 0:
+        return _UNKNOWN
+    return Estimate(min(max(doubled / total, low), high), low, high)
+
+
+def mean_of(estimates: Sequence[Estimate]) -> Estimate:
+    """Return the mean of several figures, none where one is unknown. The deviation of a mean is at
+    most the mean of the deviations, whatever the figures have to do with each other: so its
+    interval, of the means of their ends, is wide enough."""
+    count = len(estimates)
+    low, high = sum(e.low for e in estimates) / count, sum(e.high for e in estimates) / count
+    values = [each.value for each in estimates if each.value is not None]
+    return Estimate(sum(values) / count if len(values) == count else None, low, high)
 
 
 def auc_of_bins(

@@ -23,20 +23,33 @@ def evaluation_in_words(figures: Mapping[str, Any], *, private: bool) -> list[st
         return _of_errors(figures, private)
     if "clip" in figures:
         return _of_clipped_errors(figures, private)
-    lines = [
-        _heading(figures, private),
+    accuracy = (
         f"  accuracy {_share(figures['accuracy'])}; always {figures['constant_class']!r}: "
-        f"{_share(figures['constant_accuracy'])}",
-    ]
+        f"{_share(figures['constant_accuracy'])}"
+    )
+    lines = [_heading(figures, private), *_in_order(accuracy, figures)]
     if "auc_of_bins" in figures:
         lines.append(f"  AUC of scores in public bins {_share(figures['auc_of_bins'])}")
     if len(figures["recall"]) <= _MOST_CLASSES:
         lines += [
             f"  {name}: recall {_share(recall)}, precision {_share(figures['precision'][name])}"
+            f"{_f1(figures, name)}"
             for name, recall in figures["recall"].items()
         ]
     lines += [f"  {_bin(each)}" for each in figures.get("calibration", ())]
     return [*lines, *([figures["verdict"]] if figures["verdict"] else [])]
+
+
+def _in_order(accuracy: str, figures: Mapping[str, Any]) -> list[str]:
+    """Return the lines of accuracy and of macro F1, the second first where a class is rare; of a
+    model file of before, which has no F1, the first alone."""
+    if "macro_f1" not in figures:
+        return [accuracy]
+    f1 = f"  macro F1 {_share(figures['macro_f1'])}, in which every class counts the same"
+    rare = figures["rare_class"]
+    if rare is None:
+        return [accuracy, f1]
+    return [f"{f1} ({rare!r} is rare)", accuracy]
 
 
 def _heading(figures: Mapping[str, Any], private: bool) -> str:
@@ -45,6 +58,10 @@ def _heading(figures: Mapping[str, Any], private: bool) -> str:
         f"On about {_count(figures['held_out_rows'])} rows held out, {how}, with 95 % intervals "
         "for noise and sampling:"
     )
+
+
+def _f1(figures: Mapping[str, Any], name: str) -> str:
+    return f", F1 {_share(figures['f1'][name])}" if "f1" in figures else ""
 
 
 def _of_errors(figures: Mapping[str, Any], private: bool) -> list[str]:

@@ -7,8 +7,9 @@ Intervals that leave out the noise, or the rows' sampling, cover less and are ca
 
 import numpy as np
 import pytest
+from sklearn.metrics import f1_score
 
-from dpcore_report.evaluation.intervals import auc_of_bins, count_of, share_of
+from dpcore_report.evaluation.intervals import auc_of_bins, count_of, f1_of, mean_of, share_of
 
 REPEATS = 3000
 LEAST = 0.93
@@ -60,6 +61,33 @@ def test_intervals_of_auc_cover(cells, n, deviation):
     assert covered(truth, estimates) > LEAST
 
 
+OF, SAID = np.indices((3, 3))
+CONFUSED = np.array([[0.3, 0.05, 0.05], [0.1, 0.2, 0.1], [0.06, 0.05, 0.09]])
+
+
+def f1s(table, deviation, rows_per_unit=1):
+    return [f1_of(table, OF == k, SAID == k, deviation, rows_per_unit) for k in range(3)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("law", ["normal", "laplace"])
+@pytest.mark.parametrize(("n", "deviation"), [(300, 2.0), (300, 20.0), (5000, 20.0)])
+def test_intervals_of_f1_cover(n, deviation, law):
+    truths = 2 * CONFUSED.diagonal() / (CONFUSED.sum(0) + CONFUSED.sum(1))
+    found = [f1s(t, deviation) for t in tables(CONFUSED, n, deviation, law)]
+    for truth, estimates in zip(truths, zip(*found, strict=True), strict=True):
+        assert covered(truth, estimates) > LEAST
+    assert covered(truths.mean(), [*map(mean_of, found)]) > LEAST
+
+
+@pytest.mark.slow
+def test_intervals_of_f1_for_half_the_sampling_are_caught():
+    # As those of a share have it, where each row counts once.
+    truth = 2 * CONFUSED[0, 0] / (CONFUSED.sum(0)[0] + CONFUSED.sum(1)[0])
+    found = [f1s(t, 2.0, 0.5)[0] for t in tables(CONFUSED, 300, 2.0)]
+    assert covered(truth, found) < LEAST
+
+
 @pytest.mark.slow
 def test_intervals_without_noise_or_without_sampling_are_caught():
     right = np.array([[True, True, False], [False, False, True]])
@@ -103,3 +131,16 @@ def test_where_noise_is_all_nothing_is_claimed():
     beyond, none = (share_of(np.array([a, 530.0 - a]), half, 10.0) for a in (-40.0, 0.0))
     assert beyond == none
     assert none.value == 0.0 and none.high > 0.03
+
+
+def test_without_noise_f1_is_that_of_scikit_learn():
+    counts = np.array([[30, 5, 5], [10, 20, 10], [6, 5, 9]])
+    of, said = (np.repeat(each.ravel(), counts.ravel()) for each in (OF, SAID))
+    found = f1s(counts.astype(float), 0.0)
+    assert [each.value for each in found] == pytest.approx(f1_score(of, said, average=None))
+    assert mean_of(found).value == pytest.approx(f1_score(of, said, average="macro"))
+
+
+def test_a_mean_of_what_is_not_known_is_not_known():
+    known, unknown = f1s(np.diag([50.0, 50.0, -9.0]), 1.0)[::2]
+    assert unknown == (None, 0.0, 1.0) and mean_of([known, unknown]).value is None
