@@ -85,7 +85,9 @@ class _Command(TyperCommand):
             is_argument = parameter.param_type_name == "argument"
             usual = "Arguments" if is_argument else "Options"
             heading = getattr(parameter, "rich_help_panel", None) or usual
-            headings.setdefault(heading, []).append(shown)
+            # typer below 0.26 marks brackets for rich, which prints none of this.
+            words = shown[0], shown[1].replace("\\[", "[")
+            headings.setdefault(heading, []).append(words)
         for heading in sorted(headings, key=lambda each: each != "Arguments"):
             with formatter.section(heading):
                 formatter.write_dl(headings[heading])

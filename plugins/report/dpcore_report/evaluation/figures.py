@@ -29,13 +29,15 @@ def figures_of_counts(
     rows_per_unit: int = 1,
     *,
     log_odds: bool,
+    weighted: bool = False,
 ) -> dict[str, Any]:
     """Return what the counts of ``ScoreCounts`` say of a model, as JSON-able data: each figure with
     its interval at 95 %, and a ``verdict`` if the model is below the constant one, else ``None``.
 
     ``counts`` : float64 of shape (n_classes, n_bins), as released. ``names`` : of the classes.
     ``deviation`` : of the noise of each count. ``log_odds`` : whether margins are log odds, so that
-    bins are of probability and calibration has a meaning.
+    bins are of probability and calibration has a meaning. ``weighted`` : whether classes had
+    weights, so that the fit did not aim at accuracy and there is no verdict on it.
     """
     of, said = _cells(counts.shape)
     asked = deviation, rows_per_unit
@@ -56,7 +58,7 @@ def figures_of_counts(
         "macro_f1": _told(mean_of(f1)),
         "rare_class": _rare(names, shares),
         "confusion": _confusion(names, counts, of, said, deviation),
-        "verdict": _verdict(accuracy, shares[commonest], names[commonest]),
+        "verdict": None if weighted else _verdict(accuracy, shares[commonest], names[commonest]),
         "noise_deviation": deviation,
         "counts": counts.tolist(),
     }

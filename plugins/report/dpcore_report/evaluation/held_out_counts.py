@@ -13,7 +13,7 @@ from dpcore.errors import BudgetExceededError, InvalidInputError
 from dpcore.exact.rounding import exact
 from dpcore.fitting.steps.shares import exact_share
 from dpcore.model.model import check_coefficients
-from dpcore.plugin.parts import float_up, smallest_multiplier
+from dpcore.plugin.parts import float_up, loss_facts, smallest_multiplier
 from dpcore.plugin.steps import Outcome, Section, mechanism_for, norm_of
 from dpcore_report.evaluation.error_figures import figures_of_errors
 from dpcore_report.evaluation.figures import figures_of_counts
@@ -110,11 +110,19 @@ class HeldOutCounts:
         """Return the figures of the model."""
         plan, schema = view.plan, view.schema
         w = check_coefficients(view.solution.w, schema.w_shape, plan.entry.name)
-        figures = self._figures(door, replace(self.query, w=w), schema, plan.settings.loss)
+        loss = loss_facts(view.problem.loss)
+        is_weighted = loss.weighs_rows or loss.largest_weight != 1.0
+        query = replace(self.query, w=w)
+        figures = self._figures(door, query, schema, plan.settings.loss, is_weighted)
         return Outcome(Section(figures))
 
     def _figures(
-        self, door: ShareDoor, query: ScoreCounts | PredictionMoments, schema: Schema, loss: str
+        self,
+        door: ShareDoor,
+        query: ScoreCounts | PredictionMoments,
+        schema: Schema,
+        loss: str,
+        weighted: bool,
     ) -> dict[str, Any]:
         deviation = door.deviation(query, self.mechanism)
         counts = door.release(query, self.mechanism).reshape(query.shape)
@@ -122,4 +130,5 @@ class HeldOutCounts:
         if label.is_real:
             return figures_of_errors(counts, label.bounds, deviation, many)
         names, log_odds = tuple(map(str, label.names)), loss == "logistic"
-        return figures_of_counts(counts, names, deviation, many, log_odds=log_odds)
+        told = {"log_odds": log_odds, "weighted": weighted}
+        return figures_of_counts(counts, names, deviation, many, **told)

@@ -42,7 +42,8 @@ def diagnose(loss: Loss, model: Model, train: Dataset | None, test: Dataset) -> 
 
 def accuracy_figures(model: Model, margins: np.ndarray, y: np.ndarray) -> dict[str, Any]:
     """Return the accuracy on labelled rows, that of their commonest class for all, which class that
-    is, and a ``verdict`` as ``diagnose`` does: ``None`` each where there are no rows."""
+    is, and a ``verdict`` as ``diagnose`` does: ``None`` each where there are no rows, and no
+    verdict on a model of weighted classes or rows."""
     names = ("test_accuracy", "majority_accuracy", "majority_class", "verdict")
     if not y.size or model.classes is None:
         return dict.fromkeys(names)
@@ -51,7 +52,9 @@ def accuracy_figures(model: Model, margins: np.ndarray, y: np.ndarray) -> dict[s
     commonest = int(counts.sum(axis=1).argmax())
     majority, commoner = float(counts[commonest].sum() / y.size), plain(model.classes[commonest])
     verdict = None
-    if accuracy < majority:
+    # A fit whose rows or classes have weights does not aim at the share of rows that is right.
+    is_weighted = bool(model.class_weights) or model.weight_bound is not None
+    if accuracy < majority and not is_weighted:
         verdict = (
             f"The model is below the constant model: it is right on {accuracy:.2%} of these rows, "
             f"always {commoner!r} on {majority:.2%}. {_RELEASE}"

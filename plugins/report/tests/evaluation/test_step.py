@@ -169,6 +169,10 @@ def test_a_model_below_the_constant_is_told_so(tmp_path, monkeypatch):
     monkeypatch.setattr(held_out_counts, "ScoreCounts", Mistaken)
     model = trained(tmp_path, epsilon=50.0).model
     assert "below the constant model, beyond what noise" in model.evaluation["verdict"]
+    # A fit of weighted classes does not aim at accuracy.
+    weighted = trained(tmp_path, epsilon=50.0, class_weight={"a": 2.0}).model.evaluation
+    assert weighted["accuracy"]["high"] < weighted["constant_accuracy"]["low"]
+    assert weighted["verdict"] is None
 
 
 def test_of_several_classes_there_are_confusion_counts(tmp_path):

@@ -62,6 +62,17 @@ def test_an_accuracy_below_the_commoner_classs(w, accuracy, text):
     assert (found["verdict"] is None) if text is None else (text in found["verdict"])
 
 
+@pytest.mark.parametrize("facts", [{"class_weights": {"no": 3.0}}, {"weight_bound": 2.0}])
+def test_a_model_of_weights_is_not_held_against_an_accuracy_that_it_does_not_aim_at(facts):
+    data = dataset_from_arrays(X, ["no", "yes", "yes", "yes"], classes=("no", "yes"))
+    model = fit_dataset(make_plan(Settings(algo="dp-agd")), data)
+    told = [
+        accuracy_figures(replace(model, **each), np.full(4, -1.0), data.y) for each in ({}, facts)
+    ]
+    assert [each.pop("verdict") is None for each in told] == [False, True]
+    assert told[0] == told[1]
+
+
 def test_as_good_as_the_constant_is_not_below_it():
     found = figures(["yes", "no", "no", "no"], [0.0], classes=("no", "yes"))
     assert found["test_accuracy"] == found["majority_accuracy"] == 0.75
