@@ -18,7 +18,7 @@ from dpcore_tables.datasets import adult as adult_rows
 from dpcore_tables.datasets import bank as bank_rows
 from dpcore_tables.datasets.fetch import fetch
 
-__all__ = ["TABLES", "Population"]
+__all__ = ["TABLES", "Population", "of_arrays", "population"]
 
 _OF_ADULT = {
     "age": {"kind": "numeric", "lower": 17, "upper": 90},
@@ -96,7 +96,7 @@ def _generated() -> Dataset:
     X = np.stack([rng.random(50_000), rng.beta(2, 4, 50_000), rng.random(50_000) < 0.2], 1)
     log_odds = 2.0 * X[:, 0] - 3.0 * X[:, 1] + X[:, 2] - 0.5 + 0.8 * np.sin(6.0 * X[:, 1])
     y = (rng.random(50_000) < 1.0 / (1.0 + np.exp(-log_odds))).astype(int)
-    return _of_arrays(X.astype(float), y, classes=(0, 1), bounds=(0, 1))
+    return of_arrays(X.astype(float), y, classes=(0, 1), bounds=(0, 1))
 
 
 def _bike() -> Dataset:
@@ -104,10 +104,11 @@ def _bike() -> Dataset:
     file = Path(os.environ["DPCORE_DATA_DIR"]) / "regression" / "bike.csv.gz"
     rows = np.loadtxt(file, delimiter=",", skiprows=1)
     X = np.ascontiguousarray(rows[:, list(_OF_BIKE)])
-    return _of_arrays(X, rows[:, -1], classes=None, bounds=(0, 1), target_bounds=(0, 7))
+    return of_arrays(X, rows[:, -1], classes=None, bounds=(0, 1), target_bounds=(0, 7))
 
 
-def _of_arrays(X: np.ndarray, y: np.ndarray, **others: Any) -> Dataset:
+def of_arrays(X: np.ndarray, y: np.ndarray, **others: Any) -> Dataset:
+    """Return encoded rows of public bounds, classes or target bounds, no number of rows known."""
     none = dict.fromkeys(("target_bounds", "row_norm", "n0", "capacity"))
     return dataset_of(X, y, None, True, private_bounds=False, **{**none, **others})
 
@@ -136,8 +137,9 @@ def _few(schema: Schema, kept: dict[str, dict[str, Any]]) -> Schema:
     return Schema.from_dict({**content, "columns": columns})
 
 
-def _population(load: Callable[[], Dataset], loss: str) -> Population:
-    dataset = replace(load(), name="table")
+def population(rows: Dataset, loss: str) -> Population:
+    """Return the population that a table's rows are."""
+    dataset = replace(rows, name="table")
     X: Any = dataset.X
     dense = np.asarray(X if isinstance(X, np.ndarray) else X.toarray(), float)
     rows = np.column_stack([dense, dataset.y])
@@ -147,8 +149,8 @@ def _population(load: Callable[[], Dataset], loss: str) -> Population:
 
 
 TABLES: dict[str, Callable[[], Population]] = {
-    "generated": lambda: _population(_generated, "logistic"),
-    "adult": lambda: _population(_adult, "logistic"),
-    "bank": lambda: _population(_bank, "logistic"),
-    "bike": lambda: _population(_bike, "ridge"),
+    "generated": lambda: population(_generated(), "logistic"),
+    "adult": lambda: population(_adult(), "logistic"),
+    "bank": lambda: population(_bank(), "logistic"),
+    "bike": lambda: population(_bike(), "ridge"),
 }

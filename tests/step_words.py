@@ -14,7 +14,7 @@ def settings(*args, test_fraction=None, **words):
     share, epsilon = words.pop("evaluate_share", None), words.pop("evaluate_epsilon", None)
     if share is not None or epsilon is not None:
         also.append(Evaluation(share, epsilon, test_fraction))
-    intervals = words.pop("intervals_share", None)
+    intervals, anyway = words.pop("intervals_share", None), words.pop("intervals_anyway", False)
     if intervals is not None:
-        also.append(Intervals(intervals))
+        also.append(Intervals(intervals, anyway))
     return Settings(*args, **words, also=tuple(also))

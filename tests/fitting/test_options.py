@@ -21,6 +21,7 @@ OF_STEPS = {
     "evaluate_share": None,
     "evaluate_epsilon": None,
     "intervals_share": None,
+    "intervals_anyway": False,
     "largest_weight": BalancedWeights.largest,
 }
 """Options of a step's own, of those that a run has beside its fit."""

@@ -26,7 +26,7 @@ SHARED = {
     "balanced": {"class_weight": "balanced"},
     "evaluation": {"evaluate_share": 0.2, "test_fraction": 0.5},
     "intervals": {"intervals_share": 0.4, "epsilon": 50.0},
-    "both": {"intervals_share": 0.3, "evaluate_share": 0.2, "test_fraction": 0.5, "epsilon": 50.0},
+    "both": {"intervals_share": 0.3, "evaluate_share": 0.2, "test_fraction": 0.5, "epsilon": 90.0},
     "ovr": {"multiclass": "ovr", **THREE},
 }
 

@@ -78,7 +78,7 @@ MOST_DEEP_IMPORTS = {
     "dpcore_dp_agd": 1,
     "dpcore_lab": 64,
     "dpcore_ledger": 14,
-    "dpcore_report": 37,
+    "dpcore_report": 38,
     "dpcore_sklearn": 7,
     "dpcore_tables": 149,
     "dpcore_tuning": 75,

@@ -75,6 +75,14 @@ _INTERVALS = (
         "dpcore summary shows them.",
         field="share",
     ),
+    StepOption(
+        "intervals-anyway",
+        "flag",
+        False,
+        "Release them where hardly any run of this many rows and columns gets intervals, too.",
+        field="anyway",
+        alone="Expected --intervals-anyway beside --intervals-share alone, which asks for them.",
+    ),
 )
 
 

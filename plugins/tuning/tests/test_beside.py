@@ -18,7 +18,8 @@ from dpcore_ledger import TableLedger, Terms
 from dpcore_tuning import beside, run
 from dpcore_tuning.stopping_cost import left_of
 
-STEPS = (Evaluation(share=Fraction(1, 10), test_fraction=0.2), Intervals(share=Fraction(3, 10)))
+INTERVALS = Intervals(share=Fraction(3, 10), anyway=True)
+STEPS = (Evaluation(share=Fraction(1, 10), test_fraction=0.2), INTERVALS)
 FEW = [{"l2": 0.001}, {"l2": 0.1}]
 KINDS = {
     "pure": ({**PURE, "epsilon": 6.0}, {}),

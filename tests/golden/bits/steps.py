@@ -9,7 +9,7 @@ from golden.bits.released import released
 from golden.command import outcome
 from golden.own_step import STEP
 
-from dpcore import fit
+from dpcore import Intervals, fit
 from dpcore_a_ddp.users.messages import User
 
 _HELD_OUT = {"test_fraction": 0.3, "evaluate_share": 0.2}
@@ -41,7 +41,7 @@ STEPS = {
     "evaluation, replace-one": {"relation": "replace-one", **_HELD_OUT},
     "intervals": _INTERVALS,
     "intervals of a number": {"label": "income", "algo": "dp-gd", **_INTERVALS},
-    "intervals that cannot be had": {"intervals_share": 0.1, "epsilon": 0.5},
+    "intervals that cannot be had": {"also": [Intervals(0.1, anyway=True)], "epsilon": 0.5},
     "intervals, zcdp": {"accountant": "zcdp", **_INTERVALS},
     "intervals, evaluation": {**_INTERVALS, **_HELD_OUT},
     "one-vs-rest": {"label": "ward", **_OVR},

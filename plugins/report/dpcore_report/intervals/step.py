@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -31,6 +32,8 @@ class Intervals:
     Parameters
     ----------
     share : of the budget, such as 0.4.
+    anyway : whether the run is made where hardly any such fit has intervals, as far as public facts
+        tell.
 
     Examples
     --------
@@ -55,6 +58,7 @@ class Intervals:
     refusal: ClassVar[str] = "There are no intervals where {reason}."
 
     share: float | Fraction
+    anyway: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "share", checked_share("intervals_share", self.share))
@@ -77,9 +81,21 @@ class Intervals:
     def check(self, facts: PublicFacts) -> Inference:
         """Return the releases of the sums (``RunStep``)."""
         # Whoever reads a model that has intervals needs no kernel for it.
+        from dpcore_report.intervals.forecast import LEAST, forecast_of, in_words
         from dpcore_report.intervals.inference import inference_of, why_none
 
         for reason, holds in why_none(facts).items():
             if holds:
                 raise InvalidInputError(self.refusal.replace("{reason}", reason))
-        return inference_of(self.share, facts)
+        inference = inference_of(self.share, facts)
+        expected = forecast_of(inference)
+        if expected is None:
+            return inference
+        if expected < LEAST and not self.anyway:
+            raise InvalidInputError(
+                f"Intervals would hardly ever be given: {in_words(expected)}. Raise the share or "
+                "epsilon, or take fewer columns; --intervals-anyway (Intervals(share, "
+                "anyway=True)) spends the share on them all the same."
+            )
+        logging.getLogger("dpcore").info("dpcore: Intervals: %s.", in_words(expected))
+        return inference
