@@ -1,0 +1,146 @@
+"""Noise by an author's table of weights, whose cost follows from the table."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from dpcore.plugin import InvalidInputError
+from dpcore.plugin.parts import (
+    ApproximateDpEvent,
+    ComposedDpEvent,
+    DominatingPairDpEvent,
+    add_modulo,
+    float_up,
+    log_up,
+    sealed,
+)
+from dpcore_accounting.laws.integer_law import IntegerLaw
+from dpcore_accounting.laws.shifted_pair import Point, hull_of_shifts
+
+if TYPE_CHECKING:
+    from dpcore.plugin.parts import DpEvent, NoiseSource, Sensitivity
+
+__all__ = ["TableNoise", "whole_steps"]
+
+_MOST_COORDINATES = 1 << 20
+_ROUNDING = Fraction(1, 1024)
+_LEAST_RATIO = 1 + Fraction(1, 2**40)
+
+
+@sealed
+@dataclass(frozen=True, slots=True)
+class TableNoise:
+    """Adds an independent deviate of an integer law to each coordinate of an answer on the grid.
+
+    The cost follows from the law's weights, under the sensitivity's own relation. Between
+    neighbours coordinate i moves by a whole d_i, |d_i| <= D (``whole_steps``), whichever way each
+    of them goes. Its release is dominated by the pair of ``dpcore_accounting.laws.shifted_pair``,
+    which holds all of these moves in both orders; the deviates are independent, so that the whole
+    answer is dominated by the product of as many pairs as it has coordinates (Zhu, Dong & Wang
+    2022, Theorem 10). D is about the l-infinity norm, and no norm bounds it less closely:
+    ||x||_inf <= ||x||_2 <= ||x||_1.
+
+    A finite table ends, and a move beyond its end is seen: some delta is always among the cost.
+
+    Parameters
+    ----------
+    law : of one deviate, in steps of the answer's grid.
+    coordinates : how many numbers the answer has, a public figure, 1 to 2^20. An answer of another
+        number is refused.
+    delta : ``None``: the cost is the pair itself, for an accountant of fixed schedules such as
+        ``pld``. Else each coordinate is charged as an (epsilon, ``delta``)-DP release, with the
+        least epsilon that the pair has at that delta, for a filter that keeps a part of its delta
+        for such releases.
+
+    Raises InvalidInputError for anything else.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpcore.plugin import NeighboringRelation
+    >>> from dpcore.plugin.parts import SeededNoise, Sensitivity
+    >>> from dpcore_accounting.laws import IntegerLaw, TableNoise
+    >>> one = Sensitivity("linf", 1.0, NeighboringRelation.ADD_OR_REMOVE_ONE)
+    >>> noise = TableNoise(IntegerLaw(-1, (1, 2, 1)), coordinates=1)
+    >>> noise.event(one)  # 1/4 of delta, and 1/2 against 1/4
+    DominatingPairDpEvent(p=(1, 2, 1, 0), q=(0, 1, 2, 1))
+    >>> TableNoise(IntegerLaw(-1, (1, 2, 1)), 1, delta=0.25).event(one)
+    ApproximateDpEvent(epsilon=0.6931471805599454, delta=0.25)
+    >>> noise.release(np.array([5]), one, SeededNoise(0))
+    array([6.])
+    """
+
+    law: IntegerLaw
+    coordinates: int
+    delta: float | None = None
+
+    name: ClassVar[str] = "table-noise"
+    needs: ClassVar[str] = "linf"
+
+    def __post_init__(self) -> None:
+        if type(self.law) is not IntegerLaw:
+            raise InvalidInputError("Expected law to be an IntegerLaw, and of no class of its own.")
+        n = self.coordinates
+        if type(n) is not int or not 1 <= n <= _MOST_COORDINATES:
+            raise InvalidInputError(f"Expected coordinates={n!r} to be an int from 1 to 2^20.")
+        if self.delta is not None and not (type(self.delta) is float and 0 < self.delta < 1):
+            raise InvalidInputError(f"Expected delta={self.delta!r} to be a float in (0, 1).")
+
+    def event(self, sensitivity: Sensitivity) -> DpEvent:
+        """Return the cost of the whole answer: of one coordinate, composed over all of them.
+
+        Raises InvalidInputError for a sensitivity that the table hides no move of, or a ``delta``
+        below what the table's ends cost.
+        """
+        hull = hull_of_shifts(self.law.weights, whole_steps(sensitivity))
+        one: DpEvent = _pair(hull) if self.delta is None else _approximate(hull, self.delta)
+        return one if self.coordinates == 1 else ComposedDpEvent((one,) * self.coordinates)
+
+    def release(
+        self, exact: np.ndarray, sensitivity: Sensitivity, noise: NoiseSource
+    ) -> np.ndarray:
+        if np.size(exact) != self.coordinates:
+            raise InvalidInputError(
+                f"This noise is for answers of {self.coordinates:,} coordinates, and was charged "
+                f"for so many: this one has {np.size(exact):,}."
+            )
+        drawn = self.law.draw(noise, self.coordinates).reshape(np.shape(exact))
+        return add_modulo(exact, drawn, sensitivity.grid_bits)
+
+
+def whole_steps(sensitivity: Sensitivity) -> int:
+    """Return D, by how many grid steps a coordinate moves at most between neighbours, at least 1.
+
+    Exact answers are whole numbers of steps, so that the largest whole number up to the bound is
+    enough. A bound below a whole number by less than 1/1024 counts as that one: it is taken for the
+    rounding of a float.
+    """
+    steps = Fraction(sensitivity.bound) * Fraction(2) ** sensitivity.grid_bits
+    return max(1, math.floor(steps + _ROUNDING))
+
+
+def _pair(hull: tuple[Point, ...]) -> DominatingPairDpEvent:
+    """Return the pair whose outcomes are the edges of the hull."""
+    edges = [(b[0] - a[0], b[1] - a[1]) for a, b in pairwise(hull)]
+    return DominatingPairDpEvent(tuple(p for _, p in edges), tuple(q for q, _ in edges))
+
+
+def _approximate(hull: tuple[Point, ...], delta: float) -> ApproximateDpEvent:
+    """Return (epsilon, delta) with the least epsilon, rounded up: h(g) <= delta for g = e^epsilon
+    and above, that is A - g B <= delta at every vertex. h is about both orders."""
+    kept = Fraction(delta) * hull[-1][0]
+    over = [(a - kept, b) for b, a in hull if a > kept]
+    if not all(b for _, b in over):
+        least = float_up(Fraction(hull[1][1], hull[-1][0]))
+        raise InvalidInputError(
+            f"The ends of the table alone cost a delta of {least!r} for each coordinate, and "
+            f"delta={delta!r} was given. Raise it, or take a longer table with smaller ends."
+        )
+    ratio = max(_LEAST_RATIO, *(a / b for a, b in over))
+    return ApproximateDpEvent(float_up(log_up(ratio)), delta)
