@@ -1,6 +1,16 @@
 """Noise and selections of an author's own, of which they state the law of one deviate."""
 
+from dpcore_accounting.laws.added_deviates import AddedDeviates
+from dpcore_accounting.laws.continuous_law import ContinuousLaw
 from dpcore_accounting.laws.integer_law import IntegerLaw
+from dpcore_accounting.laws.noisy_maximum import NoisyMaximum, TableMaximum
 from dpcore_accounting.laws.table_noise import TableNoise
 
-__all__ = ["IntegerLaw", "TableNoise"]
+__all__ = [
+    "AddedDeviates",
+    "ContinuousLaw",
+    "IntegerLaw",
+    "NoisyMaximum",
+    "TableMaximum",
+    "TableNoise",
+]

@@ -105,13 +105,16 @@ class TableNoise:
     def release(
         self, exact: np.ndarray, sensitivity: Sensitivity, noise: NoiseSource
     ) -> np.ndarray:
+        self._require_coordinates(exact)
+        drawn = self.law.draw(noise, self.coordinates).reshape(np.shape(exact))
+        return add_modulo(exact, drawn, sensitivity.grid_bits)
+
+    def _require_coordinates(self, exact: np.ndarray) -> None:
         if np.size(exact) != self.coordinates:
             raise InvalidInputError(
                 f"This noise is for answers of {self.coordinates:,} coordinates, and was charged "
                 f"for so many: this one has {np.size(exact):,}."
             )
-        drawn = self.law.draw(noise, self.coordinates).reshape(np.shape(exact))
-        return add_modulo(exact, drawn, sensitivity.grid_bits)
 
 
 def whole_steps(sensitivity: Sensitivity) -> int:
