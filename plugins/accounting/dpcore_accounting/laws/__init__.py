@@ -1,4 +1,4 @@
-"""Noise and selections of an author's own, of which they state the law of one deviate."""
+"""Noise and selections whose author states the law of one deviate."""
 
 from dpcore_accounting.laws.added_deviates import AddedDeviates
 from dpcore_accounting.laws.continuous_law import ContinuousLaw

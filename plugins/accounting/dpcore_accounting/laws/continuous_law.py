@@ -128,7 +128,7 @@ def _drawn(stream: DigitStream, kind: str, factor: int, shape: int = 1) -> list[
 
 
 def _stream(noise: NoiseSource) -> DigitStream:
-    """Return a stream of random words, each of which is used once."""
+    """Return a stream of random words, each used once."""
 
     def words() -> Iterator[int]:
         while True:

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from scipy.stats import chi2, gamma, norm
 
-from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.errors import InvalidInputError
 from dpcore.plugin import NeighboringRelation, RowCount
 from dpcore.plugin.parts import (
@@ -20,6 +19,7 @@ from dpcore.plugin.parts import (
     Table,
     TableSession,
     float_down,
+    load_registry,
 )
 from dpcore_accounting.laws import AddedDeviates, ContinuousLaw
 
@@ -171,7 +171,7 @@ def test_a_law_of_one_normal_or_laplace_deviate_is_the_cores():
 
 def test_the_claim_of_an_author_is_named():
     table = Table.from_matrix(np.zeros((9, 1)), np.ones(9), row_norm=1.0, raw_norm_bound=1.0)
-    accountant = ZcdpAccountant.from_budget(1.0, 1e-6)
+    accountant = load_registry().load("accountant", "zcdp").from_budget(1.0, 1e-6)
     add = NeighboringRelation.ADD_OR_REMOVE_ONE
     opened = TableSession(LocalEngine(table), accountant, add, SeededNoise(0))
     mine = mechanism_of((("laplace", 1.0), ("laplace", 0.5)))

@@ -7,8 +7,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpcore.accountants.gdp import GdpAccountant
-from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.errors import InvalidInputError, UnsupportedEventError
 from dpcore.plugin import NeighboringRelation, RowCount
 from dpcore.plugin.parts import (
@@ -21,6 +19,7 @@ from dpcore.plugin.parts import (
     Sensitivity,
     Table,
     TableSession,
+    load_registry,
 )
 from dpcore_accounting.laws import IntegerLaw, TableNoise
 from dpcore_accounting.laws.shifted_pair import hull_of_shifts
@@ -29,6 +28,9 @@ from dpcore_accounting.pld import PldAccountant
 from dpcore_accounting.single import SingleReleaseAccountant
 from dpcore_tables.statistics import CategoricalColumn, Histogram
 
+ZcdpAccountant, GdpAccountant = (
+    load_registry().load("accountant", name) for name in ("zcdp", "gdp")
+)
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
 LAWS = [
     (1, 2, 1),
