@@ -132,7 +132,10 @@ def _stream(noise: NoiseSource) -> DigitStream:
 
     def words() -> Iterator[int]:
         while True:
-            yield from noise.words(_BATCH).tolist()
+            drawn = noise.words(_BATCH)
+            batch = drawn.tolist()
+            drawn[:] = 0
+            yield from batch
 
     source = words()
     return DigitStream(lambda _: next(source))

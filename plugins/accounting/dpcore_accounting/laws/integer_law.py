@@ -111,4 +111,5 @@ class IntegerLaw:
         reached = np.cumsum(np.array(self.weights, dtype=np.int64))
         uniform = noise.integers_below(1 << self.bits, size)
         drawn: np.ndarray = np.searchsorted(reached, uniform, side="right") + self.first
+        uniform[:] = 0
         return drawn

@@ -1,11 +1,13 @@
 """What a foreign author of noise or of a sample needs, from public pages alone."""
 
 import math
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import pytest
 
-from dpcore.plugin import Gaussian, NeighboringRelation, Problem
+from dpcore.plugin import Gaussian, NeighboringRelation, Problem, RowCount, Solution
 from dpcore.plugin.parts import (
     ContributionSum,
     LocalEngine,
@@ -19,6 +21,7 @@ from dpcore.plugin.parts import (
 )
 from dpcore_accounting.laws import IntegerLaw, TableNoise
 from dpcore_accounting.samples import PoissonSample
+from dpcore_lab.checks import check_mechanisms_and_queries
 from dpcore_tables.statistics import CategoricalColumn, Histogram
 
 ADD = NeighboringRelation.ADD_OR_REMOVE_ONE
@@ -59,3 +62,32 @@ def test_noise_is_a_table_and_names_nobody():
     assert opened.foreign_parts == ()
     # Both counts are charged, though a row is in one of them: a table knows no l1 norm.
     assert opened.accountant.spent == pytest.approx(2 / 3, abs=1e-6)
+
+
+@dataclass(frozen=True)
+class CountsTwice:
+    """An optimizer of a foreign author, whose schedule says which part of delta is kept."""
+
+    name = "counts-twice"
+    relations = ("add-or-remove-one",)
+    needs = ()
+    slots: ClassVar[dict] = {}
+    law = IntegerLaw.of([math.exp(-abs(z) / 20) for z in range(-500, 501)], -500, bits=60)
+
+    def noise(self):
+        return TableNoise(self.law, 1, delta=1e-9)
+
+    def schedule(self, problem, noise_multiplier):
+        return {self.noise().event(RowCount().sensitivity(problem.relation)): 2}
+
+    def minimize(self, problem, session):
+        for _ in range(2):
+            session.release(RowCount(), self.noise())
+        return Solution(np.zeros(problem.n_features), "done")
+
+
+@pytest.mark.slow
+def test_a_check_of_an_optimizer_looks_at_the_noise_and_says_what_it_leaves_out():
+    tested = str(check_mechanisms_and_queries(CountsTwice()))
+    assert "the noise of 4 of 4 releases" in tested
+    assert tested.endswith("TableNoise by check_mechanism: it has no noise multiplier")
