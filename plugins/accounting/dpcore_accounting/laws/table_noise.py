@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["TableNoise", "whole_steps"]
 
 _MOST_COORDINATES = 1 << 20
+_MOST_OUTCOMES = 1 << 13
 _ROUNDING = Fraction(1, 1024)
 _LEAST_RATIO = 1 + Fraction(1, 2**40)
 
@@ -129,7 +130,15 @@ def whole_steps(sensitivity: Sensitivity) -> int:
 
 
 def _pair(hull: tuple[Point, ...]) -> DominatingPairDpEvent:
-    """Return the pair whose outcomes are the edges of the hull."""
+    """Return the pair whose outcomes are the edges of the hull.
+
+    Raises InvalidInputError for more of them than a convolution of losses ends with in seconds.
+    """
+    if len(hull) > _MOST_OUTCOMES:
+        raise InvalidInputError(
+            f"The cost of this table is a pair of laws over {len(hull) - 1:,} outcomes, more than "
+            f"{_MOST_OUTCOMES - 1:,}: state a delta (delta=), or take a shorter table."
+        )
     edges = [(b[0] - a[0], b[1] - a[1]) for a, b in pairwise(hull)]
     return DominatingPairDpEvent(tuple(p for _, p in edges), tuple(q for q, _ in edges))
 

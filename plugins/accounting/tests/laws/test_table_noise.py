@@ -210,6 +210,14 @@ def test_moves_that_no_table_hides_are_refused_in_one_line():
         TableNoise(IntegerLaw.of([1.0] * 2**12, 0), 1).event(linf(1000.0))
 
 
+def test_a_pair_of_too_many_outcomes_is_refused_and_a_delta_is_not():
+    """Rounded, the ratios of a geometric law all differ: some 10,000 of them."""
+    law = IntegerLaw.of([math.exp(-abs(z) / 200) for z in range(-5000, 5001)], 0, bits=60)
+    with pytest.raises(InvalidInputError, match="state a delta"):
+        TableNoise(law, 1).event(linf(1.0))
+    assert TableNoise(law, 1, delta=1e-2).event(linf(1.0)).delta == 1e-2
+
+
 LABELS = np.repeat([-1.0, 1.0], [30, 70])
 TABLE = Table.from_matrix(np.zeros((100, 1)), LABELS, row_norm=1.0, raw_norm_bound=1.0)
 COUNTS = Histogram(CategoricalColumn((), ("no", "yes")))
