@@ -111,10 +111,12 @@ class TableNoise:
         return add_modulo(exact, drawn, sensitivity.grid_bits)
 
     def _require_coordinates(self, exact: np.ndarray) -> None:
+        """Raise InvalidInputError for an answer of another size, which is not said: where a query
+        declares none beforehand, it may be the rows'."""
         if np.size(exact) != self.coordinates:
             raise InvalidInputError(
-                f"This noise is for answers of {self.coordinates:,} coordinates, and was charged "
-                f"for so many: this one has {np.size(exact):,}."
+                f"{type(self).__name__} is for answers of {self.coordinates} coordinates, and was "
+                "charged for so many: the answer has another number of them."
             )
 
 

@@ -169,5 +169,5 @@ def test_scores_of_another_shape_or_number_are_refused():
     for made in (TableMaximum(TABLE, 2), GammaMaximum(1.0)):
         with pytest.raises(InvalidInputError, match="vector of utilities"):
             made.release(np.zeros((2, 1), np.int64), SCORES, SeededNoise(0))
-    with pytest.raises(InvalidInputError, match="this one has 3"):
+    with pytest.raises(InvalidInputError, match="the answer has another number"):
         TableMaximum(TABLE, 2).release(np.zeros(3, np.int64), SCORES, SeededNoise(0))

@@ -257,7 +257,9 @@ def test_another_number_of_coordinates_is_refused_and_nothing_is_charged(coordin
     with pytest.raises(InvalidInputError, match=f"answers of {coordinates} coordinates, .* has 2"):
         opened.release(COUNTS, TableNoise(LAW, coordinates))
     assert opened.ledger == ()
-    with pytest.raises(InvalidInputError, match="this one has 2"):  # of what declares no number
+    with pytest.raises(
+        InvalidInputError, match="the answer has another number"
+    ):  # of what declares no number
         TableNoise(LAW, coordinates).release(np.zeros(2, np.int64), linf(1.0), SeededNoise(0))
 
 
