@@ -122,7 +122,7 @@ class ReservingAccountant(AdditiveAccountant):
             raise UnsupportedEventError(
                 f"The {self.name} accountant cannot bound the cost of a pair with an outcome that "
                 "one law alone has: state it as an ApproximateDpEvent, or take --accountant "
-                "single (accountant='single') for that one release."
+                "single (accountant='single') for one release, pld for a fixed schedule."
             )
         return super()._ticks(event)
 

@@ -38,10 +38,10 @@ def registered_accountants() -> tuple[Any, ...]:
 
 def which_support(event: DpEvent) -> list[str]:
     """Return the names of the accountants that can bound an event; of those for a fixed schedule
-    alone only where it is a sample's."""
+    alone only where it is a sample's, or no other can."""
+    able = [c for c in registered_accountants() if c.supports(event)]
     sampled = hasattr(event, "event")
-    usable = [c for c in registered_accountants() if sampled or c.fully_adaptive]
-    return [c.name for c in usable if c.supports(event)]
+    return [c.name for c in able if sampled or c.fully_adaptive] or [c.name for c in able]
 
 
 def distribution_of(name: str) -> str:
