@@ -26,7 +26,7 @@ from dpcore_accounting.laws.shifted_pair import Point, hull_of_shifts
 if TYPE_CHECKING:
     from dpcore.plugin.parts import DpEvent, NoiseSource, Sensitivity
 
-__all__ = ["TableNoise", "whole_steps"]
+__all__ = ["TableNoise", "most_moved", "whole_steps"]
 
 _MOST_COORDINATES = 1 << 20
 _MOST_OUTCOMES = 1 << 13
@@ -42,10 +42,12 @@ class TableNoise:
     The cost follows from the law's weights, under the sensitivity's own relation. Between
     neighbours coordinate i moves by a whole d_i, |d_i| <= D (``whole_steps``), whichever way each
     of them goes. Its release is dominated by the pair of ``dpcore_accounting.laws.shifted_pair``,
-    which holds all of these moves in both orders; the deviates are independent, so that the whole
-    answer is dominated by the product of as many pairs as it has coordinates (Zhu, Dong & Wang
-    2022, Theorem 10). D is about the l-infinity norm, and no norm bounds it less closely:
-    ||x||_inf <= ||x||_2 <= ||x||_1.
+    which holds all of these moves in both orders. D is about the l-infinity norm, which no other
+    exceeds: ||x||_inf <= ||x||_2 <= ||x||_1.
+
+    The deviates are independent, so that the whole answer is dominated by the product of the pairs
+    of the coordinates that move (Zhu, Dong & Wang 2022, Theorem 10): the laws of all others are the
+    same on both tables, and drop out. At most ``most_moved`` of them do, whichever these are.
 
     A finite table ends, and a move beyond its end is seen: some delta is always among the cost.
 
@@ -94,14 +96,15 @@ class TableNoise:
             raise InvalidInputError(f"Expected delta={self.delta!r} to be a float in (0, 1).")
 
     def event(self, sensitivity: Sensitivity) -> DpEvent:
-        """Return the cost of the whole answer: of one coordinate, composed over all of them.
+        """Return the cost of the whole answer: of one coordinate, composed over all that move.
 
         Raises InvalidInputError for a sensitivity that the table hides no move of, or a ``delta``
         below what the table's ends cost.
         """
         hull = hull_of_shifts(self.law.weights, whole_steps(sensitivity))
         one: DpEvent = _pair(hull) if self.delta is None else _approximate(hull, self.delta)
-        return one if self.coordinates == 1 else ComposedDpEvent((one,) * self.coordinates)
+        moved = min(self.coordinates, most_moved(sensitivity))
+        return one if moved == 1 else ComposedDpEvent((one,) * moved)
 
     def release(
         self, exact: np.ndarray, sensitivity: Sensitivity, noise: NoiseSource
@@ -127,8 +130,22 @@ def whole_steps(sensitivity: Sensitivity) -> int:
     enough. A bound below a whole number by less than 1/1024 counts as that one: it is taken for the
     rounding of a float.
     """
-    steps = Fraction(sensitivity.bound) * Fraction(2) ** sensitivity.grid_bits
-    return max(1, math.floor(steps + _ROUNDING))
+    return max(1, math.floor(_steps(sensitivity) + _ROUNDING))
+
+
+def most_moved(sensitivity: Sensitivity) -> int:
+    """Return how many coordinates move at most between neighbours, at least 1: a coordinate that
+    moves does so by a whole step or more, which adds 1 or more to the l1 norm, and to the square of
+    the l2 norm. Under an l-infinity bound all of them may: 2^20, the most that there are."""
+    if sensitivity.norm == "linf":
+        return _MOST_COORDINATES
+    steps = _steps(sensitivity)
+    norm = steps if sensitivity.norm == "l1" else steps * steps
+    return max(1, math.floor(norm + _ROUNDING))
+
+
+def _steps(sensitivity: Sensitivity) -> Fraction:
+    return Fraction(sensitivity.bound) * Fraction(2) ** sensitivity.grid_bits
 
 
 def _pair(hull: tuple[Point, ...]) -> DominatingPairDpEvent:

@@ -21,9 +21,9 @@ from dpcore.plugin.parts import (
     TableSession,
     load_registry,
 )
-from dpcore_accounting.laws import IntegerLaw, TableNoise
+from dpcore_accounting.laws import IntegerLaw, TableMaximum, TableNoise
 from dpcore_accounting.laws.shifted_pair import hull_of_shifts
-from dpcore_accounting.laws.table_noise import _pair, whole_steps
+from dpcore_accounting.laws.table_noise import _pair, most_moved, whole_steps
 from dpcore_accounting.pld import PldAccountant
 from dpcore_accounting.single import SingleReleaseAccountant
 from dpcore_tables.statistics import CategoricalColumn, Histogram
@@ -85,20 +85,21 @@ def factors(*pairs):
     return [*bends, *between, bends[-1] + 1, bends[-1] * 1000]
 
 
-def neighbours(weights, most, n):
-    """Yield the two laws of every move of n coordinates, in both orders."""
+def neighbours(weights, most, n, within=None):
+    """Yield the two laws of every move of n coordinates, in both orders; of those alone that are
+    ``within`` a bound, if one is given."""
     still = shifted(weights, (0,) * n)
     for moves in itertools.product(range(-most, most + 1), repeat=n):
-        if any(moves):
+        if any(moves) and (within is None or within(moves)):
             moved = shifted(weights, moves)
             yield moved, still
             yield still, moved
 
 
-def shortfall(event, weights, most, n=1):
-    """Return the most by which neighbours are further apart than n pairs say, and than which n
-    pairs say more: (how much too little, how much too much), over all factors."""
-    pair, pairs = of_pair(event, n), list(neighbours(weights, most, n))
+def shortfall(event, weights, most, n=1, of=None, within=None):
+    """Return how much too little, and how much too much, so many pairs (n, or ``of``) say of
+    neighbours of n coordinates, at the worst of all factors."""
+    pair, pairs = of_pair(event, of or n), list(neighbours(weights, most, n, within))
     little, much = Fraction(0), Fraction(0)
     for g in factors(pair, *pairs):
         claimed = hockey_stick(*pair, g)
@@ -121,6 +122,41 @@ def test_two_coordinates_cost_at_least_what_their_worst_neighbours_say(weights, 
     assert event.events[0] == event.events[1]
     little, much = shortfall(event.events[0], weights, most, n=2)
     assert little == 0 and much < Fraction(1, 20)
+
+
+def l1(moves):
+    return sum(map(abs, moves))
+
+
+def squared(moves):
+    return sum(move * move for move in moves)
+
+
+@pytest.mark.parametrize(
+    ("sensitivity", "most", "within", "moved"),
+    [
+        (Sensitivity("l1", 1.0, ADD), 1, lambda moves: l1(moves) <= 1, 1),  # one count of many
+        (Sensitivity("l2", 1.0, ADD), 1, lambda moves: squared(moves) <= 1, 1),
+        (Sensitivity("l1", 2.0, REPLACE), 2, lambda moves: l1(moves) <= 2, 2),
+        (Sensitivity("l2", math.sqrt(2), REPLACE), 1, lambda moves: squared(moves) <= 2, 2),
+    ],
+)
+def test_the_coordinates_that_move_are_what_an_answer_costs(sensitivity, most, within, moved):
+    weights = (1, 5, 2)
+    event = TableNoise(IntegerLaw(0, weights), 3).event(sensitivity)
+    pairs = event.events if moved > 1 else (event,)
+    assert len(pairs) == moved and whole_steps(sensitivity) == most
+    assert shortfall(pairs[0], weights, most, 3, moved, within)[0] == 0
+
+
+def test_a_cost_of_fewer_coordinates_than_move_is_seen():
+    weights = (1, 5, 2)
+    event = TableNoise(IntegerLaw(0, weights), 1).event(linf(1.0))
+    assert shortfall(event, weights, 1, 2, 1, lambda moves: l1(moves) <= 2)[0] > 0
+    assert most_moved(linf(1.0)) == 2**20
+    assert most_moved(Sensitivity("l2", 2.0, ADD, grid_bits=1)) == 16
+    assert most_moved(Sensitivity("l1", 2.0, ADD, grid_bits=1)) == 4
+    assert most_moved(Sensitivity("l1", 0.25, ADD)) == 1
 
 
 def of_shifts(weights, shifts):
@@ -238,6 +274,8 @@ def test_a_table_of_an_author_is_released_and_nobody_is_named():
     no, yes = opened.release(COUNTS, TableNoise(LAW, 2))
     assert max(abs(count - 100), abs(no - 30), abs(yes - 70)) < 120
     assert opened.foreign_parts == ()
+    # The larger of the two counts, by 40 and noise of some 6.
+    assert opened.release(COUNTS, TableMaximum(LAW, 2)) == 1 and opened.foreign_parts == ()
     opened.release(RowCount(), Mine(LAW, 1))
     assert opened.foreign_parts == (f"{__name__}:Mine",)
 
@@ -264,12 +302,14 @@ def test_another_number_of_coordinates_is_refused_and_nothing_is_charged(coordin
 
 
 def test_filters_that_keep_a_delta_take_it_as_epsilon_and_delta():
-    event = TableNoise(LAW, 2, delta=1e-9).event(linf(1.0))
+    event = TableNoise(LAW, 2, delta=1e-9).event(Sensitivity("l1", 2.0, REPLACE))
+    assert isinstance(event, ComposedDpEvent)
     for accountant in (ZcdpAccountant, PureAccountant):
         opened = session(accountant.with_reserve(5.0, 1e-6, 1e-8))
         assert opened.release(COUNTS, TableNoise(LAW, 2, delta=1e-9)).shape == (2,)
-        assert opened.ledger[0].event == event
-    assert event.events[0].epsilon == pytest.approx(0.25, abs=1e-6)
+        charged = opened.ledger[0].event  # a row is in one bin: one of the two counts moves
+        assert isinstance(charged, ApproximateDpEvent)
+        assert charged.epsilon == pytest.approx(0.25, abs=1e-6)
 
 
 @pytest.mark.parametrize("accountant", [ZcdpAccountant, GdpAccountant, PureAccountant])
