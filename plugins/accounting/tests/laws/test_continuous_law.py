@@ -26,7 +26,7 @@ from dpcore_accounting.laws import AddedDeviates, ContinuousLaw
 ONE = Sensitivity("l1", 1.0, NeighboringRelation.ADD_OR_REMOVE_ONE)
 FALSE_ALARM = 1e-6
 """An honest sampler fails one test of a fixed seed with this probability, when it is written."""
-N = 4000
+N = 3000
 
 
 def two_laplaces(x):

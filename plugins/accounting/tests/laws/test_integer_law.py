@@ -104,7 +104,7 @@ def test_every_uniform_number_has_its_value():
 
 
 def test_the_largest_table_of_the_most_bits_is_drawn():
-    law = IntegerLaw.of([1.0] * 2**16, first=2**40, bits=62)
+    law = IntegerLaw(2**40, (2**46,) * 2**16)
     drawn = law.draw(SeededNoise(0), 1000) - 2**40
     assert law.bits == 62 and 0 <= drawn.min() and drawn.max() < 2**16
     assert p_value(np.bincount(drawn >> 14, minlength=4), [0.25] * 4) > FALSE_ALARM
