@@ -173,13 +173,17 @@ def _whole_steps(answer: Any, whose: str) -> np.ndarray:
 
 
 def _require_numbers_alike(query: Any, mechanism: Mechanism) -> None:
-    """Refuse a mechanism that releases single numbers alone for a sum that declares several."""
+    """Refuse a mechanism that releases single numbers alone, or so many numbers, for a sum that
+    declares another number of them."""
     total = query.query if hasattr(query, "sampled_event") else query
-    if not getattr(type(mechanism), "scalar_only", False) or not hasattr(total, "start"):
+    is_scalar = getattr(type(mechanism), "scalar_only", False)
+    most = 1 if is_scalar else getattr(mechanism, "coordinates", None)
+    if most is None or not hasattr(total, "start"):
         return
     size = np.size(total.start())
-    if size != 1:
+    if size != most:
+        numbers = "single numbers alone" if is_scalar else f"answers of {most} coordinates"
         raise InvalidInputError(
-            f"{type(mechanism).__name__} releases single numbers alone, and the answer of "
+            f"{type(mechanism).__name__} releases {numbers}, and the answer of "
             f"{type(total).__name__} has {size} coordinates; take another mechanism."
         )

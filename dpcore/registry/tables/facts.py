@@ -29,6 +29,7 @@ __all__ = [
     "TEXTS",
     "TRUTH",
     "VALUES",
+    "WHOLE",
     "Kind",
     "Method",
     "Shape",

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpcore.registry.slots import FIGURES
-from dpcore.registry.tables.facts import NUMBER, TEXT, TRUTH, Method, Shape, Words, fact
+from dpcore.registry.tables.facts import NUMBER, TEXT, TRUTH, WHOLE, Method, Shape, Words, fact
 
 __all__ = ["AccountantFacts", "AnswerSourceFacts", "EngineFacts", "MechanismFacts"]
 
@@ -31,6 +31,12 @@ class MechanismFacts:
         "True where it releases single numbers alone: an answer that declares several coordinates "
         "is refused uncharged.",
         False,
+    )
+    coordinates: int | None = fact(
+        WHOLE,
+        "A field: how many numbers it releases, where its cost is about so many; an answer that "
+        "declares another number is refused uncharged.",
+        None,
     )
     nominal_event: Callable[..., Any] | None = fact(
         Method(("noise_multiplier",)),

@@ -171,10 +171,11 @@ def _along(release: Release) -> Statistic:
 
 
 def _louder(release: Release, own: Claim, delta: float) -> Release:
-    """Return the release with less noise, at a cost of 4, where its own is below 1."""
-    if own.epsilon >= _LEAST_EPSILON:
-        return release
+    """Return the release with less noise, at a cost of 4, where its own is below 1 and it has a
+    noise multiplier."""
     mechanism = release.mechanism
+    if own.epsilon >= _LEAST_EPSILON or not hasattr(mechanism, "noise_multiplier"):
+        return release
     factor = own.epsilon / _LOUD
     if own.mu is not None:
         loud = math.log1p(math.expm1(_LOUD) / own.sampled)

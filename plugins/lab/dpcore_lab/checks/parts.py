@@ -37,9 +37,11 @@ def check_mechanisms_and_queries(optimizer: Optimizer) -> Tested:
     Whosever they are, none states that it is not private, and what a run adds to exact answers is
     neither nothing, nor what it added before, nor too little (``dpcore_lab.outcomes.residuals``).
 
-    An interactive mechanism has no release to repeat: ``check_interactive`` is its audit.
+    An interactive mechanism has no release to repeat: ``check_interactive`` is its audit. A
+    mechanism without a noise multiplier, such as a table's, has no scale to try: the words say so.
     """
     audited: set[type] = set()
+    of_one_scale: set[type] = set()
     sums = 0
     sessions = _recorded(optimizer)
     for session in sessions:
@@ -48,16 +50,25 @@ def check_mechanisms_and_queries(optimizer: Optimizer) -> Tested:
         for query, mechanism in session.parts:
             kind = type(mechanism)
             if not _is_own(kind) and kind not in audited and hasattr(kind, "release"):
+                if not hasattr(mechanism, "noise_multiplier"):
+                    of_one_scale.add(kind)
+                    continue
                 audited.add(kind)
                 check_mechanism(_maker(mechanism), query.sensitivity(session.relation))
         for query in _some(_foreign_sums(session)):
             sums += 1
             check_contributions(query, session.relation, session.n_classes)
-    return _tested(sessions, audited, sums)
+    return _tested(sessions, audited, of_one_scale, sums)
 
 
-def _tested(sessions: list[RecordingSession], audited: set[type], sums: int) -> Tested:
-    """Look at the residuals of all additive releases, and return what was looked at."""
+def _tested(
+    sessions: list[RecordingSession], audited: set[type], of_one_scale: set[type], sums: int
+) -> Tested:
+    """Look at the residuals of all additive releases, and return what was looked at.
+
+    ``of_one_scale`` : mechanisms without a noise multiplier, by which ``check_mechanism`` would
+    make more or less noise.
+    """
     by_kind: dict[type, list[Residuals]] = {}
     for session in sessions:
         for kind, residuals in recorded_residuals(session):
@@ -75,7 +86,13 @@ def _tested(sessions: list[RecordingSession], audited: set[type], sums: int) -> 
         f"the noise of {seen} of {releases} releases in {len(sessions)} runs, {sums} sums over "
         f"rows that are not dpcore's, and check_mechanism of mechanisms that are not: {names}",
         f"would have detected, with probability {PROBABILITY}, {power}" if power else "",
-        () if seen == releases else (f"the noise of {releases - seen} releases that add none",),
+        (
+            *([f"the noise of {releases - seen} releases that add none"] * (seen != releases)),
+            *(
+                f"{kind.__name__} by check_mechanism: it has no noise multiplier"
+                for kind in sorted(of_one_scale, key=lambda kind: kind.__name__)
+            ),
+        ),
     )
 
 
