@@ -15,7 +15,7 @@ from dpcore.losses.logistic import Logistic
 from dpcore.plugin import ClippedGradientSum, NeighboringRelation
 from dpcore.plugin.parts import LocalEngine, load_registry, optimizer_facts
 from dpcore.registry import kinds
-from dpcore_lab.checks import check_interactive, make_rows, run_checks
+from dpcore_lab.checks import check_interactive, check_mechanism, make_rows, run_checks
 from dpcore_lab.compare.figure import _NOT_PRIVATE
 from dpcore_lab.made_tables.tables import make_problem, neighbours
 
@@ -210,11 +210,12 @@ def test_pictures_are_small():
     assert [relative(path) for path in pictures if path.stat().st_size > 30 * 1024] == []
 
 
-def documented(page, folder):
-    """Return the module whose text is marked as a plugin on a page."""
-    found = re.search(r"<!-- plugin -->\n```python\n(.*?)```", (DOCS / page).read_text(), re.DOTALL)
-    assert found, f"docs/{page} has no plugin."
-    path = folder / f"documented_{page.removesuffix('.md')}.py"
+def documented(page, folder, mark="plugin"):
+    """Return the module whose text is marked on a page."""
+    marked = rf"<!-- {mark} -->\n```python\n(.*?)```"
+    found = re.search(marked, (DOCS / page).read_text(), re.DOTALL)
+    assert found, f"docs/{page} has no {mark}."
+    path = folder / f"documented_{page.removesuffix('.md')}_{mark}.py"
     path.write_text(found[1])
     spec = importlib.util.spec_from_file_location(path.stem, path)
     module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
@@ -231,6 +232,22 @@ def test_the_plugin_of_the_documents_is_admitted(page, name, tmp_path):
     optimizer = getattr(documented(page, tmp_path), name)()
     failed = [outcome for outcome in run_checks(optimizer) if not outcome.passed]
     assert failed == []
+
+
+@needs_readme
+@pytest.mark.slow
+def test_the_mechanism_of_the_documents_is_admitted(tmp_path):
+    tested = check_mechanism(documented("plugins.md", tmp_path, "mechanism").LaplaceAndNormal)
+    assert "releases and as many on each neighbour" in tested.what
+
+
+@needs_readme
+def test_the_page_for_authors_and_its_examples_are_short():
+    page = (DOCS / "plugins.md").read_text()
+    assert len(page.splitlines()) <= 600
+    blocks = re.findall(r"<!-- (\w+) -->\n```python\n(.*?)```", page, re.DOTALL)
+    assert {mark: len(text.splitlines()) for mark, text in blocks if len(text.splitlines()) > 40} == {}
+    assert {mark for mark, _ in blocks} == {"plugin", "loss", "mechanism"}
 
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
