@@ -8,7 +8,7 @@ by at most ``clip`` under add-or-remove-one and replace-special, and by twice th
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from dpcore.data.weighted_labels import PAIRS, plain_labels
 from dpcore.errors import InvalidInputError
 from dpcore.exact.grid import FEATURE_BITS, coefficient_bits
 from dpcore.privacy.immutable import constant, sealed
-from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
+from dpcore.privacy.sensitivity import NeighboringRelation, Norm, Sensitivity, require_norm
 from dpcore.queries.clipping import add_clipped, clip_rows
 from dpcore.queries.gradient import ClippedRows
 from dpcore.row_functions.row_function import RowFunction
@@ -48,7 +48,7 @@ class CoefficientSum(ClippedRows):
     function : of ``coefficient``.
     clip : the bound of a row's part, in ``norm``.
     parameters : public or released numbers that the function is given.
-    norm : ``"l2"`` (Gaussian noise) or ``"l1"`` (Laplace noise).
+    norm : ``"l2"`` (Gaussian noise), ``"l1"`` (Laplace noise) or ``"linf"`` (each entry's bound).
     noise_multiplier : the noise the answer will get, which bounds how fine the grid may be.
 
     Raises InvalidInputError for a problem of several margins, or a function of another form,
@@ -74,7 +74,7 @@ class CoefficientSum(ClippedRows):
     function: RowFunction
     clip: float
     parameters: Any = ()
-    norm: Literal["l1", "l2"] = "l2"
+    norm: Norm = "l2"
     noise_multiplier: float = 1.0
     bits: int = field(init=False)
 
@@ -126,11 +126,15 @@ class ContributionSum:
     function : of ``contribution``. ``width`` : the numbers that it writes, 1 or more.
     clip : the bound of a row's part, in ``norm``.
     parameters : public or released numbers that the function is given.
-    norm : ``"l2"`` (Gaussian noise) or ``"l1"`` (Laplace noise).
+    norm : ``"l2"`` (Gaussian noise), ``"l1"`` (Laplace noise) or ``"linf"``: each number is clipped
+        to [-clip, clip] by itself.
     noise_multiplier : the noise the answer will get, which bounds how fine the grid may be.
+    grid_bits : the answer is a multiple of ``2**-grid_bits``, to which numbers are truncated after
+        the clip: 0 for counts, with noise that is stated on single grid steps. ``None``: as fine as
+        the sum allows.
 
-    Raises InvalidInputError for a function of another form, KernelError where it cannot be
-    compiled.
+    Raises InvalidInputError for a function of another form, or a grid that is finer than that,
+    KernelError where it cannot be compiled.
 
     Examples
     --------
@@ -151,8 +155,9 @@ class ContributionSum:
     width: int
     clip: float
     parameters: Any = ()
-    norm: Literal["l1", "l2"] = "l2"
+    norm: Norm = "l2"
     noise_multiplier: float = 1.0
+    grid_bits: int | None = None
     bits: int = field(init=False)
 
     kind: ClassVar[str] = "contribution"
@@ -165,7 +170,10 @@ class ContributionSum:
         object.__setattr__(self, "parameters", held)
         object.__setattr__(self, "clip", float(self.clip))
         bits = coefficient_bits(self.clip, self.problem.capacity, self.noise_multiplier)
-        object.__setattr__(self, "bits", FEATURE_BITS + bits)
+        finest, asked = FEATURE_BITS + bits, self.grid_bits
+        if asked is not None and not (type(asked) is int and 0 <= asked <= finest):
+            raise InvalidInputError(f"Expected grid_bits={asked!r} to be from 0 to {finest}.")
+        object.__setattr__(self, "bits", finest if asked is None else asked)
 
     @property
     def rows_that_fit(self) -> int | None:
@@ -177,6 +185,7 @@ class ContributionSum:
     def answer_block(self, block: Block) -> np.ndarray:
         total = self.start()
         y, weights = _labels_and_weights(block)
+        each, whole = (self.clip, np.inf) if self.norm == "linf" else (np.inf, self.clip)
         step = max(1, _CELLS // max(block.n_features, self.width))
         for begin in range(0, max(block.n_rows, 1), step):
             rows = slice(begin, min(begin + step, block.n_rows))
@@ -188,7 +197,7 @@ class ContributionSum:
             with np.errstate(all="ignore"):
                 if weights is not None:
                     out *= weights[rows, np.newaxis]
-                add_clipped(out, self.clip, 2.0**self.bits, self.norm == "l1", total)
+                add_clipped(out, each, whole, 2.0**self.bits, self.norm == "l1", total)
         return total
 
     def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
@@ -199,8 +208,7 @@ class ContributionSum:
 def _held_parameters(query: CoefficientSum | ContributionSum, form: str) -> np.ndarray:
     """Return a query's parameters, which nobody can write to; refuse a function of another form and
     a norm that there is not."""
-    if type(query.norm) is not str or query.norm not in ("l1", "l2"):
-        raise InvalidInputError(f"Expected norm={query.norm!r} to be l1 or l2.")
+    require_norm(query.norm)
     if type(query.function) is not RowFunction or query.function.form != form:
         raise InvalidInputError(f"Expected {form}(function), not {type(query.function).__name__}.")
     query.function.require_compiled()

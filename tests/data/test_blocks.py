@@ -95,7 +95,7 @@ def test_coded_rows_give_the_integers_of_their_one_hot_form(row_norm):
     for query in queries(266):
         answers = [LocalEngine(t).answer(query) for t in tables]
         assert np.array_equal(answers[0], answers[1]) and np.array_equal(answers[0], answers[2])
-    for norm in ("l1", "l2"):
+    for norm in ("l1", "l2", "linf"):
         norms = [t.blocks[0].row_norms(norm) for t in tables]
         assert np.array_equal(norms[0], norms[1]) and np.array_equal(norms[0], norms[2])
 
