@@ -51,8 +51,8 @@ class CoefficientSum(ClippedRows):
     norm : ``"l2"`` (Gaussian noise), ``"l1"`` (Laplace noise) or ``"linf"`` (each entry's bound).
     noise_multiplier : the noise the answer will get, which bounds how fine the grid may be.
 
-    Raises InvalidInputError for a problem of several margins, or a function of another form,
-    KernelError for a function that cannot be compiled.
+    Raises InvalidInputError for a problem of several margins, or a function of another form or of
+    more parameters than there are, KernelError for a function that cannot be compiled.
 
     Examples
     --------
@@ -86,8 +86,7 @@ class CoefficientSum(ClippedRows):
                 "A coefficient is a function of one margin, and the problem has several: ask a "
                 "ContributionSum, or a ClippedGradientSum of a loss."
             )
-        held = _held_parameters(self, "coefficient")
-        object.__setattr__(self, "parameters", held)
+        object.__setattr__(self, "parameters", _held_parameters(self, "coefficient"))
         self._take_grids()
 
     def coefficients(self, block: Block) -> Coefficients:
@@ -133,8 +132,9 @@ class ContributionSum:
         the clip: 0 for counts, with noise that is stated on single grid steps. ``None``: as fine as
         the sum allows.
 
-    Raises InvalidInputError for a function of another form, or a grid that is finer than that,
-    KernelError where it cannot be compiled.
+    Raises InvalidInputError for a function of another form, or that names a place beyond ``width``,
+    the features or the parameters, and a grid that is finer than that; KernelError where it cannot
+    be compiled.
 
     Examples
     --------
@@ -166,8 +166,8 @@ class ContributionSum:
     def __post_init__(self) -> None:
         if type(self.width) is not int or not 1 <= self.width <= _CELLS:
             raise InvalidInputError(f"Expected width={self.width!r} to be from 1 to {_CELLS:,}.")
-        held = _held_parameters(self, "contribution")
-        object.__setattr__(self, "parameters", held)
+        sizes = {"x": self.problem.n_features, "out": self.width}
+        object.__setattr__(self, "parameters", _held_parameters(self, "contribution", **sizes))
         object.__setattr__(self, "clip", float(self.clip))
         bits = coefficient_bits(self.clip, self.problem.capacity, self.noise_multiplier)
         finest, asked = FEATURE_BITS + bits, self.grid_bits
@@ -205,9 +205,11 @@ class ContributionSum:
         return Sensitivity(self.norm, bound, relation, grid_bits=self.bits)
 
 
-def _held_parameters(query: CoefficientSum | ContributionSum, form: str) -> np.ndarray:
-    """Return a query's parameters, which nobody can write to; refuse a function of another form and
-    a norm that there is not."""
+def _held_parameters(
+    query: CoefficientSum | ContributionSum, form: str, **sizes: int
+) -> np.ndarray:
+    """Return a query's parameters, which nobody can write to; refuse a function of another form, or
+    of places beyond the arrays' ``sizes``, and a norm that there is not."""
     require_norm(query.norm)
     if type(query.function) is not RowFunction or query.function.form != form:
         raise InvalidInputError(f"Expected {form}(function), not {type(query.function).__name__}.")
@@ -215,6 +217,7 @@ def _held_parameters(query: CoefficientSum | ContributionSum, form: str) -> np.n
     parameters = constant(np.ravel(query.parameters))
     if not np.isfinite(parameters).all():
         raise InvalidInputError("Expected parameters of a function of a row to be finite.")
+    query.function.require_places(parameters=parameters.size, **sizes)
     return parameters
 
 

@@ -3,6 +3,7 @@ alone."""
 
 import ast
 import hashlib
+import re
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -20,6 +21,12 @@ from dpcore.row_functions.forms import FORMS
 from dpcore.row_functions.source import tree_of
 
 __all__ = ["RowFunction", "coefficient", "contribution"]
+
+_REMEDIES = {
+    "out": "state the query's width as more, or write to out[len(out) - 1], the last",
+    "parameters": "give the query as many parameters",
+    "x": "the table has no more features; the last is x[len(x) - 1]",
+}
 
 
 @sealed
@@ -68,6 +75,16 @@ class RowFunction:
         """Compile it, or load what was compiled; KernelError where neither can be had."""
         _loop(self.text, self.form)
 
+    def require_places(self, **sizes: int) -> None:
+        """Raise InvalidInputError for a place, written as a number, that an array of these sizes
+        does not have. Nothing would be read or written there."""
+        for array, place in _places(self.text):
+            if not 0 <= place < sizes[array]:
+                raise InvalidInputError(
+                    f"The function of a row names {array}[{place}], and {array} has "
+                    f"{sizes[array]} numbers here, from {array}[0]: {_REMEDIES[array]}."
+                )
+
 
 def coefficient(function: Any) -> RowFunction:
     """Return the ``RowFunction`` of a Python function ``(z, y, parameters)`` that returns a number:
@@ -113,6 +130,16 @@ def _made(function: Any, form: str) -> RowFunction:
 @lru_cache(maxsize=256)
 def _code(text: str, form: str) -> str:
     return code_of(text, form)
+
+
+@lru_cache(maxsize=256)
+def _places(text: str) -> list[tuple[str, int]]:
+    """Return the places of arrays that are written as numbers, each after the array's name."""
+    return [
+        (ast.unparse(node.value), int(ast.unparse(node.slice)))
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Subscript) and re.fullmatch(r"-?\d+", ast.unparse(node.slice))
+    ]
 
 
 class _RowCache(KernelCache):

@@ -27,6 +27,7 @@ from dpcore.plugin.parts import (
     load_registry,
 )
 from dpcore.queries.clipping import add_clipped
+from dpcore.row_functions.row_function import RowFunction
 from dpcore_lab.checks import check_query, make_rows
 from dpcore_lab.made_tables.tables import make_problem
 
@@ -252,6 +253,36 @@ def test_the_statement_names_no_part_and_the_answer_is_charged():
     assert [answer.shape for answer in answers] == [(5,), (3,)]
     assert session.accountant.remaining < before
     assert {part for part in session.trusted_parts if not part.startswith("dpcore.")} == set()
+
+
+def test_a_place_that_no_array_has_is_refused_when_it_is_asked():
+    """Such a place reads as NaN and is not written to: the histogram would lack a bin unseen."""
+    one = Problem(loss("logistic"), 0.0, 2, 1.0, 1.0, ADD)
+
+    def places(x, y, parameters, out):
+        """It never writes to out[99]."""
+        out[int(x[1])] = parameters[1]
+        for k in range(12):
+            out[k] += 1.0
+        out[2] = 1.0
+
+    def third(z, y, parameters):
+        return parameters[2]
+
+    made = contribution(places)
+    ContributionSum(one, made, 3, 1.0, (1.0, 2.0))
+    with pytest.raises(InvalidInputError, match=r"out\[2\], and out has 2 .* width as more"):
+        ContributionSum(one, made, 2, 1.0, (1.0, 2.0))
+    with pytest.raises(InvalidInputError, match=r"parameters\[1\], and .* as many parameters"):
+        ContributionSum(one, made, 3, 1.0, (1.0,))
+    narrow = Problem(loss("logistic"), 0.0, 1, 1.0, 1.0, ADD)
+    with pytest.raises(InvalidInputError, match=r"x\[1\], and x has 1 .* x\[len\(x\) - 1\]"):
+        ContributionSum(narrow, made, 3, 1.0, (1.0, 2.0))
+    with pytest.raises(InvalidInputError, match=r"parameters\[2\], and parameters has 2"):
+        CoefficientSum(one, np.zeros(2), coefficient(third), 1.0, (1.0, 2.0))
+    last = RowFunction("def row(x, y, parameters, out):\n    out[-1] = x[0]", "contribution")
+    with pytest.raises(InvalidInputError, match=r"out\[-1\], .* out\[len\(out\) - 1\], the last"):
+        ContributionSum(one, last, 3, 1.0)
 
 
 def test_what_does_not_fit_is_refused():
