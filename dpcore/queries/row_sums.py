@@ -78,6 +78,7 @@ class CoefficientSum(ClippedRows):
     noise_multiplier: float = 1.0
     bits: int = field(init=False)
 
+    form: ClassVar[str] = "coefficient"
     thread_safe: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -86,20 +87,28 @@ class CoefficientSum(ClippedRows):
                 "A coefficient is a function of one margin, and the problem has several: ask a "
                 "ContributionSum, or a ClippedGradientSum of a loss."
             )
-        object.__setattr__(self, "parameters", _held_parameters(self, "coefficient"))
+        object.__setattr__(self, "parameters", _held_parameters(self))
         self._take_grids()
 
-    def coefficients(self, block: Block) -> Coefficients:
+    def numbers(self, block: Block) -> Coefficients:
+        """Return what makes of the rows' margins at ``w`` the function's numbers, times the rows'
+        weights: not clipped, not all of them finite, and within ``np.errstate`` if at all."""
         y, weights = _labels_and_weights(block)
-        factor, scale, norms = block.factor, 2.0**self.bits, block.row_norms(self.norm)
 
-        def clipped(z: np.ndarray, rows: slice) -> np.ndarray:
+        def numbers(z: np.ndarray, rows: slice) -> np.ndarray:
             c = np.empty(z.shape)
             self.function.fill(z, y[rows], self.parameters, c)
+            return c if weights is None else c * weights[rows]
+
+        return numbers
+
+    def coefficients(self, block: Block) -> Coefficients:
+        numbers, factor, norms = self.numbers(block), block.factor, block.row_norms(self.norm)
+
+        def clipped(z: np.ndarray, rows: slice) -> np.ndarray:
             with np.errstate(all="ignore"):
-                if weights is not None:
-                    c *= weights[rows]
-                clip_rows(c, factor[rows], norms[rows], self.clip, scale, self.norm)
+                c = numbers(z, rows)
+                clip_rows(c, factor[rows], norms[rows], self.clip, 2.0**self.bits, self.norm)
             return c
 
         return clipped
@@ -160,6 +169,7 @@ class ContributionSum:
     grid_bits: int | None = None
     bits: int = field(init=False)
 
+    form: ClassVar[str] = "contribution"
     kind: ClassVar[str] = "contribution"
     thread_safe: ClassVar[bool] = True
 
@@ -167,7 +177,7 @@ class ContributionSum:
         if type(self.width) is not int or not 1 <= self.width <= _CELLS:
             raise InvalidInputError(f"Expected width={self.width!r} to be from 1 to {_CELLS:,}.")
         sizes = {"x": self.problem.n_features, "out": self.width}
-        object.__setattr__(self, "parameters", _held_parameters(self, "contribution", **sizes))
+        object.__setattr__(self, "parameters", _held_parameters(self, **sizes))
         object.__setattr__(self, "clip", float(self.clip))
         bits = coefficient_bits(self.clip, self.problem.capacity, self.noise_multiplier)
         finest, asked = FEATURE_BITS + bits, self.grid_bits
@@ -205,14 +215,14 @@ class ContributionSum:
         return Sensitivity(self.norm, bound, relation, grid_bits=self.bits)
 
 
-def _held_parameters(
-    query: CoefficientSum | ContributionSum, form: str, **sizes: int
-) -> np.ndarray:
+def _held_parameters(query: CoefficientSum | ContributionSum, **sizes: int) -> np.ndarray:
     """Return a query's parameters, which nobody can write to; refuse a function of another form, or
     of places beyond the arrays' ``sizes``, and a norm that there is not."""
     require_norm(query.norm)
-    if type(query.function) is not RowFunction or query.function.form != form:
-        raise InvalidInputError(f"Expected {form}(function), not {type(query.function).__name__}.")
+    if type(query.function) is not RowFunction or query.function.form != query.form:
+        raise InvalidInputError(
+            f"Expected {query.form}(function), not {type(query.function).__name__}."
+        )
     query.function.require_compiled()
     parameters = constant(np.ravel(query.parameters))
     if not np.isfinite(parameters).all():

@@ -31,6 +31,7 @@ _MOST_CODE = 20_000
 _MOST_DEPTH = 80
 """Python's own parser takes 200 brackets within each other."""
 _MOST_WHOLE = 2**31
+# What to write in the place of syntax of these classes, or of calls of these names.
 _HINTS = {
     "write for k in range(100), and break": ("While",),
     "write a loop, for k in range(len(x)); the product of x and w is z of a coefficient": (
@@ -51,13 +52,12 @@ _HINTS = {
     "write a function of its own, by def": ("Lambda",),
     "import it at the head of the file": ("Import", "ImportFrom"),
 }
-"""What to write in the place of syntax of these classes, or of calls of these names."""
 
 
 def refuse(node: Any, what: str) -> NoReturn:
     """Raise InvalidInputError for a part of a function, with its line and what there is."""
-    sign, called = getattr(node, "op", None), getattr(node, "func", ast.Pass())
-    there = {type(sign).__name__, type(node).__name__, ast.unparse(called).split(".")[-1]}
+    called = ast.unparse(getattr(node, "func", ast.Pass())).split(".")[-1]
+    there = {called, type(node).__name__, type(getattr(node, "op", None)).__name__}
     hint = next((f": {hint}" for hint, words in _HINTS.items() if there & {*words}), "")
     raise InvalidInputError(
         f"A function of a row, line {getattr(node, 'lineno', 1)}: it {what}{hint}. It may have "

@@ -20,7 +20,7 @@ from dpcore.row_functions.compiled import require_pure
 from dpcore.row_functions.forms import FORMS
 from dpcore.row_functions.source import tree_of
 
-__all__ = ["RowFunction", "coefficient", "contribution"]
+__all__ = ["RowFunction", "coefficient", "contribution", "weight"]
 
 _REMEDIES = {
     "out": "state the query's width as more, or write to out[len(out) - 1], the last",
@@ -40,8 +40,8 @@ class RowFunction:
     Parameters
     ----------
     text : the definition of the function, below those that it calls.
-    form : ``"coefficient"``, of arguments z, y, parameters, which returns a number; or
-        ``"contribution"``, of x, y, parameters, out, which writes numbers to out.
+    form : ``"coefficient"`` or ``"weight"``, of arguments z, y, parameters, which return a number;
+        or ``"contribution"``, of x, y, parameters, out, which writes numbers to out.
 
     Raises InvalidInputError for what the grammar does not have.
     """
@@ -61,8 +61,8 @@ class RowFunction:
 
         Parameters
         ----------
-        rows : of a coefficient the margins, of shape (n_rows,); of a contribution the features, of
-            shape (n_rows, n_features).
+        rows : of a coefficient or weight the margins, of shape (n_rows,); of a contribution the
+            features, of shape (n_rows, n_features).
         y : labels, of shape (n_rows,). ``parameters`` : public numbers, one after the other.
         out : of shape (n_rows,), or, of a contribution, (n_rows, width).
 
@@ -121,6 +121,23 @@ def contribution(function: Any) -> RowFunction:
     return _made(function, "contribution")
 
 
+def weight(function: Any) -> RowFunction:
+    """Return the ``RowFunction`` of a Python function ``(z, y, parameters)`` that returns a number:
+    what the product x x' of a row of margin z and label y is multiplied by.
+
+    Raises InvalidInputError, with the line, for what a function of a row cannot do.
+
+    Examples
+    --------
+    >>> from dpcore.plugin.parts import weight
+    >>> def near(z, y, parameters):
+    ...     return 1.0 if abs(z) < parameters[0] else 0.0
+    >>> weight(near).form
+    'weight'
+    """
+    return _made(function, "weight")
+
+
 def _made(function: Any, form: str) -> RowFunction:
     tree = tree_of(function)
     code_of_tree(tree, form)  # which names the line in its file
@@ -167,7 +184,7 @@ def _loop(text: str, form: str) -> Any:
     exec(compile(made, f"<{form} of a row>", "exec"), scope)  # noqa: S102  (the grammar's own code)
     own = [name for name in scope if name.startswith("f_") or name == "row"]
     scope |= {name: numba.njit(**functions.OPTIONS)(scope[name]) for name in own}
-    make, dimensions = (_coefficients, 1) if form == "coefficient" else (_contributions, 2)
+    make, dimensions = (_contributions, 2) if FORMS[form].written else (_coefficients, 1)
     loop = make(scope["row"])
     kernel = numba.njit(**{**functions.OPTIONS, "nogil": True, "forceinline": False})(loop)
     if kernel is not loop:

@@ -27,7 +27,6 @@ from dpcore.plugin.parts import (
     load_registry,
 )
 from dpcore.queries.clipping import add_clipped
-from dpcore.row_functions.row_function import RowFunction
 from dpcore_lab.checks import check_query, make_rows
 from dpcore_lab.made_tables.tables import make_problem
 
@@ -280,9 +279,12 @@ def test_a_place_that_no_array_has_is_refused_when_it_is_asked():
         ContributionSum(narrow, made, 3, 1.0, (1.0, 2.0))
     with pytest.raises(InvalidInputError, match=r"parameters\[2\], and parameters has 2"):
         CoefficientSum(one, np.zeros(2), coefficient(third), 1.0, (1.0, 2.0))
-    last = RowFunction("def row(x, y, parameters, out):\n    out[-1] = x[0]", "contribution")
+
+    def of_the_last(x, y, parameters, out):
+        out[-1] = x[0]
+
     with pytest.raises(InvalidInputError, match=r"out\[-1\], .* out\[len\(out\) - 1\], the last"):
-        ContributionSum(one, last, 3, 1.0)
+        ContributionSum(one, contribution(of_the_last), 3, 1.0)
 
 
 def test_what_does_not_fit_is_refused():

@@ -43,11 +43,11 @@ def naive_gram_sums(rows):
 def test_the_kernel_sums_products_exactly_however_many_rows_are_left_over(n):
     rows = np.random.default_rng(n).integers(-(2**18), 2**18, (n, 5)).astype(float)
     out = np.zeros((4, 5))
-    gram_sums(rows, out)
+    gram_sums(rows, rows, out)
     assert out.astype(int).tolist() == naive_gram_sums(rows)
     # Its broken twin: a row that is left over is left out.
     short = np.zeros((4, 5))
-    gram_sums(rows[: n - n % 4], short)
+    gram_sums(*2 * (rows[: n - n % 4],), short)
     assert (short == out).all() == (n % 4 == 0)
 
 
