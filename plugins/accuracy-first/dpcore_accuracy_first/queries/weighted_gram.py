@@ -79,8 +79,8 @@ class WeightedGram(CoefficientSum):
         return total[np.triu_indices(d)].astype(np.int64)
 
     def _clipped(self, block: Block) -> np.ndarray:
-        """Return each row's number, of size ``clip / ||x||^2`` at most; 0 where it is not finite, and
-        of a row of zeros."""
+        """Return each row's number, of size ``clip / ||x||^2`` at most: 0 where it is not finite,
+        and of a row of zeros."""
         z = np.ascontiguousarray(block.margins(self.w))
         norms = block.row_norms(self.norm) * block.factor * _UP
         with np.errstate(all="ignore"):
