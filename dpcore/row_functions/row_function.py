@@ -68,8 +68,7 @@ class RowFunction:
 
         Raises KernelError where the function cannot be compiled.
         """
-        with np.errstate(all="ignore"):  # without the compiler
-            _loop(self.text, self.form)(rows, y, parameters, out)
+        _loop(self.text, self.form)(rows, y, parameters, out)
 
     def require_compiled(self) -> None:
         """Compile it, or load what was compiled; KernelError where neither can be had."""
@@ -187,8 +186,9 @@ def _loop(text: str, form: str) -> Any:
     make, dimensions = (_contributions, 2) if FORMS[form].written else (_coefficients, 1)
     loop = make(scope["row"])
     kernel = numba.njit(**{**functions.OPTIONS, "nogil": True, "forceinline": False})(loop)
-    if kernel is not loop:
-        _compile(kernel, loop, made, dimensions)
+    if kernel is loop:  # without the compiler
+        return np.errstate(all="ignore")(loop)
+    _compile(kernel, loop, made, dimensions)
     return kernel
 
 

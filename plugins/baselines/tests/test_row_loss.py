@@ -65,9 +65,9 @@ def test_none_is_nothing_to_a_function():
         by: float | None = None
 
     out = np.empty(1)
-    Shifted().value(np.ones(1), np.zeros(1), out)
-    Shifted(2.0).dvalue(np.ones(1), np.zeros(1), out)
-    assert Shifted().parameters.tolist() == [0.0] and out.tolist() == [0.5]
+    for by, expected in ((None, 1.0), (0.5, 0.25), (-0.0, 1.0), (0.0, 1.0)):
+        Shifted(by).value(np.ones(1), np.zeros(1), out)
+        assert out.tolist() == [expected]
 
 
 def shifted(z, y, parameters):
@@ -114,14 +114,6 @@ def test_code_of_its_own_for_rows_is_refused():
                 SEEN.append(z)
                 super().dvalue(z, y, out)
 
-    with pytest.raises(InvalidInputError, match="and no value, dvalue"):
-
-        class Counts(RowLoss, value=huber, slope=huber_slope):
-            @property
-            def parameters(self):
-                SEEN.append(1)
-                return np.array([float(len(SEEN))])
-
     with pytest.raises(InvalidInputError, match=r"Expected Half\(RowLoss, value=..., slope=...\)"):
 
         class Half(RowLoss, value=huber):
@@ -129,8 +121,13 @@ def test_code_of_its_own_for_rows_is_refused():
 
     with pytest.raises(InvalidInputError, match="made of RowLoss alone"):
 
-        class Below(Huber):
+        class Mixed(RowLoss, Facts, value=huber, slope=huber_slope):
             pass
+
+    class Below(Huber):
+        pass
+
+    assert not is_by_rows(Below())
 
     def waits(z, y, parameters):
         while z > 0.0:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from typing import Any, ClassVar
 
 import numpy as np
 
 from dpcore.plugin import InvalidInputError
-from dpcore.plugin.parts import coefficient, sealed
+from dpcore.plugin.parts import coefficient, constant, sealed
 
 __all__ = ["RowLoss", "is_by_rows"]
 
-_CODE = ("value", "dvalue", "precise_dvalue", "line_totals", "parameters", "__getattribute__")
+_CODE = ("value", "dvalue", "precise_dvalue", "line_totals", "__getattribute__")
 """The names of code for rows: with some of its own, a class could keep something between rows."""
 _FUNCTIONS = ("value_of_row", "slope_of_row")
 
@@ -68,6 +69,8 @@ class RowLoss:
     thread_safe: ClassVar[bool] = True
 
     def __init_subclass__(cls, value: Any = None, slope: Any = None) -> None:
+        if RowLoss not in cls.__bases__:  # of such a class, which may do anything: no claim is made
+            return
         if cls.__bases__ != (RowLoss,):
             raise InvalidInputError(f"Expected {cls.__name__} to be made of RowLoss alone.")
         # A class that is made again, with slots, has what it was made with.
@@ -81,18 +84,19 @@ class RowLoss:
                 f"and no {', '.join(_CODE[:4])} of its own."
             )
 
-    @property
-    def parameters(self) -> np.ndarray:
-        """The numbers that both functions are given: float64."""
-        own: Any = self
-        fields = dataclasses.fields(own) if dataclasses.is_dataclass(own) else ()
-        return np.array([float(getattr(self, field.name) or 0.0) for field in fields])
-
     def value(self, z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
-        self.value_of_row.fill(z, y, self.parameters, out)
+        self.value_of_row.fill(z, y, _parameters(self), out)
 
     def dvalue(self, z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
-        self.slope_of_row.fill(z, y, self.parameters, out)
+        self.slope_of_row.fill(z, y, _parameters(self), out)
+
+
+@functools.lru_cache(maxsize=256)
+def _parameters(loss: Any) -> np.ndarray:
+    """Return the fields of a loss, float64. Of losses that are equal they are: none is -0.0."""
+    fields = dataclasses.fields(loss) if dataclasses.is_dataclass(loss) else ()
+    values = [getattr(loss, field.name) or 0.0 for field in fields]
+    return constant(np.array(values, dtype=np.float64))
 
 
 def is_by_rows(loss: Any) -> bool:
