@@ -56,6 +56,14 @@ def queries(d=6, seed=5):
 
 
 @pytest.mark.parametrize("kind", [np.asarray, csr_matrix])
+def test_the_largest_entry_of_a_row_has_its_size(kind):
+    X, y = matrix(seed=2)
+    [block] = table(kind(X), y).blocks
+    assert np.array_equal(block.row_norms("linf"), np.abs(stored(block)).max(axis=1))
+    assert (stored(block).max(axis=1) < block.row_norms("linf")).any()
+
+
+@pytest.mark.parametrize("kind", [np.asarray, csr_matrix])
 def test_rows_satisfy_both_bounds_in_integers(kind):
     X, y = matrix(seed=1)
     block = table(kind(X * 3), y).blocks[0]

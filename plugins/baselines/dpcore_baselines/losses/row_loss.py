@@ -78,7 +78,7 @@ class RowLoss:
             if function is not None:
                 setattr(cls, name, coefficient(function))
         cls.thread_safe = True  # a base's word does not count
-        if not _is_plain(cls):
+        if not _has_two_functions(cls):
             raise InvalidInputError(
                 f"Expected {cls.__name__}(RowLoss, value=..., slope=...), two functions of a row, "
                 f"and no {', '.join(_CODE[:4])} of its own."
@@ -113,10 +113,10 @@ def is_by_rows(loss: Any) -> bool:
     kind = type(loss)
     is_alone = type(kind) is type and kind.__bases__ == (RowLoss,)
     shadowed = {*_CODE, *_FUNCTIONS} & {*getattr(loss, "__dict__", ())}
-    return is_alone and _is_plain(kind) and not shadowed
+    return is_alone and _has_two_functions(kind) and not shadowed
 
 
-def _is_plain(cls: type) -> bool:
+def _has_two_functions(cls: type) -> bool:
     """Return whether a class has two functions of a row, and no other code for rows."""
     own = vars(cls)
     kinds = {type(own.get(name)) for name in _FUNCTIONS}
