@@ -185,12 +185,12 @@ def reads_the_next_row(x, y, parameters, out):
 
 
 def reads_before_its_row(x, y, parameters, out):
-    out[0] = x[-1]
+    out[0] = x[0 - 1]
 
 
 def writes_to_the_next_row(x, y, parameters, out):
     out[len(out)] = 5.0
-    out[-1] = 5.0
+    out[0 - 1] = 5.0
 
 
 def counts_what_was_there(x, y, parameters, out):

@@ -246,7 +246,9 @@ def test_the_page_for_authors_and_its_examples_are_short():
     page = (DOCS / "plugins.md").read_text()
     assert len(page.splitlines()) <= 600
     blocks = re.findall(r"<!-- (\w+) -->\n```python\n(.*?)```", page, re.DOTALL)
-    assert {mark: len(text.splitlines()) for mark, text in blocks if len(text.splitlines()) > 40} == {}
+    assert {
+        mark: len(text.splitlines()) for mark, text in blocks if len(text.splitlines()) > 40
+    } == {}
     assert {mark for mark, _ in blocks} == {"plugin", "loss", "mechanism"}
 
 

@@ -73,7 +73,7 @@ from dpcore.queries.gradient import ClippedGradients
 from dpcore.queries.row_sums import CoefficientSum, ContributionSum
 from dpcore.registry.catalogue import load_registry
 from dpcore.registry.tables.declarations import accountant_facts, optimizer_facts
-from dpcore.row_functions.row_function import coefficient, contribution
+from dpcore.row_functions.row_function import coefficient, contribution, weight
 from dpcore.session.account import Account
 from dpcore.session.ledger import Ledger
 from dpcore.session.one_process import OneProcess
@@ -182,5 +182,6 @@ __all__ = [
     "validated_delta",
     "validated_epsilon",
     "visible",
+    "weight",
     "write_whole",
 ]

@@ -13,9 +13,16 @@ __all__ = [
     "Norm",
     "RandomizedSensitivity",
     "Sensitivity",
+    "require_norm",
 ]
 
 Norm = Literal["l1", "l2", "linf"]
+
+
+def require_norm(norm: str) -> None:
+    """Raise InvalidInputError for a norm that there is not."""
+    if type(norm) is not str or norm not in ("l1", "l2", "linf"):
+        raise InvalidInputError(f"Expected norm={norm!r} to be l1, l2 or linf.")
 
 
 @sealed
@@ -72,8 +79,7 @@ class Sensitivity:
     change_range: float | None = None
 
     def __post_init__(self) -> None:
-        if self.norm not in ("l1", "l2", "linf"):
-            raise InvalidInputError(f"Expected norm={self.norm!r} to be l1, l2 or linf.")
+        require_norm(self.norm)
         for name, value in (("bound", self.bound), ("change_range", self.change_range)):
             if value is not None and not (math.isfinite(value) and value > 0):
                 raise InvalidInputError(f"Expected {name}={value!r} to be finite and > 0.")

@@ -40,7 +40,7 @@ class Mechanism(Protocol):
     """A randomised release and what it costs.
 
     Every mechanism is a frozen dataclass of one noise parameter, ``noise_multiplier``: the scale of
-    its noise over the sensitivity it needs (l2 bound, l1 bound, or the range of the change of the
+    its noise over the sensitivity it needs (the bound in a norm, or the range of the change of the
     scores). The scale on the answer's grid is that product rounded *up*, the event's figure is that
     scale over the sensitivity rounded to the side that costs more.
     """
@@ -48,7 +48,8 @@ class Mechanism(Protocol):
     name: ClassVar[str]
     """The name that messages call it by: that under which it is registered, if it is."""
     needs: ClassVar[str]
-    """``"l2"``, ``"l1"`` or ``"range"``: which figure of the sensitivity it is scaled to."""
+    """``"l2"``, ``"l1"``, ``"linf"`` or ``"range"``: the figure of a sensitivity that it is scaled
+    to."""
 
     @property
     def noise_multiplier(self) -> float: ...

@@ -17,14 +17,18 @@ def clip_rows(
     c: np.ndarray, factor: np.ndarray, norms: np.ndarray, clip: float, scale: float, norm: str
 ) -> None:
     """Scale each row's coefficients by its factor, clip them against ``clip / norms`` in the norm,
-    ``"l1"`` or ``"l2"``, and truncate them to 1 / scale, in place.
+    ``"l1"``, ``"l2"`` or ``"linf"``, and truncate them to 1 / scale, in place.
 
     A row x with a coefficient c_k for each class contributes the matrix of all c_k x, whose norm,
-    over all its entries, is that of c times that of x: one clip for all classes.
+    over all its entries, is that of c times that of x: one clip for all classes. The largest entry
+    of a matrix is that of a class: in l-infinity, each class has a clip of its own.
     ``c`` : float64 of shape (n_rows,), or (n_classes, n_rows).
     """
     if c.ndim == 1:
         clip_coefficients(c, factor, norms, clip, scale)
+    elif norm == "linf":
+        for each in c:
+            clip_coefficients(each, factor, norms, clip, scale)
     else:
         clip_class_coefficients(c, factor, norms, clip, scale, norm == "l1", np.zeros(c.shape[1]))
 
@@ -93,19 +97,22 @@ def clip_class_coefficients(
 
 @njit(cache=True, error_model="numpy", nogil=True)
 def add_clipped(
-    values: np.ndarray, clip: float, scale: float, is_l1: bool, total: np.ndarray
+    values: np.ndarray, each: float, clip: float, scale: float, is_l1: bool, total: np.ndarray
 ) -> None:
-    """Add the rows of ``values``, each clipped to the norm ``clip`` and truncated to 1 / scale, a
-    power of two, to ``total``, int64, in steps; what is not finite counts as 0.
+    """Add the rows of ``values``, each number clipped to the size ``each`` by itself, each row to
+    the norm ``clip``, and truncated to 1 / scale, a power of two, to ``total``, int64, in steps;
+    what is not finite counts as 0. Of one of these bounds, infinity is none.
 
-    The bound is that of ``clip_class_coefficients``: ``size`` is above the real norm, and 2^-50
-    taken off the share leaves every product below the real one.
+    A number within ``each`` stays within: a product with a power of two is exact. The bound of a
+    row is that of ``clip_class_coefficients``: ``size`` is above the real norm, and 2^-50 taken off
+    the share leaves every product below the real one.
     """
     slack = 1.0 + (values.shape[1] + 8.0) * 2.220446049250313e-16
     for i in range(values.shape[0]):
         size = 0.0
         for k in range(values.shape[1]):
             t = values[i, k] if abs(values[i, k]) < np.inf else 0.0
+            t = min(max(t, -each), each)
             values[i, k] = t
             size += abs(t) if is_l1 else t * t
         size = (size if is_l1 else np.sqrt(size)) * slack

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from dpcore.privacy.immutable import sealed
-from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
+from dpcore.privacy.sensitivity import NeighboringRelation, Norm, Sensitivity
 
 if TYPE_CHECKING:
     from dpcore.data.blocks.block import Block
@@ -31,7 +31,7 @@ class RowCount:
     1.0
     """
 
-    norm: Literal["l1", "l2"] = "l2"
+    norm: Norm = "l2"
 
     kind: ClassVar[str] = "count"
     thread_safe: ClassVar[bool] = True

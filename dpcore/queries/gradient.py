@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from dpcore.errors import InvalidInputError
 from dpcore.exact.grid import FEATURE_BITS, coefficient_bits, round_parameters
 from dpcore.privacy.immutable import constant, sealed
-from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
+from dpcore.privacy.sensitivity import NeighboringRelation, Norm, Sensitivity, require_norm
 from dpcore.queries.clipping import clip_rows
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ class ClippedRows(ClippedGradients):
         return self.from_sum(block.sum_at(self.w, self.coefficients(block)))
 
     def _norms(self, block: Block) -> tuple[np.ndarray, str]:
-        """Return bounds of the rows' norms to clip against, and the norm, ``"l1"`` or ``"l2"``."""
+        """Return bounds of the rows' norms to clip against, and the norm: l1, l2 or linf."""
         raise TypeError("a clipped sum says which norms its rows are clipped by")
 
 
@@ -120,7 +120,7 @@ class ClippedGradientSum(ClippedRows):
     problem : public facts; its loss runs on raw rows.
     w : float64 of the problem's shape, a released value; rounded to the parameters' grid.
     clip : the bound of a row's gradient, in ``norm``.
-    norm : ``"l2"`` (Gaussian noise) or ``"l1"`` (Laplace noise).
+    norm : ``"l2"`` (Gaussian noise), ``"l1"`` (Laplace noise) or ``"linf"`` (each entry's bound).
     noise_multiplier : the noise the answer will get, which bounds how fine the grid may be.
 
     Examples
@@ -138,15 +138,14 @@ class ClippedGradientSum(ClippedRows):
     problem: Problem
     w: np.ndarray
     clip: float
-    norm: Literal["l1", "l2"] = "l2"
+    norm: Norm = "l2"
     noise_multiplier: float = 1.0
     bits: int = field(init=False)
 
     thread_safe: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if type(self.norm) is not str or self.norm not in ("l1", "l2"):
-            raise InvalidInputError(f"Expected norm={self.norm!r} to be l1 or l2.")
+        require_norm(self.norm)
         self._take_grids()
 
     def _norms(self, block: Block) -> tuple[np.ndarray, str]:

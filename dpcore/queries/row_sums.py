@@ -8,7 +8,7 @@ by at most ``clip`` under add-or-remove-one and replace-special, and by twice th
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from dpcore.data.weighted_labels import PAIRS, plain_labels
 from dpcore.errors import InvalidInputError
 from dpcore.exact.grid import FEATURE_BITS, coefficient_bits
 from dpcore.privacy.immutable import constant, sealed
-from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
+from dpcore.privacy.sensitivity import NeighboringRelation, Norm, Sensitivity, require_norm
 from dpcore.queries.clipping import add_clipped, clip_rows
 from dpcore.queries.gradient import ClippedRows
 from dpcore.row_functions.row_function import RowFunction
@@ -48,11 +48,11 @@ class CoefficientSum(ClippedRows):
     function : of ``coefficient``.
     clip : the bound of a row's part, in ``norm``.
     parameters : public or released numbers that the function is given.
-    norm : ``"l2"`` (Gaussian noise) or ``"l1"`` (Laplace noise).
+    norm : ``"l2"`` (Gaussian noise), ``"l1"`` (Laplace noise) or ``"linf"`` (each entry's bound).
     noise_multiplier : the noise the answer will get, which bounds how fine the grid may be.
 
-    Raises InvalidInputError for a problem of several margins, or a function of another form,
-    KernelError for a function that cannot be compiled.
+    Raises InvalidInputError for a problem of several margins, or a function of another form or of
+    more parameters than there are, KernelError for a function that cannot be compiled.
 
     Examples
     --------
@@ -74,10 +74,11 @@ class CoefficientSum(ClippedRows):
     function: RowFunction
     clip: float
     parameters: Any = ()
-    norm: Literal["l1", "l2"] = "l2"
+    norm: Norm = "l2"
     noise_multiplier: float = 1.0
     bits: int = field(init=False)
 
+    form: ClassVar[str] = "coefficient"
     thread_safe: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -86,21 +87,28 @@ class CoefficientSum(ClippedRows):
                 "A coefficient is a function of one margin, and the problem has several: ask a "
                 "ContributionSum, or a ClippedGradientSum of a loss."
             )
-        held = _held_parameters(self, "coefficient")
-        object.__setattr__(self, "parameters", held)
+        object.__setattr__(self, "parameters", _held_parameters(self))
         self._take_grids()
 
-    def coefficients(self, block: Block) -> Coefficients:
+    def numbers(self, block: Block) -> Coefficients:
+        """Return what makes of the rows' margins at ``w`` the function's numbers, times the rows'
+        weights: not clipped, not all of them finite, and within ``np.errstate`` if at all."""
         y, weights = _labels_and_weights(block)
-        factor, scale, norms = block.factor, 2.0**self.bits, block.row_norms(self.norm)
 
-        def clipped(z: np.ndarray, rows: slice) -> np.ndarray:
+        def numbers(z: np.ndarray, rows: slice) -> np.ndarray:
             c = np.empty(z.shape)
             self.function.fill(z, y[rows], self.parameters, c)
+            return c if weights is None else c * weights[rows]
+
+        return numbers
+
+    def coefficients(self, block: Block) -> Coefficients:
+        numbers, factor, norms = self.numbers(block), block.factor, block.row_norms(self.norm)
+
+        def clipped(z: np.ndarray, rows: slice) -> np.ndarray:
             with np.errstate(all="ignore"):
-                if weights is not None:
-                    c *= weights[rows]
-                clip_rows(c, factor[rows], norms[rows], self.clip, scale, self.norm)
+                c = numbers(z, rows)
+                clip_rows(c, factor[rows], norms[rows], self.clip, 2.0**self.bits, self.norm)
             return c
 
         return clipped
@@ -126,11 +134,16 @@ class ContributionSum:
     function : of ``contribution``. ``width`` : the numbers that it writes, 1 or more.
     clip : the bound of a row's part, in ``norm``.
     parameters : public or released numbers that the function is given.
-    norm : ``"l2"`` (Gaussian noise) or ``"l1"`` (Laplace noise).
+    norm : ``"l2"`` (Gaussian noise), ``"l1"`` (Laplace noise) or ``"linf"``: each number is clipped
+        to [-clip, clip] by itself.
     noise_multiplier : the noise the answer will get, which bounds how fine the grid may be.
+    grid_bits : the answer is a multiple of ``2**-grid_bits``, to which numbers are truncated after
+        the clip: 0 for counts, with noise that is stated on single grid steps. ``None``: as fine as
+        the sum allows.
 
-    Raises InvalidInputError for a function of another form, KernelError where it cannot be
-    compiled.
+    Raises InvalidInputError for a function of another form, or that names a place beyond ``width``,
+    the features or the parameters, and a grid that is finer than that; KernelError where it cannot
+    be compiled.
 
     Examples
     --------
@@ -151,21 +164,26 @@ class ContributionSum:
     width: int
     clip: float
     parameters: Any = ()
-    norm: Literal["l1", "l2"] = "l2"
+    norm: Norm = "l2"
     noise_multiplier: float = 1.0
+    grid_bits: int | None = None
     bits: int = field(init=False)
 
+    form: ClassVar[str] = "contribution"
     kind: ClassVar[str] = "contribution"
     thread_safe: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if type(self.width) is not int or not 1 <= self.width <= _CELLS:
             raise InvalidInputError(f"Expected width={self.width!r} to be from 1 to {_CELLS:,}.")
-        held = _held_parameters(self, "contribution")
-        object.__setattr__(self, "parameters", held)
+        sizes = {"x": self.problem.n_features, "out": self.width}
+        object.__setattr__(self, "parameters", _held_parameters(self, **sizes))
         object.__setattr__(self, "clip", float(self.clip))
         bits = coefficient_bits(self.clip, self.problem.capacity, self.noise_multiplier)
-        object.__setattr__(self, "bits", FEATURE_BITS + bits)
+        finest, asked = FEATURE_BITS + bits, self.grid_bits
+        if asked is not None and not (type(asked) is int and 0 <= asked <= finest):
+            raise InvalidInputError(f"Expected grid_bits={asked!r} to be from 0 to {finest}.")
+        object.__setattr__(self, "bits", finest if asked is None else asked)
 
     @property
     def rows_that_fit(self) -> int | None:
@@ -177,6 +195,7 @@ class ContributionSum:
     def answer_block(self, block: Block) -> np.ndarray:
         total = self.start()
         y, weights = _labels_and_weights(block)
+        each, whole = (self.clip, np.inf) if self.norm == "linf" else (np.inf, self.clip)
         step = max(1, _CELLS // max(block.n_features, self.width))
         for begin in range(0, max(block.n_rows, 1), step):
             rows = slice(begin, min(begin + step, block.n_rows))
@@ -188,7 +207,7 @@ class ContributionSum:
             with np.errstate(all="ignore"):
                 if weights is not None:
                     out *= weights[rows, np.newaxis]
-                add_clipped(out, self.clip, 2.0**self.bits, self.norm == "l1", total)
+                add_clipped(out, each, whole, 2.0**self.bits, self.norm == "l1", total)
         return total
 
     def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
@@ -196,17 +215,19 @@ class ContributionSum:
         return Sensitivity(self.norm, bound, relation, grid_bits=self.bits)
 
 
-def _held_parameters(query: CoefficientSum | ContributionSum, form: str) -> np.ndarray:
-    """Return a query's parameters, which nobody can write to; refuse a function of another form and
-    a norm that there is not."""
-    if type(query.norm) is not str or query.norm not in ("l1", "l2"):
-        raise InvalidInputError(f"Expected norm={query.norm!r} to be l1 or l2.")
-    if type(query.function) is not RowFunction or query.function.form != form:
-        raise InvalidInputError(f"Expected {form}(function), not {type(query.function).__name__}.")
+def _held_parameters(query: CoefficientSum | ContributionSum, **sizes: int) -> np.ndarray:
+    """Return a query's parameters, which nobody can write to; refuse a function of another form, or
+    of places beyond the arrays' ``sizes``, and a norm that there is not."""
+    require_norm(query.norm)
+    if type(query.function) is not RowFunction or query.function.form != query.form:
+        raise InvalidInputError(
+            f"Expected {query.form}(function), not {type(query.function).__name__}."
+        )
     query.function.require_compiled()
     parameters = constant(np.ravel(query.parameters))
     if not np.isfinite(parameters).all():
         raise InvalidInputError("Expected parameters of a function of a row to be finite.")
+    query.function.require_places(parameters=parameters.size, **sizes)
     return parameters
 
 

@@ -6,7 +6,7 @@ from dpcore.errors import InvalidInputError
 
 __all__ = ["FIGURES", "Slot"]
 
-FIGURES = ("l2", "l1", "range")
+FIGURES = ("l2", "l1", "linf", "range")
 """The figures of a sensitivity that a mechanism's noise may be scaled to (its ``needs``)."""
 
 
@@ -21,9 +21,9 @@ class Slot:
     Parameters
     ----------
     names : registered names that fill it, the default first.
-    takes : figures of a sensitivity, of l2, l1 and range, that the slot's queries can state. Any
-        other registered mechanism whose ``needs`` is among them fills the slot too, if it states a
-        ``nominal_event`` and is built from a noise multiplier alone.
+    takes : figures of a sensitivity, of l2, l1, linf and range, that the slot's queries can state.
+        Any other registered mechanism whose ``needs`` is among them fills the slot too, if it
+        states a ``nominal_event`` and is built from a noise multiplier alone.
     closed : why it takes no other, as the end of a sentence; of a closed slot.
 
     Raises InvalidInputError for a slot without a default, or neither open nor closed.

@@ -27,6 +27,7 @@ class Form:
 
 FORMS = {
     "coefficient": Form(("z", "y"), ("parameters",)),
+    "weight": Form(("z", "y"), ("parameters",)),
     "contribution": Form(("y",), ("x", "parameters", "out"), written="out"),
 }
 """The forms of a function, each with its arguments by name."""

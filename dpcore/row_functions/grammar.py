@@ -31,13 +31,37 @@ _MOST_CODE = 20_000
 _MOST_DEPTH = 80
 """Python's own parser takes 200 brackets within each other."""
 _MOST_WHOLE = 2**31
+# What to write in the place of syntax of these classes, or of calls of these names.
+_HINTS = {
+    "write for k in range(100), and break": ("While",),
+    "write a loop, for k in range(len(x)); the product of x and w is z of a coefficient": (
+        *("dot", "inner", "vdot", "matmul", "MatMult", "sum", "mean", "norm"),
+    ),
+    "give each number a variable; of arrays there are the arguments alone": (
+        *("List", "Tuple", "Dict", "Set", "ListComp", "GeneratorExp", "Subscript"),
+        *("zeros", "empty", "ones", "full", "array", "list"),
+    ),
+    "for an odd row return 0.0, or write nothing": ("Raise", "Assert", "Try"),
+    "nothing is kept between rows": ("Global", "Nonlocal"),
+    "of an array take a place, as x[k]": ("Name",),
+    "write int(a / b)": ("FloorDiv", "floor", "trunc"),
+    "write a - b * int(a / b)": ("Mod", "fmod"),
+    "write exp(b * log(a))": ("Pow", "pow", "power"),
+    "write a if b else c": ("where", "sign"),
+    "write min(max(a, low), high)": ("clip", "maximum", "minimum"),
+    "write a function of its own, by def": ("Lambda",),
+    "import it at the head of the file": ("Import", "ImportFrom"),
+}
 
 
 def refuse(node: Any, what: str) -> NoReturn:
     """Raise InvalidInputError for a part of a function, with its line and what there is."""
+    called = ast.unparse(getattr(node, "func", ast.Pass())).split(".")[-1]
+    there = {called, type(node).__name__, type(getattr(node, "op", None)).__name__}
+    hint = next((f": {hint}" for hint, words in _HINTS.items() if there & {*words}), "")
     raise InvalidInputError(
-        f"A function of a row, line {getattr(node, 'lineno', 1)}: it {what}. It may have numbers, "
-        "arithmetic, comparisons, if, for over a range, and "
+        f"A function of a row, line {getattr(node, 'lineno', 1)}: it {what}{hint}. It may have "
+        "numbers, arithmetic, comparisons, if, for over a range, and "
         f"{', '.join([*FUNCTIONS, 'min', 'max'])}: docs/row-functions.md."
     )
 
@@ -121,7 +145,11 @@ class Writer:
             ):
                 bounds = ", ".join(self._whole(end, public=True) for end in ends)
             case _:
-                refuse(node, "has a for that is not over range(end) or range(begin, end)")
+                refuse(
+                    node,
+                    "has a for that is not over range(end) or range(begin, end): write "
+                    "for k in range(len(x)), and x[k]",
+                )
         self.ranges.append(name)
         body = self._block(node.body)
         self.ranges.pop()
@@ -160,8 +188,6 @@ class Writer:
             case ast.IfExp():
                 test = self._condition(node.test)
                 return f"({self._number(node.body)} if {test} else {self._number(node.orelse)})"
-            case ast.Compare(ops=ops) if not {*map(type, ops)} <= _ORDER.keys():
-                refuse(node, "compares by another sign than < <= > >= == !=")
             case ast.Compare(ops=ops) if not {*map(type, ops)} <= _ORDER.keys():
                 refuse(node, "compares by another sign than < <= > >= == !=")
             case ast.Compare() | ast.BoolOp() | ast.UnaryOp(op=ast.Not()):

@@ -3,6 +3,7 @@ alone."""
 
 import ast
 import hashlib
+import re
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -19,7 +20,13 @@ from dpcore.row_functions.compiled import require_pure
 from dpcore.row_functions.forms import FORMS
 from dpcore.row_functions.source import tree_of
 
-__all__ = ["RowFunction", "coefficient", "contribution"]
+__all__ = ["RowFunction", "coefficient", "contribution", "weight"]
+
+_REMEDIES = {
+    "out": "state the query's width as more, or write to out[len(out) - 1], the last",
+    "parameters": "give the query as many parameters",
+    "x": "the table has no more features; the last is x[len(x) - 1]",
+}
 
 
 @sealed
@@ -33,8 +40,8 @@ class RowFunction:
     Parameters
     ----------
     text : the definition of the function, below those that it calls.
-    form : ``"coefficient"``, of arguments z, y, parameters, which returns a number; or
-        ``"contribution"``, of x, y, parameters, out, which writes numbers to out.
+    form : ``"coefficient"`` or ``"weight"``, of arguments z, y, parameters, which return a number;
+        or ``"contribution"``, of x, y, parameters, out, which writes numbers to out.
 
     Raises InvalidInputError for what the grammar does not have.
     """
@@ -54,19 +61,28 @@ class RowFunction:
 
         Parameters
         ----------
-        rows : of a coefficient the margins, of shape (n_rows,); of a contribution the features, of
-            shape (n_rows, n_features).
+        rows : of a coefficient or weight the margins, of shape (n_rows,); of a contribution the
+            features, of shape (n_rows, n_features).
         y : labels, of shape (n_rows,). ``parameters`` : public numbers, one after the other.
         out : of shape (n_rows,), or, of a contribution, (n_rows, width).
 
         Raises KernelError where the function cannot be compiled.
         """
-        with np.errstate(all="ignore"):  # without the compiler
-            _loop(self.text, self.form)(rows, y, parameters, out)
+        _loop(self.text, self.form)(rows, y, parameters, out)
 
     def require_compiled(self) -> None:
         """Compile it, or load what was compiled; KernelError where neither can be had."""
         _loop(self.text, self.form)
+
+    def require_places(self, **sizes: int) -> None:
+        """Raise InvalidInputError for a place, written as a number, that an array of these sizes
+        does not have. Nothing would be read or written there."""
+        for array, place in _places(self.text):
+            if not 0 <= place < sizes[array]:
+                raise InvalidInputError(
+                    f"The function of a row names {array}[{place}], and {array} has "
+                    f"{sizes[array]} numbers here, from {array}[0]: {_REMEDIES[array]}."
+                )
 
 
 def coefficient(function: Any) -> RowFunction:
@@ -104,6 +120,23 @@ def contribution(function: Any) -> RowFunction:
     return _made(function, "contribution")
 
 
+def weight(function: Any) -> RowFunction:
+    """Return the ``RowFunction`` of a Python function ``(z, y, parameters)`` that returns a number:
+    what the product x x' of a row of margin z and label y is multiplied by.
+
+    Raises InvalidInputError, with the line, for what a function of a row cannot do.
+
+    Examples
+    --------
+    >>> from dpcore.plugin.parts import weight
+    >>> def near(z, y, parameters):
+    ...     return 1.0 if abs(z) < parameters[0] else 0.0
+    >>> weight(near).form
+    'weight'
+    """
+    return _made(function, "weight")
+
+
 def _made(function: Any, form: str) -> RowFunction:
     tree = tree_of(function)
     code_of_tree(tree, form)  # which names the line in its file
@@ -113,6 +146,16 @@ def _made(function: Any, form: str) -> RowFunction:
 @lru_cache(maxsize=256)
 def _code(text: str, form: str) -> str:
     return code_of(text, form)
+
+
+@lru_cache(maxsize=256)
+def _places(text: str) -> list[tuple[str, int]]:
+    """Return the places of arrays that are written as numbers, each after the array's name."""
+    return [
+        (ast.unparse(node.value), int(ast.unparse(node.slice)))
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Subscript) and re.fullmatch(r"-?\d+", ast.unparse(node.slice))
+    ]
 
 
 class _RowCache(KernelCache):
@@ -140,11 +183,12 @@ def _loop(text: str, form: str) -> Any:
     exec(compile(made, f"<{form} of a row>", "exec"), scope)  # noqa: S102  (the grammar's own code)
     own = [name for name in scope if name.startswith("f_") or name == "row"]
     scope |= {name: numba.njit(**functions.OPTIONS)(scope[name]) for name in own}
-    make, dimensions = (_coefficients, 1) if form == "coefficient" else (_contributions, 2)
+    make, dimensions = (_contributions, 2) if FORMS[form].written else (_coefficients, 1)
     loop = make(scope["row"])
     kernel = numba.njit(**{**functions.OPTIONS, "nogil": True, "forceinline": False})(loop)
-    if kernel is not loop:
-        _compile(kernel, loop, made, dimensions)
+    if kernel is loop:  # without the compiler
+        return np.errstate(all="ignore")(loop)
+    _compile(kernel, loop, made, dimensions)
     return kernel
 
 

@@ -56,6 +56,14 @@ def queries(d=6, seed=5):
 
 
 @pytest.mark.parametrize("kind", [np.asarray, csr_matrix])
+def test_the_largest_entry_of_a_row_has_its_size(kind):
+    X, y = matrix(seed=2)
+    [block] = table(kind(X), y).blocks
+    assert np.array_equal(block.row_norms("linf"), np.abs(stored(block)).max(axis=1))
+    assert (stored(block).max(axis=1) < block.row_norms("linf")).any()
+
+
+@pytest.mark.parametrize("kind", [np.asarray, csr_matrix])
 def test_rows_satisfy_both_bounds_in_integers(kind):
     X, y = matrix(seed=1)
     block = table(kind(X * 3), y).blocks[0]
@@ -95,7 +103,7 @@ def test_coded_rows_give_the_integers_of_their_one_hot_form(row_norm):
     for query in queries(266):
         answers = [LocalEngine(t).answer(query) for t in tables]
         assert np.array_equal(answers[0], answers[1]) and np.array_equal(answers[0], answers[2])
-    for norm in ("l1", "l2"):
+    for norm in ("l1", "l2", "linf"):
         norms = [t.blocks[0].row_norms(norm) for t in tables]
         assert np.array_equal(norms[0], norms[1]) and np.array_equal(norms[0], norms[2])
 

@@ -95,7 +95,9 @@ def test_a_row_with_a_nan_gradient_is_as_good_as_removed():
         lambda p: ClippedGradientSum(p, np.linspace(-2, 2, 5), 0.3),
         lambda p: ClippedGradientSum(p, np.linspace(-200, 200, 5), 1.7),
         lambda p: ClippedGradientSum(p, np.linspace(-2, 2, 5), 0.3, norm="l1"),
+        lambda p: ClippedGradientSum(p, np.linspace(-2, 2, 5), 0.3, norm="linf"),
         lambda p: RowCount(),
+        lambda p: RowCount("linf"),
     ],
 )
 def test_declared_sensitivity_holds_and_answers_are_sums(make_query, loss):

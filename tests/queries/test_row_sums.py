@@ -18,6 +18,7 @@ from dpcore.plugin.parts import (
     ContributionSum,
     LocalEngine,
     SeededNoise,
+    Sensitivity,
     Table,
     TableSession,
     coefficient,
@@ -56,7 +57,7 @@ def wide(x, y, parameters, out):
         out[k] = 1e3 * x[0] * (k + 1)
 
 
-@pytest.mark.parametrize(("function", "norm"), [(hinge, "l2"), (large, "l1")])
+@pytest.mark.parametrize(("function", "norm"), [(hinge, "l2"), (large, "l1"), (large, "linf")])
 def test_no_row_moves_a_sum_of_coefficients_by_more(function, norm):
     def make(problem):
         w = np.full(problem.w_shape, 0.25)
@@ -66,13 +67,13 @@ def test_no_row_moves_a_sum_of_coefficients_by_more(function, norm):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("norm", ["l1", "l2"])
+@pytest.mark.parametrize("norm", ["l1", "l2", "linf"])
 @pytest.mark.parametrize("function", leaking.HELD, ids=lambda f: f.__name__)
 def test_no_row_moves_a_leaking_sum_by_more(function, norm):
     check_query(lambda p: ContributionSum(p, contribution(function), 3, 0.5, (1.0, 2.0), norm))
 
 
-@pytest.mark.parametrize(("function", "norm"), [(moments, "l2"), (wide, "l1")])
+@pytest.mark.parametrize(("function", "norm"), [(moments, "l2"), (wide, "l1"), (wide, "linf")])
 def test_no_row_moves_a_sum_of_contributions_by_more(function, norm):
     check_query(lambda p: ContributionSum(p, contribution(function), 3, 0.5, (1.0, 2.0), norm))
 
@@ -142,12 +143,58 @@ def test_rows_come_in_pieces_with_the_same_sum(monkeypatch):
 def test_a_contribution_is_never_longer_than_the_clip(values, clip, is_l1, bits):
     total = np.zeros(len(values), dtype=np.int64)
     with np.errstate(over="ignore"):
-        add_clipped(np.array([values]), clip, 2.0**bits, is_l1, total)
+        add_clipped(np.array([values]), math.inf, clip, 2.0**bits, is_l1, total)
     steps = [abs(Fraction(int(t), 2**bits)) for t in total]
     if is_l1:
         assert sum(steps) <= Fraction(clip)
     else:
         assert sum(s * s for s in steps) <= Fraction(clip) ** 2
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.floats(allow_nan=True, allow_infinity=True), st.floats(2.0**-10, 2.0**10), st.integers(0, 40)
+)
+def test_a_number_by_itself_is_clipped_and_truncated(value, clip, bits):
+    total = np.zeros(2, dtype=np.int64)
+    add_clipped(np.array([[value, -clip]]), clip, math.inf, 2.0**bits, False, total)
+    kept = max(-Fraction(clip), min(Fraction(clip), Fraction(value))) if np.isfinite(value) else 0
+    assert total.tolist() == [math.trunc(each * 2**bits) for each in (kept, -Fraction(clip))]
+
+
+def test_the_largest_entry_of_a_row_is_used_up_to_the_clip():
+    X = np.array([[0.5, -0.25], [0.0, 2.0**-16], [0.0, 0.0]])
+    table = Table.from_matrix(X, np.ones(3), row_norm=1.0, raw_norm_bound=1.0)
+    problem = Problem(loss("logistic"), 0.0, 2, 1.0, 1.0, ADD)
+    query = CoefficientSum(problem, np.zeros(2), coefficient(large), 0.5, (-1e300,), "linf")
+    [block] = table.blocks
+    assert block.row_norms("linf").tolist() == [0.5, 2.0**-16, 0.0]
+    slope = CoefficientSum(problem, np.zeros(2), coefficient(hinge), 0.5, (), "linf")
+    assert not query.answer_block(block).any()  # margins of 0
+    parts = np.ldexp(slope.answer_block(block).astype(float), -16 - slope.bits)
+    np.testing.assert_allclose(parts, [-0.5, 0.25 - 2.0**-16], atol=2.0 ** (1 - slope.bits))
+    with pytest.raises(KeyError):
+        block.row_norms("l3")
+
+
+def test_counts_are_whole_numbers():
+    def sides(x, y, parameters, out):
+        out[0 if x[0] < 0.0 else 1] = 1.0
+        out[2] = -1.75 * y
+
+    rows = make_rows(200, seed=2)
+    problem, table = make_problem(rows, REPLACE, loss("logistic")), rows.table()
+    query = ContributionSum(problem, contribution(sides), 3, 1.0, norm="linf", grid_bits=0)
+    below = sum((block.rows()[:, 0] < 0.0).sum() for block in table.blocks)
+    found = LocalEngine(table).answer(query)
+    assert found.tolist() == [below, 200 - below, -int(rows.y.sum())]
+    assert query.sensitivity(REPLACE) == Sensitivity("linf", 2.0, REPLACE, grid_bits=0)
+    halves = ContributionSum(problem, contribution(sides), 3, 1.75, norm="linf", grid_bits=1)
+    assert LocalEngine(table).answer(halves)[2] == -3 * int(rows.y.sum())  # towards zero
+    check_query(lambda p: ContributionSum(p, contribution(sides), 3, 1.5, grid_bits=0))
+    for grid_bits in (-1, 64, 1.0, True):
+        with pytest.raises(InvalidInputError, match="Expected grid_bits"):
+            ContributionSum(problem, contribution(sides), 3, 1.0, grid_bits=grid_bits)
 
 
 def test_a_share_rounded_to_nearest_is_the_positive_control():
@@ -207,6 +254,39 @@ def test_the_statement_names_no_part_and_the_answer_is_charged():
     assert {part for part in session.trusted_parts if not part.startswith("dpcore.")} == set()
 
 
+def test_a_place_that_no_array_has_is_refused_when_it_is_asked():
+    """Such a place reads as NaN and is not written to: the histogram would lack a bin unseen."""
+    one = Problem(loss("logistic"), 0.0, 2, 1.0, 1.0, ADD)
+
+    def places(x, y, parameters, out):
+        """It never writes to out[99]."""
+        out[int(x[1])] = parameters[1]
+        for k in range(12):
+            out[k] += 1.0
+        out[2] = 1.0
+
+    def third(z, y, parameters):
+        return parameters[2]
+
+    made = contribution(places)
+    ContributionSum(one, made, 3, 1.0, (1.0, 2.0))
+    with pytest.raises(InvalidInputError, match=r"out\[2\], and out has 2 .* width as more"):
+        ContributionSum(one, made, 2, 1.0, (1.0, 2.0))
+    with pytest.raises(InvalidInputError, match=r"parameters\[1\], and .* as many parameters"):
+        ContributionSum(one, made, 3, 1.0, (1.0,))
+    narrow = Problem(loss("logistic"), 0.0, 1, 1.0, 1.0, ADD)
+    with pytest.raises(InvalidInputError, match=r"x\[1\], and x has 1 .* x\[len\(x\) - 1\]"):
+        ContributionSum(narrow, made, 3, 1.0, (1.0, 2.0))
+    with pytest.raises(InvalidInputError, match=r"parameters\[2\], and parameters has 2"):
+        CoefficientSum(one, np.zeros(2), coefficient(third), 1.0, (1.0, 2.0))
+
+    def of_the_last(x, y, parameters, out):
+        out[-1] = x[0]
+
+    with pytest.raises(InvalidInputError, match=r"out\[-1\], .* out\[len\(out\) - 1\], the last"):
+        ContributionSum(one, contribution(of_the_last), 3, 1.0)
+
+
 def test_what_does_not_fit_is_refused():
     several = Problem(loss("softmax"), 0.0, 2, 1.0, 1.0, ADD, n_margins=3)
     one = Problem(loss("logistic"), 0.0, 2, 1.0, 1.0, ADD)
@@ -218,7 +298,7 @@ def test_what_does_not_fit_is_refused():
         ContributionSum(one, coefficient(hinge), 3, 1.0)
     with pytest.raises(InvalidInputError, match="to be finite"):
         ContributionSum(one, contribution(moments), 3, 1.0, parameters=(math.nan,))
-    with pytest.raises(InvalidInputError, match="to be l1 or l2"):
+    with pytest.raises(InvalidInputError, match="to be l1, l2 or linf"):
         ContributionSum(one, contribution(moments), 3, 1.0, norm="l3")
     for width in (0, 2**21, 1.5, True):
         with pytest.raises(InvalidInputError, match="Expected width"):

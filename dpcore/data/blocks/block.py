@@ -9,12 +9,12 @@ touched: how rows lie in memory, or whether they lie there at all, is the busine
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import TYPE_CHECKING, Literal, Protocol, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
 import numpy as np
 
 if TYPE_CHECKING:
-    pass
+    from dpcore.privacy.sensitivity import Norm
 
 __all__ = ["Block", "Coefficients", "RawRows", "RowMap"]
 
@@ -101,7 +101,7 @@ class Block(Protocol):
         """Return the raw margins of ``w`` and of ``direction``, read only; both are cached, so that
         the margins of ``w - step * direction`` cost no further pass."""
 
-    def row_norms(self, norm: Literal["l1", "l2"]) -> np.ndarray:
+    def row_norms(self, norm: Norm) -> np.ndarray:
         """Return an upper bound of each raw row's norm, float64 of shape (n_rows,)."""
 
     def standardized_norms(self, standardization: RowMap, least: float = 0.0) -> np.ndarray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from dpcore.data.blocks.block import Coefficients, RawRows, RowMap
     from dpcore.data.blocks.rounded_line import RoundedLine
+    from dpcore.privacy.sensitivity import Norm
 
 __all__ = ["CachedMargins"]
 
@@ -153,10 +154,19 @@ class CachedMargins:
         """Return the margins of these rows from their raw ones, read only."""
         return _read_only(raw * self.factor[rows] if self._is_scaled else raw.view())
 
-    def row_norms(self, norm: Literal["l1", "l2"]) -> np.ndarray:
+    def row_norms(self, norm: Norm) -> np.ndarray:
         if norm == "l1" and norm not in self._norms:
             self._norms["l1"] = l1_norms_up(self._absolute_steps())
+        if norm == "linf" and norm not in self._norms:
+            self._norms["linf"] = self._largest_entries()
         return self._norms[norm]
+
+    def _largest_entries(self) -> np.ndarray:
+        """Return the size of each raw row's largest entry, which is on the feature grid."""
+        # A million entries, about, are unfolded at a time.
+        n_pieces = 1 + self.n_rows * self.n_features // 2**20
+        pieces = map(self.take, np.array_split(np.arange(self.n_rows), n_pieces))
+        return np.concatenate([np.abs(piece._unfolded()).max(axis=1) for piece in pieces])
 
     def standardized_norms(self, standardization: RowMap, least: float = 0.0) -> np.ndarray:
         # By value: a session asks with a copy of its own of each query.

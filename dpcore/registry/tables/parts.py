@@ -16,7 +16,7 @@ class MechanismFacts:
 
     name: str = fact(TEXT, "Its registered name, for messages.")
     needs: str = fact(
-        Shape("l2, l1 or range", lambda value: value in FIGURES),
+        Shape("l2, l1, linf or range", lambda value: value in FIGURES),
         "The figure of the sensitivity that its noise is scaled to.",
     )
     noise_multiplier: float = fact(NUMBER, "A field: the scale of its noise over that figure.")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dpcore.plugin import NeighboringRelation, Problem
     from dpcore.plugin.parts import Block
 
-__all__ = ["GramMatrix", "unpack"]
+__all__ = ["GramMatrix", "symmetric", "unpack"]
 
 _UP = 1.0 + 2.0**-40
 
@@ -106,7 +106,7 @@ class GramMatrix:
         rows[:, -1] = bounded_labels(block)
         total = np.zeros((self.n_features, self.n_features + 1))
         np.trunc(np.ldexp(rows, self.bits, out=rows), out=rows)
-        gram_sums(rows, total)
+        gram_sums(rows, rows, total)
         whole = total.astype(np.int64)
         upper = np.triu_indices(self.n_features)
         return np.concatenate([whole[:, :-1][upper], whole[:, -1]])
@@ -128,8 +128,23 @@ def unpack(answer: np.ndarray, n_features: int) -> tuple[np.ndarray, np.ndarray]
     (array([[1., 2.],
            [2., 3.]]), array([7., 8.]))
     """
-    upper = answer[:-n_features].astype(np.float64)
-    return upper[_places(n_features)], np.asarray(answer[-n_features:], dtype=np.float64)
+    upper, vector = answer[:-n_features], answer[-n_features:]
+    return symmetric(upper, n_features), np.asarray(vector, dtype=np.float64)
+
+
+def symmetric(upper: np.ndarray, n_features: int) -> np.ndarray:
+    """Return the symmetric matrix of its upper triangle, given row by row: float64.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpcore_accuracy_first.queries.gram import symmetric
+    >>> symmetric(np.array([1.0, 2.0, 3.0]), 2)
+    array([[1., 2.],
+           [2., 3.]])
+    """
+    matrix: np.ndarray = upper.astype(np.float64)[_places(n_features)]
+    return matrix
 
 
 @lru_cache(maxsize=4)

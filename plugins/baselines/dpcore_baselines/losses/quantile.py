@@ -11,14 +11,39 @@ import numpy as np
 from dpcore.plugin import check_ranges, option
 from dpcore.plugin.parts import sealed
 from dpcore_baselines.losses.huber import curvature
-from dpcore_baselines.losses.kernels import quantile_dvalue, quantile_value
+from dpcore_baselines.losses.row_loss import RowLoss
 
 __all__ = ["Quantile"]
 
 
+def pinball(z: float, y: float, parameters: np.ndarray) -> float:
+    """Return the loss of a row; the half-width is 0 for a corner. A parabola of two terms >= 0:
+    nothing cancels, so that a loss next to 0 is as precise as any."""
+    tau = parameters[0]
+    h = parameters[1]
+    quarter = 0.25 / h if h > 0.0 else 0.0
+    r = y - z
+    inner = quarter * (tau * (h + r) * (h + r) + (1.0 - tau) * (h - r) * (h - r))
+    outer = tau * r if r > 0.0 else (tau - 1.0) * r
+    return inner if abs(r) < h else outer
+
+
+def pinball_slope(z: float, y: float, parameters: np.ndarray) -> float:
+    """Return its slope, from -tau to 1 - tau; at a corner the former."""
+    tau = parameters[0]
+    h = parameters[1]
+    half = 0.5 / h if h > 0.0 else 0.0
+    r = y - z
+    bent = half * ((1.0 - tau) * (h - r) - tau * (h + r))
+    least = bent if bent > -tau else -tau
+    inner = least if least < 1.0 - tau else 1.0 - tau
+    outer = -tau if r >= 0.0 else 1.0 - tau
+    return inner if abs(r) < h else outer
+
+
 @sealed
 @dataclass(frozen=True, slots=True)
-class Quantile:
+class Quantile(RowLoss, value=pinball, slope=pinball_slope):
     """Pinball loss ``max(tau r, (tau - 1) r)`` of the residual r = y - z: its minimiser is the
     ``tau``-quantile of the target. ``|l'| <= max(tau, 1 - tau)``.
 
@@ -39,7 +64,7 @@ class Quantile:
     name: ClassVar[str] = "quantile"
     classification: ClassVar[bool] = False
     convex: ClassVar[bool] = True
-    thread_safe: ClassVar[bool] = True
+    precise_dvalue = RowLoss.dvalue  # a few plain operations: as precise as that already
 
     def __post_init__(self) -> None:
         check_ranges(self)
@@ -52,13 +77,3 @@ class Quantile:
     @property
     def smoothness(self) -> float:
         return math.inf if self.half_width is None else curvature(self.half_width)
-
-    def value(self, z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
-        quantile_value(z, y, self.tau, self.half_width or 0.0, out)
-
-    def dvalue(self, z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
-        quantile_dvalue(z, y, self.tau, self.half_width or 0.0, out)
-
-    def precise_dvalue(self, z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
-        # A few plain operations: as precise as that already.
-        self.dvalue(z, y, out)

@@ -45,6 +45,7 @@ def register_ledger_stores(register: Callable[..., None]) -> None:
 @hookimpl
 def register_losses(register: Callable[..., None]) -> None:
     register("acme-absolute", "acme_tools.parts:Absolute", summary="|y - z|: a median.")
+    register("acme-ramp", "acme_tools.parts:Ramp", summary="A hinge that gives up on far rows.")
 
 
 @hookimpl

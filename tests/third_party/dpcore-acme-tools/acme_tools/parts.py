@@ -8,9 +8,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from dpcore.plugin import option
 from dpcore.plugin.parts import Dataset, LocalEngine, PureAccountant, dataset_from_arrays
+from dpcore_baselines.losses.row_loss import RowLoss
 
-__all__ = ["Absolute", "BasicAccountant", "OneThread", "load_steps"]
+__all__ = ["Absolute", "BasicAccountant", "OneThread", "Ramp", "load_steps"]
 
 
 class Absolute:
@@ -28,6 +30,27 @@ class Absolute:
 
     def dvalue(self, z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
         np.sign(np.subtract(z, y, out=out), out=out)
+
+
+def ramp(z: float, y: float, parameters: np.ndarray) -> float:
+    return min(max(0.0, 1.0 - y * z), parameters[0])
+
+
+def ramp_slope(z: float, y: float, parameters: np.ndarray) -> float:
+    return -y if 1.0 - parameters[0] < y * z < 1.0 else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Ramp(RowLoss, value=ramp, slope=ramp_slope):
+    """A hinge of at most ``most``: it gives up on rows that are far on the wrong side."""
+
+    most: float = option(2.0, "the largest loss of a row", range=(1.0, 100.0))
+
+    name: ClassVar[str] = "acme-ramp"
+    classification: ClassVar[bool] = True
+    nonincreasing: ClassVar[bool] = True
+    lipschitz: ClassVar[float] = 1.0
+    smoothness: ClassVar[float] = math.inf
 
 
 @dataclass(frozen=True, kw_only=True)

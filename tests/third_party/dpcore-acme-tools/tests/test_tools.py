@@ -164,8 +164,17 @@ def test_its_parts_are_used_by_name_and_named(run):
     ]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["acme-absolute", "acme-basic", "acme-steps", "acme-one-thread"])
+def test_its_loss_of_two_functions_of_a_row_is_trained_with_and_named(run):
+    asked = ("--loss", "acme-ramp", "--set", "loss.most=1.5")
+    told = json.loads(run(*TRAIN, *asked, "--out", "model.json", "--json"))
+    assert told["parts_not_from_dpcore"] == ["acme_tools.parts:Ramp"]
+    model = load_model("model.json")
+    assert (model.loss, model.loss_parameters) == ("acme-ramp", {"most": 1.5})
+
+
+@pytest.mark.parametrize(
+    "name", ["acme-absolute", "acme-ramp", "acme-basic", "acme-steps", "acme-one-thread"]
+)
 def test_its_parts_pass_their_checks(run, name):
     assert "FAILED" not in run("check", name)
 
