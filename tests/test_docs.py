@@ -15,7 +15,13 @@ from dpcore.losses.logistic import Logistic
 from dpcore.plugin import ClippedGradientSum, NeighboringRelation
 from dpcore.plugin.parts import LocalEngine, load_registry, optimizer_facts
 from dpcore.registry import kinds
-from dpcore_lab.checks import check_interactive, check_mechanism, make_rows, run_checks
+from dpcore_lab.checks import (
+    check_interactive,
+    check_loss,
+    check_mechanism,
+    make_rows,
+    run_checks,
+)
 from dpcore_lab.compare.figure import _NOT_PRIVATE
 from dpcore_lab.made_tables.tables import make_problem, neighbours
 
@@ -239,6 +245,13 @@ def test_the_plugin_of_the_documents_is_admitted(page, name, tmp_path):
 def test_the_mechanism_of_the_documents_is_admitted(tmp_path):
     tested = check_mechanism(documented("plugins.md", tmp_path, "mechanism").LaplaceAndNormal)
     assert "releases and as many on each neighbour" in tested.what
+
+
+@needs_readme
+@pytest.mark.slow
+def test_the_loss_of_the_documents_is_admitted(tmp_path):
+    LogCosh = documented("plugins.md", tmp_path, "loss").LogCosh
+    assert "margins" in check_loss(LogCosh()).what
 
 
 @needs_readme
