@@ -67,12 +67,6 @@ _COMMANDS = (
         "Show parameters, slots, needs, relations, theorem and departures of one entry, or what a "
         "model predicts, from which columns, and what it guarantees.",
     ),
-    (
-        "account",
-        "account:account_command",
-        "Print what (epsilon, delta) buys: the budget in each accountant's unit (rho, mu^2), and "
-        "the noise multiplier of one Gaussian release that takes all of it.",
-    ),
 )
 """Commands, in the order of ``dpcore --help``."""
 

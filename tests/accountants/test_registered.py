@@ -10,11 +10,11 @@ import pytest
 
 from dpcore.accountants import GdpAccountant, ZcdpAccountant, registered
 from dpcore.accountants.registered import registered_accountants, target_of, which_support
-from dpcore.cli.account import describe_budget, describe_schedule
 from dpcore.plugin import NeighboringRelation, hookimpl
 from dpcore.plugin.parts import GaussianDpEvent, LaplaceDpEvent
 from dpcore.registry.catalogue import GROUP, read_registry
 from dpcore_accounting.best import BestAccountant
+from dpcore_accounting.commands.account import describe_budget, describe_schedule
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,7 +88,7 @@ def test_an_accountant_with_nothing_but_what_it_has_to_state_is_one_of_them(monk
         registered, "_loaded", lambda: [("dpcore", ZcdpAccountant), ("acme", least)]
     )
     monkeypatch.setattr(registered, "distribution_of", lambda name: "others")
-    monkeypatch.setattr("dpcore.cli.account.distribution_of", lambda name: "others")
+    monkeypatch.setattr("dpcore_accounting.commands.account.distribution_of", lambda name: "others")
     own, theirs = (
         [row for row in describe_budget(1.0, 1e-6) if row["accountant"] == name][0]
         for name in ("zcdp", "least")

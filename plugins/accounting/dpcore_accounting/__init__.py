@@ -1,10 +1,22 @@
-"""Accountants, and selections, that no algorithm of the core's own needs, as a dpcore plugin."""
+"""Accountants, a command that compares them, and selections, which no algorithm of the core's own
+needs, as a dpcore plugin."""
 
 from collections.abc import Callable
 
 from dpcore.plugin import hookimpl
 
 __all__: list[str] = []
+
+
+@hookimpl
+def register_commands(register: Callable[..., None]) -> None:
+    register(
+        "account",
+        "dpcore_accounting.commands.account:account_command",
+        summary="Print what (epsilon, delta) buys: the budget in each accountant's unit (rho, "
+        "mu^2), and the noise multiplier of one Gaussian release that takes all of it.",
+        group="Accounting",
+    )
 
 
 @hookimpl

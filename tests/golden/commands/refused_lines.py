@@ -52,7 +52,7 @@ TRAIN --test-fraction .2 --evaluate-epsilon 3
 TRAIN --test-fraction .2 --evaluate-share .2 --algo objpert
 TRAIN --intervals-share 1.2
 TRAIN --intervals-share .3 --loss hinge-svm
-TRAIN --intervals-share .6 --evaluate-share .6 --test-fraction .2
+TRAIN --intervals-share .6 --intervals-anyway --evaluate-share .6 --test-fraction .2
 TRAIN --unit person
 TRAIN --unit height --rows-per-unit 2
 TRAIN --unit persona --rows-per-unit 2
@@ -94,7 +94,7 @@ TRAIN --algo cov-nr --relation replace-one --target-excess-risk .1
 TRAIN --algo dp-gd --target-accuracy .9
 TRAIN --algo privgene --set survivors=900
 TRAIN --epsilon 1e-9
-TRAIN --algo objpert --l2 .1 --accountant gdp --intervals-share .2
+TRAIN --algo objpert --l2 .1 --accountant gdp --intervals-share .2 --intervals-anyway
 dpcore train --data nothing.csv
 dpcore train --data rows.csv
 dpcore train --data census-sim --schema hired.toml

@@ -210,7 +210,7 @@ def poisson(there, sigma, rng, runs):
 
 @pytest.mark.parametrize(("batches", "is_violation"), [(shuffled, True), (poisson, False)])
 def test_poisson_accounting_of_shuffled_batches_is_a_violation(batches, is_violation):
-    from dpcore.cli.account import describe_schedule
+    from dpcore_accounting.commands.account import describe_schedule
 
     rows = describe_schedule(4.0, DELTA, BATCHES, 1 / BATCHES, ADD)
     sigma = next(row["noise_multiplier"] for row in rows if row["accountant"] == "rdp")

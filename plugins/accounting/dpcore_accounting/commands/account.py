@@ -3,21 +3,31 @@
 import math
 from typing import Annotated, Any
 
-from dpcore.accountants.additive import validated_delta, validated_epsilon
-from dpcore.accountants.calibrate import noise_multiplier
 from dpcore.accountants.registered import distribution_of, registered_accountants
-from dpcore.accountants.schedule import Schedule, planned_accountant, schedule_noise_multiplier
-from dpcore.cli.terminal.printing import print_json, print_lines, print_table
-from dpcore.errors import InvalidInputError
+from dpcore.accountants.schedule import Schedule
+from dpcore.cli.terminal.printing import print_table
 from dpcore.exact.rounding import exact
-from dpcore.fitting.request.settings import FIGURES, Settings, checked_settings, figure_of
-from dpcore.privacy.events import DpEvent, GaussianDpEvent, PoissonSampledDpEvent
+from dpcore.fitting.request.settings import FIGURES, checked_settings, figure_of
+from dpcore.plugin import (
+    InvalidInputError,
+    NeighboringRelation,
+    Settings,
+    noise_multiplier,
+    schedule_noise_multiplier,
+)
+from dpcore.plugin.commands import Option, print_json, print_lines
+from dpcore.plugin.parts import (
+    DpEvent,
+    GaussianDpEvent,
+    PoissonSampledDpEvent,
+    accountant_facts,
+    load_registry,
+    planned_accountant,
+    validated_delta,
+    validated_epsilon,
+)
 from dpcore.privacy.first_party import DISTRIBUTIONS
 from dpcore.privacy.relations import parse_relation
-from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.registry.catalogue import load_registry
-from dpcore.registry.commands import Option
-from dpcore.registry.tables.declarations import accountant_facts
 
 __all__ = ["account_command", "describe_budget", "describe_schedule", "epsilon_of"]
 

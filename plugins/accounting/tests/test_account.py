@@ -6,9 +6,9 @@ import sys
 
 import pytest
 
-from dpcore.cli.account import describe_budget, describe_schedule
 from dpcore.errors import InvalidInputError
 from dpcore.plugin import NeighboringRelation
+from dpcore_accounting.commands.account import describe_budget, describe_schedule
 
 ADD = NeighboringRelation.ADD_OR_REMOVE_ONE
 REPLACE = NeighboringRelation.REPLACE_ONE
@@ -48,7 +48,8 @@ def test_bad_budgets_are_refused(epsilon, delta):
 
 def test_no_heavy_import():
     code = (
-        "import sys, dpcore.cli.account; dpcore.cli.account.describe_budget(1.0, 1e-6);"
+        "import sys; from dpcore_accounting.commands import account;"
+        "account.describe_budget(1.0, 1e-6);"
         "print([name for name in ('numba', 'numpy', 'scipy', 'pyarrow') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
