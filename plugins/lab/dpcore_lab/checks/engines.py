@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from dpcore.plugin import NeighboringRelation
     from dpcore.plugin.parts import Block, Engine, Table
 
-__all__ = ["check_engine"]
+__all__ = ["check_engine", "check_sums_over"]
 
 _BLOCKS = 9
 _THREADS = (1, 2, 3, None)
@@ -118,7 +118,7 @@ def check_engine(engine: Any) -> Tested:
     for n_rows in (0, 1, (_BLOCKS - 1) * BLOCK_ROWS + 5):
         table = _table(n_rows)
         for threads in _THREADS:
-            _check_sums(_opened(engine, table, threads), table)
+            check_sums_over(_opened(engine, table, threads), table)
     _check_one_at_a_time(_opened(engine, table, 3))
     for threads in (1, 3):
         _check_refusals(_opened(engine, table, threads), table)
@@ -148,7 +148,9 @@ def _expected(query: _Visits, table: Table) -> np.ndarray:
     return total
 
 
-def _check_sums(engine: Engine, table: Table) -> None:
+def check_sums_over(engine: Engine, table: Table) -> None:
+    """Raise AssertionError unless an engine over a table adds up each block's answer exactly once,
+    every time that it is asked."""
     for query in (_Visits(), _Overlapping(3), _Visits(-5), _Overlapping()):
         expected = _expected(query, table)
         for _ in range(2):

@@ -24,7 +24,13 @@ if TYPE_CHECKING:
     from dpcore_lab.outcomes.residuals import Residuals
     from dpcore_lab.replay.recording import RecordingSession
 
-__all__ = ["check_mechanisms_and_queries", "foreign_answers", "foreign_parts"]
+__all__ = [
+    "check_mechanisms_and_queries",
+    "foreign_answers",
+    "foreign_parts",
+    "is_of_the_core",
+    "maker_of",
+]
 
 _QUERIES_PER_RUN = 8
 _ALARM = 1e-7
@@ -47,9 +53,9 @@ def check_mechanisms_and_queries(optimizer: Optimizer) -> Tested:
         assert not void, f"It declares itself private and releases parts that are not: {void}."
         for query, mechanism in session.parts:
             kind = type(mechanism)
-            if not _is_own(kind) and kind not in audited and hasattr(kind, "release"):
+            if not is_of_the_core(kind) and kind not in audited and hasattr(kind, "release"):
                 audited.add(kind)
-                check_mechanism(_maker(mechanism), query.sensitivity(session.relation))
+                check_mechanism(maker_of(mechanism), query.sensitivity(session.relation))
         for query in _some(_foreign_sums(session)):
             sums += 1
             check_contributions(query, session.relation, session.n_classes)
@@ -100,7 +106,7 @@ def _recorded(optimizer: Optimizer) -> list[RecordingSession]:
     ]
 
 
-def _is_own(kind: type) -> bool:
+def is_of_the_core(kind: type) -> bool:
     """Return whether dpcore has this very class under the name that it bears."""
     home = sys.modules.get(kind.__module__)
     named = kind.__module__.startswith("dpcore.")
@@ -112,7 +118,7 @@ def foreign_answers(session: RecordingSession) -> list[Any]:
     the table, and no row has a part of it."""
     asked = [unsampled(query) for query, _ in session.parts]
     kinds = {type(query): query for query in reversed(asked) if not hasattr(query, "answer_block")}
-    return [query for kind, query in kinds.items() if not _is_own(kind)]
+    return [query for kind, query in kinds.items() if not is_of_the_core(kind)]
 
 
 def _foreign_sums(session: RecordingSession) -> list[Query]:
@@ -121,11 +127,11 @@ def _foreign_sums(session: RecordingSession) -> list[Query]:
     return [
         query
         for query in queries
-        if not isinstance(query, (DerivedQuery, TableQuery)) and not _is_own(type(query))
+        if not isinstance(query, (DerivedQuery, TableQuery)) and not is_of_the_core(type(query))
     ]
 
 
-def _maker(mechanism: Mechanism) -> Callable[[float], Mechanism]:
+def maker_of(mechanism: Mechanism) -> Callable[[float], Mechanism]:
     """Return what makes the same mechanism, other fields included, with another multiplier."""
     if not dataclasses.is_dataclass(mechanism):
         return type(mechanism)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from dpcore.plugin.parts import Optimizer
 
-__all__ = ["Outcome", "parametrize_with_checks", "run_checks"]
+__all__ = ["Outcome", "outcome_of", "parametrize_with_checks", "run_checks"]
 
 
 _APART_ALREADY = ("optimizer", "query", "dataset")
@@ -50,21 +50,23 @@ def run_checks(part: Any, kind: str | None = None) -> list[Outcome]:
     require_assertions()
     kind = kind_of(part) if kind is None else kind
     outcomes = [
-        _outcome(check, part, kind not in _APART_ALREADY) for check in checks_of(part, kind)
+        outcome_of(check.__name__, partial(check, part), part, kind not in _APART_ALREADY)
+        for check in checks_of(part, kind)
     ]
     return outcomes + _told_of(part) if kind == "optimizer" else outcomes
 
 
-def _outcome(check: Callable[[Any], Tested], part: Any, is_apart: bool) -> Outcome:
+def outcome_of(name: str, check: Callable[[], Tested], part: Any, is_apart: bool) -> Outcome:
+    """Return the outcome of a check of a part; ``is_apart`` : in a process of its own."""
     nothing = Tested("")
     try:
-        tested = run_apart(partial(check, part)) if is_apart else check(part)
+        tested = run_apart(check) if is_apart else check()
     except AssertionError as error:
-        return Outcome(check.__name__, False, nothing, f"{type(error).__name__}: {error}")
+        return Outcome(name, False, nothing, f"{type(error).__name__}: {error}")
     except Exception as error:  # Its text may be shown: the checks make their own rows.
         whose = part if hasattr(part, "__module__") else type(part)
-        return Outcome(check.__name__, False, nothing, full_text(error, whose.__module__))
-    return Outcome(check.__name__, True, tested)
+        return Outcome(name, False, nothing, full_text(error, whose.__module__))
+    return Outcome(name, True, tested)
 
 
 def _told_of(optimizer: Optimizer) -> list[Outcome]:

@@ -32,24 +32,51 @@ def check_command(
         str | None,
         Option("--kind", help="The kind, where the name is of several or it cannot be told."),
     ] = None,
+    like: Annotated[
+        str | None,
+        Option(
+            help="A schema (TOML) or a data set's name: check at the sizes of a run over such "
+            "rows, which are made; no row is read.",
+            metavar="SCHEMA",
+        ),
+    ] = None,
+    rows: Annotated[
+        int | None,
+        Option(help="With --like: rows of the run; the schema's, or 20,000.", min=2),
+    ] = None,
+    epsilon: Annotated[float, Option(help="With --like: the run's epsilon, at delta 1e-8.")] = 1.0,
+    algo: Annotated[
+        str | None,
+        Option(help="With --like: the run's algorithm; NAME itself if it is one, or the default."),
+    ] = None,
     as_json: Annotated[bool, Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Run the checks of a part; exit 1 if one fails.
 
     Each line says what was tested and with what power, and what was not. Passed checks are no
     proof: they find accidents. Examples: dpcore check dp-agd; dpcore check gaussian; dpcore check
-    logistic; dpcore check my_plugin.median:Median.
+    logistic; dpcore check my_plugin.median:Median; dpcore check my_plugin.median:Median --like
+    adult --rows 50000 --epsilon 0.5.
     """
     kind, part = _find(name, kind)
     from dpcore_lab.checks import run_checks
 
-    outcomes = run_checks(part, kind)
+    sizes = ""
+    if like is None:
+        outcomes = run_checks(part, kind)
+    else:
+        from dpcore_lab.run_sizes.checks import run_checks_like
+        from dpcore_lab.run_sizes.request import LikeRequest
+
+        sizes, outcomes = run_checks_like(part, kind, LikeRequest(like, rows, epsilon, algo))
     passed = all(outcome.passed for outcome in outcomes)
     if as_json:
         checks = [_row(outcome) for outcome in outcomes]
         told = {"name": name, "kind": kind, "passed": passed, "checks": checks}
-        print_json(told)
+        print_json(told | ({"like": sizes} if sizes else {}))
     else:
+        if sizes:
+            print_lines(f"Like a run of {sizes}.")
         for outcome in outcomes:
             _print(outcome)
     if not passed:

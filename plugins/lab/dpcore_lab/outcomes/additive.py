@@ -17,6 +17,7 @@ from dpcore_lab.outcomes.distinguish import (
     size_codes,
     zero_bits,
 )
+from dpcore_lab.outcomes.far import far_cases
 from dpcore_lab.outcomes.frequencies import assert_as_private_as
 from dpcore_lab.outcomes.residuals import Residuals
 from dpcore_lab.outcomes.settings import Case, Setting, draw
@@ -24,7 +25,7 @@ from dpcore_lab.outcomes.settings import Case, Setting, draw
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["ADDITIVE", "audit_additive", "audit_bases"]
+__all__ = ["ADDITIVE", "audit_additive", "audit_bases", "audit_far"]
 
 _ADD = NeighboringRelation.ADD_OR_REMOVE_ONE
 ADDITIVE = (
@@ -45,7 +46,10 @@ _THRESHOLDS = np.array([-1.0, 0.0, 0.5, 1.0, 2.0])
 """Coarse bins along the shift, in multiples of it."""
 _RUN = 4
 """So many releases in a row are looked at together; the last alone is moved."""
-_DRAWS_AT_A_BASE = 300
+_DRAWS_AT_A_BASE, _FEWEST_AT_A_BASE = 300, 2
+_DEVIATES_AT_A_BASE = 1 << 16
+_MOST_BITS = 50
+"""Counts of all rows are below 2^50 steps, so that floats hold them and the noise."""
 _FEWEST = 100
 """Fewer draws than this say nothing about frequencies."""
 
@@ -86,30 +90,62 @@ def audit_additive(case: Case, distance: float, seed: int, alarm: float) -> list
     return [Residuals(np.concatenate(residuals), case.event, float(steps))]
 
 
-def audit_bases(case: Case, distance: float, seed: int, alarm: float) -> None:
+def audit_bases(
+    case: Case, distance: float, seed: int, alarm: float, rows: int = 1 << 20
+) -> list[Residuals]:
     """Raise AssertionError if outcomes on neighbours contradict the event where the answer is
-    special: all zeros, or some; small counts, or negative ones; all coordinates alike. The first
-    coordinate moves up; in all but the last kind from 0 or, from -3, to it."""
+    special: all zeros, or some; small counts, or negative ones; all coordinates alike, or counts of
+    all ``rows``; return the residuals. The first coordinate moves up; in all but the last kinds
+    from 0 or, from -3, to it."""
     if not case.known:
-        return
-    rng = np.random.default_rng(seed)
-    bits, size = case.sensitivity.grid_bits, case.setting.size
-    steps = max(1, math.floor(math.ldexp(distance, bits)))
+        return []
+    size = case.setting.size
+    steps = max(1, math.floor(math.ldexp(distance, case.sensitivity.grid_bits)))
     shift = np.zeros(size, dtype=np.int64)
     shift[0] = steps
+    draws = max(_FEWEST_AT_A_BASE, min(_DRAWS_AT_A_BASE, _DEVIATES_AT_A_BASE // size))
+    small = replace(case, setting=replace(case.setting, draws=draws))
+    pairs: list[Pair] = []
+    found: list[np.ndarray] = []
+    for k, base in enumerate(_bases(case, steps, rows, np.random.default_rng(seed))):
+        answers = np.broadcast_to(base, (draws, size))
+        here = _noise_around(small, answers, 0 * shift, seed + 20 + 2 * k)
+        there = _noise_around(small, answers, shift, seed + 21 + 2 * k)
+        found += [here, there]
+        if draws >= _FEWEST:
+            pairs += _sets_by_coordinate(case, here, there + shift, shift)
+    if pairs:
+        assert_as_private_as(case.event, pairs, type(case.mechanism).__name__, alarm)
+    return [Residuals(np.concatenate(found), case.event, float(steps))]
+
+
+def _bases(case: Case, steps: int, rows: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
+    bits, size = case.sensitivity.grid_bits, case.setting.size
+    nothing = np.zeros(size, dtype=np.int64)
     counts = rng.integers(0, 4, size) << bits
     counts[0] = 0
     negative = -counts - (1 << bits)
     negative[0] = -steps
     sparse = np.where(np.arange(size) % 2 == 0, 0, rng.integers(-_FAR, _FAR, size))
-    pairs: list[Pair] = []
-    small = replace(case, setting=replace(case.setting, draws=_DRAWS_AT_A_BASE))
-    for k, base in enumerate((0 * shift, sparse, counts, negative, 0 * shift + _FAR)):
-        answers = np.broadcast_to(base, (_DRAWS_AT_A_BASE, size))
-        here = _noise_around(small, answers, 0 * shift, seed + 20 + 2 * k)
-        there = _noise_around(small, answers, shift, seed + 21 + 2 * k)
-        pairs += _sets_by_coordinate(case, here, there + shift, shift)
-    assert_as_private_as(case.event, pairs, type(case.mechanism).__name__, alarm)
+    yield from (nothing, sparse, counts, negative, nothing + _FAR)
+    yield nothing + (rows << min(bits, _MOST_BITS - rows.bit_length()))
+
+
+def audit_far(case: Case, distance: float, seed: int, alarm: float) -> None:
+    """Raise AssertionError if outcomes on answers that are many sensitivities apart contradict the
+    event (``dpcore_lab.outcomes.far``)."""
+    far, size = far_cases(case), case.setting.size
+    draws = max(_FEWEST_AT_A_BASE, min(_DRAWS_AT_A_BASE, _DEVIATES_AT_A_BASE // size))
+    steps = max(1, math.floor(math.ldexp(distance, case.sensitivity.grid_bits)))
+    rng, shift = np.random.default_rng(seed), np.zeros(size, dtype=np.int64)
+    for k, apart in far:
+        of_few = replace(apart, setting=replace(apart.setting, draws=draws))
+        shift[0] = min(k * steps, _FAR << 10)
+        here = _noise_of(of_few, rng, 0 * shift, seed + 40)
+        there = _noise_of(of_few, rng, shift, seed + 41)
+        pairs = list(_sets_by_coordinate(of_few, here, there + shift, shift))
+        name = f"{type(case.mechanism).__name__}, at answers {k} sensitivities apart"
+        assert_as_private_as(apart.event, pairs, name, alarm / len(far))
 
 
 def _assert_fresh_and_on_grid(noise: np.ndarray, steps: int) -> None:
