@@ -68,3 +68,33 @@ def test_a_name_of_two_kinds_asks_for_the_kind(run, monkeypatch):
     monkeypatch.setattr(type(registry), "find", lambda self, name: both)
     result = run("check", "gaussian")
     assert result.exit_code == 2 and "of mechanism and loss: say --kind which" in result.stderr
+
+
+def test_train_names_the_command_that_checks_a_foreign_part_at_its_sizes(run, train):
+    told = train().stdout
+    line = "dpcore check stub --like SCHEMA --rows 6 --epsilon 1.0 --algo stub"
+    assert f"To check at this run's sizes: {line}\n" in told
+    arguments = line.replace("SCHEMA", "schema.toml").split()[1:]
+    result = run(*arguments)
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith("Like a run of 6 rows (1 block) of 4 features, 2 classes")
+    assert "ok      query RowCount at the run's sizes" in result.stdout
+
+
+def test_train_names_no_command_where_all_is_from_dpcore(run, folder):
+    told = run("train", "--algo", "dp-gd", "--data", "rows.csv", "--schema", "schema.toml").stdout
+    assert "Privacy: " in told and "To check" not in told
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (("zcdp", "--like", "schema.toml"), "A part of the kind accountant meets no sizes"),
+        (("logistic", "--like", "none.toml"), "none.toml"),
+        (("nonprivate", "--like", "schema.toml"), "is given exact answers"),
+        (("a-ddp", "--like", "schema.toml"), "asks users"),
+    ],
+)
+def test_what_no_run_is_like_is_refused(run, folder, arguments, reason):
+    result = run("check", *arguments)
+    assert result.exit_code == 2 and reason in result.stderr, result.output

@@ -69,8 +69,8 @@ class LikeRun:
     def of(cls, request: LikeRequest, optimizer: Optimizer | None = None) -> LikeRun:
         """Return the run of a request. ``optimizer`` : in place of the request's algorithm.
 
-        Raises InvalidInputError for a schema that cannot be had, and where schema, algorithm and
-        budget do not fit each other.
+        Raises InvalidInputError for a schema that cannot be had, where schema, algorithm and
+        budget do not fit each other, and for an algorithm that asks users.
         """
         schema = _schema(request.schema)
         n = request.rows or schema.rows or USUAL_ROWS
@@ -78,6 +78,11 @@ class LikeRun:
             raise InvalidInputError(f"Expected rows={n} >= 2.")
         rows = rows_of_schema(schema, n)
         plan = _plan(request, schema, optimizer)
+        if optimizer_facts(plan.optimizer).answered_by:
+            raise InvalidInputError(
+                f"{plan.entry.name} asks users, each with rows of their own: --like makes one "
+                "table."
+            )
         data = Dataset("made", rows.X, rows.y, schema, is_generated=True, units=rows.units)
         ready = check_dataset(plan, data)
         return cls(ready.of_each, ready.problem, rows, schema)
@@ -101,8 +106,9 @@ class LikeRun:
         classes = f"{label.n_classes} classes" if label.n_classes else "a real target"
         units = f", units of up to {self.rows_per_unit} rows" if self.rows_per_unit else ""
         epsilon = float(self.plan.accountant.epsilon)
+        blocks = len(self.rows.table().blocks)
         return (
-            f"{self.n_rows:,} rows ({len(self.rows.table().blocks)} blocks) of "
+            f"{self.n_rows:,} rows ({blocks} block{'s' if blocks > 1 else ''}) of "
             f"{self.problem.n_features:,} features, {classes}{units}, {self.relation.value}, "
             f"{self.plan.entry.name} at epsilon {epsilon:g}"
         )
@@ -116,16 +122,8 @@ class LikeRun:
         return RecordingSession(rows.table(), accountant, self.relation, noise, problem), problem
 
     def recorded(self) -> tuple[RecordingSession, Solution]:
-        """Return the session and the solution of a seeded run over its rows.
-
-        Raises InvalidInputError for an algorithm that asks users.
-        """
+        """Return the session and the solution of a seeded run over its rows."""
         optimizer: Any = self.plan.optimizer
-        if optimizer_facts(optimizer).answered_by:
-            raise InvalidInputError(
-                f"{self.plan.entry.name} asks users, each with rows of their own: --like makes one "
-                "table."
-            )
         session, problem = self.over(self.rows)
         return session, optimizer.minimize(problem, session)
 
