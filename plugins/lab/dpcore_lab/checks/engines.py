@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["check_engine", "check_sums_over"]
 
-_BLOCKS = 9
-_THREADS = (1, 2, 3, None)
+_BLOCKS = 20
+_THREADS = (1, 2, 3, 8, None)
 _OFFSET = np.array([0, 2**63 - 1, -(2**62)], dtype=np.int64)
 
 
@@ -100,9 +100,9 @@ class _WholeTable:
 def check_engine(engine: Any) -> Tested:
     """Raise AssertionError unless an engine adds up each block's answer exactly once.
 
-    ``engine`` : the class, opened over a table. Asked of tables without
-    rows, of one row, and of nine blocks, in one thread and in several, it gives the integers that a
-    loop over the blocks gives, modulo 2^64, and what the sum starts from once; a part that does not
+    ``engine`` : the class, opened over a table. Asked of tables without rows, of one row, and of
+    twenty blocks, in one thread and in up to eight, it gives the integers that a loop over the
+    blocks gives, modulo 2^64, and what the sum starts from once; a part that does not
     say that calls may overlap is asked by one thread at a time; an answer is worked out anew for
     every question and is nobody else's; what a query raises is raised, a part of another type or
     shape is refused, and the next answer is right.

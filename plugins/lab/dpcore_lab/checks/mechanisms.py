@@ -12,11 +12,11 @@ from dpcore.errors import DpcoreError
 from dpcore.plugin.parts import Sensitivity
 from dpcore_lab.checks.coverage_text import Tested
 from dpcore_lab.checks.guard import require_assertions, require_frozen
-from dpcore_lab.outcomes.additive import ADDITIVE, audit_additive, audit_bases
+from dpcore_lab.outcomes.additive import ADDITIVE, audit_additive, audit_bases, audit_far
 from dpcore_lab.outcomes.frequencies import largest_probability
 from dpcore_lab.outcomes.power import PROBABILITY, detectable_factor
 from dpcore_lab.outcomes.residuals import Residuals, assert_noise_is_fresh, faults_found
-from dpcore_lab.outcomes.selections import SELECTIONS, audit_selection
+from dpcore_lab.outcomes.selections import SELECTIONS, audit_far_selection, audit_selection
 from dpcore_lab.outcomes.settings import Case, Setting, draw, open_case, standard_sensitivity
 from dpcore_lab.recount.ledger import renyi_divergence
 
@@ -46,9 +46,10 @@ def check_mechanism(
     afresh; and between neighbours at the declared sensitivity no outcome's frequency moves by more
     than the event allows (``outcomes/frequencies.py``), at little and at much noise, on coarse and
     fine grids, at sensitivities from 3/256 to 192.75 under either relation and after a release with
-    a smaller one, for answers of one coordinate and of thousands, matrices among them, and for
-    answers of zeros and of small counts. No value of the noise is likelier than the event allows
-    (``dpcore_lab.outcomes.residuals``). An honest mechanism fails with probability 1e-7.
+    a smaller one, for answers of one coordinate and of thousands, matrices among them, for
+    answers of zeros and of small counts, and, at much noise, for answers that are many
+    sensitivities apart (``outcomes/far.py``). No value of the noise is likelier than the event
+    allows (``dpcore_lab.outcomes.residuals``). An honest mechanism fails with probability 1e-7.
 
     ``sensitivity`` : of a run. If it is of a class of its own, for which the mechanism may refuse
     any other, the audit is of that one, at the figure that the mechanism says its noise is for:
@@ -137,7 +138,8 @@ def _check_repeatable(case: Case) -> None:
 def _check_selections(cases: list[Case], open_ends: list[str]) -> Tested:
     known = [case for case in cases if case.known]
     for k, case in enumerate(known):
-        audit_selection(case, _SEED + 100 * k, _ALARM / len(known))
+        audit_selection(case, _SEED + 100 * k, _ALARM / (2 * len(known)))
+        audit_far_selection(case, _SEED + 100 * k, _ALARM / (2 * len(known)))
     return Tested(
         f"{_words(cases)} candidates",
         _power(known),
@@ -147,10 +149,12 @@ def _check_selections(cases: list[Case], open_ends: list[str]) -> Tested:
 
 def _check_additive(cases: list[Case], open_ends: list[str]) -> Tested:
     found: list[Residuals] = []
-    alarm = _ALARM / (2 * (len(cases) + 1))
+    alarm = _ALARM / (6 * len(cases))
     for k, case in enumerate(cases):
-        found += audit_additive(case, _distance(case), _SEED + 100 * k, alarm)
-    audit_bases(cases[0], _distance(cases[0]), _SEED + 100 * len(cases), alarm)
+        looked = case, _distance(case), _SEED + 100 * k, alarm
+        found += audit_additive(*looked)
+        found += audit_bases(*looked, few=k > 0)
+        audit_far(*looked)
     name = type(cases[0].mechanism).__name__
     assert_noise_is_fresh(found, name, _ALARM / 4)
     # Among thousands of other releases a few wide ones would not be seen.

@@ -5,7 +5,7 @@ whose noise is a tenth of it: no number of draws that a check can make finds tha
 k sensitivities apart are k neighbours apart, and whatever an event allows between neighbours it
 allows k times over between these (group privacy: a hybrid for each step, ``ComposedDpEvent`` of
 ``dpcore_lab.outcomes.frequencies``; Gaussian k mu, Dong, Roth & Su 2022, Theorem 2.14; pure and
-bounded range k epsilon). At k about the multiplier, noise that is too small is plain to see.
+bounded range k epsilon; zCDP k^2 rho, Bun & Steinke 2016, Proposition 1.9). At k about the multiplier, noise that is too small is plain to see.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from dpcore.plugin.parts import (
     GaussianDpEvent,
     LaplaceDpEvent,
     PureDpEvent,
+    ZcdpDpEvent,
 )
 from dpcore.privacy.events import ExponentialMechanismDpEvent
 
@@ -31,7 +32,7 @@ __all__ = ["far_cases", "of_group"]
 _LEAST = 4.0
 """Multipliers below are told from smaller ones between neighbours."""
 _SHARES = (0.5, 1.0, 2.0)
-_MOST_STEPS = 1000
+_MOST_STEPS = 12
 """Hybrids of an event without a closed form; k is smaller there."""
 
 
@@ -46,6 +47,8 @@ def of_group(event: DpEvent, k: int) -> DpEvent:
             return PureDpEvent(k * epsilon)
         case ExponentialMechanismDpEvent(epsilon=epsilon):
             return ExponentialMechanismDpEvent(k * epsilon)
+        case ZcdpDpEvent(rho=rho):
+            return ZcdpDpEvent(k * k * rho)
         case _:
             return ComposedDpEvent((event,) * k)
 

@@ -24,6 +24,7 @@ SELECTIONS = (
     Setting(0.3, 0.6, 20, 5, 1500, bound=3 * 2.0**-8, relation=_ADD, spread=1.5),
     Setting(8.0, 24.0, 0, 3, 800),
     Setting(0.2, 0.3, 40, 300, 600, bound=192.75),
+    Setting(100.0, 1000.0, 20, 300, 400, relation=_ADD),
 )
 
 

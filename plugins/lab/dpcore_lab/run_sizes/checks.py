@@ -7,23 +7,23 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import InvalidInputError
 from dpcore.plugin.parts import BLOCK_ROWS, optimizer_facts
+from dpcore_lab.checks.coverage_text import Tested
 from dpcore_lab.checks.guard import require_assertions, require_frozen
 from dpcore_lab.checks.losses import check_loss
 from dpcore_lab.checks.parts import is_of_the_core, maker_of
 from dpcore_lab.checks.run import Outcome, outcome_of, run_checks
 from dpcore_lab.checks.samplers import check_sampler
+from dpcore_lab.made_tables.large_neighbours import compare_large_neighbours
+from dpcore_lab.made_tables.sums import LargeTables, compare_sums
 from dpcore_lab.replay.answers import unsampled
-from dpcore_lab.run_sizes.answers import check_answer_of_run
 from dpcore_lab.run_sizes.engines import check_engine_of_run
 from dpcore_lab.run_sizes.mechanisms import check_mechanism_of_run, scales_of
 from dpcore_lab.run_sizes.optimizers import check_run
 from dpcore_lab.run_sizes.request import LikeRun
-from dpcore_lab.run_sizes.sums import check_sum_of_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from dpcore_lab.checks.coverage_text import Tested
     from dpcore_lab.replay.recording import RecordingSession
     from dpcore_lab.run_sizes.request import LikeRequest
 
@@ -114,10 +114,15 @@ def _noise(make: Any, scales: Any, like: LikeRun) -> Tested:
 
 def _asked(query: Any, like: LikeRun) -> Tested:
     """Check a query that was asked in a run, or made from its problem."""
+    facts = like.problem.n is not None, like.rows_per_unit is not None
+    made = LargeTables(like.rows, like.relation, like.n_rows, *facts)
     if hasattr(query, "answer_block"):
-        return check_sum_of_run(query, like)
+        certain = "a sum that is not that of its rows' parts on one of these tables: with certainty"
+        left = ("rows and parameters that were not tried",)
+        return Tested(compare_sums(query, made).words, certain, left)
     only = like.problem.n
-    return check_answer_of_run(lambda n: query if only in (None, n) else None, like)
+    told = compare_large_neighbours(lambda n: query if only in (None, n) else None, made)
+    return Tested(told, not_tested=("worse pairs of tables than these",))
 
 
 def _query(make: Any, like: LikeRun) -> Tested:

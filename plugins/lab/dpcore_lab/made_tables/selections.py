@@ -25,6 +25,9 @@ SIZES = (
 )  # fmt: skip
 """Numbers of rows that are tried: small ones, round ones, powers of two, and around a block."""
 
+_TELLING = (1001, BLOCK_ROWS, 300, BLOCK_ROWS + 1, 50)
+"""Those that come first."""
+_FIRST = 7
 _RARE = (1, 2, 3, 4, 5, 6, 9)
 """Rows of a class that is rare."""
 _MOST_CLASSES = 6
@@ -33,7 +36,7 @@ _MOST_CLASSES = 6
 
 def sizes_up_to(n: int) -> list[int]:
     """Return numbers of rows up to those of a run, these and one fewer first."""
-    found = [n, n - 1, *(size for size in SIZES if size < n - 1)]
+    found = [n, n - 1, *(size for size in (*_TELLING, *SIZES) if size < n - 1)]
     return list(dict.fromkeys(found))
 
 
@@ -46,10 +49,13 @@ def choices(
     sizes none, where the number of rows is public.
     """
     size = len(labels)
-    for rows in [n] if only_n else sizes_up_to(n):
+    sizes = [n] if only_n else sizes_up_to(n)
+    for rows in sizes[:_FIRST]:
         yield f"{rows:,} rows", rng.integers(0, size, rows)
     yield f"{n:,} rows by class", np.sort(rng.integers(0, size, n))[_by_class(labels, n, size)]
     yield f"one row {n:,} times", np.full(n, int(rng.integers(0, size)))
+    for rows in sizes[_FIRST:]:
+        yield f"{rows:,} rows", rng.integers(0, size, rows)
     kinds = np.unique(labels)
     if 2 <= kinds.size <= size // 2:
         yield from _of_classes(labels, kinds, n, rng, only_n)

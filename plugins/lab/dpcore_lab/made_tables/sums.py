@@ -1,4 +1,4 @@
-"""Sums over rows at a run's sizes: whole tables against the parts of their rows.
+"""Sums over large tables: whole answers against the parts of their rows.
 
 A query with ``answer_block`` is a sum by its contract, so that the answer over any table is
 ``start()`` plus the parts of its rows, and neighbours differ by a row's part, or two. Each row's
@@ -10,33 +10,79 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.parts import BLOCK_ROWS, LocalEngine
-from dpcore_lab.checks.coverage_text import Tested
 from dpcore_lab.made_tables.contributions import largest_share
+from dpcore_lab.made_tables.selections import choices
 from dpcore_lab.overlap import run_overlapping
-from dpcore_lab.run_sizes.selections import choices
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from dpcore_lab.made_tables.tables import Rows
-    from dpcore_lab.run_sizes.request import LikeRun
 
-__all__ = ["check_sum_of_run"]
+__all__ = ["Compared", "LargeTables", "compare_sums"]
 
 _THREADS = (1, 4)
 _MOST_CELLS = 1 << 23
 """Numbers of the parts that are kept at a time."""
-_SECONDS_OF_PARTS, _SECONDS_OF_TABLES = 4.0, 6.0
 _FEWEST, _TIMED = 256, 16
 _EXCHANGED = 300
 """Rows that take the place of each other, under replace-one."""
 _SEED = 22
+
+
+@dataclass(frozen=True, eq=False)
+class LargeTables:
+    """The tables that a query is asked for, and the public facts that it goes by.
+
+    Parameters
+    ----------
+    rows : a pool, of which the first ones are looked at by themselves.
+    relation : of the query.
+    n_rows : of the largest table.
+    only_n : whether the number of rows is public, so that no table has another one.
+    of_units : whether units have several rows: what is declared of one row is looked at then.
+    most_parts : rows that are looked at by themselves, at most.
+    most_tables : how many tables are made, at most.
+    seconds : after which no more parts, and no more tables, are asked for.
+    """
+
+    rows: Rows
+    relation: NeighboringRelation
+    n_rows: int
+    only_n: bool = False
+    of_units: bool = False
+    most_parts: int = BLOCK_ROWS
+    most_tables: int = 1000
+    seconds: tuple[float, float] = (4.0, 6.0)
+
+
+@dataclass(frozen=True)
+class Compared:
+    """How much was compared: parts, the largest ``share`` of the sensitivity, tables, the blocks of
+    the largest, and threads; ``of_units`` : whether parts are of units."""
+
+    parts: int
+    share: float
+    tables: int
+    n_rows: int
+    blocks: int
+    of_units: bool
+
+    @property
+    def words(self) -> str:
+        return (
+            f"the parts of {self.parts:,} {'units' if self.of_units else 'rows'}, at most "
+            f"{self.share:.3g} of the sensitivity; {self.tables} tables of 0 to {self.n_rows:,} "
+            f"rows (up to {self.blocks} blocks), of every class alone and rare, in "
+            f"{' and '.join(map(str, _THREADS))} threads, equal to the sums of these"
+        )
 
 
 @dataclass(frozen=True)
@@ -72,19 +118,19 @@ class _Pool:
         return total
 
 
-def check_sum_of_run(query: Any, like: LikeRun) -> Tested:
-    """Raise AssertionError unless a sum keeps, on tables of the run's sizes, to what its rows
-    contribute, and each row to the sensitivity that it declares.
+def compare_sums(query: Any, made: LargeTables) -> Compared:
+    """Return how far a sum's answers were compared with what its rows contribute; AssertionError
+    where one is another, or a row's part is beyond the sensitivity.
 
-    ``query`` : made from the run's problem. Every answer is asked for in one thread and in four,
-    and one of them twice.
+    Tables are of many sizes, with every class alone and rare; answers are asked for in one thread
+    and in four, and one of them twice.
     """
-    pool = _pool(query, like)
-    share = _largest(query, pool, like)
+    pool = _pool(query, made)
+    share = _largest(query, pool, made)
     start, rng = query.start(), np.random.default_rng(_SEED)
-    ended, tables, most = time.perf_counter() + _SECONDS_OF_TABLES, 0, 0
-    only_n = like.problem.n is not None
-    for words, places in choices(pool.labels, like.n_rows, rng, only_n):
+    ended, tables, most = time.perf_counter() + made.seconds[1], 0, 0
+    given = pool.labels, made.n_rows, rng, made.only_n
+    for words, places in islice(choices(*given), made.most_tables):
         if tables > 2 and time.perf_counter() > ended:
             break
         table, expected = pool.table(places).table(), pool.expected(start, places)
@@ -95,14 +141,7 @@ def check_sum_of_run(query: Any, like: LikeRun) -> Tested:
         tables, most = tables + 1, max(most, len(table.blocks))
         if tables == 1 and vars(type(query)).get("thread_safe") is True:
             _assert_same_in_threads(query, table)
-    things = "units" if pool.members is not None else "rows"
-    return Tested(
-        f"the parts of {len(pool.parts):,} {things}, at most {share:.3g} of the sensitivity; "
-        f"{tables} tables of 0 to {like.n_rows:,} rows (up to {most} blocks), of every class alone "
-        f"and rare, in {' and '.join(map(str, _THREADS))} threads, equal to the sums of these",
-        "a sum that is not that of its rows' parts on one of these tables is found with certainty",
-        ("rows and parameters that were not tried",),
-    )
+    return Compared(len(pool.parts), share, tables, made.n_rows, most, pool.members is not None)
 
 
 def _assert_same_in_threads(query: Any, table: Any) -> None:
@@ -132,17 +171,19 @@ def _assert_equal(query: Any, found: np.ndarray, expected: np.ndarray, words: st
     )
 
 
-def _pool(query: Any, like: LikeRun) -> _Pool:
-    rows, size = like.rows, max(1, int(query.start().size))
-    most = int(min(len(rows.y), BLOCK_ROWS, max(_FEWEST, _MOST_CELLS // size)))
+def _pool(query: Any, made: LargeTables) -> _Pool:
+    rows, size = made.rows, max(1, int(query.start().size))
+    most = int(min(len(rows.y), made.most_parts, max(_FEWEST, _MOST_CELLS // size)))
+    ended = time.perf_counter() + made.seconds[0]
     members = None
     if getattr(type(query), "clips_units", False) and rows.units is not None:
         ends = np.flatnonzero(np.diff(rows.units, append=-1)) + 1
         members = tuple(np.split(np.arange(ends[-1]), ends[:-1]))[:most]
-        return _Pool(rows, np.array(list(_parts(query, rows, members))), members)
+        return _Pool(rows, np.array(list(_parts(query, rows, members, ended))), members)
     alone = [np.array([place]) for place in _order(rows.y[: BLOCK_ROWS * 4], most)]
     pool = rows.take(np.concatenate(alone))
-    parts = np.array(list(_parts(query, pool, [np.array([k]) for k in range(most)])))
+    alone = [np.array([k]) for k in range(most)]
+    parts = np.array(list(_parts(query, pool, alone, ended)))
     return _Pool(pool, parts)
 
 
@@ -158,11 +199,10 @@ def _order(labels: np.ndarray, most: int) -> np.ndarray:
     return np.argsort(turns, kind="stable")[:most]
 
 
-def _parts(query: Any, rows: Rows, members: Any) -> Iterator[np.ndarray]:
+def _parts(query: Any, rows: Rows, members: Any, ended: float) -> Iterator[np.ndarray]:
     """Yield what each of some rows, or units, contributes, as long as there is time: it is asked
     of a block of its own."""
     whole = _block_of(rows)
-    ended = time.perf_counter() + _SECONDS_OF_PARTS
     for k, places in enumerate(members):
         if k >= _FEWEST and k % _TIMED == 0 and time.perf_counter() > ended:
             return
@@ -185,11 +225,11 @@ def _block_of(rows: Rows) -> Callable[[np.ndarray], Any]:
     return block_of
 
 
-def _largest(query: Any, pool: _Pool, like: LikeRun) -> float:
+def _largest(query: Any, pool: _Pool, made: LargeTables) -> float:
     """Return the largest share of the sensitivity that a part takes; AssertionError above 1. Where
     units have several rows it is the bound for one row that is asked for."""
-    relation = like.relation
-    if like.rows_per_unit is not None and pool.members is None:
+    relation = made.relation
+    if made.of_units and pool.members is None:
         relation = NeighboringRelation.ADD_OR_REMOVE_ONE
     parts = pool.parts
     if relation is NeighboringRelation.REPLACE_ONE:
