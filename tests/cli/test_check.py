@@ -6,7 +6,9 @@ import pytest
 
 from dpcore_lab.checks import Outcome, Tested
 
-TESTED = Tested("ten rows", "a row in nine", ("other rows", "no rows"))
+TESTED = Tested(
+    "ten rows", "a row in nine", ("other rows", "no rows"), ("rows 1 to 9", "threads 2")
+)
 
 
 @pytest.mark.parametrize("ok", [True, False])
@@ -19,6 +21,7 @@ def test_check_says_what_was_tested_with_what_power_and_what_was_not(run, monkey
     assert result.stdout.splitlines() == [
         "ok      check_first: ten rows",
         "        power: a row in nine",
+        "        ranges: rows 1 to 9; threads 2",
         "        not tested: other rows; no rows",
         "ok      check_second" if ok else "FAILED  check_second: it leaks",
     ]
@@ -26,6 +29,20 @@ def test_check_says_what_was_tested_with_what_power_and_what_was_not(run, monkey
     assert (told["name"], told["kind"], told["passed"]) == ("stub", "optimizer", ok)
     assert told["checks"][0]["not_tested"] == ["other rows", "no rows"]
     assert told["checks"][1]["reason"] == ("" if ok else "it leaks")
+
+
+def test_a_missed_threshold_of_utility_is_no_fault_of_privacy(run, monkeypatch):
+    below = Outcome("check_limit", False, Tested(""), "it reaches half", of_utility=True)
+    outcomes = [below, Outcome("check_first", True, TESTED)]
+    monkeypatch.setattr("dpcore_lab.checks.run_checks", lambda part, kind: outcomes)
+    result = run("check", "stub")
+    assert result.exit_code == 3
+    assert result.stdout.splitlines()[-2:] == [
+        "Utility, which is no fault of privacy:",
+        "below   check_limit: it reaches half",
+    ]
+    told = json.loads(run("check", "stub", "--json").stdout)
+    assert (told["passed"], told["useful"]) == (True, False)
 
 
 def test_check_of_an_unknown_name(run):

@@ -128,6 +128,11 @@ def check_engine(engine: Any) -> Tested:
         f"{offered}",
         "a block that is left out or asked twice is found with certainty",
         ("whether it keeps answers or rows that it never gives again", "tables of other layouts"),
+        (
+            f"rows 0 to {(_BLOCKS - 1) * BLOCK_ROWS + 5:,}",
+            f"blocks 0 to {_BLOCKS}",
+            f"threads 1 to {max(t for t in _THREADS if t)}",
+        ),
     )
 
 

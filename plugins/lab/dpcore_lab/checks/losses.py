@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from dpcore.plugin.parts import loss_facts
+from dpcore.plugin.parts import BLOCK_ROWS, loss_facts
 from dpcore.privacy.first_party import is_ours
 from dpcore.registry.tables.losses import LossFacts
 from dpcore_lab.checks.class_losses import check_class_loss
@@ -34,6 +34,10 @@ _NEAR = 2.0**14
 _FEW = 600
 _SLOPE_ERROR = 2.0**-34
 """The most that rounding takes off a slope."""
+_VALUE_ERROR = 2.0**-50
+"""The most that rounding adds to a value of about 1, or of the terms of about 1 that it is a
+difference of, as in r + log1p(exp(-2 r)) - log 2. It is allowed either way, so that a loss may be
+this much too steep unnoticed: less than the grid on which sums of values are truncated to 0."""
 
 
 def check_loss(
@@ -77,6 +81,12 @@ def check_loss(
         f"row, again after {calls} other calls, and what its class states of them{more}",
         "a bound that is exceeded on a tenth of an octave of the margin's size",
         ("what holds between the margins that were tried", *_untested(loss, facts)),
+        (
+            f"rows 1 to {BLOCK_ROWS:,}",
+            f"margins up to 2^{LARGEST_BITS}",
+            f"calls 1 to {calls:,}",
+            "threads 1 to 4",
+        ),
     )
 
 
@@ -130,7 +140,7 @@ def _check_far(loss: Loss, facts: LossFacts, z: np.ndarray, y: np.ndarray) -> No
     for after in (wide, np.copysign(np.nextafter(np.abs(z), np.inf), z)):
         gap = after - z
         beyond, steeper = _called(loss.value, after, y), _called(loss.dvalue, after, y)
-        rounding = 2.0**-50 * (np.abs(value) + np.abs(beyond) + 1e-300)
+        rounding = _VALUE_ERROR * (np.abs(value) + np.abs(beyond) + 1.0)
         # A residual is rounded, which moves a loss next to 0 by more than its own last bits.
         steep = np.maximum(np.abs(slope), np.abs(steeper))
         rounding += 2.0**-52 * steep * np.maximum(1.0, np.abs(z))
@@ -261,7 +271,7 @@ def _check_constants(loss: Loss, z: np.ndarray, y: np.ndarray) -> None:
     slope = _called(loss.dvalue, z, y)
     assert (np.abs(slope) <= loss.lipschitz).all(), "|dvalue| exceeds the declared lipschitz."
     values = _called(loss.value, z, y)
-    assert (values >= 0).all(), "A loss is never negative."
+    assert (values >= -_VALUE_ERROR).all(), "A loss is never negative."
     h, near = 1e-4, np.abs(z) <= _NEAR
     z, y, slope, values = z[near], y[near], slope[near], values[near]
     above, below = _called(loss.value, z + h, y), _called(loss.value, z - h, y)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from dpcore.plugin.parts import DpEvent, Mechanism
 
-__all__ = ["check_mechanism"]
+__all__ = ["check_mechanism", "ranges_of"]
 
 _ALARM = 1e-7
 """The chance, over the noise, that an honest mechanism fails: all its tests together."""
@@ -144,6 +144,7 @@ def _check_selections(cases: list[Case], open_ends: list[str]) -> Tested:
         f"{_words(cases)} candidates",
         _power(known),
         (*open_ends, *_not_tested(cases), "releases that repeat noise in rare cases"),
+        ranges_of(cases),
     )
 
 
@@ -166,7 +167,8 @@ def _check_additive(cases: list[Case], open_ends: list[str]) -> Tested:
     else:
         open_ends.append("exact answers and repeated noise, for want of a fine grid")
     larger = f"answers of more than {max(case.setting.size for case in cases):,} coordinates"
-    return Tested(f"{_words(cases)} coordinates", power, (*open_ends, larger, *_not_tested(cases)))
+    left = (*open_ends, larger, *_not_tested(cases))
+    return Tested(f"{_words(cases)} coordinates", power, left, ranges_of(cases))
 
 
 def _distance(case: Case) -> float:
@@ -186,6 +188,18 @@ def _words(cases: list[Case]) -> str:
         f"{min(multipliers):.2g} to {max(multipliers):.2g}, grids of {min(bits)} to {max(bits)} "
         f"bits, answers of {min(sizes):,} to {max(sizes):,}"
     )
+
+
+def ranges_of(cases: list[Case]) -> tuple[str, ...]:
+    """Return, as clauses, the least and the largest of what a mechanism was looked at with."""
+    told = {
+        "noise multipliers": [case.mechanism.noise_multiplier for case in cases],
+        "sensitivities": [case.sensitivity.bound for case in cases],
+        "grid bits": [case.sensitivity.grid_bits for case in cases],
+        "coordinates": [case.setting.size for case in cases],
+        "releases of one law": [case.setting.draws for case in cases],
+    }
+    return tuple(f"{name} {min(seen):.6g} to {max(seen):.6g}" for name, seen in told.items())
 
 
 def _power(cases: list[Case]) -> str:

@@ -106,6 +106,11 @@ def _tested(sessions: list[RecordingSession], audited: set[type], sums: int) -> 
         f"{names}",
         f"would have detected, with probability {PROBABILITY}, {power}" if power else "",
         () if seen == releases else (f"the noise of {releases - seen} releases that add none",),
+        (
+            f"rows 80, of foreign sums to {_BLOCKS * BLOCK_ROWS:,}",
+            f"classes 2 to {max(session.n_classes for session in sessions)}",
+            f"releases {releases:,}",
+        ),
     )
 
 

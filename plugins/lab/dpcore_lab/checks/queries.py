@@ -15,7 +15,12 @@ from dpcore_lab.checks.guard import require_assertions, require_frozen
 from dpcore_lab.isolation import not_isolated, run_apart
 from dpcore_lab.made_tables.contributions import contributions, largest_share, vectors_of
 from dpcore_lab.made_tables.large_neighbours import compare_large_neighbours
-from dpcore_lab.made_tables.other_tables import USUAL_WIDTH, check_other_tables, load_other_tables
+from dpcore_lab.made_tables.other_tables import (
+    USUAL_WIDTH,
+    check_other_tables,
+    load_other_tables,
+    of_other_tables,
+)
 from dpcore_lab.made_tables.special_rows import special_rows
 from dpcore_lab.made_tables.sums import LargeTables, compare_sums
 from dpcore_lab.made_tables.tables import (
@@ -112,17 +117,19 @@ def _check_query(
         kinds = f"labels of {SEVERAL} classes" if first is losses[0] else "labels of two classes"
         left.append(f"{kinds}, which it does not take")
     what += f"; {_look_at_large(make_query, query, first)}"
+    largest = _BLOCKS * BLOCK_ROWS if hasattr(query, "answer_block") else BLOCK_ROWS + 1
+    ranges = (f"rows 0 to {largest:,}", f"blocks 1 to {-(-largest // BLOCK_ROWS)}", "threads 1, 4")
     if not hasattr(query, "answer_block"):
         left.append("other tables than those of five features, with one row_norm and one loss")
         power = f"a search of {evaluations} pairs each"
-        return Tested(what, power, (*left, *not_isolated()))
+        return Tested(what, power, (*left, *not_isolated()), ranges)
     one_loss = given or first is not losses[0]
     tables, not_taken = check_other_tables(make_query, first, one_loss)
     what += f"; rows of {tables} tables with other public facts keep within it too"
     if not_taken:
         left.append(f"tables that it does not take: {'; '.join(not_taken)}")
     left.append(f"other losses than {first.name}" if one_loss else "other losses than four")
-    return Tested(what, "", (*left, *not_isolated()))
+    return Tested(what, "", (*left, *not_isolated()), (*ranges, *of_other_tables()))
 
 
 def _look_at_large(make_query: MakeQuery, query: Any, loss: Loss) -> str:

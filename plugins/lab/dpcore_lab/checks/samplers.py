@@ -103,6 +103,7 @@ def check_sampler(
             f"what samples more than an epoch, or {MOST_APART} releases, apart have in common",
             "the sum itself: check_query",
         ),
+        (f"rows {stated.n_rows:,}", f"releases {releases:,}", f"probability {stated.p:.3g}"),
     )
 
 

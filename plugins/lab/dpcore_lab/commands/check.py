@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 __all__ = ["check_command", "default_optimizer"]
 
+_BELOW = 3
+"""The exit status where all that is below is utility."""
+
 
 def check_command(
     name: Annotated[
@@ -51,7 +54,7 @@ def check_command(
     ] = None,
     as_json: Annotated[bool, Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Run the checks of a part; exit 1 if one fails.
+    """Run the checks of a part; exit 1 if one fails, 3 if only a threshold of utility is missed.
 
     Each line says what was tested and with what power, and what was not. Passed checks are no
     proof: they find accidents. Examples: dpcore check dp-agd; dpcore check gaussian; dpcore check
@@ -69,18 +72,20 @@ def check_command(
         from dpcore_lab.run_sizes.request import LikeRequest
 
         sizes, outcomes = run_checks_like(part, kind, LikeRequest(like, rows, epsilon, algo))
-    passed = all(outcome.passed for outcome in outcomes)
+    passed = all(outcome.passed or outcome.of_utility for outcome in outcomes)
+    useful = all(outcome.passed for outcome in outcomes if outcome.of_utility)
     if as_json:
         checks = [_row(outcome) for outcome in outcomes]
         told = {"name": name, "kind": kind, "passed": passed, "checks": checks}
+        told["useful"] = useful
         print_json(told | ({"like": sizes} if sizes else {}))
     else:
         if sizes:
             print_lines(f"Like a run of {sizes}.")
-        for outcome in outcomes:
+        for outcome in sorted(outcomes, key=lambda outcome: outcome.of_utility):
             _print(outcome)
-    if not passed:
-        raise SystemExit(1)
+    if not (passed and useful):
+        raise SystemExit(_BELOW if passed else 1)
 
 
 def _find(name: str, kind: str | None) -> tuple[str, Any]:
@@ -126,6 +131,10 @@ def _row(outcome: Outcome) -> dict[str, Any]:
 
 
 def _print(outcome: Outcome) -> None:
+    if outcome.of_utility:
+        print_lines("Utility, which is no fault of privacy:")
+        print_lines(f"below   {outcome.check}: {outcome.reason}")
+        return
     if not outcome.passed:
         print_lines(f"FAILED  {outcome.check}: {outcome.reason}")
         return
@@ -133,6 +142,8 @@ def _print(outcome: Outcome) -> None:
     print_lines(f"ok      {outcome.check}{': ' if tested.what else ''}{tested.what}")
     if tested.power:
         print_lines(f"        power: {tested.power}")
+    if tested.ranges:
+        print_lines(f"        ranges: {'; '.join(tested.ranges)}")
     if tested.not_tested:
         print_lines(f"        not tested: {'; '.join(tested.not_tested)}")
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from dpcore.plugin import Loss
 
-__all__ = ["USUAL_WIDTH", "check_other_tables", "load_other_tables"]
+__all__ = ["USUAL_WIDTH", "check_other_tables", "load_other_tables", "of_other_tables"]
 
 USUAL_WIDTH = 5
 _ADD, _REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
@@ -154,6 +154,19 @@ def check_other_tables(
     shares = {facts: _share(make_query, facts, loss) for facts in _tried(loss, given)}
     left = [facts.words for facts, share in shares.items() if share is None]
     return len(shares) - len(left), left
+
+
+def of_other_tables() -> tuple[str, ...]:
+    """Return, as clauses, the ranges of columns, classes and norms of the tables."""
+    columns = [facts.n_features for facts in _TRIED]
+    norms = [facts.row_norm for facts in _TRIED]
+    classes = max(facts.n_classes for facts in _TRIED)
+    return (
+        f"columns {min(columns)} to {max(columns)}",
+        f"classes 2 to {classes}",
+        f"row norms {min(norms):g} to {max(norms):g}",
+        f"weights 0 to {_MOST_WEIGHT:g}",
+    )
 
 
 def _tried(loss: Loss, given: bool) -> tuple[_Facts, ...]:

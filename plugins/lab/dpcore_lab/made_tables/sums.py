@@ -76,6 +76,11 @@ class Compared:
     of_units: bool
 
     @property
+    def ranges(self) -> tuple[str, ...]:
+        rows, blocks = f"rows 0 to {self.n_rows:,}", f"blocks 0 to {self.blocks}"
+        return rows, blocks, f"threads {_THREADS[0]} to {_THREADS[-1]}"
+
+    @property
     def words(self) -> str:
         return (
             f"the parts of {self.parts:,} {'units' if self.of_units else 'rows'}, at most "

@@ -5,7 +5,8 @@ whose noise is a tenth of it: no number of draws that a check can make finds tha
 k sensitivities apart are k neighbours apart, and whatever an event allows between neighbours it
 allows k times over between these (group privacy: a hybrid for each step, ``ComposedDpEvent`` of
 ``dpcore_lab.outcomes.frequencies``; Gaussian k mu, Dong, Roth & Su 2022, Theorem 2.14; pure and
-bounded range k epsilon; zCDP k^2 rho, Bun & Steinke 2016, Proposition 1.9). At k about the multiplier, noise that is too small is plain to see.
+bounded range k epsilon; zCDP k^2 rho, Bun & Steinke 2016, Proposition 1.9). At k about the
+multiplier, noise that is too small is plain to see.
 """
 
 from __future__ import annotations

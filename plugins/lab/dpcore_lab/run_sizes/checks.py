@@ -119,10 +119,17 @@ def _asked(query: Any, like: LikeRun) -> Tested:
     if hasattr(query, "answer_block"):
         certain = "a sum that is not that of its rows' parts on one of these tables: with certainty"
         left = ("rows and parameters that were not tried",)
-        return Tested(compare_sums(query, made).words, certain, left)
+        found = compare_sums(query, made)
+        return Tested(found.words, certain, left, (*found.ranges, *_columns(like)))
     only = like.problem.n
     told = compare_large_neighbours(lambda n: query if only in (None, n) else None, made)
-    return Tested(told, not_tested=("worse pairs of tables than these",))
+    ranges = (f"rows 0 to {like.n_rows + 1:,}", *_columns(like))
+    return Tested(told, not_tested=("worse pairs of tables than these",), ranges=ranges)
+
+
+def _columns(like: LikeRun) -> tuple[str, ...]:
+    classes = like.schema.label.n_classes
+    return f"columns {like.problem.n_features:,}", f"classes {classes}" if classes else "a target"
 
 
 def _query(make: Any, like: LikeRun) -> Tested:

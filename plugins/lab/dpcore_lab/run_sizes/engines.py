@@ -55,6 +55,11 @@ def check_engine_of_run(engine: Any, like: LikeRun, session: RecordingSession) -
         f"tables of {len(table.blocks)} and {len(wide.blocks)} blocks of the run's rows, in up to "
         f"{max(t for t in _THREADS if t)} threads, {asked} answers of {names}",
         not_tested=("engines that read files",),
+        ranges=(
+            f"rows {like.n_rows:,} to {wide.n_rows:,}",
+            f"blocks {len(table.blocks)} to {len(wide.blocks)}",
+            f"threads 1 to {max(t for t in _THREADS if t)}",
+        ),
     )
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dpcore.errors import DpcoreError
 from dpcore.plugin.parts import Sensitivity
 from dpcore_lab.checks.coverage_text import Tested
+from dpcore_lab.checks.mechanisms import ranges_of
 from dpcore_lab.outcomes.additive import audit_additive, audit_bases, audit_far
 from dpcore_lab.outcomes.residuals import Residuals, assert_noise_is_fresh
 from dpcore_lab.outcomes.selections import audit_far_selection, audit_selection
@@ -96,7 +97,8 @@ def check_mechanism_of_run(
         audit_far(case, distance, seed, alarm)
     name = type(cases[0].mechanism).__name__
     assert_noise_is_fresh(residuals, name, _ALARM / 4)
-    return Tested(_words(cases, residuals), not_tested=("outcomes too rare for these sets",))
+    left = ("outcomes too rare for these sets",)
+    return Tested(_words(cases, residuals), not_tested=left, ranges=ranges_of(cases))
 
 
 def _case(make: Any, scale: Scale, own_norm: bool = False) -> Case | None:

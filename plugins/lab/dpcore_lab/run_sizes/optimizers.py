@@ -40,6 +40,11 @@ def check_run(like: LikeRun) -> Tested:
         f"{min(len(t.y) for t, _ in tables):,} to {max(len(t.y) for t, _ in tables):,} rows, "
         "equal to the bit; on neighbours within the declared sensitivities",
         not_tested=("other budgets, relations and parameters than the run's",),
+        ranges=(
+            f"rows {min(len(t.y) for t, _ in tables):,} to {max(len(t.y) for t, _ in tables):,}",
+            f"columns {like.problem.n_features:,}",
+            f"releases {len(recorded[0]):,}",
+        ),
     )
 
 
