@@ -43,7 +43,7 @@ class LargeTables:
 
     Parameters
     ----------
-    rows : a pool, of which the first ones are looked at by themselves.
+    rows : a pool; the first ones are looked at by themselves.
     relation : of the query.
     n_rows : of the largest table.
     only_n : whether the number of rows is public, so that no table has another one.
