@@ -140,15 +140,13 @@ def audit_far(case: Case, distance: float, seed: int, alarm: float) -> None:
     """Raise AssertionError if outcomes on answers that are many sensitivities apart contradict the
     event (``dpcore_lab.outcomes.far``)."""
     far, size = far_cases(case), case.setting.size
-    draws = max(_FEWEST_AT_A_BASE, min(_DRAWS_AT_A_BASE, _DEVIATES_AT_A_BASE // size))
     steps = max(1, math.floor(math.ldexp(distance, case.sensitivity.grid_bits)))
     rng, shift = np.random.default_rng(seed), np.zeros(size, dtype=np.int64)
     for k, apart in far:
-        of_few = replace(apart, setting=replace(apart.setting, draws=draws))
         shift[0] = min(k * steps, _FAR << 10)
-        here = _noise_of(of_few, rng, 0 * shift, seed + 40)
-        there = _noise_of(of_few, rng, shift, seed + 41)
-        pairs = list(_sets_by_coordinate(of_few, here, there + shift, shift))
+        here = _noise_of(apart, rng, 0 * shift, seed + 40)
+        there = _noise_of(apart, rng, shift, seed + 41)
+        pairs = list(_sets_by_coordinate(apart, here, there + shift, shift))
         name = f"{type(case.mechanism).__name__}, at answers {k} sensitivities apart"
         assert_as_private_as(apart.event, pairs, name, alarm / len(far))
 

@@ -32,7 +32,8 @@ __all__ = ["far_cases", "of_group"]
 
 _LEAST = 4.0
 """Multipliers below are told from smaller ones between neighbours."""
-_SHARES = (0.5, 1.0, 2.0)
+_SHARES = (0.5, 1.0, 2.0, 3.0)
+"""Of the multiplier, how many sensitivities apart: noise by a half too small shows at the last."""
 _MOST_STEPS = 12
 """Hybrids of an event without a closed form; k is smaller there."""
 

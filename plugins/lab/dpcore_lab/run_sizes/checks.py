@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import inspect
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import InvalidInputError
-from dpcore.plugin.parts import BLOCK_ROWS, optimizer_facts
+from dpcore.plugin.parts import BLOCK_ROWS, loss_facts, optimizer_facts
 from dpcore_lab.checks.coverage_text import Tested
 from dpcore_lab.checks.guard import require_assertions, require_frozen
 from dpcore_lab.checks.losses import check_loss
 from dpcore_lab.checks.parts import is_of_the_core, maker_of
 from dpcore_lab.checks.run import Outcome, outcome_of, run_checks
 from dpcore_lab.checks.samplers import check_sampler
+from dpcore_lab.isolation import run_apart
 from dpcore_lab.made_tables.large_neighbours import compare_large_neighbours
 from dpcore_lab.made_tables.sums import LargeTables, compare_sums
 from dpcore_lab.replay.answers import unsampled
 from dpcore_lab.run_sizes.engines import check_engine_of_run
+from dpcore_lab.run_sizes.first_calls import (
+    assert_loss_has_no_first_call,
+    assert_query_has_no_first_call,
+)
 from dpcore_lab.run_sizes.mechanisms import check_mechanism_of_run, scales_of
 from dpcore_lab.run_sizes.optimizers import check_run
 from dpcore_lab.run_sizes.request import LikeRun
@@ -36,7 +42,8 @@ _MOST_CALLS = 2000
 _MOST_SAMPLED = 100_000
 """Rows, at most, of a table that samples are drawn from."""
 
-Named = tuple[str, "Callable[[], Tested]"]
+Named = tuple[str, str, Any, "Callable[[], Tested]"]
+"""The kind of a part, its name, the part and its check."""
 
 
 def run_checks_like(part: Any, kind: str, request: LikeRequest) -> tuple[str, list[Outcome]]:
@@ -65,10 +72,27 @@ def run_checks_like(part: Any, kind: str, request: LikeRequest) -> tuple[str, li
         "engine": _engine,
     }
     at_sizes = partial(checks[kind], part, like)
-    return like.words, [
-        *run_checks(part, kind),
-        outcome_of(f"check_{kind} at the run's sizes", at_sizes, part, True),
-    ]
+    name = f"check_{kind} at the run's sizes"
+    # Before anything else has called the part in this process.
+    found = _outcome(name, at_sizes, part, kind, like)
+    return like.words, [*run_checks(part, kind), found]
+
+
+def _outcome(name: str, check: Any, part: Any, kind: str, like: LikeRun) -> Outcome:
+    """Return the outcome of a check in a process of its own, after those that need two each."""
+
+    def whole() -> Tested:
+        if kind == "query":
+            made = part(like.problem) if isinstance(part, type) or inspect.isroutine(part) else part
+            assert_query_has_no_first_call(unsampled(made), like)
+        if kind == "loss":
+            several = loss_facts(part).multiclass
+            count = max(3, like.problem.n_margins) if several else 2 * bool(part.classification)
+            assert_loss_has_no_first_call(part, count)
+        tested: Tested = run_apart(check)
+        return tested
+
+    return outcome_of(name, whole, part, False)
 
 
 def _of_optimizer(like: LikeRun) -> list[Outcome]:
@@ -82,8 +106,8 @@ def _of_optimizer(like: LikeRun) -> list[Outcome]:
         return found
     session, _ = like.recorded()
     return found + [
-        outcome_of(f"{name} at the run's sizes", check, optimizer, True)
-        for name, check in _parts(like, session)
+        _outcome(f"{kind} {name} at the run's sizes", check, part, kind, like)
+        for kind, name, part, check in _parts(like, session)
     ]
 
 
@@ -98,14 +122,16 @@ def _parts(like: LikeRun, session: RecordingSession) -> Iterator[Named]:
     for kind, parts in asked.items():
         for part in {id(each): each for each in (parts[0], parts[-1])}.values():
             if hasattr(part, "sampled_event"):
-                yield f"sampler {kind.__name__}", partial(_sampler, part, like)
+                yield "sampler", kind.__name__, part, partial(_sampler, part, like)
             elif hasattr(part, "sensitivity"):
-                yield f"query {kind.__name__}", partial(_asked, part, like)
+                yield "query", kind.__name__, part, partial(_asked, part, like)
         if hasattr(kind, "release"):
             scales = scales_of(session, kind)
-            yield f"mechanism {kind.__name__}", partial(_noise, maker_of(parts[0]), scales, like)
+            noise = partial(_noise, maker_of(parts[0]), scales, like)
+            yield "mechanism", kind.__name__, parts[0], noise
     if not is_of_the_core(type(like.plan.loss)):
-        yield f"loss {like.plan.loss.name}", partial(_loss, like.plan.loss, like, session)
+        loss = like.plan.loss
+        yield "loss", loss.name, loss, partial(_loss, loss, like, session)
 
 
 def _noise(make: Any, scales: Any, like: LikeRun) -> Tested:

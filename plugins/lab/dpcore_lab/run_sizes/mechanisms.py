@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dpcore.errors import DpcoreError
 from dpcore.plugin.parts import Sensitivity
 from dpcore_lab.checks.coverage_text import Tested
-from dpcore_lab.checks.mechanisms import ranges_of
+from dpcore_lab.checks.mechanisms import assert_repeatable, ranges_of
 from dpcore_lab.outcomes.additive import audit_additive, audit_bases, audit_far
 from dpcore_lab.outcomes.residuals import Residuals, assert_noise_is_fresh
 from dpcore_lab.outcomes.selections import audit_far_selection, audit_selection
@@ -86,6 +86,7 @@ def check_mechanism_of_run(
     alarm, residuals = _ALARM / (4 * len(cases)), []
     for k, case in enumerate(cases):
         seed = _SEED + 100 * k
+        assert_repeatable(case)
         if case.mechanism.needs == "range":
             if case.known:
                 audit_selection(case, seed, alarm)

@@ -70,7 +70,8 @@ def _tables(like: LikeRun) -> list[tuple[Rows, bool]]:
     if rows.units is not None:
         return tables
     more = np.append(np.arange(n), 0)
-    return [*tables, (rows.take(np.arange(n - 1)), True), (rows.take(more), True)]
+    without = rows.take(np.arange(n - 1)), rows.take(np.arange(1, n), shift=-1)
+    return [*tables, *((each, True) for each in (*without, rows.take(more)))]
 
 
 def _replay_all(like: LikeRun, recorded: Recorded, tables: list[tuple[Rows, bool]]) -> None:

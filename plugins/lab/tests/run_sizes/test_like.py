@@ -48,6 +48,7 @@ CASES = [
     ("query", leaks.AddsInThirtyTwoBits, 9000, {}, "not the sum of what its rows contribute"),
     ("query", leaks.SharesItsBuffer, 40_000, {}, "threads ask at a time|not the sum of"),
     ("query", leaks.KeepsBlocks, 2500, {}, "not the sum of what its rows contribute"),
+    ("query", leaks.ClipsAtFirstMedian, 2500, {}, "meets after others"),
     ("query", leaks.BalancedMean, 300, {}, "an exact answer moved by more"),
     ("query", leaks.BatchMeans, 1000, {}, "an exact answer moved by more"),
     (
@@ -59,6 +60,7 @@ CASES = [
     ),
     ("loss", leaks.FollowsItsSlopes(), 2500, {}, "keeps something between|other bits"),
     ("mechanism", leaks.CapsNoise, 2500, {"epsilon": 0.05}, "sensitivities apart: an outcome"),
+    ("mechanism", leaks.SavesNoise, 2500, {"width": 120}, "sensitivities apart: an outcome"),
     ("mechanism", leaks.TilesNoise, 60, {"width": 17_000}, "has the noise of another"),
     ("mechanism", leaks.KeepsZeros, 2500, {"width": 60}, "no noise|further apart"),
     ("engine", leaks.AddsLastShareTwice, 2500, {}, "not asked of each block exactly once"),
@@ -134,5 +136,6 @@ def test_what_has_no_sizes_is_refused(schema, kind, rows, reason):
         run_checks_like(leaks.ClassSums, kind, LikeRequest(schema(), rows))
 
 
-def test_a_leak_from_some_size_on_passes_the_general_check():
-    check_query(leaks.TrimsLongRows)
+def test_full_blocks_are_among_the_sizes_of_the_general_check():
+    with pytest.raises(AssertionError, match="over a table of 163,840 rows"):
+        check_query(leaks.TrimsLongRows)
