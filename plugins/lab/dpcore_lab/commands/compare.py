@@ -159,9 +159,7 @@ def compare_command(
     if quick:
         ends = dict.fromkeys((min(asked.epsilons), max(asked.epsilons)))
         asked = replace(asked, repeats=1, epsilons=tuple(ends))
-    if jobs < 1:
-        raise InvalidInputError(f"Expected jobs={jobs} >= 1.")
-    _check_outputs(out, plot, asked)
+    _check_outputs(out, plot, asked, jobs)
 
     from dpcore_lab.compare.notes import all_failed
 
@@ -231,10 +229,13 @@ def _tell(
             print_lines(f"Figure: {plot}")
 
 
-def _check_outputs(out: Path | None, plot: Path | None, asked: Comparison) -> None:
-    """Refuse, before anything is read, a file that cannot be written or would be lost."""
+def _check_outputs(out: Path | None, plot: Path | None, asked: Comparison, jobs: int) -> None:
+    """Refuse, before anything is read, a file that cannot be written or would be lost, and less
+    than one process."""
     from dpcore.model.outfile import refuse_inputs
 
+    if jobs < 1:
+        raise InvalidInputError(f"Expected jobs={jobs} >= 1.")
     inputs = {"--schema": asked.schema, **{f"--data {name}": name for name in asked.data}}
     if out is not None:
         from dpcore_lab.compare.runner import check_out

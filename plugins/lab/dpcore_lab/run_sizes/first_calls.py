@@ -1,4 +1,4 @@
-"""What a part answers first: state that its first rows leave behind is the same ever after.
+"""State that the first rows leave behind in a part, and that is the same ever after.
 
 A part that takes a bound from the first block that it meets, and keeps it, is consistent with
 itself in one process. In two processes that ask for two tables in either order it is not.
