@@ -39,6 +39,8 @@ _ADD, _REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPL
 _SPECIAL = NeighboringRelation.REPLACE_SPECIAL
 _DEPTH = 4
 _ROWS_PER_UNIT = 3
+_MOST_CELLS = 1 << 18
+"""Numbers of all rows' parts, at most: of wide answers fewer rows are looked at."""
 
 
 @dataclass(frozen=True)
@@ -191,7 +193,8 @@ def _share(
             return None
         vectors = vectors_of(query, facts.n_features, facts.n_classes)
         rows = _rows(facts, vectors, own.classification, rng)
-        few = rows if n_rows is None else rows.take(np.arange(n_rows))
+        most = max(2, _MOST_CELLS // max(1, query.start().size)) if n_rows is None else n_rows
+        few = rows if most >= len(rows.y) else rows.take(np.arange(most))
         parts = contributions(query, few)
     except AssertionError:
         raise
