@@ -10,7 +10,7 @@ from collections.abc import Callable
 from decimal import ROUND_CEILING, Context, Decimal
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dpcore.cli.terminal.printing import print_json, print_lines
 from dpcore.cli.terminal.steps import fit_progress, rounds_progress
@@ -29,6 +29,7 @@ from dpcore.fitting.table_ledger import note_saved
 from dpcore.fitting.training import Training
 from dpcore.losses.words import shown_loss
 from dpcore.model.shown import sections_in_words, shown_bounds
+from dpcore.registry.catalogue import KINDS, load_registry
 from dpcore.registry.tables.declarations import optimizer_facts
 from dpcore.session.charges import Charges
 
@@ -152,16 +153,17 @@ def _print(training: Training, out: Path | None, ledger: str | None) -> None:
     each = "" if report["multiclass"] is None else ", each class against the rest"
     weights = report.get("class_weights"), report.get("weight_bound")
     loss = shown_loss(report["loss"], report["loss_parameters"], *weights)
-    chosen, bounds = report["chosen_by"], shown_bounds(training.model)
+    bounds, privacy = shown_bounds(training.model), training.model.privacy
     lines = [
         f"Fitted {report['algo']} on {data}{each}: {loss} loss, l2 "
         f"{report['l2']:g}, {report['n_features']} features{rows}.",
-        *([f"Chosen by {chosen['name']}: {chosen['why']}."] if chosen else []),
+        *([f"Chosen by {c['name']}: {c['why']}."] if (c := report["chosen_by"]) else []),
         f"Rows: {report['scaling']}",
         *([f"Bounds released: {bounds}."] if bounds else []),
         f"Coefficients of norm {report['coef_norm']:.4g}; releases: {releases or 'none'}.",
         f"Status: {report['status']}",
-        f"Privacy: {training.model.privacy['sentence']}",
+        f"Privacy: {privacy['sentence']}",
+        *(_to_check(report, privacy["n0"]) if privacy["parts_not_from_dpcore"] else ()),
         *_counted(training),
     ]
     if ledger is not None:
@@ -170,6 +172,25 @@ def _print(training: Training, out: Path | None, ledger: str | None) -> None:
     lines += _diagnosed(training)
     lines.append(f"Model: {out}" if out else "Model: not kept; --out model.json writes it.")
     print_lines(*lines)
+
+
+def _to_check(report: dict[str, Any], n0: int | None) -> list[str]:
+    """Return a line with the commands that check, at the sizes of the run, its parts that are not
+    from dpcore: registered ones by their names, what the algorithm met by its own; no line where
+    none has such a check, as readers and steps."""
+    kept = {e.target: (kind, e.name) for kind in KINDS for e in load_registry().entries(kind)}
+    found = {kept.get(p, ("loss", report["algo"])) for p in report["parts_not_from_dpcore"]}
+    run = (
+        f"{report['data'] if ('dataset', report['data']) in kept.values() else 'SCHEMA'}"
+        f"{f' --rows {rows}' if (rows := report.get('n_train', n0)) else ''} "
+        f"--epsilon {report['epsilon']!r} --algo {report['algo']}"
+    )
+    told = [
+        f"dpcore check {name} --like {run}"
+        for kind, name in sorted(found)
+        if kind in ("engine", "loss", "mechanism")
+    ]
+    return [f"To check at this run's sizes: {'; '.join(told)}"][: len(told)]
 
 
 def _counted(training: Training) -> list[str]:

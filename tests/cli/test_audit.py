@@ -45,6 +45,14 @@ def test_each_release_is_told():
     assert not told["violation"]
 
 
+def test_a_slot_is_filled_as_train_fills_it():
+    words = ("dp-agd", "--use", "selection=permute-and-flip", "--method", "releases", "--seed", "1")
+    told = json.loads(audit(*words, "--runs", "40", "--json").output)
+    assert "PermuteAndFlip" in " ".join(row["release"] for row in told["releases"])
+    refused = audit("dp-agd", "--use", "selection=gaussian")
+    assert refused.exit_code == 2 and "selection" in refused.output
+
+
 @pytest.mark.slow
 def test_a_violation_ends_with_1_and_a_file_to_count_again(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -6,7 +6,9 @@ import pytest
 
 from dpcore_lab.checks import Outcome, Tested
 
-TESTED = Tested("ten rows", "a row in nine", ("other rows", "no rows"))
+TESTED = Tested(
+    "ten rows", "a row in nine", ("other rows", "no rows"), ("rows 1 to 9", "threads 2")
+)
 
 
 @pytest.mark.parametrize("ok", [True, False])
@@ -19,6 +21,7 @@ def test_check_says_what_was_tested_with_what_power_and_what_was_not(run, monkey
     assert result.stdout.splitlines() == [
         "ok      check_first: ten rows",
         "        power: a row in nine",
+        "        ranges: rows 1 to 9; threads 2",
         "        not tested: other rows; no rows",
         "ok      check_second" if ok else "FAILED  check_second: it leaks",
     ]
@@ -26,6 +29,20 @@ def test_check_says_what_was_tested_with_what_power_and_what_was_not(run, monkey
     assert (told["name"], told["kind"], told["passed"]) == ("stub", "optimizer", ok)
     assert told["checks"][0]["not_tested"] == ["other rows", "no rows"]
     assert told["checks"][1]["reason"] == ("" if ok else "it leaks")
+
+
+def test_a_missed_threshold_of_utility_is_no_fault_of_privacy(run, monkeypatch):
+    below = Outcome("check_limit", False, Tested(""), "it reaches half", of_utility=True)
+    outcomes = [below, Outcome("check_first", True, TESTED)]
+    monkeypatch.setattr("dpcore_lab.checks.run_checks", lambda part, kind: outcomes)
+    result = run("check", "stub")
+    assert result.exit_code == 3
+    assert result.stdout.splitlines()[-2:] == [
+        "Utility, which is no fault of privacy:",
+        "below   check_limit: it reaches half",
+    ]
+    told = json.loads(run("check", "stub", "--json").stdout)
+    assert (told["passed"], told["useful"]) == (True, False)
 
 
 def test_check_of_an_unknown_name(run):
@@ -68,3 +85,33 @@ def test_a_name_of_two_kinds_asks_for_the_kind(run, monkeypatch):
     monkeypatch.setattr(type(registry), "find", lambda self, name: both)
     result = run("check", "gaussian")
     assert result.exit_code == 2 and "of mechanism and loss: say --kind which" in result.stderr
+
+
+def test_train_names_the_command_that_checks_a_foreign_part_at_its_sizes(run, train):
+    told = train().stdout
+    line = "dpcore check stub --like SCHEMA --rows 6 --epsilon 1.0 --algo stub"
+    assert f"To check at this run's sizes: {line}\n" in told
+    arguments = line.replace("SCHEMA", "schema.toml").split()[1:]
+    result = run(*arguments)
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith("Like a run of 6 rows (1 block) of 4 features, 2 classes")
+    assert "ok      query RowCount at the run's sizes" in result.stdout
+
+
+def test_train_names_no_command_where_all_is_from_dpcore(run, folder):
+    told = run("train", "--algo", "dp-gd", "--data", "rows.csv", "--schema", "schema.toml").stdout
+    assert "Privacy: " in told and "To check" not in told
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (("zcdp", "--like", "schema.toml"), "A part of the kind accountant meets no sizes"),
+        (("logistic", "--like", "none.toml"), "none.toml"),
+        (("nonprivate", "--like", "schema.toml"), "is given exact answers"),
+        (("a-ddp", "--like", "schema.toml"), "asks users"),
+    ],
+)
+def test_what_no_run_is_like_is_refused(run, folder, arguments, reason):
+    result = run("check", *arguments)
+    assert result.exit_code == 2 and reason in result.stderr, result.output

@@ -184,7 +184,7 @@ class ErrorsOfEachClass(ErrorCount):
 @pytest.mark.parametrize("kind", [ObjectiveSum, ErrorCount])
 def test_objective_and_errors_are_sums_with_their_sensitivity(kind):
     tested = check_query(lambda problem: in_ball(problem, kind), Softmax())
-    assert "rows of 13 tables" in tested.what
+    assert "rows of 17 tables" in tested.what
 
 
 def test_errors_that_count_each_class_are_caught():

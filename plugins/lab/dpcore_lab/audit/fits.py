@@ -45,6 +45,7 @@ class Request:
         ``delta`` 0 there.
     rows : how many the tables have, public and 64 where nobody says.
     rows_per_unit : rows of a unit, 1 where units are rows.
+    use : slot name to the registered name that fills it, as in ``dpcore train``.
     as_published : audits the authors' code against the epsilon that it prints.
     seed : makes all runs repeatable; ``None`` for the system's noise.
     """
@@ -59,6 +60,7 @@ class Request:
     rows_per_unit: int = 1
     as_published: bool = False
     seed: int | None = None
+    use: Mapping[str, str] = field(default_factory=dict)
 
 
 class Fits:
@@ -169,6 +171,7 @@ def _plan(request: Request) -> Plan:
             relation=request.relation,
             targets=targets,
             params={**given, **request.params},
+            use=request.use,
             as_published=request.as_published,
             units=request.rows_per_unit > 1,
             threads=1,

@@ -15,7 +15,7 @@ from typing import Any
 
 from dpcore.moved import place_of_name
 from dpcore_lab.checks.accountants import check_accountant
-from dpcore_lab.checks.coverage_text import Tested
+from dpcore_lab.checks.coverage_text import BelowThreshold, Tested
 from dpcore_lab.checks.datasets import check_dataset
 from dpcore_lab.checks.engines import check_engine
 from dpcore_lab.checks.guard import require_assertions
@@ -24,7 +24,6 @@ from dpcore_lab.checks.losses import check_loss
 from dpcore_lab.checks.mechanisms import check_mechanism
 from dpcore_lab.checks.optimizers import (
     OPTIMIZER_CHECKS,
-    check_huge_epsilon_limit,
     check_never_overspends,
     check_outputs_released,
     check_repeatable_when_seeded,
@@ -36,6 +35,7 @@ from dpcore_lab.checks.parts import check_mechanisms_and_queries
 from dpcore_lab.checks.queries import check_query
 from dpcore_lab.checks.run import Outcome, parametrize_with_checks, run_checks
 from dpcore_lab.checks.samplers import check_sampler
+from dpcore_lab.checks.utility import UTILITY_CHECKS, check_huge_epsilon_limit
 from dpcore_lab.isolation import not_isolated, run_apart
 from dpcore_lab.made_tables.tables import make_rows
 from dpcore_lab.recount.privacy_losses import epsilon_of_losses
@@ -44,10 +44,12 @@ from dpcore_lab.replay.recording import RecordingSession
 from dpcore_lab.replay.replay import ReplaySession
 
 __all__ = [
+    "BelowThreshold",
     "OPTIMIZER_CHECKS",
     "Outcome",
     "RecordingSession",
     "ReplaySession",
+    "UTILITY_CHECKS",
     "check_accountant",
     "Tested",
     "check_bad_parameters_refused",

@@ -89,6 +89,7 @@ def _tested(found: dict[str, float], planned: list[str], others: int, several: b
         f"events of {len(found)} kinds, one alone{lists}, at {len(_BUDGETS)} budgets{more}",
         power,
         tuple(left_out),
+        (f"kinds of event {len(found)}", f"budgets {len(_BUDGETS)}", f"epsilon up to {LARGEST:g}"),
     )
 
 

@@ -71,7 +71,8 @@ def check_dataset(load: Load) -> Tested:
     tried, left = _check_altered(load, apart)
     loads = f"two loads, and its files' rows {', '.join(tried)}" if tried else "two loads"
     power = "a bound that is the largest value of its rows is found" if tried else ""
-    return Tested(f"{loads}: every public fact the same", power, (*left, *not_isolated()))
+    ranges = (f"files {len(apart.read)}", f"orders of their rows {len(tried)}")
+    return Tested(f"{loads}: every public fact the same", power, (*left, *not_isolated()), ranges)
 
 
 def _check_altered(load: Load, here: _Loaded) -> tuple[list[str], list[str]]:

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from dpcore.plugin import NeighboringRelation
     from dpcore.plugin.parts import Block, Engine, Table
 
-__all__ = ["check_engine"]
+__all__ = ["check_engine", "check_sums_over"]
 
-_BLOCKS = 9
-_THREADS = (1, 2, 3, None)
+_BLOCKS = 20
+_THREADS = (1, 2, 3, 8, None)
 _OFFSET = np.array([0, 2**63 - 1, -(2**62)], dtype=np.int64)
 
 
@@ -100,9 +100,9 @@ class _WholeTable:
 def check_engine(engine: Any) -> Tested:
     """Raise AssertionError unless an engine adds up each block's answer exactly once.
 
-    ``engine`` : the class, opened over a table. Asked of tables without
-    rows, of one row, and of nine blocks, in one thread and in several, it gives the integers that a
-    loop over the blocks gives, modulo 2^64, and what the sum starts from once; a part that does not
+    ``engine`` : the class, opened over a table. Asked of tables without rows, of one row, and of
+    twenty blocks, in one thread and in up to eight, it gives the integers that a loop over the
+    blocks gives, modulo 2^64, and what the sum starts from once; a part that does not
     say that calls may overlap is asked by one thread at a time; an answer is worked out anew for
     every question and is nobody else's; what a query raises is raised, a part of another type or
     shape is refused, and the next answer is right.
@@ -118,7 +118,7 @@ def check_engine(engine: Any) -> Tested:
     for n_rows in (0, 1, (_BLOCKS - 1) * BLOCK_ROWS + 5):
         table = _table(n_rows)
         for threads in _THREADS:
-            _check_sums(_opened(engine, table, threads), table)
+            check_sums_over(_opened(engine, table, threads), table)
     _check_one_at_a_time(_opened(engine, table, 3))
     for threads in (1, 3):
         _check_refusals(_opened(engine, table, threads), table)
@@ -128,6 +128,11 @@ def check_engine(engine: Any) -> Tested:
         f"{offered}",
         "a block that is left out or asked twice is found with certainty",
         ("whether it keeps answers or rows that it never gives again", "tables of other layouts"),
+        (
+            f"rows 0 to {(_BLOCKS - 1) * BLOCK_ROWS + 5:,}",
+            f"blocks 0 to {_BLOCKS}",
+            f"threads 1 to {max(t for t in _THREADS if t)}",
+        ),
     )
 
 
@@ -148,7 +153,9 @@ def _expected(query: _Visits, table: Table) -> np.ndarray:
     return total
 
 
-def _check_sums(engine: Engine, table: Table) -> None:
+def check_sums_over(engine: Engine, table: Table) -> None:
+    """Raise AssertionError unless an engine over a table adds up each block's answer exactly once,
+    every time that it is asked."""
     for query in (_Visits(), _Overlapping(3), _Visits(-5), _Overlapping()):
         expected = _expected(query, table)
         for _ in range(2):

@@ -71,6 +71,7 @@ def check_interactive(
         "each of several neighbours",
         power,
         tuple(_left_out(mechanism, power)),
+        (f"questions up to {script.n_questions}", f"transcripts {_RUNS:,}"),
     )
 
 

@@ -12,11 +12,11 @@ from dpcore.errors import DpcoreError
 from dpcore.plugin.parts import Sensitivity
 from dpcore_lab.checks.coverage_text import Tested
 from dpcore_lab.checks.guard import require_assertions, require_frozen
-from dpcore_lab.outcomes.additive import ADDITIVE, audit_additive, audit_bases
+from dpcore_lab.outcomes.additive import ADDITIVE, audit_additive, audit_bases, audit_far
 from dpcore_lab.outcomes.frequencies import largest_probability
 from dpcore_lab.outcomes.power import PROBABILITY, detectable_factor
 from dpcore_lab.outcomes.residuals import Residuals, assert_noise_is_fresh, faults_found
-from dpcore_lab.outcomes.selections import SELECTIONS, audit_selection
+from dpcore_lab.outcomes.selections import SELECTIONS, audit_far_selection, audit_selection
 from dpcore_lab.outcomes.settings import Case, Setting, draw, open_case, standard_sensitivity
 from dpcore_lab.recount.ledger import renyi_divergence
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from dpcore.plugin.parts import DpEvent, Mechanism
 
-__all__ = ["check_mechanism"]
+__all__ = ["assert_repeatable", "check_mechanism", "ranges_of"]
 
 _ALARM = 1e-7
 """The chance, over the noise, that an honest mechanism fails: all its tests together."""
@@ -33,6 +33,8 @@ _ALARM = 1e-7
 _FEW = 10
 """Fewer releases than this are looked at by themselves too."""
 _MULTIPLIER = 1.25
+_REPEATED = 1 << 12
+"""Deviates, about, that are drawn twice."""
 _SEED = 14
 
 
@@ -46,9 +48,10 @@ def check_mechanism(
     afresh; and between neighbours at the declared sensitivity no outcome's frequency moves by more
     than the event allows (``outcomes/frequencies.py``), at little and at much noise, on coarse and
     fine grids, at sensitivities from 3/256 to 192.75 under either relation and after a release with
-    a smaller one, for answers of one coordinate and of thousands, matrices among them, and for
-    answers of zeros and of small counts. No value of the noise is likelier than the event allows
-    (``dpcore_lab.outcomes.residuals``). An honest mechanism fails with probability 1e-7.
+    a smaller one, for answers of one coordinate and of thousands, matrices among them, for
+    answers of zeros and of small counts, and, at much noise, for answers that are many
+    sensitivities apart (``outcomes/far.py``). No value of the noise is likelier than the event
+    allows (``dpcore_lab.outcomes.residuals``). An honest mechanism fails with probability 1e-7.
 
     ``sensitivity`` : of a run. If it is of a class of its own, for which the mechanism may refuse
     any other, the audit is of that one, at the figure that the mechanism says its noise is for:
@@ -60,12 +63,14 @@ def check_mechanism(
     made: Any = mechanism(_MULTIPLIER)
     require_frozen(made)
     needs = made.needs
-    assert needs in ("l2", "l1", "range"), f"needs={needs!r} is not l2, l1 or range."
+    known = ("l2", "l1", "linf", "range")
+    assert needs in known, f"needs={needs!r} is not one of {', '.join(known)}."
     _check_refusals(mechanism, needs)
     own = sensitivity if type(sensitivity) is not Sensitivity else None
     cases, open_ends = _cases(mechanism, needs, own)
     _check_more_noise_costs_less(cases[0])
-    _check_repeatable(cases[0])
+    for case in cases:
+        assert_repeatable(case)
     if needs == "range":
         return _check_selections(cases, open_ends)
     return _check_additive(cases, open_ends)
@@ -128,8 +133,11 @@ def _cost(event: DpEvent) -> tuple[float, float]:
     return renyi_divergence(event, 2.0), largest_probability(event, 1e-3)
 
 
-def _check_repeatable(case: Case) -> None:
-    exact = np.arange(50 * case.setting.size, dtype=np.int64).reshape(50, case.setting.size)
+def assert_repeatable(case: Case) -> None:
+    """Raise AssertionError for a mechanism that draws from elsewhere than the source of noise."""
+    size = case.setting.size
+    draws = max(2, min(50, _REPEATED // size))
+    exact = np.arange(draws * size, dtype=np.int64).reshape(draws, size)
     first, second = (draw(case, exact, seed=3) for _ in range(2))
     assert np.array_equal(first, second), "Noise is drawn from elsewhere than the noise source."
 
@@ -137,20 +145,24 @@ def _check_repeatable(case: Case) -> None:
 def _check_selections(cases: list[Case], open_ends: list[str]) -> Tested:
     known = [case for case in cases if case.known]
     for k, case in enumerate(known):
-        audit_selection(case, _SEED + 100 * k, _ALARM / len(known))
+        audit_selection(case, _SEED + 100 * k, _ALARM / (2 * len(known)))
+        audit_far_selection(case, _SEED + 100 * k, _ALARM / (2 * len(known)))
     return Tested(
         f"{_words(cases)} candidates",
         _power(known),
         (*open_ends, *_not_tested(cases), "releases that repeat noise in rare cases"),
+        ranges_of(cases),
     )
 
 
 def _check_additive(cases: list[Case], open_ends: list[str]) -> Tested:
     found: list[Residuals] = []
-    alarm = _ALARM / (2 * (len(cases) + 1))
+    alarm = _ALARM / (6 * len(cases))
     for k, case in enumerate(cases):
-        found += audit_additive(case, _distance(case), _SEED + 100 * k, alarm)
-    audit_bases(cases[0], _distance(cases[0]), _SEED + 100 * len(cases), alarm)
+        looked = case, _distance(case), _SEED + 100 * k, alarm
+        found += audit_additive(*looked)
+        found += audit_bases(*looked, few=k > 0)
+        audit_far(*looked)
     name = type(cases[0].mechanism).__name__
     assert_noise_is_fresh(found, name, _ALARM / 4)
     # Among thousands of other releases a few wide ones would not be seen.
@@ -162,7 +174,8 @@ def _check_additive(cases: list[Case], open_ends: list[str]) -> Tested:
     else:
         open_ends.append("exact answers and repeated noise, for want of a fine grid")
     larger = f"answers of more than {max(case.setting.size for case in cases):,} coordinates"
-    return Tested(f"{_words(cases)} coordinates", power, (*open_ends, larger, *_not_tested(cases)))
+    left = (*open_ends, larger, *_not_tested(cases))
+    return Tested(f"{_words(cases)} coordinates", power, left, ranges_of(cases))
 
 
 def _distance(case: Case) -> float:
@@ -182,6 +195,18 @@ def _words(cases: list[Case]) -> str:
         f"{min(multipliers):.2g} to {max(multipliers):.2g}, grids of {min(bits)} to {max(bits)} "
         f"bits, answers of {min(sizes):,} to {max(sizes):,}"
     )
+
+
+def ranges_of(cases: list[Case]) -> tuple[str, ...]:
+    """Return, as clauses, the least and the largest of what a mechanism was looked at with."""
+    told = {
+        "noise multipliers": [case.mechanism.noise_multiplier for case in cases],
+        "sensitivities": [case.sensitivity.bound for case in cases],
+        "grid bits": [case.sensitivity.grid_bits for case in cases],
+        "coordinates": [case.setting.size for case in cases],
+        "releases of one law": [case.setting.draws for case in cases],
+    }
+    return tuple(f"{name} {min(seen):.6g} to {max(seen):.6g}" for name, seen in told.items())
 
 
 def _power(cases: list[Case]) -> str:

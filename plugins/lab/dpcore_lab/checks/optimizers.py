@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 from functools import partial
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from dpcore.errors import DpcoreError
 from dpcore.fitting.details import fault_of_details
@@ -14,13 +11,13 @@ from dpcore.plugin.parts import optimizer_facts
 from dpcore_lab.checks.coverage_text import Tested
 from dpcore_lab.checks.parameters import check_bad_parameters_refused, check_declarations
 from dpcore_lab.checks.parts import check_mechanisms_and_queries, foreign_answers
+from dpcore_lab.checks.utility import check_huge_epsilon_limit
 from dpcore_lab.isolation import not_isolated, run_apart
 from dpcore_lab.made_tables.tables import Rows, faint_rows, make_rows, neighbours
 from dpcore_lab.recount.ledger import recounted_epsilon
 from dpcore_lab.replay.answers import search_tables
 from dpcore_lab.replay.recorded import (
     DELTA,
-    L2,
     cases_of,
     load_kernels,
     loss_of,
@@ -43,7 +40,6 @@ if TYPE_CHECKING:
 __all__ = [
     "OPTIMIZER_CHECKS",
     "assert_same_when_replayed",
-    "check_huge_epsilon_limit",
     "check_never_overspends",
     "check_outputs_released",
     "check_repeatable_when_seeded",
@@ -69,7 +65,8 @@ def check_outputs_released(optimizer: Optimizer) -> Tested:
     releases = sum(len(records) for records, _ in recorded)
     what = f"{len(recorded)} runs of {releases} releases in all{_of_classes(optimizer)}, replayed"
     what += " on unrelated tables"
-    return Tested(f"{what}, equal to the bit", not_tested=not_isolated())
+    sizes = ("rows 0 to 20,000", "columns 5", _classes_of(optimizer), f"releases {releases:,}")
+    return Tested(f"{what}, equal to the bit", not_tested=not_isolated(), ranges=sizes)
 
 
 def _settings(optimizer: Optimizer) -> list[tuple[NeighboringRelation, int, int | None]]:
@@ -122,13 +119,18 @@ def check_sensitivity_on_neighbours(optimizer: Optimizer) -> Tested:
     told = f"{pairs} pairs of exact answers on neighbouring tables{_of_classes(optimizer)}"
     if searched:
         told += f", and {_EVALUATIONS} more of {', '.join(sorted(searched))}"
-    return Tested(f"{told}, within the declared sensitivities")
+    sizes = ("rows 59 to 61", "columns 5", _classes_of(optimizer))
+    return Tested(f"{told}, within the declared sensitivities", ranges=sizes)
 
 
 def _of_classes(optimizer: Optimizer) -> str:
     """Return in words that runs were of several classes too, nothing where they were not."""
     counts = {n_classes for _, n_classes in cases_of(optimizer)} - {2}
     return "".join(f", of two and of {count} classes" for count in counts)
+
+
+def _classes_of(optimizer: Optimizer) -> str:
+    return f"classes 2 to {max(count for _, count in cases_of(optimizer))}"
 
 
 def _search(query: Any, relation: NeighboringRelation, loss: Loss, rows: Rows) -> None:
@@ -176,6 +178,7 @@ def check_never_overspends(optimizer: Optimizer) -> Tested:
     return Tested(
         "ledgers of runs at epsilon .05, 1 and 8, counted again by Renyi orders in floats",
         not_tested=("accountants other than its own: check_accountant",),
+        ranges=("rows 80", "epsilon .05 to 8", _classes_of(optimizer)),
     )
 
 
@@ -193,56 +196,8 @@ def check_tiny_budget_refused(optimizer: Optimizer) -> Tested:
         assert not session.ledger and not session.engine.answers, (
             "The rows were asked something before a hopeless budget was refused."
         )
-    return Tested("a budget of epsilon and delta 1e-250, refused with nothing asked")
-
-
-def check_huge_epsilon_limit(optimizer: Optimizer) -> Tested:
-    """With a huge epsilon the objective comes within 5 % of what scipy's minimiser gains; an
-    optimizer that is asked for an excess risk is asked for 3 % of it."""
-    from scipy.optimize import minimize
-
-    gains = []
-    for relation, n_classes in cases_of(optimizer):
-        rows, loss = make_rows(2000, seed=7, n_classes=n_classes), loss_of(optimizer, n_classes)
-        objective = partial(_objective, rows, loss)
-        at_zero = np.zeros(rows.n_margins * rows.X.shape[1])
-        best, start = minimize(objective, at_zero, method="L-BFGS-B").fun, objective(at_zero)
-        asked = _asked_for(optimizer, 0.03 * (start - best))
-        _, solution = record_run(asked, rows, relation, epsilon=1e5, n0=2000)
-        reached = objective(solution.w)
-        gain = (start - reached) / (start - best)
-        assert gain >= 0.95, (
-            f"With epsilon=1e5 it reaches {gain:.1%} of the possible gain in the mean {loss.name} "
-            f"loss + (l2 / 2) ||w||^2, l2={L2}, on 2,000 rows scaled down to norm 1.5: from "
-            f"{start:.6g} at 0 to {reached:.6g}, where {best:.6g} is the least."
-        )
-        classes = f" ({n_classes} classes)" if n_classes > 2 else ""
-        gains.append(f"{gain:.1%} under {relation.value}{classes}")
-    return Tested(
-        f"epsilon 1e5 on 2,000 made rows: of the possible gain {' and '.join(gains)}",
-        not_tested=("its accuracy at any other epsilon",),
-    )
-
-
-def _objective(rows: Rows, loss: Loss, w: np.ndarray) -> float:
-    """Return the mean loss and the regulariser, of rows scaled down to norm 1.5."""
-    norms = np.linalg.norm(rows.X, axis=1, keepdims=True)
-    X, values = rows.X * np.minimum(1.0, 1.5 / norms), np.empty(len(rows.y))
-    z = w.reshape(rows.n_margins, -1) @ X.T
-    loss.value(z if rows.n_margins > 1 else z[0], rows.y, values)
-    return float(values.mean() + 0.5 * L2 * np.square(w).sum())
-
-
-def _asked_for(optimizer: Optimizer, excess_risk: float) -> Optimizer:
-    if "target_excess_risk" not in optimizer_facts(optimizer).targets:
-        return optimizer
-    instance: Any = optimizer
-    options: dict[str, float | None] = {"target_accuracy": None, "target_risk": None, "slack": None}
-    options["target_excess_risk"] = excess_risk
-    fields = {field.name for field in dataclasses.fields(instance)}
-    known: Any = {name: options[name] for name in fields & options.keys()}
-    asked: Optimizer = dataclasses.replace(instance, **known)
-    return asked
+    told = "a budget of epsilon and delta 1e-250, refused with nothing asked"
+    return Tested(told, ranges=("rows 50", _classes_of(optimizer)))
 
 
 def check_repeatable_when_seeded(optimizer: Optimizer) -> Tested:
@@ -254,7 +209,8 @@ def check_repeatable_when_seeded(optimizer: Optimizer) -> Tested:
             assert first.w.tobytes() == second.w.tobytes(), (
                 "Two runs with one seed differ: something is drawn outside the session."
             )
-    return Tested("two runs with one seed, equal to the bit")
+    ranges = ("rows 100", _classes_of(optimizer))
+    return Tested("two runs with one seed, equal to the bit", ranges=ranges)
 
 
 OPTIMIZER_CHECKS: tuple[Callable[[Optimizer], Tested], ...] = (

@@ -43,6 +43,7 @@ def check_bad_parameters_refused(optimizer: Optimizer) -> Tested:
     return Tested(
         f"NaN and infinities as {', '.join(names)}" if names else "that it is a frozen dataclass",
         not_tested=("other values out of range",),
+        ranges=(f"parameters {len(names)}",),
     )
 
 
@@ -64,6 +65,7 @@ def check_declarations(optimizer: Optimizer) -> Tested:
     return Tested(
         f"the facts that its class states, and {n} {'preset' if n == 1 else 'presets'}",
         not_tested=("whether its theorem is true, and a preset its paper's",),
+        ranges=(f"presets {n}",),
     )
 
 

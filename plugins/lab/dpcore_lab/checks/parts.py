@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-from dpcore.plugin.parts import DerivedQuery, TableQuery
+from dpcore.plugin.parts import BLOCK_ROWS, DerivedQuery, TableQuery
 from dpcore.privacy.first_party import is_ours
 from dpcore_lab.checks.coverage_text import Tested
 from dpcore_lab.checks.mechanisms import check_mechanism
 from dpcore_lab.checks.queries import check_contributions
+from dpcore_lab.checks.samplers import check_sampler
+from dpcore_lab.made_tables.sums import LargeTables, compare_sums
 from dpcore_lab.made_tables.tables import make_rows
 from dpcore_lab.outcomes.power import PROBABILITY
 from dpcore_lab.outcomes.residuals import assert_noise_is_fresh, faults_found, recorded_residuals
@@ -24,16 +26,25 @@ if TYPE_CHECKING:
     from dpcore_lab.outcomes.residuals import Residuals
     from dpcore_lab.replay.recording import RecordingSession
 
-__all__ = ["check_mechanisms_and_queries", "foreign_answers", "foreign_parts"]
+__all__ = [
+    "check_mechanisms_and_queries",
+    "foreign_answers",
+    "foreign_parts",
+    "is_of_the_core",
+    "maker_of",
+]
 
 _QUERIES_PER_RUN = 8
+_BLOCKS, _POOLED, _TABLES, _SECONDS = 20, 300, 6, (1.0, 1.0)
+"""Blocks of the largest table, rows that it is made of, tables, and seconds for both."""
 _ALARM = 1e-7
 """The chance that the noise of honest runs fails."""
 
 
 def check_mechanisms_and_queries(optimizer: Optimizer) -> Tested:
-    """Mechanisms and queries used in a run that are not dpcore's own: ``check_mechanism`` with the
-    sensitivity of the run, and sums over rows whose rows stay within the declared sensitivity.
+    """Mechanisms, samplers and queries used in a run that are not dpcore's own: ``check_mechanism``
+    with the sensitivity of the run, ``check_sampler``, and sums over rows whose rows stay within
+    the declared sensitivity, and which are the sums of their rows' parts on twenty full blocks too.
     Whosever they are, none states that it is not private, and what a run adds to exact answers is
     neither nothing, nor what it added before, nor too little (``dpcore_lab.outcomes.residuals``).
 
@@ -48,17 +59,35 @@ def check_mechanisms_and_queries(optimizer: Optimizer) -> Tested:
         void = ", ".join(session.parts_not_private)
         assert not void, f"It declares itself private and releases parts that are not: {void}."
         for query, mechanism in session.parts:
-            kind = type(mechanism)
-            if not _is_own(kind) and kind not in audited and hasattr(kind, "release"):
+            kind, asked = type(mechanism), cast("Any", query)
+            if not is_of_the_core(kind) and kind not in audited and hasattr(kind, "release"):
                 if not hasattr(mechanism, "noise_multiplier"):
                     of_one_scale.add(kind)
                     continue
                 audited.add(kind)
-                check_mechanism(_maker(mechanism), query.sensitivity(session.relation))
-        for query in _some(_foreign_sums(session)):
+                check_mechanism(maker_of(mechanism), query.sensitivity(session.relation))
+            if hasattr(query, "sampled_event") and _is_new(type(query), audited):
+                audited.add(type(query))
+                check_sampler(asked)
+        foreign = _foreign_sums(session)
+        for query in {type(each): each for each in foreign}.values():
+            _check_large(query, session)
+        for query in _some(foreign):
             sums += 1
             check_contributions(query, session.relation, session.n_classes)
     return _tested(sessions, audited, of_one_scale, sums)
+
+
+def _is_new(kind: type, audited: set[type]) -> bool:
+    return not is_of_the_core(kind) and kind not in audited
+
+
+def _check_large(query: Query, session: RecordingSession) -> None:
+    """Compare a sum of a run on up to twenty blocks with the parts of its rows."""
+    facts = getattr(getattr(query, "loss", None), "classification", True)
+    rows = make_rows(_POOLED, seed=12, n_classes=session.n_classes if facts else 2)
+    given: dict[str, Any] = {"most_parts": _POOLED, "most_tables": _TABLES, "seconds": _SECONDS}
+    compare_sums(query, LargeTables(rows, session.relation, _BLOCKS * BLOCK_ROWS, **given))
 
 
 def _tested(
@@ -84,7 +113,8 @@ def _tested(
     names = ", ".join(sorted(kind.__name__ for kind in audited)) or "none"
     return Tested(
         f"the noise of {seen} of {releases} releases in {len(sessions)} runs, {sums} sums over "
-        f"rows that are not dpcore's, and check_mechanism of mechanisms that are not: {names}",
+        f"rows that are not dpcore's, and the checks of mechanisms and samplers that are not: "
+        f"{names}",
         f"would have detected, with probability {PROBABILITY}, {power}" if power else "",
         (
             *([f"the noise of {releases - seen} releases that add none"] * (seen != releases)),
@@ -92,6 +122,11 @@ def _tested(
                 f"{kind.__name__} by check_mechanism: it has no noise multiplier"
                 for kind in sorted(of_one_scale, key=lambda kind: kind.__name__)
             ),
+        ),
+        (
+            f"rows 80, of foreign sums to {_BLOCKS * BLOCK_ROWS:,}",
+            f"classes 2 to {max(session.n_classes for session in sessions)}",
+            f"releases {releases:,}",
         ),
     )
 
@@ -117,7 +152,7 @@ def _recorded(optimizer: Optimizer) -> list[RecordingSession]:
     ]
 
 
-def _is_own(kind: type) -> bool:
+def is_of_the_core(kind: type) -> bool:
     """Return whether dpcore has this very class under the name that it bears."""
     home = sys.modules.get(kind.__module__)
     named = kind.__module__.startswith("dpcore.")
@@ -129,7 +164,7 @@ def foreign_answers(session: RecordingSession) -> list[Any]:
     the table, and no row has a part of it."""
     asked = [unsampled(query) for query, _ in session.parts]
     kinds = {type(query): query for query in reversed(asked) if not hasattr(query, "answer_block")}
-    return [query for kind, query in kinds.items() if not _is_own(kind)]
+    return [query for kind, query in kinds.items() if not is_of_the_core(kind)]
 
 
 def _foreign_sums(session: RecordingSession) -> list[Query]:
@@ -138,11 +173,11 @@ def _foreign_sums(session: RecordingSession) -> list[Query]:
     return [
         query
         for query in queries
-        if not isinstance(query, (DerivedQuery, TableQuery)) and not _is_own(type(query))
+        if not isinstance(query, (DerivedQuery, TableQuery)) and not is_of_the_core(type(query))
     ]
 
 
-def _maker(mechanism: Mechanism) -> Callable[[float], Mechanism]:
+def maker_of(mechanism: Mechanism) -> Callable[[float], Mechanism]:
     """Return what makes the same mechanism, other fields included, with another multiplier."""
     if not dataclasses.is_dataclass(mechanism):
         return type(mechanism)

@@ -5,15 +5,24 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from dpcore.errors import DpcoreError
 from dpcore.plugin import NeighboringRelation
-from dpcore.plugin.parts import load_now, load_registry, loss_facts
+from dpcore.plugin.parts import BLOCK_ROWS, load_now, load_registry, loss_facts
 from dpcore_lab.checks.coverage_text import Tested
 from dpcore_lab.checks.guard import require_assertions, require_frozen
 from dpcore_lab.isolation import not_isolated, run_apart
 from dpcore_lab.made_tables.contributions import contributions, largest_share, vectors_of
-from dpcore_lab.made_tables.other_tables import USUAL_WIDTH, check_other_tables, load_other_tables
+from dpcore_lab.made_tables.large_neighbours import compare_large_neighbours
+from dpcore_lab.made_tables.other_tables import (
+    USUAL_WIDTH,
+    check_other_tables,
+    load_other_tables,
+    of_other_tables,
+)
 from dpcore_lab.made_tables.special_rows import special_rows
+from dpcore_lab.made_tables.sums import LargeTables, compare_sums
 from dpcore_lab.made_tables.tables import (
     SEVERAL,
     Rows,
@@ -42,6 +51,8 @@ if TYPE_CHECKING:
 __all__ = ["check_contributions", "check_query"]
 
 _N_FEATURES = USUAL_WIDTH
+_BLOCKS, _POOLED = 20, 400
+"""Full blocks of the largest table, whose rows are so many, each of them many times."""
 _RELATIONS = (NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE)
 
 
@@ -53,7 +64,8 @@ def check_query(make_query: MakeQuery, loss: Loss | None = None, evaluations: in
     rows is compared with the sum of its rows' parts, one by one and in another order; then rows
     with special values, at the bound, along the axes and along the vectors that the query was made
     from take each other's place; and, fewer, rows of tables with other norms, widths, layouts,
-    labels and, unless a ``loss`` is given, losses, of those that the query takes. For an answer
+    labels and, unless a ``loss`` is given, losses, of those that the query takes, and tables of up
+    to twenty full blocks against the sum of their rows' parts. For an answer
     that is derived from sums or from the whole table the farthest apart of neighbouring tables are
     searched for, ``evaluations`` pairs under each relation; its secret random choices are the same
     in both. Of a sampled query the sum that it asks of its sample is checked: whatever the sample,
@@ -104,17 +116,42 @@ def _check_query(
     if not given and len(taken) < len(losses):
         kinds = f"labels of {SEVERAL} classes" if first is losses[0] else "labels of two classes"
         left.append(f"{kinds}, which it does not take")
+    what += f"; {_look_at_large(make_query, query, first)}"
+    largest = _BLOCKS * BLOCK_ROWS if hasattr(query, "answer_block") else BLOCK_ROWS + 1
+    ranges = (f"rows 0 to {largest:,}", f"blocks 1 to {-(-largest // BLOCK_ROWS)}", "threads 1, 4")
     if not hasattr(query, "answer_block"):
         left.append("other tables than those of five features, with one row_norm and one loss")
         power = f"a search of {evaluations} pairs each"
-        return Tested(what, power, (*left, *not_isolated()))
+        return Tested(what, power, (*left, *not_isolated()), ranges)
     one_loss = given or first is not losses[0]
     tables, not_taken = check_other_tables(make_query, first, one_loss)
     what += f"; rows of {tables} tables with other public facts keep within it too"
     if not_taken:
         left.append(f"tables that it does not take: {'; '.join(not_taken)}")
     left.append(f"other losses than {first.name}" if one_loss else "other losses than four")
-    return Tested(what, "", (*left, *not_isolated()))
+    return Tested(what, "", (*left, *not_isolated()), (*ranges, *of_other_tables()))
+
+
+def _look_at_large(make_query: MakeQuery, query: Any, loss: Loss) -> str:
+    """Check the query on tables of up to twenty blocks; return in words on which."""
+    relation = next(r for r in _RELATIONS if _made(make_query, _rows_for(loss, 12), r, loss))
+    rows = _rows_for(loss, _POOLED, seed=5)
+    if hasattr(query, "answer_block"):
+        n, tables, seconds = _BLOCKS * BLOCK_ROWS, 9, (1.0, 1.0)
+    else:
+        n, tables, seconds = BLOCK_ROWS + 1, 12, (1.0, 1.5)
+
+    def query_for(n_rows: int) -> Any:
+        table = rows.take(np.resize(np.arange(_POOLED), n_rows))
+        return _made(make_query, table, relation, loss)
+
+    public = relation.size_is_public
+    made = LargeTables(
+        rows, relation, n, public, most_parts=_POOLED, most_tables=tables, seconds=seconds
+    )
+    if hasattr(query, "answer_block"):
+        return compare_sums(query_for(n), made).words
+    return compare_large_neighbours(query_for, made)
 
 
 def _takes(make_query: MakeQuery, loss: Loss) -> bool:

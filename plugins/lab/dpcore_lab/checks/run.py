@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.fitting.optimizer_run import full_text
 from dpcore.plugin.parts import optimizer_facts
-from dpcore_lab.checks.coverage_text import Tested
+from dpcore_lab.checks.coverage_text import BelowThreshold, Tested
 from dpcore_lab.checks.guard import require_assertions
 from dpcore_lab.checks.kinds import checks_of, kind_of
 from dpcore_lab.checks.parts import foreign_parts
+from dpcore_lab.checks.utility import UTILITY_CHECKS
 from dpcore_lab.isolation import run_apart
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from dpcore.plugin.parts import Optimizer
 
-__all__ = ["Outcome", "parametrize_with_checks", "run_checks"]
+__all__ = ["Outcome", "outcome_of", "parametrize_with_checks", "run_checks"]
 
 
 _APART_ALREADY = ("optimizer", "query", "dataset")
@@ -29,12 +30,16 @@ _APART_ALREADY = ("optimizer", "query", "dataset")
 
 @dataclass(frozen=True)
 class Outcome:
-    """The end of a check: what it has tested if it passed, else the reason why it did not."""
+    """The end of a check: what it has tested if it passed, else the reason why it did not.
+
+    ``of_utility`` : whether what it missed is a threshold of utility, and no fault of privacy.
+    """
 
     check: str
     passed: bool
     tested: Tested
     reason: str = ""
+    of_utility: bool = False
 
 
 def run_checks(part: Any, kind: str | None = None) -> list[Outcome]:
@@ -50,21 +55,25 @@ def run_checks(part: Any, kind: str | None = None) -> list[Outcome]:
     require_assertions()
     kind = kind_of(part) if kind is None else kind
     outcomes = [
-        _outcome(check, part, kind not in _APART_ALREADY) for check in checks_of(part, kind)
+        outcome_of(check.__name__, partial(check, part), part, kind not in _APART_ALREADY)
+        for check in checks_of(part, kind)
     ]
     return outcomes + _told_of(part) if kind == "optimizer" else outcomes
 
 
-def _outcome(check: Callable[[Any], Tested], part: Any, is_apart: bool) -> Outcome:
+def outcome_of(name: str, check: Callable[[], Tested], part: Any, is_apart: bool) -> Outcome:
+    """Return the outcome of a check of a part; ``is_apart`` : in a process of its own."""
     nothing = Tested("")
     try:
-        tested = run_apart(partial(check, part)) if is_apart else check(part)
+        tested = run_apart(check) if is_apart else check()
+    except BelowThreshold as error:
+        return Outcome(name, False, nothing, str(error), of_utility=True)
     except AssertionError as error:
-        return Outcome(check.__name__, False, nothing, f"{type(error).__name__}: {error}")
+        return Outcome(name, False, nothing, f"{type(error).__name__}: {error}")
     except Exception as error:  # Its text may be shown: the checks make their own rows.
         whose = part if hasattr(part, "__module__") else type(part)
-        return Outcome(check.__name__, False, nothing, full_text(error, whose.__module__))
-    return Outcome(check.__name__, True, tested)
+        return Outcome(name, False, nothing, full_text(error, whose.__module__))
+    return Outcome(name, True, tested)
 
 
 def _told_of(optimizer: Optimizer) -> list[Outcome]:
@@ -81,9 +90,10 @@ def _told_of(optimizer: Optimizer) -> list[Outcome]:
     return [Outcome("foreign_parts", True, Tested(told))] if parts else []
 
 
-def parametrize_with_checks(parts: Iterable[Any]) -> Callable[[Any], Any]:
+def parametrize_with_checks(parts: Iterable[Any], utility: bool = True) -> Callable[[Any], Any]:
     """Return a pytest decorator: the test, of a part under any name and a ``check``, gets every
-    pair of one of ``parts`` and a check of its kind."""
+    pair of a part and a check of its kind; ``utility`` : thresholds of utility among them, which a
+    private part may miss."""
     require_assertions()
     import pytest
 
@@ -91,6 +101,7 @@ def parametrize_with_checks(parts: Iterable[Any]) -> Callable[[Any], Any]:
         pytest.param(part, check, id=f"{_name(part)}-{check.__name__}")
         for part in parts
         for check in checks_of(part)
+        if utility or check not in UTILITY_CHECKS
     ]
 
     def decorate(test: Any) -> Any:

@@ -44,6 +44,9 @@ def audit_command(
     sets: Annotated[
         list[str] | None, Option("--set", help="NAME=VALUE: a parameter, as in train.")
     ] = None,
+    use: Annotated[
+        list[str] | None, Option("--use", help="SLOT=NAME: what fills a slot, as in train.")
+    ] = None,
     as_published: Annotated[
         bool, Option("--as-published", help="The authors' code against what it prints.")
     ] = False,
@@ -82,6 +85,7 @@ def audit_command(
         claim: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "params": params}
         others: dict[str, Any] = {"rows": rows, "rows_per_unit": rows_per_unit}
         others |= {"as_published": as_published, "seed": seed}
+        others["use"] = dict(assigned(use, "--use"))
         request = Request(str(name), loss, relation, **claim, **others)
         place = save or Path(f"audit-{name}.json")
         with shown(made.look, hidden=as_json):

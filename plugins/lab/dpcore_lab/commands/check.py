@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 __all__ = ["check_command", "default_optimizer"]
 
+_BELOW = 3
+"""The exit status where all that is below is utility."""
+
 
 def check_command(
     name: Annotated[
@@ -32,28 +35,57 @@ def check_command(
         str | None,
         Option("--kind", help="The kind, where the name is of several or it cannot be told."),
     ] = None,
+    like: Annotated[
+        str | None,
+        Option(
+            help="A schema (TOML) or a data set's name: check at the sizes of a run over such "
+            "rows, which are made; no row is read.",
+            metavar="SCHEMA",
+        ),
+    ] = None,
+    rows: Annotated[
+        int | None,
+        Option(help="With --like: rows of the run; the schema's, or 20,000.", min=2),
+    ] = None,
+    epsilon: Annotated[float, Option(help="With --like: the run's epsilon, at delta 1e-8.")] = 1.0,
+    algo: Annotated[
+        str | None,
+        Option(help="With --like: the run's algorithm; NAME itself if it is one, or the default."),
+    ] = None,
     as_json: Annotated[bool, Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Run the checks of a part; exit 1 if one fails.
+    """Run the checks of a part; exit 1 if one fails, 3 if only a threshold of utility is missed.
 
     Each line says what was tested and with what power, and what was not. Passed checks are no
     proof: they find accidents. Examples: dpcore check dp-agd; dpcore check gaussian; dpcore check
-    logistic; dpcore check my_plugin.median:Median.
+    logistic; dpcore check my_plugin.median:Median; dpcore check my_plugin.median:Median --like
+    adult --rows 50000 --epsilon 0.5.
     """
     kind, part = _find(name, kind)
     from dpcore_lab.checks import run_checks
 
-    outcomes = run_checks(part, kind)
-    passed = all(outcome.passed for outcome in outcomes)
+    sizes = ""
+    if like is None:
+        outcomes = run_checks(part, kind)
+    else:
+        from dpcore_lab.run_sizes.checks import run_checks_like
+        from dpcore_lab.run_sizes.request import LikeRequest
+
+        sizes, outcomes = run_checks_like(part, kind, LikeRequest(like, rows, epsilon, algo))
+    passed = all(outcome.passed or outcome.of_utility for outcome in outcomes)
+    useful = all(outcome.passed for outcome in outcomes if outcome.of_utility)
     if as_json:
         checks = [_row(outcome) for outcome in outcomes]
         told = {"name": name, "kind": kind, "passed": passed, "checks": checks}
-        print_json(told)
+        told["useful"] = useful
+        print_json(told | ({"like": sizes} if sizes else {}))
     else:
-        for outcome in outcomes:
+        if sizes:
+            print_lines(f"Like a run of {sizes}.")
+        for outcome in sorted(outcomes, key=lambda outcome: outcome.of_utility):
             _print(outcome)
-    if not passed:
-        raise SystemExit(1)
+    if not (passed and useful):
+        raise SystemExit(_BELOW if passed else 1)
 
 
 def _find(name: str, kind: str | None) -> tuple[str, Any]:
@@ -99,6 +131,10 @@ def _row(outcome: Outcome) -> dict[str, Any]:
 
 
 def _print(outcome: Outcome) -> None:
+    if outcome.of_utility:
+        print_lines("Utility, which is no fault of privacy:")
+        print_lines(f"below   {outcome.check}: {outcome.reason}")
+        return
     if not outcome.passed:
         print_lines(f"FAILED  {outcome.check}: {outcome.reason}")
         return
@@ -106,6 +142,8 @@ def _print(outcome: Outcome) -> None:
     print_lines(f"ok      {outcome.check}{': ' if tested.what else ''}{tested.what}")
     if tested.power:
         print_lines(f"        power: {tested.power}")
+    if tested.ranges:
+        print_lines(f"        ranges: {'; '.join(tested.ranges)}")
     if tested.not_tested:
         print_lines(f"        not tested: {'; '.join(tested.not_tested)}")
 

@@ -88,6 +88,12 @@ def compare_command(
             "NAME:PRESET; or loss.KEY=VALUE, for all.",
         ),
     ] = None,
+    use: Annotated[
+        list[str] | None,
+        Option(
+            "--use", help="ALGORITHM.SLOT=NAME, as often as needed: what fills a slot, as in train."
+        ),
+    ] = None,
     jobs: Annotated[
         int, Option(help="Processes, of one thread each; 1: this one, on all processors.")
     ] = 1,
@@ -144,7 +150,8 @@ def compare_command(
         l2=l2,
         relation=relation or default_relation(labels),
         schema=None if schema is None else str(schema),
-        params=_params(assignments),
+        params=_params(assignments, "--set"),
+        use=_params(use, "--use"),
         seed=seed,
         trust=trust,
         multiclass=multiclass,
@@ -152,9 +159,7 @@ def compare_command(
     if quick:
         ends = dict.fromkeys((min(asked.epsilons), max(asked.epsilons)))
         asked = replace(asked, repeats=1, epsilons=tuple(ends))
-    if jobs < 1:
-        raise InvalidInputError(f"Expected jobs={jobs} >= 1.")
-    _check_outputs(out, plot, asked)
+    _check_outputs(out, plot, asked, jobs)
 
     from dpcore_lab.compare.notes import all_failed
 
@@ -224,10 +229,13 @@ def _tell(
             print_lines(f"Figure: {plot}")
 
 
-def _check_outputs(out: Path | None, plot: Path | None, asked: Comparison) -> None:
-    """Refuse, before anything is read, a file that cannot be written or would be lost."""
+def _check_outputs(out: Path | None, plot: Path | None, asked: Comparison, jobs: int) -> None:
+    """Refuse, before anything is read, a file that cannot be written or would be lost, and less
+    than one process."""
     from dpcore.model.outfile import refuse_inputs
 
+    if jobs < 1:
+        raise InvalidInputError(f"Expected jobs={jobs} >= 1.")
     inputs = {"--schema": asked.schema, **{f"--data {name}": name for name in asked.data}}
     if out is not None:
         from dpcore_lab.compare.runner import check_out
@@ -272,17 +280,16 @@ def _numbers(text: str) -> tuple[float, ...]:
         return tuple(float(word) for word in _words(text))
 
 
-def _params(texts: Sequence[str] | None) -> dict[str, dict[str, str]]:
-    """Return the parameters of each label of ``LABEL.KEY=VALUE``."""
+def _params(texts: Sequence[str] | None, option: str) -> dict[str, dict[str, str]]:
+    """Return the parameters, or slots, of each label of ``LABEL.KEY=VALUE``."""
     params: dict[str, dict[str, str]] = {}
     for text in texts or ():
-        left, value = parse_assignment(text, "--set")
+        left, value = parse_assignment(text, option)
         label, dot, key = left.rpartition(".")
         if not (dot and label and key):
-            raise InvalidInputError(
-                f"Expected --set {text!r} as ALGORITHM.KEY=VALUE, or loss.KEY=VALUE."
-            )
+            form = "KEY=VALUE, or loss.KEY=VALUE" if option == "--set" else "SLOT=NAME"
+            raise InvalidInputError(f"Expected {option} {text!r} as ALGORITHM.{form}.")
         if key in params.setdefault(label, {}):
-            raise InvalidInputError("--set sets the same name twice.")
+            raise InvalidInputError(f"{option} sets the same name twice.")
         params[label][key] = value
     return params

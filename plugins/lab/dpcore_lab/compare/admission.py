@@ -112,7 +112,8 @@ def _check_params(comparison: Comparison, labels: tuple[str, ...]) -> None:
     """Refuse to set what is not fitted, or, as a reference, has no parameters."""
     unset = [label for label in comparison.labels_set if label not in labels]
     if unset:
-        raise InvalidInputError(f"--set names {unset[0]!r}.{near_names(unset[0], labels)}")
+        option = "--set" if unset[0] in comparison.params else "--use"
+        raise InvalidInputError(f"{option} names {unset[0]!r}.{near_names(unset[0], labels)}")
 
 
 def _check_sources(comparison: Comparison) -> None:

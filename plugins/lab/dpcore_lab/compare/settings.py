@@ -67,6 +67,7 @@ class Comparison:
     folds, repeats : every algorithm is fitted ``repeats`` times on all rows but each fold's.
     schema : path of the TOML file for the paths among ``data``.
     params : for a label, what ``--set`` gives its parameters; for ``loss``, those of the loss.
+    use : for a label, what ``--use`` fills its slots with: registered names.
     l2 : weight of the regulariser; ``None`` for each algorithm's own default, and 0 in the
         objective that all are measured by.
     seed : makes all noise repeatable, and the folds of private rows; no fit is private then.
@@ -90,6 +91,7 @@ class Comparison:
     references: tuple[str, ...] = REFERENCES
     trust: str | None = None
     multiclass: str | None = None
+    use: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     @property
     def measured_l2(self) -> float:
@@ -103,19 +105,21 @@ class Comparison:
 
     @property
     def labels_set(self) -> tuple[str, ...]:
-        """The algorithms that have parameters set."""
-        return tuple(label for label in self.params if label != OF_LOSS)
+        """The algorithms that have parameters set, or slots filled."""
+        return tuple(
+            dict.fromkeys(label for label in (*self.params, *self.use) if label != OF_LOSS)
+        )
 
     def with_nothing_set(self) -> Comparison:
         """Return the same comparison with the algorithms' parameters left to them."""
-        return replace(self, params={OF_LOSS: self.loss_params})
+        return replace(self, params={OF_LOSS: self.loss_params}, use={})
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the settings as JSON-able data; a trust model, and fits against the rest, only
-        where they were asked for, so that results of before there were any go on."""
+        """Return the settings as JSON-able data; a trust model, fits against the rest, and filled
+        slots only where they were asked for, so that results of before there were any go on."""
         settings = asdict(self)
-        for name in ("trust", "multiclass"):
-            if settings[name] is None:
+        for name in ("trust", "multiclass", "use"):
+            if not settings[name]:
                 del settings[name]
         return {k: list(v) if isinstance(v, tuple) else v for k, v in settings.items()}
 
@@ -135,6 +139,7 @@ class Comparison:
             relation=self.relation,
             threads=threads,
             params={**self.params.get(label, {}), **of_loss},
+            use=dict(self.use.get(label, {})),
             preset=variant if variant and variant != AS_PUBLISHED else None,
             as_published=variant == AS_PUBLISHED,
             trust=self.trust,
@@ -197,8 +202,9 @@ def check_figures(comparison: Comparison) -> None:
     unknown = next(unset, "")
     if unknown and comparison.algorithms != ("all",):
         known = ", ".join(comparison.algorithms)
+        option = "--set" if unknown in comparison.params else "--use"
         raise InvalidInputError(
-            f"--set names {unknown!r}, which is not among the algorithms: {known}."
+            f"{option} names {unknown!r}, which is not among the algorithms: {known}."
         )
 
 

@@ -25,18 +25,22 @@ from dpcore_lab.made_tables.tables import (
 )
 from dpcore_lab.replay.answers import unsampled
 from dpcore_tables.coded import CodedLayout, CodedRows
+from dpcore_tables.weights.sample_weighted import SampleWeighted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dpcore.plugin import Loss
 
-__all__ = ["USUAL_WIDTH", "check_other_tables", "load_other_tables"]
+__all__ = ["USUAL_WIDTH", "check_other_tables", "load_other_tables", "of_other_tables"]
 
 USUAL_WIDTH = 5
 _ADD, _REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
 _SPECIAL = NeighboringRelation.REPLACE_SPECIAL
 _DEPTH = 4
+_ROWS_PER_UNIT = 3
+_MOST_CELLS = 1 << 18
+"""Numbers of all rows' parts, at most: of wide answers fewer rows are looked at."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +83,10 @@ class SteeperClasses(Steeper):
 
 _LABELS, _REAL = Steeper(Logistic()), Steeper(Quantile(tau=0.25, half_width=0.5))
 _CLASSES, _STEEP_CLASSES = Softmax(), SteeperClasses(Softmax())
+_MOST_WEIGHT, _WEIGHTS = 2.5, np.array([1.0, 0.0, 2.5, 0.3, 2.0**-16])
+_WEIGHED = SampleWeighted(Logistic(), _MOST_WEIGHT)
+_NUMBERS = (0, 3)
+"""Places of features that are numbers between bounds."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +99,8 @@ class _Facts:
     relation: NeighboringRelation
     loss: Any = None
     n_classes: int = 2
+    also: str = ""
+    """``weights`` of rows, ``units`` of three rows, or ``numbers``: features between bounds."""
 
     @property
     def words(self) -> str:
@@ -98,7 +108,7 @@ class _Facts:
         classes = f", {self.n_classes} classes" if self.n_classes > 2 else ""
         return (
             f"{self.n_features} features, row_norm={self.row_norm:g}, {self.layout} rows, "
-            f"{self.relation.value}, {name}{classes}"
+            f"{self.relation.value}, {name}{classes}{', ' if self.also else ''}{self.also}"
         )
 
 
@@ -121,6 +131,11 @@ _TRIED = (
     _Facts(5, 4.0, "dense", _REPLACE, _STEEP_CLASSES, 3),
     _Facts(1, 1.5, "CSR", _SPECIAL, _CLASSES, 4),
     _Facts(17, 0.25, "coded", _ADD, _CLASSES, 6),
+    _Facts(5, 1.5, "dense", _ADD, _CLASSES, 40),
+    _Facts(300, 1.0, "CSR", _ADD),
+    _Facts(5, 1.5, "dense", _ADD, _WEIGHED, also="weights"),
+    _Facts(5, 1.5, "dense", _ADD, also="units"),
+    _Facts(5, 1.5, "dense", _REPLACE, also="numbers"),
 )
 
 
@@ -143,14 +158,28 @@ def check_other_tables(
     return len(shares) - len(left), left
 
 
+def of_other_tables() -> tuple[str, ...]:
+    """Return, as clauses, the ranges of columns, classes and norms of the tables."""
+    columns = [facts.n_features for facts in _TRIED]
+    norms = [facts.row_norm for facts in _TRIED]
+    classes = max(facts.n_classes for facts in _TRIED)
+    return (
+        f"columns {min(columns)} to {max(columns)}",
+        f"classes 2 to {classes}",
+        f"row norms {min(norms):g} to {max(norms):g}",
+        f"weights 0 to {_MOST_WEIGHT:g}",
+    )
+
+
 def _tried(loss: Loss, given: bool) -> tuple[_Facts, ...]:
     """Return the facts of the tables to make: with a loss that is given, those that it is for."""
     if not given:
         return _TRIED
+    known = [facts for facts in _TRIED if facts.also != "weights"]
     if loss_facts(loss).multiclass:
-        several = [replace(facts, n_classes=max(facts.n_classes, SEVERAL)) for facts in _TRIED]
+        several = [replace(facts, n_classes=max(facts.n_classes, SEVERAL)) for facts in known]
         return tuple(replace(facts, loss=None) for facts in several)
-    return tuple(replace(facts, loss=None) for facts in _TRIED if facts.n_classes == 2)
+    return tuple(replace(facts, loss=None) for facts in known if facts.n_classes == 2)
 
 
 def _share(
@@ -159,12 +188,13 @@ def _share(
     own = loss if facts.loss is None else facts.loss
     rng = np.random.default_rng(facts.n_features)
     try:
-        query = _made(make_query, _rows(facts, [], own.classification, rng), facts.relation, own)
+        query = _made(make_query, _rows(facts, [], own.classification, rng), facts, own)
         if query is None or (facts.n_features != USUAL_WIDTH and _is_of_usual_width(query)):
             return None
         vectors = vectors_of(query, facts.n_features, facts.n_classes)
         rows = _rows(facts, vectors, own.classification, rng)
-        few = rows if n_rows is None else replace(rows, X=rows.X[:n_rows], y=rows.y[:n_rows])
+        most = max(2, _MOST_CELLS // max(1, query.start().size)) if n_rows is None else n_rows
+        few = rows if most >= len(rows.y) else rows.take(np.arange(most))
         parts = contributions(query, few)
     except AssertionError:
         raise
@@ -177,10 +207,17 @@ def _share(
 
 
 def _made(
-    make_query: Callable[[Problem], Any], rows: Rows, relation: NeighboringRelation, loss: Loss
+    make_query: Callable[[Problem], Any], rows: Rows, facts: _Facts, loss: Loss
 ) -> Any | None:
-    query = unsampled(make_query(make_problem(rows, relation, loss)))
-    query.sensitivity(relation)
+    problem = make_problem(rows, facts.relation, loss)
+    if facts.also == "units":
+        problem = replace(problem, rows_per_unit=_ROWS_PER_UNIT)
+    elif facts.also == "numbers":
+        problem = replace(problem, numbers=_NUMBERS)
+    query = unsampled(make_query(problem))
+    query.sensitivity(facts.relation)
+    if facts.also == "units" and getattr(type(query), "clips_units", False):
+        return None  # Its rows have no bound by themselves.
     return query if hasattr(query, "answer_block") else None
 
 
@@ -213,7 +250,14 @@ def _rows(
     elif facts.layout == "coded":
         X = _coded(facts.n_features, len(made.y), rng)
         bound = max(bound, math.sqrt(sum(part.shape[1] for part in (X.numeric, X.codes))))
-    return replace(made, X=X, row_norm=facts.row_norm, raw_norm_bound=bound)
+    if facts.also == "numbers":
+        X[:, _NUMBERS] = np.clip(np.abs(X[:, _NUMBERS]), 0.0, 1.0)
+    made = replace(made, X=X, row_norm=facts.row_norm, raw_norm_bound=bound)
+    if facts.also == "weights":
+        return replace(made, weights=np.resize(_WEIGHTS, len(made.y)))
+    if facts.also == "units":
+        return replace(made, units=np.arange(len(made.y)) // _ROWS_PER_UNIT)
+    return made
 
 
 def _coded(n_features: int, n_rows: int, rng: np.random.Generator) -> CodedRows:

@@ -42,6 +42,7 @@ class Rows:
 
     ``shift`` : of a neighbour, how far behind their old places the common rows are. ``row_norm``
     and ``raw_norm_bound`` : of the table; of rows that are in another layout X is of another type.
+    ``units`` : whose each row is, those of each side by side; ``weights`` : of the rows.
     """
 
     X: Any
@@ -50,6 +51,9 @@ class Rows:
     row_norm: float = ROW_NORM
     raw_norm_bound: float = RAW_NORM_BOUND
     n_classes: int = 2
+    capacity: int = 2**20
+    units: np.ndarray | None = None
+    weights: np.ndarray | None = None
 
     @property
     def n_margins(self) -> int:
@@ -62,14 +66,23 @@ class Rows:
             self.y,
             row_norm=self.row_norm,
             raw_norm_bound=self.raw_norm_bound,
-            capacity=2**20,
+            capacity=self.capacity,
+            units=self.units,
+            weights=self.weights,
         )
 
     @property
     def backwards(self) -> Rows:
         """The same rows, the last one first."""
-        order = np.arange(len(self.y))[::-1].copy()
-        return replace(self, X=self.X[order], y=self.y[order])
+        return self.take(np.arange(len(self.y))[::-1].copy())
+
+    def take(self, places: np.ndarray, shift: int = 0) -> Rows:
+        """Return the rows at some places, in their order, as often as each is named. Of rows with
+        units each is a unit by itself. ``shift`` : as a neighbour's."""
+        units = None if self.units is None else np.arange(len(places), dtype=np.int64)
+        weights = None if self.weights is None else self.weights[places]
+        found = replace(self, X=self.X[places], y=self.y[places], shift=shift)
+        return replace(found, units=units, weights=weights)
 
     def and_then(self, others: Rows) -> Rows:
         return replace(self, X=np.vstack([self.X, others.X]), y=np.append(self.y, others.y))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +18,7 @@ from dpcore_lab.outcomes.distinguish import (
     size_codes,
     zero_bits,
 )
+from dpcore_lab.outcomes.far import far_cases
 from dpcore_lab.outcomes.frequencies import assert_as_private_as
 from dpcore_lab.outcomes.residuals import Residuals
 from dpcore_lab.outcomes.settings import Case, Setting, draw
@@ -24,7 +26,7 @@ from dpcore_lab.outcomes.settings import Case, Setting, draw
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["ADDITIVE", "audit_additive", "audit_bases"]
+__all__ = ["ADDITIVE", "audit_additive", "audit_bases", "audit_far"]
 
 _ADD = NeighboringRelation.ADD_OR_REMOVE_ONE
 ADDITIVE = (
@@ -35,17 +37,22 @@ ADDITIVE = (
     Setting(0.35, 0.45, 0, 4, 400, bound=1.0),
     Setting(16.0, 32.0, 40, 64, 300, columns=8),
     Setting(1.0, 4.0, 40, 12_000, 4, bound=48.25),
+    Setting(100.0, 3000.0, 30, 3, 300),
+    Setting(1.0, 4.0, 40, 70_000, 2, bound=48.25, relation=_ADD),
 )
 """The first multiplier is not 1, at which noise divided by it would be noise multiplied by it. With
 the second, two coordinates at half the sensitivity each are where noise that is right coordinate by
-coordinate costs most together."""
+coordinate costs most together. The last is of more deviates than a buffer of 2^16 has."""
 
 _FAR = 1 << 44
 _THRESHOLDS = np.array([-1.0, 0.0, 0.5, 1.0, 2.0])
 """Coarse bins along the shift, in multiples of it."""
 _RUN = 4
 """So many releases in a row are looked at together; the last alone is moved."""
-_DRAWS_AT_A_BASE = 300
+_DRAWS_AT_A_BASE, _FEWEST_AT_A_BASE = 300, 2
+_DEVIATES_AT_A_BASE, _FEW_DRAWS = 1 << 16, 20
+_MOST_BITS = 50
+"""Counts of all rows are below 2^50 steps, so that floats hold them and the noise."""
 _FEWEST = 100
 """Fewer draws than this say nothing about frequencies."""
 
@@ -86,30 +93,62 @@ def audit_additive(case: Case, distance: float, seed: int, alarm: float) -> list
     return [Residuals(np.concatenate(residuals), case.event, float(steps))]
 
 
-def audit_bases(case: Case, distance: float, seed: int, alarm: float) -> None:
+def audit_bases(
+    case: Case, distance: float, seed: int, alarm: float, rows: int = 1 << 20, few: bool = False
+) -> list[Residuals]:
     """Raise AssertionError if outcomes on neighbours contradict the event where the answer is
-    special: all zeros, or some; small counts, or negative ones; all coordinates alike. The first
-    coordinate moves up; in all but the last kind from 0 or, from -3, to it."""
+    special: all zeros, or some; small counts, or negative ones; all coordinates alike, or counts of
+    all ``rows``; return the residuals. The first coordinate moves up; in all but the last kinds
+    from 0 or, from -3, to it. ``few`` : zeros and some zeros alone, in few draws."""
     if not case.known:
-        return
-    rng = np.random.default_rng(seed)
-    bits, size = case.sensitivity.grid_bits, case.setting.size
-    steps = max(1, math.floor(math.ldexp(distance, bits)))
+        return []
+    size = case.setting.size
+    steps = max(1, math.floor(math.ldexp(distance, case.sensitivity.grid_bits)))
     shift = np.zeros(size, dtype=np.int64)
     shift[0] = steps
+    draws = max(_FEWEST_AT_A_BASE, min(_DRAWS_AT_A_BASE, _DEVIATES_AT_A_BASE // size))
+    draws = min(draws, _FEW_DRAWS) if few else draws
+    small = replace(case, setting=replace(case.setting, draws=draws))
+    pairs: list[Pair] = []
+    found: list[np.ndarray] = []
+    bases = _bases(case, steps, rows, np.random.default_rng(seed))
+    for k, base in enumerate(islice(bases, 2 if few else None)):
+        answers = np.broadcast_to(base, (draws, size))
+        here = _noise_around(small, answers, 0 * shift, seed + 20 + 2 * k)
+        there = _noise_around(small, answers, shift, seed + 21 + 2 * k)
+        found += [here, there]
+        if draws >= _FEWEST:
+            pairs += _sets_by_coordinate(case, here, there + shift, shift)
+    if pairs:
+        assert_as_private_as(case.event, pairs, type(case.mechanism).__name__, alarm)
+    return [Residuals(np.concatenate(found), case.event, float(steps))]
+
+
+def _bases(case: Case, steps: int, rows: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
+    bits, size = case.sensitivity.grid_bits, case.setting.size
+    nothing = np.zeros(size, dtype=np.int64)
     counts = rng.integers(0, 4, size) << bits
     counts[0] = 0
     negative = -counts - (1 << bits)
     negative[0] = -steps
     sparse = np.where(np.arange(size) % 2 == 0, 0, rng.integers(-_FAR, _FAR, size))
-    pairs: list[Pair] = []
-    small = replace(case, setting=replace(case.setting, draws=_DRAWS_AT_A_BASE))
-    for k, base in enumerate((0 * shift, sparse, counts, negative, 0 * shift + _FAR)):
-        answers = np.broadcast_to(base, (_DRAWS_AT_A_BASE, size))
-        here = _noise_around(small, answers, 0 * shift, seed + 20 + 2 * k)
-        there = _noise_around(small, answers, shift, seed + 21 + 2 * k)
-        pairs += _sets_by_coordinate(case, here, there + shift, shift)
-    assert_as_private_as(case.event, pairs, type(case.mechanism).__name__, alarm)
+    yield from (nothing, sparse, counts, negative, nothing + _FAR)
+    yield nothing + (rows << min(bits, _MOST_BITS - rows.bit_length()))
+
+
+def audit_far(case: Case, distance: float, seed: int, alarm: float) -> None:
+    """Raise AssertionError if outcomes on answers that are many sensitivities apart contradict the
+    event (``dpcore_lab.outcomes.far``)."""
+    far, size = far_cases(case), case.setting.size
+    steps = max(1, math.floor(math.ldexp(distance, case.sensitivity.grid_bits)))
+    rng, shift = np.random.default_rng(seed), np.zeros(size, dtype=np.int64)
+    for k, apart in far:
+        shift[0] = min(k * steps, _FAR << 10)
+        here = _noise_of(apart, rng, 0 * shift, seed + 40)
+        there = _noise_of(apart, rng, shift, seed + 41)
+        pairs = list(_sets_by_coordinate(apart, here, there + shift, shift))
+        name = f"{type(case.mechanism).__name__}, at answers {k} sensitivities apart"
+        assert_as_private_as(apart.event, pairs, name, alarm / len(far))
 
 
 def _assert_fresh_and_on_grid(noise: np.ndarray, steps: int) -> None:
@@ -148,8 +187,8 @@ def _shifts(
     one[_most_exposed(learned)] = _odd(steps)
     yield one
     if size > 1:
-        in_l2 = case.sensitivity.norm == "l2"
-        share = _odd(math.isqrt(steps * steps // size) if in_l2 else steps // size)
+        of_each = {"l2": math.isqrt(steps * steps // size), "l1": steps // size, "linf": steps}
+        share = _odd(of_each[case.sensitivity.norm])
         if share:
             yield share * rng.permutation(np.resize([1, -1], size))
 

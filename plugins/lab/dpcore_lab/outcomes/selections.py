@@ -8,13 +8,14 @@ import numpy as np
 
 from dpcore.plugin import NeighboringRelation
 from dpcore_lab.outcomes.distinguish import halves, most_telling, scores_by_codes
+from dpcore_lab.outcomes.far import far_cases
 from dpcore_lab.outcomes.frequencies import assert_as_private_as, intervals
 from dpcore_lab.outcomes.settings import BOUND, Case, Setting, draw
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["SELECTIONS", "audit_selection"]
+__all__ = ["SELECTIONS", "audit_far_selection", "audit_selection"]
 
 _ADD = NeighboringRelation.ADD_OR_REMOVE_ONE
 SELECTIONS = (
@@ -23,6 +24,7 @@ SELECTIONS = (
     Setting(0.3, 0.6, 20, 5, 1500, bound=3 * 2.0**-8, relation=_ADD, spread=1.5),
     Setting(8.0, 24.0, 0, 3, 800),
     Setting(0.2, 0.3, 40, 300, 600, bound=192.75),
+    Setting(100.0, 1000.0, 20, 300, 400, relation=_ADD),
 )
 
 
@@ -36,9 +38,7 @@ def audit_selection(case: Case, seed: int, alarm: float) -> None:
     the one before.
     """
     size, name = case.setting.size, type(case.mechanism).__name__
-    steps = int(BOUND * 2**case.sensitivity.grid_bits)
-    if case.sensitivity.change_range is not None:
-        steps = int(case.sensitivity.change_range / 2 * 2**case.sensitivity.grid_bits)
+    steps = _steps(case)
     ahead = np.where(np.arange(size) % 2 == 1, 2 * steps, 0)
     pairs: list[tuple[np.ndarray, np.ndarray]] = []
     for k, base in enumerate((np.zeros(size, dtype=np.int64), ahead)):
@@ -49,6 +49,25 @@ def audit_selection(case: Case, seed: int, alarm: float) -> None:
             there = _choices(case, base + _moves(size, sign * steps), seed + 10 * k + 1 + j)
             pairs += _sets(case, here, there)
     assert_as_private_as(case.event, pairs, name, alarm / 2)
+
+
+def audit_far_selection(case: Case, seed: int, alarm: float) -> None:
+    """Raise AssertionError if selections among utilities that are many sensitivities apart
+    contradict the event (``dpcore_lab.outcomes.far``)."""
+    far, size = far_cases(case), case.setting.size
+    for k, apart in far:
+        here = _choices(apart, np.zeros(size, dtype=np.int64), seed + 40)
+        there = _choices(apart, _moves(size, k * _steps(case)), seed + 41)
+        name = f"{type(case.mechanism).__name__}, at utilities {k} sensitivities apart"
+        pairs = list(_sets(apart, here, there))
+        assert_as_private_as(apart.event, pairs, name, alarm / len(far))
+
+
+def _steps(case: Case) -> int:
+    """Return by how much each utility moves between neighbours, half the range of the change."""
+    if case.sensitivity.change_range is None:
+        return int(BOUND * 2**case.sensitivity.grid_bits)
+    return int(case.sensitivity.change_range / 2 * 2**case.sensitivity.grid_bits)
 
 
 def _moves(size: int, steps: int) -> np.ndarray:

@@ -38,7 +38,7 @@ def test_a_query_of_any_facts_passes_with_all_of_them(make):
 
 def test_a_query_of_five_features_is_asked_for_five():
     tested = check_query(lambda p: ClippedGradientSum(p, np.ones(5), 0.5), Logistic())
-    assert "rows of 6 tables" in tested.what
+    assert "rows of 8 tables" in tested.what
     left = " ".join(tested.not_tested)
     assert (
         "tables that it does not take: 1 features" in left and "other losses than logistic" in left

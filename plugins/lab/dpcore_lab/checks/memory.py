@@ -1,0 +1,85 @@
+"""Checks of a loss that it keeps nothing between calls, and mixes none of several at a time."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcore_lab.overlap import run_overlapping
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Called = Callable[[str, np.ndarray, np.ndarray], np.ndarray]
+    """``value`` or ``dvalue``, margins and labels in, new numbers out."""
+
+__all__ = ["USUAL_CALLS", "assert_no_memory", "assert_not_mixed"]
+
+USUAL_CALLS = 300
+"""Other calls, after which the same margins are asked for again."""
+_NAMES = ("dvalue", "value")
+_FEW = 16
+_OVERLAPPING_CALLS, _THREADS = 50, 4
+
+
+def assert_no_memory(
+    called: Called, z: np.ndarray, y: np.ndarray, calls: int, thread_safe: bool
+) -> None:
+    """Raise AssertionError if values or slopes of the same margins are others in a second call,
+    after ``calls`` calls with other rows, or other numbers of them, and, where the loss says that
+    it is safe there, in another thread.
+
+    ``z``, ``y`` : margins, whose last axis is that of the rows, and labels.
+    """
+    first = {name: called(name, z, y).tobytes() for name in _NAMES}
+
+    def compare(when: str) -> None:
+        for name in reversed(_NAMES):
+            assert called(name, z, y).tobytes() == first[name], (
+                f"{name} gives other bits for the same rows {when}: the loss keeps something "
+                "between calls."
+            )
+
+    compare("in the next call")
+    for k in range(calls):
+        # Other rows, few of them and many, values and slopes in turn.
+        some = np.roll(np.arange(y.size), -k)[: y.size if k % 50 == 0 else _FEW]
+        called(_NAMES[k % 2], -z[..., some], y[some])
+    compare(f"after {calls} calls with other rows")
+    if thread_safe:
+        _in_a_thread(lambda: compare("in another thread"))
+
+
+def _in_a_thread(work: Callable[[], None]) -> None:
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            work()
+        except BaseException as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    if errors:
+        raise errors[0]
+
+
+def assert_not_mixed(called: Called, name: str, z: np.ndarray, y: np.ndarray) -> None:
+    """Raise AssertionError if threads that call at a time, each with rows of its own, many times
+    over, have other bits than alone: scratch space of the loss would mix them. A loss that passes
+    may still be unsafe; a loss that fails is."""
+    parts = [(z[..., k::_THREADS].copy(), y[k::_THREADS].copy()) for k in range(_THREADS)]
+    expected = [called(name, *part).tobytes() for part in parts]
+    mixed: list[int] = []
+
+    def repeat(k: int) -> None:
+        for _ in range(_OVERLAPPING_CALLS):
+            if not mixed and called(name, *parts[k]).tobytes() != expected[k]:
+                mixed.append(k)
+
+    run_overlapping(repeat, _THREADS)
+    assert not mixed, f"{name} gives other bits in overlapping calls."

@@ -1,0 +1,81 @@
+"""Tables chosen from a pool of rows: of every size up to a run's, and of every make of its classes.
+
+A table is the places of its rows in the pool, so that tables of many blocks cost nothing to make
+and the exact answer of a sum over them follows from the parts of the pool's rows.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcore.plugin.parts import BLOCK_ROWS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["SIZES", "choices", "sizes_up_to"]
+
+SIZES = (
+    *range(9), 10, 12, 16, 20, 25, 30, 32, 33, 49, 50, 64, 65, 99, 100, 101, 127, 128, 200, 255,
+    256, 257, 300, 500, 511, 512, 700, 999, 1000, 1001, 1023, 1024, 1500, 2000, 2048, 3000, 4000,
+    4096, 5000, 6000, BLOCK_ROWS - 1, BLOCK_ROWS, BLOCK_ROWS + 1, 10_000, 12_000, 16_383,
+    16_384, 20_000, 25_000, 32_768, 40_000, 50_000, 65_536, 100_000,
+)  # fmt: skip
+"""Numbers of rows that are tried: small ones, round ones, powers of two, and around a block."""
+
+_TELLING = (1001, BLOCK_ROWS, 300, BLOCK_ROWS + 1, 50)
+"""Those that come first."""
+_FIRST = 7
+_RARE = (1, 2, 3, 4, 5, 6, 9)
+"""Rows of a class that is rare."""
+_MOST_CLASSES = 6
+"""Classes that are made rare, one after the other: the first and the last ones."""
+
+
+def sizes_up_to(n: int) -> list[int]:
+    """Return numbers of rows up to those of a run, these and one fewer first."""
+    found = [n, n - 1, *(size for size in (*_TELLING, *SIZES) if size < n - 1)]
+    return list(dict.fromkeys(found))
+
+
+def choices(
+    labels: np.ndarray, n: int, rng: np.random.Generator, only_n: bool = False
+) -> Iterator[tuple[str, np.ndarray]]:
+    """Yield the words of a table and the places of its rows in a pool.
+
+    ``labels`` : of the pool's rows. ``n`` : the rows of the run. ``only_n`` : of tables of other
+    sizes none, where the number of rows is public.
+    """
+    size = len(labels)
+    sizes = [n] if only_n else sizes_up_to(n)
+    for rows in sizes[:_FIRST]:
+        yield f"{rows:,} rows", rng.integers(0, size, rows)
+    yield f"{n:,} rows by class", np.sort(rng.integers(0, size, n))[_by_class(labels, n, size)]
+    yield f"one row {n:,} times", np.full(n, int(rng.integers(0, size)))
+    for rows in sizes[_FIRST:]:
+        yield f"{rows:,} rows", rng.integers(0, size, rows)
+    kinds = np.unique(labels)
+    if 2 <= kinds.size <= size // 2:
+        yield from _of_classes(labels, kinds, n, rng, only_n)
+
+
+def _by_class(labels: np.ndarray, n: int, size: int) -> np.ndarray:
+    """Return an order of n rows by the class of the pool's."""
+    return np.argsort(labels[np.arange(n) % size], kind="stable")
+
+
+def _of_classes(
+    labels: np.ndarray, kinds: np.ndarray, n: int, rng: np.random.Generator, only_n: bool
+) -> Iterator[tuple[str, np.ndarray]]:
+    chosen = [*kinds[: _MOST_CLASSES // 2], *kinds[-_MOST_CLASSES // 2 :]]
+    for kind in dict.fromkeys(chosen):
+        own, others = np.flatnonzero(labels == kind), np.flatnonzero(labels != kind)
+        yield f"{n:,} rows of one class", rng.choice(own, n)
+        for k, few in enumerate(_RARE):
+            rows = n if only_n or k % 2 else min(n, 1000)
+            if few >= rows:
+                continue
+            both = np.concatenate([rng.choice(own, few), rng.choice(others, rows - few)])
+            yield f"{rows:,} rows, {few} of one class", rng.permutation(both)

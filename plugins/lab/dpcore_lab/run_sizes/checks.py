@@ -1,0 +1,186 @@
+"""The checks of a part at the sizes of a run, as ``dpcore check --like`` prints them."""
+
+from __future__ import annotations
+
+import inspect
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from dpcore.errors import InvalidInputError
+from dpcore.plugin.parts import BLOCK_ROWS, loss_facts, optimizer_facts
+from dpcore_lab.checks.coverage_text import Tested
+from dpcore_lab.checks.guard import require_assertions, require_frozen
+from dpcore_lab.checks.losses import check_loss
+from dpcore_lab.checks.parts import is_of_the_core, maker_of
+from dpcore_lab.checks.run import Outcome, outcome_of, run_checks
+from dpcore_lab.checks.samplers import check_sampler
+from dpcore_lab.isolation import run_apart
+from dpcore_lab.made_tables.large_neighbours import compare_large_neighbours
+from dpcore_lab.made_tables.sums import LargeTables, compare_sums
+from dpcore_lab.replay.answers import unsampled
+from dpcore_lab.run_sizes.engines import check_engine_of_run
+from dpcore_lab.run_sizes.first_calls import (
+    assert_loss_has_no_first_call,
+    assert_query_has_no_first_call,
+)
+from dpcore_lab.run_sizes.mechanisms import check_mechanism_of_run, scales_of
+from dpcore_lab.run_sizes.optimizers import check_run
+from dpcore_lab.run_sizes.request import LikeRun
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from dpcore_lab.replay.recording import RecordingSession
+    from dpcore_lab.run_sizes.request import LikeRequest
+
+__all__ = ["KINDS_LIKE_RUNS", "run_checks_like"]
+
+KINDS_LIKE_RUNS = ("optimizer", "query", "sampler", "loss", "mechanism", "engine")
+"""Kinds whose parts meet the sizes of a run."""
+_MOST_CALLS = 2000
+"""Calls of a loss between two of the same margins."""
+_MOST_SAMPLED = 100_000
+"""Rows, at most, of a table that samples are drawn from."""
+
+Named = tuple[str, str, Any, "Callable[[], Tested]"]
+"""The kind of a part, its name, the part and its check."""
+
+
+def run_checks_like(part: Any, kind: str, request: LikeRequest) -> tuple[str, list[Outcome]]:
+    """Return the sizes of the run in words, and the outcome of every check of a part at these.
+
+    Of an optimizer its run, and the check of every query, sampler, mechanism and loss of the run
+    that is not the core's; of any other part, as ``run_checks`` takes it, its general check too.
+
+    Raises InvalidInputError for a kind that meets no sizes of a run, and for a request that does
+    not fit.
+    """
+    require_assertions()
+    if kind not in KINDS_LIKE_RUNS:
+        raise InvalidInputError(
+            f"A part of the kind {kind} meets no sizes of a run: --like takes one that is "
+            f"{', '.join(KINDS_LIKE_RUNS)}."
+        )
+    like = LikeRun.of(request, part if kind == "optimizer" else None)
+    if kind == "optimizer":
+        return like.words, _of_optimizer(like)
+    checks: dict[str, Callable[[Any, LikeRun], Tested]] = {
+        "query": _query,
+        "sampler": _sampler,
+        "loss": _loss,
+        "mechanism": _mechanism,
+        "engine": _engine,
+    }
+    at_sizes = partial(checks[kind], part, like)
+    name = f"check_{kind} at the run's sizes"
+    # Before anything else has called the part in this process.
+    found = _outcome(name, at_sizes, part, kind, like)
+    return like.words, [*run_checks(part, kind), found]
+
+
+def _outcome(name: str, check: Any, part: Any, kind: str, like: LikeRun) -> Outcome:
+    """Return the outcome of a check in a process of its own, after those that need two each."""
+
+    def whole() -> Tested:
+        if kind == "query":
+            made = part(like.problem) if isinstance(part, type) or inspect.isroutine(part) else part
+            assert_query_has_no_first_call(unsampled(made), like)
+        if kind == "loss":
+            several = loss_facts(part).multiclass
+            count = max(3, like.problem.n_margins) if several else 2 * bool(part.classification)
+            assert_loss_has_no_first_call(part, count)
+        tested: Tested = run_apart(check)
+        return tested
+
+    return outcome_of(name, whole, part, False)
+
+
+def _of_optimizer(like: LikeRun) -> list[Outcome]:
+    optimizer: Any = like.plan.optimizer
+    if not optimizer_facts(type(optimizer)).private:
+        raise InvalidInputError(
+            f"{like.plan.entry.name} is given exact answers: it claims nothing."
+        )
+    found = [outcome_of("run", partial(check_run, like), optimizer, False)]
+    if not found[0].passed:
+        return found
+    session, _ = like.recorded()
+    return found + [
+        _outcome(f"{kind} {name} at the run's sizes", check, part, kind, like)
+        for kind, name, part, check in _parts(like, session)
+    ]
+
+
+def _parts(like: LikeRun, session: RecordingSession) -> Iterator[Named]:
+    """Yield the check of each class of part that a run met and that is not the core's: of queries
+    the first and the last one of the run."""
+    asked: dict[type, list[Any]] = {}
+    for query, mechanism in session.parts:
+        for part in {id(each): each for each in (query, unsampled(query), mechanism)}.values():
+            if not is_of_the_core(type(part)):
+                asked.setdefault(type(part), []).append(part)
+    for kind, parts in asked.items():
+        for part in {id(each): each for each in (parts[0], parts[-1])}.values():
+            if hasattr(part, "sampled_event"):
+                yield "sampler", kind.__name__, part, partial(_sampler, part, like)
+            elif hasattr(part, "sensitivity"):
+                yield "query", kind.__name__, part, partial(_asked, part, like)
+        if hasattr(kind, "release"):
+            scales = scales_of(session, kind)
+            noise = partial(_noise, maker_of(parts[0]), scales, like)
+            yield "mechanism", kind.__name__, parts[0], noise
+    if not is_of_the_core(type(like.plan.loss)):
+        loss = like.plan.loss
+        yield "loss", loss.name, loss, partial(_loss, loss, like, session)
+
+
+def _noise(make: Any, scales: Any, like: LikeRun) -> Tested:
+    return check_mechanism_of_run(make, scales, like.n_rows)
+
+
+def _asked(query: Any, like: LikeRun) -> Tested:
+    """Check a query that was asked in a run, or made from its problem."""
+    facts = like.problem.n is not None, like.rows_per_unit is not None
+    made = LargeTables(like.rows, like.relation, like.n_rows, *facts)
+    if hasattr(query, "answer_block"):
+        certain = "a sum that is not that of its rows' parts on one of these tables: with certainty"
+        left = ("rows and parameters that were not tried",)
+        found = compare_sums(query, made)
+        return Tested(found.words, certain, left, (*found.ranges, *_columns(like)))
+    only = like.problem.n
+    told = compare_large_neighbours(lambda n: query if only in (None, n) else None, made)
+    ranges = (f"rows 0 to {like.n_rows + 1:,}", *_columns(like))
+    return Tested(told, not_tested=("worse pairs of tables than these",), ranges=ranges)
+
+
+def _columns(like: LikeRun) -> tuple[str, ...]:
+    classes = like.schema.label.n_classes
+    return f"columns {like.problem.n_features:,}", f"classes {classes}" if classes else "a target"
+
+
+def _query(make: Any, like: LikeRun) -> Tested:
+    query = unsampled(make(like.problem))
+    require_frozen(query)
+    return _asked(query, like)
+
+
+def _sampler(make: Any, like: LikeRun) -> Tested:
+    sampler = make if hasattr(make, "sampled_event") else make(like.problem)
+    return check_sampler(sampler, min(like.n_rows - like.n_rows % 2, _MOST_SAMPLED))
+
+
+def _loss(loss: Any, like: LikeRun, session: RecordingSession | None = None) -> Tested:
+    """Check a loss with the run's classes, and after as many calls as its run makes, or 2,000."""
+    releases = len((session or like.recorded()[0]).parts)
+    calls = min(_MOST_CALLS, releases * -(-like.n_rows // BLOCK_ROWS))
+    return check_loss(loss, (max(3, like.problem.n_margins),), max(1, calls))
+
+
+def _mechanism(make: Any, like: LikeRun) -> Tested:
+    session, _ = like.recorded()
+    return check_mechanism_of_run(make, scales_of(session), like.n_rows)
+
+
+def _engine(engine: Any, like: LikeRun) -> Tested:
+    session, _ = like.recorded()
+    return check_engine_of_run(engine, like, session)

@@ -1,0 +1,186 @@
+"""A run that a check is to be like: its schema, its rows, its budget and its algorithm, all public.
+
+``LikeRun.of`` plans it, makes its rows, and rehearses it once under a seed: what it asked, by which
+noise, at which sensitivities, is what the checks ask for.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from dpcore import Schema
+from dpcore.errors import InvalidInputError
+from dpcore.fitting.planning.public_facts import check_dataset
+from dpcore.fitting.planning.usual_loss import loss_of_schemas
+from dpcore.fitting.request.settings import default_algorithm
+from dpcore.plugin import NeighboringRelation, Settings
+from dpcore.plugin.commands import DataRequest, make_plan
+from dpcore.plugin.parts import Dataset, SeededNoise, load_registry, optimizer_facts
+from dpcore_lab.replay.recording import RecordingSession
+from dpcore_lab.run_sizes.schema_rows import rows_of_schema
+from dpcore_tables.files.requested import schema_of_rows
+
+if TYPE_CHECKING:
+    from dpcore.plugin import Problem, Solution
+    from dpcore.plugin.commands import Plan
+    from dpcore.plugin.parts import Optimizer
+    from dpcore_lab.made_tables.tables import Rows
+
+__all__ = ["USUAL_ROWS", "LikeRequest", "LikeRun"]
+
+USUAL_ROWS = 20_000
+"""Rows where neither the caller nor the schema says how many."""
+_SEED = 21
+
+
+@dataclass(frozen=True)
+class LikeRequest:
+    """The run that a check is to be like, as ``dpcore check`` is asked for it.
+
+    Parameters
+    ----------
+    schema : a schema's file, or a data set's name.
+    rows : of the tables; ``None`` for the schema's public figure, and 20,000 where it has none.
+    epsilon : of the run's budget, at delta 1e-8.
+    algo : whose noise and questions the run has; ``None`` for the default algorithm.
+    """
+
+    schema: str
+    rows: int | None = None
+    epsilon: float = 1.0
+    algo: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class LikeRun:
+    """A run's public facts, rows that it could have, and the optimizer that runs on them.
+
+    ``n_rows`` : of its table. ``rows`` : the table itself.
+    """
+
+    plan: Plan
+    problem: Problem
+    rows: Rows
+    schema: Schema
+
+    @classmethod
+    def of(cls, request: LikeRequest, optimizer: Optimizer | None = None) -> LikeRun:
+        """Return the run of a request. ``optimizer`` : in place of the request's algorithm.
+
+        Raises InvalidInputError for a schema that cannot be had, where schema, algorithm and
+        budget do not fit each other, and for an algorithm that asks users.
+        """
+        schema = _schema(request.schema)
+        n = request.rows or schema.rows or USUAL_ROWS
+        if n < 2:
+            raise InvalidInputError(f"Expected rows={n} >= 2.")
+        rows = rows_of_schema(schema, n)
+        plan = _plan(request, schema, optimizer)
+        if optimizer_facts(plan.optimizer).answered_by:
+            raise InvalidInputError(
+                f"{plan.entry.name} asks users, each with rows of their own: --like makes one "
+                "table."
+            )
+        data = Dataset("made", rows.X, rows.y, schema, is_generated=True, units=rows.units)
+        ready = check_dataset(plan, data)
+        return cls(ready.of_each, ready.problem, rows, schema)
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.rows.y)
+
+    @property
+    def relation(self) -> NeighboringRelation:
+        return self.plan.relation
+
+    @property
+    def rows_per_unit(self) -> int | None:
+        return self.problem.rows_per_unit
+
+    @property
+    def words(self) -> str:
+        """The sizes of the run, as a clause."""
+        label = self.schema.label
+        classes = f"{label.n_classes} classes" if label.n_classes else "a real target"
+        units = f", units of up to {self.rows_per_unit} rows" if self.rows_per_unit else ""
+        epsilon = float(self.plan.accountant.epsilon)
+        blocks = len(self.rows.table().blocks)
+        return (
+            f"{self.n_rows:,} rows ({blocks} block{'s' if blocks > 1 else ''}) of "
+            f"{self.problem.n_features:,} features, {classes}{units}, {self.relation.value}, "
+            f"{self.plan.entry.name} at epsilon {epsilon:g}"
+        )
+
+    def over(self, rows: Rows) -> tuple[RecordingSession, Problem]:
+        """Return a recording session over other rows, and the problem that is theirs."""
+        problem = self.problem
+        if problem.n is not None:
+            problem = replace(problem, n=len(rows.y))
+        accountant, noise = self.plan.accountant, SeededNoise(_SEED)
+        return RecordingSession(rows.table(), accountant, self.relation, noise, problem), problem
+
+    def recorded(self) -> tuple[RecordingSession, Solution]:
+        """Return the session and the solution of a seeded run over its rows."""
+        optimizer: Any = self.plan.optimizer
+        session, problem = self.over(self.rows)
+        return session, optimizer.minimize(problem, session)
+
+
+def _schema(name: str) -> Schema:
+    if name in load_registry().names("dataset"):
+        schema = schema_of_rows(DataRequest(name))
+        if schema is None:
+            raise InvalidInputError(f"{name} states no schema: --like needs a schema's file.")
+        return schema
+    return Schema.read(os.fspath(name))
+
+
+def _plan(request: LikeRequest, schema: Schema, optimizer: Optimizer | None) -> Plan:
+    registry = load_registry()
+    algo = request.algo or default_algorithm()
+    registered = {entry.name: entry for entry in registry.entries("optimizer")}
+    if optimizer is not None:
+        algo = next((n for n in registered if _is_of(registry, n, optimizer)), algo)
+    known = _settings(algo, request, schema)
+    if optimizer is None or _is_of(registry, algo, optimizer):
+        return make_plan(known)
+    plan = make_plan(replace(known, algo=default_algorithm(), params={}, targets={}))
+    relation = NeighboringRelation(optimizer.relations[0])
+    loss = registry.load("loss", _loss(optimizer, schema))()
+    filters = registry.load("accountant", optimizer_facts(optimizer).accountant)
+    accountant = filters.from_budget(request.epsilon, Settings.delta)
+    return replace(plan, optimizer=optimizer, relation=relation, loss=loss, accountant=accountant)
+
+
+def _is_of(registry: Any, name: str, optimizer: Optimizer) -> bool:
+    entry = registry.get("optimizer", name)
+    module, _, kind = entry.target.partition(":")
+    return (type(optimizer).__module__, type(optimizer).__qualname__) == (module, kind)
+
+
+def _settings(algo: str, request: LikeRequest, schema: Schema) -> Settings:
+    """Return the settings of a run of a registered algorithm, with what it is checked with."""
+    factory = load_registry().load("optimizer", algo)
+    stated = optimizer_facts(factory)
+    given = dict(stated.checked_with)
+    targets = {name: given.pop(name) for name in stated.targets if name in given}
+    budget: dict[str, Any] = {"epsilon": request.epsilon}
+    if stated.targets:
+        budget = {"epsilon_max": request.epsilon}
+        if "delta" in stated.targets:
+            budget["delta"] = 0.0 if targets.get("delta") == 0 else Settings.delta
+    return Settings(
+        algo=algo,
+        loss=_loss(factory, schema),
+        targets=targets,
+        params=given,
+        units=schema.unit is not None,
+        **budget,
+    )
+
+
+def _loss(optimizer: Any, schema: Schema) -> str:
+    squared = "squared-loss" in optimizer_facts(optimizer).needs
+    return "ridge" if squared else loss_of_schemas(schema)

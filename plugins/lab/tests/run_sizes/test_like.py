@@ -1,0 +1,141 @@
+"""Parts that leak from some size on are found at the sizes of a run; honest ones are not blamed."""
+
+import re
+from pathlib import Path
+
+import honest_at_sizes as honest
+import leaks_at_sizes as leaks
+import pytest
+
+from dpcore.errors import InvalidInputError
+from dpcore_lab.checks import check_query
+from dpcore_lab.run_sizes.checks import run_checks_like
+from dpcore_lab.run_sizes.request import LikeRequest, LikeRun
+
+SCHEMA = """
+rows = 2500
+[columns]
+age = { kind = "numeric", lower = 17, upper = 90 }
+hours = { kind = "numeric", lower = 0, upper = 80, fill = 40 }
+city = { kind = "categorical", categories = ["Bern", "Basel", "Genf"] }
+"q*" = { kind = "boolean" }
+%s
+"""
+TWO = 'income = { kind = "label", classes = ["no", "yes"] }'
+
+
+@pytest.fixture
+def schema(tmp_path):
+    def written(label=TWO, more=""):
+        path = tmp_path / "schema.toml"
+        path.write_text(SCHEMA.replace('"q*"', "q1") % label + more)
+        return str(path)
+
+    return written
+
+
+def name_of(part):
+    return getattr(part, "__name__", type(part).__name__)
+
+
+def forty():
+    names = ", ".join(f'"c{k}"' for k in range(40))
+    return f'income = {{ kind = "label", classes = [{names}] }}'
+
+
+CASES = [
+    ("query", leaks.TrimsLongRows, 2500, {}, "not the sum of what its rows contribute"),
+    ("query", leaks.AddsInThirtyTwoBits, 9000, {}, "not the sum of what its rows contribute"),
+    ("query", leaks.SharesItsBuffer, 40_000, {}, "threads ask at a time|not the sum of"),
+    ("query", leaks.KeepsBlocks, 2500, {}, "not the sum of what its rows contribute"),
+    ("query", leaks.ClipsAtFirstMedian, 2500, {}, "meets after others"),
+    ("query", leaks.BalancedMean, 300, {}, "an exact answer moved by more"),
+    ("query", leaks.BatchMeans, 1000, {}, "an exact answer moved by more"),
+    (
+        "loss",
+        leaks.SumsThirtyTwo(),
+        2500,
+        {"label": forty},
+        "declared lipschitz|not the slope of value",
+    ),
+    ("loss", leaks.FollowsItsSlopes(), 2500, {}, "keeps something between|other bits"),
+    ("mechanism", leaks.CapsNoise, 2500, {"epsilon": 0.05}, "sensitivities apart: an outcome"),
+    ("mechanism", leaks.SavesNoise, 2500, {"width": 120}, "sensitivities apart: an outcome"),
+    ("mechanism", leaks.TilesNoise, 60, {"width": 17_000}, "has the noise of another"),
+    ("mechanism", leaks.KeepsZeros, 2500, {"width": 60}, "no noise|further apart"),
+    ("engine", leaks.AddsLastShareTwice, 2500, {}, "not asked of each block exactly once"),
+    ("engine", leaks.LosesABlockInFour, 2500, {}, "not asked of each block exactly once"),
+    ("sampler", leaks.windowed, 5000, {}, "together|not as in independent draws"),
+]
+
+HONEST = [
+    *(("query", query, 20_000, {}) for query in honest.QUERIES),
+    ("loss", honest.SoftmaxInNumpy(), 2500, {"label": forty}),
+    ("loss", honest.SlopesInNumpy(), 2500, {}),
+    ("mechanism", honest.InPieces, 2500, {"epsilon": 0.05}),
+    ("engine", honest.InPairs, 20_000, {}),
+    ("sampler", honest.poisson, 5000, {}),
+]
+
+
+def request_of(schema, rows, facts):
+    label = facts["label"]() if "label" in facts else TWO
+    path = schema(label)
+    if width := facts.get("width"):
+        Path(path).write_text(f"width = {width}\n[columns]\n{label}\n")
+    return LikeRequest(path, rows, facts.get("epsilon", 1.0), "dp-gd")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("kind", "part", "rows", "facts", "reason"), CASES, ids=[name_of(case[1]) for case in CASES]
+)
+def test_a_part_that_leaks_from_some_size_on_is_found(schema, kind, part, rows, facts, reason):
+    outcomes = run_checks_like(part, kind, request_of(schema, rows, facts))[1]
+    failed = [outcome.reason for outcome in outcomes if not outcome.passed]
+    assert failed, [str(outcome.tested) for outcome in outcomes]
+    assert any(re.search(reason, each) for each in failed), failed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("kind", "part", "rows", "facts"),
+    HONEST,
+    ids=[name_of(case[1]) for case in HONEST],
+)
+def test_an_honest_part_is_not_blamed(schema, kind, part, rows, facts):
+    outcomes = run_checks_like(part, kind, request_of(schema, rows, facts))[1]
+    assert all(outcome.passed for outcome in outcomes), outcomes
+
+
+def test_rows_of_a_schema_are_within_its_bounds(schema):
+    like = LikeRun.of(LikeRequest(schema(more="")))
+    assert (like.n_rows, like.problem.n_features, like.problem.n0) == (2500, 7, 2500)
+    (block,) = like.rows.table().blocks
+    rows = block.rows()
+    assert rows.min() >= 0.0 and rows.max() <= 1.0 and (rows[:, -1] > 0.999).all()
+    assert (rows[:, 2:5].sum(axis=1) <= 1.0).all()  # one city or none
+    assert {0.0, 1.0} <= {*rows[:, 0]} and set(like.rows.y) == {-1.0, 1.0}
+
+
+def test_units_of_a_schema_are_made(schema):
+    path = Path(schema(more='\nid = { kind = "drop" }\n'))
+    path.write_text('unit = "id"\nrows_per_unit = 3\n' + path.read_text())
+    like = LikeRun.of(LikeRequest(str(path), 100))
+    assert like.rows_per_unit == 3 and like.problem.n is None
+    assert max(map(list(like.rows.units).count, like.rows.units)) == 3
+    assert "units of up to 3 rows" in like.words
+
+
+@pytest.mark.parametrize(
+    ("kind", "rows", "reason"),
+    [("accountant", None, "meets no sizes of a run"), ("query", 1, "rows=1 >= 2")],
+)
+def test_what_has_no_sizes_is_refused(schema, kind, rows, reason):
+    with pytest.raises(InvalidInputError, match=reason):
+        run_checks_like(leaks.ClassSums, kind, LikeRequest(schema(), rows))
+
+
+def test_full_blocks_are_among_the_sizes_of_the_general_check():
+    with pytest.raises(AssertionError, match="over a table of 163,840 rows"):
+        check_query(leaks.TrimsLongRows)
