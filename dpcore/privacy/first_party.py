@@ -72,8 +72,11 @@ def _is_ours_at(module: str, origin: str) -> bool:
     names, file = module.split("."), Path(origin).resolve()
     place = file.parent if file.name == "__init__.py" else file.with_suffix("")
     package = (place, *place.parents)[len(names) - 1]
-    is_there = "__pycache__" not in names and package.parent.joinpath(*names) == place
-    return is_there and _is_known(_OWNERS[names[0]], str(package))
+    return (
+        "__pycache__" not in names
+        and package.parent.joinpath(*names) == place
+        and _is_known(_OWNERS[names[0]], str(package))
+    )
 
 
 @cache
