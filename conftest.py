@@ -7,6 +7,10 @@ from pathlib import Path
 
 import pytest
 
+# Each process of the tests has a processor: a second thread of OpenBLAS waits for the next product
+# by turning round and round, which took ten times as long as SciPy's steps themselves.
+for _threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
+    os.environ.setdefault(_threads, "1")
 _ROOT = Path(__file__).parent
 # What is tested is the dpcore that is installed, with its plugins: "python -m pytest" would find
 # the one of this folder before it.
