@@ -43,7 +43,7 @@ def is_ours(module: str) -> bool:
     """Return whether a module, by name, is one of this repository: it is in the file that its name
     says, of a package all of whose files are known. A module that is not imported yet is looked
     for: its name may be borrowed. Among the byte code that Python keeps is none of ours."""
-    spec = _spec(module) if module.partition(".")[0] in _OWNERS else None
+    spec: Any = _spec(module) if module.partition(".")[0] in _OWNERS else None
     return bool(spec and spec.has_location and spec.origin) and _is_ours_at(module, spec.origin)
 
 
