@@ -7,6 +7,10 @@ from pathlib import Path
 
 import pytest
 
+# Each process of the tests has a processor: a second thread of OpenBLAS waits for the next product
+# by turning round and round, which took ten times as long as SciPy's steps themselves.
+for _threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
+    os.environ.setdefault(_threads, "1")
 _ROOT = Path(__file__).parent
 # What is tested is the dpcore that is installed, with its plugins: "python -m pytest" would find
 # the one of this folder before it.
@@ -23,6 +27,15 @@ def pytest_configure(config):
     # pyproject.toml it would be imported before this file is read.
     config.addinivalue_line("filterwarnings", "ignore::dpcore.errors.DpcoreWarning")
     cpu_times.pytest_configure(config)
+    if collects_backwards(config):
+        config.args.reverse()
+
+
+def collects_backwards(config):
+    """Return whether this is the second of several processes that collect all tests: it begins with
+    the last folder, so that a new checkout's files are compiled by one process each."""
+    worker = getattr(config, "workerinput", {}).get("workerid")
+    return worker == "gw1" and config.args_source is config.ArgsSource.TESTPATHS
 
 
 # What goes wrong shows here first: whole runs as they were, and rules that hold in every file.
@@ -39,16 +52,19 @@ def pytest_collection():
         gc.enable()  # and not frozen: hypothesis asks the collector who holds an object
         # What thousands of tests keep is looked through seldom: of some rooms a sixth of the time
         # went there.
-        gc.set_threshold(100_000, 50, 100)
+        gc.set_threshold(100_000, 100, 100)
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m looks at the marks
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
     """Put the most telling tests first, all others in their order, and mark three of four cases of
     a test that has some_fast as slow: the same ones in every process, whatever else is run."""
     for item in items:
         if item.get_closest_marker("some_fast") and zlib.crc32(item.name.encode()) % 4:
             item.add_marker(pytest.mark.slow)
+    if collects_backwards(config):
+        places = {place: rank for rank, place in enumerate(reversed(config.args))}
+        items.sort(key=lambda item: places[item.nodeid.partition("/")[0]])
     ranks = {place: rank for rank, place in enumerate(FIRST)}
     items.sort(
         key=lambda item: min(

@@ -45,7 +45,7 @@ def test_a_member_that_is_filled_in_later_is_found(source):
 
 PUBLIC = re.compile(
     r"(int|float|str|bool|bytes|None|Any|Fraction|type|tuple|Callable|Rounds?|GridScale|Sensitivity"
-    r"|RandomizedSensitivityGaussian|\w*DpEvent|\W)*"
+    r"|RandomizedSensitivityGaussian|TruncatedNegativeBinomial|\w*DpEvent|\W)*"
 )
 """What the arguments of a function with a cache may be: numbers, names, costs. They are known
 before the rows are asked, or follow from what was released."""

@@ -71,7 +71,8 @@ def test_a_new_plugin_is_held_to_a_budget_of_its_own():
     assert all((ROOT / plugin).is_dir() for plugin in cpu_times.FIRST_PLUGINS)
 
 
-def test_the_most_telling_tests_come_first_all_others_in_their_order(pytestconfig):
+@pytest.mark.parametrize("worker", [None, "gw0", "gw1"])
+def test_the_most_telling_tests_come_first_all_others_in_their_order(pytestconfig, worker):
     conftest = pytestconfig.pluginmanager.get_plugin(str(ROOT / "conftest.py"))
     assert [place for place in conftest.FIRST if not (ROOT / place).exists()] == []
     names = ["tests/data/test_a.py::b", "tests/fitting/test_a.py::a", "tests/data/test_a.py::a"]
@@ -80,5 +81,13 @@ def test_the_most_telling_tests_come_first_all_others_in_their_order(pytestconfi
         SimpleNamespace(nodeid=name, name=name, get_closest_marker=lambda mark: None)
         for name in names
     ]
-    conftest.pytest_collection_modifyitems(items)
+    kinds, args = pytestconfig.ArgsSource, ["tests", "plugins"]
+    config = SimpleNamespace(args_source=kinds.TESTPATHS, ArgsSource=kinds, args=args)
+    if worker is not None:
+        config.workerinput = {"workerid": worker}
+    if conftest.collects_backwards(config):  # and so has them the other way round
+        args.reverse()
+        items = items[4:] + items[:4]
+    assert conftest.collects_backwards(config) == (worker == "gw1")
+    conftest.pytest_collection_modifyitems(config, items)
     assert [item.nodeid for item in items] == [names[at] for at in (3, 1, 0, 2, 4)]

@@ -1,6 +1,7 @@
 """Imports go downwards, room by room, and no file is imported by what it imports."""
 
 import ast
+import functools
 import re
 import runpy
 import subprocess
@@ -56,13 +57,22 @@ def module_within(name, modules):
     return name or None
 
 
-def graph_of(modules):
-    """Return the modules that each module imports."""
-    graph = {}
-    for module, path in modules.items():
-        names = imported(ast.parse(path.read_text()), module, path.name == "__init__.py")
-        graph[module] = {module_within(name, modules) for name in names} - {module, None}
-    return graph
+@functools.cache
+def names_of(package):
+    """Return the names that each module of a package imports."""
+    return {
+        module: [*imported(ast.parse(path.read_text()), module, path.name == "__init__.py")]
+        for module, path in modules_of(package, PACKAGES[package]).items()
+    }
+
+
+def graph_of(package):
+    """Return the modules of a package that each module of it imports."""
+    found = names_of(package)
+    return {
+        module: {module_within(name, found) for name in names} - {module, None}
+        for module, names in found.items()
+    }
 
 
 def in_circles(graph):
@@ -96,9 +106,6 @@ def upward(graph, rooms):
     ]
 
 
-GRAPHS = {name: graph_of(modules_of(name, folder)) for name, folder in PACKAGES.items()}
-
-
 def counted(names):
     return {name: names.count(name) for name in names}
 
@@ -108,22 +115,21 @@ def more_than(found, most):
 
 
 def test_every_room_has_its_place():
-    rooms = {room_of(module) for module in GRAPHS["dpcore"]}
+    rooms = {room_of(module) for module in graph_of("dpcore")}
     assert sorted(rooms_in_order()) == sorted(rooms)
 
 
 def test_no_files_import_each_other_in_a_circle():
-    circles = [module for graph in GRAPHS.values() for module in sorted(in_circles(graph))]
+    circles = [module for package in PACKAGES for module in sorted(in_circles(graph_of(package)))]
     found = counted([re.match(r"dpcore\.\w+|\w+", module)[0] for module in circles])
     assert more_than(found, MOST_FILES_IN_CIRCLES) == {}, circles
 
 
 def test_the_core_imports_no_plugin():
-    paths = modules_of("dpcore", ROOT / "dpcore")
     found = {
         (module, name)
-        for module, path in paths.items()
-        for name in imported(ast.parse(path.read_text()), module, path.name == "__init__.py")
+        for module, names in names_of("dpcore").items()
+        for name in names
         if name.startswith("dpcore_")
     }
     assert found == set()
@@ -133,9 +139,9 @@ def edges_between_packages():
     """Return which package imports which other one, the core aside."""
     return {
         (package, name.partition(".")[0])
-        for package, folder in PACKAGES.items()
-        for module, path in modules_of(package, folder).items()
-        for name in imported(ast.parse(path.read_text()), module, path.name == "__init__.py")
+        for package in PACKAGES
+        for names in names_of(package).values()
+        for name in names
         if re.match(r"dpcore_\w+", name) and name.partition(".")[0] != package
     }
 
@@ -158,7 +164,7 @@ def test_the_picture_has_the_packages_and_the_rooms_of_the_page():
 
 
 def test_no_import_runs_upwards():
-    pairs = upward(GRAPHS["dpcore"], rooms_in_order())
+    pairs = upward(graph_of("dpcore"), rooms_in_order())
     found = counted([(room_of(module), room_of(other)) for module, other in pairs])
     assert more_than(found, MOST_UPWARD_IMPORTS) == {}, pairs
 

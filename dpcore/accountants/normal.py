@@ -167,6 +167,7 @@ def gaussian_mu_squared_down(epsilon: Fraction, delta: Fraction) -> Fraction:
     return mu * mu
 
 
+@lru_cache(maxsize=1024)
 def gaussian_epsilon_up(mu_squared: Fraction, delta: Fraction) -> float:
     """Return an epsilon, rounded up, at which mu-GDP is (epsilon, delta)-DP; ``inf`` for a delta
     that no float but 0 is below, unless mu is 0."""

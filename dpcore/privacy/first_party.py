@@ -43,15 +43,8 @@ def is_ours(module: str) -> bool:
     """Return whether a module, by name, is one of this repository: it is in the file that its name
     says, of a package all of whose files are known. A module that is not imported yet is looked
     for: its name may be borrowed. Among the byte code that Python keeps is none of ours."""
-    names = module.split(".")
-    owner = None if "__pycache__" in names else _OWNERS.get(names[0])
-    spec = None if owner is None else _spec(module)
-    if owner is None or spec is None or not spec.has_location or spec.origin is None:
-        return False
-    file = Path(spec.origin).resolve()
-    place = file.parent if file.name == "__init__.py" else file.with_suffix("")
-    package = (place, *place.parents)[len(names) - 1]
-    return package.parent.joinpath(*names) == place and _is_known(owner, str(package))
+    spec: Any = _spec(module) if module.partition(".")[0] in _OWNERS else None
+    return bool(spec and spec.has_location and spec.origin) and _is_ours_at(module, spec.origin)
 
 
 def unknown_packages() -> set[str]:
@@ -70,6 +63,20 @@ def _spec(module: str) -> Any:
         return find_spec(module)
     except (ImportError, ValueError, AttributeError):
         return None
+
+
+@cache
+def _is_ours_at(module: str, origin: str) -> bool:
+    """Return whether a module of this file is ours. Each release asks about every part of it: the
+    file is asked each time, and what it is to the manifest is worked out once."""
+    names, file = module.split("."), Path(origin).resolve()
+    place = file.parent if file.name == "__init__.py" else file.with_suffix("")
+    package = (place, *place.parents)[len(names) - 1]
+    return (
+        "__pycache__" not in names
+        and package.parent.joinpath(*names) == place
+        and _is_known(_OWNERS[names[0]], str(package))
+    )
 
 
 @cache

@@ -226,10 +226,12 @@ def read_registry(points: Iterable[metadata.EntryPoint]) -> Registry:
     """Return the registry of the given entry points, in the order of their names."""
     entries: list[Entry] = []
     failures: list[Failure] = []
+    manager = _manager()
     for point in sorted(points, key=lambda p: (p.name, distribution_of(p))):
         try:
-            found = _entries_of(point)
+            found = _entries_of(point, manager)
         except (Exception, SystemExit) as error:
+            manager = _manager()  # without what a part of the plugin left there
             failures.append(Failure(point.name, *distribution_of(point), one_line(error)))
             _trace(point, f"failed: {failures[-1].reason}")
         else:
@@ -246,11 +248,16 @@ def _trace(point: metadata.EntryPoint, said: str) -> None:
         print(visible(f"dpcore: {point.name} ({whose}) {said}"), file=sys.stderr)
 
 
-def _entries_of(point: metadata.EntryPoint) -> list[Entry]:
-    """Return what one plugin registers: all of it, or an exception."""
+def _manager() -> pluggy.PluginManager:
+    """Return a manager that knows the hooks, and no plugin."""
     manager = pluggy.PluginManager("dpcore")
     manager.add_hookspecs(hookspecs)
-    manager.register(point.load(), point.name)
+    return manager
+
+
+def _entries_of(point: metadata.EntryPoint, manager: pluggy.PluginManager) -> list[Entry]:
+    """Return what one plugin registers: all of it, or an exception. The manager has no other."""
+    manager.register(plugin := point.load(), point.name)
     hooks = [hook_of(kind) for kind in KINDS]
     for name in vars(manager.hook):
         if name.startswith("register_") and name not in hooks:
@@ -264,6 +271,7 @@ def _entries_of(point: metadata.EntryPoint) -> list[Entry]:
         getattr(manager.hook, hook)(register=register)
     if not entries:
         raise InvalidInputError("It registers nothing: no hook implementation was found.")
+    manager.unregister(plugin)
     return entries
 
 

@@ -5,12 +5,12 @@ with another value.
 """
 
 import dataclasses
+import functools
 import math
 import numbers
 import types
 import typing
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from dpcore.errors import InvalidInputError, near_names
@@ -37,7 +37,7 @@ Range = tuple[float, float] | tuple[float, float, str]
 """Least and largest value, and ``"[)"``, ``"(]"`` or ``"()"`` where an end is not in it."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class Parameter:
     """One parameter. ``default`` is ``None`` where it is chosen from public facts, by the formula
     ``rule`` if the field states one; ``range`` is empty if it states none."""
@@ -61,7 +61,7 @@ def option(
     --------
     >>> from dataclasses import dataclass
     >>> from dpcore.plugin import option
-    >>> @dataclass(frozen=True)
+    >>> @dataclasses.dataclass(frozen=True)
     ... class MyOptimizer:
     ...     steps: int = option(20, "Steps of descent.")
     >>> MyOptimizer().steps
@@ -78,7 +78,7 @@ def check_ranges(part: Any) -> None:
     --------
     >>> from dataclasses import dataclass
     >>> from dpcore.plugin import check_ranges, option
-    >>> @dataclass(frozen=True)
+    >>> @dataclasses.dataclass(frozen=True)
     ... class MyOptimizer:
     ...     steps: int = option(20, "Steps of descent.", range=(1, 100))
     >>> check_ranges(MyOptimizer(steps=0))
@@ -217,6 +217,7 @@ def _fields(part: type) -> tuple[dataclasses.Field[Any], ...]:
     return tuple(f for f in dataclasses.fields(part) if f.init and f.name not in _NOT_SET_BY_NAME)
 
 
+@functools.lru_cache(maxsize=1024)
 def _annotations(part: type) -> dict[str, Any]:
     """Return the fields' types; a name that cannot be resolved leaves its text."""
     try:

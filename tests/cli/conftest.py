@@ -36,12 +36,13 @@ def nothing_on_how_far(monkeypatch):
     monkeypatch.setattr("dpcore.cli.terminal.progress._LINE_SECONDS", 1e9)
 
 
-@pytest.fixture
-def stub(monkeypatch):
-    """The stub plugin, installed: its distribution stands on sys.path."""
-    monkeypatch.syspath_prepend(str(STUB))
-    load_registry.cache_clear()
-    yield
+@pytest.fixture(scope="module")
+def stub():
+    """The stub plugin, installed for the tests of a file: its distribution stands on sys.path."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.syspath_prepend(str(STUB))
+        load_registry.cache_clear()
+        yield
     load_registry.cache_clear()
     sys.modules.pop("dpcore_stub", None)
 

@@ -25,11 +25,16 @@ from dpcore.privacy.statement import PrivacyStatement, foreign_parts
 ROOT = Path(__file__).parents[2]
 
 
+def forget():
+    first_party._is_ours_at.cache_clear()
+    first_party._is_known.cache_clear()
+
+
 @pytest.fixture(autouse=True)
 def asked_anew():
     """Nothing that was found out of another installation is remembered."""
     yield
-    first_party._is_known.cache_clear()
+    forget()
 
 
 @pytest.mark.skipif(not (ROOT / "plugins").is_dir(), reason="needs a checkout")
@@ -90,7 +95,7 @@ def install(folder, monkeypatch, package, version=CORE, **files):
     invalidate_caches()
     monkeypatch.setitem(sys.modules, f"{package}.odd", import_module(f"{package}.odd"))
     monkeypatch.setitem(sys.modules, package, sys.modules[package])
-    first_party._is_known.cache_clear()
+    forget()
     assert Path(sys.modules[f"{package}.odd"].__file__).is_relative_to(folder)
 
 
@@ -105,7 +110,7 @@ def manifest(tmp_path, monkeypatch):
     monkeypatch.setattr(first_party, "_MANIFEST", found)
     monkeypatch.setattr(first_party, "_OWNERS", {"dpcore_baselines": "dpcore-baselines"})
     monkeypatch.setattr(first_party, "_IS_CHECKOUT", False)
-    first_party._is_known.cache_clear()
+    forget()
 
 
 @pytest.fixture
@@ -188,7 +193,7 @@ def test_a_package_that_parts_of_ours_call_is_named(tmp_path, monkeypatch, manif
     install(tmp_path, monkeypatch, "dpcore_baselines")
     assert foreign_parts(["acme:Odd"]) == ("acme:Odd",)
     (tmp_path / "dpcore_baselines" / "odd.py").write_text("class Odd:\n    bound = 1\n")
-    first_party._is_known.cache_clear()
+    forget()
     assert foreign_parts(["acme:Odd"]) == ("acme:Odd", "dpcore_baselines")
 
 
@@ -262,6 +267,7 @@ def test_steps_of_another_version_are_named_and_make_what_they_make(monkeypatch)
     monkeypatch.setattr(
         first_party, "_is_known", lambda name, file: name != "dpcore-report" and known(name, file)
     )
+    first_party._is_ours_at.cache_clear()
     model = fitted(also=also)
     assert model.privacy["parts_not_from_dpcore"] == [
         "dpcore_report",

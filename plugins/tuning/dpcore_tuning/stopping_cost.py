@@ -52,6 +52,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from dpcore.accountants.additive import ticks_down, ticks_up
@@ -172,6 +173,7 @@ def _rho_of(
     return rho
 
 
+@lru_cache(maxsize=64)
 def _order_of_zcdp(law: TruncatedNegativeBinomial, *whole: float) -> Fraction:
     """Return the order, less 1, at which a try's zCDP filter is largest."""
     rho = _rho_of(law, whole)  # type: ignore[arg-type]

@@ -10,14 +10,13 @@ from dpcore.errors import DataError
 from dpcore_lab.compare.journal import open_journal
 from dpcore_lab.compare.notes import notes_of
 from dpcore_lab.compare.results import Results, read_results, write_results
-from dpcore_lab.compare.runner import run
 from dpcore_lab.compare.settings import STATEMENT
 from dpcore_lab.compare.table import means_of, measures_beside
 
 
 @pytest.fixture
-def results(compared):
-    return run(compared(repeats=1, epsilons=(1.0,)), None)
+def results(small_results):
+    return small_results
 
 
 def test_it_says_what_its_figures_are(results, tmp_path):
@@ -49,7 +48,7 @@ def test_it_is_readable_by_its_owner_only(results, tmp_path):
 OLD_NAMES = {f"exact_{name}": name for name in ("accuracy", "objective", "seconds")}
 
 
-def test_files_and_journals_of_before_the_columns_said_so_are_read(compared, results, tmp_path):
+def test_files_and_journals_of_before_the_columns_said_so_are_read(results, tmp_path):
     path = tmp_path / "r.parquet"
     write_results(path, results)
     table = pq.read_table(path)
