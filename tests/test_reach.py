@@ -26,6 +26,7 @@ PAGES = {
     "dpcore_a_ddp.fixed_size_sample",
     "dpcore_accounting.advanced_composition",  # what other packages of ours import
     "dpcore_accounting.best",
+    "dpcore_accounting.laws",
     "dpcore_accounting.selections.exponential",
     "dpcore_accounting.selections.permute_and_flip",
     "dpcore_accounting.rdp",
@@ -38,6 +39,7 @@ PAGES = {
     "dpcore_baselines.losses.hinge",
     "dpcore_baselines.losses.huber",
     "dpcore_baselines.losses.quantile",
+    "dpcore_baselines.losses.row_loss",
     "dpcore_baselines.queries.descent",
     "dpcore_baselines.queries.gradient_sum",
     "dpcore_baselines.queries.moments",
@@ -57,7 +59,7 @@ PAGES = {
     "dpcore_tables.statistics",
     "dpcore_tables.store",
 }
-MOST_DEEP_IMPORTS = 496
+MOST_DEEP_IMPORTS = 495
 """It was 1,392. It may only fall: whoever makes it less states that here."""
 
 

@@ -11,6 +11,7 @@ import numbers
 import types
 import typing
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from dpcore.errors import InvalidInputError, near_names
@@ -37,7 +38,7 @@ Range = tuple[float, float] | tuple[float, float, str]
 """Least and largest value, and ``"[)"``, ``"(]"`` or ``"()"`` where an end is not in it."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Parameter:
     """One parameter. ``default`` is ``None`` where it is chosen from public facts, by the formula
     ``rule`` if the field states one; ``range`` is empty if it states none."""
@@ -61,7 +62,7 @@ def option(
     --------
     >>> from dataclasses import dataclass
     >>> from dpcore.plugin import option
-    >>> @dataclasses.dataclass(frozen=True)
+    >>> @dataclass(frozen=True)
     ... class MyOptimizer:
     ...     steps: int = option(20, "Steps of descent.")
     >>> MyOptimizer().steps
@@ -78,7 +79,7 @@ def check_ranges(part: Any) -> None:
     --------
     >>> from dataclasses import dataclass
     >>> from dpcore.plugin import check_ranges, option
-    >>> @dataclasses.dataclass(frozen=True)
+    >>> @dataclass(frozen=True)
     ... class MyOptimizer:
     ...     steps: int = option(20, "Steps of descent.", range=(1, 100))
     >>> check_ranges(MyOptimizer(steps=0))
