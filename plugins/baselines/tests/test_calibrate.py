@@ -8,8 +8,8 @@ import pytest
 from scipy import optimize, special, stats
 
 from dpcore import OneVsRest, fit
-from dpcore.losses.logistic import Logistic
 from dpcore.plugin import NeighboringRelation
+from dpcore.plugin.parts import load_registry, make_loss
 from dpcore_baselines.descent import calibrate
 from dpcore_baselines.descent.averaged import AveragedDescent
 from dpcore_baselines.descent.calibrate import MeanRow, calibrated_line
@@ -163,12 +163,14 @@ def test_what_it_is_not_for_is_left_as_it_is(words):
     )
 
 
-def test_of_several_classes_softmax_is_left_and_each_against_the_rest_is_not():
+def test_fits_of_several_classes_are_left_as_they_are():
+    # Of the digits of scikit-learn, one-vs-rest at epsilon 1, the log loss was 1.9 and not 1.1.
     rows = make_rows(200, n_classes=3)
     words = dict(classes=(0.0, 1.0, 2.0), epsilon=1.0, row_norm=rows.row_norm, seed=1)
     assert "slope" not in fit(rows.X, rows.y, **words).details
     of_classes = fit(rows.X, rows.y, loss=OneVsRest("logistic"), **words).details["of_classes"]
-    assert all("slope" in of_class for of_class in of_classes.values())
+    assert len(of_classes) == 3
+    assert not any("slope" in of_class for of_class in of_classes.values())
 
 
 def test_runs_of_no_rows_and_of_few_are_calibrated():
@@ -195,7 +197,8 @@ def test_the_spread_is_the_weighted_variance_of_the_iterates():
 def test_the_margins_of_released_moments_are_those_of_the_rows():
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.uniform(size=(5000, 6)) < 0.3, np.ones(5000)]).astype(float)
-    problem = replace(make_problem(make_rows(5, n_features=7), ADD, Logistic()), intercept=True)
+    loss = make_loss("logistic", {}, load_registry())
+    problem = replace(make_problem(make_rows(5, n_features=7), ADD, loss), intercept=True)
     moments = np.concatenate([X.sum(axis=0), (X * X).sum(axis=0)])
     columns, length = from_moments(problem, moments, 5000.0, 1e-3)
     rows = MeanRow.of(columns, length, moments[:7] / 5000, 1e-3 / 5000)
