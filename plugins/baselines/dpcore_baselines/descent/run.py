@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Run"]
 
 _TAKEN = "All planned steps were taken."
+_SHRUNK = " Log odds were multiplied by {:.2f}{}: clipping and noise had made them too large."
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,8 @@ class Run:
                 a, b = calibrated_line(*margins, self.clip / self.rows.length)
                 v = with_line(v, columns.constant, (a, b))
                 details = {"slope": b, "added": a}
-                status = f"{_TAKEN} Log odds were multiplied by {b:.2f}, and {a:+.2f} was added: "
-                status += "clipping and noise had made them too large."
+                status = _TAKEN + _SHRUNK.format(
+                    b, f", and {a:+.2f} added" if abs(a) > 0.005 else ""
+                )
         w = round_parameters(columns.pull_back(v), problem.raw_norm_bound)
         return w, status, details
