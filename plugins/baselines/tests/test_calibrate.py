@@ -126,7 +126,7 @@ def made_rows(n, seed, scale=2.0):
 @pytest.mark.parametrize(("epsilon", "bold"), [(0.1, 0.75), (1.0, 0.85)])
 def test_probabilities_come_true(epsilon, bold):
     # Seeded, so it cannot fail by chance; the slope's own error on these rows is .03.
-    X, positive = made_rows(20_000, 1)
+    X, positive = made_rows(10_000, 1)
     words = dict(classes=(False, True), bounds=(-1, 1), row_norm=None, epsilon=epsilon, seed=2)
     shrunk = fit(X, positive, **words)
     plain = fit(X, positive, **words, params={"calibrated": False})
