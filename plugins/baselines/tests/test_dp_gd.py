@@ -306,7 +306,7 @@ def test_columns_count_for_less_than_the_intercept_and_only_of_two_classes(monke
     words = dict(row_norm=1.5, epsilon=1.0, n0=300, algo="dp-gd", seed=5)
     kinds = {"logistic": {"classes": (0, 1)}, "ridge": {"target_bounds": (0, 1)}}
     for loss, public in kinds.items():
-        public |= {"loss": loss, "params": {"moments_share": 0.1}}
+        public |= {"loss": loss, "params": {"moments_share": 0.1, "calibrated": False}}
         model = fit(X, y, **words, **public)
         with monkeypatch.context() as patched:
             patched.setattr(defaults, "shrinkage_for", lambda u: 1.0)

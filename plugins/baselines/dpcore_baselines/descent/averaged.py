@@ -16,7 +16,8 @@ class AveragedDescent:
     Shamir & Zhang 2013, section 4); a negative one means the last iterate.
 
     ``v`` : the point at which the next gradient is asked for, float64 of the given shape.
-    ``average`` : of all iterates after the first, of that shape.
+    ``average`` : of all iterates after the first, of that shape; ``spread`` : their variances about
+    it, by the same weights.
     """
 
     def __init__(self, shape: tuple[int, ...], *, momentum: float, averaging: float) -> None:
@@ -24,6 +25,7 @@ class AveragedDescent:
         self._taken = 0
         self.v = np.zeros(shape)
         self._smoothed, self.average = self.v.copy(), self.v.copy()
+        self.spread = self.v.copy()
 
     def move(self, gradient: np.ndarray, step_size: float) -> None:
         """Take one step along the smoothed gradients, ``gradient`` being the newest, at ``v``."""
@@ -35,4 +37,6 @@ class AveragedDescent:
             self.v *= _FARTHEST / largest
         a = self._averaging
         fresh = 1.0 if a < 0 else (1 + a) / (self._taken + a)
+        way = self.v - self.average
+        self.spread = (1 - fresh) * (self.spread + fresh * way * way)
         self.average = (1 - fresh) * self.average + fresh * self.v

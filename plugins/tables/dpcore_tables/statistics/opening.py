@@ -171,7 +171,7 @@ def _rows(
 def _problem(dataset: Dataset, relation: NeighboringRelation) -> Problem:
     schema, units = dataset.schema, dataset.schema.units
     n = dataset.n_units if relation.size_is_public and units is None else None
-    capacity = {"capacity": schema.capacity} if schema.capacity else {}
+    capacity: dict[str, Any] = {"capacity": schema.capacity} if schema.capacity else {}
     return Problem(
         loss=load_registry().load("loss", loss_of_schemas(schema))(),
         l2=0.0,

