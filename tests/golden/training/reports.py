@@ -38,7 +38,7 @@ STEPS = {
     "private bounds": "--private-bounds",
     "balanced": "--class-weight balanced",
     "evaluation": "--test-fraction .3 --evaluate-share .2",
-    "intervals": "--intervals-share .4",
+    "intervals": "--intervals-share .4 --intervals-anyway",
     "units": "",
     "part": "--part city=Bern",
     "one-vs-rest": "--multiclass ovr",
