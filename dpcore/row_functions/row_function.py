@@ -5,12 +5,13 @@ import ast
 import hashlib
 from dataclasses import dataclass
 from functools import lru_cache
+from types import FunctionType
 from typing import Any
 
 import numba
 import numpy as np
 
-from dpcore.errors import InvalidInputError
+from dpcore.errors import InvalidInputError, KernelError
 from dpcore.exact.compiled import KernelCache, source_digest
 from dpcore.privacy.immutable import sealed
 from dpcore.row_functions import code, compiled, functions, grammar
@@ -20,6 +21,10 @@ from dpcore.row_functions.forms import FORMS
 from dpcore.row_functions.source import tree_of
 
 __all__ = ["RowFunction", "coefficient", "contribution"]
+
+_LEAST, _ONE, _TINY = 2.2250738585072014e-308, 1.0, 2.0**-60
+_ROOM = 10
+"""Calls deep, beside those of helpers within each other: the loop, the row, and a number's."""
 
 
 @sealed
@@ -61,12 +66,18 @@ class RowFunction:
 
         Raises KernelError where the function cannot be compiled.
         """
-        with np.errstate(all="ignore"):  # without the compiler
-            _loop(self.text, self.form)(rows, y, parameters, out)
+        loop = _loop(self.text, self.form)
+        _require_usual_numbers()
+        if isinstance(loop, FunctionType):  # without the compiler
+            _require_room(code.MOST_HELPERS + _ROOM)
+        with np.errstate(all="ignore"):
+            loop(rows, y, parameters, out)
 
     def require_compiled(self) -> None:
-        """Compile it, or load what was compiled; KernelError where neither can be had."""
+        """Compile it, or load what was compiled; KernelError where neither can be had, or where this
+        thread has other numbers than float64."""
         _loop(self.text, self.form)
+        _require_usual_numbers()
 
 
 def coefficient(function: Any) -> RowFunction:
@@ -108,6 +119,25 @@ def _made(function: Any, form: str) -> RowFunction:
     tree = tree_of(function)
     code_of_tree(tree, form)  # which names the line in its file
     return RowFunction(ast.unparse(tree), form)
+
+
+def _require_usual_numbers() -> None:
+    """Raise KernelError where the processor rounds in another way in this thread than in one that is
+    new: a library that was built for speed may have had it flush small numbers to 0, in the thread
+    that loaded it alone. What a row contributes would depend on the thread that it falls to."""
+    if _LEAST * 0.5 == 0.0 or not _ONE + _TINY == _ONE == _ONE - _TINY:
+        raise KernelError(
+            "A library of this process changed how its thread computes (small numbers become 0, or "
+            "it rounds in another direction): a function of a row is not run. Import it later, or "
+            "in another process."
+        )
+
+
+def _require_room(depth: int) -> None:
+    """Raise RecursionError, whatever the rows are, unless so many calls fit on Python's stack: some
+    rows may need all of them."""
+    if depth:
+        _require_room(depth - 1)
 
 
 @lru_cache(maxsize=256)
