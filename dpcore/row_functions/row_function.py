@@ -11,7 +11,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from dpcore.errors import InvalidInputError, KernelError
+from dpcore.errors import InvalidInputError, KernelError, replacing
 from dpcore.exact.compiled import KernelCache, source_digest
 from dpcore.privacy.immutable import sealed
 from dpcore.row_functions import code, compiled, functions, grammar
@@ -23,6 +23,7 @@ from dpcore.row_functions.source import tree_of
 __all__ = ["RowFunction", "coefficient", "contribution"]
 
 _LEAST, _ONE, _TINY = 2.2250738585072014e-308, 1.0, 2.0**-60
+_TOO_DEEP = "A function of a row calls too many functions within each other to be compiled here."
 _ROOM = 10
 """Calls deep, beside those of helpers within each other: the loop, the row, and a number's."""
 
@@ -187,7 +188,9 @@ def _compile(kernel: Any, loop: Any, text: str, dimensions: int) -> None:
         is_kept = False
     vector = numba.types.Array(numba.float64, 1, "C", readonly=True)
     rows = numba.types.Array(numba.float64, dimensions, "C", readonly=True)
-    kernel.compile((rows, vector, vector, numba.types.Array(numba.float64, dimensions, "C")))
+    out = numba.types.Array(numba.float64, dimensions, "C")
+    with replacing(RecursionError, by=lambda _: KernelError(_TOO_DEEP)):
+        kernel.compile((rows, vector, vector, out))
     kernel.disable_compile()
     if not is_kept:
         [made] = kernel.overloads.values()
