@@ -142,7 +142,8 @@ class ExactAnswers(OneProcess):
             )
         if needs_table and self._rows_per_unit is not None:
             engine: Any = self._engine
-            engine.answer_table(RequireUnits(), self._noise)
+            with replacing(MemoryError, by=lambda _: MemoryError(_NO_ROOM)):
+                engine.answer_table(RequireUnits(), self._noise)
 
     @property
     def relation(self) -> NeighboringRelation:
