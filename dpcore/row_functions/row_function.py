@@ -75,8 +75,8 @@ class RowFunction:
             loop(rows, y, parameters, out)
 
     def require_compiled(self) -> None:
-        """Compile it, or load what was compiled; KernelError where neither can be had, or where this
-        thread has other numbers than float64."""
+        """Compile it, or load what was compiled; KernelError where neither can be had, or where
+        this thread has other numbers than float64."""
         _loop(self.text, self.form)
         _require_usual_numbers()
 
@@ -123,9 +123,9 @@ def _made(function: Any, form: str) -> RowFunction:
 
 
 def _require_usual_numbers() -> None:
-    """Raise KernelError where the processor rounds in another way in this thread than in one that is
-    new: a library that was built for speed may have had it flush small numbers to 0, in the thread
-    that loaded it alone. What a row contributes would depend on the thread that it falls to."""
+    """Raise KernelError where the processor rounds otherwise in this thread than by IEEE 754: a
+    library that was built for speed may have had it flush small numbers to 0, in the thread alone
+    that loaded it. What a row contributes would depend on the thread that it falls to."""
     if _LEAST * 0.5 == 0.0 or not _ONE + _TINY == _ONE == _ONE - _TINY:
         raise KernelError(
             "A library of this process changed how its thread computes (small numbers become 0, or "

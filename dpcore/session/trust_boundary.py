@@ -119,9 +119,9 @@ class TrustedParts:
         return parts
 
     def note(self, parts: Iterable[Any], is_compared: bool = False) -> None:
-        """Note that these act on exact answers from now on. ``is_compared`` : an answer of theirs is
-        taken for a number, as by a test: one that wrapped around moves by more than is stated, so
-        that the promise is for tables whose sums do not."""
+        """Note that these act on exact answers from now on. ``is_compared`` : an answer of theirs
+        is taken for a number, as by a test: where it wraps around it moves by more than is stated,
+        so that the promise is for tables whose sums do not."""
         for part in parts:
             self._name(part)
             if getattr(type(part), "private", True) is False:

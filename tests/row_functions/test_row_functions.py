@@ -401,7 +401,14 @@ def test_compiled_code_that_calls_or_keeps_is_found():
         require_pure("")
 
 
-STEPS = "def row(z, y, parameters):\n    t = z\n    for i in range({}):\n        for j in range({}):\n            t += 1.0\n    return t"
+STEPS = """
+def row(z, y, parameters):
+    t = z
+    for i in range({}):
+        for j in range({}):
+            t += 1.0
+    return t
+"""
 AGAIN = "def h(a):\n    for k in range(99999):\n        a += 1.0\n    return a\n"
 
 
@@ -427,10 +434,12 @@ def test_lengths_within_each_other_are_taken():
 def test_names_of_any_characters_are_counted():
     text = "def \u2118(t):\n    return t\n"
     for k in range(40):
-        text += f"def \u2118{k}(t):\n    return \u2118{k - 1 if k else ''}(t) + \u2118{k - 1 if k else ''}(t)\n"
+        known = f"\u2118{k - 1 if k else ''}(t)"
+        text += f"def \u2118{k}(t):\n    return {known} + {known}\n"
     with pytest.raises(InvalidInputError, match="too much code"):
         RowFunction(text + "def row(z, y, parameters):\n    return \u211839(z)", "coefficient")
-    dotted = "def x\u00b7f_a(t):\n    return t\ndef row(z, y, parameters):\n    return x\u00b7f_a(z)"
+    dotted = "def x\u00b7f_a(t):\n    return t\n"
+    dotted += "def row(z, y, parameters):\n    return x\u00b7f_a(z)"
     assert filled(RowFunction(dotted, "coefficient"), [2.0], [1.0]).tolist() == [2.0]
 
 
