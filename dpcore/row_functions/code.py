@@ -1,19 +1,17 @@
 """The code that is compiled of the text of a function of one row."""
 
 import ast
-import re
 
 from dpcore.errors import InvalidInputError, replacing
 from dpcore.row_functions.forms import FORMS, FUNCTIONS, Form
 from dpcore.row_functions.grammar import BUILTINS, Writer, refuse
 
-__all__ = ["code_of", "code_of_tree"]
+__all__ = ["MOST_HELPERS", "code_of", "code_of_tree"]
 
 _MOST_CODE = 100_000
 """Characters of the code of a function, with the code of each function that it calls in the place
 of the call: so it is compiled."""
-_MOST_HELPERS = 50
-_CALL = re.compile(r"\bf_(\w+)\(")
+MOST_HELPERS = 50
 
 
 def code_of(text: str, form: str) -> str:
@@ -50,10 +48,11 @@ def _written(module: ast.Module, form: str) -> str:
     if not module.body:
         refuse(module, "has no function")
     *helpers, last = map(_definition, module.body)
-    if len(helpers) > _MOST_HELPERS:
-        refuse(last, f"calls more than {_MOST_HELPERS} functions")
+    if len(helpers) > MOST_HELPERS:
+        refuse(last, f"calls more than {MOST_HELPERS} functions")
     known: dict[str, int] = {}
     sizes: dict[str, int] = {}
+    steps: dict[str, int] = {}
     codes = []
     for each in (*helpers, last):
         if each.name in known:
@@ -62,12 +61,15 @@ def _written(module: ast.Module, form: str) -> str:
         is_last = each is last
         taken = FORMS[form] if is_last else Form(numbers, ())
         name = "row" if is_last else f"f_{each.name}"
-        code = "\n".join(Writer(each, taken, known).lines(name))
-        called = _CALL.findall(code.partition("\n")[2])
-        sizes[each.name] = len(code) + sum(sizes[other] for other in called)
+        writer = Writer(each, taken, known, steps)
+        code = "\n".join(writer.lines(name))
+        body = code.partition("\n")[2]
+        # By text: a name may have characters that a pattern takes for none of it.
+        called = sum(size * body.count(f"f_{other}(") for other, size in sizes.items())
+        sizes[each.name] = len(code) + called
         if sizes[each.name] > _MOST_CODE:
             refuse(each, "makes too much code")
-        known[each.name] = len(numbers)
+        known[each.name], steps[each.name] = len(numbers), writer.steps
         codes.append(code)
     return "\n".join(codes) + "\n"
 

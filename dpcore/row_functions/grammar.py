@@ -31,6 +31,9 @@ _MOST_CODE = 20_000
 _MOST_DEPTH = 80
 """Python's own parser takes 200 brackets within each other."""
 _MOST_WHOLE = 2**31
+_MOST_STEPS, _LENGTH = 2**31, 2**10
+"""Steps of loops for a row, those of helpers among them, a length counted as so many: without an
+end in sight a row alone could decide whether a run ends, by ``break`` or ``return``."""
 # What to write in the place of syntax of these classes, or of calls of these names.
 _HINTS = {
     "write for k in range(100), and break": ("While",),
@@ -69,13 +72,18 @@ def refuse(node: Any, what: str) -> NoReturn:
 @dataclass
 class Writer:
     """Writes the code of one function. ``known`` : the functions that it may call, each with the
-    number of its arguments."""
+    number of its arguments; ``known_steps`` : and with the steps that its loops take at most.
+    ``steps`` : those of this one, once it is written."""
 
     tree: ast.FunctionDef
     form: Form
     known: dict[str, int]
+    known_steps: dict[str, int]
     ranges: list[str] = field(default_factory=list)
     depth: int = 0
+    steps: int = 1
+    _times: int = 1
+    _ends: dict[str, int] = field(default_factory=dict)
 
     def lines(self, name: str) -> list[str]:
         """Return the lines of the definition under a name."""
@@ -150,10 +158,33 @@ class Writer:
                     "has a for that is not over range(end) or range(begin, end): write "
                     "for k in range(len(x)), and x[k]",
                 )
+        self._ends[name] = sum(map(self._size, ends))
+        times, self._times = self._times, self._times * max(1, self._ends[name])
+        self._take(node, self._times)
         self.ranges.append(name)
         body = self._block(node.body)
         self.ranges.pop()
+        self._times = times
         return [f"for i_{name} in range({bounds}):", *body]
+
+    def _take(self, node: ast.AST, steps: int) -> None:
+        self.steps += steps
+        if self.steps > _MOST_STEPS:
+            refuse(node, f"may take more than {_MOST_STEPS:,} steps for one row")
+
+    def _size(self, end: ast.expr) -> int:
+        """Return a bound of the size of an end of a range."""
+        match end:
+            case ast.Constant(value=int() as value):
+                return value
+            case ast.Name(id=name):
+                return self._ends[name]
+            case ast.UnaryOp(operand=operand):
+                return self._size(operand)
+            case ast.BinOp(left=left, op=op, right=right):
+                a, b = self._size(left), self._size(right)
+                return min(a * b if isinstance(op, ast.Mult) else a + b, _MOST_WHOLE)
+        return _LENGTH
 
     def _number(self, node: ast.expr) -> str:
         """Return code of type float64."""
@@ -209,6 +240,7 @@ class Writer:
             return found
         if {**FUNCTIONS, **self.known}.get(name) != len(values):
             refuse(node, f"calls {ast.unparse(node)[:60]}, which it cannot")
+        self._take(node, self._times * self.known_steps.get(name, 0))
         return f"{'f_' if name in self.known else 'm_'}{name}({', '.join(values)})"
 
     def _condition(self, node: ast.expr) -> str:

@@ -6,12 +6,13 @@ import hashlib
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from types import FunctionType
 from typing import Any
 
 import numba
 import numpy as np
 
-from dpcore.errors import InvalidInputError
+from dpcore.errors import InvalidInputError, KernelError, replacing
 from dpcore.exact.compiled import KernelCache, source_digest
 from dpcore.privacy.immutable import sealed
 from dpcore.row_functions import code, compiled, functions, grammar
@@ -27,6 +28,11 @@ _REMEDIES = {
     "parameters": "give the query as many parameters",
     "x": "the table has no more features; the last is x[len(x) - 1]",
 }
+
+_LEAST, _ONE, _TINY = 2.2250738585072014e-308, 1.0, 2.0**-60
+_TOO_DEEP = "A function of a row calls too many functions within each other to be compiled here."
+_ROOM = 10
+"""Calls deep, beside those of helpers within each other: the loop, the row, and a number's."""
 
 
 @sealed
@@ -68,11 +74,17 @@ class RowFunction:
 
         Raises KernelError where the function cannot be compiled.
         """
-        _loop(self.text, self.form)(rows, y, parameters, out)
+        loop = _loop(self.text, self.form)
+        _require_usual_numbers()
+        if isinstance(loop, FunctionType):  # without the compiler
+            _require_room(code.MOST_HELPERS + _ROOM)
+        loop(rows, y, parameters, out)
 
     def require_compiled(self) -> None:
-        """Compile it, or load what was compiled; KernelError where neither can be had."""
+        """Compile it, or load what was compiled; KernelError where neither can be had, or where
+        this thread has other numbers than float64."""
         _loop(self.text, self.form)
+        _require_usual_numbers()
 
     def require_places(self, **sizes: int) -> None:
         """Raise InvalidInputError for a place, written as a number, that an array of these sizes
@@ -143,6 +155,25 @@ def _made(function: Any, form: str) -> RowFunction:
     return RowFunction(ast.unparse(tree), form)
 
 
+def _require_usual_numbers() -> None:
+    """Raise KernelError where the processor rounds otherwise in this thread than by IEEE 754: a
+    library that was built for speed may have had it flush small numbers to 0, in the thread alone
+    that loaded it. What a row contributes would depend on the thread that it falls to."""
+    if _LEAST * 0.5 == 0.0 or not _ONE + _TINY == _ONE == _ONE - _TINY:
+        raise KernelError(
+            "A library of this process changed how its thread computes (small numbers become 0, or "
+            "it rounds in another direction): a function of a row is not run. Import it later, or "
+            "in another process."
+        )
+
+
+def _require_room(depth: int) -> None:
+    """Raise RecursionError, whatever the rows are, unless so many calls fit on Python's stack: some
+    rows may need all of them."""
+    if depth:
+        _require_room(depth - 1)
+
+
 @lru_cache(maxsize=256)
 def _code(text: str, form: str) -> str:
     return code_of(text, form)
@@ -201,7 +232,9 @@ def _compile(kernel: Any, loop: Any, text: str, dimensions: int) -> None:
         is_kept = False
     vector = numba.types.Array(numba.float64, 1, "C", readonly=True)
     rows = numba.types.Array(numba.float64, dimensions, "C", readonly=True)
-    kernel.compile((rows, vector, vector, numba.types.Array(numba.float64, dimensions, "C")))
+    out = numba.types.Array(numba.float64, dimensions, "C")
+    with replacing(RecursionError, by=lambda _: KernelError(_TOO_DEEP)):
+        kernel.compile((rows, vector, vector, out))
     kernel.disable_compile()
     if not is_kept:
         [made] = kernel.overloads.values()

@@ -119,7 +119,7 @@ class _Names(ast.NodeTransformer):
                 new = ast.Name(name, ast.Load())
         plain = value.item() if type(value) in _NUMPY_NUMBERS else value
         if type(plain) in (bool, int, float):  # and no subclass, whose text may be another number
-            is_below = math.copysign(1.0, plain) < 0.0
+            is_below = plain < 0 or (plain == 0 and math.copysign(1.0, plain) < 0.0)
             new = ast.Constant(abs(plain)) if is_below else ast.Constant(plain)
             new = ast.UnaryOp(ast.USub(), new) if is_below else new
         elif inspect.isfunction(value) or hasattr(value, "py_func"):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.errors import AnswerError, InvalidInputError
+from dpcore.errors import AnswerError, InvalidInputError, replacing
 from dpcore.session.interactive_handle import Known, require_whole
 from dpcore.session.one_process import OneProcess
 from dpcore.session.rehearsal import Rehearsal
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from dpcore.protocols.problem import Problem
 
 __all__ = ["ExactAnswers"]
+
+_NO_ROOM = "There is not enough memory to work out the answer."
 
 
 class ExactAnswers(OneProcess):
@@ -94,6 +96,13 @@ class ExactAnswers(OneProcess):
         for other, exact in known:
             if other is query:
                 return exact.copy()
+        # NumPy says which array found no room: its shape is the rows'.
+        with replacing(MemoryError, by=lambda _: MemoryError(_NO_ROOM)):
+            return self._worked_out(query, known)
+
+    def _worked_out(
+        self, query: Query | DerivedQuery | TableQuery, known: Known = ()
+    ) -> np.ndarray:
         asked: Any = query
         engine: Any = self._engine
         if hasattr(asked, "derive"):
@@ -133,7 +142,8 @@ class ExactAnswers(OneProcess):
             )
         if needs_table and self._rows_per_unit is not None:
             engine: Any = self._engine
-            engine.answer_table(RequireUnits(), self._noise)
+            with replacing(MemoryError, by=lambda _: MemoryError(_NO_ROOM)):
+                engine.answer_table(RequireUnits(), self._noise)
 
     @property
     def relation(self) -> NeighboringRelation:

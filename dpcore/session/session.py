@@ -144,6 +144,7 @@ class TableSession(ExactAnswers):
                 self._parts.note(parts)
                 exact, kept = self._exact(base), None
                 if reference is not None and known is not None:
+                    self._parts.note(self._parts.check(reference), is_compared=True)
                     kept = (self._exact(reference, ((base, exact),)), known)
                 answers = ((base, exact.copy()),)
                 return mechanism.begin(exact, sensitivity, kept, self._noise), answers
@@ -171,7 +172,9 @@ class TableSession(ExactAnswers):
             require_within(self._sensitivity(query), opened.mechanism.question)
             parts = self._parts.check(query)
             self._rehearsal.ask(query, parts)
-            self._parts.note(parts)
+            # Unless all that it does with an answer is to add noise, modulo 2^64.
+            is_compared = getattr(type(opened.mechanism), "compares_answers", True)
+            self._parts.note(parts, is_compared=is_compared)
             opened.asked += 1  # Before the answer: an interrupt must not make room for another.
             try:
                 # The same question again, where an answer did not change it: no second pass.

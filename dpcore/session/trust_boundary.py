@@ -118,14 +118,17 @@ class TrustedParts:
                     raise InvalidInputError(f"Expected {name}={most!r} to be an int >= 1, or None.")
         return parts
 
-    def note(self, parts: Iterable[Any]) -> None:
-        """Note that these act on exact answers from now on."""
+    def note(self, parts: Iterable[Any], is_compared: bool = False) -> None:
+        """Note that these act on exact answers from now on. ``is_compared`` : an answer of theirs
+        is taken for a number, as by a test: where it wraps around it moves by more than is stated,
+        so that the promise is for tables whose sums do not."""
         for part in parts:
             self._name(part)
             if getattr(type(part), "private", True) is False:
                 self._not_private.add(part_of(part))
             for name, most in _limits(part):
-                self._limits[name] = min(most, self._limits.get(name, most))
+                for known in (name, "most_rows") if is_compared else (name,):
+                    self._limits[known] = min(most, self._limits.get(known, most))
 
     def _require_facts(self, part: Any) -> None:
         stated = getattr(part, "problem", None)

@@ -305,3 +305,40 @@ def test_what_does_not_fit_is_refused():
             ContributionSum(one, contribution(moments), width, 1.0)
     with pytest.raises(InvalidInputError, match="clip"):
         ContributionSum(one, contribution(moments), 3, math.nan)
+
+
+def below_zero(x, y, parameters, out):
+    out[0] = 1.0 if 1.0 / x[0] < 0.0 else 0.0
+
+
+def half(x, y, parameters, out):
+    out[0] = 1.0 if x[0] >= 0.5 else 0.0
+
+
+def answer_of(X, function):
+    problem = Problem(loss("logistic"), 0.0, 2, row_norm=1.0, raw_norm_bound=1.0, relation=ADD)
+    table = Table.from_matrix(X, np.ones(X.shape[0]), row_norm=1.0, raw_norm_bound=1.0)
+    return LocalEngine(table).answer(ContributionSum(problem, contribution(function), 1, 1.0))
+
+
+def test_the_sign_of_a_zero_does_not_depend_on_the_rows_beside_it():
+    """A block with a row off the grid was stored anew, and lost the signs of all of its zeros."""
+    X = np.full((1000, 2), -0.0)
+    with_other = np.vstack([X, [[0.1, 0.1]]])
+    assert answer_of(X, below_zero) == answer_of(with_other, below_zero) == 0
+
+
+def test_duplicates_are_added_in_one_order():
+    """SciPy sorts all rows where one is not sorted, and not stably: sums took other bits."""
+    sparse = pytest.importorskip("scipy.sparse")
+    for seed in range(20):
+        values = np.random.default_rng(seed).random(30) * 0.01
+        values = np.append(values, 0.5 - sum(values))
+
+        def rows(n, is_odd_there, values=values):
+            data = np.concatenate([np.tile(values, n), [0.25, 0.25]][: 1 + is_odd_there])
+            columns = np.concatenate([np.zeros(31 * n, int), [1, 0]][: 1 + is_odd_there])
+            ends = [*range(0, 31 * n + 1, 31), 31 * n + 2][: n + 1 + is_odd_there]
+            return sparse.csr_matrix((data, columns, ends), shape=(n + is_odd_there, 2))
+
+        assert answer_of(rows(9, False), half) == answer_of(rows(9, True), half)

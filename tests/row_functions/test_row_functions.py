@@ -415,3 +415,71 @@ def test_compiled_code_that_calls_or_keeps_is_found():
     require_pure(llvm_of(of_a_constant_array, numba.float64))
     with pytest.raises(KernelError, match="not one piece"):
         require_pure("")
+
+
+STEPS = """
+def row(z, y, parameters):
+    t = z
+    for i in range({}):
+        for j in range({}):
+            t += 1.0
+    return t
+"""
+AGAIN = "def h(a):\n    for k in range(99999):\n        a += 1.0\n    return a\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        STEPS.format("2147483647", "2"),
+        STEPS.format("99999", "i * 9, 0"),
+        STEPS.format("-2147483647, 0", "3"),
+        AGAIN + STEPS.format("99999", "1").replace("1.0", "h(t)"),
+    ],
+)
+def test_loops_have_an_end_in_sight(text):
+    """Or a row alone could decide, by break or return, whether a run ends."""
+    with pytest.raises(InvalidInputError, match="steps for one row"):
+        RowFunction(text, "coefficient")
+
+
+def test_lengths_within_each_other_are_taken():
+    RowFunction(STEPS.format("len(parameters)", "len(parameters)"), "coefficient")
+
+
+def test_names_of_any_characters_are_counted():
+    text = "def \u2118(t):\n    return t\n"
+    for k in range(40):
+        known = f"\u2118{k - 1 if k else ''}(t)"
+        text += f"def \u2118{k}(t):\n    return {known} + {known}\n"
+    with pytest.raises(InvalidInputError, match="too much code"):
+        RowFunction(text + "def row(z, y, parameters):\n    return \u211839(z)", "coefficient")
+    dotted = "def x\u00b7f_a(t):\n    return t\n"
+    dotted += "def row(z, y, parameters):\n    return x\u00b7f_a(z)"
+    assert filled(RowFunction(dotted, "coefficient"), [2.0], [1.0]).tolist() == [2.0]
+
+
+@pytest.mark.parametrize(("name", "value"), [("_LEAST", 0.0), ("_TINY", 0.5)])
+def test_a_thread_with_other_numbers_runs_none(monkeypatch, name, value):
+    made = coefficient(half_coefficient)
+    monkeypatch.setattr(f"dpcore.row_functions.row_function.{name}", value)
+    for run in (made.require_compiled, lambda: filled(made, [1.0], [1.0])):
+        with pytest.raises(KernelError, match="changed how its thread computes"):
+            run()
+
+
+@pytest.mark.skipif(hasattr(functions.NAMES["at"], "py_func"), reason="with the compiler")
+def test_no_row_decides_whether_there_is_room_for_its_calls():
+    text = "def h0(a):\n    return a\n"
+    text += "".join(f"def h{k}(a):\n    return h{k - 1}(a)\n" for k in range(1, 50))
+    text += "def row(z, y, parameters):\n    return h49(z) if z > 0.5 else 0.0"
+    made = RowFunction(text, "coefficient")
+
+    def outcome(z, depth):
+        try:
+            return filled(made, [z], [1.0])[0] if depth == 0 else outcome(z, depth - 1)
+        except RecursionError:
+            return None
+
+    for depth in range(700, 990, 3):
+        assert (outcome(0.0, depth) is None) == (outcome(1.0, depth) is None)

@@ -367,3 +367,29 @@ def test_only_an_event_that_says_so_has_a_loss_of_its_outcome():
         session = open_session()
         session.start(Boasting(event=event))
         assert session.ex_post_epsilon == pytest.approx(loss)
+
+
+def test_an_answer_that_is_compared_is_promised_for_sums_that_fit():
+    """A sum that wraps around is as private as another where noise is added modulo 2^64. A test of
+    it is not: one row more turns it from the largest number to the least."""
+
+    class Few(ErrorCount):
+        @property
+        def rows_that_fit(self):
+            return 1000
+
+    session = open_session()
+    exchange = session.start(reduction())
+    assert session.most_rows is None
+    exchange.ask(Few(PROBLEM, np.zeros(5)))
+    assert (session.most_rows, session.rows_that_fit) == (1000, 1000)
+
+
+def test_what_finds_no_room_says_nothing_of_the_rows():
+    class Full(LocalEngine):
+        def answer(self, query):
+            raise MemoryError("Unable to allocate an array with shape (64, 5)")
+
+    with pytest.raises(MemoryError) as refused:
+        open_session(engine=Full(ROWS.table())).release(RowCount("l1"), Geometric(10.0))
+    assert "64" not in str(refused.value) and refused.value.__context__ is None

@@ -183,6 +183,7 @@ class CachedMargins:
 
     def rows(self) -> np.ndarray:
         rows = self._unfolded()
+        rows += 0.0  # a zero without a sign, which depends on how the rows beside it are stored
         return rows * self.factor[:, np.newaxis] if self._is_scaled else rows
 
     def settle(self, keep: Callable[[np.ndarray], np.ndarray]) -> None:

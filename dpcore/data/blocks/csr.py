@@ -72,8 +72,10 @@ class CsrBlock(CachedMargins):
     def from_rows(
         cls, X: csr_matrix, y: np.ndarray, path: RoundedLine, row_norm: float
     ) -> CsrBlock:
-        X = X.copy()
-        X.sum_duplicates()
+        from dpcore.data.matrix import canonical_csr  # which knows the layouts
+
+        # SciPy's own sum of duplicates has another order where any row of these is not sorted.
+        X = canonical_csr(X, "the rows")
         values, squares = truncate_rows(
             X.data.astype(np.float64), _row_of(X.indptr), X.shape[0], path.raw_norm_bound
         )

@@ -58,6 +58,7 @@ class Brownian:
     question: Sensitivity
 
     kind: ClassVar[str] = "brownian"
+    compares_answers: ClassVar[bool] = False
     reference: ClassVar[None] = None
 
     def __post_init__(self) -> None:
