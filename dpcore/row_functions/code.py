@@ -4,7 +4,8 @@ import ast
 
 from dpcore.errors import InvalidInputError, replacing
 from dpcore.row_functions.forms import FORMS, FUNCTIONS, Form
-from dpcore.row_functions.grammar import BUILTINS, Writer, refuse
+from dpcore.row_functions.grammar import BUILTINS, Writer
+from dpcore.row_functions.refusals import refuse
 
 __all__ = ["MOST_HELPERS", "code_of", "code_of_tree"]
 

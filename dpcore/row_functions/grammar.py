@@ -10,13 +10,11 @@ Numbers are float64. A place outside an array reads as NaN, and a write to it do
 import ast
 import sys
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
 
-from dpcore.errors import InvalidInputError
 from dpcore.row_functions.forms import FUNCTIONS, Form
+from dpcore.row_functions.refusals import refuse
 
-__all__ = ["BUILTINS", "Writer", "refuse"]
-
+__all__ = ["BUILTINS", "Writer"]
 
 BUILTINS = ("min", "max", "float", "int", "len", "range")
 _BINARY = {
@@ -34,39 +32,6 @@ _MOST_WHOLE = 2**31
 _MOST_STEPS, _LENGTH = 2**31, 2**10
 """Steps of loops for a row, those of helpers among them, a length counted as so many: without an
 end in sight a row alone could decide whether a run ends, by ``break`` or ``return``."""
-# What to write in the place of syntax of these classes, or of calls of these names.
-_HINTS = {
-    "write for k in range(100), and break": ("While",),
-    "write a loop, for k in range(len(x)); the product of x and w is z of a coefficient": (
-        *("dot", "inner", "vdot", "matmul", "MatMult", "sum", "mean", "norm"),
-    ),
-    "give each number a variable; of arrays there are the arguments alone": (
-        *("List", "Tuple", "Dict", "Set", "ListComp", "GeneratorExp", "Subscript"),
-        *("zeros", "empty", "ones", "full", "array", "list"),
-    ),
-    "for an odd row return 0.0, or write nothing": ("Raise", "Assert", "Try"),
-    "nothing is kept between rows": ("Global", "Nonlocal"),
-    "of an array take a place, as x[k]": ("Name",),
-    "write int(a / b)": ("FloorDiv", "floor", "trunc"),
-    "write a - b * int(a / b)": ("Mod", "fmod"),
-    "write exp(b * log(a))": ("Pow", "pow", "power"),
-    "write a if b else c": ("where", "sign"),
-    "write min(max(a, low), high)": ("clip", "maximum", "minimum"),
-    "write a function of its own, by def": ("Lambda",),
-    "import it at the head of the file": ("Import", "ImportFrom"),
-}
-
-
-def refuse(node: Any, what: str) -> NoReturn:
-    """Raise InvalidInputError for a part of a function, with its line and what there is."""
-    called = ast.unparse(getattr(node, "func", ast.Pass())).split(".")[-1]
-    there = {called, type(node).__name__, type(getattr(node, "op", None)).__name__}
-    hint = next((f": {hint}" for hint, words in _HINTS.items() if there & {*words}), "")
-    raise InvalidInputError(
-        f"A function of a row, line {getattr(node, 'lineno', 1)}: it {what}{hint}. It may have "
-        "numbers, arithmetic, comparisons, if, for over a range, and "
-        f"{', '.join([*FUNCTIONS, 'min', 'max'])}: docs/row-functions.md."
-    )
 
 
 @dataclass
