@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from dpcore.data.blocks.cached_margins import CachedMargins
+from dpcore.data.blocks.canonical_csr import canonical_csr
 from dpcore.data.blocks.layout import MatrixLayout
 from dpcore.data.blocks.row_norms import is_over, row_lengths, shrunk
 from dpcore.data.blocks.truncation import integer_sums, to_grid, truncate_rows
@@ -72,8 +73,6 @@ class CsrBlock(CachedMargins):
     def from_rows(
         cls, X: csr_matrix, y: np.ndarray, path: RoundedLine, row_norm: float
     ) -> CsrBlock:
-        from dpcore.data.matrix import canonical_csr  # which knows the layouts
-
         # SciPy's own sum of duplicates has another order where any row of these is not sorted.
         X = canonical_csr(X, "the rows")
         values, squares = truncate_rows(

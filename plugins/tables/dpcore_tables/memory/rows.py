@@ -11,7 +11,8 @@ import pyarrow as pa
 
 from dpcore.data.array_schema import schema_beside
 from dpcore.data.arrays import dense_of_width, place_of_row
-from dpcore.data.matrix import canonical_csr, conform_matrix, is_sparse
+from dpcore.data.blocks.canonical_csr import canonical_csr
+from dpcore.data.matrix import conform_matrix, is_sparse
 from dpcore.data.units import Coins, UnitIds
 from dpcore.errors import InvalidInputError
 from dpcore.plugin.parts import Dataset

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from dpcore.data.matrix import canonical_csr, misfit
+from dpcore.data.blocks.canonical_csr import canonical_csr, misfit
 from dpcore.errors import DataError, replacing
 from dpcore_tables.memory.columns import labels_of, real_matrix
 from dpcore_tables.raw.raw_matrix import RawMatrix
