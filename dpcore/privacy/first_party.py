@@ -76,8 +76,9 @@ def name_of(named: Any) -> str:
 
 
 def module_of(named: Any) -> str:
-    """Return the module of a class or a function, likewise."""
-    return _kept(named, "__module__")
+    """Return the module of a class or a function, likewise. No module has a colon in its name: in
+    ``"module:Class"`` what is before it would be read as another one's."""
+    return _kept(named, "__module__").replace(":", "?")
 
 
 def _kept(named: Any, attribute: str) -> str:

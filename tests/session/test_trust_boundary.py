@@ -97,6 +97,9 @@ def odd_mechanisms():
         __module__ = Text(__name__)
         event = staticmethod(Gaussian(5.0).event)
 
+    class Colon(Spelt):
+        __module__ = f"{Gaussian.__module__}:Gaussian"
+
     asked = count()
 
     class Changing(type):
@@ -128,18 +131,18 @@ def odd_mechanisms():
     return [
         SimpleNamespace(event=event, release=noiseless),
         Named(),
-        *(kind() for kind in (Spelt, Changes, Function, Method)),
+        *(kind() for kind in (Spelt, Colon, Changes, Function, Method)),
     ]
 
 
-KINDS = ["namespace", "wrapper", "text", "metaclass", "function", "method"]
+KINDS = ["namespace", "wrapper", "text", "colon", "metaclass", "function", "method"]
 
 
 @pytest.mark.parametrize("mechanism", odd_mechanisms(), ids=KINDS)
 def test_what_is_released_is_named_whatever_its_type(mechanism):
     opened = session()
     opened.release(RowCount(), mechanism)
-    assert foreign(opened)
+    assert opened.foreign_parts
 
 
 @pytest.mark.parametrize("broken", ["endless", "no-number", "other-problem"])
