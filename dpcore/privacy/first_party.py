@@ -20,7 +20,10 @@ __all__ = [
     "DISTRIBUTIONS",
     "code_in_words",
     "is_named_as_a_package_of_ours",
+    "is_class",
     "is_ours",
+    "module_of",
+    "name_of",
     "unknown_packages",
 ]
 
@@ -52,6 +55,29 @@ def unknown_packages() -> set[str]:
     have other files: parts of ours may call them."""
     loaded = filter(is_named_as_a_package_of_ours, _OWNERS.keys() & sys.modules.keys())
     return {package for package in loaded if not is_ours(package)}
+
+
+def is_class(thing: Any) -> bool:
+    """Return whether this is a class, whatever it says of its own ``__class__``."""
+    return issubclass(type(thing), type)
+
+
+def name_of(named: Any) -> str:
+    """Return the qualified name of a class or a function as Python keeps it: neither a metaclass
+    nor a ``str`` of a class of its own says another one."""
+    return _kept(named, "__qualname__")
+
+
+def module_of(named: Any) -> str:
+    """Return the module of a class or a function, likewise. No module has a colon in its name: in
+    ``"module:Class"`` what is before it would be read as another one's."""
+    return _kept(named, "__module__").replace(":", "?")
+
+
+def _kept(named: Any, attribute: str) -> str:
+    kind = type if is_class(named) else type(named)
+    value = vars(kind)[attribute].__get__(named)
+    return str.__str__(value) if issubclass(type(value), str) else UNKNOWN
 
 
 def _spec(module: str) -> Any:

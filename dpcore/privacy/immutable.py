@@ -10,7 +10,7 @@ from types import FunctionType, MemberDescriptorType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dpcore.errors import InvalidInputError
-from dpcore.privacy.first_party import is_ours
+from dpcore.privacy.first_party import is_class, is_ours, module_of, name_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -171,26 +171,26 @@ def attributes(part: Any) -> list[tuple[str, Any]]:
 def require_untouched(part: Any) -> None:
     """Raise InvalidInputError for a part of dpcore's that is not as dpcore has defined it: a class
     with another attribute, an object that shadows its class or holds something to be called."""
-    own = part if isinstance(part, type) else type(part)
+    own = part if is_class(part) else type(part)
     for cls in own.__mro__:
         if cls in _DEFINED:
             _require_defined(cls)
-    if own in _DEFINED or is_ours(own.__module__):
+    if own in _DEFINED or is_ours(module_of(own)):
         _require_its_own(own)
         _require_plain_state(part, own)
-    elif isinstance(part, FunctionType) and is_ours(part.__module__):
+    elif type(part) is FunctionType and is_ours(module_of(part)):
         _require_plain_state(part, own)
 
 
 def require_sealed(part: Any) -> None:
     """Raise InvalidInputError for what bears the name of a module of dpcore's and is none of its
     sealed classes, nor the function of that name: nothing else of dpcore's acts on rows."""
-    named = part if isinstance(part, (type, FunctionType)) else type(part)
-    if named in _DEFINED or not is_ours(named.__module__):
+    named = part if is_class(part) or type(part) is FunctionType else type(part)
+    if named in _DEFINED or not is_ours(module_of(named)):
         return
-    if not (isinstance(named, FunctionType) and _found(named) is named):
+    if not (type(named) is FunctionType and _found(named) is named):
         raise InvalidInputError(
-            f"{named.__module__}:{named.__qualname__} is not dpcore's own. Let it bear the name of "
+            f"{module_of(named)}:{name_of(named)} is not dpcore's own. Let it bear the name of "
             "its own module, which the statement then names."
         )
 
@@ -214,7 +214,7 @@ def _require_defined(cls: type) -> None:
 def _require_its_own(cls: type) -> None:
     if _found(cls) is not cls:
         raise InvalidInputError(
-            f"A class calls itself {cls.__module__}:{cls.__qualname__}, and dpcore has another "
+            f"A class calls itself {module_of(cls)}:{name_of(cls)}, and dpcore has another "
             "under that name or none. Let it bear the name of its own module, which the statement "
             "then names."
         )
@@ -222,15 +222,15 @@ def _require_its_own(cls: type) -> None:
 
 def _found(named: Any) -> Any:
     """Return what there is under a class's or a function's own name."""
-    found: Any = sys.modules.get(named.__module__)
-    for name in named.__qualname__.split("."):
+    found: Any = sys.modules.get(module_of(named))
+    for name in name_of(named).split("."):
         found = getattr(found, name, None)
     return found
 
 
-def _require_plain_state(part: Any, own: type) -> None:
+def _require_plain_state(part: Any, own: Any) -> None:
     held = getattr(part, "__dict__", None)
-    if not held or isinstance(part, (type, Enum)):
+    if not held or is_class(part) or issubclass(own, Enum):
         return
     fields = _fields(own)
     for name, value in held.items():

@@ -7,7 +7,14 @@ from typing import Any
 
 from dpcore.exact.rounding import exact as _exact
 from dpcore.exact.rounding import exp_in_words
-from dpcore.privacy.first_party import code_in_words, is_ours, unknown_packages
+from dpcore.privacy.first_party import (
+    code_in_words,
+    is_class,
+    is_ours,
+    module_of,
+    name_of,
+    unknown_packages,
+)
 from dpcore.privacy.units import Units, protected
 
 __all__ = ["NOTIONS", "OF_DPCORE", "WHERE_GIVEN", "PrivacyStatement", "foreign_parts", "part_of"]
@@ -287,9 +294,9 @@ class PrivacyStatement:
 def part_of(thing: Any) -> str:
     """Return the ``"module:Class"`` of an object, or of a class or function itself."""
     # Others, too, may bear a name: one that they were given.
-    is_named = isinstance(thing, (type, FunctionType, BuiltinFunctionType))
+    is_named = is_class(thing) or type(thing) in (FunctionType, BuiltinFunctionType)
     named = thing if is_named else type(thing)
-    return f"{named.__module__}:{named.__qualname__}"
+    return f"{module_of(named)}:{name_of(named)}"
 
 
 def foreign_parts(parts: Iterable[str]) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.errors import InvalidInputError
-from dpcore.privacy.first_party import is_ours
+from dpcore.privacy.first_party import is_class, is_ours, module_of
 from dpcore.privacy.immutable import (
     attributes,
     fault_of_unfrozen,
@@ -31,11 +31,16 @@ __all__ = ["NUMPY_SCALARS", "TrustedParts", "parts_within"]
 
 NUMPY_SCALARS = frozenset(np.sctypeDict.values())
 """NumPy's own types of numbers: a subclass may do anything, whatever it calls its module."""
-_PLAIN = NUMPY_SCALARS.union(
-    (type(None), bool, int, float, complex, str, bytes, Fraction, Decimal, np.dtype)
+_PLAIN = frozenset(
+    id(kind)
+    for kind in (
+        *NUMPY_SCALARS,
+        *(type(None), bool, int, float, complex, str, bytes, Fraction, Decimal, np.dtype),
+    )
 )
-"""Types of data, which do nothing. Of these alone, and of no subclass, is nothing named."""
-_FUNCTIONS = (FunctionType, BuiltinFunctionType, type)
+"""Types of data, which do nothing. Of these alone, and of no subclass, is nothing named; nor of a
+class whose metaclass says that it equals one of them."""
+_FUNCTIONS = (FunctionType, BuiltinFunctionType)
 _FACTS = ("n_features", "row_norm", "raw_norm_bound", "relation", "n", "rows_per_unit", "n_margins")
 _MOST_PARTS = 10_000
 
@@ -174,7 +179,7 @@ def parts_within(whole: Any) -> Iterator[Any]:
             raise InvalidInputError(
                 f"A {type(whole).__name__} holds more than {_MOST_PARTS:,} parts: too many to name."
             )
-        if isinstance(part, MethodType):
+        if type(part) is MethodType:
             waiting += [part.__self__, part.__func__]
         elif type(part) in (tuple, list, set, frozenset):
             waiting += part
@@ -187,14 +192,14 @@ def parts_within(whole: Any) -> Iterator[Any]:
 
 def _is_plain(part: Any) -> bool:
     kind = type(part)
-    return kind in _PLAIN or (kind is np.ndarray and not part.dtype.hasobject)
+    return id(kind) in _PLAIN or (kind is np.ndarray and not part.dtype.hasobject)
 
 
 def _held(part: Any) -> list[Any]:
-    if isinstance(part, _FUNCTIONS):
+    if is_class(part) or type(part) in _FUNCTIONS:
         return []
-    if isinstance(part, partial):
+    if issubclass(type(part), partial):
         return [part.func, part.args, part.keywords]
-    if not is_ours(type(part).__module__):
+    if not is_ours(module_of(type(part))):
         return [getattr(part, name, None) for name in ("loss", "query", "problem")]
-    return [value for _, value in attributes(part) if type(value) not in _PLAIN]
+    return [value for _, value in attributes(part) if id(type(value)) not in _PLAIN]

@@ -3,7 +3,8 @@
 import sys
 from dataclasses import replace
 from functools import partial, update_wrapper
-from types import SimpleNamespace
+from itertools import count
+from types import FunctionType, MethodType, SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from dpcore.errors import InvalidInputError
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.plugin import ClippedGradientSum, Gaussian, Laplace, NeighboringRelation, RowCount
-from dpcore.plugin.parts import LocalEngine, SeededNoise, Sensitivity, TableSession
+from dpcore.plugin.parts import LocalEngine, SeededNoise, Sensitivity, TableSession, float_up
 from dpcore.session.trust_boundary import TrustedParts, parts_within
 from dpcore_accounting.samples import PoissonSample
 from dpcore_accuracy_first.objectives.excess import Excess
@@ -85,17 +86,63 @@ def odd_mechanisms():
             self.event = event
             update_wrapper(self, make_rows)  # which makes it read as dpcore's
 
+    class Text(str):
+        __slots__ = ()
+
+        def __format__(self, spec):
+            return Gaussian.__module__
+
+    class Spelt(Named):
+        __init__ = object.__init__
+        __module__ = Text(__name__)
+        event = staticmethod(Gaussian(5.0).event)
+
+    class Colon(Spelt):
+        __module__ = f"{Gaussian.__module__}:Gaussian"
+
+    asked = count()
+
+    class Changing(type):
+        @property
+        def __module__(cls):
+            return __name__ if next(asked) < 3 else Gaussian.__module__
+
+    class Changes(Spelt, metaclass=Changing):
+        """Is of this module three times, and of dpcore's from then on."""
+
+    class Function(Spelt):
+        """Passes for a function of dpcore's."""
+
+        __slots__ = ()
+        __class__ = property(lambda self: FunctionType)
+        __hash__ = lambda self: hash(Gaussian)  # noqa: E731
+        __eq__ = lambda self, other: True  # noqa: E731
+
+        def __getattribute__(self, name):
+            known = {"__module__": Gaussian.__module__, "__qualname__": "Gaussian"}
+            return known.get(name) or object.__getattribute__(self, name)
+
+    class Method(Spelt):
+        """Passes for a bound method, of which its two sides are looked at."""
+
+        __class__ = property(lambda self: MethodType)
+        __self__, __func__ = 1.0, staticmethod(float_up)
+
     return [
         SimpleNamespace(event=event, release=noiseless),
         Named(),
+        *(kind() for kind in (Spelt, Colon, Changes, Function, Method)),
     ]
 
 
-@pytest.mark.parametrize("mechanism", odd_mechanisms(), ids=["namespace", "wrapper"])
+KINDS = ["namespace", "wrapper", "text", "colon", "metaclass", "function", "method"]
+
+
+@pytest.mark.parametrize("mechanism", odd_mechanisms(), ids=KINDS)
 def test_what_is_released_is_named_whatever_its_type(mechanism):
     opened = session()
     opened.release(RowCount(), mechanism)
-    assert foreign(opened)
+    assert opened.foreign_parts
 
 
 @pytest.mark.parametrize("broken", ["endless", "no-number", "other-problem"])
@@ -203,6 +250,18 @@ def test_of_two_limits_the_smaller_one_is_promised(capacities):
         problem = replace(make_problem(ROWS, ADD, Logistic()), capacity=capacity)
         opened.release(BoundedMinimizer(problem, 5.0), Gaussian(100.0))
     assert (opened.rows_that_fit, opened.most_rows) == (2**27, 2**27)
+
+
+def test_what_equals_a_type_of_data_is_no_data():
+    class Equal(type):
+        __hash__ = lambda cls: hash(float)  # noqa: E731
+        __eq__ = lambda cls, other: other is float  # noqa: E731
+
+    class Odd(metaclass=Equal):
+        pass
+
+    odd = Odd()
+    assert list(parts_within((odd, 1.0))) == [odd]
 
 
 def test_containers_are_looked_into():

@@ -34,6 +34,9 @@ __all__ = ["SingleReleaseAccountant", "pair_curve_up"]
 _LARGEST_EXPONENT = Fraction(2000)
 """Beyond it a smaller factor is taken, which gives a larger delta: its digits would fill memory."""
 
+_LARGEST_LOSS = 2.0**11
+"""More than any finite loss of a pair, of weights below 2^1000: its curve falls no further."""
+
 
 def _as_mixture(event: DpEvent) -> RandomizedSensitivityGaussian:
     if isinstance(event, RandomizedSensitivityGaussian):
@@ -233,6 +236,7 @@ class SingleReleaseAccountant(AdditiveAccountant):
     def _epsilon(self, spent: Fraction, delta: float) -> float:
         event = self.event
         assert event is not None
+        most = _LARGEST_LOSS if type(event) is DominatingPairDpEvent else 1e300
         return smallest_epsilon(
-            lambda e: self._delta_up(event, e) <= Fraction(delta), self.epsilon, 1e-6
+            lambda e: self._delta_up(event, e) <= Fraction(delta), self.epsilon, 1e-6, most
         )

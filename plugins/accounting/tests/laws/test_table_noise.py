@@ -25,7 +25,7 @@ from dpcore_accounting.laws import IntegerLaw, TableMaximum, TableNoise
 from dpcore_accounting.laws.shifted_pair import hull_of_shifts
 from dpcore_accounting.laws.table_noise import _pair, most_moved, whole_steps
 from dpcore_accounting.pld import PldAccountant
-from dpcore_accounting.single import SingleReleaseAccountant
+from dpcore_accounting.single import SingleReleaseAccountant, pair_curve_up
 from dpcore_tables.statistics import CategoricalColumn, Histogram
 
 ZcdpAccountant, GdpAccountant = (
@@ -287,6 +287,16 @@ def test_the_cost_is_that_of_the_same_noise_without_an_end():
     assert spent.get_epsilon(1e-9) == pytest.approx(0.25, abs=1e-6)
     of_many = PldAccountant.from_budget(9.0, 1e-6).compose(TableNoise(LAW, 16).event(linf(1.0)))
     assert 1.0 < of_many.get_epsilon(1e-6) < 16 * 0.25
+
+
+def test_no_epsilon_is_searched_for_beyond_the_largest_loss():
+    """The ends of the table alone cost 1/4 of delta: below it no epsilon is enough."""
+    spent = SingleReleaseAccountant.from_budget(1.0, 0.5).compose(
+        TableNoise(IntegerLaw(-1, (1, 2, 1)), 1).event(linf(1.0))
+    )
+    before = pair_curve_up.cache_info().misses
+    assert spent.get_epsilon(0.24) == math.inf
+    assert pair_curve_up.cache_info().misses - before <= 16
 
 
 @pytest.mark.parametrize("coordinates", [3, 1])
