@@ -11,7 +11,8 @@ from dpcore.fitting.optimizer_run import run_optimizer
 from dpcore.fitting.planning.public_facts import check_public
 from dpcore.fitting.rows.loading import schema_reasons
 from dpcore.fitting.training import make_model
-from dpcore.privacy.statement import PrivacyStatement, foreign_parts, part_of
+from dpcore.privacy.first_party import part_of
+from dpcore.privacy.statement import PrivacyStatement, foreign_parts
 from dpcore.registry.tables.declarations import load_source, optimizer_facts
 from dpcore.session.charges import Charges
 

@@ -38,7 +38,7 @@ from dpcore.fitting.steps.run import run_after, run_before, set_aside, stated_of
 from dpcore.fitting.table_ledger import charged_run, found_in, note_outside, refuse_users
 from dpcore.fitting.training import Training, make_model
 from dpcore.noise.source import SeededNoise, SystemNoise
-from dpcore.privacy.statement import part_of
+from dpcore.privacy.first_party import part_of
 from dpcore.registry.tables.declarations import engine_facts, optimizer_facts
 from dpcore.session.charges import Charges
 

@@ -12,6 +12,7 @@ from functools import cache
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
+from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
 from dpcore.privacy.manifest import UNKNOWN, digests, folders, is_checkout, manifest_of, read
@@ -24,6 +25,7 @@ __all__ = [
     "is_ours",
     "module_of",
     "name_of",
+    "part_of",
     "unknown_packages",
 ]
 
@@ -72,6 +74,14 @@ def module_of(named: Any) -> str:
     """Return the module of a class or a function, likewise. No module has a colon in its name: in
     ``"module:Class"`` what is before it would be read as another one's."""
     return _kept(named, "__module__").replace(":", "?")
+
+
+def part_of(thing: Any) -> str:
+    """Return the ``"module:Class"`` of an object, or of a class or function itself."""
+    # Others, too, may bear a name: one that they were given.
+    is_named = is_class(thing) or type(thing) in (FunctionType, BuiltinFunctionType)
+    named = thing if is_named else type(thing)
+    return f"{module_of(named)}:{name_of(named)}"
 
 
 def _kept(named: Any, attribute: str) -> str:

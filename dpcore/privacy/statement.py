@@ -2,22 +2,18 @@
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
 from dpcore.exact.rounding import exact as _exact
 from dpcore.exact.rounding import exp_in_words
 from dpcore.privacy.first_party import (
     code_in_words,
-    is_class,
     is_ours,
-    module_of,
-    name_of,
     unknown_packages,
 )
 from dpcore.privacy.units import Units, protected
 
-__all__ = ["NOTIONS", "OF_DPCORE", "WHERE_GIVEN", "PrivacyStatement", "foreign_parts", "part_of"]
+__all__ = ["NOTIONS", "OF_DPCORE", "WHERE_GIVEN", "PrivacyStatement", "foreign_parts"]
 
 _IN_FILES = {"relation": "neighboring_relation"}
 """Fields that reports and model files spell in another way."""
@@ -289,14 +285,6 @@ class PrivacyStatement:
             "parts_not_from_dpcore": list(self.foreign),
             "spent_is": "book-keeping of the filter; the guarantee is epsilon and delta",
         }
-
-
-def part_of(thing: Any) -> str:
-    """Return the ``"module:Class"`` of an object, or of a class or function itself."""
-    # Others, too, may bear a name: one that they were given.
-    is_named = is_class(thing) or type(thing) in (FunctionType, BuiltinFunctionType)
-    named = thing if is_named else type(thing)
-    return f"{module_of(named)}:{name_of(named)}"
 
 
 def foreign_parts(parts: Iterable[str]) -> tuple[str, ...]:

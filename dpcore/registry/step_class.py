@@ -28,7 +28,8 @@ def step_class(name: str, *methods: str, told: str) -> Any:
 def foreign_step(name: str) -> tuple[str, ...]:
     """Return what the statement names of the class of a step, by its own word and by the
     registry's; nothing where it is ours."""
-    from dpcore.privacy.statement import foreign_parts, part_of
+    from dpcore.privacy.first_party import part_of
+    from dpcore.privacy.statement import foreign_parts
 
     registry = load_registry("step")
     return foreign_parts((part_of(registry.load("step", name)), registry.get("step", name).target))

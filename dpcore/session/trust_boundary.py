@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.errors import InvalidInputError
-from dpcore.privacy.first_party import is_class, is_ours, module_of
+from dpcore.privacy.first_party import is_class, is_ours, module_of, part_of
 from dpcore.privacy.immutable import (
     attributes,
     fault_of_unfrozen,
     require_sealed,
     require_untouched,
 )
-from dpcore.privacy.statement import part_of
 from dpcore.protocols.problem import Problem
 
 if TYPE_CHECKING:

@@ -6,7 +6,8 @@ from dataclasses import replace
 import pytest
 
 from dpcore.losses.logistic import Logistic
-from dpcore.privacy.statement import PrivacyStatement, foreign_parts, part_of
+from dpcore.privacy.first_party import part_of
+from dpcore.privacy.statement import PrivacyStatement, foreign_parts
 from dpcore.privacy.versions import running_versions
 from dpcore_dp_agd.optimizer import DpAgd
 

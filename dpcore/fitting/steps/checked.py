@@ -16,8 +16,8 @@ from dpcore.fitting.steps.needs import require_needs
 from dpcore.fitting.steps.shares import exact_share, stated_share
 from dpcore.fitting.steps.step import Bounds, WeightsOfClasses
 from dpcore.fitting.steps.weights import with_weights
-from dpcore.privacy.first_party import is_named_as_a_package_of_ours, is_ours
-from dpcore.privacy.statement import OF_DPCORE, part_of
+from dpcore.privacy.first_party import is_named_as_a_package_of_ours, is_ours, part_of
+from dpcore.privacy.statement import OF_DPCORE
 from dpcore.registry.catalogue import load_registry
 
 if TYPE_CHECKING:

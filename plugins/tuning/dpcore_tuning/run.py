@@ -28,7 +28,8 @@ from dpcore.plugin import Solution
 from dpcore.plugin.commands import LedgerRequest
 from dpcore.plugin.ledgers import Found, LedgerEntry
 from dpcore.plugin.parts import ApproximateDpEvent, PureDpEvent, SeededNoise, SystemNoise, float_up
-from dpcore.privacy.statement import OF_DPCORE, PrivacyStatement, foreign_parts, part_of
+from dpcore.privacy.first_party import part_of
+from dpcore.privacy.statement import OF_DPCORE, PrivacyStatement, foreign_parts
 from dpcore.privacy.units import protected
 from dpcore.session.charges import Bound, Charges
 from dpcore_tuning.beside import Beside, Sides

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from dpcore.privacy.first_party import part_of
 from dpcore.privacy.immutable import attributes
-from dpcore.privacy.statement import part_of
 
 __all__ = ["canonical"]
 

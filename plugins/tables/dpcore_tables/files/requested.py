@@ -22,7 +22,7 @@ from dpcore.fitting.rows.loading import Data, schema_reasons, split
 from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.commands import DataRequest, Plan
 from dpcore.plugin.parts import Dataset, load_registry
-from dpcore.privacy.statement import part_of
+from dpcore.privacy.first_party import part_of
 from dpcore.registry.tables.declarations import engine_facts
 from dpcore_tables.files.formats import schema_from_rows
 from dpcore_tables.files.loading import require_file, require_known, schema_of

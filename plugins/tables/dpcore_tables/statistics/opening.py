@@ -21,8 +21,8 @@ from dpcore.fitting.warnings import cautions_of_budget
 from dpcore.plugin import NeighboringRelation, Problem, Settings
 from dpcore.plugin.commands import LedgerRequest
 from dpcore.plugin.parts import SeededNoise, SystemNoise, accountant_facts, load_registry
+from dpcore.privacy.first_party import part_of
 from dpcore.privacy.relations import parse_relation
-from dpcore.privacy.statement import part_of
 from dpcore_tables.statistics.opened import Opened
 from dpcore_tables.statistics.part_session import WholeSession
 from dpcore_tables.statistics.session import OpenSession

@@ -20,7 +20,8 @@ from dpcore.fitting.table_ledger import closed_after, note_outside, reserved
 from dpcore.plugin import Gaussian, Geometric, NeighboringRelation, noise_multiplier
 from dpcore.plugin.commands import LedgerRequest
 from dpcore.plugin.parts import PureAccountant, SystemNoise, TableSession
-from dpcore.privacy.statement import PrivacyStatement, foreign_parts, part_of
+from dpcore.privacy.first_party import part_of
+from dpcore.privacy.statement import PrivacyStatement, foreign_parts
 from dpcore.session.charges import Charges
 from dpcore_tables.files.formats import is_store, is_typed
 from dpcore_tables.files.input_paths import refuse_stdin
