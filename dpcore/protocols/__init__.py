@@ -170,7 +170,8 @@ class Loss(Protocol):
 
 @runtime_checkable
 class Engine(Protocol):
-    """Answers a query over all rows: each block exactly once, integers added modulo 2^64.
+    """Answers a query over all rows: each block exactly once, integers added modulo 2^64. What a
+    query raises is raised; a part that is not int64 of the shape of ``start()`` is refused.
 
     Inside the trust boundary: its answers are exact and go to the session only. It may also offer
     ``without_rows()``: an engine of the same form whose table has no rows, on which a session tries

@@ -191,7 +191,10 @@ def _check_refusals(engine: Engine, table: Table) -> None:
             engine.answer(query)
         except (TypeError, ValueError, DpcoreError):
             continue
-        raise AssertionError("A part that is not int64 of the shape of start() is added up.")
+        raise AssertionError(
+            "A part that is not int64 of the shape of start() is added up: an engine refuses it "
+            "by an AnswerError or a TypeError."
+        )
     assert np.array_equal(engine.answer(_Visits()), _expected(_Visits(), table)), (
         "After an error the next answer is wrong."
     )

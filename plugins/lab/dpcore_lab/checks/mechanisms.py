@@ -139,7 +139,10 @@ def assert_repeatable(case: Case) -> None:
     draws = max(2, min(50, _REPEATED // size))
     exact = np.arange(draws * size, dtype=np.int64).reshape(draws, size)
     first, second = (draw(case, exact, seed=3) for _ in range(2))
-    assert np.array_equal(first, second), "Noise is drawn from elsewhere than the noise source."
+    assert np.array_equal(first, second), (
+        f"{type(case.mechanism).__name__}: under the same noise source the same releases have "
+        "other noise: it is drawn from elsewhere than the source, or kept between releases."
+    )
 
 
 def _check_selections(cases: list[Case], open_ends: list[str]) -> Tested:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore_lab.overlap import run_overlapping
+from dpcore_lab.overlap import run_between_lines, run_overlapping
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -81,5 +81,11 @@ def assert_not_mixed(called: Called, name: str, z: np.ndarray, y: np.ndarray) ->
             if not mixed and called(name, *parts[k]).tobytes() != expected[k]:
                 mixed.append(k)
 
+    def once(k: int) -> None:
+        if called(name, *parts[k]).tobytes() != expected[k]:
+            mixed.append(k)
+
     run_overlapping(repeat, _THREADS)
+    if not mixed:
+        run_between_lines(lambda: once(0), lambda: once(1))
     assert not mixed, f"{name} gives other bits in overlapping calls."

@@ -52,7 +52,7 @@ _SEED = 15
 
 def _made(make: SampledQuery | Callable[[Problem], SampledQuery]) -> Any:
     """Return the query, made from a problem of five features where it is not one yet."""
-    if hasattr(make, "sampled_event"):
+    if hasattr(make, "sampled_event") and not isinstance(make, type):
         return make
     loss = load_registry().load("loss", "logistic")()
     made: Any = make

@@ -26,7 +26,10 @@ def contributions(query: Query, rows: Rows) -> np.ndarray:
         [_part(query, block, i) for block in rows.table().blocks for i in range(block.n_rows)]
     )
     total = start + np.sum(parts, axis=0, dtype=np.int64)
-    assert np.array_equal(total, exact), "The answer is not the sum of the rows' answers."
+    assert np.array_equal(total, exact), (
+        f"{type(query).__name__}: over {len(parts):,} rows the answer is not the sum of the rows' "
+        "answers: a row's part depends on the other rows, or on earlier calls."
+    )
     backwards = exact_answer(query, rows.backwards)
     assert np.array_equal(backwards, exact), "The answer depends on the order of the rows."
     return parts

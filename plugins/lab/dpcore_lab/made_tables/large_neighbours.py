@@ -41,13 +41,13 @@ def compare_large_neighbours(query_for: Callable[[int], Any], made: LargeTables)
     if made.of_units:
         relation = NeighboringRelation.ADD_OR_REMOVE_ONE
     rng = np.random.default_rng(_SEED)
-    ended, pairs, sizes, share = time.perf_counter() + made.seconds[1], 0, {made.n_rows}, 0.0
+    ended, pairs, sizes, share = time.process_time() + made.seconds[1], 0, {made.n_rows}, 0.0
     ends = _ends(pool)
     for _ in range(_ROUNDS):
         given = pool.y, made.n_rows, rng, made.only_n
         for _, places in islice(choices(*given), made.most_tables):
             query = query_for(len(places))
-            if query is None or time.perf_counter() > ended:
+            if query is None or time.process_time() > ended:
                 continue
             for one, other, shift in _neighbours(places, pool.y, ends, relation, rng):
                 tables = pool.take(one), pool.take(other, shift)

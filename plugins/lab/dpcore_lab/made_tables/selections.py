@@ -6,6 +6,7 @@ and the exact answer of a sum over them follows from the parts of the pool's row
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -43,11 +44,25 @@ def sizes_up_to(n: int) -> list[int]:
 def choices(
     labels: np.ndarray, n: int, rng: np.random.Generator, only_n: bool = False
 ) -> Iterator[tuple[str, np.ndarray]]:
-    """Yield the words of a table and the places of its rows in a pool.
+    """Yield the words of a table and the places of its rows in a pool: after one of a size, and
+    then after every two, one with a rare class, so that little time leaves neither out.
 
     ``labels`` : of the pool's rows. ``n`` : the rows of the run. ``only_n`` : of tables of other
     sizes none, where the number of rows is public.
     """
+    kinds = np.unique(labels)
+    with_rare: Iterator[tuple[str, np.ndarray]] = iter(())
+    if 2 <= kinds.size <= len(labels) // 2:
+        with_rare = _of_classes(labels, kinds, n, rng, only_n)
+    for k, table in enumerate(_of_sizes(labels, n, rng, only_n)):
+        yield table
+        yield from islice(with_rare, 1 - k % 2)
+    yield from with_rare
+
+
+def _of_sizes(
+    labels: np.ndarray, n: int, rng: np.random.Generator, only_n: bool
+) -> Iterator[tuple[str, np.ndarray]]:
     size = len(labels)
     sizes = [n] if only_n else sizes_up_to(n)
     for rows in sizes[:_FIRST]:
@@ -56,9 +71,6 @@ def choices(
     yield f"one row {n:,} times", np.full(n, int(rng.integers(0, size)))
     for rows in sizes[_FIRST:]:
         yield f"{rows:,} rows", rng.integers(0, size, rows)
-    kinds = np.unique(labels)
-    if 2 <= kinds.size <= size // 2:
-        yield from _of_classes(labels, kinds, n, rng, only_n)
 
 
 def _by_class(labels: np.ndarray, n: int, size: int) -> np.ndarray:

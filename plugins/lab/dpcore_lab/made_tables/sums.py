@@ -19,7 +19,7 @@ from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.parts import BLOCK_ROWS, LocalEngine
 from dpcore_lab.made_tables.contributions import largest_share
 from dpcore_lab.made_tables.selections import choices
-from dpcore_lab.overlap import run_overlapping
+from dpcore_lab.overlap import run_between_lines, run_overlapping
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -50,7 +50,7 @@ class LargeTables:
     of_units : whether units have several rows: what is declared of one row is looked at then.
     most_parts : rows that are looked at by themselves, at most.
     most_tables : how many tables are made, at most.
-    seconds : after which no more parts, and no more tables, are asked for.
+    seconds : of processors, after which no more parts, and no more tables, are asked for.
     """
 
     rows: Rows
@@ -65,12 +65,14 @@ class LargeTables:
 
 @dataclass(frozen=True)
 class Compared:
-    """How much was compared: parts, the largest ``share`` of the sensitivity, tables, the blocks of
-    the largest, and threads; ``of_units`` : whether parts are of units."""
+    """How much was compared: parts, the largest ``share`` of the sensitivity, tables, ``rare`` of
+    them with a class that is rare or alone, the blocks of the largest, and threads; ``of_units`` :
+    whether parts are of units."""
 
     parts: int
     share: float
     tables: int
+    rare: int
     n_rows: int
     blocks: int
     of_units: bool
@@ -85,7 +87,7 @@ class Compared:
         return (
             f"the parts of {self.parts:,} {'units' if self.of_units else 'rows'}, at most "
             f"{self.share:.3g} of the sensitivity; {self.tables} tables of 0 to {self.n_rows:,} "
-            f"rows (up to {self.blocks} blocks), of every class alone and rare, in "
+            f"rows (up to {self.blocks} blocks), {self.rare} with a rare class, in "
             f"{' and '.join(map(str, _THREADS))} threads, equal to the sums of these"
         )
 
@@ -133,10 +135,10 @@ def compare_sums(query: Any, made: LargeTables) -> Compared:
     pool = _pool(query, made)
     share = _largest(query, pool, made)
     start, rng = query.start(), np.random.default_rng(_SEED)
-    ended, tables, most = time.perf_counter() + made.seconds[1], 0, 0
+    ended, tables, rare, most = time.process_time() + made.seconds[1], 0, 0, 0
     given = pool.labels, made.n_rows, rng, made.only_n
     for words, places in islice(choices(*given), made.most_tables):
-        if tables > 2 and time.perf_counter() > ended:
+        if tables > 2 and time.process_time() > ended:
             break
         table, expected = pool.table(places).table(), pool.expected(start, places)
         for threads in _THREADS if tables % 4 == 0 else _THREADS[:1]:
@@ -144,9 +146,11 @@ def compare_sums(query: Any, made: LargeTables) -> Compared:
             for _ in range(2 if tables == 0 else 1):
                 _assert_equal(query, engine.answer(query), expected, f"{words}, {threads} threads")
         tables, most = tables + 1, max(most, len(table.blocks))
+        rare += "one class" in words
         if tables == 1 and vars(type(query)).get("thread_safe") is True:
             _assert_same_in_threads(query, table)
-    return Compared(len(pool.parts), share, tables, made.n_rows, most, pool.members is not None)
+    of_units = pool.members is not None
+    return Compared(len(pool.parts), share, tables, rare, made.n_rows, most, of_units)
 
 
 def _assert_same_in_threads(query: Any, table: Any) -> None:
@@ -156,10 +160,15 @@ def _assert_same_in_threads(query: Any, table: Any) -> None:
 
     def ask(k: int) -> None:
         for place in np.roll(np.arange(len(expected)), k):
-            if not np.array_equal(query.answer_block(table.blocks[place]), expected[place]):
-                others.append(int(place))
+            ask_one(int(place))
+
+    def ask_one(place: int) -> None:
+        if not np.array_equal(query.answer_block(table.blocks[place]), expected[place]):
+            others.append(place)
 
     run_overlapping(ask, _THREADS[-1])
+    if len(expected) > 1:
+        run_between_lines(lambda: ask_one(0), lambda: ask_one(1))
     assert not others, (
         f"{type(query).__name__}: states thread_safe = True, and gives other answers where "
         f"{_THREADS[-1]} threads ask at a time."
@@ -179,12 +188,13 @@ def _assert_equal(query: Any, found: np.ndarray, expected: np.ndarray, words: st
 def _pool(query: Any, made: LargeTables) -> _Pool:
     rows, size = made.rows, max(1, int(query.start().size))
     most = int(min(len(rows.y), made.most_parts, max(_FEWEST, _MOST_CELLS // size)))
-    ended = time.perf_counter() + made.seconds[0]
+    ended = time.process_time() + made.seconds[0]
     members = None
     if getattr(type(query), "clips_units", False) and rows.units is not None:
         ends = np.flatnonzero(np.diff(rows.units, append=-1)) + 1
         members = tuple(np.split(np.arange(ends[-1]), ends[:-1]))[:most]
-        return _Pool(rows, np.array(list(_parts(query, rows, members, ended))), members)
+        known = np.array(list(_parts(query, rows, members, ended)))
+        return _Pool(rows, known, members[: len(known)])
     alone = [np.array([place]) for place in _order(rows.y[: BLOCK_ROWS * 4], most)]
     pool = rows.take(np.concatenate(alone))
     alone = [np.array([k]) for k in range(most)]
@@ -209,7 +219,7 @@ def _parts(query: Any, rows: Rows, members: Any, ended: float) -> Iterator[np.nd
     of a block of its own."""
     whole = _block_of(rows)
     for k, places in enumerate(members):
-        if k >= _FEWEST and k % _TIMED == 0 and time.perf_counter() > ended:
+        if k >= _FEWEST and k % _TIMED == 0 and time.process_time() > ended:
             return
         part = query.answer_block(whole(places))
         assert part.shape == query.start().shape and part.dtype == np.int64, (

@@ -158,7 +158,10 @@ def _assert_fresh_and_on_grid(noise: np.ndarray, steps: int) -> None:
     if steps == 1:  # noise of less than a step is often none
         return
     fresh = (noise[1:] != noise[:-1]).any(axis=1)
-    assert fresh.mean() > 0.5, "Releases with fresh noise differ from the answer alike: no noise."
+    assert fresh.mean() > 0.5, (
+        "Releases differ from the exact answer alike under other noise: no noise is added, or what "
+        "was drawn before."
+    )
 
 
 def _noise_of(case: Case, rng: np.random.Generator, shift: np.ndarray, seed: int) -> np.ndarray:

@@ -46,6 +46,10 @@ __all__ = [
 _FINE = 1e-3
 """Releases in which a zero, or a repeat, is likelier than this by right tell too little."""
 
+_WIDE, _OWN = 1000, 0.05
+"""Releases of so many coordinates are looked at by themselves too, for values that they have twice,
+where that is no likelier by right: among all values of wide releases one comes twice too easily."""
+
 _LAYERS = 60
 
 
@@ -68,11 +72,19 @@ class Residuals:
     def chances(self) -> tuple[float, float, float]:
         """The most likely that one release has a zero, that it repeats a value, and that a given
         coordinate is within half a sensitivity of 0."""
-        n_releases, n = self.steps.shape
-        one = largest_share(self.event, 2 * max(1, int(self.reach))) if self.reach >= 1 else 1.0
+        (n_releases, n), one = self.steps.shape, self._one
         # As large as any value in this release or an earlier one, with either sign.
         pairs = 2 * n * n * n_releases
         return min(1.0, n * one), min(1.0, pairs * one), largest_share(self.event, 2)
+
+    @property
+    def chance_within(self) -> float:
+        """The most likely that one release repeats a value of its own, with either sign."""
+        return float(min(1.0, self.steps.shape[1] ** 2 * self._one))
+
+    @property
+    def _one(self) -> float:
+        return largest_share(self.event, 2 * int(self.reach)) if self.reach >= 1 else 1.0
 
 
 @lru_cache(maxsize=256)
@@ -112,14 +124,17 @@ def assert_noise_is_fresh(found: Iterable[Residuals], what: str, alarm: float) -
         (repeats, "has the noise of another coordinate or release"),
     ):
         fine = [(seen, chance) for seen, chance in faults if chance <= _FINE]
-        _assert_rare(fine, f"{what}: too often a release {words}", alarm / 3)
-    _assert_rare(small, f"{what}: the noise is too small for its event", alarm / 3)
+        _assert_rare(fine, f"{what}: too often a release {words}", alarm / 4)
+    _assert_rare(small, f"{what}: the noise is too small for its event", alarm / 4)
+    wide = [e for e, _ in known if e.steps.shape[1] >= _WIDE and e.chance_within <= _OWN]
+    own = [(np.concatenate([_repeats(v[None]) for v in e.steps]), e.chance_within) for e in wide]
+    _assert_rare(own, f"{what}: too often a release has the noise of another coordinate", alarm / 4)
 
 
 def faults_found(found: Sequence[Residuals], alarm: float) -> str:
     """Return in words how rare exact answers and repeats may be that ``assert_noise_is_fresh``
     finds with probability .99, nothing where it finds none."""
-    shares = [_rarest([(len(e.steps), e.chances[k]) for e in found], alarm / 3) for k in (0, 1)]
+    shares = [_rarest([(len(e.steps), e.chances[k]) for e in found], alarm / 4) for k in (0, 1)]
     words = [
         f"{fault} in one release of {math.floor(1 / share):,}"
         for fault, share in zip(("an exact answer", "repeated noise"), shares, strict=True)

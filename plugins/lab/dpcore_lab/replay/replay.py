@@ -143,7 +143,10 @@ def assert_within(
     else:
         size = (sum if sensitivity.norm == "l1" else max)(abs(c) for c in change)
         holds = size <= bound
-    assert holds, f"{what}: an exact answer moved by more than the declared {sensitivity.norm}."
+    assert holds, (
+        f"{what}: an exact answer moved by more than the declared {sensitivity.norm}: by "
+        f"{distance(exact, other, sensitivity):.10g} of it."
+    )
     if sensitivity.change_range is not None:
         spread = max(change) - min(change)
         limit = sensitivity.change_range * 2.0**sensitivity.grid_bits

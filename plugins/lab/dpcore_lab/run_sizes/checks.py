@@ -165,7 +165,8 @@ def _query(make: Any, like: LikeRun) -> Tested:
 
 
 def _sampler(make: Any, like: LikeRun) -> Tested:
-    sampler = make if hasattr(make, "sampled_event") else make(like.problem)
+    is_made = hasattr(make, "sampled_event") and not isinstance(make, type)
+    sampler = make if is_made else make(like.problem)
     return check_sampler(sampler, min(like.n_rows - like.n_rows % 2, _MOST_SAMPLED))
 
 

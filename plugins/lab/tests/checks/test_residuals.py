@@ -53,6 +53,19 @@ def drawn(mechanism, norm, seed, n=400, bits=30):
     return Residuals(np.ldexp(np.array(values), bits), mechanism.event(known), 2.0**bits)
 
 
+@pytest.mark.parametrize("deviates", [8000, 4096])
+def test_a_wide_answer_has_no_noise_twice_though_many_of_them_may(deviates):
+    rng, bits = np.random.default_rng(3), 32
+    steps = [np.resize(np.rint(40 * 2.0**bits * rng.normal(size=deviates)), 8000) for _ in range(8)]
+    found = Residuals(np.array(steps), GaussianDpEvent(40.0), 2.0**bits)
+    assert found.chances[1] > 1e-3 >= found.chance_within / 2
+    if deviates == 8000:
+        assert_noise_is_fresh([found], "honest", 1e-7)
+        return
+    with pytest.raises(AssertionError, match="the noise of another coordinate"):
+        assert_noise_is_fresh([found], "tiled", 1e-7)
+
+
 def test_honest_noise_is_fresh():
     found = [drawn(Gaussian(2.0), "l2", 1), drawn(Laplace(1.0), "l1", 2)]
     assert_noise_is_fresh(found, "honest", 1e-7)

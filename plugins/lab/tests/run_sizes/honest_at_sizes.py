@@ -7,7 +7,7 @@ import numpy as np
 from leaks_at_sizes import BITS, ClassSums, Logistic, steps
 
 from dpcore.plugin import ClippedGradientSum, Laplace
-from dpcore.plugin.parts import LocalEngine, Sensitivity
+from dpcore.plugin.parts import LocalEngine, PoissonSampledDpEvent, Sensitivity
 from dpcore_accounting.samples import PoissonSample
 
 
@@ -103,3 +103,26 @@ def poisson(problem):
 
 
 QUERIES = (ClassSums, LongestRow)
+
+
+class CoinsOfBlocks:
+    """A Poisson sample by a class of the problem, with coins block by block."""
+
+    kind = "gradient"
+    probability = 2.0**-5
+
+    def __init__(self, problem):
+        self.query = ClippedGradientSum(problem, np.zeros(problem.w_shape), clip=1.0)
+
+    def sensitivity(self, relation):
+        return self.query.sensitivity(relation)
+
+    def sampled_event(self, event, relation):
+        return PoissonSampledDpEvent(self.probability, event, relation)
+
+    def answer_table(self, table, noise):
+        total = self.query.start()
+        for block in table.blocks:
+            joined = np.flatnonzero(noise.coins(block.n_rows, 2**59))
+            total = total + self.query.answer_block(block.take(joined))
+        return total

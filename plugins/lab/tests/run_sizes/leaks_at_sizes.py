@@ -125,6 +125,24 @@ class BalancedMean:
 
 
 @dataclass(frozen=True)
+class ClassMeans:
+    """The mean row of each class, whose sizes are taken to be about even: 200 rows at least."""
+
+    problem: object
+
+    kind = "class-means"
+
+    def derive(self, ask, noise):
+        sums = ask(ClassSums(self.problem))
+        return sums // np.maximum(1, sums[:, -1:] >> BITS)
+
+    def sensitivity(self, relation):
+        rounding = np.sqrt(2 * self.problem.n_features) / 2**BITS
+        bound = 2 * self.problem.row_norm * relation.rows_changed / 200 + rounding
+        return Sensitivity("l2", float(bound), relation, BITS)
+
+
+@dataclass(frozen=True)
 class BatchMeans:
     """A pass in batches of 256 rows, each divided by its own size: the last may have one row."""
 

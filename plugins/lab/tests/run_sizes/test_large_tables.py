@@ -1,5 +1,7 @@
 """Large tables, much noise and calls one after the other, each with a part that breaks there."""
 
+from dataclasses import replace
+
 import leaks_at_sizes as leaks
 import numpy as np
 import pytest
@@ -35,8 +37,20 @@ def test_a_sum_over_large_tables_is_compared_with_the_parts_of_its_rows():
     found = compare_sums(leaks.ClassSums(PROBLEM), made(2 * 8192 + 5))
     assert (found.parts, found.tables, found.blocks) == (200, 12, 3)
     assert 0.5 < found.share <= 1
+    assert 0 < found.rare < 12
     with pytest.raises(AssertionError, match="TrimsLongRows: over a table of 1,200 rows"):
         compare_sums(leaks.TrimsLongRows(PROBLEM), made(1200))
+
+
+def test_units_that_there_is_no_time_for_are_left_out():
+    rows = replace(make_rows(700, seed=31), units=np.arange(700))
+
+    class OfUnits(leaks.ClassSums):
+        clips_units = True
+
+    hurried = LargeTables(rows, ADD, 700, of_units=True, most_tables=3, seconds=(0.0, 60.0))
+    found = compare_sums(OfUnits(PROBLEM), hurried)
+    assert found.of_units and found.parts == 256
 
 
 def test_a_row_beyond_the_bound_is_found():
@@ -53,6 +67,12 @@ def test_an_answer_that_is_no_sum_is_compared_on_large_neighbours():
     assert "to 200 rows, at most " in told
     with pytest.raises(AssertionError, match="an exact answer moved"):
         compare_large_neighbours(lambda n: leaks.BatchMeans(PROBLEM), made(257))
+
+
+def test_a_rare_class_is_among_the_first_tables_that_there_is_time_for():
+    few = LargeTables(ROWS, ADD, 1000, most_tables=2)
+    with pytest.raises(AssertionError, match="an exact answer moved .* by [0-9.]+ of it"):
+        compare_large_neighbours(lambda n: leaks.ClassMeans(PROBLEM), few)
 
 
 @pytest.mark.parametrize(

@@ -2,14 +2,16 @@
 
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import honest_at_sizes as honest
 import leaks_at_sizes as leaks
 import pytest
 
 from dpcore.errors import InvalidInputError
-from dpcore_lab.checks import check_query
+from dpcore_lab.checks import check_query, check_sampler
 from dpcore_lab.run_sizes.checks import run_checks_like
+from dpcore_lab.run_sizes.engines import check_engine_of_run
 from dpcore_lab.run_sizes.request import LikeRequest, LikeRun
 
 SCHEMA = """
@@ -75,6 +77,7 @@ HONEST = [
     ("mechanism", honest.InPieces, 2500, {"epsilon": 0.05}),
     ("engine", honest.InPairs, 20_000, {}),
     ("sampler", honest.poisson, 5000, {}),
+    ("sampler", honest.CoinsOfBlocks, 20_000, {}),
 ]
 
 
@@ -125,6 +128,19 @@ def test_units_of_a_schema_are_made(schema):
     assert like.rows_per_unit == 3 and like.problem.n is None
     assert max(map(list(like.rows.units).count, like.rows.units)) == 3
     assert "units of up to 3 rows" in like.words
+
+
+def test_every_number_of_threads_is_tried_however_little_time_there_is(schema, monkeypatch):
+    monkeypatch.setattr("dpcore_lab.run_sizes.engines._SECONDS", 0.0)
+    like = LikeRun.of(LikeRequest(schema(), 100))
+    nothing = SimpleNamespace(parts=[])
+    assert "in up to 7 threads" in check_engine_of_run(honest.InPairs, like, nothing).what
+    with pytest.raises(AssertionError, match="not asked of each block exactly once"):
+        check_engine_of_run(leaks.LosesABlockInFour, like, nothing)
+
+
+def test_a_sampler_may_be_a_class_of_a_problem():
+    assert "samples of 256 rows" in check_sampler(honest.CoinsOfBlocks).what
 
 
 @pytest.mark.parametrize(
