@@ -197,6 +197,23 @@ def test_counts_are_whole_numbers():
             ContributionSum(problem, contribution(sides), 3, 1.0, grid_bits=grid_bits)
 
 
+@pytest.mark.parametrize("norm", ["l1", "l2"])
+def test_whole_numbers_at_the_clip_are_cut_off_and_a_little_below_it_count(norm):
+    """As docs/row-functions.md says: the clip of a whole row falls short by its last bits."""
+
+    def sides(x, y, parameters, out):
+        out[0 if x[0] < 0.0 else 1] = 1.0
+
+    rows = make_rows(200, seed=2)
+    problem, engine = make_problem(rows, REPLACE, loss("logistic")), LocalEngine(rows.table())
+    at, above = (
+        ContributionSum(problem, contribution(sides), 2, clip, norm=norm, grid_bits=0)
+        for clip in (1.0, 1.001)
+    )
+    assert engine.answer(at).tolist() == [0, 0]
+    assert engine.answer(above).sum() == 200
+
+
 def test_a_share_rounded_to_nearest_is_the_positive_control():
     # The same without what is taken off the share: some vectors are longer than the clip.
     rng = np.random.default_rng(0)
