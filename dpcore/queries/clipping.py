@@ -105,18 +105,23 @@ def add_clipped(
 
     A number within ``each`` stays within: a product with a power of two is exact. The bound of a
     row is that of ``clip_class_coefficients``: ``size`` is above the real norm, and 2^-50 taken off
-    the share leaves every product below the real one.
+    the share leaves every product below the real one. Of whole numbers and a whole clip the sum is
+    exact below 2^52, and compared as it is: a row at the clip, as a count of 1, stays.
     """
     slack = 1.0 + (values.shape[1] + 8.0) * 2.220446049250313e-16
+    most = clip if is_l1 else clip * clip
     for i in range(values.shape[0]):
-        size = 0.0
+        size, is_whole = 0.0, clip == np.floor(clip)
         for k in range(values.shape[1]):
             t = values[i, k] if abs(values[i, k]) < np.inf else 0.0
             t = min(max(t, -each), each)
             values[i, k] = t
             size += abs(t) if is_l1 else t * t
+            is_whole = is_whole and t == np.floor(t)
+        is_within = is_whole and size <= most and size < 4503599627370496.0
         size = (size if is_l1 else np.sqrt(size)) * slack
         share = clip / size * (1.0 - 8.881784197001252e-16) if size > clip else 1.0
+        share = 1.0 if is_within else share
         share = share if size < 2.0**900 else 0.0
         for k in range(values.shape[1]):
             total[k] += np.int64(np.trunc(values[i, k] * share * scale))

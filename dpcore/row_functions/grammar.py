@@ -58,17 +58,22 @@ class Writer:
             refuse(self.tree, f"takes ({', '.join(given)}), where ({expected}) are expected")
         self._variables = _assigned(self.tree)
         taken = {*self.known, *FUNCTIONS, *BUILTINS}
-        if clash := {*given, *self._variables} & taken or self._variables & {*self.form.arrays}:
-            refuse(self.tree, f"assigns to {min(clash)!r}, which is something else")
-        is_number = self.form.written is None
-        if is_number and not _always_returns(self.tree.body):
+        if clash := self._variables & {*self.form.arrays}:
+            refuse(
+                self.tree, f"assigns to {min(clash)!r}, an array", "write to its places: out[k] = a"
+            )
+        if clash := {*given, *self._variables} & taken:
+            name_of = min(clash)
+            refuse(self.tree, f"assigns to {name_of!r}, a function's name", "take another name")
+        body = self._block(self.tree.body)
+        if self.form.written is None and not _always_returns(self.tree.body):
             refuse(self.tree, "does not return a number at its end")
         arguments = [f"v_{name}" for name in self.form.numbers]
         arguments += [f"a_{name}" for name in self.form.arrays]
         head = f"def {name}({', '.join(arguments)}):"
         # Every variable has a value from the start: none is what was left in a register.
         fresh = sorted(self._variables - {*self.form.numbers})
-        return [head, *(f"    v_{name} = 0.0" for name in fresh), *self._block(self.tree.body)]
+        return [head, *(f"    v_{name} = 0.0" for name in fresh), *body]
 
     def _block(self, body: list[ast.stmt]) -> list[str]:
         self.depth += 1
@@ -118,11 +123,7 @@ class Writer:
             ):
                 bounds = ", ".join(self._whole(end, public=True) for end in ends)
             case _:
-                refuse(
-                    node,
-                    "has a for that is not over range(end) or range(begin, end): write "
-                    "for k in range(len(x)), and x[k]",
-                )
+                refuse(node, "has a for that is not over range(end) or range(begin, end)")
         self._ends[name] = sum(map(self._size, ends))
         times, self._times = self._times, self._times * max(1, self._ends[name])
         self._take(node, self._times)
@@ -190,7 +191,12 @@ class Writer:
                 return f"(1.0 if {self._condition(node)} else 0.0)"
             case ast.Call(func=ast.Name(id=name), keywords=[]):
                 return self._call(node, name)
-        refuse(node, f"has an expression that is refused ({ast.unparse(node)[:60]})")
+        what = ast.unparse(node)[:60]
+        if isinstance(node, ast.Name) and node.id in self.form.arrays:
+            refuse(node, f"has the array {what}", f"take a place, as {what}[k]")
+        if isinstance(node, ast.Name):
+            refuse(node, f"has {what}, which is no variable of it and no number outside it")
+        refuse(node, f"has an expression that is refused ({what})")
 
     def _call(self, node: ast.Call, name: str) -> str:
         if name in ("len", "int"):
@@ -247,10 +253,11 @@ class Writer:
                 return f"({taken} if {self._condition(node.test)} else {other})"
         what = ast.unparse(node)[:60]
         if public:
-            refuse(
-                node, f"counts to {what}: the end of a range is a literal, len(x) or made of these"
-            )
-        refuse(node, f"has {what} as a place in an array: write int({what}) or a whole number")
+            end = "the end of a range is a literal, len(x), written out, or made of these by + - *"
+            refuse(node, f"counts to {what}", end)
+        self._number(node)  # refuses what is no number at all
+        whole = f"write int({what}) or a whole number"
+        refuse(node, f"has {what} as a place in an array", whole)
 
 
 def _literal(node: ast.expr, value: float) -> str:

@@ -19,8 +19,9 @@ _HINTS = {
         *("zeros", "empty", "ones", "full", "array", "list"),
     ),
     "for an odd row return 0.0, or write nothing": ("Raise", "Assert", "Try"),
+    "write for k in range(len(x)), and x[k]": ("For",),
     "nothing is kept between rows": ("Global", "Nonlocal"),
-    "of an array take a place, as x[k]": ("Name",),
+    "write out[k] = a number": ("Return", "append"),
     "write int(a / b)": ("FloorDiv", "floor", "trunc"),
     "write a - b * int(a / b)": ("Mod", "fmod"),
     "write exp(b * log(a))": ("Pow", "pow", "power"),
@@ -31,11 +32,14 @@ _HINTS = {
 }
 
 
-def refuse(node: Any, what: str) -> NoReturn:
-    """Raise InvalidInputError for a part of a function, with its line and what there is."""
-    called = ast.unparse(getattr(node, "func", ast.Pass())).split(".")[-1]
-    there = {called, type(node).__name__, type(getattr(node, "op", None)).__name__}
-    hint = next((f": {hint}" for hint, words in _HINTS.items() if there & {*words}), "")
+def refuse(node: Any, what: str, instead: str = "") -> NoReturn:
+    """Raise InvalidInputError for a part of a function, with its line, what there is, and what to
+    write ``instead``: the hint for its syntax where none is given."""
+    part = node.value if isinstance(node, ast.Expr) else node
+    called = ast.unparse(getattr(part, "func", ast.Pass())).split(".")[-1]
+    there = {called, type(part).__name__, type(getattr(part, "op", None)).__name__}
+    hint = instead or next((hint for hint, words in _HINTS.items() if there & {*words}), "")
+    hint = f": {hint}" if hint else ""
     raise InvalidInputError(
         f"A function of a row, line {getattr(node, 'lineno', 1)}: it {what}{hint}. It may have "
         "numbers, arithmetic, comparisons, if, for over a range, and "

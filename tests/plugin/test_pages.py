@@ -76,7 +76,7 @@ MOST_DEEP_IMPORTS = {
     "dpcore_baselines": 4,
     "dpcore_dask": 1,
     "dpcore_dp_agd": 1,
-    "dpcore_lab": 64,
+    "dpcore_lab": 66,
     "dpcore_ledger": 14,
     "dpcore_report": 38,
     "dpcore_sklearn": 7,

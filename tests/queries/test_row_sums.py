@@ -197,6 +197,41 @@ def test_counts_are_whole_numbers():
             ContributionSum(problem, contribution(sides), 3, 1.0, grid_bits=grid_bits)
 
 
+@pytest.mark.parametrize("norm", ["l1", "l2"])
+def test_whole_numbers_at_the_clip_count(norm):
+    """They were cut off to 0, since a bound of the norm is above it by its last bits."""
+
+    def sides(x, y, parameters, out):
+        out[0 if x[0] < 0.0 else 1] = 1.0
+
+    rows = make_rows(200, seed=2)
+    problem, engine = make_problem(rows, REPLACE, loss("logistic")), LocalEngine(rows.table())
+    found = engine.answer(
+        ContributionSum(problem, contribution(sides), 2, 1.0, norm=norm, grid_bits=0)
+    )
+    assert found.sum() == 200 and found.min() > 0
+
+
+@pytest.mark.parametrize("is_l1", [True, False])
+def test_whole_vectors_stay_within_a_whole_clip(is_l1):
+    rng = np.random.default_rng(0)
+    for clip in (1.0, 5.0, 2.0**26, 3.0 * 2.0**50):
+        wide = np.rint(rng.normal(0.0, clip, (400, 3)))
+        for values in (
+            wide,
+            wide / 1.5,
+            np.array([[3.0, 4.0, 0.0], [clip, 0.0, 0.0], [clip, 1.0, 0.0]]),
+        ):
+            for row in values:
+                total = np.zeros(3, dtype=np.int64)
+                add_clipped(row[None].copy(), np.inf, clip, 1.0, is_l1, total)
+                steps = [abs(int(t)) for t in total]
+                norm = sum(steps) if is_l1 else sum(t * t for t in steps)
+                assert norm <= (int(clip) if is_l1 else int(clip) ** 2)
+                if is_l1 and all(v == int(v) for v in row) and sum(map(abs, row)) <= clip < 2**51:
+                    assert total.tolist() == row.tolist()
+
+
 def test_a_share_rounded_to_nearest_is_the_positive_control():
     # The same without what is taken off the share: some vectors are longer than the clip.
     rng = np.random.default_rng(0)

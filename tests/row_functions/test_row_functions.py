@@ -124,11 +124,23 @@ def test_what_keeps_or_stops_is_refused(function):
             "for v in parameters:\n        z += v\n    return z",
             r"write for k in range\(len",
         ),
-        ("return z * parameters", r"take a place, as x\[k\]"),
+        ("return z * parameters", r"take a place, as parameters\[k\]"),
         ("return z // y", r"write int\(a / b\)"),
         ("return z**y", r"write exp\(b \* log\(a\)\)"),
         ("return np.where(z > 0.0, 1.0, 0.0)", "write a if b else c"),
         ("if z > 3.0:\n        raise ValueError\n    return z", "or write nothing"),
+        ("raise ValueError", "or write nothing"),
+        ("return z * unknown", "no variable of it and no number outside it"),
+        (
+            "for k, v in enumerate(parameters):\n        z += v\n    return z",
+            r"refused \(For\): write for k in range\(len",
+        ),
+        (
+            "n = len(parameters)\n    for k in range(n):\n        z += k\n    return z",
+            r"counts to n: the end of a range is .*, written out",
+        ),
+        ("return parameters[parameters[0]]", r"write int\(parameters\[0\]\) or a whole"),
+        ("return parameters[0:1]", r"refused \(0:1\)\. It may"),
     ],
 )
 def test_a_refusal_says_what_to_do(line, told):
@@ -292,7 +304,7 @@ def test_numbers_keep_their_sign_and_their_value():
         return odd
 
     assert filled(coefficient(signed), [0.0], [1.0]).tolist() == [-math.inf]
-    with pytest.raises(InvalidInputError, match="an expression that is refused"):
+    with pytest.raises(InvalidInputError, match="no number outside it"):
         coefficient(other)
 
 

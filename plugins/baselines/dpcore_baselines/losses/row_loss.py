@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 from typing import Any, ClassVar
 
 import numpy as np
@@ -91,9 +90,9 @@ class RowLoss:
         self.slope_of_row.fill(z, y, _parameters(self), out)
 
 
-@functools.lru_cache(maxsize=256)
 def _parameters(loss: Any) -> np.ndarray:
-    """Return the fields of a loss, float64. Of losses that are equal they are: none is -0.0."""
+    """Return the fields of a loss, float64, as it has them now: losses that are equal may have
+    others, where a field does not count in a comparison."""
     fields = dataclasses.fields(loss) if dataclasses.is_dataclass(loss) else ()
     values = [getattr(loss, field.name) or 0.0 for field in fields]
     return constant(np.array(values, dtype=np.float64))

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from dpcore.errors import InvalidInputError
 from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.parts import load_registry, optimizer_facts
-from dpcore.registry.tables.declarations import load_source
+from dpcore.registry.tables.declarations import OptimizerFacts, load_source
+from dpcore.registry.tables.facts import fault_of
 from dpcore_lab.checks.accountants import check_accountant
 from dpcore_lab.checks.datasets import check_dataset
 from dpcore_lab.checks.engines import check_engine
@@ -96,7 +97,12 @@ def checks_of(part: Any, kind: str | None = None) -> tuple[Check, ...]:
     """
     kind = kind_of(part) if kind is None else kind
     if kind == "optimizer":
-        if source := optimizer_facts(part).answered_by:
+        try:
+            source = optimizer_facts(part).answered_by
+        except AttributeError:  # one that has to be stated
+            fault = fault_of(OptimizerFacts, type(part))
+            raise InvalidInputError(f"{type(part).__qualname__} {fault}") from None
+        if source:
             checks: tuple[Check, ...] = load_source(source).checks()
             return checks
         return checks_of_sessions(part)

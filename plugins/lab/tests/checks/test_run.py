@@ -1,7 +1,9 @@
 """Checks that are run one by one, each with its outcome."""
 
+import pytest
 from leaks import queries, stashes
 
+from dpcore.errors import InvalidInputError
 from dpcore_lab.checks import OPTIMIZER_CHECKS, run_checks
 
 
@@ -18,3 +20,12 @@ def test_run_checks_names_the_parts_that_are_not_dpcores_own():
     last = run_checks(queries.AsksEigenvalue(share=1.0, steps=4))[-1]
     assert (last.check, last.passed) == ("foreign_parts", True)
     assert last.tested.what.endswith(f"{queries.Eigenvalue.__module__}:Eigenvalue")
+
+
+def test_an_optimizer_that_states_too_little_is_refused_in_a_sentence():
+    class Silent:
+        def minimize(self, problem, session):
+            raise NotImplementedError
+
+    with pytest.raises(InvalidInputError, match=r"Silent has no 'relations', which .* asks for\."):
+        run_checks(Silent())

@@ -55,7 +55,9 @@ class Intervals:
     )
     asks: ClassVar[str] = "The sums behind intervals are released from the rows"
     instead: ClassVar[str] = "Leave out --intervals-share (intervals_share=)"
-    refusal: ClassVar[str] = "There are no intervals where {reason}."
+    refusal: ClassVar[str] = (
+        "There are no intervals where {reason}; leave out --intervals-share (Intervals)."
+    )
 
     share: float | Fraction
     anyway: bool = False
