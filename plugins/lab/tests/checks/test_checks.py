@@ -236,7 +236,7 @@ def test_an_honest_optimizer_passes(optimizer, check):
         (Swallows(), check_outputs_released, "more releases"),
         (DiffersOnManyRows(), check_outputs_released, "another question|more than the released"),
         (BringsNoNoise(), check_mechanisms_and_queries, "no noise"),
-        (BringsAMean(), check_mechanisms_and_queries, "sum of the rows"),
+        (BringsAMean(), check_mechanisms_and_queries, "sum of what its rows contribute"),
         (HalfSensitivity(), check_mechanisms_and_queries, "declared l2"),
         (ReleasesComparisons(), check_mechanisms_and_queries, "parts that are not: .*:Comparison"),
         (Lazy(), check_huge_epsilon_limit, "possible gain"),

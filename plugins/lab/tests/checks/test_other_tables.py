@@ -33,7 +33,7 @@ def test_a_bound_of_usual_facts_alone_is_found(kind, reason):
 @pytest.mark.slow
 @pytest.mark.parametrize("make", [fixed_facts.SignedSum, lambda p: GramMatrix(p, l1_norm=1.0)])
 def test_a_query_of_any_facts_passes_with_all_of_them(make):
-    assert "rows of 14 tables with other public facts" in check_query(make).what
+    assert "rows of 18 tables with other public facts" in check_query(make).what
 
 
 def test_a_query_of_five_features_is_asked_for_five():
