@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numba import config
 
 from dpcore.plugin.parts import BLOCK_ROWS, loss_facts
 from dpcore_lab.checks.coverage_text import Tested
@@ -26,7 +27,7 @@ __all__ = ["check_class_loss"]
 _CLASSES = (3, 5, 17, 40)
 _FEW, _FEWER = 600, 1500
 """Rows that are tried of so many classes, once a full block."""
-_MOST_CELLS = 1 << 21
+_MOST_CELLS = 1 << 15 if config.DISABLE_JIT else 1 << 21  # kernels as plain Python take minutes
 """Margins of a call, at most, but for those of a few rows."""
 _OF_TWO = ("nonincreasing", "quadratic", "self_concordance", "line_totals")
 """Facts of a single margin, which a loss of several classes cannot state."""

@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numba import config
 
 from dpcore.errors import DpcoreError
 from dpcore.plugin import NeighboringRelation
@@ -51,7 +52,7 @@ if TYPE_CHECKING:
 __all__ = ["check_contributions", "check_query"]
 
 _N_FEATURES = USUAL_WIDTH
-_BLOCKS, _POOLED = 20, 400
+_BLOCKS, _POOLED = 1 if config.DISABLE_JIT else 20, 400  # kernels as plain Python take minutes
 """Full blocks of the largest table, whose rows are so many, each of them many times."""
 _RELATIONS = (NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE)
 
