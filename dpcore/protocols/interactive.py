@@ -31,6 +31,10 @@ class InteractiveMechanism(Protocol):
     answers, the class has a method ``narrowed(index, query)``: it returns the query that the
     session answers in place of the index-th question, counted from 0, from public facts alone, or
     raises InvalidInputError; what it returns is held to ``question``.
+
+    Sums wrap around beyond 2^64. Where they are compared they then move by more than is stated: the
+    promise is for tables whose sums do not. A class that only adds noise to answers, modulo 2^64,
+    states ``compares_answers = False``, and has it for all tables.
     """
 
     kind: ClassVar[str]
