@@ -12,7 +12,7 @@ from dpcore.plugin import Settings
 from dpcore.plugin.commands import DataRequest, make_plan, train
 from dpcore.plugin.parts import TableSession
 from dpcore.session.charges import Charges
-from dpcore_tables.bounds.choice import CountNoise, bounds_of
+from dpcore_tables.bounds.choice import CountNoise, are_defaults, bounds_of
 
 K, N_UNITS = 3, 240
 LABEL = {"kind": "label", "classes": ["n", "p"]}
@@ -80,7 +80,6 @@ def test_bounds_are_charged_for_all_rows_of_a_unit(
     privacy, (column,) = model.privacy, model.schema.features
     assert privacy["private"] and privacy["epsilon"] == 4.0
     assert privacy["units"]["rows_per_unit"] == K
-    assert privacy["private_bounds"] == {"columns": ["x"], "share": 0.1}
     assert model.ledger[0]["kind"] == "bounds" == next(iter(privacy["releases"]))
     for part in ("any one value of 'id'", "bounds of 'x' were not public"):
         assert part in privacy["sentence"]
@@ -88,6 +87,8 @@ def test_bounds_are_charged_for_all_rows_of_a_unit(
     _, scale, counts = released[0]
     added = CountNoise(spread * scale, spread == 1.0, 1)
     assert (column.lower, column.upper) == bounds_of(counts, added, None, None)
+    unseen = {"unseen": ["x"]} if are_defaults(counts, added, None, None) else {}
+    assert privacy["private_bounds"] == {"columns": ["x"], "share": 0.1} | unseen
 
 
 def test_a_charge_for_one_row_is_found(frame, released, monkeypatch):
