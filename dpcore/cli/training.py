@@ -27,8 +27,8 @@ from dpcore.fitting.run import train
 from dpcore.fitting.steps.held_out_rows import exact_figures
 from dpcore.fitting.table_ledger import note_saved
 from dpcore.fitting.training import Training
-from dpcore.losses.words import shown_loss
-from dpcore.model.shown import sections_in_words, shown_bounds
+from dpcore.losses.text import shown_loss
+from dpcore.model.rendering import sections_in_words, shown_bounds
 from dpcore.registry.catalogue import KINDS, load_registry
 from dpcore.registry.tables.declarations import optimizer_facts
 from dpcore.session.charges import Charges

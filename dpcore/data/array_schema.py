@@ -10,7 +10,7 @@ from dpcore.data.schema.columns import Numeric
 from dpcore.data.schema.features.width import width_schema
 from dpcore.data.schema.installed import column_from_dict
 from dpcore.data.schema.schema import Schema
-from dpcore.data.schema.waiting import PRIVATE
+from dpcore.data.schema.unbounded_columns import PRIVATE
 from dpcore.errors import InvalidInputError, replacing
 
 __all__ = ["array_schema", "leave_to_schema", "schema_beside"]

@@ -7,8 +7,8 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from dpcore.fitting.request.keywords import asked_of
 from dpcore.fitting.request.old_words import with_old_words
-from dpcore.fitting.request.words import asked_of
 from dpcore.fitting.rows.in_memory import fit_asked
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dpcore.exact.rounding import exact
-from dpcore.model.shown import unseen_columns
+from dpcore.model.rendering import unseen_columns
 
 if TYPE_CHECKING:
     from dpcore.model.model import Model

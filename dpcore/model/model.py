@@ -15,7 +15,7 @@ from dpcore.errors import DpcoreError, InvalidInputError, ModelFileError
 from dpcore.model.file import fate_of, read_model_file, write_model_file
 from dpcore.model.learnt import LearntFacts
 from dpcore.model.margins import margins_of
-from dpcore.model.shown import text_of
+from dpcore.model.rendering import text_of
 from dpcore.moved import place_of_name
 from dpcore.registry.catalogue import is_registered
 from dpcore.registry.step_class import step_class

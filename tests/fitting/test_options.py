@@ -8,9 +8,9 @@ from pathlib import Path
 import dpcore
 from dpcore import Algorithm, BalancedWeights, Budget, OneVsRest, Threads, Users, Weights, fit
 from dpcore.cli.train import train_command
+from dpcore.fitting.request.keywords import asked_of
 from dpcore.fitting.request.run_request import DataRequest
 from dpcore.fitting.request.settings import Settings
-from dpcore.fitting.request.words import asked_of
 from dpcore.plugin.parts import load_registry
 
 OF_LEDGER = {"ledger": None, "analyst": "", "same_table": False}

@@ -4,8 +4,8 @@ from dpcore.data.schema.columns import Column, Drop
 from dpcore.data.schema.features.numeric import numeric_from
 from dpcore.data.schema.keys import FILL, INDICATOR, MISSING, ColumnKind, Key
 from dpcore.data.schema.label import label_from
+from dpcore.data.schema.unbounded_columns import other_number
 from dpcore.data.schema.values import Entry
-from dpcore.data.schema.waiting import other_number
 
 __all__ = ["DROP", "LABEL", "NUMERIC"]
 

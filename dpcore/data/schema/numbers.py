@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dpcore.data.schema.features.numeric import Numeric
-from dpcore.data.schema.waiting import waits
+from dpcore.data.schema.unbounded_columns import waits
 
 if TYPE_CHECKING:
     from dpcore.data.schema.schema import Schema

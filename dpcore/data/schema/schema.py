@@ -50,8 +50,8 @@ from dpcore.data.schema.installed import column_from_dict
 from dpcore.data.schema.keys import TOP_KEYS
 from dpcore.data.schema.notation import Notation
 from dpcore.data.schema.plan import ColumnPlan, column_plan
+from dpcore.data.schema.unbounded_columns import require_private_bounds, waits
 from dpcore.data.schema.values import check_keys
-from dpcore.data.schema.waiting import require_private_bounds, waits
 from dpcore.errors import InvalidInputError, replacing
 
 __all__ = ["INTERCEPT", "Schema"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dpcore.data.array_schema import leave_to_schema
 from dpcore.data.arrays import dataset_from_arrays
 from dpcore.data.loader import load_file
-from dpcore.data.schema.waiting import require_private_bounds
+from dpcore.data.schema.unbounded_columns import require_private_bounds
 from dpcore.data.units import Coins
 from dpcore.errors import InvalidInputError, advised_on_bad_rows
 from dpcore.fitting.request.ledger_request import require_ledgers

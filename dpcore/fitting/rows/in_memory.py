@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from dpcore.data.dataset import Dataset
     from dpcore.data.schema.schema import Schema
     from dpcore.fitting.planning.planned import Plan
-    from dpcore.fitting.request.words import Asked
+    from dpcore.fitting.request.keywords import Asked
     from dpcore.model.model import Model
     from dpcore.protocols import Engine
 

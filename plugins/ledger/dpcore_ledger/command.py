@@ -65,7 +65,7 @@ def init(
     The budget, relation and filter are fixed for good. Then name the file in --ledger, in
     DPCORE_LEDGER, or as the key ledger of the table's schema.
     """
-    from dpcore_ledger.shown import promise
+    from dpcore_ledger.rendering import promise
     from dpcore_ledger.table_ledger import TableLedger
     from dpcore_ledger.terms import Terms
 
@@ -94,7 +94,7 @@ def raise_cap(
 
     Decided in the light of what was released, the sum is no promise that was fixed beforehand.
     """
-    from dpcore_ledger.shown import promise
+    from dpcore_ledger.rendering import promise
     from dpcore_ledger.table_ledger import TableLedger
     from dpcore_ledger.terms import Terms
 
@@ -115,7 +115,7 @@ def show(
 ) -> None:
     """Print the budget, what remains of it, and every run."""
     from dpcore.cli.terminal.printing import print_table
-    from dpcore_ledger.shown import COLUMNS, remaining, run_rows, to_dict
+    from dpcore_ledger.rendering import COLUMNS, remaining, run_rows, to_dict
     from dpcore_ledger.state import state_of
     from dpcore_ledger.verify import verified
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element, SubElement, tostring
 
 from dpcore_ledger.remaining import shown_down
-from dpcore_ledger.shown import COLUMNS, history, outside_rows, remaining, run_rows
+from dpcore_ledger.rendering import COLUMNS, history, outside_rows, remaining, run_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -134,7 +134,7 @@ def test_two_steps_of_a_release(tmp_path):
 
 
 def test_the_promise_is_of_the_ledger_and_its_table(ledger):
-    from dpcore_ledger.shown import remaining, run_rows
+    from dpcore_ledger.rendering import remaining, run_rows
 
     with opened(ledger):
         assert "Open, and counted for all that was charged" in " ".join(remaining(ledger.state()))

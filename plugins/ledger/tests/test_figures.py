@@ -20,7 +20,7 @@ from dpcore_accounting.single import SingleReleaseAccountant
 from dpcore_ledger import TableLedger, Terms
 from dpcore_ledger.cost import Run, cost_of
 from dpcore_ledger.remaining import epsilon_that_fits
-from dpcore_ledger.shown import remaining
+from dpcore_ledger.rendering import remaining
 from dpcore_ledger.verify import releases_of, verified
 from dpcore_tables.statistics import open_session
 

@@ -11,7 +11,7 @@ import dpcore
 from dpcore.cli import app
 from dpcore.errors import InvalidInputError
 from dpcore_ledger import Terms
-from dpcore_ledger.shown import run_rows
+from dpcore_ledger.rendering import run_rows
 
 ODD = "<script>alert('&')</script>\"><svg onload=x> %s {0} \u0646"
 

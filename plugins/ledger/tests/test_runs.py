@@ -221,7 +221,7 @@ def test_a_forked_child_gives_nothing_back(any_ledger):
 
 
 def test_what_turns_out_not_private_is_counted_whole_and_named(ledger):
-    from dpcore_ledger.shown import promise
+    from dpcore_ledger.rendering import promise
 
     run = CliRunner().invoke
     public = {"bounds": (0, 1), "row_norm": None, "classes": (0, 1)}
@@ -239,7 +239,7 @@ def test_what_turns_out_not_private_is_counted_whole_and_named(ledger):
 
 
 def test_conditions_of_a_run_are_those_of_the_promise(ledger):
-    from dpcore_ledger.shown import promise
+    from dpcore_ledger.rendering import promise
 
     model = dpcore.fit(X, Y, **PUBLIC, algo="objpert", epsilon=0.3, ledger=ledger.path)
     state = ledger.state()
@@ -249,7 +249,7 @@ def test_conditions_of_a_run_are_those_of_the_promise(ledger):
 
 
 def test_a_run_that_has_not_told_its_conditions_is_named(ledger):
-    from dpcore_ledger.shown import promise
+    from dpcore_ledger.rendering import promise
 
     def said():
         state = ledger.state()

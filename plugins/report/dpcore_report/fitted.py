@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dpcore.model.shown import encoding_in_words, fitted_in_words, sections_in_words, shown_bounds
+from dpcore.model.rendering import (
+    encoding_in_words,
+    fitted_in_words,
+    sections_in_words,
+    shown_bounds,
+)
 from dpcore_report.sections import Item, Section
 
 if TYPE_CHECKING:

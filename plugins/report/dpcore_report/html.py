@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from dpcore.errors import InvalidInputError
-from dpcore.model.shown import columns_in_words, fitted_in_words, shown_bounds
+from dpcore.model.rendering import columns_in_words, fitted_in_words, shown_bounds
 from dpcore.plugin.parts import visible
 from dpcore_report.stylesheet import stylesheet
 

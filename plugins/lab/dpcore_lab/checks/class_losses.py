@@ -27,7 +27,8 @@ __all__ = ["check_class_loss"]
 _CLASSES = (3, 5, 17, 40)
 _FEW, _FEWER = 600, 1500
 """Rows that are tried of so many classes, once a full block."""
-_MOST_CELLS = 1 << 15 if config.DISABLE_JIT else 1 << 21  # kernels as plain Python take minutes
+# Kernels as plain Python take minutes.
+_MOST_CELLS = 1 << 15 if config.DISABLE_JIT else 1 << 21  # type: ignore[attr-defined]
 """Margins of a call, at most, but for those of a few rows."""
 _OF_TWO = ("nonincreasing", "quadratic", "self_concordance", "line_totals")
 """Facts of a single margin, which a loss of several classes cannot state."""

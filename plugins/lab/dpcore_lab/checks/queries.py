@@ -52,7 +52,8 @@ if TYPE_CHECKING:
 __all__ = ["check_contributions", "check_query"]
 
 _N_FEATURES = USUAL_WIDTH
-_BLOCKS, _POOLED = 1 if config.DISABLE_JIT else 20, 400  # kernels as plain Python take minutes
+# Kernels as plain Python take minutes.
+_BLOCKS, _POOLED = 1 if config.DISABLE_JIT else 20, 400  # type: ignore[attr-defined]
 """Full blocks of the largest table, whose rows are so many, each of them many times."""
 _RELATIONS = (NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE)
 

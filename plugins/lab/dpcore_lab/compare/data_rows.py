@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.data.schema.waiting import require_bounds
+from dpcore.data.schema.unbounded_columns import require_bounds
 from dpcore.fitting.rows.loading import load_data
 from dpcore.plugin.commands import DataRequest
 from dpcore.plugin.parts import load_registry

@@ -14,7 +14,7 @@ from dpcore.fitting.ovr import against_the_rest
 from dpcore.fitting.planning.losses import loss_parameters
 from dpcore.fitting.reporting import plain
 from dpcore.fitting.run import fit_dataset
-from dpcore.losses.words import shown_loss
+from dpcore.losses.text import shown_loss
 from dpcore.model.probabilities import macro_f1, places_said
 from dpcore.plugin.commands import make_plan
 from dpcore.plugin.parts import load_registry, make_loss

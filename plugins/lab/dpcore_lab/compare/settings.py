@@ -10,7 +10,7 @@ from typing import Any
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.planning.losses import OF_LOSS
 from dpcore.fitting.request.settings import default_algorithm, has_units
-from dpcore.losses.words import shown_loss
+from dpcore.losses.text import shown_loss
 from dpcore.plugin import NeighboringRelation, Settings
 
 __all__ = [

@@ -17,7 +17,7 @@ def summary_command(
     """Print each coefficient per unit of its column, and per standard deviation of the column's
     public range, so that columns can be compared."""
     from dpcore import load_model
-    from dpcore.model.shown import fitted_in_words
+    from dpcore.model.rendering import fitted_in_words
 
     fitted = load_model(model)
     summary = fitted.summary()

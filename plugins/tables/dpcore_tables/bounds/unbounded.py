@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 from dpcore.data.schema.features.numeric import Numeric
 from dpcore.data.schema.features.transforms import Held
 from dpcore.data.schema.label import Label, check_no_other
+from dpcore.data.schema.unbounded_columns import PRIVATE
 from dpcore.data.schema.values import PLACEHOLDER
-from dpcore.data.schema.waiting import PRIVATE
 from dpcore.plugin import InvalidInputError
 from dpcore.plugin.columns import Encoding, Entry, FeatureColumn, Number, empty_keys
 from dpcore_tables.bounds.bins import LARGEST

@@ -11,7 +11,7 @@ import numpy as np
 from dpcore.data.arrays import on_grid
 from dpcore.data.blocks.frozen import freeze
 from dpcore.data.schema.columns import Label
-from dpcore.data.schema.waiting import waits
+from dpcore.data.schema.unbounded_columns import waits
 from dpcore.data.targets import target_of
 from dpcore.plugin.engines import layout_of
 from dpcore.plugin.parts import BLOCK_ROWS

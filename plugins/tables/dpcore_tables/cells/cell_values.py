@@ -23,7 +23,7 @@ from dpcore.data.targets import Reading, class_reading, target_reading
 from dpcore.errors import BadRowError, DataError, replacing
 from dpcore.plugin.columns import Hash, Lookup, Number
 from dpcore_tables.cells.columns import Columns
-from dpcore_tables.cells.faults import advice_on
+from dpcore_tables.cells.error_hints import advice_on
 from dpcore_tables.cells.ids import ids_of
 from dpcore_tables.cells.numbers_of_kinds import numbers_of
 from dpcore_tables.cells.typed import Cells, UnreadTypeError, empty_cells, to_codes, to_numbers

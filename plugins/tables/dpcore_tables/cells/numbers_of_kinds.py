@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from dpcore.data.arrays import NO_NUMBER
 from dpcore.plugin.columns import Day, Hash, Parsed, Truth
+from dpcore_tables.cells.boolean_hashed_cells import to_buckets, to_parsed, to_truth
 from dpcore_tables.cells.dates import to_days
-from dpcore_tables.cells.words import to_buckets, to_parsed, to_truth
 
 if TYPE_CHECKING:
     import numpy as np

@@ -8,7 +8,7 @@ from typing import Any
 from dpcore.errors import InvalidInputError
 from dpcore.model.file import read_model_file
 from dpcore.model.model import load_model
-from dpcore.model.shown import (
+from dpcore.model.rendering import (
     classes_in_words,
     encoding_in_words,
     fitted_in_words,

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.data.loader import FileLoader, named_parts
 from dpcore.data.schema.schema import Schema
-from dpcore.data.schema.waiting import require_bounds
+from dpcore.data.schema.unbounded_columns import require_bounds
 from dpcore.data.units import Coins, UnitIds
 from dpcore.errors import DataError, InvalidInputError, near_names
 from dpcore.plugin.engines import BadRows
 from dpcore.plugin.parts import Dataset, load_registry
 from dpcore_tables.bounds.unbounded import with_private_bounds
 from dpcore_tables.bounds.unbounded_rows import WaitingRows, bounded_rows
-from dpcore_tables.cells.faults import advice_on
+from dpcore_tables.cells.error_hints import advice_on
 from dpcore_tables.files.formats import (
     STORE,
     entry_of,

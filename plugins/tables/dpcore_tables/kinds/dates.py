@@ -8,8 +8,8 @@ from datetime import date, datetime
 from typing import Any, ClassVar
 
 from dpcore.data.schema.features.transforms import Chain
+from dpcore.data.schema.unbounded_columns import PRIVATE
 from dpcore.data.schema.values import PLACEHOLDER
-from dpcore.data.schema.waiting import PRIVATE
 from dpcore.errors import InvalidInputError
 from dpcore.plugin.columns import (
     DatePart,

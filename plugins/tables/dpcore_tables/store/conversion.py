@@ -6,7 +6,7 @@ import os
 
 from dpcore import Schema
 from dpcore.data.loader import named_parts
-from dpcore.data.schema.waiting import require_bounds
+from dpcore.data.schema.unbounded_columns import require_bounds
 from dpcore.errors import InvalidInputError
 from dpcore.plugin.engines import BadRows
 from dpcore.plugin.parts import load_registry

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import visible
-from dpcore.losses.words import shown_loss
+from dpcore.losses.text import shown_loss
 
 if TYPE_CHECKING:
     from dpcore.model.learnt import LearntFacts

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dpcore import fit, load_model
-from dpcore.model.shown import sections_in_words
+from dpcore.model.rendering import sections_in_words
 from dpcore.plugin.parts import load_registry
 from dpcore.plugin.steps import Section
 

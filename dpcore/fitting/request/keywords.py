@@ -1,4 +1,4 @@
-"""The words of ``dpcore.fit`` taken apart: settings, public facts and rows of one fit."""
+"""The keyword arguments of ``dpcore.fit``, read as settings, public facts and rows of one fit."""
 
 from __future__ import annotations
 
