@@ -21,7 +21,7 @@ from dpcore.plugin.parts import visible
 from dpcore_report.intervals.estimate import NORMAL_975, estimate_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from dpcore import Schema
     from dpcore.model.learnt import LearntFacts
@@ -114,7 +114,7 @@ def summary_of(model: LearntFacts) -> Summary:
         return Summary(tuple(found), notes)
     places = [replace(model, w=w) for w in (estimate.values, *estimate.bounds())]
     values, lows, highs = (_coefficients(each) for each in places)
-    shown = (
+    shown = tuple(
         replace(
             each,
             estimate=value.per_unit,
@@ -124,7 +124,26 @@ def summary_of(model: LearntFacts) -> Summary:
         )
         for each, value, low, high in zip(found, values, lows, highs, strict=True)
     )
-    return Summary(tuple(shown), notes)
+    return Summary(shown, (*notes, *_note_on_those_outside(shown)))
+
+
+def _note_on_those_outside(coefficients: Sequence[Coefficient]) -> tuple[str, ...]:
+    """Return a sentence where coefficients lie outside their own intervals: both are released."""
+    outside = sum(
+        each.low is not None
+        and each.high is not None
+        and not each.low <= each.per_unit <= each.high
+        for each in coefficients
+    )
+    if not outside:
+        return ()
+    return (
+        f"{outside} of {len(coefficients)} coefficients of the model lie outside the interval "
+        "beside them: noise moves them, and the clip of gradients where the fit has one. The "
+        "interval belongs to the estimate, from which the last Newton step took both as far as its "
+        "sums tell. Read the effect of a column from its estimate; predictions are made with the "
+        "model's coefficients.",
+    )
 
 
 def _coefficients(model: LearntFacts) -> list[Coefficient]:

@@ -16,7 +16,7 @@ from dpcore_report.evaluation.intervals import (
 )
 from dpcore_report.evaluation.score_counts import CUTS
 
-__all__ = ["figures_of_counts"]
+__all__ = ["figures_of_classes", "figures_of_counts"]
 
 _RARE = 0.1
 """Of the rows."""
@@ -31,23 +31,64 @@ def figures_of_counts(
     log_odds: bool,
     weighted: bool = False,
 ) -> dict[str, Any]:
-    """Return what the counts of ``ScoreCounts`` say of a model, as JSON-able data: each figure with
-    its interval at 95 %, and a ``verdict`` if the model is below the constant one, else ``None``.
+    """Return what the counts of ``ScoreCounts`` say of a model of two classes, as JSON-able data:
+    each figure with its interval at 95 %, and a ``verdict`` if the model is below the constant one,
+    else ``None``.
 
     ``counts`` : float64 of shape (n_classes, n_bins), as released. ``names`` : of the classes.
     ``deviation`` : of the noise of each count. ``log_odds`` : whether margins are log odds, so that
     bins are of probability and calibration has a meaning. ``weighted`` : whether classes had
     weights, so that the fit did not aim at accuracy and there is no verdict on it.
     """
-    of, said = _cells(counts.shape)
+    said = np.indices(counts.shape)[1] > len(CUTS) // 2
     asked = deviation, rows_per_unit
+    figures = _of_cells(counts, said.astype(np.int64), names, asked, weighted)
+    figures["auc_of_bins"] = _told(auc_of_bins(counts[0], counts[1], *asked))
+    return figures | ({"calibration": _calibration(counts, asked)} if log_odds else {})
+
+
+def figures_of_classes(
+    counts: np.ndarray,
+    names: tuple[str, ...],
+    deviation: float,
+    rows_per_unit: int,
+    scale_bits: int,
+    *,
+    weighted: bool,
+) -> dict[str, Any]:
+    """Return the same of the counts of ``ClassCounts``, float64 of shape (n_classes, n_classes + 2
+    n_bins): with the AUC of each class against all others, and their mean.
+
+    ``scale_bits`` : t, where a row counts 2^-t in each bin of scores.
+    """
+    n_classes, asked = len(names), (deviation, rows_per_unit)
+    cells, bins = np.split(counts, [n_classes], axis=1)
+    bins = np.ldexp(bins, scale_bits).reshape(n_classes, 2, -1)
+    noise = deviation * 2.0**scale_bits
+    said = np.indices(cells.shape)[1]
+    figures = _of_cells(cells, said, names, asked, weighted)
+    aucs = [auc_of_bins(others, own, noise, rows_per_unit) for own, others in bins]
+    figures["auc_of_class"] = {name: _told(auc) for name, auc in zip(names, aucs, strict=True)}
+    return figures | {"macro_auc": _told(mean_of(aucs)), "counts": counts.tolist()}
+
+
+def _of_cells(
+    counts: np.ndarray,
+    said: np.ndarray,
+    names: tuple[str, ...],
+    asked: tuple[float, int],
+    weighted: bool,
+) -> dict[str, Any]:
+    """Return the figures of counts by class of the rows (a line each) and by ``said``, the class
+    that the model says of the rows of a cell."""
+    of, deviation = np.indices(counts.shape)[0], asked[0]
     right = of == said
     places = range(len(names))
     shares = [share_of(counts, of == k, *asked) for k in places]
     commonest = max(places, key=lambda k: shares[k].value or 0.0)
     accuracy = share_of(counts, right, *asked)
     f1 = [f1_of(counts, of == k, said == k, *asked) for k in places]
-    figures = {
+    return {
         "held_out_rows": _told(count_of(counts, deviation)),
         "accuracy": _told(accuracy),
         "constant_class": names[commonest],
@@ -62,10 +103,6 @@ def figures_of_counts(
         "noise_deviation": deviation,
         "counts": counts.tolist(),
     }
-    if len(names) > 2:
-        return figures
-    figures["auc_of_bins"] = _told(auc_of_bins(counts[0], counts[1], *asked))
-    return figures | ({"calibration": _calibration(counts, asked)} if log_odds else {})
 
 
 def _rare(names: tuple[str, ...], shares: list[Estimate]) -> str | None:
@@ -73,12 +110,6 @@ def _rare(names: tuple[str, ...], shares: list[Estimate]) -> str | None:
     high accuracy."""
     share, name = min((each.value or 0.0, name) for each, name in zip(shares, names, strict=True))
     return name if share < _RARE else None
-
-
-def _cells(shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """Return of each cell the class of its rows, and the class that the model says of them."""
-    of, bins = np.indices(shape)
-    return of, (bins > len(CUTS) // 2).astype(np.int64) if shape[0] == 2 else bins
 
 
 def _confusion(

@@ -15,8 +15,9 @@ from dpcore.fitting.steps.shares import exact_share
 from dpcore.model.model import check_coefficients
 from dpcore.plugin.parts import float_up, loss_facts, smallest_multiplier
 from dpcore.plugin.steps import Outcome, Section, mechanism_for, norm_of
+from dpcore_report.evaluation.class_counts import ClassCounts, scale_bits
 from dpcore_report.evaluation.error_figures import figures_of_errors
-from dpcore_report.evaluation.figures import figures_of_counts
+from dpcore_report.evaluation.figures import figures_of_classes, figures_of_counts
 from dpcore_report.evaluation.prediction_moments import PredictionMoments
 from dpcore_report.evaluation.score_counts import ScoreCounts
 
@@ -37,8 +38,8 @@ def counts_of(
     """Return the release of counts for a share of the budget, or for an epsilon of its own."""
     mechanism, cost, stated = _mechanism(facts.accountant, share, epsilon)
     asked = facts.held_out_problem, np.zeros(facts.schema.w_shape), norm_of(mechanism)
-    is_real = facts.schema.label.is_real
-    query = PredictionMoments(*asked) if is_real else ScoreCounts(*asked)
+    kind = PredictionMoments if facts.schema.label.is_real else ScoreCounts
+    query = ClassCounts(*asked) if len(facts.schema.w_shape) > 1 else kind(*asked)
     return HeldOutCounts(cost, stated, query, mechanism)
 
 
@@ -98,7 +99,7 @@ class HeldOutCounts:
 
     share: Fraction
     stated: dict[str, float]
-    query: ScoreCounts | PredictionMoments
+    query: ScoreCounts | ClassCounts | PredictionMoments
     mechanism: Any
 
     @property
@@ -119,7 +120,7 @@ class HeldOutCounts:
     def _figures(
         self,
         door: ShareDoor,
-        query: ScoreCounts | PredictionMoments,
+        query: ScoreCounts | ClassCounts | PredictionMoments,
         schema: Schema,
         loss: str,
         weighted: bool,
@@ -130,5 +131,8 @@ class HeldOutCounts:
         if label.is_real:
             return figures_of_errors(counts, label.bounds, deviation, many)
         names, log_odds = tuple(map(str, label.names)), loss == "logistic"
+        if len(names) > 2:
+            bits = scale_bits(len(names), query.norm)
+            return figures_of_classes(counts, names, deviation, many, bits, weighted=weighted)
         told = {"log_odds": log_odds, "weighted": weighted}
         return figures_of_counts(counts, names, deviation, many, **told)

@@ -1,4 +1,4 @@
-"""Counts of rows by their class and by a public bin of their score."""
+"""Counts of rows of two classes by their class and by a public bin of their score."""
 
 from __future__ import annotations
 
@@ -25,8 +25,7 @@ EDGES = tuple(round(math.log(p / (1.0 - p)), 6) for p in CUTS)
 
 @sealed
 class ScoreCounts(HeldOutSums):
-    """How many rows are of each class and in each bin of the score: of two classes, bins of the
-    margin between ``EDGES``; of several, the class that the model says.
+    """How many rows are of each of two classes and in each bin of the margin, between ``EDGES``.
 
     A row has one class and one score, and counts 1 in one cell, so the cells of all classes
     together are one histogram, with the sensitivity of ``Histogram``: 1 in every norm under
@@ -42,17 +41,11 @@ class ScoreCounts(HeldOutSums):
     @property
     def shape(self) -> tuple[int, int]:
         """The number of classes, and of bins of each; the answer is flat, class by class."""
-        if self.w.ndim > 1:
-            return (self.w.shape[0], self.w.shape[0])
         return (2, len(EDGES) + 1)
 
     def answer_block(self, block: Block) -> np.ndarray:
-        margins = np.ascontiguousarray(block.margins(self.w))
-        if margins.ndim > 1:
-            bins, classes = margins.argmax(axis=0), block.y.astype(np.int64)
-        else:
-            bins, classes = np.searchsorted(EDGES, margins), (block.y > 0).astype(np.int64)
-        n_classes, n_bins = self.shape
+        margins, classes = block.margins(self.w), (block.y > 0).astype(np.int64)
+        bins, (n_classes, n_bins) = np.searchsorted(EDGES, margins), self.shape
         cells = np.bincount(n_bins * classes + bins, minlength=n_classes * n_bins)
         return cells.astype(np.int64) << BITS
 

@@ -30,6 +30,11 @@ def evaluation_in_words(figures: Mapping[str, Any], *, private: bool) -> list[st
     lines = [_heading(figures, private), *_in_order(accuracy, figures)]
     if "auc_of_bins" in figures:
         lines.append(f"  AUC of scores in public bins {_share(figures['auc_of_bins'])}")
+    if "macro_auc" in figures:
+        lines.append(
+            f"  macro AUC, of each class against all others, in public bins of the margin over the "
+            f"next class {_share(figures['macro_auc'])}"
+        )
     if len(figures["recall"]) <= _MOST_CLASSES:
         lines += [
             f"  {name}: recall {_share(recall)}, precision {_share(figures['precision'][name])}"

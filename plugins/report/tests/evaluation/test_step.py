@@ -179,6 +179,8 @@ def test_of_several_classes_there_are_confusion_counts(tmp_path):
     figures = trained(tmp_path, epsilon=50.0, classes=("a", "b", "c")).model.evaluation
     assert {len(said) for said in figures["confusion"].values()} == {3}
     assert "auc_of_bins" not in figures and "calibration" not in figures
+    assert {*figures["auc_of_class"]} == {"a", "b", "c"} and figures["macro_auc"]["value"] > 0.7
+    assert any("macro AUC" in line for line in evaluation_in_words(figures, private=True))
     counts = sum(each["value"] for of in figures["confusion"].values() for each in of.values())
     assert counts == pytest.approx(figures["held_out_rows"]["value"], rel=0.05)
 

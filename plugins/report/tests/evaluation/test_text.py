@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dpcore_report.evaluation.figures import figures_of_counts
+from dpcore_report.evaluation.figures import figures_of_classes
 from dpcore_report.evaluation.text import evaluation_in_words
 
 EVEN = np.array([[300.0, 50.0, 50.0], [40.0, 250.0, 10.0], [20.0, 30.0, 250.0]])
@@ -10,7 +10,8 @@ RARE = np.array([[900.0, 0.0, 0.0], [60.0, 0.0, 0.0], [10.0, 0.0, 30.0]])
 
 
 def lines_of(counts, without=()):
-    figures = figures_of_counts(counts, ("no", "maybe", "yes"), 1.0, log_odds=False)
+    released = np.hstack([counts, np.zeros((3, 8))])
+    figures = figures_of_classes(released, ("no", "maybe", "yes"), 1.0, 1, 1, weighted=False)
     kept = {name: each for name, each in figures.items() if name not in without}
     return evaluation_in_words(kept, private=True)
 

@@ -1,5 +1,6 @@
 """Intervals of coefficients: sums charged last, within the budget, and what follows from them."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -11,6 +12,7 @@ from dpcore.fitting import run
 from dpcore.model.file import checksum, read_model_file
 from dpcore.plugin.parts import TableSession
 from dpcore_report.card import card_of
+from dpcore_report.coefficients import summary_of
 from dpcore_report.intervals import inference
 from dpcore_report.intervals.text import intervals_in_words
 from dpcore_tables.files import FILES
@@ -170,6 +172,16 @@ def test_predictions_have_intervals_around_the_estimates_margins():
     assert np.diff(found)[:, 0] == pytest.approx(2 * 1.959964 * np.sqrt(variance), rel=1e-4)
     with pytest.raises(InvalidInputError, match="none were asked for"):
         fitted(share=None).predict_interval(design[:, :2])
+
+
+def test_a_coefficient_outside_its_interval_is_explained():
+    model = fitted()
+    inside = replace(model, w=np.array(model.intervals["estimate"]))
+    moved = replace(inside, w=inside.w + np.array([1.0, 0.0, 0.0]))
+    assert not any("lie outside" in note for note in summary_of(inside).notes)
+    assert (
+        "1 of 3 coefficients of the model lie outside the interval" in summary_of(moved).notes[-1]
+    )
 
 
 def test_of_a_number_intervals_are_in_its_own_unit():
