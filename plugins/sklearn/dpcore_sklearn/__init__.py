@@ -1,7 +1,7 @@
 """Private models as scikit-learn's estimators. Needs scikit-learn, which nothing else here does.
 
-In a plain ``Pipeline`` the steps before an estimator cannot be looked into: a step that learns from
-the rows (a scaler, an imputer) voids the guarantee, and nothing would say so. ``make_pipeline``
+An estimator's statement is about its own fit. A step before it that learns from the rows (a scaler,
+an imputer) voids the guarantee of the whole: ``check_pipeline`` says so, and ``make_pipeline``
 refuses such steps.
 """
 
@@ -28,7 +28,7 @@ if version("dpcore-sklearn") != version("dpcore"):
     )
 
 from dpcore_sklearn.estimators import PrivateLinearSVC, PrivateLogisticRegression, PrivateRidge
-from dpcore_sklearn.pipeline import make_pipeline
+from dpcore_sklearn.pipeline import check_pipeline, make_pipeline
 from dpcore_sklearn.search import PrivateSearch
 from dpcore_sklearn.transformers import PublicEncoder, PublicScaler
 
@@ -39,5 +39,6 @@ __all__ = [
     "PrivateSearch",
     "PublicEncoder",
     "PublicScaler",
+    "check_pipeline",
     "make_pipeline",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sklearn.base import clone
@@ -17,7 +18,7 @@ from dpcore_sklearn.transformers import PublicEncoder, PublicScaler
 if TYPE_CHECKING:
     from typing import Self
 
-__all__ = ["PublicPipeline", "make_pipeline"]
+__all__ = ["PipelineCheck", "PublicPipeline", "check_pipeline", "make_pipeline"]
 
 _PUBLIC = (PublicEncoder, PublicScaler)
 """Steps that treat each cell by itself. A subclass may be another thing, so types are compared."""
@@ -59,6 +60,61 @@ def make_pipeline(*steps: Any, schema_from_data: bool = False) -> PublicPipeline
         steps = (*steps[:-1], clone(steps[-1]).set_params(schema_from_data=True))
     _check([*steps])
     return PublicPipeline(plain_pipeline(*steps).steps)
+
+
+@dataclass(frozen=True)
+class PipelineCheck:
+    """The guarantee of a whole pipeline: that of its private estimator, if no step before it may
+    have learnt from the rows.
+
+    Parameters
+    ----------
+    private : whether the guarantee holds for all that was fitted.
+    learning_steps : names of parts before the estimator that may learn from the rows.
+    sentence : the guarantee, or why there is none; ``repr`` shows it.
+    """
+
+    private: bool
+    learning_steps: tuple[str, ...]
+    sentence: str
+
+    def __repr__(self) -> str:
+        return self.sentence
+
+
+def check_pipeline(pipeline: Any) -> PipelineCheck:
+    """Return the guarantee of a fitted pipeline as a whole.
+
+    The statement of a private estimator is about its own fit. The steps before it in a plain
+    ``Pipeline`` are fitted to the same rows: here they are looked at, none is run.
+
+    Raises InvalidInputError for what is no pipeline with a fitted private estimator as its last
+    step.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from dpcore_sklearn import PrivateRidge, check_pipeline
+    >>> ridge = PrivateRidge(bounds=(-1, 1), target_bounds=(0, 10), epsilon=10)
+    >>> X = np.random.default_rng(0).normal(size=(500, 2))
+    >>> pipe = make_pipeline(StandardScaler(), ridge).fit(X, X[:, 0] + 5)
+    >>> check_pipeline(pipe)
+    Not private: StandardScaler may have learnt from the rows, which no epsilon covers.
+    """
+    steps = [step for _, step in pipeline.steps] if isinstance(pipeline, Pipeline) else []
+    model = getattr(steps[-1], "model_", None) if steps else None
+    if model is None or not isinstance(steps[-1], PrivateEstimator):
+        raise InvalidInputError(
+            "Expected a fitted Pipeline whose last step is a private estimator of dpcore."
+        )
+    faults = tuple(dict.fromkeys(fault for step in steps[:-1] for fault in _faults(step)))
+    if faults:
+        named = ", ".join(faults)
+        told = f"Not private: {named} may have learnt from the rows, which no epsilon covers."
+        return PipelineCheck(False, faults, told)
+    return PipelineCheck(bool(model.privacy["private"]), (), str(model.privacy["sentence"]))
 
 
 def _check(steps: list[Any]) -> None:

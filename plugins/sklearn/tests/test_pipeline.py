@@ -20,6 +20,7 @@ from dpcore_sklearn import (
     PrivateLogisticRegression,
     PublicEncoder,
     PublicScaler,
+    check_pipeline,
     make_pipeline,
 )
 
@@ -150,3 +151,20 @@ def test_metadata_is_routed_to_scores_and_not_to_fits(table):
         assert not hasattr(last, "set_fit_request")
         pipe = make_pipeline(PublicScaler(bounds=(0, 90)), last).fit(X, y)
         assert pipe.score(X, y, sample_weight=weights) == np.mean(pipe.predict(X[y == 1]) == 1)
+
+
+def test_a_step_that_learns_voids_the_guarantee_of_the_whole(table):
+    X, y = table
+    ages = X[["age"]]
+    plain = plain_pipeline(StandardScaler(), SelectKBest(k=1), clone(LAST)).fit(ages, y)
+    assert plain[-1].model_.privacy["private"]  # of its own fit
+    found = check_pipeline(plain)
+    assert not found.private and found.learning_steps == ("StandardScaler", "SelectKBest")
+    assert repr(found).startswith("Not private: StandardScaler, SelectKBest may have learnt")
+    public = check_pipeline(make_pipeline(COLUMNS, LAST).fit(X, y))
+    assert public.private and "differentially private" in repr(public)
+    seen = make_pipeline(StandardScaler(), LAST, schema_from_data=True).fit(ages, y)
+    assert not check_pipeline(seen).private
+    for other in (LAST, plain_pipeline(StandardScaler(), clone(LAST)), "text"):
+        with pytest.raises(InvalidInputError, match="Expected a fitted Pipeline"):
+            check_pipeline(other)
