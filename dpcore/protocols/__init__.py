@@ -149,7 +149,7 @@ class Loss(Protocol):
     ``factor (z - k step z_direction)``, in steps of 1 / scale, each a whole number from 0 to
     ``floor(clip scale)``; or ``None`` where it has no faster way than ``value``.
 
-    A class that declares ``thread_safe = True`` itself (its base's word does not count) is called
+    A class that declares ``thread_safe = True`` in its own body (it is not inherited) is called
     by several threads at a time: it must keep nothing between or during calls. Others are called
     by one at a time.
     """

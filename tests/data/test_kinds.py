@@ -349,7 +349,7 @@ def test_crosses_that_cannot_be(crosses, text):
 def test_queries_read_columns_of_levels():
     found = column_of(SCHEMA, "bins")
     assert found == CategoricalColumn((1, 2, 3, 4), ("<18", "[18,30.5)", ">=30.5", ""))
-    with pytest.raises(InvalidInputError, match="read by no query"):
+    with pytest.raises(InvalidInputError, match="No statistic takes column"):
         column_of(SCHEMA, "log")
 
 

@@ -87,7 +87,7 @@ class Ledger:
     same_table : whether a schema that the ledger does not know is of the same rows, which is
         recorded.
     part : ``"column=level"`` of a schema's column of listed categories or bins: its rows alone are
-        used. In a ledger, runs over parts by one column cost what the dearest part costs.
+        used. In a ledger, runs over parts by one column cost what the most expensive one does.
 
     Examples
     --------

@@ -1,5 +1,5 @@
-"""Looks at a table before its products are taken: rows and level, then lengths and sizes, and the
-level again where no signal is sure."""
+"""Pilot releases: noisy estimates of the number of rows and the mean target, then of the columns'
+lengths. Where the signal is weak, the mean is estimated again."""
 
 from __future__ import annotations
 

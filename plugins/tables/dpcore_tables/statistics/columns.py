@@ -97,7 +97,7 @@ def column_of(schema: Schema, name: str) -> NumericColumn | CategoricalColumn:
             if isinstance(column, Numeric) and column.scale == "linear":
                 return NumericColumn(at, column.lower, column.upper)
             raise InvalidInputError(
-                f"Column {name!r} is read by no query: expected categories, buckets or bins, or a "
+                f"No statistic takes column {name!r}: expected categories, buckets or bins, or a "
                 "number between lower and upper on a linear scale."
             )
         at += width
