@@ -2,8 +2,8 @@
 is released.
 
 Each has its share of the filter of the whole, as beside a fit (``dpcore.fitting.steps.run``): all
-that steps state is charged to it first, for every candidate, and the search is within what the
-most expensive leave (``dpcore_tuning.stopping_cost``; of a list, each fit has an equal part of it). The
+that steps state is charged to it first, for every candidate, and the search is within what the most
+expensive leave (``dpcore_tuning.stopping_cost``; of a list, each fit has an equal part of it). The
 steps run under the whole filter, which was charged the search: it holds both, whichever candidate
 comes out. Within a try a step would be released as often as there are tries, and tell their number.
 
