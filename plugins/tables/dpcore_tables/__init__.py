@@ -1,6 +1,7 @@
 """Tables: data sets, schemas of files, stores of rows, and statistics, as a dpcore plugin."""
 
 from collections.abc import Callable
+from typing import Any
 
 from dpcore.plugin import hookimpl
 from dpcore.registry.step_options import StepOption
@@ -40,44 +41,10 @@ def register_column_kinds(register: Callable[..., None]) -> None:
 
 @hookimpl
 def register_readers(register: Callable[..., None]) -> None:
-    register(
-        "csv",
-        "dpcore_tables.readers.text:open_text",
-        summary="Delimited text with a header; the schema says the separator.",
-        suffixes=(".csv", ".tsv", ".data", ".txt"),
-        schema_from_rows=_FROM_ROWS,
-    )
-    register(
-        "parquet",
-        "dpcore_tables.readers.parquet:open_parquet",
-        summary="Parquet files: one, or those of a folder or a pattern.",
-        suffixes=(".parquet", ".pq"),
-        typed=True,
-        schema_from_rows=_FROM_ROWS,
-    )
-    register(
-        "libsvm",
-        "dpcore_tables.readers.libsvm:open_libsvm",
-        summary="LIBSVM text, index:value; the schema says the width.",
-        suffixes=(".libsvm", ".svm", ".svmlight"),
-        named=False,
-        schema_from_rows=_FROM_ROWS,
-    )
-    register(
-        "whitespace",
-        "dpcore_tables.readers.text:open_whitespace",
-        summary="Text with blanks between cells.",
-        suffixes=(".dat",),
-        schema_from_rows=_FROM_ROWS,
-    )
-    register(
-        "npz",
-        "dpcore_tables.readers.npz:open_npz",
-        summary="Arrays X and y of NumPy, or the parts of a CSR matrix.",
-        suffixes=(".npz",),
-        named=False,
-        schema_from_rows=_FROM_ROWS,
-    )
+    for name, target, summary, suffixes, others in _READERS:
+        register(
+            name, f"dpcore_tables.readers.{target}", summary=summary, suffixes=suffixes, **others
+        )
 
 
 @hookimpl
@@ -146,6 +113,51 @@ _COLUMN_KINDS = {
 """Kinds of column, in the order of their reference, and a summary of each."""
 
 _FROM_ROWS = "dpcore_tables.schemas.from_data:schema_from_data"
+_READERS: tuple[tuple[str, str, str, tuple[str, ...], dict[str, Any]], ...] = (
+    (
+        "csv",
+        "text:open_text",
+        "Delimited text with a header; the schema says the separator.",
+        (".csv", ".tsv", ".data", ".txt"),
+        {"schema_from_rows": _FROM_ROWS},
+    ),
+    (
+        "parquet",
+        "parquet:open_parquet",
+        "Parquet files: one, or those of a folder or a pattern.",
+        (".parquet", ".pq"),
+        {"typed": True, "schema_from_rows": _FROM_ROWS},
+    ),
+    (
+        "libsvm",
+        "libsvm:open_libsvm",
+        "LIBSVM text, index:value; the schema says the width.",
+        (".libsvm", ".svm", ".svmlight"),
+        {"named": False, "schema_from_rows": _FROM_ROWS},
+    ),
+    (
+        "whitespace",
+        "text:open_whitespace",
+        "Text with blanks between cells.",
+        (".dat",),
+        {"schema_from_rows": _FROM_ROWS},
+    ),
+    (
+        "npz",
+        "npz:open_npz",
+        "Arrays X and y of NumPy, or the parts of a CSR matrix.",
+        (".npz",),
+        {"named": False, "schema_from_rows": _FROM_ROWS},
+    ),
+    (
+        "excel",
+        "excel:open_excel",
+        "A sheet of an Excel or OpenDocument file; excel://FILE#SHEET of several.",
+        (".xlsx", ".xls", ".xlsb", ".ods"),
+        {"schemes": ("excel",)},
+    ),
+)
+"""Name, function, summary and suffixes of each reader, and what else is said of it."""
 
 _DATASETS = (
     (

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from dpcore.losses.logistic import Softmax
 from dpcore.plugin import NeighboringRelation
-from dpcore.plugin.parts import LocalEngine
+from dpcore.plugin.parts import LocalEngine, load_registry, make_loss
 from dpcore_lab.checks import check_query, make_rows
 from dpcore_lab.made_tables.tables import make_problem
 from dpcore_report.evaluation.class_counts import ClassCounts, scale_bits
@@ -16,7 +15,7 @@ from dpcore_report.evaluation.figures import figures_of_classes
 from dpcore_report.evaluation.score_counts import EDGES
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
-LOSS = Softmax()
+LOSS = make_loss("softmax", {}, load_registry())
 W = np.random.default_rng(0).normal(size=(3, 5)).round(3)
 
 

@@ -76,7 +76,7 @@ def entry_of(path: str, format: str | None = None) -> Entry:
                 return found
     raise InvalidInputError(
         f"Cannot tell the format of {path!r} from its name: let it end in one of "
-        f"{', '.join(suffixes())}. Save a file of another program (.xlsx, .sav, .feather) as CSV "
+        f"{', '.join(suffixes())}. Save a file of another program (.sav, .feather) as CSV "
         "or Parquet from there, or read it with pandas and pass the frame to dpcore.fit."
     )
 

@@ -10,6 +10,7 @@ from dpcore.errors import InvalidInputError
 from dpcore_tables.files.formats import format_of, is_named, is_store
 from dpcore_tables.memory.frames import frame_schema
 from dpcore_tables.readers.csv import read_header
+from dpcore_tables.readers.excel import column_names
 from dpcore_tables.readers.parquet import read_parquet_types
 from dpcore_tables.readers.pieces import read_bytes
 from dpcore_tables.readers.records import first_line, utf8_lines
@@ -43,6 +44,8 @@ def file_types(source: str) -> tuple[list[tuple[str, ColumnType]], str]:
             f"The store {source} has its own schema, which `dpcore schema {source}` prints; "
             "nothing is to be read off its rows."
         )
+    if form == "excel":
+        return [(name, "unknown") for name in column_names(source)], ","
     if form not in ("parquet", "whitespace") and is_named(source, form):
         raise InvalidInputError(
             f"A {form} file says no types of its columns to dpcore: write its schema by hand, "

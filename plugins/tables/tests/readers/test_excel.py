@@ -1,0 +1,131 @@
+"""Sheets of Excel files: cell by cell, by name, and refused before anything is charged."""
+
+import datetime
+import zipfile
+
+import numpy as np
+import openpyxl
+import pandas as pd
+import pytest
+from features import load_features
+
+from dpcore import Schema
+from dpcore.errors import DataError, InvalidInputError
+from dpcore.plugin import Settings
+from dpcore.plugin.commands import DataRequest, make_plan, train
+from dpcore.plugin.parts import load_file
+from dpcore_tables.files import entry_of
+
+SCHEMA = """[columns]
+age = { kind = "numeric", lower = 0, upper = 90 }
+city = { kind = "categorical", categories = ["Bern", "Basel", "7"] }
+member = { kind = "boolean" }
+born = { kind = "date", lower = "1900-01-01", upper = "2030-01-01" }
+paid = { kind = "label", classes = [0, 1] }
+"""
+HEADS = ["age", "city", "member", "born", "paid"]
+DAY = datetime.date(1980, 5, 17)
+ROWS = [
+    [40, "Bern", True, DAY, 1],
+    [40.5, "7", False, datetime.datetime(1980, 5, 17, 0, 0), 0],
+    ["31", "Genf", "yes", "1980-05-17", "1"],
+]
+
+
+def write(path, rows, heads=HEADS, sheets=("Members",)):
+    book = openpyxl.Workbook()
+    book.remove(book.active)
+    for name in sheets:
+        sheet = book.create_sheet(name)
+        for row in [heads, *rows] if name == sheets[0] else [["other"]]:
+            sheet.append(row)
+    book.save(path)
+    return str(path)
+
+
+def read(source):
+    return load_file(source, Schema.from_toml(SCHEMA))
+
+
+def features(source):
+    return load_features(source, Schema.from_toml(SCHEMA)).toarray().tolist()
+
+
+def test_cells_are_read_as_those_of_a_text_file(tmp_path):
+    sheet = write(tmp_path / "rows.xlsx", ROWS)
+    frame = pd.DataFrame([[str(c)[:10] if i == 3 else c for i, c in enumerate(r)] for r in ROWS])
+    frame.columns = HEADS
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    text = str(tmp_path / "rows.csv")
+    assert features(sheet) == features(text) and (read(sheet).y == read(text).y).all()
+
+
+def test_a_row_alone_reads_as_among_others(tmp_path):
+    whole = features(write(tmp_path / "all.xlsx", ROWS))
+    for place, row in enumerate(ROWS):
+        alone = features(write(tmp_path / f"{place}.xlsx", [row]))
+        assert alone == [whole[place]]
+
+
+def test_rows_without_a_value_are_none(tmp_path):
+    path = write(tmp_path / "rows.xlsx", [ROWS[0], [None] * 5, ROWS[1]])
+    assert len(read(path).y) == 2
+
+
+def test_a_sheet_is_read_by_its_name(tmp_path):
+    path = write(tmp_path / "book.xlsx", ROWS, sheets=("Members", "Notes"))
+    assert entry_of(f"excel://{path}#Members").name == "excel"
+    assert len(read(f"excel://{path}#Members").y) == 3
+    with pytest.raises(InvalidInputError, match=r"2 sheets: name one of 'Members', 'Notes' as exc"):
+        read(path)
+    with pytest.raises(InvalidInputError, match="no sheet 'Member'"):
+        read(f"excel://{path}#Member")
+
+
+@pytest.mark.parametrize(
+    ("rows", "heads", "told"),
+    [
+        ([[*ROWS[0], "secret"]], HEADS, "row 2: a cell beside the columns"),
+        ([ROWS[0]], [*HEADS[:4], None], "no label column 'paid'|beside the columns"),
+        ([ROWS[0]], [None, *HEADS[1:]], "expected the names of the columns in the first row"),
+        ([ROWS[0]], [*HEADS[:4], "age"], "duplicate column name 'age'"),
+        ([["secret", *ROWS[0][1:]]], HEADS, "row 2"),
+    ],
+    ids=["beside", "no label", "no first name", "two", "no number"],
+)
+def test_what_is_no_table_is_refused_without_its_cells(tmp_path, rows, heads, told):
+    path = write(tmp_path / "rows.xlsx", rows, heads)
+    with pytest.raises(DataError, match=told) as caught:
+        read(path)
+    assert "secret" not in str(caught.value)
+
+
+def test_files_that_are_none_are_refused_in_a_line(tmp_path):
+    whole = write(tmp_path / "rows.xlsx", ROWS)
+    content = (tmp_path / "rows.xlsx").read_bytes()
+    (tmp_path / "cut.xlsx").write_bytes(content[: len(content) // 2])
+    (tmp_path / "text.xlsx").write_text("age,city\n")
+    for name, told in (
+        ("cut.xlsx", "not a whole"),
+        ("text.xlsx", "not a whole"),
+        ("no.xlsx", "No"),
+    ):
+        with pytest.raises(DataError, match=told):
+            read(str(tmp_path / name))
+    # A cell that is so far off that the sheet is larger than memory.
+    with zipfile.ZipFile(whole) as old, zipfile.ZipFile(tmp_path / "far.xlsx", "w") as new:
+        for name in old.namelist():
+            part = old.read(name)
+            new.writestr(name, part.replace(b'r="A3"', b'r="ZZZZZZ3999999"'))
+    with pytest.raises(DataError, match="not a whole Excel file"):
+        read(str(tmp_path / "far.xlsx"))
+
+
+def test_a_run_trains_on_a_sheet(tmp_path):
+    rng = np.random.default_rng(0)
+    ages = rng.integers(20, 80, 300).tolist()
+    path = write(tmp_path / "rows.xlsx", [[a, "Bern", True, DAY, int(a > 50)] for a in ages])
+    (tmp_path / "schema.toml").write_text(SCHEMA)
+    plan = make_plan(Settings("dp-gd", epsilon=5.0, params={"steps": 3}))
+    model = train(plan, DataRequest(path, tmp_path / "schema.toml")).model
+    assert model.privacy["private"] and "types" not in model.privacy["sentence"]
