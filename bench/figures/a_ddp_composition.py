@@ -62,7 +62,7 @@ KNOWN = (  # noise multiplier, p, rounds, exact epsilon at delta 1e-5 as others 
 )
 FORMS = {
     "paper": "the paper's formula",
-    "sound": "with sound amplification",
+    "sound": "its sound form",
     "better": "the better of basic and advanced",
 }
 BOUNDS = ("sampling", "rdp", "pld")
@@ -136,26 +136,37 @@ def rows_of(panels: dict[str, tuple[float, ...]]) -> Iterator[Row]:
                 yield {"parameter": name, "value": f"{value:g}", "form": form, **shown}
 
 
+PRINTED = {
+    "rounds": ("1", "5", "10", "20", "100", "1000"),
+    "p": ("0.01", "0.03", "0.1", "0.2"),
+    "delta": ("1e-08", "0.001"),
+    "epsilon": ("0.02", "0.5", "1", "2"),
+}
+"""The settings of the table in bench/README.md."""
+
+
 def table_of(rows: Sequence[Row]) -> list[str]:
-    """Return the lines of a Markdown table: Theorem 1's delta at each form's epsilon."""
-    heads = [f"epsilon, Theorem 1: {name}" for name in FORMS.values()]
+    """Return the lines of a Markdown table: each form's epsilon, and Theorem 1's delta there."""
+    heads = [f"epsilon by {name}; Theorem 1 there" for name in FORMS.values()]
     lines = [
-        f"| | {' | '.join(heads)} | advanced composition | `pld` |",
+        f"| | {' | '.join(heads)} | delta of advanced composition | exact, there |",
         "|---" * (len(heads) + 3) + "|",
     ]
     found: dict[tuple[str, str], dict[str, Row]] = {}
     for row in rows:
-        found.setdefault((row["parameter"], row["value"]), {})[row["form"]] = row
+        if row["value"] in PRINTED.get(row["parameter"], ()):
+            found.setdefault((row["parameter"], row["value"]), {})[row["form"]] = row
     for (parameter, value), forms in found.items():
-        cells = [f"{_plain(forms[form])}" for form in FORMS]
+        setting = f"{'T' if parameter == 'rounds' else parameter} = {value}"
+        cells = [_plain(forms[form]) for form in FORMS]
         exact = _shown(float(forms["paper"]["pld"]))
         own = _shown(float(forms["paper"]["composition"]))
-        lines.append(f"| {parameter} {value} | {' | '.join(cells)} | {own} | {exact} |")
+        lines.append(f"| {setting} | {' | '.join(cells)} | {own} | {exact} |")
     return lines
 
 
 def _plain(row: Row) -> str:
-    return f"{float(row['epsilon']):.3g}, {_shown(float(row['sampling']))}"
+    return f"{float(row['epsilon']):.3g}; {_shown(float(row['sampling']))}"
 
 
 def _shown(delta: float) -> str:
@@ -245,9 +256,9 @@ def draw_panel(panel: Any, rows: Sequence[Row]) -> None:
     for form, (color, marker, style) in LOOKS.items():
         points = [max(float(row["sampling"]), RESOLVED) for row in of[form]]
         look = {"color": color, "marker": marker, "ls": style, "ms": 4.5, "mew": 0}
-        panel.plot(values, points, label=f"Theorem 1: {FORMS[form]}", **look)
+        panel.plot(values, points, label=f"Theorem 1, epsilon by {FORMS[form]}", **look)
     exact = [max(float(row["pld"]), RESOLVED) for row in of["paper"]]
-    label = "exact at the paper's epsilon (a row added or removed)"
+    label = "exact (a row added or removed), epsilon by the paper's formula; 1e-9: or less"
     panel.plot(values, exact, color="0.55", ls=":", label=label)
     panel.set_yscale("log")
     panel.minorticks_off()
