@@ -62,11 +62,14 @@ class DpAgd(Options):
         "selection by the exponential mechanism, which costs less than noisy minimum",
         "under replace-one scores range over 2 loss_clip and gradients over 2 clip",
         "a release that would exceed the budget is refused; the paper checks after drawing",
-        "re-measured gradients are averaged by what each measurement cost",
+        "re-measured gradients are averaged by what each measurement cost, before they are "
+        "normalised: Algorithm 2 averages a unit vector with a raw measurement",
         "Gaussian differential privacy, whose conversion is exact, instead of zCDP and Lemma 3.8",
         "directions are smoothed over steps and iterates averaged (momentum, averaging)",
         "batches, if asked for, are drawn by a coin for each row, anew for each release",
     )
+    # Of "paper": splits, gamma, candidates, max_step, eta and tau are the authors' code's; clip and
+    # loss_clip stand in neither, and are the setting of Cheng et al. (AAAI 2020) on these data.
     presets: ClassVar[dict[str, dict[str, Any]]] = {
         "paper": {
             "splits": 60,
