@@ -68,8 +68,8 @@ class DpAgd(Options):
         "directions are smoothed over steps and iterates averaged (momentum, averaging)",
         "batches, if asked for, are drawn by a coin for each row, anew for each release",
     )
-    # Of "paper": splits, gamma, candidates, max_step, eta and tau are the authors' code's; clip and
-    # loss_clip stand in neither, and are the setting of Cheng et al. (AAAI 2020) on these data.
+    # Of "paper": candidates, max_step, eta and tau stand in the authors' agd_rho, splits and gamma
+    # among its defaults, clip and loss_clip among those of their scripts, and none in Algorithm 2.
     presets: ClassVar[dict[str, dict[str, Any]]] = {
         "paper": {
             "splits": 60,
