@@ -1,5 +1,6 @@
 """Every script of bench is imported, by the names that modules have now; its tables are listed."""
 
+import importlib
 import re
 import subprocess
 import sys
@@ -47,6 +48,49 @@ def test_a_script_with_an_old_name_is_found(tmp_path):
     script.write_text("from dpcore.testing import check_loss\n")
     run = imported([script])
     assert run.returncode == 1 and "dpcore.testing is dpcore_lab.checks now" in run.stderr
+
+
+def figure_script(name, monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "bench" / "figures"))
+    return importlib.import_module(name)
+
+
+KEPT = ROOT / "bench" / "results"
+
+
+@pytest.mark.parametrize(
+    ("results", "table"),
+    [("a-ddp-composition", "table_of"), ("known-compositions", "known_table")],
+)
+def test_a_table_of_a_page_is_that_of_the_results_that_are_kept(results, table, monkeypatch):
+    script = figure_script("a_ddp_composition", monkeypatch)
+    said, rows = figure_script("committed", monkeypatch).read(KEPT / f"{results}.csv")
+    page = (ROOT / "bench" / "README.md").read_text().splitlines()
+    lines = getattr(script, table)(rows)
+    assert len(lines) > 4 and not set(lines) - set(page)
+    assert re.fullmatch("[0-9a-f]{40}", said["commit"]) and "a_ddp_composition" in said["command"]
+    # A figure that differs in one digit is no line of the page.
+    changed = [row | dict.fromkeys(list(row)[-5:], "0.0123") for row in rows]
+    assert set(getattr(script, table)(changed)) - set(page)
+
+
+def test_results_say_when_the_code_that_made_them_is_in_no_commit(tmp_path, monkeypatch):
+    committed = figure_script("committed", monkeypatch)
+
+    def git(*arguments):
+        subprocess.run(["git", "-C", tmp_path, *arguments], check=True, capture_output=True)
+
+    git("init")
+    (tmp_path / "a.txt").write_text("a")
+    git("add", "a.txt")
+    git("-c", "user.name=a", "-c", "user.email=a@b.c", "commit", "-m", "a")
+    clean = committed.commit_of(tmp_path)
+    (tmp_path / "a.txt").write_text("b")
+    assert committed.commit_of(tmp_path) == f"{clean} and changes"
+    monkeypatch.setattr(committed, "commit_of", lambda: clean)
+    committed.write(tmp_path / "r.csv", [{"a": "1", "b": "x, y"}])
+    said, rows = committed.read(tmp_path / "r.csv")
+    assert said["commit"] == clean and rows == [{"a": "1", "b": "x, y"}]
 
 
 LISTED = tomllib.loads((ROOT / "bench" / "development.toml").read_text())

@@ -1,23 +1,38 @@
-"""What each bound gives away for Gaussian noise on Poisson samples: Figure 3 of Cheng et al. (AAAI
-2020) with the exact value beside it.
+"""Theorem 1 of Cheng et al. (AAAI 2020) beside advanced composition: their Figure 3.
 
     python bench/figures/a_ddp_composition.py --results FOLDER [--quick]
 
-As in the paper: noise that makes one round over all rows (epsilon, delta)-DP; T rounds over samples
-at rate p; advanced composition (after amplification, its slack once more delta) gives a total
-epsilon and its delta; the other bounds are then asked for delta at that epsilon. One of T, p, clip,
-delta and epsilon varies at a time from T = 10, p = .1, clip = 3, delta = 1e-5, epsilon = .1. The
-figure of `pld` is for a row added or removed, from above and within a thousandth of the exact one;
-smaller ones than 1e-9 are not shown. A second table gives epsilon at delta = 1e-5 of runs whose
-exact figures are known.
+As in the paper: noise that makes one round over all rows (epsilon, delta)-DP, T rounds over samples
+at rate p, a total epsilon by advanced composition, and the delta that Theorem 1 (sampling
+composition) has at that epsilon. Advanced composition's own delta there is delta (1 + T p): T
+amplified deltas and a slack of delta. The total epsilon is had in three ways:
+
+* ``paper``: amplification to epsilon p as the paper states it, which is too small, and Dwork & Roth
+  2014, Theorem 3.20, sqrt(2 T ln(1 / delta)) e + T e (exp(e) - 1);
+* ``sound``: the same theorem of ln(1 + p (exp(epsilon) - 1)) (Balle, Barthe & Gaboardi 2018,
+  Theorem 8);
+* ``better``: the lesser of the sum T e of those and of Kairouz, Oh & Viswanath 2017, Theorem 3.5,
+  third form. This is no theorem's curve but what an accountant would take. The sum has no slack:
+  where it is the lesser, the delta beside it is T p delta.
+
+One of T, p, clip, delta and epsilon varies at a time from T = 10, p = .1, clip = 3, delta = 1e-5,
+epsilon = .1. Beside Theorem 1 stand Renyi divergences and `pld` at the same epsilon; `pld` is for a
+row added or removed, from above and within a thousandth of the exact value; deltas below 1e-9 are
+not resolved. A second table gives epsilon at delta = 1e-5 of runs whose exact figures are known.
+
+FOLDER gets `a-ddp-composition.csv` and `known-compositions.csv`, each with the commit and the
+command that made it. What FOLDER has already is drawn and printed, not computed.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
+from committed import read_or_make
 from panels import Run, asked
 
 from dpcore.accountants.normal import gaussian_mu_squared_down
@@ -45,9 +60,15 @@ KNOWN = (  # noise multiplier, p, rounds, exact epsilon at delta 1e-5 as others 
     (0.8, 0.001, 20000, 1.100),
     (3.0, 0.2, 50, 2.061),
 )
-BOUNDS = ("advanced", "sampling", "rdp", "pld")
+FORMS = {
+    "paper": "the paper's formula",
+    "sound": "its sound form",
+    "better": "the better of basic and advanced",
+}
+BOUNDS = ("sampling", "rdp", "pld")
 RESOLVED = 1e-9
 ORDERS = [*range(2, 65), *(round(64 * 1.1**k) for k in range(1, 70))]
+Row = dict[str, str]
 
 
 @dataclass(frozen=True)
@@ -58,17 +79,33 @@ class Setting:
     delta: float = 1e-5
     epsilon: float = 0.1
 
-    def deltas(self) -> dict[str, float]:
-        """Return the total epsilon and each bound's delta there. The clip scales noise and
-        sensitivity alike, so nothing depends on it."""
+    def totals(self) -> dict[str, tuple[float, float]]:
+        """Return (total epsilon, delta of the composition) of each form.
+
+        The clip scales noise and sensitivity alike, so nothing depends on it.
+        """
+        rounds, slack = self.rounds, math.log(1 / self.delta)
+        sampled = rounds * self.p * self.delta
+
+        def dwork_roth(each: float) -> float:
+            return math.sqrt(2 * rounds * slack) * each + rounds * each * math.expm1(each)
+
+        one = amplified_epsilon(self.epsilon, self.p)
+        spread = one * math.sqrt(2 * rounds * slack)
+        advanced = rounds * one * math.tanh(one / 2) + spread
+        basic = rounds * one
+        better = (basic, sampled) if basic <= advanced else (advanced, sampled + self.delta)
+        return {
+            "paper": (dwork_roth(self.epsilon * self.p), sampled + self.delta),
+            "sound": (dwork_roth(one), sampled + self.delta),
+            "better": better,
+        }
+
+    def deltas(self, total: float) -> dict[str, float]:
+        """Return each bound's delta at a total epsilon."""
         mu = math.sqrt(gaussian_mu_squared_down(Fraction(self.epsilon), Fraction(self.delta)))
         m = 1 / mu
-        one = amplified_epsilon(self.epsilon, self.p)
-        spread = one * math.sqrt(2 * self.rounds * math.log(1 / self.delta))
-        total = min(self.rounds * one, self.rounds * one * math.tanh(one / 2) + spread)
         return {
-            "total": total,
-            "advanced": self.delta * (1 + self.rounds * self.p),
             "sampling": delta_after(self.rounds, m, self.p, total),
             "rdp": renyi_delta(m, self.p, self.rounds, total),
             "pld": composed_delta_up(((event_of(m, self.p), self.rounds),), total, RESOLVED),
@@ -88,16 +125,48 @@ def renyi_delta(m: float, p: float, rounds: int, epsilon: float) -> float:
     return math.exp(min(0.0, *logs))
 
 
-def print_panels(panels: dict[str, tuple[float, ...]]) -> dict[str, list[dict[str, float]]]:
-    found = {}
+def rows_of(panels: dict[str, tuple[float, ...]]) -> Iterator[Row]:
+    """Yield a row for each setting and form."""
     for name, values in panels.items():
-        print(f"\n| {name} | total epsilon | " + " | ".join(BOUNDS) + " |")
-        print("|---" * (len(BOUNDS) + 2) + "|")
-        found[name] = [replace(Setting(), **{name: value}).deltas() for value in values]
-        for value, row in zip(values, found[name], strict=True):
-            cells = [_shown(row[bound]) for bound in BOUNDS]
-            print(f"| {value:g} | {row['total']:.4f} | " + " | ".join(cells) + " |")
-    return found
+        for value in values:
+            setting = replace(Setting(), **{name: value})
+            for form, (total, delta) in setting.totals().items():
+                figures = {"epsilon": total, "composition": delta, **setting.deltas(total)}
+                shown = {figure: f"{given:.4g}" for figure, given in figures.items()}
+                yield {"parameter": name, "value": f"{value:g}", "form": form, **shown}
+
+
+PRINTED = {
+    "rounds": ("1", "5", "10", "20", "100", "1000"),
+    "p": ("0.01", "0.03", "0.1", "0.2"),
+    "delta": ("1e-08", "0.001"),
+    "epsilon": ("0.02", "0.5", "1", "2"),
+}
+"""The settings of the table in bench/README.md."""
+
+
+def table_of(rows: Sequence[Row]) -> list[str]:
+    """Return the lines of a Markdown table: each form's epsilon, and Theorem 1's delta there."""
+    heads = [f"epsilon by {name}; Theorem 1 there" for name in FORMS.values()]
+    lines = [
+        f"| | {' | '.join(heads)} | delta of advanced composition | exact, there |",
+        "|---" * (len(heads) + 3) + "|",
+    ]
+    found: dict[tuple[str, str], dict[str, Row]] = {}
+    for row in rows:
+        if row["value"] in PRINTED.get(row["parameter"], ()):
+            found.setdefault((row["parameter"], row["value"]), {})[row["form"]] = row
+    for (parameter, value), forms in found.items():
+        setting = f"{'T' if parameter == 'rounds' else parameter} = {value}"
+        cells = [_plain(forms[form]) for form in FORMS]
+        exact = _shown(float(forms["paper"]["pld"]))
+        own = _shown(float(forms["paper"]["composition"]))
+        lines.append(f"| {setting} | {' | '.join(cells)} | {own} | {exact} |")
+    return lines
+
+
+def _plain(row: Row) -> str:
+    return f"{float(row['epsilon']):.3g}; {_shown(float(row['sampling']))}"
 
 
 def _shown(delta: float) -> str:
@@ -111,9 +180,8 @@ def convolved_epsilon(event: DpEvent, rounds: int, about: float) -> float:
     return smallest_epsilon(holds, about, 1e-6)
 
 
-def print_known() -> None:
-    print("\n| noise multiplier, p, rounds | known | pld | rdp | sampling | advanced |")
-    print("|---|---|---|---|---|---|")
+def known_rows() -> Iterator[Row]:
+    """Yield a row for each run whose exact epsilon is known."""
     for m, p, rounds, known in KNOWN:
         event = event_of(m, p)
         order = RdpAccountant.for_schedule(1.0, 1e-5, {event: rounds}).order
@@ -123,54 +191,89 @@ def print_known() -> None:
             renyi = renyi.compose(event)
         rounds_so_far = counted._added(event, rounds)
         counted = replace(counted, rounds=rounds_so_far)
-        bounds = [renyi.get_epsilon(1e-5), counted.get_epsilon(1e-5)]
-        bounds.append(epsilon_after(rounds_so_far, 1e-5))
-        cells = [
-            f"{known:.3f}",
-            f"{convolved_epsilon(event, rounds, known):.4f}",
-            *(f"{x:.3f}" for x in bounds),
-        ]
-        print(f"| {m:g}, {p:g}, {rounds} | " + " | ".join(cells) + " |")
+        yield {
+            "noise multiplier": f"{m:g}",
+            "rate": f"{p:g}",
+            "rounds": str(rounds),
+            "known": f"{known:.3f}",
+            "pld": f"{convolved_epsilon(event, rounds, known):.4f}",
+            "rdp": f"{renyi.get_epsilon(1e-5):.3f}",
+            "sampling": f"{counted.get_epsilon(1e-5):.3f}",
+            "better": f"{epsilon_after(rounds_so_far, 1e-5):.3f}",
+        }
 
 
-def draw(found: dict[str, list[dict[str, float]]], how: Run) -> None:
+def known_table(rows: Sequence[Row]) -> list[str]:
+    """Return the lines of a Markdown table of ``known_rows``."""
+    heads = (
+        "noise multiplier, rate, rounds",
+        "known",
+        "`pld`",
+        "Renyi, best order",
+        "Theorem 1",
+        "the better of basic and advanced",
+    )
+    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+    for row in rows:
+        run = f"{row['noise multiplier']}, {row['rate']}, {row['rounds']}"
+        cells = [row[name] for name in ("known", "pld", "rdp", "sampling", "better")]
+        lines.append(f"| {run} | {' | '.join(cells)} |")
+    return lines
+
+
+def draw(rows: Sequence[Row], how: Run) -> None:
     import matplotlib
 
     matplotlib.use("svg")
     import matplotlib.pyplot as plt
 
     plt.rcParams.update({**STYLE, "font.size": 9})
-    looks = {
-        "advanced": ("#E69F00", "s", "--", "advanced composition"),
-        "sampling": ("#0072B2", "o", "-", "sampling composition (Theorem 1)"),
-        "rdp": ("#009E73", "^", "-.", "Renyi, best order"),
-        "pld": ("black", None, "-", "privacy losses, convolved (add or remove a row)"),
-    }
-    figure, panels = plt.subplots(1, 5, figsize=(13, 3.4), layout="constrained", sharey=True)
-    for panel, (name, values) in zip(panels, PANELS.items(), strict=True):
-        values = values[: len(found[name])]
-        for bound, (color, marker, style, label) in looks.items():
-            points = [max(row[bound], RESOLVED) for row in found[name]]
-            look = {"color": color, "marker": marker, "ls": style, "ms": 4.5, "mew": 0}
-            panel.plot(values, points, label=label, **look)
-        panel.set_yscale("log")
+    figure, panels = plt.subplots(1, 5, figsize=(13, 3.6), layout="constrained", sharey=True)
+    for panel, name in zip(panels, PANELS, strict=True):
+        draw_panel(panel, [row for row in rows if row["parameter"] == name])
         if name != "clip":
             panel.set_xscale("log")
-        panel.minorticks_off()
         panel.set_xlabel({"rounds": "T", "epsilon": "epsilon of a round"}.get(name, name))
-        panel.grid(axis="y", color="0.9", lw=0.8)
     panels[0].set_ylabel("delta at the epsilon of\nadvanced composition")
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=4)
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
     (how.pictures / "a-ddp-composition.svg").write_bytes(svg_of(figure))
+
+
+LOOKS = {
+    "paper": ("#D55E00", "o", "-"),
+    "sound": ("#0072B2", "s", "-"),
+    "better": ("#009E73", "^", "-."),
+}
+"""Colour, marker and line of Theorem 1 at the epsilon of each form."""
+
+
+def draw_panel(panel: Any, rows: Sequence[Row]) -> None:
+    of = {form: [row for row in rows if row["form"] == form] for form in FORMS}
+    values = [float(row["value"]) for row in of["paper"]]
+    own = [float(row["composition"]) for row in of["paper"]]
+    label = "advanced composition, delta (1 + T p)"
+    panel.plot(values, own, color="black", ls="--", lw=1.2, label=label)
+    for form, (color, marker, style) in LOOKS.items():
+        points = [max(float(row["sampling"]), RESOLVED) for row in of[form]]
+        look = {"color": color, "marker": marker, "ls": style, "ms": 4.5, "mew": 0}
+        panel.plot(values, points, label=f"Theorem 1, epsilon by {FORMS[form]}", **look)
+    exact = [max(float(row["pld"]), RESOLVED) for row in of["paper"]]
+    label = "exact (a row added or removed), epsilon by the paper's formula; 1e-9: or less"
+    panel.plot(values, exact, color="0.55", ls=":", label=label)
+    panel.set_yscale("log")
+    panel.minorticks_off()
+    panel.grid(axis="y", color="0.9", lw=0.8)
 
 
 def main() -> None:
     how = asked(__doc__)
     panels = {name: values[: 2 if how.quick else None] for name, values in PANELS.items()}
-    found = print_panels(panels)
+    rows = read_or_make(how.results / "a-ddp-composition.csv", lambda: rows_of(panels))
+    print("\n".join(table_of(rows)), end="\n\n")
     if not how.quick:
-        print_known()
-    draw(found, how)
+        known = read_or_make(how.results / "known-compositions.csv", known_rows)
+        print("\n".join(known_table(known)))
+    draw(rows, how)
 
 
 if __name__ == "__main__":

@@ -86,7 +86,8 @@ class TableQuery(Protocol):
     """A question that goes through the rows in an order of its own: a pass of SGD.
 
     One release, charged as one. It runs inside the trust boundary, on an engine that has the whole
-    table at hand and so offers ``answer_table(query, noise)``; another one refuses it uncharged.
+    table at hand and so offers ``answer_table(query, noise)``; another one refuses it uncharged,
+    and says why in the words of ``whole_table``, a text of its class that follows its name.
 
     Where units have several rows it is refused, unless its class states ``draws_units = True``: it
     is then the sum ``query`` over some of the units (``Table.units``), each with all of its rows,

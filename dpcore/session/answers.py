@@ -133,7 +133,11 @@ class ExactAnswers(OneProcess):
         of_units = self._rows_per_unit is not None and getattr(type(query), "clips_units", False)
         needs_table = hasattr(query, "answer_table") or of_units
         if needs_table and not hasattr(self._engine, "answer_table"):
-            needs = "adds up whole units" if of_units else "goes through the rows in its own way"
+            needs = (
+                "adds up whole units"
+                if of_units
+                else getattr(type(query), "whole_table", "goes through the rows in its own way")
+            )
             other = "" if of_units else ", or for sums alone --algo auto (algo='auto')"
             raise InvalidInputError(
                 f"{type(query).__name__} {needs}, and the engine "

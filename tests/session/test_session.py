@@ -323,6 +323,12 @@ def test_an_engine_without_a_table_refuses_it_uncharged():
     opened = session(engine=Sums(), relation=REPLACE)
     with pytest.raises(InvalidInputError, match="no table at hand.*sums alone"):
         opened.release(ShuffledLabels(), Gaussian(50.0))
+
+    class Ordered(ShuffledLabels):
+        whole_table = "keeps one order of all (Theorem 1)"
+
+    with pytest.raises(InvalidInputError, match="^Ordered keeps one order of all .Theorem 1"):
+        opened.release(Ordered(), Gaussian(50.0))
     assert not opened.ledger
 
 

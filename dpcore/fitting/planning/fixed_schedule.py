@@ -61,8 +61,8 @@ def with_planned_accountant(plan: Plan, problem: Problem, runs: int = 1) -> Plan
         if not asked.fully_adaptive:
             raise InvalidInputError(
                 f"{plan.entry.name} states no schedule that the {asked.name} accountant, which is "
-                "not fully adaptive, could hold it to; name another, such as --accountant zcdp "
-                "(accountant='zcdp')."
+                "not fully adaptive, could hold it to; name another, such as its own, "
+                f"--accountant {stated.accountant} (accountant={stated.accountant!r})."
             )
         return plan
     accountant = planned_accountant(

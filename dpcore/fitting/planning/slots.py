@@ -129,7 +129,10 @@ def _fault(slot: Slot, name: str, registry: Registry) -> str:
     if mechanism.needs not in slot.takes:
         return f"its noise is scaled to {mechanism.needs}"
     if getattr(mechanism, "nominal_event", None) is None:
-        return "it states no nominal_event, by which the noise of a share of the budget is found"
+        return (
+            getattr(mechanism, "no_slot", "")
+            or "it states no nominal_event, by which the noise of a share of the budget is found"
+        )
     if getattr(mechanism, "is_share", False):
         return "it draws a share of the noise that it is charged for"
     try:

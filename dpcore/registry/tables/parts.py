@@ -43,6 +43,9 @@ class MechanismFacts:
         "Returns the cost of a release with that noise, for `dpcore.plugin.noise_multiplier`.",
         None,
     )
+    no_slot: str = fact(
+        TEXT, "Why it fills no slot, as the end of a sentence; of one without a nominal event.", ""
+    )
     event: Callable[..., Any] = fact(
         Method(("sensitivity",)), "Returns the cost of a release as it is drawn."
     )

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from dpcore.errors import UnsupportedEventError
 from dpcore.plugin import InvalidInputError, Slot, check_ranges, option
-from dpcore.plugin.parts import smallest_multiplier
+from dpcore.plugin.parts import accountant_facts, smallest_multiplier
 from dpcore_a_ddp.pools.round_rules import GradientRounds
 from dpcore_a_ddp.pools.user_budgets import MOST_ROUNDS, fixed_to, rounds_within
 
@@ -120,6 +121,11 @@ def least_noise(rules: GradientRounds, pool: UserPool, rounds: int) -> float:
 
     pool.plan_filters(schedule)
     empty = fixed_to(pool.filter_of(*pool.reference), schedule)
+    if rounds > 1 and not accountant_facts(empty).holds_several:
+        raise UnsupportedEventError(
+            f"The {empty.name} accountant holds one release, and these are {rounds}; name one of "
+            "several, such as --accountant pld (accountant='pld')."
+        )
 
     def holds(multiplier: float) -> bool:
         if multiplier > _MOST_NOISE:

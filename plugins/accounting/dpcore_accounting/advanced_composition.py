@@ -15,7 +15,14 @@ together
 
 for every s > 0, and (sum_i e_i, sum_i d_i)-DP (Kairouz, Oh & Viswanath 2017, Theorem 3.5, its third
 and its first form): but for an event of probability d_i, the loss of release i lies in [-e_i, e_i]
-with a mean of at most e_i tanh(e_i / 2), and Azuma's inequality bounds their sum.
+with a mean of at most e_i tanh(e_i / 2), and Azuma's inequality bounds their sum. This is the
+conversion ``kairouz-oh-viswanath``, whichever of the two is less; of few rounds it is the sum. The
+theorem that "advanced composition" usually names bounds the mean by e_i (exp(e_i) - 1) instead:
+
+    (sum_i e_i (exp(e_i) - 1) + sqrt(2 ln(1 / s) sum_i e_i^2), s + sum_i d_i)-DP
+
+(Dwork & Roth 2014, Theorem 3.20, whose proof is the same Azuma inequality, and so holds of unequal
+e_i too). This is ``dwork-roth``: never less, since tanh(e / 2) <= exp(e) - 1, and no minimum.
 
 The rule for d_i and s: half of the budget's delta is s, and the other half is shared equally by the
 k releases made so far, p_i d_i = delta / (2 k). It depends on the budget and on k alone, and k is
@@ -56,6 +63,12 @@ __all__ = [
 _MARGIN = 2.0**-30
 """Relative; a thousand times what rounding takes off a sum of a few positive terms."""
 
+_MEANS: dict[str, Callable[[float], float]] = {
+    "kairouz-oh-viswanath": lambda epsilon: math.tanh(epsilon / 2),
+    "dwork-roth": lambda epsilon: math.expm1(epsilon) if epsilon < 500 else math.inf,
+}
+"""A bound of the mean loss of one release over its epsilon, by theorem."""
+
 
 def amplified_epsilon(epsilon: float, p: float) -> float:
     """Return ln(1 + p (exp(epsilon) - 1)), rounded up, for ``p`` in (0, 1].
@@ -95,11 +108,16 @@ def _one_release(each: Round, share: float) -> float:
 
 @lru_cache(maxsize=4096)
 def epsilon_after(
-    rounds: Any, delta: float, one_release: Callable[[Any, float], float] = _one_release
+    rounds: Any,
+    delta: float,
+    one_release: Callable[[Any, float], float] = _one_release,
+    theorem: str = "kairouz-oh-viswanath",
 ) -> float:
-    """Return the epsilon, rounded up, of all rounds together at ``delta``.
+    """Return the epsilon, rounded up, of all rounds together at ``delta``; ``inf`` for more than a
+    float holds.
 
-    ``one_release`` : the epsilon, rounded up, of one of them at a share of delta.
+    ``one_release`` : the epsilon, rounded up, of one of them at a share of delta. ``theorem`` :
+    ``"kairouz-oh-viswanath"`` or ``"dwork-roth"``.
     """
     k = sum(count for _, count in rounds)
     share = delta / (2 * k) * (1 - 2.0**-40)
@@ -107,12 +125,13 @@ def epsilon_after(
     for each, count in rounds:
         epsilon = one_release(each, share)
         plain += count * epsilon
-        mean += count * epsilon * math.tanh(epsilon / 2)
+        mean += count * epsilon * _MEANS[theorem](epsilon)
         squares += count * epsilon * epsilon
     if not math.isfinite(squares):
         return math.inf
-    spread = math.sqrt(2 * math.log(2 / delta) * squares)
-    return min(plain, mean + spread) * (1 + _MARGIN)
+    advanced = mean + math.sqrt(2 * math.log(2 / delta) * squares)
+    total = advanced if theorem == "dwork-roth" else min(plain, advanced)
+    return total * (1 + _MARGIN)
 
 
 @lru_cache(maxsize=4096)
@@ -132,7 +151,7 @@ class AmplifiedAccountant(JointAccountant):
     release comes to."""
 
     unit: ClassVar[str] = "epsilon at the budget's delta"
-    conversions: ClassVar[tuple[str, ...]] = ("kairouz-oh-viswanath",)
+    conversions: ClassVar[tuple[str, ...]] = ("kairouz-oh-viswanath", "dwork-roth")
 
     @classmethod
     def _has_rule(cls, event: DpEvent) -> bool:
@@ -171,4 +190,4 @@ class AdvancedCompositionAccountant(AmplifiedAccountant):
     )
 
     def _epsilon_after(self, rounds: Rounds, delta: float) -> float:
-        return epsilon_after(rounds, delta)
+        return epsilon_after(rounds, delta, theorem=self.conversion)

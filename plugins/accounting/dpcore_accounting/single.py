@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 from dpcore.accountants.conversion import golden_maximum
 from dpcore.accountants.dominating_pairs import directions
 from dpcore.accountants.normal import gaussian_delta_up
+from dpcore.accountants.unsupported import unsupported
 from dpcore.errors import BudgetExceededError, UnsupportedEventError
 from dpcore.exact.rounding import log_down
 from dpcore.plugin.parts import (
@@ -194,10 +195,7 @@ class SingleReleaseAccountant(AdditiveAccountant):
 
     def _ticks(self, event: DpEvent) -> int:
         if not self.supports(event):
-            raise UnsupportedEventError(
-                f"The {self.name} accountant bounds one release that has a curve, and no "
-                f"{type(event).__name__}; zcdp or rdp can hold several releases."
-            )
+            raise UnsupportedEventError(unsupported(self.name, event))
         return super()._ticks(event)
 
     def compose(self, event: DpEvent) -> Self:

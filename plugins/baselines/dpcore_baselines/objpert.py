@@ -30,6 +30,7 @@ _VAST = 2.0**40
 _NEXT_TO_NOTHING = 6.0
 """A log_determinant beyond which Lambda is next to nothing."""
 _PER_NOISE = 0.04
+_PUBLISHED = "kifer-smith-thakurta"
 _CLOSED = "the density of b is in the proof, which is of these two laws"
 
 
@@ -62,6 +63,12 @@ class ObjPert:
         "1",
         range=(2.0**-10, 2.0**10),
     )
+    rule: str = option(
+        "curve",
+        "noise and Lambda: curve, the least by the release's own curve; "
+        "kifer-smith-thakurta, the formulas of their Algorithm 1, for normal noise",
+        "curve or kifer-smith-thakurta",
+    )
     use: Mapping[str, str] = field(default_factory=dict)
 
     name: ClassVar[str] = "objpert"
@@ -87,8 +94,17 @@ class ObjPert:
         "tables of up to 2^27 rows, or the schema's capacity, where the number of rows is private",
     )
 
+    # Kifer, Smith & Thakurta 2012, Algorithm 1, which Lee & Kifer 2018 and Chen, Lee & Kifer 2019
+    # compare with: Delta = 2 lambda / epsilon, variance zeta^2 (8 ln(2 / delta) + 4 epsilon) /
+    # epsilon^2. The second noise, for the solver's tolerance, is no part of it.
+    presets: ClassVar[dict[str, dict[str, Any]]] = {
+        "paper": {"rule": _PUBLISHED, "noise": "gaussian", "accountant": "single"}
+    }
+
     def __post_init__(self) -> None:
         check_ranges(self)
+        if self.rule not in ("curve", _PUBLISHED):
+            raise InvalidInputError(f"rule={self.rule!r} is out of range; see dpcore info objpert.")
 
     def minimize(self, problem: Problem, session: PrivacySession) -> Solution:
         law, accountant = self.use.get("noise", self.slots["noise"].names[0]), session.accountant
@@ -113,8 +129,9 @@ class ObjPert:
     def _plan(self, problem: Problem, accountant: Accountant, law: str) -> _Plan:
         """Return noise and Lambda: first the noise were Lambda large, then Lambda, then noise."""
         row = problem.loss.lipschitz * problem.row_norm
-        changed = problem.relation.rows_changed
-        share = self.output_share * changed
+        share = self.output_share * problem.relation.rows_changed
+        if self.rule == _PUBLISHED:
+            return self._published_plan(problem, accountant, law, share)
 
         def least(c: float) -> float:
             return least_noise(accountant, lambda m: _event(problem, law, m, share / m, c))
@@ -125,6 +142,29 @@ class ObjPert:
         bends = problem.loss.smoothness * problem.row_norm**2 / regularisation
         c = math.log1p(bends) * (1 + 2.0**-30)
         multiplier = least(c) * (1 + 2.0**-30)
+        return _Plan(regularisation, multiplier * row, multiplier / share, c)
+
+    def _published_plan(
+        self, problem: Problem, accountant: Accountant, law: str, share: float
+    ) -> _Plan:
+        """Return the plan of Kifer, Smith & Thakurta 2012, Algorithm 1. Nothing rests on it: the
+        filter charges the release by its own curve, and refuses what is more than the budget.
+
+        zeta, their bound of what a row moves, is a gradient under add-or-remove-one and two under
+        replace-one. Raises InvalidInputError for noise that is not normal, or without a delta.
+        """
+        epsilon, delta = accountant.epsilon, accountant.delta
+        if law != "gaussian" or delta == 0:
+            raise InvalidInputError(
+                f"rule={_PUBLISHED} is for normal noise and delta > 0; --set rule=curve (rule=) "
+                "plans noise of either law."
+            )
+        row, changed = problem.loss.lipschitz * problem.row_norm, problem.relation.rows_changed
+        bends = problem.loss.smoothness * problem.row_norm**2
+        asked = problem.l2 * (problem.n_public or 0)
+        regularisation = max(asked, self.regularisation or 0.0, 2 * bends / epsilon)
+        multiplier = changed * math.sqrt(8 * math.log(2 / delta) + 4 * epsilon) / epsilon
+        c = math.log1p(bends / regularisation)
         return _Plan(regularisation, multiplier * row, multiplier / share, c)
 
     def _regularisation(self, problem: Problem, most: float, noise: float) -> float:

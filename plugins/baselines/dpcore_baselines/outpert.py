@@ -39,6 +39,7 @@ class OutPert:
     L / (n0 l2) under add-or-remove-one, L the bound of a row's gradient; what the solver leaves is
     added twice (``dpcore_baselines.perturbation.bounded``). Normal noise is for (epsilon, delta),
     noise of density exp(-||z|| / s) for pure epsilon (``--use noise=gamma --accountant pure``).
+    Laplace noise is scaled to the distance in l1, sqrt(d) times that in l2.
     """
 
     l2_factor: float = option(
@@ -57,7 +58,7 @@ class OutPert:
 
     name: ClassVar[str] = "outpert"
     accountant: ClassVar[str] = "gdp"
-    slots: ClassVar[dict[str, Slot]] = {"noise": Slot(("gaussian", "gamma"), takes=("l2",))}
+    slots: ClassVar[dict[str, Slot]] = {"noise": Slot(("gaussian", "gamma"), takes=("l2", "l1"))}
     relations: ClassVar[tuple[str, ...]] = ("add-or-remove-one", "replace-one")
     needs: ClassVar[tuple[str, ...]] = (
         "convex-loss",
@@ -77,6 +78,11 @@ class OutPert:
         "up to 2^27 rows, or the schema's capacity, where the number of rows is private",
         "beyond margins of 512 the objective has a further convex term, the same for all tables",
     )
+    # Chaudhuri, Monteleoni & Sarwate 2011, Algorithm 1: density exp(-(n l2 epsilon / 2) ||b||),
+    # for pure epsilon (Theorem 6). Gradient steps in place of the exact minimiser are outpert-gd's.
+    presets: ClassVar[dict[str, dict[str, Any]]] = {
+        "paper": {"noise": "gamma", "accountant": "pure"}
+    }
 
     def __post_init__(self) -> None:
         check_ranges(self)
@@ -89,8 +95,10 @@ class OutPert:
         n = problem.n_public or _ROWS
         noise = usual_noise(accountant.epsilon, accountant.delta)
         if PureAccountant.supports(mechanism_in(self, "noise").nominal_event(1.0)):
-            # Of a length with a gamma law, where normal noise has independent coordinates.
-            noise = math.sqrt(problem.n_features) / accountant.epsilon
+            # Of a length with a gamma law, where normal noise has independent coordinates; Laplace
+            # noise, of the l1 bound, is sqrt(2) times as long.
+            longer = 2 if mechanism_in(self, "noise").needs == "l1" else 1
+            noise = math.sqrt(longer * problem.n_features) / accountant.epsilon
         noise *= problem.relation.rows_changed * problem.loss.lipschitz
         root = (n * problem.loss.smoothness * noise**2) ** (1 / 3)
         l2: float = self.l2_factor * problem.row_norm**2 * root / n
@@ -103,7 +111,7 @@ class OutPert:
             problem = self._counted(problem, session, mechanism)
             details["rows_counted"] = problem.n0
         multiplier = least_noise(session.accountant, mechanism.nominal_event)
-        query = _query(problem, multiplier)
+        query = _query(problem, multiplier, mechanism.needs)
         w = session.release(query, mechanism(multiplier))
         bound = query.sensitivity(session.relation).bound
         details |= {"l2": problem.l2, "sensitivity": bound, "noise_scale": multiplier * bound}
@@ -117,16 +125,16 @@ class OutPert:
         multiplier = least_noise(accountant, event_of, share)
         # Whether the rest can be released is known before the count is charged.
         left = least_noise(accountant, event_of, accountant.remaining - share)
-        _query(replace(problem, n0=1), left)
+        _query(replace(problem, n0=1), left, mechanism.needs)
         count = float(session.release(RowCount(mechanism.needs), mechanism(multiplier))[0])
         return replace(problem, n0=max(1, round(count)))
 
 
-def _query(problem: Problem, multiplier: float) -> BoundedMinimizer:
+def _query(problem: Problem, multiplier: float, norm: Any) -> BoundedMinimizer:
     """Return the query on the finest grid on which its noise fits 64 bits; InvalidInputError if
     there is none."""
     regularisation = problem.l2 * (problem.n_public or 0)
-    query = BoundedMinimizer(problem, regularisation, _FINEST_GRID)
+    query = BoundedMinimizer(problem, regularisation, _FINEST_GRID, norm)
     scale = multiplier * query.sensitivity(problem.relation).bound
     bits = min(_FINEST_GRID, _SCALE_BITS - math.frexp(scale)[1])
     if bits < _COARSEST_GRID:
@@ -134,4 +142,4 @@ def _query(problem: Problem, multiplier: float) -> BoundedMinimizer:
             f"Noise of scale {scale:.3g} does not fit the 64-bit grid: the budget is too small for "
             "one release. Raise epsilon or --l2 (l2=)."
         )
-    return BoundedMinimizer(problem, regularisation, bits)
+    return BoundedMinimizer(problem, regularisation, bits, norm)

@@ -18,6 +18,7 @@ import numpy as np
 
 from dpcore.plugin import (
     ClippedGradientSum,
+    InvalidInputError,
     RowCount,
     Slot,
     Solution,
@@ -64,6 +65,24 @@ class PoissonSgd:
         "5000 (u / 42)^0.8, as far as the steps are stable",
         range=(2.0**-20, 2.0**40),
     )
+    root_samples: bool = option(
+        False,
+        "samples of sqrt(n) rows in the mean, n public, in place of sampling_probability",
+    )
+    gradient_clip: float | None = option(
+        None,
+        "bound of a row's gradient as it is, in place of clip",
+        "norm of a gradient",
+        "clip decides",
+        range=(2.0**-20, 2.0**20),
+    )
+    step_size: float | None = option(
+        None,
+        "of every step, in place of time",
+        "norm of w over norm of a gradient",
+        "time decides",
+        range=(2.0**-40, 2.0**40),
+    )
     momentum: float = option(
         0.85, "weight of the earlier directions in the next one", "1", range=(0, 1, "[)")
     )
@@ -89,10 +108,8 @@ class PoissonSgd:
         """Return how many of each event a run makes with that noise, in its order, from public
         facts alone: where laws are convolved one after the other, another order is rounded up by
         another amount."""
-        event_of = mechanism_in(self, "noise").nominal_event
-        each = PoissonSampledDpEvent(
-            self.sampling_probability, event_of(noise_multiplier), problem.relation
-        )
+        event_of, p = mechanism_in(self, "noise").nominal_event, self._rate(problem)
+        each = PoissonSampledDpEvent(p, event_of(noise_multiplier), problem.relation)
         events: dict[DpEvent, int] = {}
         if problem.n_public is None:
             events[event_of(self._count_multiplier(noise_multiplier))] = 1
@@ -107,18 +124,13 @@ class PoissonSgd:
         mechanism = mechanism_in(self, "noise")(multiplier)
         self._refuse_hopeless(problem, mechanism)
         session.rehearse(self._sample(problem, np.zeros(problem.w_shape), problem.row_norm, 1.0))
-        n = float(problem.n_public or self._count(session, multiplier))
-        root = math.sqrt(self.steps)
-        reach = n * self.sampling_probability * root / multiplier
+        n, p = float(problem.n_public or self._count(session, multiplier)), self._rate(problem)
+        expected = n * p
+        reach = expected * math.sqrt(self.steps) / multiplier
         u = reach / math.sqrt(defaults.coordinates(problem))
         u = max(defaults.weighed(u, problem.loss), 1e-6)
-        clip = (self.clip or defaults.clip_for(u, problem.loss)) * problem.row_norm
-        longest = self.steps * defaults.largest_step(problem.loss, self.momentum)
-        rule = defaults.time_for(u, problem.loss, self.momentum, standardized=False)
-        time = self.time or min(longest, rule)
-        expected = n * self.sampling_probability
-
-        step_size = time / self.steps / problem.row_norm**2
+        clip = self._clip(problem, self.clip or defaults.clip_for(u, problem.loss))
+        step_size = self.step_size or self._time(problem, u) / self.steps / problem.row_norm**2
         shape, momentum = problem.w_shape, self.momentum
         descent = AveragedDescent(shape, momentum=momentum, averaging=self.averaging)
         for _ in range(self.steps):
@@ -140,7 +152,32 @@ class PoissonSgd:
 
     def _sample(self, problem: Problem, w: np.ndarray, clip: float, multiplier: float) -> Any:
         query = ClippedGradientSum(problem, w, clip, "l2", multiplier)
-        return PoissonSample(query, self.sampling_probability)
+        return PoissonSample(query, self._rate(problem))
+
+    def _rate(self, problem: Problem) -> float:
+        """Return the probability, public, of a row to be in a sample.
+
+        Raises InvalidInputError for samples of sqrt(n) rows where no public number is known: one
+        that followed the rows would itself tell of them.
+        """
+        if not self.root_samples:
+            return self.sampling_probability
+        if problem.n_public is None:
+            raise InvalidInputError(
+                "root_samples needs a public number of rows: give the schema rows = ..., or set "
+                "root_samples=false and a sampling_probability."
+            )
+        return 1 / math.sqrt(problem.n_public)
+
+    def _clip(self, problem: Problem, over_row_norm: float) -> float:
+        """Return the bound of a row's gradient."""
+        return self.gradient_clip or over_row_norm * problem.row_norm
+
+    def _time(self, problem: Problem, u: float) -> float:
+        """Return the sum of the step sizes, times the row norm squared."""
+        longest = self.steps * defaults.largest_step(problem.loss, self.momentum)
+        rule = defaults.time_for(u, problem.loss, self.momentum, standardized=False)
+        return self.time or min(longest, rule)
 
     def _count_multiplier(self, multiplier: float) -> float:
         """Return the noise of a count of the rows that costs about a hundredth of the steps."""
@@ -153,7 +190,7 @@ class PoissonSgd:
 
     def _refuse_hopeless(self, problem: Problem, mechanism: Any) -> None:
         """Raise InvalidInputError if the noise does not fit the grid."""
-        clip = (self.clip or defaults.most_clip(problem.loss)) * problem.row_norm
+        clip = self._clip(problem, self.clip or defaults.most_clip(problem.loss))
         w = np.zeros(problem.w_shape)
         query = ClippedGradientSum(problem, w, clip, "l2", mechanism.noise_multiplier)
         widest = type(mechanism)(mechanism.noise_multiplier * (problem.rows_per_unit or 1))

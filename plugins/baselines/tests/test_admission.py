@@ -21,11 +21,11 @@ def test_the_default_is_admitted(optimizer, check):
     check(optimizer)
 
 
-GAMMA = {"noise": "gamma"}
+GAMMA, LAPLACE = {"noise": "gamma"}, {"noise": "laplace"}
 
 
 @pytest.mark.slow
-@parametrize_with_checks([ObjPert(use=GAMMA), OutPert(use=GAMMA)])
+@parametrize_with_checks([ObjPert(use=GAMMA), OutPert(use=GAMMA), OutPert(use=LAPLACE)])
 def test_pure_epsilon_is_admitted(optimizer, check, monkeypatch):
     def pure(optimizer, epsilon, delta, *others):
         return PureAccountant.from_budget(epsilon, delta)

@@ -1,6 +1,7 @@
 """What the baselines release, charge and refuse."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from dpcore.fitting.planning.compatibility import check_fits
 from dpcore.losses.logistic import Logistic, Softmax
 from dpcore.losses.squared import Squared
 from dpcore.plugin import NeighboringRelation
-from dpcore.plugin.parts import GaussianDpEvent, PureAccountant, SeededNoise
+from dpcore.plugin.parts import GaussianDpEvent, LaplaceDpEvent, PureAccountant, SeededNoise
 from dpcore_accounting.rdp import RdpAccountant
 from dpcore_accounting.selections.exponential import Exponential
 from dpcore_accounting.single import SingleReleaseAccountant
@@ -171,6 +172,18 @@ def test_outpert_counts_rows_where_no_public_figure_exists():
     assert 0.98 < session.accountant.spent / session.accountant.budget <= 1
     pure, _ = run(OutPert(use=GAMMA), PURE, n0=None)
     assert pure.releases == {"count": 1, "minimizer": 1}
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("n0", [None, 400])
+def test_laplace_noise_of_outpert_is_of_the_l1_bound(relation, n0):
+    laplace, _ = run(OutPert(use={"noise": "laplace"}), PURE, relation=relation, n0=n0)
+    assert {type(entry.event) for entry in laplace.ledger} == {LaplaceDpEvent}
+    assert 0.99 < float(laplace.accountant.spent) <= 1
+    query, bound = laplace.parts[-1][0], laplace.records[-1].sensitivity
+    l2 = replace(query, norm="l2").sensitivity(relation).bound
+    assert bound.norm == "l1"
+    assert math.sqrt(5) * l2 <= bound.bound <= math.sqrt(5) * l2 * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("optimizer", [ObjPert(), OutPert()])

@@ -62,11 +62,14 @@ class DpAgd(Options):
         "selection by the exponential mechanism, which costs less than noisy minimum",
         "under replace-one scores range over 2 loss_clip and gradients over 2 clip",
         "a release that would exceed the budget is refused; the paper checks after drawing",
-        "re-measured gradients are averaged by what each measurement cost",
+        "re-measured gradients are averaged by what each measurement cost, before they are "
+        "normalised: Algorithm 2 averages a unit vector with a raw measurement",
         "Gaussian differential privacy, whose conversion is exact, instead of zCDP and Lemma 3.8",
         "directions are smoothed over steps and iterates averaged (momentum, averaging)",
         "batches, if asked for, are drawn by a coin for each row, anew for each release",
     )
+    # Of "paper": candidates, max_step, eta and tau stand in the authors' agd_rho, splits and gamma
+    # among its defaults, clip and loss_clip among those of their scripts, and none in Algorithm 2.
     presets: ClassVar[dict[str, dict[str, Any]]] = {
         "paper": {
             "splits": 60,

@@ -88,7 +88,8 @@ ACCOUNTANTS = {
     ),
     "advanced-composition": Theorem(
         "sampled Gaussian releases, fixed beforehand, compose",
-        "Balle, Barthe & Gaboardi 2018; Kairouz, Oh & Viswanath 2017, Theorem 3.5",
+        "Balle, Barthe & Gaboardi 2018; Kairouz, Oh & Viswanath 2017, Theorem 3.5, or, with "
+        "--conversion dwork-roth, Dwork & Roth 2014, Theorem 3.20",
         "dpcore_accounting.advanced_composition",
     ),
 }

@@ -3,22 +3,35 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpcore.plugin import check_ranges, option
 from dpcore_rsgd_ar import defaults
-from dpcore_rsgd_ar.options import ReleasedOnce, check_loss, check_problem
+from dpcore_rsgd_ar.options import UnitRows, check_loss, check_problem
 from dpcore_rsgd_ar.release import Release, release_pass
-from dpcore_rsgd_ar.schedule import Facts, Schedule
+from dpcore_rsgd_ar.schedule import Schedule
 
 if TYPE_CHECKING:
     from dpcore.plugin import Accountant, PrivacySession, Problem, Solution
 
 __all__ = ["Nsgd"]
 
+PAPER: dict[str, Any] = {
+    "epochs": 50,
+    "batch_size": 4000,
+    "row_bound": 1.0,
+    "l2_scaled": 0.001,
+    "accountant": "single",
+    "accountant_conversion": "mironov",
+}
+"""Chen, Lee & Kifer 2019: lambda = 0.001 (section 5.1), observations of norm 1 ("Preprocessing"),
+batches of 4,000 ("Parameter settings", of RSGD-AR), steps eta_0 / s (Algorithm 1) and the
+conversion of Proposition 1. T and eta_0 are not printed: 50 epochs as in ``rsgd-ar``'s preset, and
+eta_0 = 2 / (L + mu), the largest that Lemma 2 contracts with by both of its terms."""
+
 
 @dataclass(frozen=True, kw_only=True)
-class Nsgd(ReleasedOnce):
+class Nsgd(UnitRows):
     """Fits a linear model by mini-batch SGD with steps ``step_size / s`` in epoch s, released once.
 
     Privacy, under replace-one: Gaussian noise on the last iterate, scaled to the sensitivity of the
@@ -57,19 +70,24 @@ class Nsgd(ReleasedOnce):
         "the exact curve of the Gaussian (--accountant rdp or zcdp for the paper's kind)",
     )
 
+    presets: ClassVar[dict[str, dict[str, Any]]] = {"paper": PAPER}
+
     def __post_init__(self) -> None:
         check_ranges(self)
 
     def default_l2(self, problem: Problem, accountant: Accountant) -> float:
         """Return the l2 of a run that was given none."""
         check_loss(self, problem)
+        if self.l2_scaled is not None:
+            return self.l2_scaled * problem.row_norm**2
         flow = defaults.flow_for(problem, accountant)
         return defaults.l2_for(problem, flow, self.l2_share)
 
     def minimize(self, problem: Problem, session: PrivacySession) -> Solution:
-        n, facts = check_problem(self, problem), Facts.of(problem)
+        n, facts = check_problem(self, problem), self.facts(problem)
         first = self.step_size or 2 / (facts.curvature + facts.mu)
         steps = defaults.decaying_steps(first, self.epochs, 0)
         schedule = Schedule(n, self.batch_size or min(4000, -(-n // 20)), steps)
         how = Release(self, randomized=self.randomized)
-        return release_pass(problem, facts, schedule, session, how)
+        solution = release_pass(problem, facts, schedule, session, how)
+        return self.scaled_back(solution, problem, facts)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dpcore.plugin import InvalidInputError, Slot
+from dpcore.plugin import InvalidInputError, Slot, option
+from dpcore_rsgd_ar.schedule import Facts
 
 if TYPE_CHECKING:
-    from dpcore.plugin import Problem
+    from dpcore.plugin import Problem, Solution
 
-__all__ = ["ReleasedOnce", "check_loss", "check_problem"]
+__all__ = ["ReleasedOnce", "UnitRows", "check_loss", "check_problem"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +32,34 @@ class ReleasedOnce:
         "strong-convexity",
         "fixed-schedule",
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnitRows(ReleasedOnce):
+    """Base of optimizers whose preset is the paper's setting: rows of norm 1 and their l2."""
+
+    row_bound: float | None = option(
+        None,
+        "norm that rows are scaled down to; the model is scaled back",
+        "norm of a row",
+        "none: rows are as they are",
+        range=(2.0**-20, 2.0**20),
+    )
+    l2_scaled: float | None = option(
+        None,
+        "l2 where --l2 is not given, for rows of norm 1",
+        "l2 / row_norm^2",
+        "see l2_share",
+        range=(2.0**-60, 2.0**20),
+    )
+
+    def facts(self, problem: Problem) -> Facts:
+        """Return the constants of the problem, its rows held to ``row_bound``."""
+        return Facts.of(problem, None, self.row_bound)
+
+    def scaled_back(self, solution: Solution, problem: Problem, facts: Facts) -> Solution:
+        """Return the model of the problem's rows; trained on rows of at most ``row_bound``."""
+        return replace(solution, w=solution.w * (facts.row_norm / problem.row_norm))
 
 
 def check_loss(optimizer: Any, problem: Problem) -> None:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from dpcore.plugin import check_ranges, option
 from dpcore_rsgd_ar import defaults
 from dpcore_rsgd_ar.closed_forms import largest_fixed_step
-from dpcore_rsgd_ar.options import ReleasedOnce, check_loss, check_problem
+from dpcore_rsgd_ar.options import UnitRows, check_loss, check_problem
 from dpcore_rsgd_ar.release import Release, release_pass
-from dpcore_rsgd_ar.schedule import Facts, Schedule
+from dpcore_rsgd_ar.schedule import Schedule
 
 if TYPE_CHECKING:
     from dpcore.plugin import Accountant, PrivacySession, Problem, Solution
@@ -24,7 +24,7 @@ _MOST_EPOCHS = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
-class OutpertGd(ReleasedOnce):
+class OutpertGd(UnitRows):
     """Fits a linear model by gradient descent of fixed step ``2 / (L + mu)``, released once.
 
     Privacy, under replace-one: Gaussian noise scaled to ``2 R / (n mu)``, which holds after any
@@ -61,20 +61,30 @@ class OutpertGd(ReleasedOnce):
         "rounding of every step and of the result is part of the sensitivity",
     )
 
+    # A fixed number of steps of a fixed size (Zhang et al. 2017): size and sensitivity of Chen, Lee
+    # & Kifer 2019, Proposition 2, whatever the number; 50 of them, the default of the baseline in
+    # Lee & Kifer's code (2018); lambda = 0.001 and rows of norm 1 (Chen, Lee & Kifer, section 5).
+    presets: ClassVar[dict[str, dict[str, Any]]] = {
+        "paper": {"epochs": 50, "row_bound": 1.0, "l2_scaled": 0.001, "accountant": "single"}
+    }
+
     def __post_init__(self) -> None:
         check_ranges(self)
 
     def default_l2(self, problem: Problem, accountant: Accountant) -> float:
         """Return the l2 of a run that was given none."""
         check_loss(self, problem)
+        if self.l2_scaled is not None:
+            return self.l2_scaled * problem.row_norm**2
         flow = defaults.flow_for(problem, accountant)
         return defaults.l2_for(problem, flow, self.l2_share)
 
     def minimize(self, problem: Problem, session: PrivacySession) -> Solution:
-        n, facts = check_problem(self, problem), Facts.of(problem)
+        n, facts = check_problem(self, problem), self.facts(problem)
         both = facts.curvature + facts.mu
         epochs = self.epochs or min(_MOST_EPOCHS, math.ceil(3 * both / facts.mu))
         schedule = Schedule(n, n, np.full((epochs, 1), largest_fixed_step(facts)))
         rule = "zhang" if self.as_published else "proposition-2"
         how = Release(self, randomized=False, rule=rule)
-        return release_pass(problem, facts, schedule, session, how)
+        solution = release_pass(problem, facts, schedule, session, how)
+        return self.scaled_back(solution, problem, facts)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dpcore.plugin import InvalidInputError, Solution, mechanism_in
+from dpcore.plugin.parts import Sensitivity
 from dpcore_rsgd_ar.calibrate import calibrated, estimated_sigma
 from dpcore_rsgd_ar.sgd_pass import SgdPass
 
@@ -23,6 +24,7 @@ _FINEST_GRID = 40
 _VALUE_BITS, _NOISE_BITS = 60, 56
 _USELESS = 4.0
 """A standard deviation of the noise in a margin beyond which a logistic margin says nothing."""
+_WORST = "the worst batch: the accountant has no rule for a random one, as single and rdp have"
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,7 @@ def release_pass(
     Raises, before anything is charged, InvalidInputError for a budget too small for one release and
     UnsupportedEventError for an accountant that cannot hold it.
     """
-    accountant = session.accountant
+    accountant, asked = session.accountant, how
     noise = mechanism_in(how.optimizer, "noise", accountant)
     if accountant.delta * schedule.n >= 1:
         raise InvalidInputError(
@@ -58,6 +60,9 @@ def release_pass(
             "one row as it is would be within it."
         )
     query = _query(problem, facts, schedule, how, noise.needs, _FINEST_GRID)
+    if _only_the_worst_batch(query, noise, session):
+        how = replace(how, randomized=False)
+        query = _query(problem, facts, schedule, how, noise.needs, _FINEST_GRID)
     largest = float(query.deltas.max())
     sigma = _guess(query, how, accountant.epsilon, accountant.delta)
     query = _query(problem, facts, schedule, how, noise.needs, _grid_bits(query.reach, sigma))
@@ -78,9 +83,25 @@ def release_pass(
         "l2": problem.l2,
         "sensitivity": sensitivity.bound,
         "noise_in_a_margin": margin_noise,
+        **({} if how.randomized == asked.randomized else {"charged": _WORST}),
         **_warning(margin_noise),
     }
     return Solution(w, "One pass was released with all of the budget.", details)
+
+
+def _only_the_worst_batch(query: SgdPass, noise: Any, session: PrivacySession) -> bool:
+    """Return whether the accountant has no rule for a random batch, and one for the worst.
+
+    Charging the worst batch is sound under every accountant: for any order of the rows two
+    neighbours' results are at most its figure apart (Chen, Lee & Kifer 2019, Lemma 2), and the
+    order does not depend on the rows, so that by joint convexity the mixture costs no more.
+    """
+    if not query.randomized or noise.needs != "l2":
+        return False
+    largest = Sensitivity("l2", float(query.deltas.max()), session.relation, query.grid_bits)
+    random, worst = (noise(1.0).event(of) for of in (query.sensitivity(session.relation), largest))
+    supports = session.accountant.supports
+    return supports(worst) and not supports(random)
 
 
 def _warning(margin_noise: float) -> dict[str, str]:

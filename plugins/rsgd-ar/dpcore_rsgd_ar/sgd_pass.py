@@ -71,6 +71,11 @@ class SgdPass:
     reach: float = field(init=False)
 
     kind: ClassVar[str] = "model"
+    whole_table: ClassVar[str] = (
+        "visits all rows in one secret order, of which every row is in batch j with probability "
+        "|B_j| / n (Chen, Lee & Kifer 2019, Lemma 3 and Proposition 3), as no order within each "
+        "partition of a cluster makes it"
+    )
 
     def __post_init__(self) -> None:
         if self.schedule.n != self.problem.n:

@@ -1,5 +1,7 @@
 """The defaults of RSGD-AR and its preset: functions of public facts."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,9 @@ from dpcore.plugin import NeighboringRelation
 from dpcore_accounting.single import SingleReleaseAccountant
 from dpcore_lab.checks import make_rows
 from dpcore_lab.made_tables.tables import make_problem
+from dpcore_rsgd_ar.nsgd import Nsgd
+from dpcore_rsgd_ar.outpert_gd import OutpertGd
+from dpcore_rsgd_ar.psgd import Psgd
 from dpcore_rsgd_ar.rsgd_ar import RsgdAr
 
 REPLACE = NeighboringRelation.REPLACE_ONE
@@ -75,3 +80,32 @@ def test_the_papers_preset_has_unit_rows_and_its_lambda_on_any_rows(row_norm):
                 preset="paper", seed=1)  # fmt: skip
     assert model.details["row_bound"] == 1.0
     assert model.l2 / row_norm**2 == pytest.approx(0.001)
+
+
+@pytest.mark.parametrize("kind", [Nsgd, Psgd, OutpertGd])
+def test_presets_of_the_relatives_have_unit_rows_and_the_papers_lambda(kind, run):
+    values = {k: v for k, v in kind.presets["paper"].items() if not k.startswith("accountant")}
+    optimizer = kind(**values)
+    problem = make_problem(make_rows(300), REPLACE, Logistic(), l2=0.0)
+    accountant = SingleReleaseAccountant.from_budget(1.0, 1e-6)
+    l2 = optimizer.default_l2(problem, accountant)
+    assert l2 == 0.001 * 1.5**2
+    small = replace(optimizer, batch_size=20) if "batch_size" in values else optimizer
+    session, solution = run(small, l2=l2)
+    assert solution.details["row_bound"] == 1.0 and solution.details["epochs"] == 50
+    (query, _), *_ = session.parts
+    assert query.facts.mu == pytest.approx(0.001) and query.facts.row_norm == 1.0
+
+
+@pytest.mark.parametrize("algo", ["nsgd", "psgd", "outpert-gd"])
+def test_presets_of_the_relatives_fit_a_model_of_the_problems_rows(algo):
+    # Rows of norm 1, and of twice that, which are held to 1: half the model. Noise of about 0.001.
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-0.5, 0.5, size=(9000, 3))
+    X /= np.linalg.norm(X, axis=1)[:, None]
+    y = (X[:, 0] > 0).astype(int)
+    asked = {"algo": algo, "preset": "paper", "epsilon": 1e5, "classes": (0, 1), "intercept": False}
+    one = fit(X, y, row_norm=1.0, **asked)
+    two = fit(2 * X, y, row_norm=2.0, **asked)
+    assert np.allclose(two.w, one.w / 2, atol=0.02) and abs(one.w[0]) > 1
+    assert two.privacy["conversion"] == ("mironov" if algo != "outpert-gd" else "joint-convexity")

@@ -4,13 +4,13 @@ import math
 
 import pytest
 
-from dpcore.accountants import GdpAccountant, ZcdpAccountant
+from dpcore.accountants import GdpAccountant, PureAccountant, ZcdpAccountant
 from dpcore.errors import DpcoreError, InvalidInputError, UnsupportedEventError
 from dpcore.fitting.planning.compatibility import check_fits
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.plugin import NeighboringRelation
-from dpcore.plugin.parts import SeededNoise
+from dpcore.plugin.parts import GaussianDpEvent, SeededNoise
 from dpcore_accounting.single import SingleReleaseAccountant
 from dpcore_baselines.losses.hinge import HingeSvm
 from dpcore_lab.checks import RecordingSession, make_rows
@@ -44,8 +44,7 @@ def test_no_l2_is_refused_and_says_what_does_without(optimizer, run):
 @pytest.mark.parametrize(
     ("optimizer", "accountant", "remedy"),
     [
-        (RsgdAr(), ZcdpAccountant, "Choose --accountant single or rdp"),
-        (Psgd(), GdpAccountant, "Choose --accountant single or rdp"),
+        (RsgdAr(), PureAccountant, "choose --accountant single, zcdp, gdp or rdp"),
         (
             BoltOn(use={"noise": "laplace"}),
             SingleReleaseAccountant,
@@ -56,11 +55,23 @@ def test_no_l2_is_refused_and_says_what_does_without(optimizer, run):
 def test_an_accountant_that_cannot_hold_it_is_refused_uncharged(optimizer, accountant, remedy):
     rows = make_rows(30)
     problem = make_problem(rows, REPLACE, Logistic(), l2=0.01)
-    opened = accountant.from_budget(1.0, 1e-6)
+    opened = accountant.from_budget(1.0, 0.0 if accountant is PureAccountant else 1e-6)
     session = RecordingSession(rows.table(), opened, REPLACE, SeededNoise(1))
     with pytest.raises(UnsupportedEventError, match=remedy):
         optimizer.minimize(problem, session)
     assert not session.ledger and not session.engine.answers
+
+
+@pytest.mark.parametrize("accountant", [ZcdpAccountant, GdpAccountant])
+@pytest.mark.parametrize("optimizer", [RsgdAr(), Psgd()], ids=names)
+def test_without_a_rule_for_a_random_batch_the_worst_is_charged(optimizer, accountant, run):
+    session, solution = run(optimizer, accountant=accountant.from_budget(1.0, 1e-6))
+    ((query, _),), (entry,) = session.parts, session.ledger
+    assert type(entry.event) is GaussianDpEvent and not query.randomized
+    bound = session.records[0].sensitivity.bound
+    assert bound == query.deltas.max() > query.deltas.min()
+    assert 0.99 < session.accountant.spent / session.accountant.budget <= 1
+    assert solution.details["charged"].startswith("the worst batch")
 
 
 @pytest.mark.parametrize("optimizer", ALL, ids=names)

@@ -208,4 +208,22 @@ _DATASETS = (
         "The 38 numeric columns of kddcup99-10.",
         "Stolfo et al. 1999",
     ),
+    (
+        "ipums-br",
+        "dpcore_tables.datasets.beside:load_ipums_br",
+        "IPUMS Brazil: 38,000 rows, 52 features; IPUMS-BR.dat, which is yours to bring.",
+        "Lee & Kifer 2018",
+    ),
+    (
+        "ipums-us",
+        "dpcore_tables.datasets.beside:load_ipums_us",
+        "IPUMS USA: 40,000 rows, 52 features; IPUMS-US.dat, which is yours to bring.",
+        "Lee & Kifer 2018",
+    ),
+    (
+        "buzz-twitter",
+        "dpcore_tables.datasets.beside:load_buzz_twitter",
+        "Buzz on Twitter: 583,250 rows, 77 features; Twitter.data, which is yours to bring.",
+        "Kawala, Douzal, Gaussier & Diemert 2013",
+    ),
 )

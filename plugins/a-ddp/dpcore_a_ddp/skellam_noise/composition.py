@@ -130,4 +130,4 @@ class SkellamAdvancedAccountant(_SkellamRounds, AmplifiedAccountant):
     name: ClassVar[str] = "skellam-advanced"
 
     def _epsilon_after(self, rounds: Any, delta: float) -> float:
-        return epsilon_after((self._one_kind(rounds),), delta, _one_release)
+        return epsilon_after((self._one_kind(rounds),), delta, _one_release, self.conversion)

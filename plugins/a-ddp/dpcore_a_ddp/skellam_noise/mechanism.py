@@ -60,6 +60,11 @@ class Skellam(ScaledNoise):
 
     name: ClassVar[str] = "skellam"
     needs: ClassVar[str] = "l2"
+    no_slot: ClassVar[str] = (
+        "its theorem (Agarwal, Kairouz & Liu 2021, Theorem 3.5) counts the sum's l1 and l2 norms "
+        "in grid steps, its deviation is below 2^15 of them, and a slot's sums are on far finer "
+        "grids, where gaussian costs no more; it is the noise of a-ddp --trust secure-aggregation"
+    )
 
     def scale(self, sensitivity: Sensitivity) -> GridScale:
         scale = ScaledNoise.scale(self, sensitivity)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
+
+from dpcore_baselines.descent.kernels import averaged_step
 
 __all__ = ["AveragedDescent"]
 
@@ -22,21 +26,27 @@ class AveragedDescent:
 
     def __init__(self, shape: tuple[int, ...], *, momentum: float, averaging: float) -> None:
         self._momentum, self._averaging = momentum, averaging
-        self._taken = 0
-        self.v = np.zeros(shape)
-        self._smoothed, self.average = self.v.copy(), self.v.copy()
-        self.spread = self.v.copy()
+        self._taken, self._shape = 0, shape
+        self._state = np.zeros((4, math.prod(shape)))
+
+    @property
+    def v(self) -> np.ndarray:
+        return self._state[1].reshape(self._shape)
+
+    @property
+    def average(self) -> np.ndarray:
+        return self._state[2].reshape(self._shape)
+
+    @property
+    def spread(self) -> np.ndarray:
+        return self._state[3].reshape(self._shape)
 
     def move(self, gradient: np.ndarray, step_size: float) -> None:
         """Take one step along the smoothed gradients, ``gradient`` being the newest, at ``v``."""
         self._taken += 1
-        self._smoothed = self._momentum * self._smoothed + (1 - self._momentum) * gradient
-        self.v = self.v - step_size * self._smoothed
-        largest = float(np.abs(self.v).max())
-        if largest > _FARTHEST:
-            self.v *= _FARTHEST / largest
         a = self._averaging
         fresh = 1.0 if a < 0 else (1 + a) / (self._taken + a)
-        way = self.v - self.average
-        self.spread = (1 - fresh) * (self.spread + fresh * way * way)
-        self.average = (1 - fresh) * self.average + fresh * self.v
+        figures = np.array([self._momentum, step_size, fresh, _FARTHEST])
+        after = np.empty_like(self._state)
+        averaged_step(np.ascontiguousarray(gradient).ravel(), figures, self._state, after)
+        self._state = after

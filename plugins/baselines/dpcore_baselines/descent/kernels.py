@@ -1,10 +1,10 @@
-"""The loop over the entries whose sizes are counted."""
+"""The loops over coordinates: of a step and its average, and of entries whose sizes are counted."""
 
 import numpy as np
 
 from dpcore.plugin import njit
 
-__all__ = ["write_digits"]
+__all__ = ["averaged_step", "write_digits"]
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
@@ -17,3 +17,28 @@ def write_digits(entries: np.ndarray, edges: np.ndarray, base: float, out: np.nd
         digit = base * base if size > third else 0.0
         digit = base if size > second else digit
         out[i] = 1.0 if size > first else digit
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def averaged_step(
+    gradient: np.ndarray, figures: np.ndarray, before: np.ndarray, after: np.ndarray
+) -> None:
+    """Fill ``after`` with the smoothed gradient, the iterate, the average and the spread after a
+    step: float64 of shape (4, n) both, ``before`` the same before it.
+
+    ``figures`` : weight of the earlier directions, step size, weight of the new iterate in the
+    average, and how far a coordinate may be from 0. Post-processing: of released values alone.
+    """
+    momentum, step_size, fresh, farthest = figures[0], figures[1], figures[2], figures[3]
+    largest = 0.0
+    for i in range(gradient.shape[0]):
+        smoothed = momentum * before[0, i] + (1 - momentum) * gradient[i]
+        after[0, i] = smoothed
+        after[1, i] = before[1, i] - step_size * smoothed
+        largest = max(largest, abs(after[1, i]))
+    scale = farthest / largest if largest > farthest else 1.0
+    for i in range(gradient.shape[0]):
+        after[1, i] *= scale
+        way = after[1, i] - before[2, i]
+        after[3, i] = (1 - fresh) * (before[3, i] + fresh * way * way)
+        after[2, i] = (1 - fresh) * before[2, i] + fresh * after[1, i]

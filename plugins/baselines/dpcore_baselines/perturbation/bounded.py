@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -222,6 +222,7 @@ class BoundedMinimizer(PenalisedMinimizer):
     problem : public facts; a convex, smooth loss of bounded slope. Its l2 is not looked at.
     regularisation : Lambda > 0, of the sum of losses; every coordinate's.
     grid_bits : the answer is in steps of ``2**-grid_bits``.
+    norm : ``"l2"`` or ``"l1"``, in which the sensitivity is stated: ``||v||_1 <= sqrt(d) ||v||_2``.
 
     Raises InvalidInputError for a problem without one of these.
     """
@@ -229,15 +230,20 @@ class BoundedMinimizer(PenalisedMinimizer):
     problem: Problem
     regularisation: float
     grid_bits: int = 40
+    norm: Literal["l2", "l1"] = "l2"
 
     def __post_init__(self) -> None:
         self._require_arguments()
+        if self.norm not in ("l2", "l1"):
+            raise InvalidInputError(f"Expected norm={self.norm!r} to be l2 or l1.")
 
     def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
         self._require(relation)
         moved = relation.rows_changed * self.row_gradient / self.regularisation
         bound = moved + 2 * self.gap + self._width() * 2.0**-self.grid_bits
-        return Sensitivity("l2", bound * _UP, relation, grid_bits=self.grid_bits)
+        if self.norm == "l1":
+            bound *= self._width()
+        return Sensitivity(self.norm, bound * _UP, relation, grid_bits=self.grid_bits)
 
     def derive(self, ask: Callable[[Any], np.ndarray], noise: NoiseSource) -> np.ndarray:
         return self._in_steps(self._solve(ask, np.zeros(self.problem.n_features)))
