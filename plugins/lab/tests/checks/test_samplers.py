@@ -68,11 +68,35 @@ class StatesATenth(Sampler):
 
 
 class LooksAtTheRow(Sampler):
-    """Rows with a label of 1 join twice as often as others: less often, together, than stated."""
+    """Rows with a label of 1 join twice as often as others: less often, all of them, than stated.
+    That is honest: a coin is of its own row."""
 
     def coins(self, block, noise):
-        rare, usual = noise.coins(block.n_rows, 2**60), noise.coins(block.n_rows, 2**59)
-        return np.where(block.y > 0, rare, usual)
+        often, usual = noise.coins(block.n_rows, 2**60), noise.coins(block.n_rows, 2**59)
+        return np.where(block.y > 0, often, usual)
+
+
+class OftenerByTheRow(Sampler):
+    """The same, and they join oftener than stated."""
+
+    def coins(self, block, noise):
+        often, usual = noise.coins(block.n_rows, 2**61), noise.coins(block.n_rows, 2**57)
+        return np.where(block.y > 0, often, usual)
+
+
+class LooksAtOtherRows(Sampler):
+    """Labels of 1 decide how often all rows join."""
+
+    def coins(self, block, noise):
+        return noise.coins(block.n_rows, 2**60 if (block.y > 0).sum() % 2 else 2**59)
+
+
+class TakesRareLabels(Sampler):
+    """All rows of a label that less than one row in fifty has."""
+
+    def coins(self, block, noise):
+        _, where, counts = np.unique(block.y, return_inverse=True, return_counts=True)
+        return super().coins(block, noise) | (counts < block.n_rows / 50)[where]
 
 
 class OneCoinForTwo(Sampler):
@@ -151,12 +175,19 @@ def test_the_honest_twin_passes():
     check_sampler(lambda problem: Sampler(total(problem)))
 
 
+def test_a_row_may_be_drawn_by_what_it_holds_itself_up_to_the_stated_probability():
+    left = check_sampler(LooksAtTheRow(None)).not_tested
+    assert "rows drawn too rarely together: it looks at the row itself" in left
+
+
 @pytest.mark.some_fast
 @pytest.mark.parametrize(
     ("sampler", "reason"),
     [
         (StatesATenth, "rows are drawn more often than the stated"),
-        (LooksAtTheRow, "other rows are drawn where the rows hold something else"),
+        (OftenerByTheRow, "drawn more often than the stated"),
+        (LooksAtOtherRows, "other rows are drawn where the rows hold something else"),
+        (TakesRareLabels, "rows of a rare label, or beside one, are drawn more often"),
         (OneCoinForTwo, "two rows are drawn together too often"),
         (TheSameSampleAgain, "not drawn afresh"),
         (OneRowOfMany, "drawn more often than the stated"),
