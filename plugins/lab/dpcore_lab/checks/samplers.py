@@ -6,7 +6,7 @@ import copy
 import dataclasses
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,13 +16,19 @@ from dpcore.plugin.parts import (
     GaussianDpEvent,
     PoissonSampledDpEvent,
     SampledWithoutReplacementDpEvent,
-    SeededNoise,
-    Sensitivity,
     load_registry,
 )
 from dpcore_lab.checks.coverage_text import Tested
 from dpcore_lab.checks.guard import require_assertions, require_frozen
-from dpcore_lab.made_tables.tables import RAW_NORM_BOUND, Rows, make_problem, make_rows
+from dpcore_lab.made_tables.places import (
+    FEW,
+    Places,
+    hits_of,
+    placed_rows,
+    rare_order,
+    with_units,
+)
+from dpcore_lab.made_tables.tables import make_problem, make_rows
 from dpcore_lab.outcomes.independence import (
     MOST_APART,
     assert_releases_are_apart,
@@ -36,7 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dpcore.plugin import Problem
-    from dpcore.plugin.parts import Block, DpEvent, SampledQuery
+    from dpcore.plugin.parts import DpEvent, SampledQuery
 
 __all__ = ["check_sampler"]
 
@@ -45,10 +51,8 @@ _ALARM = 1e-7
 
 _ROWS, _COINS = 256, 500_000
 _RELATIONS = (NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE)
-_PLACE_BITS, _TESTS = 12, 9
+_TESTS, _LARGER, _LARGEST = 21, 4, 100_000
 _MOST_PAIRED = 2048
-_RARE = 3
-"""Rows of a label that is rare."""
 _SEED = 15
 
 
@@ -78,27 +82,33 @@ def check_sampler(
     is a fault. An honest sampler fails with probability 1e-7.
 
     ``n_rows`` : of the tables, where its event says no number. Of more than 2,048 rows pairs are
-    looked at of the first, the last and some others.
+    looked at of the first, the last and some others. A Poisson sample is looked at over four times
+    as many rows too, 100,000 at most, and, where it states ``draws_units``, over units of several
+    rows, all of which join or none.
     """
     require_assertions()
     sampler = _made(make)
     require_frozen(sampler)
     stated = _stated(_events(sampler), n_rows)
-    places = _with_sum(sampler, _Places(stated.n_rows))
+    places = _with_sum(sampler, Places(stated.n_rows))
     releases = max(40, min(2000, _COINS // stated.n_rows))
-    drawn = _drawn(places, _table(stated.n_rows), releases, _SEED)
+    drawn = hits_of(places, placed_rows(stated.n_rows), releases, _SEED)
     assert drawn.max(initial=0) <= 1 and drawn.min(initial=0) >= 0, (
         "A row is in one sample more than once."
     )
     reads = _reads_own_row(places, stated.n_rows, stated.independent)
     _assert_as_stated(drawn.astype(bool), stated, reads)
+    _assert_no_kind_is_favoured(drawn, placed_rows(stated.n_rows).y, stated.p)
     _assert_rare_rows_are_usual(places, stated)
+    larger = _looked_at_larger(sampler, stated, reads)
+    units = _looked_at_units(sampler, places, stated)
     sizes = "the sizes of samples, " if stated.independent and not reads else ""
     factor = _detectable(stated, drawn.size)
     return Tested(
         f"{releases:,} samples of {stated.n_rows:,} rows: how often each row, each two rows, and "
         f"each row in two samples, in a row or up to {MOST_APART} apart, were drawn, at a stated "
-        f"probability of {stated.p:.3g}, {sizes}and the places drawn from rows of other content",
+        f"probability of {stated.p:.3g}, {sizes}and the places drawn from rows of other content"
+        f"{units}",
         f"would have detected, with probability {PROBABILITY}, {factor:.3g} times the stated "
         "probability"
         if math.isfinite(factor)
@@ -110,7 +120,11 @@ def check_sampler(
             f"what samples more than an epoch, or {MOST_APART} releases, apart have in common",
             "the sum itself: check_query",
         ),
-        (f"rows {stated.n_rows:,}", f"releases {releases:,}", f"probability {stated.p:.3g}"),
+        (
+            f"rows {stated.n_rows:,}{larger}",
+            f"releases {releases:,}",
+            f"probability {stated.p:.3g}",
+        ),
     )
 
 
@@ -123,25 +137,6 @@ class _Stated:
     p: float
     pair: float
     independent: bool
-
-
-@dataclass(frozen=True)
-class _Places:
-    """A sum that counts how often each row is in it: its place is in the row."""
-
-    n_rows: int
-    kind: ClassVar[str] = "places"
-
-    def start(self) -> np.ndarray:
-        return np.zeros(self.n_rows, dtype=np.int64)
-
-    def answer_block(self, block: Block) -> np.ndarray:
-        low, high = np.rint(block.rows()[:, :2].T * 2**_PLACE_BITS).astype(np.int64)
-        counts: np.ndarray = np.bincount(low + (high << _PLACE_BITS), minlength=self.n_rows)
-        return counts.astype(np.int64)
-
-    def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
-        return Sensitivity("l2", float(relation.rows_changed), relation)
 
 
 def _events(sampler: Any) -> list[DpEvent]:
@@ -172,7 +167,7 @@ def _stated(events: list[DpEvent], n_rows: int) -> _Stated:
     return found.pop()
 
 
-def _with_sum(sampler: Any, total: _Places) -> Any:
+def _with_sum(sampler: Any, total: Places) -> Any:
     if dataclasses.is_dataclass(sampler):
         return dataclasses.replace(sampler, query=total)  # type: ignore[type-var]  # an instance
     changed = copy.copy(sampler)
@@ -180,36 +175,16 @@ def _with_sum(sampler: Any, total: _Places) -> Any:
     return changed
 
 
-def _table(n: int, order: np.ndarray | None = None) -> Rows:
-    """Return rows that hold their places in two columns, and contents of every kind in the
-    others: zeros, long rows, both labels. ``order`` : which content each place has."""
-    rng = np.random.default_rng(_SEED)
-    content = rng.uniform(-0.5, 0.5, (n, 3))
-    content[::4] = 0.0
-    content[1::4] = np.sign(content[1::4]) * 0.6
-    labels = np.where(rng.random(n) < 0.5, 1.0, -1.0)
-    order = np.arange(n) if order is None else order
-    held = np.arange(n) % 2**_PLACE_BITS, np.arange(n) >> _PLACE_BITS
-    X = np.column_stack([*(np.ldexp(part, -_PLACE_BITS) for part in held), content[order]])
-    return Rows(X, labels[order], row_norm=RAW_NORM_BOUND)
-
-
-def _drawn(places: Any, rows: Rows, releases: int, seed: int) -> np.ndarray:
-    """Return how often each row is in each sample: int64 of shape (releases, n_rows)."""
-    table, noise = rows.table(), SeededNoise(seed)
-    return np.array([places.answer_table(table, noise) for _ in range(releases)])
-
-
 def _reads_own_row(places: Any, n: int, may: bool) -> bool:
     """Return whether a row is drawn by what it holds itself; AssertionError where it is drawn by
     what others hold, or ``may`` not be so."""
     rng, whole = np.random.default_rng(_SEED), np.arange(n)
-    first, reads, table = _drawn(places, _table(n), 30, _SEED + 1), False, _table(n)
+    first, reads, table = hits_of(places, placed_rows(n), 30, _SEED + 1), False, placed_rows(n)
     half, one = whole.copy(), whole.copy()
     half[::2], one[n // 2] = half[::2][::-1], (n // 2 + 1) % n
-    for order in (whole[::-1], rng.permutation(n), np.zeros_like(whole), half, one, _rare(n)):
-        rows = _table(n, order)
-        again = _drawn(places, rows, 30, _SEED + 1)
+    for order in (whole[::-1], rng.permutation(n), np.zeros_like(whole), half, one, rare_order(n)):
+        rows = placed_rows(n, order)
+        again = hits_of(places, rows, 30, _SEED + 1)
         same = (rows.X == table.X).all(axis=1) & (rows.y == table.y)
         assert np.array_equal(first[:, same], again[:, same]) and (may or (first == again).all()), (
             "Under the same noise other rows are drawn where the rows hold something else."
@@ -218,23 +193,54 @@ def _reads_own_row(places: Any, n: int, may: bool) -> bool:
     return reads
 
 
-def _rare(n: int) -> np.ndarray:
-    """Return contents of rows of which the first few alone have their label."""
-    labels = _table(n).y
-    order = np.full(n, int(np.argmin(labels)))
-    order[: min(_RARE, n - 1)] = int(np.argmax(labels))
-    return order
+def _assert_no_kind_is_favoured(drawn: np.ndarray, labels: np.ndarray, p: float) -> None:
+    """Raise AssertionError if rows of a label, or of a content as ``placed_rows`` has it, are drawn
+    too often."""
+    turn = np.arange(len(labels)) % 4
+    kinds = [labels == label for label in np.unique(labels)] + [turn == k for k in range(4)]
+    words = "rows of a kind are drawn more often than the"
+    for some in (drawn[:, kind] for kind in kinds if kind.any()):
+        _assert_at_most(some.sum(), some.size, p, _ALARM / (6 * _TESTS), words)
 
 
 def _assert_rare_rows_are_usual(places: Any, stated: _Stated) -> None:
     """Raise AssertionError if the rows of a rare label, or the others, are drawn too often."""
     n, p = stated.n_rows, stated.p
     releases = max(40, min(2000, _COINS // n) // 4)
-    drawn = _drawn(places, _table(n, _rare(n)), releases, _SEED + 2)
-    for some in (drawn[:, :_RARE], drawn[:, _RARE:]):
+    drawn = hits_of(places, placed_rows(n, rare_order(n)), releases, _SEED + 2)
+    for some in (drawn[:, :FEW], drawn[:, FEW:]):
         if stated.independent and some.size:
             words = "rows of a rare label, or beside one, are drawn more often than the"
             _assert_at_most(some.sum(), some.size, p, _ALARM / (2 * _TESTS), words)
+
+
+def _looked_at_larger(sampler: Any, stated: _Stated, reads: bool) -> str:
+    """Look at a Poisson sample of more rows than its problem may lead it to expect; return them as
+    the end of a range."""
+    n = min(_LARGER * stated.n_rows, _LARGEST)
+    if not stated.independent or n <= stated.n_rows:
+        return ""
+    places = _with_sum(sampler, Places(n))
+    drawn = hits_of(places, placed_rows(n), max(40, min(500, _COINS // n)), _SEED + 3)
+    _assert_as_stated(drawn.astype(bool), dataclasses.replace(stated, n_rows=n), reads)
+    return f" and {n:,}"
+
+
+def _looked_at_units(sampler: Any, places: Any, stated: _Stated) -> str:
+    """Look at units of several rows, where the sampler draws such; return that as a clause."""
+    if not getattr(type(sampler), "draws_units", False) or not stated.independent:
+        return ""
+    rows = with_units(placed_rows(stated.n_rows))
+    units = np.asarray(rows.units)
+    drawn = hits_of(places, rows, max(40, min(2000, _COINS // stated.n_rows) // 4), _SEED + 4)
+    beside = np.flatnonzero(units[1:] == units[:-1])
+    assert np.array_equal(drawn[:, beside], drawn[:, beside + 1]), (
+        "It states draws_units, and draws some rows of a unit without the others."
+    )
+    whole = drawn[:, np.flatnonzero(np.diff(units, prepend=-1))]
+    words = "units of several rows are drawn more often than the"
+    _assert_at_most(whole.sum(), whole.size, stated.p, _ALARM / _TESTS, words)
+    return ", and units, each as a whole"
 
 
 def _assert_as_stated(drawn: np.ndarray, stated: _Stated, reads: bool) -> None:

@@ -35,7 +35,7 @@ def test_built_in_samplers_pass(make):
 
 def test_the_power_follows_from_the_number_of_draws():
     assert "1.04 times" in check_sampler(lambda p: PoissonSample(total(p), 0.1)).power
-    assert "2.48 times" in check_sampler(lambda p: PoissonSample(total(p), 1e-4)).power
+    assert "2.5 times" in check_sampler(lambda p: PoissonSample(total(p), 1e-4)).power
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,6 +166,33 @@ class OneOfEachTwo(Sampler):
         return np.column_stack((first, ~first)).ravel()
 
 
+class LeavesOutTheLast(Sampler):
+    """At most 60 rows, the first that join: about as usual over 256 rows, and never over 1,024."""
+
+    def coins(self, block, noise):
+        drawn = super().coins(block, noise)
+        drawn[np.cumsum(drawn) > 60] = False
+        return drawn
+
+
+class CoinsOfRows(Sampler):
+    """Says that units join as a whole, and has a coin for each row."""
+
+    draws_units = True
+
+
+class CoinsOfUnits(Sampler):
+    """Rows are units where they have none."""
+
+    draws_units = True
+
+    def coins(self, block, noise):
+        if block.units is None:
+            return super().coins(block, noise)
+        joined = noise.coins(int(block.units.max(initial=-1)) + 1, 2**64 // 10)
+        return joined[block.units]
+
+
 class CountsTwice(Sampler):
     def answer_table(self, table, noise):
         return 2 * super().answer_table(table, noise)
@@ -173,6 +200,10 @@ class CountsTwice(Sampler):
 
 def test_the_honest_twin_passes():
     check_sampler(lambda problem: Sampler(total(problem)))
+
+
+def test_units_are_looked_at_where_a_sampler_draws_them():
+    assert "and units, each as a whole" in check_sampler(CoinsOfUnits(None)).what
 
 
 def test_a_row_may_be_drawn_by_what_it_holds_itself_up_to_the_stated_probability():
@@ -195,6 +226,8 @@ def test_a_row_may_be_drawn_by_what_it_holds_itself_up_to_the_stated_probability
         (Shuffled, "two samples have in common is not as in independent draws"),
         (ShuffledWithoutReplacement, "two samples have in common is not as in independent draws"),
         (OneOfEachTwo, "two rows are drawn together is not as in independent draws"),
+        (LeavesOutTheLast, "a Poisson sample's would be about|not as in independent draws"),
+        (CoinsOfRows, "draws some rows of a unit without the others"),
         (CountsTwice, "in one sample more than once"),
     ],
 )
