@@ -84,7 +84,7 @@ def check_sampler(
     ``n_rows`` : of the tables, where its event says no number. Of more than 2,048 rows pairs are
     looked at of the first, the last and some others. A Poisson sample is looked at over four times
     as many rows too, 100,000 at most, and, where it states ``draws_units``, over units of several
-    rows, all of which join or none.
+    rows, which join with all of their rows or with none.
     """
     require_assertions()
     sampler = _made(make)
@@ -206,7 +206,7 @@ def _assert_no_kind_is_favoured(drawn: np.ndarray, labels: np.ndarray, p: float)
 def _assert_rare_rows_are_usual(places: Any, stated: _Stated) -> None:
     """Raise AssertionError if the rows of a rare label, or the others, are drawn too often."""
     n, p = stated.n_rows, stated.p
-    releases = max(40, min(2000, _COINS // n) // 4)
+    releases = max(40, min(200, _COINS // n))
     drawn = hits_of(places, placed_rows(n, rare_order(n)), releases, _SEED + 2)
     for some in (drawn[:, :FEW], drawn[:, FEW:]):
         if stated.independent and some.size:
@@ -221,7 +221,7 @@ def _looked_at_larger(sampler: Any, stated: _Stated, reads: bool) -> str:
     if not stated.independent or n <= stated.n_rows:
         return ""
     places = _with_sum(sampler, Places(n))
-    drawn = hits_of(places, placed_rows(n), max(40, min(500, _COINS // n)), _SEED + 3)
+    drawn = hits_of(places, placed_rows(n), max(40, min(200, _COINS // n)), _SEED + 3)
     _assert_as_stated(drawn.astype(bool), dataclasses.replace(stated, n_rows=n), reads)
     return f" and {n:,}"
 
@@ -232,7 +232,7 @@ def _looked_at_units(sampler: Any, places: Any, stated: _Stated) -> str:
         return ""
     rows = with_units(placed_rows(stated.n_rows))
     units = np.asarray(rows.units)
-    drawn = hits_of(places, rows, max(40, min(2000, _COINS // stated.n_rows) // 4), _SEED + 4)
+    drawn = hits_of(places, rows, max(40, min(200, _COINS // stated.n_rows)), _SEED + 4)
     beside = np.flatnonzero(units[1:] == units[:-1])
     assert np.array_equal(drawn[:, beside], drawn[:, beside + 1]), (
         "It states draws_units, and draws some rows of a unit without the others."

@@ -61,7 +61,7 @@ def hits_of(places: Any, rows: Rows, releases: int, seed: int) -> np.ndarray:
 
 
 def rare_order(n: int) -> np.ndarray:
-    """Return contents of rows of which the first few alone have their label."""
+    """Return contents of rows: the first few alone have their label."""
     labels = placed_rows(n).y
     order = np.full(n, int(np.argmin(labels)))
     order[: min(FEW, n - 1)] = int(np.argmax(labels))

@@ -121,9 +121,12 @@ def assert_noise_is_fresh(found: Iterable[Residuals], what: str, alarm: float) -
     repeats = [(_repeats(e.steps), c[1]) for e, c in known]
     small = [(np.abs(_one_each(e.steps)) < e.reach / 2, c[2]) for e, c in known]
     again = "has the noise of another coordinate or release"
-    if all(
-        _is_cut_off(each.steps) for each, (seen, _) in zip(found, repeats, strict=True) if any(seen)
-    ):
+    found_again = [
+        e
+        for e, (seen, chance) in zip(found, repeats, strict=True)
+        if chance <= _FINE and seen.any()
+    ]
+    if all(_is_cut_off(each.steps) for each in found_again):
         again = "has noise of the largest size, as another has: it is cut off there"
     for faults, words in (
         (zeros, "is the exact answer in a coordinate: no noise"),
