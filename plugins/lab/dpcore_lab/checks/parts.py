@@ -100,10 +100,13 @@ def _is_foreign_noise(mechanism: Any) -> bool:
 
 
 def first_and_last(mechanisms: list[Any]) -> list[Any]:
-    """Return the first of a class's mechanisms, in the order of a run, and the last if it has
-    another field than that: the noise multiplier aside, which an audit chooses itself."""
-    first, last = mechanisms[0], mechanisms[-1]
-    return [first] if _other_fields(first) == _other_fields(last) else [first, last]
+    """Return the first of a class's mechanisms, in the order of a run, and that whose fields came
+    up last, if they are others: the noise multiplier aside, which an audit chooses itself."""
+    settings: dict[Any, Any] = {}
+    for mechanism in mechanisms:
+        settings.setdefault(_other_fields(mechanism), mechanism)
+    chosen = list(settings.values())
+    return chosen if len(chosen) < 2 else [chosen[0], chosen[-1]]
 
 
 def _other_fields(mechanism: Any) -> Any:
