@@ -15,7 +15,7 @@ TESTED = Tested(
 def test_check_says_what_was_tested_with_what_power_and_what_was_not(run, monkeypatch, ok):
     second = Outcome("check_second", ok, Tested(""), "" if ok else "it leaks")
     outcomes = [Outcome("check_first", True, TESTED), second]
-    monkeypatch.setattr("dpcore_lab.checks.run_checks", lambda part, kind: outcomes)
+    monkeypatch.setattr("dpcore_lab.checks.run.outcomes_of", lambda part, kind: outcomes)
     result = run("check", "stub")
     assert result.exit_code == (0 if ok else 1)
     assert result.stdout.splitlines() == [
@@ -31,10 +31,27 @@ def test_check_says_what_was_tested_with_what_power_and_what_was_not(run, monkey
     assert told["checks"][1]["reason"] == ("" if ok else "it leaks")
 
 
+def test_a_line_is_printed_as_its_check_ends(run, monkeypatch):
+    printed = []
+
+    def outcomes(part, kind):
+        for name in ("first", "second"):
+            yield Outcome(f"check_{name}", True, TESTED)
+            printed.append(f"after {name}")
+
+    monkeypatch.setattr("dpcore_lab.checks.run.outcomes_of", outcomes)
+    monkeypatch.setattr(
+        "dpcore_lab.commands.check.print_lines", lambda line: printed.append(line.split()[1])
+    )
+    run("check", "stub")
+    wanted = ["check_first:", "after first", "check_second:", "after second"]
+    assert [line for line in printed if line in wanted] == wanted
+
+
 def test_a_missed_threshold_of_utility_is_no_fault_of_privacy(run, monkeypatch):
     below = Outcome("check_limit", False, Tested(""), "it reaches half", of_utility=True)
     outcomes = [below, Outcome("check_first", True, TESTED)]
-    monkeypatch.setattr("dpcore_lab.checks.run_checks", lambda part, kind: outcomes)
+    monkeypatch.setattr("dpcore_lab.checks.run.outcomes_of", lambda part, kind: outcomes)
     result = run("check", "stub")
     assert result.exit_code == 3
     assert result.stdout.splitlines()[-2:] == [
@@ -57,7 +74,7 @@ def test_check_of_an_unknown_name(run):
      ("logistic", "loss"), ("stub-rows", "dataset"), ("local", "engine")],
 )  # fmt: skip
 def test_check_finds_the_kind_of_a_name(run, monkeypatch, name, kind):
-    monkeypatch.setattr("dpcore_lab.checks.run_checks", lambda part, kind: [])
+    monkeypatch.setattr("dpcore_lab.checks.run.outcomes_of", lambda part, kind: [])
     assert json.loads(run("check", name, "--json").stdout)["kind"] == kind
 
 

@@ -10,7 +10,12 @@ from numba import config
 
 from dpcore.plugin.parts import BLOCK_ROWS, loss_facts
 from dpcore_lab.checks.coverage_text import Tested
-from dpcore_lab.checks.memory import USUAL_CALLS, assert_no_memory, assert_not_mixed
+from dpcore_lab.checks.memory import (
+    USUAL_CALLS,
+    assert_alike_in_company,
+    assert_no_memory,
+    assert_not_mixed,
+)
 from dpcore_lab.made_tables.variants import unranged, variants
 
 if TYPE_CHECKING:
@@ -55,6 +60,8 @@ def check_class_loss(
         rows = max(_FEW, min(_FEWER if place else BLOCK_ROWS, _MOST_CELLS // count))
         rng = np.random.default_rng(count)
         z, y = _margins(count, rows, rng)
+        some = np.resize(y, BLOCK_ROWS if place == 0 else _FEWER)
+        assert_alike_in_company(partial(_called, loss), some, count)
         for name in ("value", "dvalue"):
             _check_row_by_row(loss, name, z, y, rng)
             if facts.thread_safe:
@@ -98,7 +105,8 @@ def _check_variants(loss: Loss, count: int) -> int:
 
 def _margins(count: int, rows: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Return margins of every size, also rows whose classes are even, or one of them far above, or
-    two beside each other above all; and labels, every other time the highest class's."""
+    two beside each other above all, or the row's own far below all; and labels, every other time
+    the highest class's."""
     sizes = 2.0 ** rng.uniform(-20, _LARGEST_BITS, rows)
     sizes[: rows // 2] = rng.choice([0.0, 1e-9, 0.1, 1.0, 5.0, 36.0, 700.0], rows // 2)
     z = rng.normal(size=(count, rows)) * sizes
@@ -106,6 +114,9 @@ def _margins(count: int, rows: int, rng: np.random.Generator) -> tuple[np.ndarra
     y = np.where(np.arange(rows) % 2, z.argmax(axis=0), rng.integers(0, count, rows))
     even = np.arange(0, rows, 5)  # Where the softmax of two classes bends most.
     z[:2, even] = z[:, even].max(axis=0) + 30.0
+    wrong = np.arange(3, rows, 35)  # Every class is on the wrong side, by as much.
+    z[:, wrong] = np.abs(z[:, wrong]).max(axis=0)
+    z[y[wrong].astype(np.int64), wrong] *= -1.0
     return z, y.astype(np.float64)
 
 

@@ -16,7 +16,12 @@ from dpcore_lab.checks.class_losses import check_class_loss
 from dpcore_lab.checks.coverage_text import Tested
 from dpcore_lab.checks.curvature import bends_within
 from dpcore_lab.checks.guard import require_assertions
-from dpcore_lab.checks.memory import USUAL_CALLS, assert_no_memory, assert_not_mixed
+from dpcore_lab.checks.memory import (
+    USUAL_CALLS,
+    assert_alike_in_company,
+    assert_no_memory,
+    assert_not_mixed,
+)
 from dpcore_lab.made_tables.loss_inputs import LARGEST_BITS, labels_for, margins_of_all_sizes
 from dpcore_lab.made_tables.variants import unranged, variants
 
@@ -66,6 +71,7 @@ def check_loss(
         return check_class_loss(loss, facts, calls=calls, **given)
     y = labels_for(loss, z.size, rng)
     by_name = partial(_called_of, loss)
+    assert_alike_in_company(by_name, labels_for(loss, BLOCK_ROWS, rng), 2 * loss.classification)
     for function in (loss.value, loss.dvalue):
         _check_row_by_row(function, z, y, rng)
         if facts.thread_safe:

@@ -1,4 +1,5 @@
-"""Checks of a loss that it keeps nothing between calls, and mixes none of several at a time."""
+"""Checks of a loss that it keeps nothing between calls, mixes none of several at a time, and gives
+every row numbers of its own."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcore.plugin.parts import BLOCK_ROWS
 from dpcore_lab.overlap import run_between_lines, run_overlapping
 
 if TYPE_CHECKING:
@@ -15,13 +17,15 @@ if TYPE_CHECKING:
     Called = Callable[[str, np.ndarray, np.ndarray], np.ndarray]
     """``value`` or ``dvalue``, margins and labels in, new numbers out."""
 
-__all__ = ["USUAL_CALLS", "assert_no_memory", "assert_not_mixed"]
+__all__ = ["USUAL_CALLS", "assert_alike_in_company", "assert_no_memory", "assert_not_mixed"]
 
 USUAL_CALLS = 300
 """Other calls, after which the same margins are asked for again."""
 _NAMES = ("dvalue", "value")
 _FEW = 16
 _OVERLAPPING_CALLS, _THREADS = 50, 4
+_IN_COMPANY, _FAR = (BLOCK_ROWS, 1001, 65), 600.0
+"""Rows that are all alike but one, and how far that one is on the wrong side."""
 
 
 def assert_no_memory(
@@ -89,3 +93,30 @@ def assert_not_mixed(called: Called, name: str, z: np.ndarray, y: np.ndarray) ->
     if not mixed:
         run_between_lines(lambda: once(0), lambda: once(1))
     assert not mixed, f"{name} gives other bits in overlapping calls."
+
+
+def assert_alike_in_company(called: Called, labels: np.ndarray, n_classes: int) -> None:
+    """Raise AssertionError if numbers of rows whose losses are all small change with one row among
+    them: it is put far on the wrong side, and at 0.
+
+    Rows of every size hide what a loss makes of the largest of a call, since that is the same in
+    every part of them. ``labels`` : a full block's. ``n_classes`` : 0 for targets, 2 for one
+    margin, or the number of margins.
+    """
+    for size in _IN_COMPANY:
+        y = labels[:size]
+        away = np.linspace(0.25, 2.0, y.size)
+        if n_classes > 2:
+            z = np.where(np.arange(n_classes)[:, None] == y, 2.0, 0.0) * away
+        else:
+            z = y * away if n_classes else y + 0.01 * away
+        for name in ("value", "dvalue"):
+            before = called(name, z, y)
+            for margin in (-_FAR, 0.0):
+                moved = z.copy()
+                moved[..., 0] = margin * (z[..., 0] if n_classes else 1.0)
+                after = called(name, moved, y)
+                assert before[..., 1:].tobytes() == after[..., 1:].tobytes(), (
+                    f"{name} gives other bits where another of {y.size:,} rows is another one: a "
+                    "row's loss depends on the other rows."
+                )

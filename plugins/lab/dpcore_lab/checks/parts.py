@@ -13,10 +13,11 @@ from dpcore_lab.checks.mechanisms import check_mechanism
 from dpcore_lab.checks.queries import check_contributions
 from dpcore_lab.checks.samplers import check_sampler
 from dpcore_lab.made_tables.sums import LargeTables, compare_sums
-from dpcore_lab.made_tables.tables import make_rows
+from dpcore_lab.made_tables.tables import make_rows, some_short
 from dpcore_lab.outcomes.power import PROBABILITY
 from dpcore_lab.outcomes.residuals import assert_noise_is_fresh, faults_found, recorded_residuals
 from dpcore_lab.replay.answers import unsampled
+from dpcore_lab.replay.canonical import canonical
 from dpcore_lab.replay.recorded import cases_of, record_run, sizes_of
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "check_mechanisms_and_queries",
+    "first_and_last",
     "foreign_answers",
     "foreign_parts",
     "is_of_the_core",
@@ -35,7 +37,7 @@ __all__ = [
 ]
 
 _QUERIES_PER_RUN = 8
-_BLOCKS, _POOLED, _TABLES, _SECONDS = 20, 300, 6, (1.0, 1.0)
+_BLOCKS, _POOLED, _TABLES, _SECONDS = 20, 300, 8, (1.0, 1.0)
 """Blocks of the largest table, rows that it is made of, tables, and seconds for both."""
 _ALARM = 1e-7
 """The chance that the noise of honest runs fails."""
@@ -58,14 +60,14 @@ def check_mechanisms_and_queries(optimizer: Optimizer) -> Tested:
     for session in sessions:
         void = ", ".join(session.parts_not_private)
         assert not void, f"It declares itself private and releases parts that are not: {void}."
-        for query, mechanism in session.parts:
-            kind, asked = type(mechanism), cast("Any", query)
-            if not is_of_the_core(kind) and kind not in audited and hasattr(kind, "release"):
-                if not hasattr(mechanism, "noise_multiplier"):
-                    of_one_scale.add(kind)
-                    continue
-                audited.add(kind)
-                check_mechanism(maker_of(mechanism), query.sensitivity(session.relation))
+        for query, mechanism in _of_other_settings(session, audited):
+            if not hasattr(mechanism, "noise_multiplier"):
+                of_one_scale.add(type(mechanism))
+                continue
+            check_mechanism(maker_of(mechanism), query.sensitivity(session.relation))
+        audited |= {type(m) for _, m in session.parts if _is_foreign_noise(m)} - of_one_scale
+        for query, _ in session.parts:
+            asked = cast("Any", query)
             if hasattr(query, "sampled_event") and _is_new(type(query), audited):
                 audited.add(type(query))
                 check_sampler(asked)
@@ -78,6 +80,41 @@ def check_mechanisms_and_queries(optimizer: Optimizer) -> Tested:
     return _tested(sessions, audited, of_one_scale, sums)
 
 
+def _of_other_settings(
+    session: RecordingSession, audited: set[type]
+) -> list[tuple[Any, Mechanism]]:
+    """Return the mechanisms of a run to be audited, each with a query: of each class that is not
+    dpcore's and was not seen before, those of ``first_and_last``."""
+    kinds: dict[type, list[tuple[Any, Any]]] = {}
+    for query, mechanism in session.parts:
+        if _is_foreign_noise(mechanism) and type(mechanism) not in audited:
+            kinds.setdefault(type(mechanism), []).append((query, mechanism))
+    asked = {id(mechanism): query for parts in kinds.values() for query, mechanism in parts}
+    chosen = [m for parts in kinds.values() for m in first_and_last([m for _, m in parts])]
+    return [(asked[id(mechanism)], mechanism) for mechanism in chosen]
+
+
+def _is_foreign_noise(mechanism: Any) -> bool:
+    kind = type(mechanism)
+    return not is_of_the_core(kind) and hasattr(kind, "release")
+
+
+def first_and_last(mechanisms: list[Any]) -> list[Any]:
+    """Return the first of a class's mechanisms, in the order of a run, and that whose fields came
+    up last, if they are others: the noise multiplier aside, which an audit chooses itself."""
+    settings: dict[Any, Any] = {}
+    for mechanism in mechanisms:
+        settings.setdefault(_other_fields(mechanism), mechanism)
+    chosen = list(settings.values())
+    return chosen if len(chosen) < 2 else [chosen[0], chosen[-1]]
+
+
+def _other_fields(mechanism: Any) -> Any:
+    if not dataclasses.is_dataclass(mechanism) or not hasattr(mechanism, "noise_multiplier"):
+        return ()
+    return canonical(dataclasses.replace(cast("Any", mechanism), noise_multiplier=1.0))
+
+
 def _is_new(kind: type, audited: set[type]) -> bool:
     return not is_of_the_core(kind) and kind not in audited
 
@@ -85,7 +122,7 @@ def _is_new(kind: type, audited: set[type]) -> bool:
 def _check_large(query: Query, session: RecordingSession) -> None:
     """Compare a sum of a run on up to twenty blocks with the parts of its rows."""
     facts = getattr(getattr(query, "loss", None), "classification", True)
-    rows = make_rows(_POOLED, seed=12, n_classes=session.n_classes if facts else 2)
+    rows = some_short(make_rows(_POOLED, seed=12, n_classes=session.n_classes if facts else 2))
     given: dict[str, Any] = {"most_parts": _POOLED, "most_tables": _TABLES, "seconds": _SECONDS}
     compare_sums(query, LargeTables(rows, session.relation, _BLOCKS * BLOCK_ROWS, **given))
 

@@ -17,11 +17,11 @@ from dpcore_lab.checks.utility import UTILITY_CHECKS
 from dpcore_lab.isolation import run_apart
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from dpcore.plugin.parts import Optimizer
 
-__all__ = ["Outcome", "outcome_of", "parametrize_with_checks", "run_checks"]
+__all__ = ["Outcome", "outcome_of", "outcomes_of", "parametrize_with_checks", "run_checks"]
 
 
 _APART_ALREADY = ("optimizer", "query", "dataset")
@@ -52,13 +52,17 @@ def run_checks(part: Any, kind: str | None = None) -> list[Outcome]:
 
     Of an optimizer one more outcome, which cannot fail, names the parts that are not dpcore's own.
     """
+    return list(outcomes_of(part, kind))
+
+
+def outcomes_of(part: Any, kind: str | None = None) -> Iterator[Outcome]:
+    """Yield each outcome of ``run_checks`` as its check ends."""
     require_assertions()
     kind = kind_of(part) if kind is None else kind
-    outcomes = [
-        outcome_of(check.__name__, partial(check, part), part, kind not in _APART_ALREADY)
-        for check in checks_of(part, kind)
-    ]
-    return outcomes + _told_of(part) if kind == "optimizer" else outcomes
+    for check in checks_of(part, kind):
+        yield outcome_of(check.__name__, partial(check, part), part, kind not in _APART_ALREADY)
+    if kind == "optimizer":
+        yield from _told_of(part)
 
 
 def outcome_of(name: str, check: Callable[[], Tested], part: Any, is_apart: bool) -> Outcome:

@@ -6,7 +6,7 @@ import copy
 import dataclasses
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,13 +16,19 @@ from dpcore.plugin.parts import (
     GaussianDpEvent,
     PoissonSampledDpEvent,
     SampledWithoutReplacementDpEvent,
-    SeededNoise,
-    Sensitivity,
     load_registry,
 )
 from dpcore_lab.checks.coverage_text import Tested
 from dpcore_lab.checks.guard import require_assertions, require_frozen
-from dpcore_lab.made_tables.tables import RAW_NORM_BOUND, Rows, make_problem, make_rows
+from dpcore_lab.made_tables.places import (
+    FEW,
+    Places,
+    hits_of,
+    placed_rows,
+    rare_order,
+    with_units,
+)
+from dpcore_lab.made_tables.tables import make_problem, make_rows
 from dpcore_lab.outcomes.independence import (
     MOST_APART,
     assert_releases_are_apart,
@@ -36,7 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dpcore.plugin import Problem
-    from dpcore.plugin.parts import Block, DpEvent, SampledQuery
+    from dpcore.plugin.parts import DpEvent, SampledQuery
 
 __all__ = ["check_sampler"]
 
@@ -45,7 +51,7 @@ _ALARM = 1e-7
 
 _ROWS, _COINS = 256, 500_000
 _RELATIONS = (NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE)
-_PLACE_BITS, _TESTS = 12, 8
+_TESTS, _LARGER, _LARGEST = 21, 4, 100_000
 _MOST_PAIRED = 2048
 _SEED = 15
 
@@ -68,42 +74,57 @@ def check_sampler(
     tells the rows apart, takes the place of its own. No row joins twice, nor more often than the
     event's probability; no two rows, and no two releases, have more in common than independent
     draws; no row is drawn again in a later sample, up to an epoch on, more rarely than by those; a
-    Poisson sample's size varies as its law has it, with the probability that it states and no
-    smaller one; and under the same noise rows of any content are drawn at the same places. An
-    honest sampler fails with probability 1e-7.
+    Poisson sample's size varies as its law has it; and under the same noise a row is drawn or not
+    whatever other rows hold. A Poisson sample may look at the row itself: where each row joins with
+    a probability of its own, up to the stated p, what it releases is (1 - p) times the law without
+    the row plus p times a mixture of those with and without it, to which amplification at p applies
+    by joint convexity (Balle, Barthe & Gaboardi 2018, Theorem 1). Then only what is drawn too often
+    is a fault. An honest sampler fails with probability 1e-7.
 
     ``n_rows`` : of the tables, where its event says no number. Of more than 2,048 rows pairs are
-    looked at of the first, the last and some others.
+    looked at of the first, the last and some others. A Poisson sample is looked at over four times
+    as many rows too, 100,000 at most, and, where it states ``draws_units``, over units of several
+    rows, which join with all of their rows or with none.
     """
     require_assertions()
     sampler = _made(make)
     require_frozen(sampler)
     stated = _stated(_events(sampler), n_rows)
-    places = _with_sum(sampler, _Places(stated.n_rows))
+    places = _with_sum(sampler, Places(stated.n_rows))
     releases = max(40, min(2000, _COINS // stated.n_rows))
-    drawn = _drawn(places, _table(stated.n_rows), releases, _SEED)
+    drawn = hits_of(places, placed_rows(stated.n_rows), releases, _SEED)
     assert drawn.max(initial=0) <= 1 and drawn.min(initial=0) >= 0, (
         "A row is in one sample more than once."
     )
-    _assert_content_is_ignored(places, stated.n_rows)
-    _assert_as_stated(drawn.astype(bool), stated)
-    sizes = "the sizes of samples, " if stated.independent else ""
+    reads = _reads_own_row(places, stated.n_rows, stated.independent)
+    _assert_as_stated(drawn.astype(bool), stated, reads)
+    _assert_no_kind_is_favoured(drawn, placed_rows(stated.n_rows).y, stated.p)
+    _assert_rare_rows_are_usual(places, stated)
+    larger = _looked_at_larger(sampler, stated, reads)
+    units = _looked_at_units(sampler, places, stated)
+    sizes = "the sizes of samples, " if stated.independent and not reads else ""
     factor = _detectable(stated, drawn.size)
     return Tested(
         f"{releases:,} samples of {stated.n_rows:,} rows: how often each row, each two rows, and "
         f"each row in two samples, in a row or up to {MOST_APART} apart, were drawn, at a stated "
-        f"probability of {stated.p:.3g}, {sizes}and the places drawn from rows of other content",
+        f"probability of {stated.p:.3g}, {sizes}and the places drawn from rows of other content"
+        f"{units}",
         f"would have detected, with probability {PROBABILITY}, {factor:.3g} times the stated "
         "probability"
         if math.isfinite(factor)
         else "",
         (
             "tables of other sizes",
+            *(["rows drawn too rarely together: it looks at the row itself"] * reads),
             "ties of three rows or more",
             f"what samples more than an epoch, or {MOST_APART} releases, apart have in common",
             "the sum itself: check_query",
         ),
-        (f"rows {stated.n_rows:,}", f"releases {releases:,}", f"probability {stated.p:.3g}"),
+        (
+            f"rows {stated.n_rows:,}{larger}",
+            f"releases {releases:,}",
+            f"probability {stated.p:.3g}",
+        ),
     )
 
 
@@ -116,25 +137,6 @@ class _Stated:
     p: float
     pair: float
     independent: bool
-
-
-@dataclass(frozen=True)
-class _Places:
-    """A sum that counts how often each row is in it: its place is in the row."""
-
-    n_rows: int
-    kind: ClassVar[str] = "places"
-
-    def start(self) -> np.ndarray:
-        return np.zeros(self.n_rows, dtype=np.int64)
-
-    def answer_block(self, block: Block) -> np.ndarray:
-        low, high = np.rint(block.rows()[:, :2].T * 2**_PLACE_BITS).astype(np.int64)
-        counts: np.ndarray = np.bincount(low + (high << _PLACE_BITS), minlength=self.n_rows)
-        return counts.astype(np.int64)
-
-    def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
-        return Sensitivity("l2", float(relation.rows_changed), relation)
 
 
 def _events(sampler: Any) -> list[DpEvent]:
@@ -165,7 +167,7 @@ def _stated(events: list[DpEvent], n_rows: int) -> _Stated:
     return found.pop()
 
 
-def _with_sum(sampler: Any, total: _Places) -> Any:
+def _with_sum(sampler: Any, total: Places) -> Any:
     if dataclasses.is_dataclass(sampler):
         return dataclasses.replace(sampler, query=total)  # type: ignore[type-var]  # an instance
     changed = copy.copy(sampler)
@@ -173,43 +175,83 @@ def _with_sum(sampler: Any, total: _Places) -> Any:
     return changed
 
 
-def _table(n: int, order: np.ndarray | None = None) -> Rows:
-    """Return rows that hold their places in two columns, and contents of every kind in the
-    others: zeros, long rows, both labels. ``order`` : which content each place has."""
-    rng = np.random.default_rng(_SEED)
-    content = rng.uniform(-0.5, 0.5, (n, 3))
-    content[::4] = 0.0
-    content[1::4] = np.sign(content[1::4]) * 0.6
-    labels = np.where(rng.random(n) < 0.5, 1.0, -1.0)
-    order = np.arange(n) if order is None else order
-    held = np.arange(n) % 2**_PLACE_BITS, np.arange(n) >> _PLACE_BITS
-    X = np.column_stack([*(np.ldexp(part, -_PLACE_BITS) for part in held), content[order]])
-    return Rows(X, labels[order], row_norm=RAW_NORM_BOUND)
-
-
-def _drawn(places: Any, rows: Rows, releases: int, seed: int) -> np.ndarray:
-    """Return how often each row is in each sample: int64 of shape (releases, n_rows)."""
-    table, noise = rows.table(), SeededNoise(seed)
-    return np.array([places.answer_table(table, noise) for _ in range(releases)])
-
-
-def _assert_content_is_ignored(places: Any, n: int) -> None:
-    rng = np.random.default_rng(_SEED)
-    first = _drawn(places, _table(n), 30, _SEED + 1)
-    for order in (np.arange(n)[::-1], rng.permutation(n), np.zeros(n, dtype=np.int64)):
-        again = _drawn(places, _table(n, order), 30, _SEED + 1)
-        assert np.array_equal(first, again), (
+def _reads_own_row(places: Any, n: int, may: bool) -> bool:
+    """Return whether a row is drawn by what it holds itself; AssertionError where it is drawn by
+    what others hold, or ``may`` not be so."""
+    rng, whole = np.random.default_rng(_SEED), np.arange(n)
+    first, reads, table = hits_of(places, placed_rows(n), 30, _SEED + 1), False, placed_rows(n)
+    half, one = whole.copy(), whole.copy()
+    half[::2], one[n // 2] = half[::2][::-1], (n // 2 + 1) % n
+    for order in (whole[::-1], rng.permutation(n), np.zeros_like(whole), half, one, rare_order(n)):
+        rows = placed_rows(n, order)
+        again = hits_of(places, rows, 30, _SEED + 1)
+        same = (rows.X == table.X).all(axis=1) & (rows.y == table.y)
+        assert np.array_equal(first[:, same], again[:, same]) and (may or (first == again).all()), (
             "Under the same noise other rows are drawn where the rows hold something else."
         )
+        reads = reads or not np.array_equal(first, again)
+    return reads
 
 
-def _assert_as_stated(drawn: np.ndarray, stated: _Stated) -> None:
+def _assert_no_kind_is_favoured(drawn: np.ndarray, labels: np.ndarray, p: float) -> None:
+    """Raise AssertionError if rows of a label, or of a content as ``placed_rows`` has it, are drawn
+    too often."""
+    turn = np.arange(len(labels)) % 4
+    kinds = [labels == label for label in np.unique(labels)] + [turn == k for k in range(4)]
+    words = "rows of a kind are drawn more often than the"
+    for some in (drawn[:, kind] for kind in kinds if kind.any()):
+        _assert_at_most(some.sum(), some.size, p, _ALARM / (6 * _TESTS), words)
+
+
+def _assert_rare_rows_are_usual(places: Any, stated: _Stated) -> None:
+    """Raise AssertionError if the rows of a rare label, or the others, are drawn too often."""
+    n, p = stated.n_rows, stated.p
+    releases = max(40, min(200, _COINS // n))
+    drawn = hits_of(places, placed_rows(n, rare_order(n)), releases, _SEED + 2)
+    for some in (drawn[:, :FEW], drawn[:, FEW:]):
+        if stated.independent and some.size:
+            words = "rows of a rare label, or beside one, are drawn more often than the"
+            _assert_at_most(some.sum(), some.size, p, _ALARM / (2 * _TESTS), words)
+
+
+def _looked_at_larger(sampler: Any, stated: _Stated, reads: bool) -> str:
+    """Look at a Poisson sample of more rows than its problem may lead it to expect; return them as
+    the end of a range."""
+    n = min(_LARGER * stated.n_rows, _LARGEST)
+    if not stated.independent or n <= stated.n_rows:
+        return ""
+    places = _with_sum(sampler, Places(n))
+    drawn = hits_of(places, placed_rows(n), max(40, min(200, _COINS // n)), _SEED + 3)
+    _assert_as_stated(drawn.astype(bool), dataclasses.replace(stated, n_rows=n), reads)
+    return f" and {n:,}"
+
+
+def _looked_at_units(sampler: Any, places: Any, stated: _Stated) -> str:
+    """Look at units of several rows, where the sampler draws such; return that as a clause."""
+    if not getattr(type(sampler), "draws_units", False) or not stated.independent:
+        return ""
+    rows = with_units(placed_rows(stated.n_rows))
+    units = np.asarray(rows.units)
+    drawn = hits_of(places, rows, max(40, min(200, _COINS // stated.n_rows)), _SEED + 4)
+    beside = np.flatnonzero(units[1:] == units[:-1])
+    assert np.array_equal(drawn[:, beside], drawn[:, beside + 1]), (
+        "It states draws_units, and draws some rows of a unit without the others."
+    )
+    whole = drawn[:, np.flatnonzero(np.diff(units, prepend=-1))]
+    words = "units of several rows are drawn more often than the"
+    _assert_at_most(whole.sum(), whole.size, stated.p, _ALARM / _TESTS, words)
+    return ", and units, each as a whole"
+
+
+def _assert_as_stated(drawn: np.ndarray, stated: _Stated, reads: bool) -> None:
     """Compare numbers of hits with what independent draws have, by Chernoff's bound, which holds
     for draws without replacement too (Hoeffding 1963, section 6)."""
     releases, n = drawn.shape
     level = _ALARM / _TESTS
     _assert_at_most(drawn.sum(), drawn.size, stated.p, level, "rows are drawn more often than the")
-    _assert_at_most(drawn.sum(axis=0), releases, stated.p, level / n, "a row is drawn more often")
+    _assert_at_most(
+        drawn.sum(axis=0), releases, stated.p, level / n, "a row is drawn more often than the"
+    )
     twice = np.logical_and(drawn[0:-1:2], drawn[1::2])
     square, words = stated.p**2, "a sample has too much of the one before: not drawn afresh, by the"
     _assert_at_most(twice.sum(), twice.size, square, level, words)
@@ -219,6 +261,8 @@ def _assert_as_stated(drawn: np.ndarray, stated: _Stated) -> None:
     pairs = together[np.triu_indices(some.shape[1], 1)]
     words = "two rows are drawn together too often by the"
     _assert_at_most(pairs, releases, stated.pair, level / max(1, pairs.size), words)
+    if reads:
+        return
     assert_releases_are_apart(drawn, stated.p, level)
     if stated.independent:
         assert_rows_are_apart(drawn, stated.p, level)

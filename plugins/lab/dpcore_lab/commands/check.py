@@ -14,6 +14,8 @@ from dpcore.registry.catalogue import Registry
 from dpcore.registry.tables.declarations import optimizer_facts
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from dpcore.plugin.parts import Optimizer
     from dpcore_lab.checks import Outcome
 
@@ -62,28 +64,24 @@ def check_command(
     adult --rows 50000 --epsilon 0.5.
     """
     kind, part = _find(name, kind)
-    from dpcore_lab.checks import run_checks
+    from dpcore_lab.checks.run import outcomes_of
+    from dpcore_lab.run_sizes.checks import in_order, outcomes_like
+    from dpcore_lab.run_sizes.request import LikeRequest
 
     sizes = ""
     if like is None:
-        outcomes = run_checks(part, kind)
+        ending = outcomes_of(part, kind)
     else:
-        from dpcore_lab.run_sizes.checks import run_checks_like
-        from dpcore_lab.run_sizes.request import LikeRequest
-
-        sizes, outcomes = run_checks_like(part, kind, LikeRequest(like, rows, epsilon, algo))
+        sizes, ending = outcomes_like(part, kind, LikeRequest(like, rows, epsilon, algo))
+    outcomes = list(ending) if as_json else _printed(sizes, ending)
     passed = all(outcome.passed or outcome.of_utility for outcome in outcomes)
     useful = all(outcome.passed for outcome in outcomes if outcome.of_utility)
     if as_json:
-        checks = [_row(outcome) for outcome in outcomes]
+        ordered = in_order(outcomes, kind) if sizes else outcomes
+        checks = [_row(outcome) for outcome in ordered]
         told = {"name": name, "kind": kind, "passed": passed, "checks": checks}
         told["useful"] = useful
         print_json(told | ({"like": sizes} if sizes else {}))
-    else:
-        if sizes:
-            print_lines(f"Like a run of {sizes}.")
-        for outcome in sorted(outcomes, key=lambda outcome: outcome.of_utility):
-            _print(outcome)
     if not (passed and useful):
         raise SystemExit(_BELOW if passed else 1)
 
@@ -123,6 +121,21 @@ def _import(name: str) -> Any:
         return getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError, ValueError) as error:
         raise InvalidInputError(f"Cannot import {name}: {error}") from error
+
+
+def _printed(sizes: str, ending: Iterable[Outcome]) -> list[Outcome]:
+    """Print each outcome as its check ends, those of utility last; return all."""
+    if sizes:
+        print_lines(f"Like a run of {sizes}.")
+    found = []
+    for outcome in ending:
+        found.append(outcome)
+        if not outcome.of_utility:
+            _print(outcome)
+    for outcome in found:
+        if outcome.of_utility:
+            _print(outcome)
+    return found
 
 
 def _row(outcome: Outcome) -> dict[str, Any]:

@@ -42,9 +42,10 @@ def compare_large_neighbours(query_for: Callable[[int], Any], made: LargeTables)
         relation = NeighboringRelation.ADD_OR_REMOVE_ONE
     rng = np.random.default_rng(_SEED)
     ended, pairs, sizes, share = time.process_time() + made.seconds[1], 0, {made.n_rows}, 0.0
-    ends = _ends(pool)
+    lengths = _lengths(pool)
+    ends = _ends(lengths)
     for _ in range(_ROUNDS):
-        given = pool.y, made.n_rows, rng, made.only_n
+        given = pool.y, made.n_rows, rng, made.only_n, lengths
         for _, places in islice(choices(*given), made.most_tables):
             query = query_for(len(places))
             if query is None or time.process_time() > ended:
@@ -60,10 +61,14 @@ def compare_large_neighbours(query_for: Callable[[int], Any], made: LargeTables)
     )
 
 
-def _ends(pool: Rows) -> Places:
-    """Return the places of the longest rows that were looked at, and of the shortest."""
+def _lengths(pool: Rows) -> np.ndarray:
+    """Return the lengths of the rows that are looked at."""
     few = pool.take(np.arange(min(len(pool.y), _LOOKED_AT)))
-    lengths = np.concatenate([np.linalg.norm(b.rows(), axis=1) for b in few.table().blocks])
+    return np.concatenate([np.linalg.norm(b.rows(), axis=1) for b in few.table().blocks])
+
+
+def _ends(lengths: np.ndarray) -> Places:
+    """Return the places of the longest rows that were looked at, and of the shortest."""
     order = np.argsort(lengths)
     return np.concatenate([order[:3], order[-5:]])
 

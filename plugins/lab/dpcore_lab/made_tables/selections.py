@@ -31,6 +31,8 @@ _TELLING = (1001, BLOCK_ROWS, 300, BLOCK_ROWS + 1, 50)
 _FIRST = 7
 _RARE = (1, 2, 3, 4, 5, 6, 9)
 """Rows of a class that is rare."""
+_ENDS, _OF_LENGTHS = 4, 1001
+"""The shortest and the longest rows, and the rows of a table of these at most."""
 _MOST_CLASSES = 6
 """Classes that are made rare, one after the other: the first and the last ones."""
 
@@ -42,22 +44,47 @@ def sizes_up_to(n: int) -> list[int]:
 
 
 def choices(
-    labels: np.ndarray, n: int, rng: np.random.Generator, only_n: bool = False
+    labels: np.ndarray,
+    n: int,
+    rng: np.random.Generator,
+    only_n: bool = False,
+    lengths: np.ndarray | None = None,
 ) -> Iterator[tuple[str, np.ndarray]]:
     """Yield the words of a table and the places of its rows in a pool: after one of a size, and
-    then after every two, one with a rare class, so that little time leaves neither out.
+    then after every two, one with a rare class, and one of short rows with a few long ones, so that
+    little time leaves none out.
 
     ``labels`` : of the pool's rows. ``n`` : the rows of the run. ``only_n`` : of tables of other
-    sizes none, where the number of rows is public.
+    sizes none, where the number of rows is public. ``lengths`` : of the pool's rows, or of what
+    they contribute.
     """
     kinds = np.unique(labels)
     with_rare: Iterator[tuple[str, np.ndarray]] = iter(())
     if 2 <= kinds.size <= len(labels) // 2:
         with_rare = _of_classes(labels, kinds, n, rng, only_n)
+    of_lengths = iter(()) if lengths is None else _of_lengths(lengths, n, rng, only_n)
     for k, table in enumerate(_of_sizes(labels, n, rng, only_n)):
         yield table
         yield from islice(with_rare, 1 - k % 2)
+        yield from islice(of_lengths, 1 - k % 2)
     yield from with_rare
+    yield from of_lengths
+
+
+def _of_lengths(
+    lengths: np.ndarray, n: int, rng: np.random.Generator, only_n: bool
+) -> Iterator[tuple[str, np.ndarray]]:
+    """Yield tables of short rows and, behind them, some long ones: a bound that is taken from the
+    first rows, or from most of them, is wrong for the others."""
+    order, rows = np.argsort(lengths, kind="stable"), n if only_n else min(n, _OF_LENGTHS)
+    short, long = order[:_ENDS], order[-_ENDS:]
+    for share in (0.0, 0.1, 0.02, 0.5):
+        few = max(1, int(share * rows))
+        if few < rows:
+            both = rng.choice(short, rows - few), rng.choice(long, few)
+            yield f"{rows:,} rows, the last {few:,} of them long", np.concatenate(both)
+    some = np.sort(rng.integers(0, len(order), rows))
+    yield f"{rows:,} rows, short ones first", order[some]
 
 
 def _of_sizes(

@@ -110,6 +110,13 @@ class _Pool:
             return self.rows.y[: len(self.parts)]
         return np.array([self.rows.y[rows[0]] for rows in self.members])
 
+    @property
+    def lengths(self) -> np.ndarray:
+        """How much each part moves an answer, in l2 and in floats."""
+        flat = self.parts.reshape(len(self.parts), -1).astype(np.float64)
+        found: np.ndarray = np.linalg.norm(flat, axis=1)
+        return found
+
     def table(self, places: np.ndarray) -> Rows:
         if self.members is None:
             return self.rows.take(places)
@@ -136,7 +143,7 @@ def compare_sums(query: Any, made: LargeTables) -> Compared:
     share = _largest(query, pool, made)
     start, rng = query.start(), np.random.default_rng(_SEED)
     ended, tables, rare, most = time.process_time() + made.seconds[1], 0, 0, 0
-    given = pool.labels, made.n_rows, rng, made.only_n
+    given = pool.labels, made.n_rows, rng, made.only_n, pool.lengths
     for words, places in islice(choices(*given), made.most_tables):
         if tables > 2 and time.process_time() > ended:
             break

@@ -25,6 +25,7 @@ __all__ = [
     "make_problem",
     "make_rows",
     "neighbours",
+    "some_short",
     "stretching_rows",
 ]
 
@@ -110,6 +111,13 @@ def make_rows(n: int, n_features: int = 5, seed: int = 0, n_classes: int = 2) ->
 def faint_rows(n: int, n_features: int = 5) -> Rows:
     """Return ``n`` rows of one class and next to no length: nothing like those of make_rows."""
     return Rows(np.full((n, n_features), 2.0**-14), np.ones(n))
+
+
+def some_short(rows: Rows) -> Rows:
+    """Return the rows, one in sixteen of them next to nothing."""
+    X = rows.X.copy()
+    X[::16] *= 2.0**-10
+    return replace(rows, X=X)
 
 
 def extreme_rows(

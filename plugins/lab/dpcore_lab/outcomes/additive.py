@@ -35,6 +35,7 @@ ADDITIVE = (
     Setting(0.6, 1.0, 10, 5, 2000, bound=3 * 2.0**-8),
     Setting(8.0, 24.0, 0, 1, 1000, relation=_ADD),
     Setting(0.35, 0.45, 0, 4, 400, bound=1.0),
+    Setting(1.93, 1.98, 0, 1, 3000, bound=1.0),
     Setting(16.0, 32.0, 40, 64, 300, columns=8),
     Setting(1.0, 4.0, 40, 12_000, 4, bound=48.25),
     Setting(100.0, 3000.0, 30, 3, 300),
@@ -42,7 +43,8 @@ ADDITIVE = (
 )
 """The first multiplier is not 1, at which noise divided by it would be noise multiplied by it. With
 the second, two coordinates at half the sensitivity each are where noise that is right coordinate by
-coordinate costs most together. The last is of more deviates than a buffer of 2^16 has."""
+coordinate costs most together. Just below two steps noise of a whole number of steps is too small.
+The last is of more deviates than a buffer of 2^16 has."""
 
 _FAR = 1 << 44
 _THRESHOLDS = np.array([-1.0, 0.0, 0.5, 1.0, 2.0])

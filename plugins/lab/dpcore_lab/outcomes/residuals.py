@@ -115,13 +115,22 @@ def assert_noise_is_fresh(found: Iterable[Residuals], what: str, alarm: float) -
     and numbers of them are compared with the binomial law of the mean chance, which has the heavier
     tail (Hoeffding 1956, Theorem 4).
     """
-    known = [(each, each.chances) for each in found if each.steps.size]
+    found = [each for each in found if each.steps.size]
+    known = [(each, each.chances) for each in found]
     zeros = [((e.steps == 0).any(axis=1), c[0]) for e, c in known]
     repeats = [(_repeats(e.steps), c[1]) for e, c in known]
     small = [(np.abs(_one_each(e.steps)) < e.reach / 2, c[2]) for e, c in known]
+    again = "has the noise of another coordinate or release"
+    found_again = [
+        e
+        for e, (seen, chance) in zip(found, repeats, strict=True)
+        if chance <= _FINE and seen.any()
+    ]
+    if all(_is_cut_off(each.steps) for each in found_again):
+        again = "has noise of the largest size, as another has: it is cut off there"
     for faults, words in (
         (zeros, "is the exact answer in a coordinate: no noise"),
-        (repeats, "has the noise of another coordinate or release"),
+        (repeats, again),
     ):
         fine = [(seen, chance) for seen, chance in faults if chance <= _FINE]
         _assert_rare(fine, f"{what}: too often a release {words}", alarm / 4)
@@ -177,6 +186,12 @@ def _repeats(steps: np.ndarray) -> np.ndarray:
     first[order[1:]] = flat[order[1:]] != flat[order[:-1]]
     repeated: np.ndarray = np.any(~first.reshape(steps.shape), axis=1)
     return repeated
+
+
+def _is_cut_off(steps: np.ndarray) -> bool:
+    """Return whether no value comes twice, up to its sign, but the largest, within a step."""
+    sizes, counts = np.unique(np.abs(steps), return_counts=True)
+    return bool((sizes[counts > 1] >= sizes[-1] - 1).all())
 
 
 def _one_each(steps: np.ndarray) -> Any:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SELECTIONS", "audit_far_selection", "audit_selection"]
 
+_PARTS = 4
 _ADD = NeighboringRelation.ADD_OR_REMOVE_ONE
 SELECTIONS = (
     Setting(1.25, 1.25, 10, 2, 4000, relation=_ADD, spread=1.0),
@@ -91,11 +92,15 @@ def _choices(case: Case, utilities: np.ndarray, seed: int) -> np.ndarray:
 
 
 def _assert_even_and_fresh(drawn: np.ndarray, size: int, alarm: float) -> None:
-    counts = np.bincount(drawn, minlength=size)
-    low, high = intervals(counts, drawn.size, alarm / (4 * size))
-    assert (4 * size * high >= 1).all() and (size * low <= 4).all(), (
-        "Among equal utilities it does not select all alike: no noise."
-    )
+    # Of many candidates each comes up rarely: a part of them, side by side, does not.
+    for parts in {size, min(size, _PARTS)}:
+        of_each = np.bincount(np.arange(size) * parts // size)
+        counts = np.bincount(drawn * parts // size, minlength=parts)
+        low, high = intervals(counts, drawn.size, alarm / (8 * parts))
+        share = of_each / size
+        assert (4 * high >= share).all() and (low <= 4 * share).all(), (
+            "Among equal utilities it does not select all alike: no noise, or not for all."
+        )
     # Independent selections agree as often with the next as with one much later.
     first, second = halves(drawn)
     near = drawn[: 2 * (drawn.size // 2)].reshape(-1, 2)

@@ -31,7 +31,9 @@ __all__ = [
     "problem_of",
     "record_run",
     "relations_of",
+    "replay_in",
     "replay_run",
+    "run_in",
     "sizes_of",
 ]
 
@@ -111,13 +113,17 @@ def record_run(
     n0: int | None = 400,
 ) -> tuple[RecordingSession, Solution]:
     session = open_session(optimizer, rows, relation, epsilon, DELTA, n0)
-    problem = problem_of(rows, relation, optimizer, n0)
+    return session, run_in(session, optimizer, problem_of(rows, relation, optimizer, n0))
+
+
+def run_in(session: RecordingSession, optimizer: Optimizer, problem: Problem) -> Solution:
+    """Return the solution of an optimizer in a session, of the shape that its problem asks for."""
     solution = optimizer.minimize(problem, session)
     assert np.shape(solution.w) == problem.w_shape, (
         f"Its solution has w of shape {np.shape(solution.w)}, and problem.w_shape is "
         f"{problem.w_shape}."
     )
-    return session, solution
+    return solution
 
 
 def load_kernels(optimizer: Optimizer) -> None:
@@ -139,10 +145,23 @@ def replay_run(
     n0: int | None,
 ) -> ReplaySession:
     """Replay a run on another table, and require the recorded result to the bit."""
-    records, solution = recorded
     problem = problem_of(rows, relation, optimizer, n0)
     accountant = accountant_of(optimizer, EPSILON, DELTA, problem)
-    session = ReplaySession(records, other.table(), accountant, relation, other.shift)
+    session = ReplaySession(recorded[0], other.table(), accountant, relation, other.shift)
+    replay_in(session, optimizer, problem, recorded, f" (under {relation.value})")
+    return session
+
+
+def replay_in(
+    session: ReplaySession,
+    optimizer: Optimizer,
+    problem: Problem,
+    recorded: tuple[list[Record], Solution],
+    where: str,
+) -> None:
+    """Run the optimizer in a replay of its records, and require the recorded result to the bit.
+    ``where`` : the replay, for messages."""
+    records, solution = recorded
     try:
         again = optimizer.minimize(problem, session)
     finally:
@@ -155,10 +174,9 @@ def replay_run(
         "The rows were asked something that was not charged."
     )
     assert again.w.tobytes() == solution.w.tobytes(), (
-        f"The coefficients depend on more than the released values (under {relation.value})."
+        f"The coefficients depend on more than the released values{where}."
     )
     told = (again.status, again.details)
     assert canonical(told) == canonical((solution.status, solution.details)), (
         "The status or details depend on more than the released values."
     )
-    return session

@@ -6,13 +6,13 @@ import inspect
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from dpcore.errors import InvalidInputError
+from dpcore.errors import DpcoreError, InvalidInputError
 from dpcore.plugin.parts import BLOCK_ROWS, loss_facts, optimizer_facts
 from dpcore_lab.checks.coverage_text import Tested
 from dpcore_lab.checks.guard import require_assertions, require_frozen
 from dpcore_lab.checks.losses import check_loss
-from dpcore_lab.checks.parts import is_of_the_core, maker_of
-from dpcore_lab.checks.run import Outcome, outcome_of, run_checks
+from dpcore_lab.checks.parts import first_and_last, is_of_the_core, maker_of
+from dpcore_lab.checks.run import Outcome, outcome_of, outcomes_of
 from dpcore_lab.checks.samplers import check_sampler
 from dpcore_lab.isolation import run_apart
 from dpcore_lab.made_tables.large_neighbours import compare_large_neighbours
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from dpcore_lab.replay.recording import RecordingSession
     from dpcore_lab.run_sizes.request import LikeRequest
 
-__all__ = ["KINDS_LIKE_RUNS", "run_checks_like"]
+__all__ = ["KINDS_LIKE_RUNS", "in_order", "outcomes_like", "run_checks_like"]
 
 KINDS_LIKE_RUNS = ("optimizer", "query", "sampler", "loss", "mechanism", "engine")
 """Kinds whose parts meet the sizes of a run."""
@@ -55,6 +55,18 @@ def run_checks_like(part: Any, kind: str, request: LikeRequest) -> tuple[str, li
     Raises InvalidInputError for a kind that meets no sizes of a run, and for a request that does
     not fit.
     """
+    words, outcomes = outcomes_like(part, kind, request)
+    return words, in_order(list(outcomes), kind)
+
+
+def in_order(ended: list[Outcome], kind: str) -> list[Outcome]:
+    """Return the outcomes of ``outcomes_like``, those of the general check first."""
+    return ended if kind == "optimizer" else [*ended[1:], *ended[:1]]
+
+
+def outcomes_like(part: Any, kind: str, request: LikeRequest) -> tuple[str, Iterator[Outcome]]:
+    """Return the words of ``run_checks_like``, and its outcomes, each as its check ends: that of
+    the run's sizes first, before anything else has called the part in this process."""
     require_assertions()
     if kind not in KINDS_LIKE_RUNS:
         raise InvalidInputError(
@@ -71,11 +83,15 @@ def run_checks_like(part: Any, kind: str, request: LikeRequest) -> tuple[str, li
         "mechanism": _mechanism,
         "engine": _engine,
     }
-    at_sizes = partial(checks[kind], part, like)
+    return like.words, _of_part(part, kind, checks[kind], like)
+
+
+def _of_part(
+    part: Any, kind: str, check: Callable[[Any, LikeRun], Tested], like: LikeRun
+) -> Iterator[Outcome]:
     name = f"check_{kind} at the run's sizes"
-    # Before anything else has called the part in this process.
-    found = _outcome(name, at_sizes, part, kind, like)
-    return like.words, [*run_checks(part, kind), found]
+    yield _outcome(name, partial(check, part, like), part, kind, like)
+    yield from outcomes_of(part, kind)
 
 
 def _outcome(name: str, check: Any, part: Any, kind: str, like: LikeRun) -> Outcome:
@@ -95,20 +111,35 @@ def _outcome(name: str, check: Any, part: Any, kind: str, like: LikeRun) -> Outc
     return outcome_of(name, whole, part, False)
 
 
-def _of_optimizer(like: LikeRun) -> list[Outcome]:
+def _of_optimizer(like: LikeRun) -> Iterator[Outcome]:
     optimizer: Any = like.plan.optimizer
     if not optimizer_facts(type(optimizer)).private:
         raise InvalidInputError(
             f"{like.plan.entry.name} is given exact answers: it claims nothing."
         )
-    found = [outcome_of("run", partial(check_run, like), optimizer, False)]
-    if not found[0].passed:
-        return found
+    run = outcome_of("run", partial(check_run, like), optimizer, False)
+    yield run
+    if not run.passed:
+        return
     session, _ = like.recorded()
-    return found + [
-        _outcome(f"{kind} {name} at the run's sizes", check, part, kind, like)
-        for kind, name, part, check in _parts(like, session)
-    ]
+    for kind, name, part, check in _parts(like, session):
+        yield _outcome(f"{kind} {name} at the run's sizes", check, part, kind, like)
+    for other in like.of_other_relations():
+        yield from _under(other)
+
+
+def _under(like: LikeRun) -> Iterator[Outcome]:
+    """Yield the outcomes of a run under another relation than the request's: its queries' too, and
+    not the noise's, which a sensitivity alone decides."""
+    under, optimizer = f"under {like.relation.value}", like.plan.optimizer
+    yield outcome_of(f"run {under}", partial(check_run, like), optimizer, False)
+    try:
+        session, _ = like.recorded()
+    except DpcoreError:  # As the outcome before says.
+        return
+    for kind, name, part, check in _parts(like, session):
+        if kind == "query":
+            yield _outcome(f"query {name} {under}", check, part, kind, like)
 
 
 def _parts(like: LikeRun, session: RecordingSession) -> Iterator[Named]:
@@ -127,8 +158,13 @@ def _parts(like: LikeRun, session: RecordingSession) -> Iterator[Named]:
                 yield "query", kind.__name__, part, partial(_asked, part, like)
         if hasattr(kind, "release"):
             scales = scales_of(session, kind)
-            noise = partial(_noise, maker_of(parts[0]), scales, like)
-            yield "mechanism", kind.__name__, parts[0], noise
+            for part in first_and_last(parts):
+                yield (
+                    "mechanism",
+                    kind.__name__,
+                    part,
+                    partial(_noise, maker_of(part), scales, like),
+                )
     if not is_of_the_core(type(like.plan.loss)):
         loss = like.plan.loss
         yield "loss", loss.name, loss, partial(_loss, loss, like, session)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from dpcore import Schema
-from dpcore.errors import InvalidInputError
+from dpcore.errors import DpcoreError, InvalidInputError
 from dpcore.fitting.planning.public_facts import check_dataset
 from dpcore.fitting.planning.usual_loss import loss_of_schemas
 from dpcore.fitting.request.settings import default_algorithm
@@ -23,6 +23,8 @@ from dpcore_lab.run_sizes.schema_rows import rows_of_schema
 from dpcore_tables.files.requested import schema_of_rows
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from dpcore.plugin import Problem, Solution
     from dpcore.plugin.commands import Plan
     from dpcore.plugin.parts import Optimizer
@@ -64,10 +66,17 @@ class LikeRun:
     problem: Problem
     rows: Rows
     schema: Schema
+    request: LikeRequest
 
     @classmethod
-    def of(cls, request: LikeRequest, optimizer: Optimizer | None = None) -> LikeRun:
+    def of(
+        cls,
+        request: LikeRequest,
+        optimizer: Optimizer | None = None,
+        relation: str | None = None,
+    ) -> LikeRun:
         """Return the run of a request. ``optimizer`` : in place of the request's algorithm.
+        ``relation`` : in place of its own first.
 
         Raises InvalidInputError for a schema that cannot be had, where schema, algorithm and
         budget do not fit each other, and for an algorithm that asks users.
@@ -77,7 +86,7 @@ class LikeRun:
         if n < 2:
             raise InvalidInputError(f"Expected rows={n} >= 2.")
         rows = rows_of_schema(schema, n)
-        plan = _plan(request, schema, optimizer)
+        plan = _plan(request, schema, optimizer, relation)
         if optimizer_facts(plan.optimizer).answered_by:
             raise InvalidInputError(
                 f"{plan.entry.name} asks users, each with rows of their own: --like makes one "
@@ -85,7 +94,18 @@ class LikeRun:
             )
         data = Dataset("made", rows.X, rows.y, schema, is_generated=True, units=rows.units)
         ready = check_dataset(plan, data)
-        return cls(ready.of_each, ready.problem, rows, schema)
+        return cls(ready.of_each, ready.problem, rows, schema, request)
+
+    def of_other_relations(self) -> Iterator[LikeRun]:
+        """Yield the run under every other relation that its optimizer states, and takes with this
+        schema and budget."""
+        optimizer = self.plan.optimizer
+        for relation in optimizer.relations:
+            if relation != self.relation.value:
+                try:
+                    yield LikeRun.of(self.request, optimizer, relation)
+                except DpcoreError:
+                    continue
 
     @property
     def n_rows(self) -> int:
@@ -137,17 +157,20 @@ def _schema(name: str) -> Schema:
     return Schema.read(os.fspath(name))
 
 
-def _plan(request: LikeRequest, schema: Schema, optimizer: Optimizer | None) -> Plan:
+def _plan(
+    request: LikeRequest, schema: Schema, optimizer: Optimizer | None, other: str | None
+) -> Plan:
     registry = load_registry()
     algo = request.algo or default_algorithm()
     registered = {entry.name: entry for entry in registry.entries("optimizer")}
     if optimizer is not None:
         algo = next((n for n in registered if _is_of(registry, n, optimizer)), algo)
-    known = _settings(algo, request, schema)
+    known = replace(_settings(algo, request, schema), relation=other)
     if optimizer is None or _is_of(registry, algo, optimizer):
         return make_plan(known)
-    plan = make_plan(replace(known, algo=default_algorithm(), params={}, targets={}))
-    relation = NeighboringRelation(optimizer.relations[0])
+    usual = replace(known, algo=default_algorithm(), params={}, targets={}, relation=None)
+    plan = make_plan(usual)
+    relation = NeighboringRelation(other or optimizer.relations[0])
     loss = registry.load("loss", _loss(optimizer, schema))()
     filters = registry.load("accountant", optimizer_facts(optimizer).accountant)
     accountant = filters.from_budget(request.epsilon, Settings.delta)

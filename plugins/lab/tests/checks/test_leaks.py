@@ -130,11 +130,16 @@ def test_data_sets_whose_facts_follow_from_rows_are_caught(tmp_path):
         (engines.AddsFloats, "start.. plus the blocks"),
         (engines.DropsErrors, "is not raised"),
         (engines.AsksAtOnce, "two threads at a time"),
+        (engines.RoundsParts, "not int64 of the shape of start.. is added up"),
     ],
 )
 def test_an_engine_that_adds_up_otherwise_is_caught(engine, reason):
     with pytest.raises(AssertionError, match=reason):
         check_engine(engine)
+
+
+def test_an_engine_may_leave_the_refusal_of_floats_to_the_session():
+    check_engine(engines.AddsAnything)
 
 
 @parametrize_with_checks([LocalEngine])

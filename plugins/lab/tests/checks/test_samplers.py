@@ -35,7 +35,7 @@ def test_built_in_samplers_pass(make):
 
 def test_the_power_follows_from_the_number_of_draws():
     assert "1.04 times" in check_sampler(lambda p: PoissonSample(total(p), 0.1)).power
-    assert "2.48 times" in check_sampler(lambda p: PoissonSample(total(p), 1e-4)).power
+    assert "2.5 times" in check_sampler(lambda p: PoissonSample(total(p), 1e-4)).power
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,11 +68,35 @@ class StatesATenth(Sampler):
 
 
 class LooksAtTheRow(Sampler):
-    """Rows with a label of 1 join twice as often as others: less often, together, than stated."""
+    """Rows with a label of 1 join twice as often as others: less often, all of them, than stated.
+    That is honest: a coin is of its own row."""
 
     def coins(self, block, noise):
-        rare, usual = noise.coins(block.n_rows, 2**60), noise.coins(block.n_rows, 2**59)
-        return np.where(block.y > 0, rare, usual)
+        often, usual = noise.coins(block.n_rows, 2**60), noise.coins(block.n_rows, 2**59)
+        return np.where(block.y > 0, often, usual)
+
+
+class OftenerByTheRow(Sampler):
+    """The same, and they join oftener than stated."""
+
+    def coins(self, block, noise):
+        often, usual = noise.coins(block.n_rows, 2**61), noise.coins(block.n_rows, 2**57)
+        return np.where(block.y > 0, often, usual)
+
+
+class LooksAtOtherRows(Sampler):
+    """Labels of 1 decide how often all rows join."""
+
+    def coins(self, block, noise):
+        return noise.coins(block.n_rows, 2**60 if (block.y > 0).sum() % 2 else 2**59)
+
+
+class TakesRareLabels(Sampler):
+    """All rows of a label that less than one row in fifty has."""
+
+    def coins(self, block, noise):
+        _, where, counts = np.unique(block.y, return_inverse=True, return_counts=True)
+        return super().coins(block, noise) | (counts < block.n_rows / 50)[where]
 
 
 class OneCoinForTwo(Sampler):
@@ -142,6 +166,33 @@ class OneOfEachTwo(Sampler):
         return np.column_stack((first, ~first)).ravel()
 
 
+class LeavesOutTheLast(Sampler):
+    """At most 60 rows, the first that join: about as usual over 256 rows, and never over 1,024."""
+
+    def coins(self, block, noise):
+        drawn = super().coins(block, noise)
+        drawn[np.cumsum(drawn) > 60] = False
+        return drawn
+
+
+class CoinsOfRows(Sampler):
+    """Says that units join as a whole, and has a coin for each row."""
+
+    draws_units = True
+
+
+class CoinsOfUnits(Sampler):
+    """Rows are units where they have none."""
+
+    draws_units = True
+
+    def coins(self, block, noise):
+        if block.units is None:
+            return super().coins(block, noise)
+        joined = noise.coins(int(block.units.max(initial=-1)) + 1, 2**64 // 10)
+        return joined[block.units]
+
+
 class CountsTwice(Sampler):
     def answer_table(self, table, noise):
         return 2 * super().answer_table(table, noise)
@@ -151,12 +202,23 @@ def test_the_honest_twin_passes():
     check_sampler(lambda problem: Sampler(total(problem)))
 
 
+def test_units_are_looked_at_where_a_sampler_draws_them():
+    assert "and units, each as a whole" in check_sampler(CoinsOfUnits(None)).what
+
+
+def test_a_row_may_be_drawn_by_what_it_holds_itself_up_to_the_stated_probability():
+    left = check_sampler(LooksAtTheRow(None)).not_tested
+    assert "rows drawn too rarely together: it looks at the row itself" in left
+
+
 @pytest.mark.some_fast
 @pytest.mark.parametrize(
     ("sampler", "reason"),
     [
         (StatesATenth, "rows are drawn more often than the stated"),
-        (LooksAtTheRow, "other rows are drawn where the rows hold something else"),
+        (OftenerByTheRow, "drawn more often than the stated"),
+        (LooksAtOtherRows, "other rows are drawn where the rows hold something else"),
+        (TakesRareLabels, "rows of a rare label, or beside one, are drawn more often"),
         (OneCoinForTwo, "two rows are drawn together too often"),
         (TheSameSampleAgain, "not drawn afresh"),
         (OneRowOfMany, "drawn more often than the stated"),
@@ -164,6 +226,8 @@ def test_the_honest_twin_passes():
         (Shuffled, "two samples have in common is not as in independent draws"),
         (ShuffledWithoutReplacement, "two samples have in common is not as in independent draws"),
         (OneOfEachTwo, "two rows are drawn together is not as in independent draws"),
+        (LeavesOutTheLast, "a Poisson sample's would be about|not as in independent draws"),
+        (CoinsOfRows, "draws some rows of a unit without the others"),
         (CountsTwice, "in one sample more than once"),
     ],
 )

@@ -80,3 +80,22 @@ class AsksAtOnce(LocalEngine):
                 raise TypeError("parts of another kind")
             total += part
         return total
+
+
+class AddsAnything(_OverTable):
+    """Adds parts up in pairs, whatever they are: honest, since a session takes no floats."""
+
+    def answer(self, query):
+        parts = [query.answer_block(block) for block in self._table.blocks]
+        while len(parts) > 1:
+            odd = parts[-1:] if len(parts) % 2 else []
+            parts = [a + b for a, b in zip(parts[::2], parts[1::2], strict=False)] + odd
+        return query.start() + (parts[0] if parts else 0)
+
+
+class RoundsParts(AddsAnything):
+    """Makes integers of parts that are none."""
+
+    def answer(self, query):
+        with np.errstate(invalid="ignore"):
+            return super().answer(query).astype(np.int64)
