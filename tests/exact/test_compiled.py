@@ -18,7 +18,7 @@ from dpcore.exact import compiled as kernels
 TRAINS = """
 import sys
 from dpcore.cli import main
-sys.argv = ["dpcore", "train", *sys.argv[1:], "--set", "steps=2"]
+sys.argv = ["dpcore", "train", "--algo", "dp-gd", *sys.argv[1:], "--set", "steps=2"]
 main()
 """
 SOURCE = """
@@ -196,13 +196,14 @@ def test_a_fit_on_a_damaged_cache_says_so_in_one_line(tmp_path):
     environment = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
     assert train(environment).stderr == ""
     paths = sorted(files(tmp_path))
-    for path in paths[::9]:
+    assert len(paths) > 1
+    for path in paths:
         path.write_bytes(truncate(path.read_bytes()))
     done = train(environment)
     assert done.returncode == 0 and len(done.stderr.splitlines()) == 1
     assert done.stderr.startswith("dpcore: warning: the cached kernel ")
     assert train(environment).stderr == ""
-    assert sorted(files(tmp_path)) == paths and len(paths) > 18
+    assert sorted(files(tmp_path)) == paths
     paths[0].write_bytes(truncate(paths[0].read_bytes()))
     done = train(environment, "--quiet")
     assert (done.returncode, done.stderr) == (0, "")

@@ -80,7 +80,7 @@ class Fails(Exception):
 
 @pytest.mark.slow
 def test_an_error_on_one_table_alone_is_an_outcome(monkeypatch):
-    fits = Fits(Request("outpert", epsilon=4.0, seed=1))
+    fits = Fits(Request("outpert", epsilon=1.0, seed=1))
     fit = fits._fit
 
     def failing(pair, world, number):
@@ -91,7 +91,7 @@ def test_an_error_on_one_table_alone_is_an_outcome(monkeypatch):
     one_alone = True
     monkeypatch.setattr(fits, "_fit", failing)
     fits.try_out()
-    assert audit_worlds(fits.claim, fits.draw, 1, 1_600).is_violation
+    assert audit_worlds(fits.claim, fits.draw, 1, 400).is_violation
     # An error on both is none, and ends the audit.
     one_alone = False
     with pytest.raises(Fails):
