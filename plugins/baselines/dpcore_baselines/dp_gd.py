@@ -21,7 +21,7 @@ from dpcore.plugin import (
     option,
     round_parameters,
 )
-from dpcore_baselines.calibration.of_a_run import SHARE, SIGNAL, CountedScores
+from dpcore_baselines.calibration.of_a_run import FEWEST, SHARE, SIGNAL, CountedScores
 from dpcore_baselines.descent import defaults
 from dpcore_baselines.descent.averaged import AveragedDescent
 from dpcore_baselines.descent.calibrate import MeanRow
@@ -132,7 +132,7 @@ class DpGd:
         None,
         "share of the budget left after moments for counts of rows by class and log odds; 0: none",
         "1",
-        f"{SHARE:g} where log odds are calibrated and u is {SIGNAL:g} or more, else 0",
+        f"{SHARE:g} where log odds are calibrated, u >= {SIGNAL:g} and rows >= {FEWEST}, else 0",
         range=(0, 1, "[)"),
     )
     use: Mapping[str, str] = field(default_factory=dict)
@@ -180,7 +180,7 @@ class DpGd:
         clip = (self.clip or defaults.clip_for(u, loss) * root) * length
         lasting = max(defaults.weighed(defaults.lasting_signal(n, mu, width, loss), loss), 1e-6)
         sizes = self._step_size(problem, lasting, columns, length)
-        of_u = defaults.shrinkage_for(u), sizes, scores.with_signal(u)
+        of_u = defaults.shrinkage_for(u), sizes, scores.with_signal(u, n)
         run = Run(n, clipped_sum, rows, clip, *of_u)
         w, status, shrunk = run.finished(problem, self._descend(problem, session, run))
         details: dict[str, Any] = {"steps": sizes.steps, "clip": clip, "time": sizes.time, "u": u}

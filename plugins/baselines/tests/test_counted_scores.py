@@ -38,6 +38,8 @@ def test_from_a_signal_on_it_is_the_last_release_for_its_share():
     assert "calibration" not in none.privacy["releases"] and "by_counts" not in none.details
     few = fit(X, positive, **PUBLIC, epsilon=0.02)
     assert few.details["u"] < of_a_run.SIGNAL and "calibration" not in few.privacy["releases"]
+    small = fit(X[:400], positive[:400], **PUBLIC, epsilon=8.0)
+    assert small.details["u"] > of_a_run.SIGNAL and "calibration" not in small.privacy["releases"]
 
 
 @pytest.mark.parametrize(

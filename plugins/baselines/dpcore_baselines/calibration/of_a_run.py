@@ -17,14 +17,15 @@ if TYPE_CHECKING:
     from dpcore.plugin import Accountant, PrivacySession, Problem
     from dpcore_baselines.calibration.counts_line import CountsLine
 
-__all__ = ["SHARE", "SIGNAL", "CountedScores"]
+__all__ = ["FEWEST", "SHARE", "SIGNAL", "CountedScores"]
 
-SHARE, SIGNAL = 0.05, 80.0
-"""The share of the budget for counts of scores, and the signal u from which on they pay.
+SHARE, SIGNAL, FEWEST = 0.05, 80.0, 1000
+"""The share of the budget for counts, and the signal u and the rows from which on they pay.
 
 Adult, bank and the classifications for development of ``bench/development.toml``: from u = 80 on
 counts bring the log loss nearer to that of a refit on test rows, below it hardly any has rows
-enough (``bench/probabilities.py``). Shares of 0.03 to 0.1 differ little."""
+enough (``bench/probabilities.py``), and of fewer rows their own sample says too little. Shares of
+0.03 to 0.1 differ little."""
 _ONLY = (
     "calibrate_share is for calibrated log odds and normal noise: the logistic loss of two "
     "classes, none fitted against the rest, of standardised columns with an intercept, and without "
@@ -65,11 +66,12 @@ class CountedScores:
             session.rehearse(LabelledScores(problem, np.zeros(problem.w_shape)))
         return cls(problem, session, asked, calibrated)
 
-    def with_signal(self, u: float) -> Self:
-        """Return the release with what it is to have of what is left of the budget."""
+    def with_signal(self, u: float, n: float) -> Self:
+        """Return the release with what it is to have of what is left of the budget; ``n`` : the
+        number of rows, public or released."""
         share = self.asked
         if share is None:
-            share = SHARE if u >= SIGNAL else 0.0
+            share = SHARE if u >= SIGNAL and n >= FEWEST else 0.0
         return replace(self, part=Fraction(share) * Fraction(self.session.accountant.remaining))
 
     def left_by(self, accountant: Accountant) -> Fraction:
