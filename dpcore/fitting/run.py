@@ -202,9 +202,9 @@ def _model_of_rows(
         solution = solve()
     except TargetNotMetError as error:
         raise not_met(error, statement(), rows) from None
-    released, known = run_after(steps, known, solution, released, door)
+    released, known = run_after(steps, replace(known, solution=solution), released, door)
     told = summarise(released.ledger), statement(), known
-    return make_model(plan, rows.schema, known.facts.problem.l2, solution, *told)
+    return make_model(plan, rows.schema, known.facts.problem.l2, known.solution, *told)
 
 
 def _charges_of(run: Run) -> Charges:

@@ -62,7 +62,9 @@ class RunState:
     charged_for : the events of the releases that a step stated, by its name.
     stated : of releases that were made, by the name of their step.
     figures : for the model file, of steps of dpcore, by name: each has a field of its own there.
-    sections : the same of steps of somebody's own.
+    sections : the same of other steps.
+    solution : the optimizer's, or that of the last step of the result that altered it; ``None``
+        before there is one.
     rehearses : whether the optimizer is rehearsed after each step; not where the caller does it.
     """
 
@@ -73,6 +75,7 @@ class RunState:
     stated: Mapping[str, dict[str, Any]] = field(default_factory=dict)
     figures: Mapping[str, Any] = field(default_factory=dict)
     sections: Mapping[str, dict[str, Any]] = field(default_factory=dict)
+    solution: Any = None
     rehearses: bool = True
 
     @classmethod

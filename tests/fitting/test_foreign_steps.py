@@ -1,7 +1,7 @@
 """Steps of somebody's own: no row is shown to them, no more than their share is theirs, and what
 they release, and with which parts, is stated."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -113,6 +113,22 @@ def test_an_error_of_a_step_is_told_by_type_and_place(phase):
         fitted(Count(phase, keep=fails))
     assert "secret" not in str(error.value)
     assert error.value.__cause__ is None and error.value.__context__ is None
+
+
+def test_a_step_of_somebodys_own_alters_no_solution():
+    @dataclass(frozen=True, eq=False)
+    class Alters(Asked):
+        def run(self, door, view):
+            solution = replace(view.solution, w=view.solution.w + 1000.0)
+            return Outcome(Section({}), solution=solution)
+
+    class Altering(Count):
+        def check(self, facts):
+            asked = super().check(facts)
+            return Alters(asked.share, asked.query, asked.mechanism, asked.follow, step=self)
+
+    model = fitted(Altering(Phase.RESULT))
+    assert "mine" in model.sections and np.abs(model.w).max() < 500
 
 
 def test_a_section_names_its_step_and_one_that_is_none_is_told_as_a_failure():

@@ -66,8 +66,8 @@ class CheckedStep:
 
     @property
     def part(self) -> str:
-        """The step of somebody's own, as ``"module:Class"``."""
-        return self.parts[0]
+        """The step of somebody's own, as ``"module:Class"``; "" for one of dpcore."""
+        return self.parts[0] if self.parts else ""
 
 
 def checked(steps: Iterable[RunStep], facts: PublicFacts) -> tuple[CheckedStep, ...]:
@@ -171,7 +171,8 @@ def steps_of(settings: Settings, schema: Schema) -> Iterator[RunStep]:
     """Yield the steps that the settings and the schema of a run ask for, in their order: dpcore's
     own, then those of somebody's own as they were given.
 
-    An evaluation scores what ``predict`` returns, so that it is after whatever changes that.
+    An evaluation scores what ``predict`` returns, so that it is after whatever changes that: after
+    steps of dpcore's own without a field in the statement, such as a calibration.
     """
     asked = list(settings.also)
     if schema.unbounded and not release_bounds(asked):
@@ -181,9 +182,9 @@ def steps_of(settings: Settings, schema: Schema) -> Iterator[RunStep]:
     yield from sorted(asked, key=_place)
 
 
-def _place(step: RunStep) -> int:
+def _place(step: RunStep) -> float:
     """Return the place of a step: all of somebody's own have one, the last."""
     name, module = step_facts(step).name, type(step).__module__
-    if name not in OF_DPCORE or not (is_ours(module) or is_named_as_a_package_of_ours(module)):
+    if not (is_ours(module) or is_named_as_a_package_of_ours(module)):
         return len(OF_DPCORE)
-    return OF_DPCORE.index(name)
+    return OF_DPCORE.index(name) if name in OF_DPCORE else OF_DPCORE.index("evaluation") - 0.5

@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from dpcore.fitting.steps.views import PublicFacts
     from dpcore.privacy.events import DpEvent
     from dpcore.protocols import Accountant, Mechanism
-    from dpcore.protocols.problem import Solution
     from dpcore.session.sequential_sessions import Released
 
 __all__ = ["charged_for_all", "run_after", "run_before", "run_one", "set_aside", "stated_of"]
@@ -92,17 +91,17 @@ def run_one(step: CheckedStep, state: RunState, door: RunDoor, view: PublicFacts
 
 
 def run_after(
-    steps: Steps, state: RunState, solution: Solution, ran: Released, door: RunDoor
+    steps: Steps, state: RunState, ran: Released, door: RunDoor
 ) -> tuple[Released, RunState]:
     """Return the last session of the run, which goes on with those before it, and the run with what
     the steps after its optimizer found. ``ran`` : its closed sessions, whose ledger is the door's.
     """
-    view = ResultView.of(state.facts, solution)
     for step in _in(Phase.RESULT, steps):
         ended = (entry.event for entry in door.ledger.entries)
         accountant = _composed(state.facts.accountant, ended)
         ran = session = _session(step, state, door, accountant)
         door.follow(session)
+        view = ResultView.of(state.facts, state.solution)
         state = _noted(state, step, _ran(step, session, view))
     return ran, state
 
@@ -216,11 +215,12 @@ def _require_share(step: CheckedStep, alone: Accountant) -> None:
 def _noted(state: RunState, step: CheckedStep, outcome: Outcome) -> RunState:
     """Return the run with the section of a step, and what is stated of it."""
     stated, section = outcome.stated, outcome.section
+    state = replace(state, solution=outcome.solution or state.solution)
     if stated is not None:
         state = replace(state, stated={**state.stated, step.name: stated})
     if section is None:
         return state
-    if step.is_ours or step.name in OF_DPCORE:
+    if step.name in OF_DPCORE:
         return replace(state, figures={**state.figures, step.name: dict(section.data)})
     told = {"version": section.version, "part": step.part, "lines": list(section.lines)}
     kept = {**told, "data": dict(section.data)}

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from dpcore.fitting.steps.views import PublicFacts
     from dpcore.model.model import Model
     from dpcore.protocols import Mechanism, Query
+    from dpcore.protocols.problem import Solution
 
 __all__ = [
     "Bounds",
@@ -94,11 +95,14 @@ class Outcome:
     ----------
     section : for the model file, under the step's name.
     change : of the run, for what comes after; of steps of dpcore alone.
+    solution : of the phase ``result``, in the place of the one that the step was shown: what the
+        model and the steps after it have; of steps of dpcore alone.
     stated : of it in the privacy statement; ``None`` for what its request states.
     """
 
     section: Section | None = None
     change: Change | None = None
+    solution: Solution | None = None
     stated: dict[str, Any] | None = None
 
 

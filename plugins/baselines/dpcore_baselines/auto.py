@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpcore.plugin import InvalidInputError, Slot
 from dpcore.plugin.parts import (
@@ -89,7 +89,7 @@ class Auto:
             why = "delta > 0 and squared loss: a matrix of products, then residuals"
             return replace(settings, algo=_FOR_SQUARES), why
         why = "delta > 0: normal noise adds up exactly, for any loss under either relation"
-        return replace(settings, algo=DpGd.name), why
+        return replace(settings, algo=DpGd.name, params=_counted_once(settings)), why
 
     @classmethod
     def _choose_for_target(cls, settings: Settings) -> tuple[Settings, str]:
@@ -139,6 +139,12 @@ def _bends(settings: Settings) -> bool:
     """Return whether objective perturbation takes the loss, with its parameters."""
     facts = loss_facts(_loss(settings))
     return facts.convex and math.isfinite(facts.lipschitz) and math.isfinite(facts.smoothness)
+
+
+def _counted_once(settings: Settings) -> Mapping[str, Any]:
+    """Return the parameters by which dp-gd leaves the counts of log odds to a step, if one asks."""
+    counted = any(step.name == "calibration" for step in settings.also)
+    return {"calibrate_share": 0, **settings.params} if counted else settings.params
 
 
 def _loss(settings: Settings) -> Loss:

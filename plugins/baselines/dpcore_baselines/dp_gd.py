@@ -21,6 +21,7 @@ from dpcore.plugin import (
     option,
     round_parameters,
 )
+from dpcore_baselines.calibration.of_a_run import FEWEST, SHARE, SIGNAL, CountedScores
 from dpcore_baselines.descent import defaults
 from dpcore_baselines.descent.averaged import AveragedDescent
 from dpcore_baselines.descent.calibrate import MeanRow
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
 
 __all__ = ["DpGd"]
 
-_U = "u = n mu / sqrt(columns that count), mu of the whole budget"
 _FEW_ROWS = (
     "the budget does not tell for sure which class is the commoner one; about {:,} rows would. The "
     "model may predict worse than a constant."
@@ -65,12 +65,12 @@ class DpGd:
     zcdp``) is charged by its own event.
 
     Fields left at ``None`` are fixed functions of public facts and of the released number of rows
-    (``dpcore_baselines.descent.defaults``). Steps grow from a safe one, and are held to what the
-    released gradients say of the loss's curvature (``dpcore_baselines.descent.step_size``). Of two
-    classes, where u is below 100, columns' coefficients are scaled down once the steps are over;
-    then log odds z become a + b z, by what clipping and noise did to them
-    (``dpcore_baselines.descent.calibrate``): post-processing, which moves few labels. It needs
-    standardised rows with an intercept, of weight 1, each clipped by itself, and an l2 of 0.
+    (``descent.defaults``). Steps grow from a safe one, and are held to what the released gradients
+    say of the loss's curvature (``descent.step_size``). Of two classes, where u is below 100,
+    columns' coefficients are scaled down once the steps are over; then log odds z become a + b z,
+    by what clipping and noise did to them (``descent.calibrate``): post-processing. It needs
+    standardised rows with an intercept, of weight 1, each clipped by itself, and an l2 of 0. From
+    u = 80 on a last release, counts by class and log odds, corrects the line (``calibration``).
     """
 
     steps: int | None = option(
@@ -86,7 +86,8 @@ class DpGd:
         None,
         "bound of a row's gradient over the typical length of a standardised row",
         "1",
-        f"0.2 (u / 42)^0.3, from 0.05 to 2; {_U}",
+        "0.2 (u / 42)^0.3, from 0.05 to 2; u = n mu / sqrt(columns that count), mu of the whole "
+        "budget",
         range=(2.0**-10, 2.0**6),
     )
     time: float | None = option(
@@ -127,6 +128,13 @@ class DpGd:
     calibrated: bool = option(
         True, "logistic loss of two classes: shrink log odds so that probabilities come true"
     )
+    calibrate_share: float | None = option(
+        None,
+        "share of the budget left after moments for counts of rows by class and log odds; 0: none",
+        "1",
+        f"{SHARE:g} where log odds are calibrated, u >= {SIGNAL:g} and rows >= {FEWEST}, else 0",
+        range=(0, 1, "[)"),
+    )
     use: Mapping[str, str] = field(default_factory=dict)
 
     name: ClassVar[str] = "dp-gd"
@@ -160,6 +168,7 @@ class DpGd:
         clipped_sum = UnitGradientSum if self.clip_unit else StandardizedGradientSum
         zero = np.zeros(problem.w_shape), rehearsed(problem)
         session.rehearse(clipped_sum(problem, *zero, problem.row_norm))
+        scores = CountedScores.of(self, problem, session, self._moments_share(problem))
         if self._moments_share(problem):
             session.rehearse(ColumnMoments(problem, MOMENTS_CLIP * problem.row_norm))
         n = float(problem.n_public or self._count(session))
@@ -169,13 +178,11 @@ class DpGd:
         columns, length, loss = rows.columns, rows.length, problem.loss
         u = max(defaults.weighed(defaults.signal(n, mu, width), loss), 1e-6)
         clip = (self.clip or defaults.clip_for(u, loss) * root) * length
-        lasting = defaults.weighed(defaults.lasting_signal(n, mu, width, loss), loss)
-        lasting = max(lasting, 1e-6)
+        lasting = max(defaults.weighed(defaults.lasting_signal(n, mu, width, loss), loss), 1e-6)
         sizes = self._step_size(problem, lasting, columns, length)
-        run = Run(n, clipped_sum, rows, clip, defaults.shrinkage_for(u), sizes)
-        descent = self._descend(problem, session, run)
-        by_row = self.calibrated and not self.clip_unit
-        w, status, shrunk = run.finished(problem, descent, calibrated=by_row)
+        of_u = defaults.shrinkage_for(u), sizes, scores.with_signal(u, n)
+        run = Run(n, clipped_sum, rows, clip, *of_u)
+        w, status, shrunk = run.finished(problem, self._descend(problem, session, run))
         details: dict[str, Any] = {"steps": sizes.steps, "clip": clip, "time": sizes.time, "u": u}
         details |= {"columns": int(np.count_nonzero(columns.scales)), **shrunk}
         if problem.loss.classification and not defaults.tells_the_majority(n, mu):
@@ -205,8 +212,8 @@ class DpGd:
 
     def _count(self, session: PrivacySession) -> float:
         """Return a noisy number of rows, at least 1."""
-        mechanism = self._noise(session, 1 / Fraction(self.count_share))
-        return max(1.0, float(session.release(RowCount(mechanism.needs), mechanism)[0]))
+        noise = self._noise(session, 1 / Fraction(self.count_share))
+        return max(1.0, float(session.release(RowCount(noise.needs), noise)[0]))
 
     def _moments_share(self, problem: Problem) -> float:
         """Return what was asked for, or the rule's. For a real-valued target the rows as they
@@ -230,10 +237,9 @@ class DpGd:
         if sizes is not None and self.moments_share is None:
             moments_share /= 2
         mechanism = self._noise(session, 1 / Fraction(moments_share))
-        multiplier = mechanism.noise_multiplier
-        query = ColumnMoments(problem, MOMENTS_CLIP * problem.row_norm, multiplier)
-        moments = session.release(query, mechanism)
-        deviation = multiplier * query.clip * problem.rows_changed
+        clip, multiplier = MOMENTS_CLIP * problem.row_norm, mechanism.noise_multiplier
+        moments = session.release(ColumnMoments(problem, clip, multiplier), mechanism)
+        deviation = multiplier * clip * problem.rows_changed
         columns, length = from_moments(problem, moments, n, deviation, sizes)
         width = defaults.effective_width(problem.n_features, length)
         rows = MeanRow.of(columns, length, moments[: problem.n_features] / n, deviation / n)
@@ -249,15 +255,14 @@ class DpGd:
         return typical_sizes(problem, counts, n, multiplier)
 
     def _descend(self, problem: Problem, session: PrivacySession, run: Run) -> AveragedDescent:
-        """Return the descent once its steps are taken. It is in ``v``, the standardised rows'
-        parameters."""
+        """Return the descent after its steps, in ``v``, the parameters of standardised rows."""
         n, columns, step_size, l2 = run.n, run.rows.columns, run.step_size, problem.l2
-        shape, momentum = problem.w_shape, self.momentum
-        descent = AveragedDescent(shape, momentum=momentum, averaging=self.averaging)
+        descent = AveragedDescent(problem.w_shape, momentum=self.momentum, averaging=self.averaging)
         planned = 0
         while step_size.left:
             if step_size.steps != planned:
-                planned, mechanism = step_size.steps, self._noise(session, step_size.left)
+                parts = step_size.left / run.scores.left_by(session.accountant)
+                planned, mechanism = step_size.steps, self._noise(session, parts)
             w = round_parameters(columns.pull_back(descent.v), problem.raw_norm_bound)
             query = run.clipped_sum(problem, w, columns, run.clip, mechanism.noise_multiplier)
             gradient = session.release(query, mechanism) / n + l2 * columns.map_gradient(w)
@@ -269,9 +274,9 @@ class DpGd:
 
     def _noise(self, session: PrivacySession, parts: Fraction | int) -> Any:
         """Return the mechanism of one of so many equal parts of what is left of the budget."""
-        accountant, kind = session.accountant, mechanism_in(self, "noise")
-        share = Fraction(accountant.remaining) / parts
-        return kind(noise_multiplier(accountant, kind.nominal_event, share))
+        left, kind = session.accountant, mechanism_in(self, "noise")
+        cost = Fraction(left.remaining) / parts
+        return kind(noise_multiplier(left, kind.nominal_event, cost))
 
     def refuse_hopeless(
         self, problem: Problem, session: PrivacySession, share: float = 1.0

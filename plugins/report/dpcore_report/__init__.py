@@ -66,6 +66,16 @@ _EVALUATION = (
         field="epsilon",
     ),
 )
+_CALIBRATION = (
+    StepOption(
+        "calibrate-share",
+        "float",
+        None,
+        "Release counts of the rows by class and log odds, for this share of the budget, and bring "
+        "the log odds of two classes to them.",
+        field="share",
+    ),
+)
 _INTERVALS = (
     StepOption(
         "intervals-share",
@@ -88,6 +98,12 @@ _INTERVALS = (
 
 @hookimpl
 def register_steps(register: Callable[..., None]) -> None:
+    register(
+        "calibration",
+        "dpcore_report.calibration.step:Calibration",
+        summary="Log odds of two classes brought to how rows come true, by noisy counts.",
+        options=_CALIBRATION,
+    )
     register(
         "evaluation",
         "dpcore_report.evaluation.step:Evaluation",

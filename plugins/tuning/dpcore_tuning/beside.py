@@ -132,12 +132,12 @@ class Beside:
     def after(self, known: RunState, place: int, solution: Solution) -> RunState:
         """Return the run after the steps of the result, on the solution of a candidate."""
         if not self.steps[0]:
-            return known
+            return replace(known, solution=solution)
         own = replace(self._states[place].facts, schema=known.facts.schema)
-        state = weighted(replace(known, facts=own), released_weights(known))
-        view = ResultView.of(state.facts, solution)
+        state = weighted(replace(known, facts=own, solution=solution), released_weights(known))
         for step in self.steps[place]:
             if step.phase is Phase.RESULT:
+                view = ResultView.of(state.facts, state.solution)
                 state = run_one(step, state, self._door, view)
         return state
 

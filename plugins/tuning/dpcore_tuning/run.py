@@ -242,10 +242,13 @@ def _model(ran: _Ran, statement: PrivacyStatement) -> Model:
     summary = {"kind": "search", "mechanism": "Search", "count": 1, "cost": cost}
     ledger = (summary, *ran.beside.charges)
     if ran.best is None:
-        asked = search.plans[0], known.facts.schema, ran.tries.l2, ran.solution, ledger, statement
+        solution = known.solution
+        asked = search.plans[0], known.facts.schema, ran.tries.l2, solution, ledger, statement
         return make_model(*asked, known)
     return replace(
         ran.best.model,
+        w=known.solution.w,
+        status=known.solution.status,
         privacy=statement.to_dict(),
         ledger=ledger,
         evaluation=known.figures.get("evaluation"),

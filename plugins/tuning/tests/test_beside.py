@@ -8,13 +8,15 @@ import numpy as np
 import pytest
 from searches import PURE, X, Y, searched, with_tries
 
-from dpcore import BalancedWeights, Evaluation, Intervals, PrivateBounds, load_model
+from dpcore import BalancedWeights, Calibration, Evaluation, Intervals, PrivateBounds, load_model
 from dpcore.errors import BudgetExceededError, OptimizerError
 from dpcore.plugin import Gaussian, RowCount
 from dpcore.plugin.commands import LedgerRequest
 from dpcore.plugin.parts import dataset_from_arrays
 from dpcore.plugin.steps import OneRelease, Outcome, Phase, Section, mechanism_for
+from dpcore_baselines.calibration.counts_line import CountsLine
 from dpcore_ledger import TableLedger, Terms
+from dpcore_report.calibration import counted as counted_rows
 from dpcore_tuning import beside, run
 from dpcore_tuning.stopping_cost import left_of
 
@@ -58,6 +60,20 @@ def charges_of(monkeypatch, settings, asked):
     each, fits = left_of(ran.tries.filter), len(ran.search.plans)
     taken = fits * each if ran.search.law is None else each
     return sum(whole.cost(e.event) for e in released), left_of(ran.beside.left), taken, whole
+
+
+def test_a_calibration_alters_the_model_that_is_released_and_its_figures(monkeypatch):
+    monkeypatch.setattr(counted_rows, "counts_line", lambda *_: CountsLine(added=1000.0))
+    for found in (True, False):
+        if not found:
+            monkeypatch.setattr(run.Tries, "best", lambda self: None)
+        model = tuned({"epsilon": 20.0}, also=(STEPS[0], Calibration(0.1)))
+        assert model.intercept > 900 and "+1000.00 added, by released counts" in model.status
+        assert model.privacy["steps"] == {"calibration": {"share": 0.1}}
+        kinds = [entry["kind"] for entry in model.ledger]
+        assert kinds == ["search", "calibration", "evaluation"]
+        # The evaluation is of that model, which says the second class of every row.
+        assert model.evaluation["recall"]["-1"]["value"] < 0.2
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.plugin import round_parameters
-from dpcore_baselines.descent.calibrate import calibrated_line, can_be_calibrated, with_line
+from dpcore_baselines.descent.calibrate import calibrated_line, with_line
 
 if TYPE_CHECKING:
     from dpcore.plugin import Problem
+    from dpcore_baselines.calibration.of_a_run import CountedScores
     from dpcore_baselines.descent.averaged import AveragedDescent
     from dpcore_baselines.descent.calibrate import MeanRow
     from dpcore_baselines.descent.step_size import StepSize
@@ -21,7 +22,9 @@ if TYPE_CHECKING:
 __all__ = ["Run"]
 
 _TAKEN = "All planned steps were taken."
-_SHRUNK = " Log odds were multiplied by {:.2f}{}: clipping and noise had made them too large."
+_SHRUNK = " Log odds were multiplied by {:.2f}{}: "
+_BY_NOISE = "clipping and noise had made them too large."
+_BY_COUNTS = "by what clipping and noise do to them, and by released counts of how rows came true."
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,7 @@ class Run:
     ----------
     n : the number of rows. ``rows`` : what moments say of them. ``clip`` : of a row's gradient.
     shrinkage : what all coefficients of standardised columns but the intercept's count for.
+    scores : the last release, of what is kept for it.
     """
 
     n: float
@@ -40,24 +44,33 @@ class Run:
     clip: float
     shrinkage: float
     step_size: StepSize
+    scores: CountedScores
 
     def finished(
-        self, problem: Problem, descent: AveragedDescent, *, calibrated: bool
+        self, problem: Problem, descent: AveragedDescent
     ) -> tuple[np.ndarray, str, dict[str, Any]]:
         """Return the parameters of the rows as they are, the status, and details: the averaged
-        iterate, shrunk where the signal is small, its log odds brought to the ``calibrated`` line
-        (``descent.calibrate``)."""
-        columns, v = self.rows.columns, descent.average
-        status, details = _TAKEN, dict[str, Any]()
-        if columns.constant is not None and problem.loss.classification:
-            v = np.where(np.arange(problem.n_features) == columns.constant, v, v * self.shrinkage)
-            if calibrated and can_be_calibrated(problem):
-                margins = self.rows.margins(v, descent.spread)
-                a, b = calibrated_line(*margins, self.clip / self.rows.length)
-                v = with_line(v, columns.constant, (a, b))
-                details = {"slope": b, "added": a}
-                status = _TAKEN + _SHRUNK.format(
-                    b, f", and {a:+.2f} added" if abs(a) > 0.005 else ""
-                )
-        w = round_parameters(columns.pull_back(v), problem.raw_norm_bound)
-        return w, status, details
+        iterate, shrunk where the signal is small, its log odds, where they are calibrated, brought
+        to a line by what clipping and noise did to them (``descent.calibrate``), then to that of
+        the counts of ``scores``, if there are to be any."""
+        constant, v = self.rows.columns.constant, descent.average
+        if constant is None or not problem.loss.classification:
+            return self._pulled_back(problem, v), _TAKEN, {}
+        v = np.where(np.arange(problem.n_features) == constant, v, v * self.shrinkage)
+        if not self.scores.calibrated:
+            return self._pulled_back(problem, v), _TAKEN, {}
+        margins = self.rows.margins(v, descent.spread)
+        a, b = calibrated_line(*margins, self.clip / self.rows.length)
+        w, why = self._pulled_back(problem, with_line(v, constant, (a, b))), _BY_NOISE
+        details = dict[str, Any]()
+        if self.scores.part:
+            line = self.scores.line(w)
+            w = round_parameters(line.of(w, constant), problem.raw_norm_bound)
+            a, b = line.slope * a + line.added, line.slope * b
+            why = _BY_COUNTS
+            details["by_counts"] = {"slope": line.slope, "added": line.added}
+        added = f", and {a:+.2f} added" if abs(a) > 0.005 else ""
+        return w, _TAKEN + _SHRUNK.format(b, added) + why, {"slope": b, "added": a, **details}
+
+    def _pulled_back(self, problem: Problem, v: np.ndarray) -> np.ndarray:
+        return round_parameters(self.rows.columns.pull_back(v), problem.raw_norm_bound)

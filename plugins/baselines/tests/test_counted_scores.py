@@ -1,0 +1,100 @@
+"""Counts of log odds in a run of dp-gd: when, at which share, with which noise."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import special
+
+from dpcore import fit
+from dpcore.errors import InvalidInputError
+from dpcore.plugin.parts import TableSession
+from dpcore_baselines.calibration import of_a_run
+from dpcore_baselines.calibration.counts_line import CountsLine
+
+
+def made_rows(n=10_000, seed=1):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1, 1, size=(n, 8))
+    w = np.array([4.0, -3.0, 2.0, 2.0, -1.0, 1.0, 0.0, 0.0])
+    return X, rng.random(n) < special.expit(X @ w - 1.0)
+
+
+PUBLIC = dict(classes=(False, True), bounds=(-1, 1), row_norm=None, seed=2)
+
+
+def test_from_a_signal_on_it_is_the_last_release_for_its_share():
+    X, positive = made_rows()
+    model = fit(X, positive, **PUBLIC, epsilon=1.0)
+    last, budget = model.ledger[-1], model.privacy["budget"]
+    assert model.details["u"] >= of_a_run.SIGNAL
+    assert (last["kind"], last["count"]) == ("calibration", 1)
+    later = ("gradient", "calibration")
+    before = sum(entry["cost"] for entry in model.ledger if entry["kind"] not in later)
+    assert last["cost"] == pytest.approx(of_a_run.SHARE * (budget - before), rel=1e-3)
+    assert 0.999 * budget < model.privacy["spent"] <= budget
+    assert "by released counts of how rows came true" in model.status
+    assert set(model.details["by_counts"]) == {"slope", "added"}
+    none = fit(X, positive, **PUBLIC, epsilon=1.0, params={"calibrate_share": 0})
+    assert "calibration" not in none.privacy["releases"] and "by_counts" not in none.details
+    few = fit(X, positive, **PUBLIC, epsilon=0.02)
+    assert few.details["u"] < of_a_run.SIGNAL and "calibration" not in few.privacy["releases"]
+    small = fit(X[:400], positive[:400], **PUBLIC, epsilon=8.0)
+    assert small.details["u"] > of_a_run.SIGNAL and "calibration" not in small.privacy["releases"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        {"l2": 0.01},
+        {"intercept": False},
+        {"class_weight": {False: 1.0, True: 2.0}},
+        {"loss": "hinge-svm"},
+        {"params": {"moments_share": 0.0}},
+        {"params": {"calibrated": False}},
+        {"use": {"noise": "gamma"}, "accountant": "zcdp"},
+    ],
+)
+def test_where_log_odds_are_not_calibrated_counts_are_refused_and_by_default_left_out(words):
+    X, positive = made_rows(3000)
+    given = PUBLIC | {"epsilon": 4.0, "algo": "dp-gd"} | words
+    given["params"] = {"steps": 5} | given.get("params", {})
+    model = fit(X, positive, **given)
+    assert model.details["u"] > of_a_run.SIGNAL
+    assert "calibration" not in model.privacy["releases"]
+    given["params"] = given["params"] | {"calibrate_share": 0.1}
+    with pytest.raises(InvalidInputError, match="calibrate_share is for calibrated log odds"):
+        fit(X, positive, **given)
+
+
+@pytest.mark.parametrize("relation", ["add-or-remove-one", "replace-one"])
+@pytest.mark.parametrize("rows_per_unit", [None, 4])
+def test_the_line_is_told_the_noise_that_is_added(relation, rows_per_unit, monkeypatch):
+    told, added = [], []
+
+    def telling(counts, deviation):
+        told.append(deviation)
+        return CountsLine()
+
+    class Door(TableSession):
+        def release(self, query, mechanism):
+            if query.kind == "calibration":
+                moved = query.sensitivity(self.relation).bound
+                if rows_per_unit:  # each of them comes and goes: 1 apiece
+                    moved = rows_per_unit * self.relation.rows_changed
+                added.append(mechanism.noise_multiplier * moved)
+            return super().release(query, mechanism)
+
+    monkeypatch.setattr(of_a_run, "counts_line", telling)
+    monkeypatch.setattr("dpcore.fitting.run_sessions.TableSession", Door)
+    X, positive = made_rows(400)
+    columns = {f"x{k}": {"kind": "numeric", "lower": -1, "upper": 1} for k in range(8)}
+    columns["y"] = {"kind": "label", "classes": [False, True]}
+    frame = pd.DataFrame(X, columns=[f"x{k}" for k in range(8)])
+    frame["y"] = positive
+    schema = {"columns": columns}
+    if rows_per_unit:
+        frame["id"] = np.arange(400) // 4
+        schema |= {"unit": "id", "rows_per_unit": rows_per_unit}
+    params = {"steps": 3, "calibrate_share": 0.1}
+    fit(frame, schema=schema, epsilon=2.0, algo="dp-gd", relation=relation, params=params)
+    assert len(told) == 1 and told == pytest.approx(added)

@@ -1,0 +1,1 @@
+"""Calibration of a model's log odds, within the budget of its run."""
