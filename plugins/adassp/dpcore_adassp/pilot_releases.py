@@ -1,5 +1,5 @@
-"""Looks at a table before its products are taken: rows and level, then lengths and sizes, and the
-level again where no signal is sure."""
+"""Looks at a table before its products are taken: rows and level, spreads of numbers, then lengths
+and sizes, and the level again where no signal is sure."""
 
 from __future__ import annotations
 
@@ -10,18 +10,28 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore_adassp.level import Level, level_within, middles_within
-from dpcore_adassp.row_map import RowMap
+from dpcore_adassp.row_map import MOST_TURNED, RowMap
 from dpcore_adassp.shares import deviation_of, noise_of
 from dpcore_adassp.sizes import RowSizes, length_within
+from dpcore_adassp.spreads import Spreads, scales_within
+from dpcore_adassp.whitening import whitened
 
 if TYPE_CHECKING:
     from dpcore.plugin import PrivacySession, Problem
 
-__all__ = ["AGAIN_SHARE", "PilotRelease", "pilot_release", "pilot_releases"]
+__all__ = [
+    "AGAIN_SHARE",
+    "PilotRelease",
+    "pilot_release",
+    "pilot_releases",
+    "spreads_asked",
+]
 
 AGAIN_SHARE = 0.35
 """Of what is left after two looks, for the level where there may be nothing else to learn: targets
 far smaller than their bounds and away from the middle of them."""
+_LEAST_SIGNAL = 16.0
+"""u = n mu / sqrt(d) from which on columns are scaled: below, spreads and a turn are noise."""
 _CLEAR = 3.0
 """The signal of targets in their own size about a true level, as it likely is at least, from which
 on there is more."""
@@ -30,8 +40,9 @@ _WEIGHT = 0.35
 """Length of the intercept's column over that of the others."""
 _TELLING = 50
 """Rows over the deviation of their counts from which on these say more than a guess."""
-_LONGER = 0.1
-"""The share of the rows that may be longer than the unit of length."""
+_LONGER, _LONGER_SCALED = 0.1, 0.25
+"""The share of the rows that may be longer than the unit of length; of scaled columns, of which few
+are far from their means in most rows."""
 _ABOVE = 20
 """How far the products of rows of middle length are to be above the noise, about."""
 _USUAL_SIZE = 0.35
@@ -75,22 +86,41 @@ class PilotRelease:
         coefficients = np.zeros(self.row_map.width)
         if self.row_map.intercept:
             coefficients[-1] = self.level * self.unit / self.row_map.weight
-        return coefficients
+        return self.row_map.turned_back(coefficients)
+
+    def turned(self, matrix: np.ndarray, deviation: float) -> PilotRelease:
+        """Return the same with rows turned by their released products, of noise of this deviation,
+        so that these are about even in all directions."""
+        turn, length = whitened(matrix, deviation, self.rows, self.length)
+        row_map = replace(self.row_map, turn=turn)
+        return replace(self, row_map=row_map, length=length, unit=length)
 
 
-def pilot_releases(problem: Problem) -> tuple[Level, RowSizes]:
-    """Return the two queries, the second one at a level of 0."""
+def pilot_releases(problem: Problem, *, scaled: bool) -> tuple[Level, RowSizes]:
+    """Return the two queries, the second one at a level of 0. ``scaled`` : whether columns may be,
+    so that the means of all of them are asked."""
     row_map = RowMap.of(problem, _WEIGHT)
-    return Level(problem, columns=row_map.middles is not None), RowSizes(problem, row_map)
+    columns = row_map.middles is not None or (scaled and spreads_asked(problem) is not None)
+    return Level(problem, columns=columns), RowSizes(problem, row_map)
+
+
+def spreads_asked(problem: Problem, middles: tuple[float, ...] | None = None) -> Spreads | None:
+    """Return the query for spreads about these middles, by default those of the bounds; ``None``
+    where public facts do not name numbers beside an intercept, or columns are too many."""
+    if not (problem.intercept and problem.numbers and problem.n_features <= MOST_TURNED):
+        return None
+    return Spreads(problem, middles or (0.5,) * (problem.n_features - 1))
 
 
 def pilot_release(
     optimizer: Any, share: float, problem: Problem, session: PrivacySession
 ) -> PilotRelease:
-    """Return what two releases of half of this share of the budget each tell, and a third one where
-    they show no signal."""
+    """Return what two releases of half of this share of the budget each tell, one of the spreads of
+    numbers between them where rows are enough, and another of the level where they show no
+    signal."""
     mu = 1 / noise_of(optimizer, session, 1).noise_multiplier / problem.rows_changed
-    first, second = pilot_releases(problem)
+    scaled = optimizer.spreads_share > 0
+    first, second = pilot_releases(problem, scaled=scaled)
     mechanism = noise_of(optimizer, session, share / 2)
     answer = session.release(first, mechanism)
     count, squares, products = map(float, answer[:3])
@@ -98,7 +128,12 @@ def pilot_release(
     level, row_map = level_within(squares, products, error), second.row_map
     if first.columns:
         middles = middles_within(squares, answer[3:], error, problem.row_norm)
-        row_map = replace(row_map, middles=middles)
+        rows = max(1.0, float(problem.n_public or count))
+        spreads = spreads_asked(problem, middles) if scaled else None
+        if spreads and rows * mu >= _LEAST_SIGNAL * math.sqrt(problem.n_features):
+            row_map = _scaled(optimizer, session, spreads, rows, error)
+        elif row_map.middles is not None:
+            row_map = replace(row_map, middles=middles)
     if problem.n_public is not None:
         count, error = float(problem.n_public), 0.0
     second = replace(second, row_map=row_map, level=level)
@@ -124,8 +159,25 @@ def pilot_release(
     )
     if rows <= _TELLING * deviation:
         return seen
-    length = _usual_length(second.edges, np.array(counts), rows, deviation, seen.signal)
+    if row_map.is_scaled:
+        length = length_within(second.edges, np.array(counts), rows, _LONGER_SCALED, deviation)
+    else:
+        length = _usual_length(second.edges, np.array(counts), rows, deviation, seen.signal)
     return _held_to(seen, length, squares / rows)
+
+
+def _scaled(
+    optimizer: Any, session: PrivacySession, query: Spreads, rows: float, error: float
+) -> RowMap:
+    """Return the map that takes means off all columns and scales them by a release of spreads.
+
+    ``error`` : the deviation of the noise of the sums over the row norm that the means are of.
+    """
+    problem, mechanism = query.problem, noise_of(optimizer, session, optimizer.spreads_share)
+    answer = np.asarray(session.release(query, mechanism))
+    deviation = deviation_of(mechanism, query, problem)
+    scales = scales_within(query, answer, rows, deviation, error * problem.row_norm / rows)
+    return RowMap(problem.n_features, True, query.middles, _WEIGHT, scales)
 
 
 def _level_again(
