@@ -59,7 +59,8 @@ class GramRidge:
 
     Where public facts name numbers between bounds and the released number of rows is enough (u =
     n mu / sqrt(columns) of 16, up to 64 columns), a look, 3 % of what is left, tells the spreads of
-    the numbers, and columns are scaled by them. X'X is released twice then, for half of its share
+    the numbers, one before it the means of columns where not all are numbers, and columns are
+    scaled by them. X'X is released twice then, for half of its share
     each: of the scaled rows, and of these turned so that their products are about even in all
     directions. Else it is released once.
 
@@ -84,8 +85,8 @@ class GramRidge:
     )
     spreads_share: float = option(
         0.03,
-        "share of what is left after the first look for the spreads of numbers; 0: columns as they "
-        "are, and X'X once",
+        "share of what is left after the first look for the spreads of numbers, and as much for "
+        "the columns' means where not all are numbers; 0: columns as they are, and X'X once",
         "1",
         range=(0, 0.5, "[)"),
     )
@@ -139,7 +140,7 @@ class GramRidge:
         require_room_to_look(self, problem, session)
         choice = wide_look(self, problem, session).choose(problem)
         if choice == "mean":
-            return mean_alone(self, problem, session)
+            return mean_alone(self, problem, session, "The columns are too many for the budget.")
         if choice == "products":
             return self._by_products(problem, session)
         solution = descent.minimize(problem, session)
@@ -147,6 +148,8 @@ class GramRidge:
 
     def _by_products(self, problem: Problem, session: PrivacySession) -> Solution:
         seen = pilot_release(self, self.looks_share, problem, session)
+        if seen.skewed:
+            return mean_alone(self, problem, session, "The target is too skewed for the budget.")
         query = Products(problem, seen.row_map, seen.length, seen.unit / seen.length)
         parts = 2 if seen.row_map.is_scaled else 1
         matrix, left, deviation = self._matrix(query, session, self.squares_share / parts)
@@ -190,15 +193,15 @@ class GramRidge:
 
     def _refuse_hopeless(self, problem: Problem, session: PrivacySession) -> None:
         """Raise InvalidInputError if the noise of any share does not fit the grid."""
-        first, second = pilot_releases(problem, scaled=self.spreads_share > 0)
+        first, second = pilot_releases(problem)
         whole = 1 - WIDE_SHARE
         for query in (first, second):
             require_room(noise_of(self, session, whole * self.looks_share / 2), query, problem)
-        spreads = spreads_asked(problem) if self.spreads_share else None
-        if spreads is not None:
-            share = whole * (1 - self.looks_share) * self.spreads_share
-            require_room(noise_of(self, session, share), spreads, problem)
-            whole *= (1 - self.spreads_share) / 2  # X'X is asked twice
+        if self.spreads_share:
+            share = whole * (1 - self.looks_share) * self.spreads_share * (1 - self.spreads_share)
+            for asked in spreads_asked(problem) or ():
+                require_room(noise_of(self, session, share), asked, problem)
+            whole *= (1 - self.spreads_share) ** 2 / 2  # X'X is asked twice
         left = whole * (1 - self.looks_share) * (1 - AGAIN_SHARE)
         squares = Products(problem, second.row_map, 1.0)
         require_room(noise_of(self, session, left * self.squares_share), squares, problem)

@@ -32,6 +32,11 @@ AGAIN_SHARE = 0.35
 far smaller than their bounds and away from the middle of them."""
 _LEAST_SIGNAL = 16.0
 """u = n mu / sqrt(d) from which on columns are scaled: below, spreads and a turn are noise."""
+_SKEWED_BELOW, _FAR, _SMALL = 75.0, 0.7, 0.25
+"""n mu below which, of a table whose numbers are known, a target whose level is farther than the
+second from the middle of its bounds, and whose mean size about it is below the third, is fitted by
+its mean alone: the noise of a level that has but a share of the budget is as large as all that
+there is to tell. Where rows are so few and it is not, a signal must be sure by twice its noise."""
 _CLEAR = 3.0
 """The signal of targets in their own size about a true level, as it likely is at least, from which
 on there is more."""
@@ -63,6 +68,7 @@ class PilotRelease:
     level : the coefficient of the intercept's column alone.
     least, most : between which the mean size of targets about their level is, likely.
     length, unit : to which rows are held, and in which coefficients are measured.
+    skewed : whether all that is left is better spent on the level.
     """
 
     row_map: RowMap
@@ -73,6 +79,7 @@ class PilotRelease:
     most: float
     length: float
     unit: float
+    skewed: bool = False
 
     @property
     def clip(self) -> float:
@@ -96,31 +103,29 @@ class PilotRelease:
         return replace(self, row_map=row_map, length=length, unit=length)
 
 
-def pilot_releases(problem: Problem, *, scaled: bool) -> tuple[Level, RowSizes]:
-    """Return the two queries, the second one at a level of 0. ``scaled`` : whether columns may be,
-    so that the means of all of them are asked."""
+def pilot_releases(problem: Problem) -> tuple[Level, RowSizes]:
+    """Return the two queries, the second one at a level of 0."""
     row_map = RowMap.of(problem, _WEIGHT)
-    columns = row_map.middles is not None or (scaled and spreads_asked(problem) is not None)
-    return Level(problem, columns=columns), RowSizes(problem, row_map)
+    return Level(problem, columns=row_map.middles is not None), RowSizes(problem, row_map)
 
 
-def spreads_asked(problem: Problem, middles: tuple[float, ...] | None = None) -> Spreads | None:
-    """Return the query for spreads about these middles, by default those of the bounds; ``None``
-    where public facts do not name numbers beside an intercept, or columns are too many."""
+def spreads_asked(problem: Problem) -> tuple[Level, Spreads] | None:
+    """Return the queries for means and for spreads about the middles of the bounds; ``None`` where
+    public facts do not name numbers beside an intercept, or columns are too many."""
     if not (problem.intercept and problem.numbers and problem.n_features <= MOST_TURNED):
         return None
-    return Spreads(problem, middles or (0.5,) * (problem.n_features - 1))
+    middles = (0.5,) * (problem.n_features - 1)
+    return Level(problem, columns=True), Spreads(problem, middles)
 
 
 def pilot_release(
     optimizer: Any, share: float, problem: Problem, session: PrivacySession
 ) -> PilotRelease:
-    """Return what two releases of half of this share of the budget each tell, one of the spreads of
-    numbers between them where rows are enough, and another of the level where they show no
-    signal."""
+    """Return what two releases of half of this share of the budget each tell, those of means and
+    spreads of columns between them where rows are enough, and another of the level where they show
+    no signal."""
     mu = 1 / noise_of(optimizer, session, 1).noise_multiplier / problem.rows_changed
-    scaled = optimizer.spreads_share > 0
-    first, second = pilot_releases(problem, scaled=scaled)
+    first, second = pilot_releases(problem)
     mechanism = noise_of(optimizer, session, share / 2)
     answer = session.release(first, mechanism)
     count, squares, products = map(float, answer[:3])
@@ -128,12 +133,10 @@ def pilot_release(
     level, row_map = level_within(squares, products, error), second.row_map
     if first.columns:
         middles = middles_within(squares, answer[3:], error, problem.row_norm)
-        rows = max(1.0, float(problem.n_public or count))
-        spreads = spreads_asked(problem, middles) if scaled else None
-        if spreads and rows * mu >= _LEAST_SIGNAL * math.sqrt(problem.n_features):
-            row_map = _scaled(optimizer, session, spreads, rows, error)
-        elif row_map.middles is not None:
-            row_map = replace(row_map, middles=middles)
+        row_map = replace(row_map, middles=middles)
+    rows = max(1.0, float(problem.n_public or count))
+    if rows * mu >= _LEAST_SIGNAL * math.sqrt(problem.n_features):
+        row_map = _scaled(optimizer, problem, session, row_map, rows, error)
     if problem.n_public is not None:
         count, error = float(problem.n_public), 0.0
     second = replace(second, row_map=row_map, level=level)
@@ -143,7 +146,10 @@ def pilot_release(
     rows = max(1.0, count)
     signal = rows * mu / math.sqrt(problem.n_features)
     apart = abs(products / squares - level) + first_error / squares if squares > 0 else 1.0
-    if problem.intercept and signal * ((size - deviation) / rows - apart) < _CLEAR:
+    few = rows * mu < _SKEWED_BELOW and spreads_asked(problem) is not None
+    skewed = few and _is_skewed(squares, products, first_error, size - deviation, rows)
+    told = signal * ((size - (2 if few else 1) * deviation) / rows - apart)
+    if problem.intercept and told < _CLEAR and not skewed:
         level = _level_again(optimizer, problem, session, squares, products, first_error)
     least, most = _sizes_between(size, deviation, rows, error)
     usual = row_map.usual(problem.row_norm)
@@ -156,6 +162,7 @@ def pilot_release(
         most=most,
         length=usual / 2,
         unit=usual,
+        skewed=skewed,
     )
     if rows <= _TELLING * deviation:
         return seen
@@ -166,18 +173,42 @@ def pilot_release(
     return _held_to(seen, length, squares / rows)
 
 
-def _scaled(
-    optimizer: Any, session: PrivacySession, query: Spreads, rows: float, error: float
-) -> RowMap:
-    """Return the map that takes means off all columns and scales them by a release of spreads.
+def _is_skewed(squares: float, products: float, error: float, size: float, rows: float) -> bool:
+    """Return whether targets are far from the middle of their bounds, surely, and near each other:
+    by the noisy sums of the level, of this error, and of sizes about it, as small as it may be."""
+    if squares <= 2 * error or size >= _SMALL * rows:
+        return False
+    return abs(products) > max(_FAR * squares, 2 * error)
 
-    ``error`` : the deviation of the noise of the sums over the row norm that the means are of.
+
+def _scaled(
+    optimizer: Any,
+    problem: Problem,
+    session: PrivacySession,
+    row_map: RowMap,
+    rows: float,
+    error: float,
+) -> RowMap:
+    """Return the map that takes means off all columns and scales them by a release of spreads; the
+    same where numbers are not known. Means that no look has told are released before.
+
+    ``error`` : the deviation of the noise of the means that the map has, times ``rows``, over the
+    row norm.
     """
-    problem, mechanism = query.problem, noise_of(optimizer, session, optimizer.spreads_share)
+    share = optimizer.spreads_share
+    if not share or spreads_asked(problem) is None:
+        return row_map
+    middles = row_map.middles
+    if middles is None:
+        means, mechanism = Level(problem, columns=True), noise_of(optimizer, session, share)
+        _, squares, _, *sums = map(float, session.release(means, mechanism))
+        error = deviation_of(mechanism, means, problem)
+        middles = middles_within(squares, np.array(sums), error, problem.row_norm)
+    query, mechanism = Spreads(problem, middles), noise_of(optimizer, session, share)
     answer = np.asarray(session.release(query, mechanism))
     deviation = deviation_of(mechanism, query, problem)
     scales = scales_within(query, answer, rows, deviation, error * problem.row_norm / rows)
-    return RowMap(problem.n_features, True, query.middles, _WEIGHT, scales)
+    return RowMap(problem.n_features, True, middles, _WEIGHT, scales)
 
 
 def _level_again(
