@@ -35,6 +35,7 @@ class ListedTable:
     drop: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
+    only: tuple[str, ...] = ()
     separator: str = "comma"
 
     def frame(self, folder: Path) -> pd.DataFrame:
@@ -45,6 +46,9 @@ class ListedTable:
         if found != self.sha256:
             raise ValueError(f"{path.name} of {self.package} has another SHA-256: {found}.")
         rows = self._read(path).drop(columns=list(self.drop))
+        if self.only:
+            column, cell = self.only
+            rows = rows[rows[column].astype(str).str.strip() == cell].drop(columns=column)
         rows = rows[[*self.keep, self.target]] if self.keep else rows
         rows = rows.dropna().reset_index(drop=True)
         if self.task == "classification":

@@ -1,5 +1,5 @@
-"""Pilot releases: noisy estimates of the number of rows and the mean target, then of the columns'
-lengths. Where the signal is weak, the mean is estimated again."""
+"""Pilot releases: noisy estimates of the number of rows and the mean target, of the spreads of
+numbers, and of the columns' lengths. Where the signal is weak, the mean is estimated again."""
 
 from __future__ import annotations
 
@@ -10,18 +10,33 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore_adassp.level import Level, level_within, middles_within
-from dpcore_adassp.row_map import RowMap
+from dpcore_adassp.row_map import MOST_TURNED, RowMap
 from dpcore_adassp.shares import deviation_of, noise_of
 from dpcore_adassp.sizes import RowSizes, length_within
+from dpcore_adassp.spreads import Spreads, scales_within
+from dpcore_adassp.whitening import whitened
 
 if TYPE_CHECKING:
     from dpcore.plugin import PrivacySession, Problem
 
-__all__ = ["AGAIN_SHARE", "PilotRelease", "pilot_release", "pilot_releases"]
+__all__ = [
+    "AGAIN_SHARE",
+    "PilotRelease",
+    "pilot_release",
+    "pilot_releases",
+    "spreads_asked",
+]
 
 AGAIN_SHARE = 0.35
 """Of what is left after two looks, for the level where there may be nothing else to learn: targets
 far smaller than their bounds and away from the middle of them."""
+_LEAST_SIGNAL = 16.0
+"""u = n mu / sqrt(d) from which on columns are scaled: below, spreads and a turn are noise."""
+_SKEWED_BELOW, _FAR, _SMALL = 75.0, 0.7, 0.25
+"""n mu below which, of a table whose numbers are known, a target whose level is farther than the
+second from the middle of its bounds, and whose mean size about it is below the third, is fitted by
+its mean alone: the noise of a level that has but a share of the budget is as large as all that
+there is to tell. Where rows are so few and it is not, a signal must be sure by twice its noise."""
 _CLEAR = 3.0
 """The signal of targets in their own size about a true level, as it likely is at least, from which
 on there is more."""
@@ -30,8 +45,9 @@ _WEIGHT = 0.35
 """Length of the intercept's column over that of the others."""
 _TELLING = 50
 """Rows over the deviation of their counts from which on these say more than a guess."""
-_LONGER = 0.1
-"""The share of the rows that may be longer than the unit of length."""
+_LONGER, _LONGER_SCALED = 0.1, 0.25
+"""The share of the rows that may be longer than the unit of length; of scaled columns, of which few
+are far from their means in most rows."""
 _ABOVE = 20
 """How far the products of rows of middle length are to be above the noise, about."""
 _USUAL_SIZE = 0.35
@@ -52,6 +68,7 @@ class PilotRelease:
     level : the coefficient of the intercept's column alone.
     least, most : between which the mean size of targets about their level is, likely.
     length, unit : to which rows are held, and in which coefficients are measured.
+    skewed : whether all that is left is better spent on the level.
     """
 
     row_map: RowMap
@@ -62,6 +79,7 @@ class PilotRelease:
     most: float
     length: float
     unit: float
+    skewed: bool = False
 
     @property
     def clip(self) -> float:
@@ -75,7 +93,14 @@ class PilotRelease:
         coefficients = np.zeros(self.row_map.width)
         if self.row_map.intercept:
             coefficients[-1] = self.level * self.unit / self.row_map.weight
-        return coefficients
+        return self.row_map.turned_back(coefficients)
+
+    def turned(self, matrix: np.ndarray, deviation: float) -> PilotRelease:
+        """Return the same with rows turned by their released products, of noise of this deviation,
+        so that these are about even in all directions."""
+        turn, length = whitened(matrix, deviation, self.rows, self.length)
+        row_map = replace(self.row_map, turn=turn)
+        return replace(self, row_map=row_map, length=length, unit=length)
 
 
 def pilot_releases(problem: Problem) -> tuple[Level, RowSizes]:
@@ -84,11 +109,21 @@ def pilot_releases(problem: Problem) -> tuple[Level, RowSizes]:
     return Level(problem, columns=row_map.middles is not None), RowSizes(problem, row_map)
 
 
+def spreads_asked(problem: Problem) -> tuple[Level, Spreads] | None:
+    """Return the queries for means and for spreads about the middles of the bounds; ``None`` where
+    public facts do not name numbers beside an intercept, or columns are too many."""
+    if not (problem.intercept and problem.numbers and problem.n_features <= MOST_TURNED):
+        return None
+    middles = (0.5,) * (problem.n_features - 1)
+    return Level(problem, columns=True), Spreads(problem, middles)
+
+
 def pilot_release(
     optimizer: Any, share: float, problem: Problem, session: PrivacySession
 ) -> PilotRelease:
-    """Return what two releases of half of this share of the budget each tell, and a third one where
-    they show no signal."""
+    """Return what two releases of half of this share of the budget each tell, those of means and
+    spreads of columns between them where rows are enough, and another of the level where they show
+    no signal."""
     mu = 1 / noise_of(optimizer, session, 1).noise_multiplier / problem.rows_changed
     first, second = pilot_releases(problem)
     mechanism = noise_of(optimizer, session, share / 2)
@@ -99,6 +134,9 @@ def pilot_release(
     if first.columns:
         middles = middles_within(squares, answer[3:], error, problem.row_norm)
         row_map = replace(row_map, middles=middles)
+    rows = max(1.0, float(problem.n_public or count))
+    if rows * mu >= _LEAST_SIGNAL * math.sqrt(problem.n_features):
+        row_map = _scaled(optimizer, problem, session, row_map, rows, error)
     if problem.n_public is not None:
         count, error = float(problem.n_public), 0.0
     second = replace(second, row_map=row_map, level=level)
@@ -108,7 +146,10 @@ def pilot_release(
     rows = max(1.0, count)
     signal = rows * mu / math.sqrt(problem.n_features)
     apart = abs(products / squares - level) + first_error / squares if squares > 0 else 1.0
-    if problem.intercept and signal * ((size - deviation) / rows - apart) < _CLEAR:
+    few = rows * mu < _SKEWED_BELOW and spreads_asked(problem) is not None
+    skewed = few and _is_skewed(squares, products, first_error, size - deviation, rows)
+    told = signal * ((size - (2 if few else 1) * deviation) / rows - apart)
+    if problem.intercept and told < _CLEAR and not skewed:
         level = _level_again(optimizer, problem, session, squares, products, first_error)
     least, most = _sizes_between(size, deviation, rows, error)
     usual = row_map.usual(problem.row_norm)
@@ -121,11 +162,53 @@ def pilot_release(
         most=most,
         length=usual / 2,
         unit=usual,
+        skewed=skewed,
     )
     if rows <= _TELLING * deviation:
         return seen
-    length = _usual_length(second.edges, np.array(counts), rows, deviation, seen.signal)
+    if row_map.is_scaled:
+        length = length_within(second.edges, np.array(counts), rows, _LONGER_SCALED, deviation)
+    else:
+        length = _usual_length(second.edges, np.array(counts), rows, deviation, seen.signal)
     return _held_to(seen, length, squares / rows)
+
+
+def _is_skewed(squares: float, products: float, error: float, size: float, rows: float) -> bool:
+    """Return whether targets are far from the middle of their bounds, surely, and near each other:
+    by the noisy sums of the level, of this error, and of sizes about it, as small as it may be."""
+    if squares <= 2 * error or size >= _SMALL * rows:
+        return False
+    return abs(products) > max(_FAR * squares, 2 * error)
+
+
+def _scaled(
+    optimizer: Any,
+    problem: Problem,
+    session: PrivacySession,
+    row_map: RowMap,
+    rows: float,
+    error: float,
+) -> RowMap:
+    """Return the map that takes means off all columns and scales them by a release of spreads; the
+    same where numbers are not known. Means that no look has told are released before.
+
+    ``error`` : the deviation of the noise of the means that the map has, times ``rows``, over the
+    row norm.
+    """
+    share = optimizer.spreads_share
+    if not share or spreads_asked(problem) is None:
+        return row_map
+    middles = row_map.middles
+    if middles is None:
+        means, mechanism = Level(problem, columns=True), noise_of(optimizer, session, share)
+        _, squares, _, *sums = map(float, session.release(means, mechanism))
+        error = deviation_of(mechanism, means, problem)
+        middles = middles_within(squares, np.array(sums), error, problem.row_norm)
+    query, mechanism = Spreads(problem, middles), noise_of(optimizer, session, share)
+    answer = np.asarray(session.release(query, mechanism))
+    deviation = deviation_of(mechanism, query, problem)
+    scales = scales_within(query, answer, rows, deviation, error * problem.row_norm / rows)
+    return RowMap(problem.n_features, True, middles, _WEIGHT, scales)
 
 
 def _level_again(

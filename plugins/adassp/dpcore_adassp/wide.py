@@ -64,9 +64,9 @@ def wide_look(optimizer: Any, problem: Problem, session: PrivacySession) -> Wide
     return WideLook(signal=rows * root, told=math.sqrt(rows * sizes) * root)
 
 
-def mean_alone(optimizer: Any, problem: Problem, session: PrivacySession) -> Solution:
+def mean_alone(optimizer: Any, problem: Problem, session: PrivacySession, status: str) -> Solution:
     """Return the constant nearest to the targets, for all that is left of the budget; 0 without an
-    intercept, for nothing more."""
+    intercept, for nothing more. ``status`` : why."""
     w = np.zeros(problem.n_features)
     if problem.intercept:
         query, mechanism = Level(problem), noise_of(optimizer, session, 1)
@@ -78,7 +78,7 @@ def mean_alone(optimizer: Any, problem: Problem, session: PrivacySession) -> Sol
     }
     return Solution(
         w=round_parameters(w, problem.raw_norm_bound),
-        status="The columns are too many for the budget.",
+        status=status,
         details=details,
     )
 

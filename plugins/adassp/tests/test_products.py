@@ -1,6 +1,6 @@
 """The queries: exact sums, and l2 sensitivities that are reached and never exceeded."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from dpcore.losses.squared import Squared
 from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.parts import LocalEngine, Sensitivity, SystemNoise
 from dpcore_adassp.products import Products, unpacked
-from dpcore_adassp.row_map import RowMap
+from dpcore_adassp.row_map import RowMap, turn_of
 from dpcore_adassp.smallest_eigenvalue import SmallestEigenvalue
 from dpcore_lab.checks import check_query, make_rows
 from dpcore_lab.checks.queries import check_contributions
@@ -20,6 +20,9 @@ ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLAC
 PARTS = ("squares", "targets")
 AT = np.array([0.5, -1.0, 0.25, 0.0, 2.0])
 CENTRED = RowMap(5, True, (0.5, 0.25, 0.0, 1.0), weight=0.25)
+SCALED = replace(CENTRED, scales=(1.0, 8.0, 2.5, 3.0))
+TURN = np.eye(5) + np.random.default_rng(8).normal(0, 0.4, (5, 5))
+TURNED = replace(SCALED, turn=turn_of(TURN))
 
 
 def problem_of(rows, relation=ADD):
@@ -38,10 +41,11 @@ def naive_image(row, row_map):
     """Return phi of one row, from the formula."""
     if not row_map.intercept:
         return row
-    middles = row_map.middles
+    middles, scales = row_map.middles, row_map.scales
     pairs = enumerate(row[:-1])
-    image = [2 * (x - middles[j] * row[-1]) if middles else x for j, x in pairs]
-    return np.array([*image, row_map.weight * row[-1]])
+    image = [scales[j] * (x - middles[j] * row[-1]) if middles else x for j, x in pairs]
+    image = np.array([*image, row_map.weight * row[-1]])
+    return image @ (TURN / abs(TURN).max()) if row_map.turn else image
 
 
 def naive_sums(rows, row_map, length, stretch, at, clip):
@@ -57,7 +61,9 @@ def naive_sums(rows, row_map, length, stretch, at, clip):
     return matrix, vector
 
 
-@pytest.mark.parametrize("row_map", [RowMap(5, False), RowMap(5, True, weight=0.25), CENTRED])
+@pytest.mark.parametrize(
+    "row_map", [RowMap(5, False), RowMap(5, True, weight=0.25), CENTRED, SCALED, TURNED]
+)
 @pytest.mark.parametrize(("length", "stretch"), [(1.5, 1.0), (0.4, 2.0)])
 def test_sums_are_those_of_the_formula(row_map, length, stretch):
     rows = make_rows(60, seed=3)
@@ -96,8 +102,31 @@ def test_the_images_of_centred_rows_keep_within_it_too():
     for relation in (ADD, REPLACE):
         for length in (0.3, 2.0):
             for part in PARTS:
-                query = products(rows, CENTRED, length, 2.0, part, relation)
-                assert check_contributions(query, relation) <= 1
+                for row_map in (CENTRED, TURNED):
+                    query = products(rows, row_map, length, 2.0, part, relation)
+                    assert check_contributions(query, relation) <= 1
+
+
+class Unheld(RowMap):
+    """A broken twin: takes the lengths of rows before they are turned."""
+
+    def apply(self, block):
+        return RowMap.apply(self, block)[0], RowMap.apply(replace(CENTRED), block)[1]
+
+
+def test_lengths_of_before_a_turn_do_not_bound_it():
+    rows = make_rows(10)
+    row_map = Unheld(5, True, SCALED.middles, 0.25, SCALED.scales, TURNED.turn)
+    with pytest.raises(AssertionError):
+        check_contributions(products(rows, row_map, 0.3), ADD)
+
+
+def test_a_turned_row_is_the_same_to_the_bit_whatever_stands_beside_it():
+    rows = make_rows(200, seed=6)
+    together = TURNED.apply(next(iter(rows.table().blocks)))[0]
+    for k in (0, 7, 199):
+        alone = Rows(rows.X[k : k + 1], rows.y[k : k + 1])
+        assert np.array_equal(TURNED.apply(next(iter(alone.table().blocks)))[0][0], together[k])
 
 
 @dataclass(frozen=True)
@@ -165,12 +194,14 @@ def test_the_solvers_error_is_in_the_eigenvalues_sensitivity_twice(relation):
 
 def test_a_map_and_its_pull_back_agree():
     rng = np.random.default_rng(1)
-    for row_map in (RowMap(5, False), RowMap(5, True, weight=0.25), CENTRED):
+    for row_map in (RowMap(5, False), RowMap(5, True, weight=0.25), CENTRED, SCALED, TURNED):
         x, v = rng.normal(size=5), rng.normal(size=5)
         kept = v.copy()
-        assert x @ row_map.pull_back(v) == pytest.approx(naive_image(x, row_map) @ v)
+        assert x @ row_map.pull_back(v) == pytest.approx(naive_image(x, row_map) @ v, rel=1e-4)
         assert np.array_equal(v, kept)
         assert v @ row_map.squares() @ v == pytest.approx(np.sum(row_map.pull_back(v) ** 2))
+        before = replace(row_map, turn=None).pull_back(v)
+        assert row_map.pull_back(row_map.turned_back(v)) == pytest.approx(before)
 
 
 def test_bad_maps_and_lengths_are_refused():
@@ -179,6 +210,14 @@ def test_bad_maps_and_lengths_are_refused():
     for middles in ((0.5,) * 5, (0.5, 0.5, 0.5, 1.5)):
         with pytest.raises(InvalidInputError, match="middle"):
             RowMap(5, True, middles)
+    for scales in ((2.0,) * 5, (0.5,) * 4, (9.0,) * 4):
+        with pytest.raises(InvalidInputError, match="scale from 1 to 8"):
+            RowMap(5, True, (0.5,) * 4, scales=scales)
+    with pytest.raises(InvalidInputError, match="with a scale"):
+        RowMap(5, True, scales=(2.0,) * 4)
+    for turn in (((1, 0), (0, 1)), ((2**18 + 1,) * 5,) * 5, ((1,) * 4,) * 5):
+        with pytest.raises(InvalidInputError, match="square turn"):
+            RowMap(5, True, turn=turn)
     with pytest.raises(InvalidInputError, match="weight"):
         RowMap(5, True, weight=2.0)
     with pytest.raises(InvalidInputError, match="length"):
