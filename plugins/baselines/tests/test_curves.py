@@ -1,0 +1,146 @@
+"""Hats that a run counts or leaves out: the rule, the moments without them, and fits."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpcore import Schema, fit
+from dpcore.errors import InvalidInputError
+from dpcore.losses.logistic import Logistic
+from dpcore.plugin import NeighboringRelation, Problem
+from dpcore.plugin.parts import LocalEngine, Table
+from dpcore_baselines.descent.curves import Curves
+from dpcore_baselines.descent.standardize import from_moments, unchanged
+from dpcore_baselines.dp_gd import DpGd
+from dpcore_baselines.queries.moments import ColumnMoments
+from dpcore_baselines.queries.standardization import Standardization
+from dpcore_lab.checks import check_query
+from dpcore_tables.kinds.curve import with_curves
+
+RELATION = NeighboringRelation.ADD_OR_REMOVE_ONE
+PROBLEM = Problem(
+    Logistic(),
+    0.0,
+    20,
+    2.0,
+    2.0,
+    RELATION,
+    numbers=(0, 9),
+    curves=((1, 8), (10, 8)),
+    intercept=True,
+)
+
+
+@pytest.mark.parametrize(
+    ("n", "u", "used"), [(1e5, 80.1, True), (1e5, 79.9, False), (1999, 200.0, False)]
+)
+def test_the_rule_asks_for_signal_and_rows(n, u, used):
+    mu = u / n * math.sqrt(20)
+    assert Curves.of(PROBLEM, n, mu).are_used is used
+    assert Curves.of(PROBLEM, n, mu, "all").are_used
+    assert not Curves.of(PROBLEM, n, mu, "none").are_used
+    assert not Curves.of(replace(PROBLEM, curves=()), n, mu, "all").are_used
+
+
+def selection(width, absent):
+    scales = np.full(width, 64)
+    scales[list(absent)] = 0
+    return Standardization(scales, np.zeros(width, dtype=np.int64), None)
+
+
+def test_moments_without_some_columns_keep_their_sensitivity():
+    check_query(lambda p: ColumnMoments(p, 0.5, 1.0, selection(p.n_features, [0])))
+
+
+def test_columns_that_were_left_out_of_lengths_alone_would_be_caught(monkeypatch):
+    def with_all(self, block):
+        counted, kept = self.counted, replace(self, counted=None)
+        object.__setattr__(kept, "counted", counted)
+        norms = block.standardized_norms(counted)
+        object.__setattr__(kept, "counted", None)
+        c = np.minimum(1.0, self.clip / np.maximum(math.sqrt(2) * norms, 1e-9))
+        sums = np.concatenate([block.weighted_sum(c), block.weighted_moments(c)])
+        return np.ldexp(sums, 16 + self.bits).astype(np.int64)
+
+    monkeypatch.setattr(ColumnMoments, "answer_block", with_all)
+    with pytest.raises(AssertionError):
+        check_query(lambda p: ColumnMoments(p, 0.25, 1.0, selection(p.n_features, [0])))
+
+
+def test_moments_without_hats_are_those_of_rows_that_have_none():
+    rng = np.random.default_rng(0)
+    X = np.trunc(np.ldexp(rng.random((200, 20)), 14)) / 2.0**16
+    bounds = {"row_norm": 2.0, "raw_norm_bound": 2.0, "capacity": 1000}
+    hats = Curves.of(PROBLEM, 1e5, 0.0, "none").left_out
+    problem = replace(PROBLEM, intercept=False, capacity=1000)
+    rest = np.delete(np.arange(20), hats)
+    table = Table.from_matrix(X, np.ones(200), **bounds)
+    few = Table.from_matrix(X[:, rest], np.ones(200), **bounds)
+    query = ColumnMoments(problem, 0.3, 1.0, selection(20, hats))
+    got = LocalEngine(table).answer(query).reshape(2, 20)
+    alone = ColumnMoments(replace(problem, n_features=4, numbers=(), curves=()), 0.3)
+    assert not got[:, hats].any()
+    # Norms of a map are bounded a little more loosely, by 2^-28.
+    assert np.allclose(got[:, rest], LocalEngine(few).answer(alone).reshape(2, 4), rtol=1e-6)
+    assert query.bits == alone.bits
+
+
+def test_a_map_that_is_no_selection_is_refused():
+    for scales in ([64, 128], [64, 65]):
+        map_ = Standardization(np.array(scales), np.zeros(2, dtype=np.int64), None)
+        with pytest.raises(InvalidInputError, match="takes columns as they are or not"):
+            ColumnMoments(replace(PROBLEM, n_features=2, numbers=(), curves=()), 1.0, 1.0, map_)
+
+
+def test_hats_that_are_left_out_have_no_scale_and_add_no_length():
+    absent = Curves.of(PROBLEM, 1e5, 0.0, "none").left_out
+    moments = np.concatenate([np.full(20, 500.0), np.full(20, 400.0)])
+    all_, longer = from_moments(PROBLEM, moments, 1000.0, 1.0)
+    some, length = from_moments(PROBLEM, moments, 1000.0, 1.0, left_out=absent)
+    assert not some.scales[absent].any() and (all_.scales[absent] > 0).all()
+    assert length < longer
+    assert not unchanged(PROBLEM, absent).scales[absent].any()
+    used, unused = (Curves(PROBLEM, 100.0, used) for used in (True, False))
+    assert unused.row_norm == pytest.approx(math.sqrt(2)) and used.row_norm == 2.0
+    assert unused.width(some, length, moments, 1000.0) == 4
+    assert 4 < used.width(all_, longer, moments, 1000.0) <= 20
+
+
+def bent_rows(n, seed=0):
+    x, z = np.random.default_rng(seed).random((2, n))
+    return pd.DataFrame({"x": x, "z": z, "y": (np.abs(x - 0.5) < 0.25).astype(int)})
+
+
+COLUMNS = {name: {"kind": "numeric", "lower": 0, "upper": 1} for name in "xz"}
+LINES = Schema.from_dict({"columns": COLUMNS | {"y": {"kind": "label", "classes": [0, 1]}}})
+CURVES = with_curves(LINES)
+
+
+@pytest.mark.parametrize("loss", ["logistic", "hinge-svm", "huber-svm"])
+def test_curves_fit_what_lines_cannot(loss):
+    rows = bent_rows(4000)
+    options = {"loss": loss, "epsilon": 5.0, "delta": 1e-6, "seed": 3}
+    scores = []
+    for params in ({}, {"curves": "none"}):
+        model = fit(rows, schema=CURVES, params=params, **options)
+        scores.append(np.mean((model.decision_function(rows) > 0) == (rows["y"] == 1)))
+    assert scores[0] > 0.93
+    assert scores[1] < 0.62
+
+
+def test_lines_with_knots_that_are_left_out_are_lines():
+    rows = bent_rows(1000)
+    model = fit(rows, schema=CURVES, epsilon=0.5, delta=1e-6, seed=3)
+    assert "Of 2 numbers with knots each is a line" in model.status
+    assert np.count_nonzero(model.w) == 3
+    plain = fit(rows, schema=LINES, epsilon=0.5, delta=1e-6, seed=3)
+    assert "knots" not in plain.status
+    assert model.details["u"] == pytest.approx(plain.details["u"], rel=0.05)
+
+
+def test_the_choice_is_one_of_three():
+    with pytest.raises(InvalidInputError, match="Expected curves='some'"):
+        DpGd(curves="some")
