@@ -131,7 +131,7 @@ class DpGd:
     curves: str = option(
         "auto",
         "numbers with knots: curves (all), lines (none), or by the signal (auto)",
-        rule="curves if u of all columns >= 80 and there are 2,000 rows",
+        rule="curves if u of all columns >= 40 and there are 2,000 rows",
     )
     use: Mapping[str, str] = field(default_factory=dict)
 
@@ -186,13 +186,12 @@ class DpGd:
         by_row = self.calibrated and not self.clip_unit
         w, status, shrunk = run.finished(problem, descent, calibrated=by_row)
         details: dict[str, Any] = {"steps": sizes.steps, "clip": clip, "time": sizes.time, "u": u}
-        details |= {"columns": int(np.count_nonzero(columns.scales)), **shrunk}
-        status += curves.in_words()
+        details |= {"columns": int(np.count_nonzero(columns.scales)), **shrunk, **curves.details()}
         if problem.loss.classification and not defaults.tells_the_majority(n, mu):
             details["warning"] = _FEW_ROWS.format(math.ceil(defaults.TELLING / mu))
         elif u < 10:
             details["warning"] = "the budget is small for this many features: expect noise."
-        return Solution(w=w, status=status, details=details)
+        return Solution(w=w, status=status + curves.in_words(), details=details)
 
     def _step_size(
         self, problem: Problem, u: float, columns: Standardization, length: float
@@ -247,7 +246,7 @@ class DpGd:
         moments = session.release(query, mechanism)
         deviation = multiplier * query.clip * problem.rows_changed
         columns, length = from_moments(problem, moments, n, deviation, sizes, absent)
-        width = curves.width(columns, length, moments, n)
+        width = curves.width(columns, length)
         rows = MeanRow.of(columns, length, moments[: problem.n_features] / n, deviation / n)
         return rows, defaults.coordinates(problem, width)
 

@@ -35,7 +35,7 @@ PROBLEM = Problem(
 
 
 @pytest.mark.parametrize(
-    ("n", "u", "used"), [(1e5, 80.1, True), (1e5, 79.9, False), (1999, 200.0, False)]
+    ("n", "u", "used"), [(1e5, 40.1, True), (1e5, 39.9, False), (1999, 200.0, False)]
 )
 def test_the_rule_asks_for_signal_and_rows(n, u, used):
     mu = u / n * math.sqrt(20)
@@ -105,8 +105,10 @@ def test_hats_that_are_left_out_have_no_scale_and_add_no_length():
     assert not unchanged(PROBLEM, absent).scales[absent].any()
     used, unused = (Curves(PROBLEM, 100.0, used) for used in (True, False))
     assert unused.row_norm == pytest.approx(math.sqrt(2)) and used.row_norm == 2.0
-    assert unused.width(some, length, moments, 1000.0) == 4
-    assert 4 < used.width(all_, longer, moments, 1000.0) <= 20
+    assert unused.width(some, length) == 4
+    assert used.width(all_, longer) == 4 + 3 * 16
+    assert used.details() == {"curves": 2, "u_with_hats": 100.0}
+    assert Curves(replace(PROBLEM, curves=()), 100.0, False).details() == {}
 
 
 def bent_rows(n, seed=0):
@@ -114,7 +116,7 @@ def bent_rows(n, seed=0):
     return pd.DataFrame({"x": x, "z": z, "y": (np.abs(x - 0.5) < 0.25).astype(int)})
 
 
-COLUMNS = {name: {"kind": "numeric", "lower": 0, "upper": 1} for name in "xz"}
+COLUMNS = {name: {"kind": "numeric", "lower": 0, "upper": 1.25} for name in "xz"}
 LINES = Schema.from_dict({"columns": COLUMNS | {"y": {"kind": "label", "classes": [0, 1]}}})
 CURVES = with_curves(LINES)
 

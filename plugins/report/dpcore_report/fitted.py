@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dpcore.model.shown import encoding_in_words, fitted_in_words, sections_in_words, shown_bounds
+from dpcore_report.curves import choice_in_words
 from dpcore_report.sections import Item, Section
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ def fitted_section(model: Model) -> Section:
     if model.released_bounds:
         items.append(Item(f"Bounds released from the rows: {shown_bounds(model)}."))
     items.append(Item(f"l2 = {model.l2:g}; {model.w.size} coefficients. {model.status}"))
+    if said := choice_in_words(model):
+        items.append(Item(said))
     items += [Item(line.strip()) for line in sections_in_words(model)]
     return Section("What was fitted", items=tuple(items))
 

@@ -78,7 +78,8 @@ def with_curves(schema: Schema, knots: int = KNOTS) -> Schema:
 
     Parameters
     ----------
-    schema : of named columns. Numbers in bins or between knots that somebody chose stay.
+    schema : of named columns. Numbers in bins or between knots that somebody chose stay, and those
+        from 0 to 1, most of which are truth values, whose hats would be noise.
     knots : from 3 to 64.
 
     Examples
@@ -94,7 +95,7 @@ def with_curves(schema: Schema, knots: int = KNOTS) -> Schema:
     """
     columns = tuple(
         Curve(c.name, c.lower, c.upper, c.fill, c.indicator, c.scale, c.missing, knots)
-        if type(c) is Numeric
+        if type(c) is Numeric and (c.lower, c.upper) != (0.0, 1.0)
         else c
         for c in schema.columns
     )
