@@ -55,7 +55,8 @@ class GramRidge:
     they need less noise, and the nearer a point is to the solution the less the noise in X'X does.
     Coefficients are the mean of a posterior that knows all noise. On tables of more than ``widest``
     columns a look of 1 % of the budget comes first, and where the signal is large all that is left
-    goes to ``dp-gd``, whose noise grows with the root of their number instead (``wide``).
+    goes to ``dp-gd``, whose noise grows with the root of their number instead (``wide``). So does
+    the whole budget where a schema's numbers have knots beside their bounds.
 
     Privacy: Gaussian mechanisms whose mu^2 add up (Dong, Roth & Su 2022, Corollary 3.3; queries
     that follow from earlier outcomes: Smith & Thakurta 2022), turned into (epsilon, delta) exactly
@@ -108,6 +109,9 @@ class GramRidge:
 
     def minimize(self, problem: Problem, session: PrivacySession) -> Solution:
         require_several(self, session)
+        if problem.curves:  # Whether the signal bears hats is a rule of dp-gd's.
+            solution = DpGd(use=self.use).minimize(problem, session)
+            return replace(solution, details={**solution.details, "ran": DpGd.name})
         if problem.n_features <= MOST_COLUMNS:
             self._refuse_hopeless(problem, session)
         if problem.n_features <= self.widest:

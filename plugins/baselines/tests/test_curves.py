@@ -51,6 +51,7 @@ def selection(width, absent):
     return Standardization(scales, np.zeros(width, dtype=np.int64), None)
 
 
+@pytest.mark.slow
 def test_moments_without_some_columns_keep_their_sensitivity():
     check_query(lambda p: ColumnMoments(p, 0.5, 1.0, selection(p.n_features, [0])))
 
@@ -146,3 +147,42 @@ def test_lines_with_knots_that_are_left_out_are_lines():
 def test_the_choice_is_one_of_three():
     with pytest.raises(InvalidInputError, match="Expected curves='some'"):
         DpGd(curves="some")
+
+
+def real_rows(n, seed=0):
+    x, z = np.random.default_rng(seed).random((2, n))
+    return pd.DataFrame({"x": x, "z": z, "y": np.abs(x - 0.5) * 2})
+
+
+@pytest.mark.parametrize("algo", ["dp-gd", "gram-ridge"])
+def test_numbers_to_predict_follow_curves(algo):
+    columns = COLUMNS | {"y": {"kind": "label", "lower": 0, "upper": 1}}
+    schema = with_curves(Schema.from_dict({"columns": columns}))
+    rows = real_rows(4000)
+    model = fit(rows, schema=schema, algo=algo, epsilon=5.0, delta=1e-6, seed=3)
+    # Lines explain nothing of a target that falls and rises again.
+    assert np.corrcoef(model.predict(rows), rows["y"])[0, 1] > 0.9
+
+
+def test_several_classes_follow_curves():
+    rows = bent_rows(3000)
+    rows["y"] = np.where(rows["x"] < 0.3, "low", np.where(rows["x"] < 0.7, "mid", "top"))
+    columns = COLUMNS | {"y": {"kind": "label", "classes": ["low", "mid", "top"]}}
+    schema = with_curves(Schema.from_dict({"columns": columns}))
+    model = fit(rows, schema=schema, epsilon=5.0, delta=1e-6, seed=3)
+    assert "each is a curve" in model.status
+    assert np.mean(model.predict(rows) == rows["y"]) > 0.9
+
+
+@pytest.mark.parametrize("params", [{}, {"clip_unit": True}, {"curves": "none"}])
+def test_units_and_weights_take_knots_as_they_take_columns(params):
+    rows = bent_rows(6000).assign(who=np.arange(6000) // 2)
+    schema = CURVES.with_units("who", 2)
+    options = {"epsilon": 8.0, "delta": 1e-6, "seed": 3, "params": params}
+    odds = fit(rows, schema=schema, **options).decision_function(rows)
+    is_right = np.mean((odds > 0) == (rows["y"] == 1))
+    assert is_right > 0.9 if params != {"curves": "none"} else is_right < 0.65
+    if "clip_unit" not in params:
+        rows = rows.drop(columns="who")
+        weighted = fit(rows, schema=CURVES, class_weight={"1": 2.0}, **options)
+        assert len(weighted.status) > 0 and weighted.details["curves"] == 2 * (not params)
