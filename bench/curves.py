@@ -44,7 +44,7 @@ from sklearn.metrics import log_loss, r2_score, roc_auc_score
 
 from dpcore import Schema, fit
 from dpcore.errors import DpcoreWarning
-from dpcore_tables.kinds.curve import with_curves
+from dpcore_tables.schemas import with_curves
 
 EPSILONS, DELTA, TESTED = (0.1, 0.4, 1.0), 1e-8, 5
 BY_THEMSELVES = ("adult", "bank")

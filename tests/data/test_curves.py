@@ -5,10 +5,9 @@ import pandas as pd
 import pytest
 
 from dpcore import Schema, fit, load_model
-from dpcore.data.schema.numbers import curve_features, number_features
-from dpcore.errors import InvalidInputError
+from dpcore.plugin import InvalidInputError
 from dpcore.plugin.parts import FEATURE_BITS, dataset_from_arrays
-from dpcore_tables.kinds.curve import with_curves
+from dpcore_tables.schemas import with_curves
 from dpcore_tables.store import convert
 
 LABEL = {"y": {"kind": "label", "classes": [0, 1]}}
@@ -27,8 +26,6 @@ def test_a_curve_is_the_number_and_a_hat_for_each_knot():
     names = SCHEMA.feature_names
     assert names[:9] == ("age", *(f"age@{10 * k}" for k in range(8)))
     assert names[9:11] == ("pay", "pay is empty")
-    assert number_features(SCHEMA) == (0, 9)
-    assert curve_features(SCHEMA) == ((1, 8), (11, 8))
     X, steps = rows_of(SCHEMA), 2.0**-FEATURE_BITS
     hats = np.eye(8)[[0, 1, 7]]
     hats[1, 1:3] = 0.5

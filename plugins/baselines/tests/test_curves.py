@@ -8,21 +8,20 @@ import pandas as pd
 import pytest
 
 from dpcore import Schema, fit
-from dpcore.errors import InvalidInputError
-from dpcore.losses.logistic import Logistic
-from dpcore.plugin import NeighboringRelation, Problem
+from dpcore.plugin import InvalidInputError, NeighboringRelation, Problem
 from dpcore.plugin.parts import LocalEngine, Table
 from dpcore_baselines.descent.curves import Curves
 from dpcore_baselines.descent.standardize import from_moments, unchanged
 from dpcore_baselines.dp_gd import DpGd
+from dpcore_baselines.losses.hinge import HingeSvm
 from dpcore_baselines.queries.moments import ColumnMoments
 from dpcore_baselines.queries.standardization import Standardization
 from dpcore_lab.checks import check_query
-from dpcore_tables.kinds.curve import with_curves
+from dpcore_tables.schemas import with_curves
 
 RELATION = NeighboringRelation.ADD_OR_REMOVE_ONE
 PROBLEM = Problem(
-    Logistic(),
+    HingeSvm(),
     0.0,
     20,
     2.0,

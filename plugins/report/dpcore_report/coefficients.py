@@ -18,7 +18,7 @@ import numpy as np
 from dpcore.exact.rounding import exact
 from dpcore.plugin.columns import Day, FeatureColumn, Log, Lookup, Truth
 from dpcore.plugin.parts import visible
-from dpcore_report.curves import curves_of
+from dpcore_report.curves.of_columns import curves_of
 from dpcore_report.intervals.estimate import NORMAL_975, estimate_of
 
 if TYPE_CHECKING:

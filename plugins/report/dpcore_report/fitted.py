@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dpcore.model.shown import encoding_in_words, fitted_in_words, sections_in_words, shown_bounds
-from dpcore_report.curves import choice_in_words
+from dpcore_report.curves.of_columns import choice_in_words
 from dpcore_report.sections import Item, Section
 
 if TYPE_CHECKING:

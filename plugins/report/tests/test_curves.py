@@ -7,7 +7,7 @@ import pytest
 
 from dpcore import Schema
 from dpcore.plugin.parts import Model
-from dpcore_report.curves import choice_in_words, curves_of
+from dpcore_report.curves.of_columns import choice_in_words, curves_of
 from dpcore_report.fitted import fitted_section
 
 AGE = {"kind": "numeric", "lower": 0, "upper": 70, "knots": 8, "indicator": True}

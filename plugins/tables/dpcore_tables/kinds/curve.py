@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from dpcore import Schema
-from dpcore.data.schema.features.numeric import Numeric, numeric_from
-from dpcore.data.schema.features.transforms import Affine
-from dpcore.errors import InvalidInputError
-from dpcore.plugin.columns import Encoding, Entry, Hat
+from dpcore.data.schema.features.numeric import Numeric
+from dpcore.plugin import InvalidInputError
+from dpcore.plugin.columns import Affine, Encoding, Entry, Hat
+
+if TYPE_CHECKING:
+    from dpcore import Schema
 
 __all__ = ["KNOTS", "Curve", "curve_from", "with_curves"]
 
@@ -67,9 +68,16 @@ class Curve(Numeric):
 
 def curve_from(name: str, entry: Entry) -> Curve:
     """Return the column of a table of keys with public bounds and a number of knots."""
-    line = numeric_from(name, entry)
-    given = line.lower, line.upper, line.fill, line.indicator, line.scale, line.missing
-    return Curve(name, *given, entry.whole("knots"))
+    return Curve(
+        name,
+        entry.bound("lower"),
+        entry.bound("upper"),
+        entry.number_or_none("fill"),
+        entry.flag("indicator"),
+        entry.data.get("scale", "linear"),
+        entry.words("missing"),
+        entry.whole("knots"),
+    )
 
 
 def with_curves(schema: Schema, knots: int = KNOTS) -> Schema:
@@ -78,14 +86,14 @@ def with_curves(schema: Schema, knots: int = KNOTS) -> Schema:
 
     Parameters
     ----------
-    schema : of named columns. Numbers in bins or between knots that somebody chose stay, and those
-        from 0 to 1, most of which are truth values, whose hats would be noise.
+    schema : of named columns. Numbers in bins or between knots that somebody chose stay as they
+        are, and so do those from 0 to 1: mostly truth values, whose hats would be noise.
     knots : from 3 to 64.
 
     Examples
     --------
     >>> from dpcore import Schema
-    >>> from dpcore_tables.kinds.curve import with_curves
+    >>> from dpcore_tables.schemas import with_curves
     >>> columns = {
     ...     "age": {"kind": "numeric", "lower": 17, "upper": 90},
     ...     "income": {"kind": "label", "classes": ["low", "high"]},
