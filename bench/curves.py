@@ -1,9 +1,10 @@
 """Are numbers better fitted as curves than as lines?
 
-Fits by `auto` at delta 1e-8, without a public number of rows, on four fifths of a table's rows,
-drawn anew for each repeat; figures are of the other fifth. The same rows are fitted as lines, by
-the table's schema, and as curves, by `with_curves` of it, whose hats a run counts where its signal
-is large enough (`dpcore_baselines.descent.curves`). For each table and epsilon:
+Fits by `auto`, of numbers to predict by `dp-gd`, at delta 1e-8, without a public number of rows, on
+four fifths of a table's rows, drawn anew for each repeat; figures are of the other fifth. The same
+rows are fitted as lines, by the table's schema, and as curves, by `with_curves` of it, whose hats a
+run counts where its signal is large enough (`dpcore_baselines.descent.curves`). For each table and
+epsilon:
 
 * u: the signal of all columns, hats among them, and how many of the repeats were of curves.
 * accuracy in %, area under the ROC curve times 100, and log loss; of a number, R2 times 100.
@@ -93,15 +94,15 @@ def tables_of(use: str, packages: Path) -> Iterator[Rows]:
         yield Rows(listed.name, frame, listed.schema(frame))
 
 
-def measure(rows: Rows, epsilon: float, repeat: int, choose: str, algo: str) -> dict[str, float]:
+def measure(rows: Rows, epsilon: float, repeat: int, choose: str) -> dict[str, float]:
     """Return the figures of lines, the differences of curves, and what was run."""
     train, test = rows.split(repeat)
     found: dict[str, float] = {}
     seconds = []
     for schema in (rows.schema, with_curves(rows.schema)):
         known: dict[str, Any] = {"schema": schema, "epsilon": epsilon, "delta": DELTA}
-        if rows.schema.label.is_real and algo:
-            known["algo"] = algo
+        if rows.schema.label.is_real:
+            known["algo"] = "dp-gd"
         if schema is not rows.schema and choose != "auto":
             known["params"] = {"curves": choose}
         before = time.process_time()
@@ -154,7 +155,6 @@ def main() -> None:
     parser.add_argument("--use", choices=("development", "reporting"), default="development")
     parser.add_argument("--tables", metavar="NAMES", help="some, by commas")
     parser.add_argument("--choose", choices=("auto", "all", "none"), default="auto")
-    parser.add_argument("--algo", default="", help="of numbers to predict; auto by default")
     parser.add_argument("--repeats", type=int, default=5)
     asked = parser.parse_args()
     warnings.simplefilter("ignore", DpcoreWarning)
@@ -163,10 +163,8 @@ def main() -> None:
         if chosen is not None and rows.name not in chosen:
             continue
         for epsilon in asked.epsilon or EPSILONS:
-            found = [
-                measure(rows, epsilon, repeat, asked.choose, asked.algo)
-                for repeat in range(asked.repeats)
-            ]
+            repeats = range(asked.repeats)
+            found = [measure(rows, epsilon, repeat, asked.choose) for repeat in repeats]
             measured[rows.name, epsilon] = found
             print_line(rows.name, epsilon, found)
     print_summary(measured)

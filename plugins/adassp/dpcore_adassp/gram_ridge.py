@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from dpcore.plugin import (
+    InvalidInputError,
     Slot,
     Solution,
     check_ranges,
@@ -38,6 +39,10 @@ if TYPE_CHECKING:
 
 __all__ = ["GramRidge"]
 
+_NO_CURVES = (
+    "gram-ridge fits lines, and numbers of the schema have knots beside their bounds: leave the "
+    "knots out, or take the algorithm dp-gd, which fits curves where there are thousands of rows."
+)
 _LOOSEST, _WIDEST = 2.0**-4, 2.0**3
 """Scales of a coefficient over the size of the targets: the smallest and the largest."""
 
@@ -55,8 +60,7 @@ class GramRidge:
     they need less noise, and the nearer a point is to the solution the less the noise in X'X does.
     Coefficients are the mean of a posterior that knows all noise. On tables of more than ``widest``
     columns a look of 1 % of the budget comes first, and where the signal is large all that is left
-    goes to ``dp-gd``, whose noise grows with the root of their number instead (``wide``). So does
-    the whole budget where a schema's numbers have knots beside their bounds.
+    goes to ``dp-gd``, whose noise grows with the root of their number instead (``wide``).
 
     Privacy: Gaussian mechanisms whose mu^2 add up (Dong, Roth & Su 2022, Corollary 3.3; queries
     that follow from earlier outcomes: Smith & Thakurta 2022), turned into (epsilon, delta) exactly
@@ -109,9 +113,8 @@ class GramRidge:
 
     def minimize(self, problem: Problem, session: PrivacySession) -> Solution:
         require_several(self, session)
-        if problem.curves:  # Whether the signal bears hats is a rule of dp-gd's.
-            solution = DpGd(use=self.use).minimize(problem, session)
-            return replace(solution, details={**solution.details, "ran": DpGd.name})
+        if problem.curves:
+            raise InvalidInputError(_NO_CURVES)
         if problem.n_features <= MOST_COLUMNS:
             self._refuse_hopeless(problem, session)
         if problem.n_features <= self.widest:
