@@ -42,7 +42,7 @@ def encoding_in_words(column: Mapping[str, Any]) -> str:
     it, with a comma before."""
     scale = ", by its logarithm" if column.get("scale") == "log" else ""
     parts = f", with {' and '.join(column['parts'])}" if "parts" in column else ""
-    return scale + parts
+    return scale + parts + (f", and its curve by {n} hats" if (n := column.get("knots")) else "")
 
 
 def sections_in_words(model: LearntFacts) -> list[str]:

@@ -45,6 +45,8 @@ class Problem:
     n_margins : margins of a row: 1, or, of a ``multiclass`` loss, one for each class.
     numbers : the places of features that hold a number between public bounds, each mapped to
         [0, 1], as the schema has it; empty where nothing is known of the columns.
+    curves : first place and number of the hat functions that stand beside a number, for each that
+        has some; at most two of them are not 0, and they add at most 1 to a row's squared norm.
     one_vs_rest : whether a label says if the row is of one class, of several that are fitted so;
         the margins of all of them are compared.
 
@@ -71,6 +73,7 @@ class Problem:
     rows_per_unit: int | None = None
     n_margins: int = 1
     numbers: tuple[int, ...] = ()
+    curves: tuple[tuple[int, int], ...] = ()
     one_vs_rest: bool = False
 
     def __post_init__(self) -> None:

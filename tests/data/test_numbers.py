@@ -4,7 +4,7 @@ import pytest
 
 from dpcore import Schema
 from dpcore.data.schema.features.width import width_schema
-from dpcore.data.schema.numbers import number_features
+from dpcore.data.schema.numbers import curve_features, number_features
 from dpcore.errors import InvalidInputError
 from dpcore.losses.logistic import Logistic
 from dpcore.plugin import NeighboringRelation, Problem
@@ -34,8 +34,20 @@ def test_a_number_whose_bounds_are_private_is_one():
     assert names == ["age", "wage", "debt"]
 
 
+def test_hats_beside_a_number_are_known_by_their_place():
+    curve = {"kind": "numeric", "lower": 0, "upper": 70, "knots": 8, "indicator": True}
+    knots = {"kind": "numeric", "knots": [0, 1, 2]}
+    columns = {"a": curve, "b": knots, "c": COLUMNS["age"], "d": curve | {"indicator": False}}
+    label = {"y": {"kind": "label", "classes": [0, 1]}}
+    schema = Schema.from_dict({"columns": columns | label})
+    for (first, width), name in zip(curve_features(schema), "ad", strict=True):
+        assert schema.feature_names[first].startswith(f"{name}@") and width == 8
+        assert schema.feature_names[first + 7] == f"{name}@70"
+    assert [schema.feature_names[place] for place in number_features(schema)] == ["a", "c", "d"]
+
+
 def test_of_unnamed_features_nothing_is_known():
-    assert number_features(width_schema(7)) == ()
+    assert number_features(width_schema(7)) == () == curve_features(width_schema(7))
 
 
 @pytest.mark.parametrize("wrong", [(3,), (-1,)])

@@ -24,7 +24,7 @@ NUMERIC = ColumnKind(
         Key("upper", "90", 'the upper bound; or "private"'),
         Key("scale", '"log"', "the number counts by its logarithm; needs lower > 0"),
         Key("bins", "[18, 30, 65]", "in place of bounds: edges of intervals, one-hot"),
-        Key("knots", "[0, 10, 50]", "in place of bounds: where the slope may change"),
+        Key("knots", "[0, 10, 50]", "where the slope may change; a number, as 8: beside bounds"),
         FILL,
         INDICATOR,
         MISSING,

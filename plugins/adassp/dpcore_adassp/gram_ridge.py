@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from dpcore.plugin import (
+    InvalidInputError,
     Slot,
     Solution,
     check_ranges,
@@ -44,6 +45,10 @@ if TYPE_CHECKING:
 
 __all__ = ["GramRidge"]
 
+_NO_CURVES = (
+    "gram-ridge fits lines, and numbers of the schema have knots beside their bounds: leave the "
+    "knots out, or take the algorithm dp-gd, which fits curves where there are thousands of rows."
+)
 _LOOSEST, _WIDEST = 2.0**-4, 2.0**3
 """Scales of a coefficient over the size of the targets: the smallest and the largest."""
 
@@ -131,6 +136,8 @@ class GramRidge:
 
     def minimize(self, problem: Problem, session: PrivacySession) -> Solution:
         require_several(self, session)
+        if problem.curves:
+            raise InvalidInputError(_NO_CURVES)
         if problem.n_features <= MOST_COLUMNS:
             self._refuse_hopeless(problem, session)
         if problem.n_features <= self.widest:

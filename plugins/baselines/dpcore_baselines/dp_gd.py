@@ -25,8 +25,9 @@ from dpcore_baselines.calibration.of_a_run import FEWEST, SHARE, SIGNAL, Counted
 from dpcore_baselines.descent import defaults
 from dpcore_baselines.descent.averaged import AveragedDescent
 from dpcore_baselines.descent.calibrate import MeanRow
+from dpcore_baselines.descent.curves import CHOICES, Curves
 from dpcore_baselines.descent.run import Run
-from dpcore_baselines.descent.sizes import ColumnSizes, TypicalSizes, sizes_tell, typical_sizes
+from dpcore_baselines.descent.sizes import released_sizes
 from dpcore_baselines.descent.standardize import MOMENTS_CLIP, from_moments, rehearsed, unchanged
 from dpcore_baselines.descent.step_size import StepSize
 from dpcore_baselines.options import require_several
@@ -135,6 +136,11 @@ class DpGd:
         f"{SHARE:g} where log odds are calibrated, u >= {SIGNAL:g} and rows >= {FEWEST}, else 0",
         range=(0, 1, "[)"),
     )
+    curves: str = option(
+        "auto",
+        "numbers with knots: curves (all), lines (none), or by the signal (auto)",
+        rule="curves if u of all columns >= 40 and there are 2,000 rows",
+    )
     use: Mapping[str, str] = field(default_factory=dict)
 
     name: ClassVar[str] = "dp-gd"
@@ -158,6 +164,8 @@ class DpGd:
 
     def __post_init__(self) -> None:
         check_ranges(self)
+        if self.curves not in CHOICES:
+            raise InvalidInputError(f"Expected curves={self.curves!r} to be one of {CHOICES}.")
 
     def minimize(self, problem: Problem, session: PrivacySession) -> Solution:
         if self.clip_unit and problem.rows_per_unit is None:
@@ -174,7 +182,8 @@ class DpGd:
         n = float(problem.n_public or self._count(session))
         root = math.sqrt(problem.rows_per_unit or 1) if self.clip_unit else 1.0
         mu = 1 / self._noise(session, 1).noise_multiplier * root / problem.rows_changed
-        rows, width = self._standardize(problem, session, n)
+        curves = Curves.of(problem, n, mu, self.curves)
+        rows, width = self._standardize(problem, session, n, curves)
         columns, length, loss = rows.columns, rows.length, problem.loss
         u = max(defaults.weighed(defaults.signal(n, mu, width), loss), 1e-6)
         clip = (self.clip or defaults.clip_for(u, loss) * root) * length
@@ -184,12 +193,12 @@ class DpGd:
         run = Run(n, clipped_sum, rows, clip, *of_u)
         w, status, shrunk = run.finished(problem, self._descend(problem, session, run))
         details: dict[str, Any] = {"steps": sizes.steps, "clip": clip, "time": sizes.time, "u": u}
-        details |= {"columns": int(np.count_nonzero(columns.scales)), **shrunk}
+        details |= {"columns": int(np.count_nonzero(columns.scales)), **shrunk, **curves.details()}
         if problem.loss.classification and not defaults.tells_the_majority(n, mu):
             details["warning"] = _FEW_ROWS.format(math.ceil(defaults.TELLING / mu))
         elif u < 10:
             details["warning"] = "the budget is small for this many features: expect noise."
-        return Solution(w=w, status=status, details=details)
+        return Solution(w=w, status=status + curves.in_words(), details=details)
 
     def _step_size(
         self, problem: Problem, u: float, columns: Standardization, length: float
@@ -216,9 +225,8 @@ class DpGd:
         return max(1.0, float(session.release(RowCount(noise.needs), noise)[0]))
 
     def _moments_share(self, problem: Problem) -> float:
-        """Return what was asked for, or the rule's. For a real-valued target the rows as they
-        are: clipped gradients of longer columns fit the bulk of a heavy-tailed one, and its few far
-        rows are missed by much."""
+        """Return what was asked for, or the rule's: 0 for a real-valued target, whose few far rows
+        are missed by much where columns are longer."""
         if self.moments_share is not None:
             return self.moments_share
         if not problem.loss.classification:
@@ -226,33 +234,26 @@ class DpGd:
         return defaults.moments_share_for(problem.n_features)
 
     def _standardize(
-        self, problem: Problem, session: PrivacySession, n: float
+        self, problem: Problem, session: PrivacySession, n: float, curves: Curves
     ) -> tuple[MeanRow, float]:
         """Return the map with what the moments say, and the number of columns that count."""
-        moments_share = self._moments_share(problem)
+        moments_share, absent = self._moments_share(problem), curves.left_out
         if moments_share == 0:
-            rows = MeanRow(unchanged(problem), problem.row_norm, *np.zeros((2, problem.n_features)))
-            return rows, defaults.coordinates(problem)
-        sizes = self._sizes(problem, session, n)
+            same = unchanged(problem, absent), curves.row_norm
+            width = defaults.coordinates(problem, problem.n_features - absent.size)
+            return MeanRow(*same, *np.zeros((2, problem.n_features))), width
+        sizes = released_sizes(problem, session, n, self._noise)
         if sizes is not None and self.moments_share is None:
             moments_share /= 2
         mechanism = self._noise(session, 1 / Fraction(moments_share))
-        clip, multiplier = MOMENTS_CLIP * problem.row_norm, mechanism.noise_multiplier
-        moments = session.release(ColumnMoments(problem, clip, multiplier), mechanism)
-        deviation = multiplier * clip * problem.rows_changed
-        columns, length = from_moments(problem, moments, n, deviation, sizes)
-        width = defaults.effective_width(problem.n_features, length)
+        clip, multiplier = MOMENTS_CLIP * curves.row_norm, mechanism.noise_multiplier
+        query = ColumnMoments(problem, clip, multiplier, curves.counted)
+        moments = session.release(query, mechanism)
+        deviation = multiplier * query.clip * problem.rows_changed
+        columns, length = from_moments(problem, moments, n, deviation, sizes, absent)
+        width = curves.width(columns, length)
         rows = MeanRow.of(columns, length, moments[: problem.n_features] / n, deviation / n)
         return rows, defaults.coordinates(problem, width)
-
-    def _sizes(self, problem: Problem, session: PrivacySession, n: float) -> TypicalSizes | None:
-        """Return what is typical of columns of numbers, where there are rows enough to tell."""
-        mechanism = self._noise(session, 1 / Fraction(defaults.SIZES_SHARE))
-        multiplier = mechanism.noise_multiplier
-        if not (problem.loss.classification and sizes_tell(problem, n, multiplier)):
-            return None
-        counts = session.release(ColumnSizes(problem.numbers), mechanism)
-        return typical_sizes(problem, counts, n, multiplier)
 
     def _descend(self, problem: Problem, session: PrivacySession, run: Run) -> AveragedDescent:
         """Return the descent after its steps, in ``v``, the parameters of standardised rows."""
@@ -291,9 +292,8 @@ class DpGd:
         # No row is longer than the root of its columns' number once it is standardised, in mean.
         widest = 2 * max(problem.row_norm, math.sqrt(problem.n_features + 1))
         clip = (self.clip or defaults.most_clip(problem.loss)) * widest
-        w = np.zeros(problem.w_shape)
-        multiplier = mechanism.noise_multiplier
-        query = StandardizedGradientSum(problem, w, unchanged(problem), clip, multiplier)
+        zero, multiplier = np.zeros(problem.w_shape), mechanism.noise_multiplier
+        query = StandardizedGradientSum(problem, zero, unchanged(problem), clip, multiplier)
         widest_noise = type(mechanism)(multiplier * (problem.rows_per_unit or 1))
         widest_noise.event(query.sensitivity(problem.relation))
         ColumnMoments(problem, MOMENTS_CLIP * problem.row_norm, multiplier)

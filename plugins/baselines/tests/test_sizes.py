@@ -13,7 +13,6 @@ from dpcore.losses.logistic import Logistic
 from dpcore.plugin import NeighboringRelation, Problem
 from dpcore.plugin.parts import LocalEngine, Table
 from dpcore.session.units import sensitivity_of_units
-from dpcore_baselines import dp_gd
 from dpcore_baselines.descent.sizes import ColumnSizes, noise_of_sizes, sizes_tell, typical_sizes
 from dpcore_baselines.descent.standardize import from_moments
 from dpcore_lab.checks import check_query
@@ -182,7 +181,7 @@ def test_what_follows_a_column_of_few_small_entries_is_learnt(monkeypatch):
     y = (X[:, 1] > 0) ^ (np.random.default_rng(6).random(4000) < 0.02)
     frame, model = asked(X, y, epsilon=0.5, params={"steps": 50})
     with_sizes = np.mean(model.predict(frame) == y)
-    monkeypatch.setattr(dp_gd, "sizes_tell", lambda *_: False)
+    monkeypatch.setattr("dpcore_baselines.descent.sizes.sizes_tell", lambda *_: False)
     _, model = asked(X, y, epsilon=0.5, params={"steps": 50})
     # .90 are of the commoner class, and .98 follow the rule.
     assert with_sizes > 0.96 > np.mean(model.predict(frame) == y) + 0.02

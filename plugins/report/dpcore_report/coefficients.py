@@ -18,6 +18,7 @@ import numpy as np
 from dpcore.exact.rounding import exact
 from dpcore.plugin.columns import Day, FeatureColumn, Log, Lookup, Truth
 from dpcore.plugin.parts import visible
+from dpcore_report.curves.of_columns import curves_of
 from dpcore_report.intervals.estimate import NORMAL_975, estimate_of
 
 if TYPE_CHECKING:
@@ -234,6 +235,7 @@ def _notes(model: LearntFacts) -> tuple[str, ...]:
             "intercept included; all of a longer one is scaled down to that length, and each "
             "of its features then counts for less."
         )
+    notes += map(str, curves_of(model))
     notes.append("Coefficients hold the noise of their release.")
     return (*notes, *_notes_on_intervals(model.intervals))
 

@@ -10,6 +10,7 @@ from dpcore.model.rendering import (
     sections_in_words,
     shown_bounds,
 )
+from dpcore_report.curves.of_columns import choice_in_words
 from dpcore_report.sections import Item, Section
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ def fitted_section(model: Model) -> Section:
     if model.released_bounds:
         items.append(Item(f"Bounds released from the rows: {shown_bounds(model)}."))
     items.append(Item(f"l2 = {model.l2:g}; {model.w.size} coefficients. {model.status}"))
+    if said := choice_in_words(model):
+        items.append(Item(said))
     items += [Item(line.strip()) for line in sections_in_words(model)]
     return Section("What was fitted", items=tuple(items))
 

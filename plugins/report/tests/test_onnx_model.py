@@ -29,6 +29,8 @@ KINDS = {
     "near": ({"kind": "numeric", "lower": 1.1, "upper": 1.9, "scale": "log"}, 1.5),
     "binned": ({"kind": "numeric", "bins": [-1.0, 0.25, 5.0]}, 0.25),
     "hats": ({"kind": "numeric", "knots": [-2.0, 0.1, 0.3, 6.0]}, 0.1),
+    "curve": ({**NUMBER, "knots": 8}, 2.5),
+    "log curve": ({"kind": "numeric", "lower": 2, "upper": 900, "scale": "log", "knots": 5}, 12.0),
     "two knots": ({"kind": "numeric", "knots": [-2, 6]}, 0),
     "words": ({"kind": "categorical", "categories": ["a", "B b", "none", "03"]}, "B b"),
     "truth": ({"kind": "categorical", "categories": ["True", "false"]}, "false"),

@@ -5,19 +5,22 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from dpcore.plugin import array_exp, array_log, ordered_dot, ordered_sum
 from dpcore.plugin.parts import Sensitivity, float_up, sealed, sqrt_up
+from dpcore_baselines.descent import defaults
 from dpcore_baselines.descent.kernels import write_digits
 
 if TYPE_CHECKING:
-    from dpcore.plugin import NeighboringRelation, Problem
+    from collections.abc import Callable
+
+    from dpcore.plugin import NeighboringRelation, PrivacySession, Problem
     from dpcore.plugin.parts import Block
 
-__all__ = ["ColumnSizes", "TypicalSizes", "sizes_tell", "typical_sizes"]
+__all__ = ["ColumnSizes", "TypicalSizes", "released_sizes", "sizes_tell", "typical_sizes"]
 
 _EDGES = (2.0**-3, 2.0**-6, 0.0)
 """Below each class of sizes, from the largest down."""
@@ -116,6 +119,22 @@ def typical_sizes(
     sizes = array_exp(ordered_dot(seen.T, array_log(_SIZES)) / shares)
     columns = np.asarray(problem.numbers, dtype=np.int64)[known]
     return TypicalSizes(columns, shares * sizes, shares * np.square(sizes))
+
+
+def released_sizes(
+    problem: Problem, session: PrivacySession, n: float, noise: Callable[..., Any]
+) -> TypicalSizes | None:
+    """Return what is typical of columns of numbers, where there are rows enough to tell.
+
+    ``noise`` : of a session and a number of parts, returns the mechanism of one part of what is
+    left of the budget.
+    """
+    mechanism = noise(session, 1 / Fraction(defaults.SIZES_SHARE))
+    multiplier = mechanism.noise_multiplier
+    if not (problem.loss.classification and sizes_tell(problem, n, multiplier)):
+        return None
+    counts = session.release(ColumnSizes(problem.numbers), mechanism)
+    return typical_sizes(problem, counts, n, multiplier)
 
 
 def _digits(entries: np.ndarray) -> np.ndarray:

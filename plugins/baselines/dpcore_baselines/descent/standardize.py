@@ -12,6 +12,8 @@ from dpcore_baselines.descent import defaults
 from dpcore_baselines.queries.standardization import Standardization
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from dpcore.plugin import Problem
     from dpcore_baselines.descent.sizes import TypicalSizes
 
@@ -26,9 +28,11 @@ _LEAST_VARIANCE = 1e-4
 _MOST_SEEN = 3.0
 
 
-def unchanged(problem: Problem) -> Standardization:
-    """Return the map that leaves every row as it is."""
+def unchanged(problem: Problem, left_out: Sequence[int] | np.ndarray = ()) -> Standardization:
+    """Return the map that leaves every row as it is, but for columns at places that are left
+    out."""
     ones = np.ones(problem.n_features)
+    ones[np.asarray(left_out, dtype=np.int64)] = 0.0
     return Standardization.nearest(ones, np.zeros(problem.n_features), None)
 
 
@@ -53,6 +57,7 @@ def from_moments(
     n: float,
     deviation: float,
     sizes: TypicalSizes | None = None,
+    left_out: Sequence[int] | np.ndarray = (),
 ) -> tuple[Standardization, float]:
     """Return the map that takes the means off and divides by the standard deviations, and the
     typical length of a row under it.
@@ -68,11 +73,13 @@ def from_moments(
     n : the number of rows, public or released, >= 1. ``deviation`` : of the moments' noise.
     sizes : of columns of numbers; a column's mean and variance are those of its typical entries
         where that is less than what the moments show, since few far entries make up a variance.
+    left_out : the places of columns that are, whatever their moments show.
     """
-    width = problem.n_features
+    width, absent = problem.n_features, np.asarray(left_out, dtype=np.int64)
     constant = width - 1 if problem.intercept else None
     noise = deviation / n
-    seen = np.maximum(np.abs(moments[:width]), moments[width:]) >= least_seen(width) * deviation
+    least = least_seen(width - absent.size) * deviation
+    seen = np.maximum(np.abs(moments[:width]), moments[width:]) >= least
     means, squares = _shrunk(moments[:width] / n, problem, noise), moments[width:] / n
     variances = np.maximum(np.maximum(squares, 0.0) - np.square(means), 0.0)
     divisors = variances + max(noise, _LEAST_VARIANCE)
@@ -81,6 +88,7 @@ def from_moments(
         at = sizes.columns[small]
         means[at], seen[at] = sizes.means[small], True
         variances[at] = divisors[at] = sizes.squares[small]
+    seen[absent] = False
     scales = seen / np.sqrt(divisors)
     if constant is not None:
         scales[constant] = 1.0

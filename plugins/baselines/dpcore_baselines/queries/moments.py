@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from dpcore.exact.grid import coefficient_bits
-from dpcore.plugin import NeighboringRelation
+from dpcore.plugin import InvalidInputError, NeighboringRelation
 from dpcore.plugin.parts import FEATURE_BITS, Sensitivity, clip_coefficients, sealed
 
 if TYPE_CHECKING:
     from dpcore.plugin import Problem
     from dpcore.plugin.parts import Block
+    from dpcore_baselines.queries.standardization import Standardization
 
 __all__ = ["ColumnMoments"]
 
@@ -36,6 +37,8 @@ class ColumnMoments:
     ----------
     problem : public facts. ``clip`` : the bound of a row's part; sqrt(2) times the row norm scales
         no row down. ``noise_multiplier`` : the noise the answer will get.
+    counted : a public map of scales 0 and 1 alone, whose zeros leave columns out: a row is then
+        scaled by the length of its other entries, and the sums of those columns are 0.
 
     Examples
     --------
@@ -51,12 +54,15 @@ class ColumnMoments:
     problem: Problem
     clip: float
     noise_multiplier: float = 1.0
+    counted: Standardization | None = None
     bits: int = field(init=False)
 
     kind: ClassVar[str] = "moments"
     thread_safe: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
+        if self.counted is not None and not self.counted.is_selection:
+            raise InvalidInputError("Expected a map that takes columns as they are or not.")
         object.__setattr__(self, "clip", float(self.clip))
         bits = coefficient_bits(self.clip, self.problem.capacity, self.noise_multiplier)
         object.__setattr__(self, "bits", bits)
@@ -70,11 +76,18 @@ class ColumnMoments:
 
     def answer_block(self, block: Block) -> np.ndarray:
         c = np.ones(block.n_rows)
-        norms = _ROOT * block.row_norms("l2")
+        norms = _ROOT * self._norms(block)
         clip_coefficients(c, block.factor, norms, self.clip, 2.0**self.bits)
-        sums = np.concatenate([block.weighted_sum(c), block.weighted_moments(c)])
-        steps: np.ndarray = np.ldexp(sums, FEATURE_BITS + self.bits)
+        sums = np.stack([block.weighted_sum(c), block.weighted_moments(c)])
+        if self.counted is not None:
+            sums[:, self.counted.scales == 0] = 0.0
+        steps: np.ndarray = np.ldexp(sums.reshape(-1), FEATURE_BITS + self.bits)
         return steps.astype(np.int64)
+
+    def _norms(self, block: Block) -> np.ndarray:
+        if self.counted is None:
+            return block.row_norms("l2")
+        return block.standardized_norms(self.counted)
 
     def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
         bound = self.clip * relation.rows_changed

@@ -71,6 +71,11 @@ class Standardization:
         """All that the map depends on: maps of one key are one map."""
         return self.scales.tobytes(), self.shifts.tobytes(), self.constant
 
+    @property
+    def is_selection(self) -> bool:
+        """Whether every column is taken as it is or left out."""
+        return not self.shifts.any() and {*self.scales.tolist()} <= {0, 2**SCALE_BITS}
+
     @classmethod
     def nearest(
         cls, scales: np.ndarray, means: np.ndarray, constant: int | None

@@ -72,8 +72,8 @@ def features_of(encoding: Encoding, values: np.ndarray) -> list[np.ndarray]:
     elif encoding.fill is None:
         features[0][empty] = -1 if isinstance(last, OneHot) else 0.0
     if encoding.fill is None:
-        for codes in features[1:]:
-            codes[empty] = -1
+        for chain, made in zip(encoding.chains[1:], features[1:], strict=True):
+            made[empty] = -1 if isinstance(chain[-1], OneHot) else 0.0
     if encoding.indicator and not isinstance(last, OneHot):
         features.insert(1, empty.astype(np.float64))
     return features

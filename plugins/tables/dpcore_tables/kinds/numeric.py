@@ -21,6 +21,7 @@ from dpcore.plugin.columns import (
 )
 from dpcore_tables.bounds.unbounded import has_private_bounds, unbounded_from, unbounded_label_from
 from dpcore_tables.kinds.categorical import check_one_of_both
+from dpcore_tables.kinds.curve import Curve, curve_from
 
 __all__ = ["Binned", "Piecewise", "number_from"]
 
@@ -97,7 +98,9 @@ def number_from(name: str, entry: Entry, is_label: bool) -> Any:
     return unbounded_from(name, entry) if has_private_bounds(entry) else _stepped_from(name, entry)
 
 
-def _stepped_from(name: str, entry: Entry) -> Binned | Piecewise:
+def _stepped_from(name: str, entry: Entry) -> Binned | Piecewise | Curve:
+    if isinstance(entry.data.get("knots"), int) and "bins" not in entry.data:
+        return curve_from(name, entry)
     fill, indicator = entry.number_or_none("fill"), entry.flag("indicator")
     missing = entry.words("missing")
     given = [key for key in ("bins", "knots", "scale") if key in entry.data]

@@ -1,4 +1,5 @@
-"""Schemas to start from: templates, and those that are read off the rows (not private).
+"""Schemas to start from: templates, those with curves, and those that are read off the rows (not
+private).
 
 The stub beside this file lists its names, each imported when it is asked for.
 """

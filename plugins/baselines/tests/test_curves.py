@@ -1,0 +1,188 @@
+"""Hats that a run counts or leaves out: the rule, the moments without them, and fits."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpcore import Schema, fit
+from dpcore.plugin import InvalidInputError, NeighboringRelation, Problem
+from dpcore.plugin.parts import LocalEngine, Table
+from dpcore_baselines.descent.curves import Curves
+from dpcore_baselines.descent.standardize import from_moments, unchanged
+from dpcore_baselines.dp_gd import DpGd
+from dpcore_baselines.losses.hinge import HingeSvm
+from dpcore_baselines.queries.moments import ColumnMoments
+from dpcore_baselines.queries.standardization import Standardization
+from dpcore_lab.checks import check_query
+from dpcore_tables.schemas import with_curves
+
+RELATION = NeighboringRelation.ADD_OR_REMOVE_ONE
+PROBLEM = Problem(
+    HingeSvm(),
+    0.0,
+    20,
+    2.0,
+    2.0,
+    RELATION,
+    numbers=(0, 9),
+    curves=((1, 8), (10, 8)),
+    intercept=True,
+)
+
+
+@pytest.mark.parametrize(
+    ("n", "u", "used"), [(1e5, 40.1, True), (1e5, 39.9, False), (1999, 200.0, False)]
+)
+def test_the_rule_asks_for_signal_and_rows(n, u, used):
+    mu = u / n * math.sqrt(20)
+    assert Curves.of(PROBLEM, n, mu).are_used is used
+    assert Curves.of(PROBLEM, n, mu, "all").are_used
+    assert not Curves.of(PROBLEM, n, mu, "none").are_used
+    assert not Curves.of(replace(PROBLEM, curves=()), n, mu, "all").are_used
+
+
+def selection(width, absent):
+    scales = np.full(width, 64)
+    scales[list(absent)] = 0
+    return Standardization(scales, np.zeros(width, dtype=np.int64), None)
+
+
+@pytest.mark.slow
+def test_moments_without_some_columns_keep_their_sensitivity():
+    check_query(lambda p: ColumnMoments(p, 0.5, 1.0, selection(p.n_features, [0])))
+
+
+def test_columns_that_were_left_out_of_lengths_alone_would_be_caught(monkeypatch):
+    def with_all(self, block):
+        counted, kept = self.counted, replace(self, counted=None)
+        object.__setattr__(kept, "counted", counted)
+        norms = block.standardized_norms(counted)
+        object.__setattr__(kept, "counted", None)
+        c = np.minimum(1.0, self.clip / np.maximum(math.sqrt(2) * norms, 1e-9))
+        sums = np.concatenate([block.weighted_sum(c), block.weighted_moments(c)])
+        return np.ldexp(sums, 16 + self.bits).astype(np.int64)
+
+    monkeypatch.setattr(ColumnMoments, "answer_block", with_all)
+    with pytest.raises(AssertionError):
+        check_query(lambda p: ColumnMoments(p, 0.25, 1.0, selection(p.n_features, [0])))
+
+
+def test_moments_without_hats_are_those_of_rows_that_have_none():
+    rng = np.random.default_rng(0)
+    X = np.trunc(np.ldexp(rng.random((200, 20)), 14)) / 2.0**16
+    bounds = {"row_norm": 2.0, "raw_norm_bound": 2.0, "capacity": 1000}
+    hats = Curves.of(PROBLEM, 1e5, 0.0, "none").left_out
+    problem = replace(PROBLEM, intercept=False, capacity=1000)
+    rest = np.delete(np.arange(20), hats)
+    table = Table.from_matrix(X, np.ones(200), **bounds)
+    few = Table.from_matrix(X[:, rest], np.ones(200), **bounds)
+    query = ColumnMoments(problem, 0.3, 1.0, selection(20, hats))
+    got = LocalEngine(table).answer(query).reshape(2, 20)
+    alone = ColumnMoments(replace(problem, n_features=4, numbers=(), curves=()), 0.3)
+    assert not got[:, hats].any()
+    # Norms of a map are bounded a little more loosely, by 2^-28.
+    assert np.allclose(got[:, rest], LocalEngine(few).answer(alone).reshape(2, 4), rtol=1e-6)
+    assert query.bits == alone.bits
+
+
+def test_a_map_that_is_no_selection_is_refused():
+    for scales in ([64, 128], [64, 65]):
+        map_ = Standardization(np.array(scales), np.zeros(2, dtype=np.int64), None)
+        with pytest.raises(InvalidInputError, match="takes columns as they are or not"):
+            ColumnMoments(replace(PROBLEM, n_features=2, numbers=(), curves=()), 1.0, 1.0, map_)
+
+
+def test_hats_that_are_left_out_have_no_scale_and_add_no_length():
+    absent = Curves.of(PROBLEM, 1e5, 0.0, "none").left_out
+    moments = np.concatenate([np.full(20, 500.0), np.full(20, 400.0)])
+    all_, longer = from_moments(PROBLEM, moments, 1000.0, 1.0)
+    some, length = from_moments(PROBLEM, moments, 1000.0, 1.0, left_out=absent)
+    assert not some.scales[absent].any() and (all_.scales[absent] > 0).all()
+    assert length < longer
+    assert not unchanged(PROBLEM, absent).scales[absent].any()
+    used, unused = (Curves(PROBLEM, 100.0, used) for used in (True, False))
+    assert unused.row_norm == pytest.approx(math.sqrt(2)) and used.row_norm == 2.0
+    assert unused.width(some, length) == 4
+    assert used.width(all_, longer) == 4 + 3 * 16
+    assert used.details() == {"curves": 2, "u_with_hats": 100.0}
+    assert Curves(replace(PROBLEM, curves=()), 100.0, False).details() == {}
+
+
+def bent_rows(n, seed=0):
+    x, z = np.random.default_rng(seed).random((2, n))
+    return pd.DataFrame({"x": x, "z": z, "y": (np.abs(x - 0.5) < 0.25).astype(int)})
+
+
+COLUMNS = {name: {"kind": "numeric", "lower": 0, "upper": 1.25} for name in "xz"}
+LINES = Schema.from_dict({"columns": COLUMNS | {"y": {"kind": "label", "classes": [0, 1]}}})
+CURVES = with_curves(LINES)
+
+
+@pytest.mark.parametrize("loss", ["logistic", "hinge-svm", "huber-svm"])
+def test_curves_fit_what_lines_cannot(loss):
+    rows = bent_rows(4000)
+    options = {"loss": loss, "epsilon": 5.0, "delta": 1e-6, "seed": 3}
+    scores = []
+    for params in ({}, {"curves": "none"}):
+        model = fit(rows, schema=CURVES, params=params, **options)
+        scores.append(np.mean((model.decision_function(rows) > 0) == (rows["y"] == 1)))
+    assert scores[0] > 0.93
+    assert scores[1] < 0.62
+
+
+def test_lines_with_knots_that_are_left_out_are_lines():
+    rows = bent_rows(1000)
+    model = fit(rows, schema=CURVES, epsilon=0.5, delta=1e-6, seed=3)
+    assert "Of 2 numbers with knots each is a line" in model.status
+    assert np.count_nonzero(model.w) == 3
+    plain = fit(rows, schema=LINES, epsilon=0.5, delta=1e-6, seed=3)
+    assert "knots" not in plain.status
+    assert model.details["u"] == pytest.approx(plain.details["u"], rel=0.05)
+
+
+def test_the_choice_is_one_of_three():
+    with pytest.raises(InvalidInputError, match="Expected curves='some'"):
+        DpGd(curves="some")
+
+
+def real_rows(n, seed=0):
+    x, z = np.random.default_rng(seed).random((2, n))
+    return pd.DataFrame({"x": x, "z": z, "y": np.abs(x - 0.5) * 2})
+
+
+def test_numbers_to_predict_follow_curves_or_are_refused():
+    columns = COLUMNS | {"y": {"kind": "label", "lower": 0, "upper": 1}}
+    schema = with_curves(Schema.from_dict({"columns": columns}))
+    rows, options = real_rows(4000), {"epsilon": 5.0, "delta": 1e-6, "seed": 3}
+    model = fit(rows, schema=schema, algo="dp-gd", **options)
+    # Lines explain nothing of a target that falls and rises again.
+    assert np.corrcoef(model.predict(rows), rows["y"])[0, 1] > 0.9
+    with pytest.raises(InvalidInputError, match="gram-ridge fits lines"):
+        fit(rows, schema=schema, **options)
+
+
+def test_several_classes_follow_curves():
+    rows = bent_rows(3000)
+    rows["y"] = np.where(rows["x"] < 0.3, "low", np.where(rows["x"] < 0.7, "mid", "top"))
+    columns = COLUMNS | {"y": {"kind": "label", "classes": ["low", "mid", "top"]}}
+    schema = with_curves(Schema.from_dict({"columns": columns}))
+    model = fit(rows, schema=schema, epsilon=5.0, delta=1e-6, seed=3)
+    assert "each is a curve" in model.status
+    assert np.mean(model.predict(rows) == rows["y"]) > 0.9
+
+
+@pytest.mark.parametrize("params", [{}, {"clip_unit": True}, {"curves": "none"}])
+def test_units_and_weights_take_knots_as_they_take_columns(params):
+    rows = bent_rows(6000).assign(who=np.arange(6000) // 2)
+    schema = CURVES.with_units("who", 2)
+    options = {"epsilon": 8.0, "delta": 1e-6, "seed": 3, "params": params}
+    odds = fit(rows, schema=schema, **options).decision_function(rows)
+    is_right = np.mean((odds > 0) == (rows["y"] == 1))
+    assert is_right > 0.9 if params != {"curves": "none"} else is_right < 0.65
+    if "clip_unit" not in params:
+        rows = rows.drop(columns="who")
+        weighted = fit(rows, schema=CURVES, class_weight={"1": 2.0}, **options)
+        assert len(weighted.status) > 0 and weighted.details["curves"] == 2 * (not params)
