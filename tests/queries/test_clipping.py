@@ -88,16 +88,18 @@ def test_a_row_with_a_nan_gradient_is_as_good_as_removed():
     assert np.array_equal(*answers)
 
 
-@pytest.mark.parametrize("loss", [Logistic(), Squared()])
+# Each norm with either loss; what a loss is to a number of rows, and a clip to its slopes, once.
 @pytest.mark.parametrize(
-    "make_query",
+    ("make_query", "loss"),
     [
-        lambda p: ClippedGradientSum(p, np.linspace(-2, 2, 5), 0.3),
-        lambda p: ClippedGradientSum(p, np.linspace(-200, 200, 5), 1.7),
-        lambda p: ClippedGradientSum(p, np.linspace(-2, 2, 5), 0.3, norm="l1"),
-        lambda p: ClippedGradientSum(p, np.linspace(-2, 2, 5), 0.3, norm="linf"),
-        lambda p: RowCount(),
-        lambda p: RowCount("linf"),
+        (lambda p: ClippedGradientSum(p, np.linspace(-2, 2, 5), 0.3), Logistic()),
+        (lambda p: ClippedGradientSum(p, np.linspace(-200, 200, 5), 1.7), Squared()),
+        (lambda p: ClippedGradientSum(p, np.linspace(-2, 2, 5), 0.3, norm="l1"), Logistic()),
+        (lambda p: ClippedGradientSum(p, np.linspace(-2, 2, 5), 0.3, norm="l1"), Squared()),
+        (lambda p: ClippedGradientSum(p, np.linspace(-2, 2, 5), 0.3, norm="linf"), Logistic()),
+        (lambda p: ClippedGradientSum(p, np.linspace(-2, 2, 5), 0.3, norm="linf"), Squared()),
+        (lambda p: RowCount(), Logistic()),
+        (lambda p: RowCount("linf"), Squared()),
     ],
 )
 def test_declared_sensitivity_holds_and_answers_are_sums(make_query, loss):

@@ -181,6 +181,7 @@ class ErrorsOfEachClass(ErrorCount):
         return np.array([wrong << 20], dtype=np.int64)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [ObjectiveSum, ErrorCount])
 def test_objective_and_errors_are_sums_with_their_sensitivity(kind):
     tested = check_query(lambda problem: in_ball(problem, kind), Softmax())

@@ -182,6 +182,7 @@ def test_the_minimum_is_scipys_within_its_gap():
         assert abs(value - reference(rows, loss, 0.05)[1]) <= query.gap + 300 * 2.0**-16
 
 
+@pytest.mark.slow
 def test_objective_and_errors_are_sums_with_their_sensitivity():
     w = np.array([1.0, -2.0, 0.5, 0.25, -1.0])
 

@@ -98,6 +98,7 @@ def test_a_clip_by_the_norm_and_not_its_square_is_the_positive_control(monkeypat
     assert max(exact_norm(part, "l2") for part in steps) > limit**2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("function", "norm"), [(of_margin, "l2"), (twice_for_long_rows, "l1"), (not_finite, "linf")]
 )

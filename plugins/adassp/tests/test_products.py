@@ -88,6 +88,7 @@ def test_no_row_moves_the_sums_by_more_than_is_declared(part):
     )
 
 
+@pytest.mark.slow
 def test_no_row_moves_the_residuals_by_more_either():
     check_query(
         lambda problem: Products(

@@ -58,6 +58,7 @@ def test_scores_of_privgene_range_over_the_clip(relation):
         ClippedLossScores(problem, candidates, math.inf)
 
 
+@pytest.mark.slow
 def test_scores_keep_their_range_on_neighbours():
     candidates = np.random.default_rng(1).normal(size=(4, 5)) * 30
     check_query(lambda problem: ClippedLossScores(problem, candidates, 2.0))
@@ -123,6 +124,7 @@ class HalfRange(ClippedLossScores):
         return dataclasses.replace(whole, change_range=whole.change_range / 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", [Logistic(), HingeSvm()])
 def test_the_enhanced_range_holds_on_neighbours(loss):
     check_query(lambda p: ClippedLossScores(p, close_candidates(), 4.0, enhanced=True), loss)

@@ -25,6 +25,7 @@ def sizes_of_all(problem):
     return ColumnSizes(tuple(range(problem.n_features)))
 
 
+@pytest.mark.slow
 def test_sizes_keep_their_sensitivity():
     check_query(sizes_of_all)
 

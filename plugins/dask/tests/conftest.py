@@ -1,5 +1,6 @@
 """A cluster of threads in this process, over the loopback, and partitions of one table."""
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -57,20 +58,26 @@ def queries():
     return _queries
 
 
+@pytest.fixture(scope="session")
+def drawn(tmp_path_factory):
+    """Return the rows of the partitions, and a folder of a file of each, made once."""
+    place, drawn = tmp_path_factory.mktemp("drawn"), []
+    for i, n_rows in enumerate(SIZES):
+        drawn.append(frame(n_rows, i))
+        drawn[-1].to_parquet(place / f"{i}.parquet")
+    return drawn, place
+
+
 @pytest.fixture
-def parts():
+def parts(drawn):
     """Return the rows of the partitions."""
-    return [frame(n_rows, i) for i, n_rows in enumerate(SIZES)]
+    return [part.copy() for part in drawn[0]]
 
 
 @pytest.fixture
-def folder(tmp_path, parts):
+def folder(tmp_path, drawn):
     """Return a folder of Parquet files, one of them empty, one of a row."""
-    place = tmp_path / "rows"
-    place.mkdir()
-    for i, part in enumerate(parts):
-        part.to_parquet(place / f"{i}.parquet")
-    return place
+    return Path(shutil.copytree(drawn[1], tmp_path / "rows"))
 
 
 @pytest.fixture(scope="module")

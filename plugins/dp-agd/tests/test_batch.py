@@ -23,6 +23,7 @@ def gradient(problem):
     return ClippedGradientSum(problem, np.full(problem.n_features, 0.25), 0.5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [gradient, first_line])
 def test_what_a_batch_declares_holds_on_neighbours(make):
     # The same coins for both tables: a fixed-size batch would move by another row's part as well.

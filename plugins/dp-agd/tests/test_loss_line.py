@@ -24,16 +24,23 @@ _spec.loader.exec_module(naive)
 RELATIONS = (NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE)
 
 
+def offset_line(problem):
+    steps, offset = np.arange(4) / 8, np.arange(4) * 10.0
+    return ClippedLossLine(problem, np.ones(5), -np.ones(5), steps, 0.5, offset=offset)
+
+
+def steep_line(problem):
+    return ClippedLossLine(problem, np.ones(5), np.linspace(-50, 9, 5), np.arange(9) / 8, 1.5)
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("loss", [Logistic(), Squared()])
 @pytest.mark.parametrize(
-    "make_query",
+    ("make_query", "loss"),
     [
-        lambda p: ClippedLossLine(p, np.ones(5), np.linspace(-50, 9, 5), np.arange(9) / 8, 1.5),
-        lambda p: ClippedLossLine(
-            p, np.ones(5), -np.ones(5), np.arange(4) / 8, 0.5, offset=np.arange(4) * 10.0
-        ),
-        first_line,
+        (steep_line, Squared()),
+        (offset_line, Logistic()),
+        (first_line, Logistic()),
+        (first_line, Squared()),
     ],
 )
 def test_declared_range_holds_and_answers_are_sums(make_query, loss):

@@ -16,8 +16,8 @@ W = np.linspace(-2, 2, 5)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("measure", ["error", "loss"])
-@pytest.mark.parametrize("norm", ["l1", "l2"])
+# Of one number both norms are its size.
+@pytest.mark.parametrize(("measure", "norm"), [("error", "l1"), ("loss", "l2")])
 def test_a_score_is_a_sum_within_its_sensitivity(measure, norm):
     check_query(lambda problem: HeldOutLosses(problem, (W,), measure, norm), Logistic())
 
