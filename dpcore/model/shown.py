@@ -24,6 +24,8 @@ __all__ = [
     "unseen_columns",
 ]
 
+_OF_TARGET = "; of the target's rows about {last:.1%} in its last bins, {beyond:.1%} beyond"
+
 _MOST_NAMES = 8
 _FIELDS = ("evaluation", "intervals")
 """Sections of steps that have a field of their own in a model file, as it shows them."""
