@@ -9,6 +9,8 @@ class's, or in squared error below the variance. delta is 1e-6.
   scikit-learn's LogisticRegression on the same rows, as small_classification.py measures; of 1,000
   and 10,000 rows also with the 5 and the 20 columns alone that are correlated most with the label.
 * squares: the eight sets of small_regression.py, ten folds, beside their models without privacy.
+  Their rows were standardised without privacy; what `dpcore plan` says is of tables as they come
+  (ridge_forecast.py).
 
     DPCORE_DATA_DIR=... python bench/expected_utility.py [--kinds classes,squares]
 """

@@ -24,6 +24,8 @@ __all__ = [
     "unseen_columns",
 ]
 
+_OF_TARGET = "; of the target's rows about {last:.1%} in its last bins, {beyond:.1%} beyond"
+
 _MOST_NAMES = 8
 _FIELDS = ("evaluation", "intervals")
 """Sections of steps that have a field of their own in a model file, as it shows them."""
@@ -80,12 +82,13 @@ def _not_here(part: str) -> list[str]:
 
 def shown_bounds(model: LearntFacts) -> str:
     """Return the bounds that the fit released, column by column; a default, where no rows were
-    seen, is named as one."""
+    seen, is named as one. Of a target, the noisy shares of rows at the ends and beyond."""
     bounds, unseen = model.released_bounds.items(), unseen_columns(model)
+    shares = model.privacy.get("private_bounds", {}).get("target_shares")
     return "; ".join(
         f"{name} {lower:.6g} to {upper:.6g}{' (the default)' if name in unseen else ''}"
         for name, (lower, upper) in bounds
-    )
+    ) + (shares and _OF_TARGET.format(**shares) or "")
 
 
 def unseen_columns(model: LearntFacts) -> tuple[str, ...]:

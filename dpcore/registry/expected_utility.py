@@ -18,6 +18,8 @@ class ExpectedUtility:
     rows_needed : rows from which on a model does better than a constant at this budget, about.
     error_left : errors without privacy over a constant's, at the middle of the other tables.
     spread : how far from ``kept`` half of the other tables were, where it is neither 0 nor 1.
+    between : two shares between which nine of ten of the other tables kept theirs; ``None`` where
+        no number of rows is public, or none were measured.
 
     Examples
     --------
@@ -30,6 +32,7 @@ class ExpectedUtility:
     rows_needed: int
     error_left: float
     spread: float
+    between: tuple[float, float] | None = None
 
 
 Outlook = ExpectedUtility

@@ -45,8 +45,19 @@ def test_nothing_but_features_prints_a_table(run):
     assert len(forecasts(run, *CLASSES, "--rows", "500")) == 4
 
 
+def test_a_ridge_regression_is_told_between_what_shares_tables_kept(run):
+    (found,) = forecasts(run, *RIDGE, "--rows", "3000", "--epsilon", "1")
+    low, high = found["between"]
+    assert 0 < low < found["kept"] < high < 1
+    shown = run(*RIDGE, "--rows", "3000", "--epsilon", "1").stdout
+    assert f"({low:.0%} to {high:.0%})" in shown and "nine of ten kept theirs" in shown
+    # Of classes none was measured.
+    shown = run(*CLASSES, "--rows", "3000", "--epsilon", "1").stdout
+    assert "between" not in shown and "%)" not in shown
+
+
 def test_a_budget_that_protects_next_to_nothing_is_told(run):
-    told = run(*RIDGE, "--rows", "40", "--target-mse", ".31")
+    told = run(*RIDGE, "--rows", "100", "--target-mse", ".31")
     assert "next to no protection" in told.stderr
 
 

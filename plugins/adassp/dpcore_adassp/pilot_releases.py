@@ -153,23 +153,11 @@ def pilot_release(
         level = _level_again(optimizer, problem, session, squares, products, first_error)
     least, most = _sizes_between(size, deviation, rows, error)
     usual = row_map.usual(problem.row_norm)
-    seen = PilotRelease(
-        row_map=row_map,
-        rows=rows,
-        signal=signal,
-        level=level,
-        least=least,
-        most=most,
-        length=usual / 2,
-        unit=usual,
-        skewed=skewed,
-    )
+    figures = {"rows": rows, "signal": signal, "level": level, "least": least, "most": most}
+    seen = PilotRelease(row_map=row_map, length=usual / 2, unit=usual, skewed=skewed, **figures)
     if rows <= _TELLING * deviation:
         return seen
-    if row_map.is_scaled:
-        length = length_within(second.edges, np.array(counts), rows, _LONGER_SCALED, deviation)
-    else:
-        length = _usual_length(second.edges, np.array(counts), rows, deviation, seen.signal)
+    length = _usual_length(second, np.array(counts), rows, deviation, seen.signal)
     return _held_to(seen, length, squares / rows)
 
 
@@ -240,10 +228,13 @@ def _sizes_between(size: float, deviation: float, rows: float, error: float) -> 
 
 
 def _usual_length(
-    edges: np.ndarray, counts: np.ndarray, n: float, deviation: float, signal: float
+    query: RowSizes, counts: np.ndarray, n: float, deviation: float, signal: float
 ) -> float:
     """Return the length that most rows are within, or longer as far as the products of middle rows
-    stay well above the noise."""
+    stay well above the noise; the first of rows whose columns are scaled."""
+    edges = query.edges
+    if query.row_map.is_scaled:
+        return length_within(edges, counts, n, _LONGER_SCALED, deviation)
     room = math.sqrt(signal / _ABOVE / math.sqrt(2))
     half, most, every = (
         length_within(edges, counts, n, share, deviation) for share in (0.5, _LONGER, 0.0)

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from dpcore.errors import InvalidInputError
-from dpcore.losses.squared import Squared
 from dpcore.plugin import NeighboringRelation
-from dpcore.plugin.parts import LocalEngine, Sensitivity, SystemNoise
+from dpcore.plugin.parts import LocalEngine, Sensitivity, SystemNoise, load_registry, make_loss
 from dpcore_adassp.products import Products, unpacked
 from dpcore_adassp.row_map import RowMap, turn_of
 from dpcore_adassp.smallest_eigenvalue import SmallestEigenvalue
@@ -17,6 +16,7 @@ from dpcore_lab.checks.queries import check_contributions
 from dpcore_lab.made_tables.tables import Rows, make_problem
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
+RIDGE = make_loss("ridge", {}, load_registry())
 PARTS = ("squares", "targets")
 AT = np.array([0.5, -1.0, 0.25, 0.0, 2.0])
 CENTRED = RowMap(5, True, (0.5, 0.25, 0.0, 1.0), weight=0.25)
@@ -26,7 +26,7 @@ TURNED = replace(SCALED, turn=turn_of(TURN))
 
 
 def problem_of(rows, relation=ADD):
-    return make_problem(rows, relation, Squared())
+    return make_problem(rows, relation, RIDGE)
 
 
 def products(rows, row_map, length=1.0, stretch=1.0, part="squares", relation=ADD, **words):
@@ -167,7 +167,7 @@ def test_the_eigenvalue_is_within_its_sensitivity():
         lambda problem: SmallestEigenvalue(
             Products(problem, RowMap(problem.n_features, False), 1.2, part="squares")
         ),
-        Squared(),
+        RIDGE,
         evaluations=60,
     )
 

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from dpcore.errors import InvalidInputError
-from dpcore.losses.squared import Squared
 from dpcore.plugin import NeighboringRelation
-from dpcore.plugin.parts import LocalEngine, Sensitivity
+from dpcore.plugin.parts import LocalEngine, Sensitivity, load_registry, make_loss
 from dpcore_adassp.row_map import LARGEST_SCALE
 from dpcore_adassp.spreads import Spreads, scales_within
 from dpcore_adassp.whitening import whitened
@@ -17,11 +16,12 @@ from dpcore_lab.checks.queries import check_contributions
 from dpcore_lab.made_tables.tables import make_problem
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
+RIDGE = make_loss("ridge", {}, load_registry())
 MIDDLES = (0.5, 0.0, 1.0, 0.25)
 
 
 def of(rows, relation=ADD):
-    problem = make_problem(rows, relation, Squared())
+    problem = make_problem(rows, relation, RIDGE)
     return replace(problem, intercept=True, numbers=(0, 2, 3))
 
 
@@ -81,7 +81,7 @@ def test_spreads_are_those_of_the_formula():
 
 
 def test_a_scale_is_one_over_the_deviation_as_far_as_that_is_known():
-    problem = replace(make_problem(make_rows(2), ADD, Squared()), intercept=True, numbers=(0, 1))
+    problem = replace(make_problem(make_rows(2), ADD, RIDGE), intercept=True, numbers=(0, 1))
     query = Spreads(problem, (0.5, 0.5, 0.1, 0.5))
     roots = 1000 * np.sqrt([0.25 / 1.4, 0.01]) / query.clip
     scales = scales_within(query, roots, 1000, 0.0, 0.0)

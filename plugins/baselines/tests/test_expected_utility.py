@@ -75,3 +75,11 @@ def test_columns_that_the_moments_leave_out_do_not_count():
 )
 def test_no_law_no_utility(asked):
     assert expect(**asked) is None
+
+
+def test_what_nine_of_ten_tables_kept_is_around_the_middle_of_them():
+    for n0 in (1, 100, 3000, 10**5, 10**9):
+        utility = expect(SQUARES, n0=n0)
+        low, high = utility.between
+        assert 0 <= low <= utility.kept <= high <= 1
+    assert expect(SQUARES, n0=None).between is None and expect().between is None

@@ -93,11 +93,14 @@ def plan_command(
             print_lines(f"dpcore: warning: {caution}", err=True)
     by_default = nonprivate_accuracy is None and nonprivate_mse is None
     source = ", as at the middle of public tables" if by_default else ""
+    ranges = " In brackets is between what shares nine of ten kept theirs: a target far smaller "
+    ranges += "than its bounds keeps the least."
     print_lines(
         f"Without privacy {without:.2g} of a constant's error is taken to be left{source}. This is "
         f"a forecast and no guarantee: of public tables, half kept a share within "
-        f"{typical.spread:.2g} of it. Beside its rows a run takes about "
-        f"{gigabytes(forecast.memory())} of memory. No data were read, and nothing was charged."
+        f"{typical.spread:.2g} of it.{ranges if typical.between and kept is None else ''} Beside "
+        f"its rows a run takes about {gigabytes(forecast.memory())} of memory. No data were read, "
+        "and nothing was charged."
     )
 
 
@@ -116,12 +119,14 @@ def _results(
         for budget in _EPSILONS if epsilon is None else [epsilon]:
             utility = forecast.utility(budget, n)
             kept = utility.kept or 0.0
-            run = {
+            run: dict[str, Any] = {
                 "rows": n,
                 "epsilon": budget,
                 "kept": kept,
                 **normalised_error.reached(kept, without),
             }
+            if utility.between is not None:
+                run["between"] = list(utility.between)
             told.append({**run, "rows_needed": int(rounded(utility.rows_needed))})
     return told
 
@@ -158,7 +163,7 @@ def _print(told: list[dict[str, Any]], kept: float | None) -> None:
     else:
         epsilons = list(dict.fromkeys(run["epsilon"] for run in told))
         all_rows = dict.fromkeys(run["rows"] for run in told)
-        shares = {(run["rows"], run["epsilon"]): f"{run['kept']:.0%}" for run in told}
+        shares = {(run["rows"], run["epsilon"]): _shares(run) for run in told}
         columns = ("rows", *(f"epsilon {epsilon:g}" for epsilon in epsilons))
         lines = [(f"{n:,}", *(shares[n, epsilon] for epsilon in epsilons)) for n in all_rows]
         print_table("Share of the gain kept", columns, lines)
@@ -172,7 +177,7 @@ def _sentence(run: dict[str, Any], kept: float | None) -> str:
         few = " Expect no more than a constant." if rows < run["rows_needed"] else ""
         reached = "".join(f", {figure}" for figure in figures)
         return (
-            f"{rows:,} rows at epsilon = {epsilon:g}: about {run['kept']:.0%} of the gain is kept"
+            f"{rows:,} rows at epsilon = {epsilon:g}: about {_shares(run)} of the gain is kept"
             f"{reached}. About {run['rows_needed']:,} rows are needed to do better than a "
             f"constant.{few}"
         )
@@ -181,6 +186,14 @@ def _sentence(run: dict[str, Any], kept: float | None) -> str:
         given = f"epsilon = {epsilon:g}" if rows is None else f"{rows:,} rows"
         return f"There is no way {goal} with {given}: more rows and a larger epsilon help."
     return f"About {rows:,} rows and epsilon = {epsilon:g} are needed {goal}."
+
+
+def _shares(run: dict[str, Any]) -> str:
+    """Return the share that is kept, and between which of them it is in nine of ten tables."""
+    if "between" not in run:
+        return f"{run['kept']:.0%}"
+    low, high = run["between"]
+    return f"{run['kept']:.0%} ({low:.0%} to {high:.0%})"
 
 
 def _count(rows: int | None) -> str:

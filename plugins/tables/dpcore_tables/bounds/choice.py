@@ -17,7 +17,15 @@ import numpy as np
 from dpcore_tables.bounds.bins import BINS, BRANCHES, LEAVES, edge
 from dpcore_tables.bounds.counts import SIZES
 
-__all__ = ["CHANCE", "NO_ROWS_SEEN", "TAIL", "CountNoise", "are_defaults", "bounds_of"]
+__all__ = [
+    "CHANCE",
+    "NO_ROWS_SEEN",
+    "TAIL",
+    "CountNoise",
+    "are_defaults",
+    "bounds_of",
+    "rows_seen",
+]
 
 TAIL = 0.01
 """The share of cells beyond each of the two bounds, as far as noise lets one tell."""
@@ -88,6 +96,11 @@ def are_defaults(
     return (
         not seen or (lower is not None and above <= lower) or (upper is not None and below >= upper)
     )
+
+
+def rows_seen(coarse: np.ndarray, noise: CountNoise) -> np.ndarray:
+    """Return the counts of bins that are taken to have rows, at least 0, and 0 of the others."""
+    return np.where(_with_rows(coarse, noise), np.maximum(coarse, 0.0), 0.0)
 
 
 def _quantiles(counts: np.ndarray, noise: CountNoise) -> tuple[float, float]:

@@ -13,6 +13,8 @@ from dpcore.plugin import Gaussian
 from dpcore.plugin.steps import Outcome, Phase, RowsAsked, mechanism_for, norm_of
 from dpcore_tables.bounds.choice import CountNoise, are_defaults, bounds_of
 from dpcore_tables.bounds.counts import BinCounts
+from dpcore_tables.bounds.target import share_beyond, target_bounds_of
+from dpcore_tables.bounds.unbounded import UnboundedLabel
 
 if TYPE_CHECKING:
     from dpcore import Schema
@@ -90,17 +92,24 @@ class BoundsRelease:
     def run(self, door: ShareDoor, view: PublicFacts) -> Outcome:
         """Return the bounds that follow.
 
-        Stated are columns and share, and the columns in which no rows were seen, if any.
+        Stated are columns and share, the columns in which no rows were seen, if any, and of a
+        target the noisy shares of rows in its last bins and beyond its bounds (``share_beyond``).
         """
         n_columns = self.query.n_columns
         counts = door.release(self.query, self.mechanism).reshape(n_columns, -1)
         deviation = door.deviation(self.query, self.mechanism)
         added = CountNoise(deviation, isinstance(self.mechanism, Gaussian), n_columns)
-        bounds, unseen = {}, []
+        bounds: dict[str, tuple[float, float]] = {}
+        unseen, ends = [], {}
         for column, own in zip(self.schema.unbounded, counts, strict=True):
             released = own, added, column.lower, column.upper
-            bounds[column.name] = bounds_of(*released)
+            is_target = isinstance(column, UnboundedLabel)
+            bounds[column.name] = (target_bounds_of if is_target else bounds_of)(*released)
             unseen += [column.name] if are_defaults(*released) else []
+            if is_target:
+                shares = share_beyond(own, added, *bounds[column.name])
+                ends = dict(zip(("last", "beyond", "error"), shares, strict=True))
         stated: dict[str, Any] = {"columns": list(bounds), "share": float(self.share)}
         stated |= {"unseen": unseen} if unseen else {}
+        stated |= {"target_shares": ends} if ends else {}
         return Outcome(change=Bounds(bounds), stated=stated)
