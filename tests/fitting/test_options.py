@@ -18,6 +18,7 @@ IN_MEMORY = {"weight_bound", "also"}
 """Settings of weights, which rows of files have none of, and of steps, which are objects."""
 OF_A_COMMAND = {"out", "as_json", "quiet"}
 OF_STEPS = {
+    "calibrate_share": None,
     "evaluate_share": None,
     "evaluate_epsilon": None,
     "intervals_share": None,

@@ -95,8 +95,8 @@ class Outcome:
     ----------
     section : for the model file, under the step's name.
     change : of the run, for what comes after; of steps of dpcore alone.
-    solution : of the phase ``result``, in the place of the one that the step was shown: what the
-        model and the steps after it have; of steps of dpcore alone.
+    solution : of the phase ``result``: the model and the steps after this one have it in the place
+        of the optimizer's; of steps of dpcore alone.
     stated : of it in the privacy statement; ``None`` for what its request states.
     """
 

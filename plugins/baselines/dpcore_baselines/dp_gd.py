@@ -21,7 +21,7 @@ from dpcore.plugin import (
     option,
     round_parameters,
 )
-from dpcore_baselines.calibration.of_a_run import FEWEST, SHARE, SIGNAL, CountedScores
+from dpcore_baselines.calibration.of_a_run import RULE, CountedScores
 from dpcore_baselines.descent import defaults
 from dpcore_baselines.descent.averaged import AveragedDescent
 from dpcore_baselines.descent.calibrate import MeanRow
@@ -133,7 +133,7 @@ class DpGd:
         None,
         "share of the budget left after moments for counts of rows by class and log odds; 0: none",
         "1",
-        f"{SHARE:g} where log odds are calibrated, u >= {SIGNAL:g} and rows >= {FEWEST}, else 0",
+        RULE,
         range=(0, 1, "[)"),
     )
     curves: str = option(
@@ -275,9 +275,9 @@ class DpGd:
 
     def _noise(self, session: PrivacySession, parts: Fraction | int) -> Any:
         """Return the mechanism of one of so many equal parts of what is left of the budget."""
-        left, kind = session.accountant, mechanism_in(self, "noise")
-        cost = Fraction(left.remaining) / parts
-        return kind(noise_multiplier(left, kind.nominal_event, cost))
+        accountant, kind = session.accountant, mechanism_in(self, "noise")
+        share = Fraction(accountant.remaining) / parts
+        return kind(noise_multiplier(accountant, kind.nominal_event, share))
 
     def refuse_hopeless(
         self, problem: Problem, session: PrivacySession, share: float = 1.0

@@ -28,9 +28,10 @@ def test_from_a_signal_on_it_is_the_last_release_for_its_share():
     last, budget = model.ledger[-1], model.privacy["budget"]
     assert model.details["u"] >= of_a_run.SIGNAL
     assert (last["kind"], last["count"]) == ("calibration", 1)
+    share = of_a_run.share_for(model.details["u"], 10_000)
     later = ("gradient", "calibration")
     before = sum(entry["cost"] for entry in model.ledger if entry["kind"] not in later)
-    assert last["cost"] == pytest.approx(of_a_run.SHARE * (budget - before), rel=1e-3)
+    assert last["cost"] == pytest.approx(share * (budget - before), rel=1e-3)
     assert 0.999 * budget < model.privacy["spent"] <= budget
     assert "by released counts of how rows came true" in model.status
     assert set(model.details["by_counts"]) == {"slope", "added"}

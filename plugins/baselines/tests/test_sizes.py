@@ -159,7 +159,7 @@ def test_dp_gd_counts_sizes_of_a_schemas_numbers_within_its_budget(relation):
     X = numbers(4000)
     _, model = asked(X, X[:, 0] > 0.5, relation=relation)
     releases = model.privacy["releases"]
-    assert releases == {"sizes": 1, "moments": 1, "gradient": 12}
+    assert releases == {"sizes": 1, "moments": 1, "gradient": 12, "calibration": 1}
     assert 0.999 * model.privacy["budget"] <= model.privacy["spent"] <= model.privacy["budget"]
 
 

@@ -51,7 +51,7 @@ _PARTS = np.array([np.interp(_POINTS, _EDGES, unit) for unit in np.eye(len(KNOTS
 
 @dataclass(frozen=True)
 class Prior:
-    """What is taken of level and slope before counts are seen.
+    """Means and deviations of level and slope before counts are seen.
 
     Parameters
     ----------

@@ -17,20 +17,31 @@ if TYPE_CHECKING:
     from dpcore.plugin import Accountant, PrivacySession, Problem
     from dpcore_baselines.calibration.counts_line import CountsLine
 
-__all__ = ["FEWEST", "SHARE", "SIGNAL", "CountedScores"]
+__all__ = ["RULE", "SIGNAL", "CountedScores", "share_for"]
 
-SHARE, SIGNAL, FEWEST = 0.05, 80.0, 1000
-"""The share of the budget for counts, and the signal u and the rows from which on they pay.
+SIGNAL, FEWEST = 80.0, 1000
+"""The signal u and the number of rows from which on counts pay.
 
 Adult, bank and the classifications for development of ``bench/development.toml``: from u = 80 on
 counts bring the log loss nearer to that of a refit on test rows, below it hardly any has rows
 enough (``bench/probabilities.py``), and of fewer rows their own sample says too little. Shares of
-0.03 to 0.1 differ little."""
+0.03 to 0.1 differ little; where the signal is small, more of it pays."""
+_NOISY, _LEAST, _MOST = 17.0, 0.03, 0.1
+RULE = (
+    f"{_NOISY:g} / u, from {_LEAST:g} to {_MOST:g}, where log odds are calibrated, u >= {SIGNAL:g} "
+    f"and rows >= {FEWEST}; else 0"
+)
 _ONLY = (
     "calibrate_share is for calibrated log odds and normal noise: the logistic loss of two "
     "classes, none fitted against the rest, of standardised columns with an intercept, and without "
     "weights, l2 or clip_unit."
 )
+
+
+def share_for(u: float, n: float) -> float:
+    """Return the share for counts of what is left of the budget after moments; ``n`` : rows."""
+    pays = u >= SIGNAL and n >= FEWEST
+    return min(_MOST, max(_LEAST, _NOISY / u)) if pays else 0.0
 
 
 @dataclass(frozen=True)
@@ -71,7 +82,7 @@ class CountedScores:
         number of rows, public or released."""
         share = self.asked
         if share is None:
-            share = SHARE if u >= SIGNAL and n >= FEWEST else 0.0
+            share = share_for(u, n)
         return replace(self, part=Fraction(share) * Fraction(self.session.accountant.remaining))
 
     def left_by(self, accountant: Accountant) -> Fraction:

@@ -12,9 +12,7 @@ from scipy import special
 from dpcore import Calibration, Evaluation, Intervals, OneVsRest, fit, load_model
 from dpcore.errors import InvalidInputError
 from dpcore.plugin import round_parameters
-from dpcore.plugin.parts import TableSession
-from dpcore_baselines.calibration.counts_line import CALIBRATED, UNKNOWN, CountsLine
-from dpcore_baselines.objpert import ObjPert
+from dpcore.plugin.parts import TableSession, load_registry
 from dpcore_report.calibration import counted
 from dpcore_report.evaluation.held_out_counts import HeldOutCounts
 from dpcore_report.fitted import fitted_section
@@ -79,6 +77,7 @@ def test_the_line_is_told_the_noise_that_is_added_and_how_sure_the_model_is(
     relation, k, monkeypatch
 ):
     told, added = [], []
+    same = counted.counts_line(np.zeros(22), 1.0)  # Nothing is clear of its noise.
 
     class Door(TableSession):
         def release(self, query, mechanism):
@@ -88,7 +87,7 @@ def test_the_line_is_told_the_noise_that_is_added_and_how_sure_the_model_is(
                 added.append(mechanism.noise_multiplier * moved)
             return super().release(query, mechanism)
 
-    monkeypatch.setattr(counted, "counts_line", lambda *asked: told.append(asked) or CountsLine())
+    monkeypatch.setattr(counted, "counts_line", lambda *asked: told.append(asked) or same)
     monkeypatch.setattr("dpcore.fitting.run_state.TableSession", Door)
     X, y = rows(500)
     frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(y=y, who=np.arange(500) // 5)
@@ -102,7 +101,7 @@ def test_the_line_is_told_the_noise_that_is_added_and_how_sure_the_model_is(
     fit(frame, **given, **SHORT)
     fit(frame, **given, algo="dp-gd", params={"steps": 8, "calibrated": False})
     assert [deviation for _, deviation, _ in told] == pytest.approx(added)
-    assert [prior for _, _, prior in told] == [CALIBRATED, UNKNOWN]
+    assert [prior for _, _, prior in told] == [counted.CALIBRATED, counted.UNKNOWN]
 
 
 def test_it_comes_before_the_evaluation_and_this_before_intervals(monkeypatch):
@@ -142,8 +141,9 @@ def _doubled(solution):
 
 
 def test_a_model_that_is_too_bold_is_brought_back(monkeypatch):
-    minimize = ObjPert.minimize
-    monkeypatch.setattr(ObjPert, "minimize", lambda *asked: _doubled(minimize(*asked)))
+    kind = load_registry().load("optimizer", "objpert")
+    minimize = kind.minimize
+    monkeypatch.setattr(kind, "minimize", lambda *asked: _doubled(minimize(*asked)))
     given = {"epsilon": 2.0, "algo": "objpert", "accountant": "rdp", "params": {}}
     bold, model = (fitted(*also, n=20_000, **given) for also in ((), (Calibration(0.1),)))
     X, y = rows(20_000, seed=9)
