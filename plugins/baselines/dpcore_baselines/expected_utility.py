@@ -53,8 +53,10 @@ class _Law:
     outer: tuple[tuple[float, float], tuple[float, float]] | None = None
 
     def expected_utility(self, problem: Problem, mu: float) -> ExpectedUtility:
-        """Return what is to be expected of a budget of this mu for one row."""
-        root = math.sqrt(min(problem.n_features, self.most_columns))
+        """Return what is to be expected of a budget of this mu for one row: of lines, since hats of
+        a schema's numbers are left out where the signal is small."""
+        width = problem.n_features - sum(n_hats for _, n_hats in problem.curves)
+        root = math.sqrt(min(width, self.most_columns))
         better = self.middle * (_BETTER / (1 - _BETTER)) ** (1 / self.power)
         needed = max(better * root, self.telling) / mu
         n = problem.n_public

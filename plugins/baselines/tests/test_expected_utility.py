@@ -63,6 +63,14 @@ def test_columns_that_the_moments_leave_out_do_not_count():
     assert expect(n_features=2**14) == expect(n_features=128) != expect(n_features=64)
 
 
+def test_hats_beside_numbers_do_not_count():
+    assert (
+        expect(n_features=46, curves=((1, 8), (10, 8)))
+        == expect(n_features=30)
+        != expect(n_features=46)
+    )
+
+
 @pytest.mark.parametrize(
     "asked",
     [
