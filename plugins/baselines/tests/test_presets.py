@@ -10,7 +10,6 @@ from dpcore.errors import InvalidInputError
 from dpcore.losses.logistic import Logistic
 from dpcore.plugin import NeighboringRelation, Problem
 from dpcore.plugin.parts import (
-    GaussianDpEvent,
     ObjectivePerturbationDpEvent,
     PoissonSampledDpEvent,
     SeededNoise,
@@ -111,21 +110,3 @@ def test_the_published_output_perturbation_is_pure():
     assert said == {"accountant": "pure"} and optimizer.use == {"noise": "gamma"}
     session, _ = run(optimizer, REPLACE, PureAccountant.from_budget(1.0, 0.0), l2=0.1)
     assert session.accountant.delta == 0 and 0.999 < float(session.accountant.spent) <= 1
-
-
-def test_advanced_composition_of_the_preset_is_that_theorem():
-    # Theorem 3.20 written out again, in one release's epsilon.
-    m, rounds, delta = 8.0, 31, 1e-6
-    accountant = AdvancedCompositionAccountant.from_budget(50.0, delta, "dwork-roth")
-    for _ in range(rounds):
-        accountant = accountant.compose(GaussianDpEvent(m))
-    with mp.workdps(30):
-        share = mp.mpf(delta) / (2 * rounds)
-        each = mp.findroot(lambda e: mp.log(exact_delta(1 / mp.mpf(m), e) / share), 0.5)
-        total = mp.sqrt(2 * rounds * mp.log(2 / mp.mpf(delta))) * each
-        total += rounds * each * mp.expm1(each)
-    assert total <= accountant.spent <= total * (1 + 1e-7)
-    usual = AdvancedCompositionAccountant.from_budget(50.0, delta)
-    for _ in range(rounds):
-        usual = usual.compose(GaussianDpEvent(m))
-    assert usual.spent < accountant.spent
