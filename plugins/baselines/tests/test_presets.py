@@ -5,14 +5,14 @@ import math
 import mpmath as mp
 import pytest
 
-from dpcore.accountants.pure import PureAccountant
 from dpcore.errors import InvalidInputError
-from dpcore.losses.logistic import Logistic
 from dpcore.plugin import NeighboringRelation, Problem
 from dpcore.plugin.parts import (
     ObjectivePerturbationDpEvent,
     PoissonSampledDpEvent,
+    PureAccountant,
     SeededNoise,
+    load_registry,
     optimizer_facts,
 )
 from dpcore_accounting.advanced_composition import AdvancedCompositionAccountant
@@ -25,6 +25,7 @@ from dpcore_baselines.sgd_ma import SgdMa
 from dpcore_lab.checks import RecordingSession, make_rows
 from dpcore_lab.made_tables.tables import make_problem
 
+LOGISTIC = load_registry().load("loss", "logistic")()
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
 
 
@@ -39,7 +40,7 @@ def preset(kind):
 def run(optimizer, relation, accountant, l2=0.0, n0=400):
     """Return the session and the solution of a run on 60 rows."""
     rows = make_rows(60)
-    problem = make_problem(rows, relation, Logistic(), l2=l2, n0=n0)
+    problem = make_problem(rows, relation, LOGISTIC, l2=l2, n0=n0)
     session = RecordingSession(rows.table(), accountant, relation, SeededNoise(3))
     return session, optimizer.minimize(problem, session)
 
@@ -47,7 +48,7 @@ def run(optimizer, relation, accountant, l2=0.0, n0=400):
 @pytest.mark.parametrize("kind", [SgdMa, SgdAdv])
 def test_samples_are_of_the_root_of_the_public_number(kind):
     optimizer, _ = preset(kind)
-    problem = Problem(Logistic(), 0.0, 5, 1.5, 2.0, ADD, n0=40_000, capacity=2**20)
+    problem = Problem(LOGISTIC, 0.0, 5, 1.5, 2.0, ADD, n0=40_000, capacity=2**20)
     ((event, count),) = optimizer.schedule(problem, 3.0).items()
     assert type(event) is PoissonSampledDpEvent and event.sampling_probability == 1 / 200
     assert count == optimizer.steps
