@@ -129,3 +129,26 @@ def test_the_advanced_composition_amplifies_each_release_correctly():
     # ln(1 + p (e^eps - 1)), by hand, and not p eps, which is too small.
     assert amplified_epsilon(1.0, 0.1) == pytest.approx(math.log(1 + 0.1 * (math.e - 1)))
     assert amplified_epsilon(1.0, 0.1) > 0.1
+
+
+def exact_delta(mu, epsilon):
+    a = mp.mpf(epsilon) / mu - mp.mpf(mu) / 2
+    return mp.ncdf(-a) - mp.exp(epsilon) * mp.ncdf(-a - mu)
+
+
+def test_dwork_and_roths_theorem_is_offered_by_its_name():
+    # Theorem 3.20 written out again, in one release's epsilon.
+    m, rounds, delta = 8.0, 31, 1e-6
+    accountant = AdvancedCompositionAccountant.from_budget(50.0, delta, "dwork-roth")
+    for _ in range(rounds):
+        accountant = accountant.compose(GaussianDpEvent(m))
+    with mp.workdps(30):
+        share = mp.mpf(delta) / (2 * rounds)
+        each = mp.findroot(lambda e: mp.log(exact_delta(1 / mp.mpf(m), e) / share), 0.5)
+        total = mp.sqrt(2 * rounds * mp.log(2 / mp.mpf(delta))) * each
+        total += rounds * each * mp.expm1(each)
+    assert total <= accountant.spent <= total * (1 + 1e-7)
+    usual = AdvancedCompositionAccountant.from_budget(50.0, delta)
+    for _ in range(rounds):
+        usual = usual.compose(GaussianDpEvent(m))
+    assert usual.spent < accountant.spent

@@ -157,8 +157,8 @@ class PoissonSgd:
     def _rate(self, problem: Problem) -> float:
         """Return the probability, public, of a row to be in a sample.
 
-        Raises InvalidInputError for samples of sqrt(n) rows where no public number is known: one
-        that followed the rows would itself tell of them.
+        Raises InvalidInputError for samples of sqrt(n) rows where no public number is known: a rate
+        of the private number would tell how many rows there are.
         """
         if not self.root_samples:
             return self.sampling_probability

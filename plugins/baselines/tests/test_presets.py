@@ -5,15 +5,14 @@ import math
 import mpmath as mp
 import pytest
 
-from dpcore.accountants.pure import PureAccountant
 from dpcore.errors import InvalidInputError
-from dpcore.losses.logistic import Logistic
 from dpcore.plugin import NeighboringRelation, Problem
 from dpcore.plugin.parts import (
-    GaussianDpEvent,
     ObjectivePerturbationDpEvent,
     PoissonSampledDpEvent,
+    PureAccountant,
     SeededNoise,
+    load_registry,
     optimizer_facts,
 )
 from dpcore_accounting.advanced_composition import AdvancedCompositionAccountant
@@ -26,6 +25,7 @@ from dpcore_baselines.sgd_ma import SgdMa
 from dpcore_lab.checks import RecordingSession, make_rows
 from dpcore_lab.made_tables.tables import make_problem
 
+LOGISTIC = load_registry().load("loss", "logistic")()
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
 
 
@@ -40,7 +40,7 @@ def preset(kind):
 def run(optimizer, relation, accountant, l2=0.0, n0=400):
     """Return the session and the solution of a run on 60 rows."""
     rows = make_rows(60)
-    problem = make_problem(rows, relation, Logistic(), l2=l2, n0=n0)
+    problem = make_problem(rows, relation, LOGISTIC, l2=l2, n0=n0)
     session = RecordingSession(rows.table(), accountant, relation, SeededNoise(3))
     return session, optimizer.minimize(problem, session)
 
@@ -48,7 +48,7 @@ def run(optimizer, relation, accountant, l2=0.0, n0=400):
 @pytest.mark.parametrize("kind", [SgdMa, SgdAdv])
 def test_samples_are_of_the_root_of_the_public_number(kind):
     optimizer, _ = preset(kind)
-    problem = Problem(Logistic(), 0.0, 5, 1.5, 2.0, ADD, n0=40_000, capacity=2**20)
+    problem = Problem(LOGISTIC, 0.0, 5, 1.5, 2.0, ADD, n0=40_000, capacity=2**20)
     ((event, count),) = optimizer.schedule(problem, 3.0).items()
     assert type(event) is PoissonSampledDpEvent and event.sampling_probability == 1 / 200
     assert count == optimizer.steps
@@ -111,21 +111,3 @@ def test_the_published_output_perturbation_is_pure():
     assert said == {"accountant": "pure"} and optimizer.use == {"noise": "gamma"}
     session, _ = run(optimizer, REPLACE, PureAccountant.from_budget(1.0, 0.0), l2=0.1)
     assert session.accountant.delta == 0 and 0.999 < float(session.accountant.spent) <= 1
-
-
-def test_advanced_composition_of_the_preset_is_that_theorem():
-    # Theorem 3.20 written out again, in one release's epsilon.
-    m, rounds, delta = 8.0, 31, 1e-6
-    accountant = AdvancedCompositionAccountant.from_budget(50.0, delta, "dwork-roth")
-    for _ in range(rounds):
-        accountant = accountant.compose(GaussianDpEvent(m))
-    with mp.workdps(30):
-        share = mp.mpf(delta) / (2 * rounds)
-        each = mp.findroot(lambda e: mp.log(exact_delta(1 / mp.mpf(m), e) / share), 0.5)
-        total = mp.sqrt(2 * rounds * mp.log(2 / mp.mpf(delta))) * each
-        total += rounds * each * mp.expm1(each)
-    assert total <= accountant.spent <= total * (1 + 1e-7)
-    usual = AdvancedCompositionAccountant.from_budget(50.0, delta)
-    for _ in range(rounds):
-        usual = usual.compose(GaussianDpEvent(m))
-    assert usual.spent < accountant.spent
