@@ -75,7 +75,7 @@ def test_even_steps_look_at_no_curvature():
 
 
 def test_descent_along_a_known_bowl():
-    descent = AveragedDescent(2, momentum=0.5, averaging=-1.0)
+    descent = AveragedDescent((2,), momentum=0.5, averaging=-1.0)
     for _ in range(200):
         descent.move(descent.v - np.array([1.0, -2.0]), 0.5)
     assert np.allclose(descent.v, [1, -2], atol=1e-9)
