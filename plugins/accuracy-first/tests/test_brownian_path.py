@@ -63,6 +63,7 @@ def test_a_floor_of_every_increment_by_itself_is_another_law():
     assert chi_square(found, joint_law(1.5, 2.5)) < ALARM
 
 
+@pytest.mark.slow
 def test_the_noisiest_level_of_many_has_the_variances_sum():
     scales = [GridScale(3)] * 4
     path = normal_path(SeededNoise(5), scales, RUNS, 2)

@@ -75,6 +75,7 @@ def test_a_hopeless_point_is_named_and_does_not_squeeze_the_others():
     assert axis.get_ylim()[0] < 74 and len(axis.texts) == 2
 
 
+@pytest.mark.slow
 def test_a_hopeless_objective_is_above():
     means = compared(None, 0.38, (3.9, 0.5, 0.4))[1:]
     (axis,) = draw(means, SETTINGS, "objective").axes

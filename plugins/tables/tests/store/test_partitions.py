@@ -72,6 +72,7 @@ def test_a_killed_conversion_takes_its_processes_along_and_the_next_removes_its_
     assert {name.name for name in parts.parent.iterdir()} == {"out", "parts", "killed.py"}
 
 
+@pytest.mark.slow
 def test_a_folder_that_another_conversion_writes_is_let_be(parts):
     out = parts.parent / "out"
     unfinished = partial_path(str(out))
