@@ -46,8 +46,8 @@ _WEIGHT = 0.35
 _TELLING = 50
 """Rows over the deviation of their counts from which on these say more than a guess."""
 _LONGER, _LONGER_SCALED = 0.1, 0.25
-"""The share of the rows that may be longer than the unit of length; of scaled columns, of which few
-are far from their means in most rows."""
+"""The share of the rows that may be longer than the unit of length, and the same of scaled columns:
+these are longer in fewer rows."""
 _ABOVE = 20
 """How far the products of rows of middle length are to be above the noise, about."""
 _USUAL_SIZE = 0.35
