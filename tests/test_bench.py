@@ -51,7 +51,7 @@ def test_a_script_with_an_old_name_is_found(tmp_path):
 
 LISTED = tomllib.loads((ROOT / "bench" / "development.toml").read_text())
 REQUIRED = {"use", "task", "package", "file", "sha256", "target"}
-OPTIONAL = {"positive", "keep", "drop", "categories", "names", "separator"}
+OPTIONAL = {"positive", "keep", "drop", "categories", "names", "only", "separator"}
 
 
 def faults_of_listed(listed):
