@@ -95,7 +95,7 @@ def test_results_say_when_the_code_that_made_them_is_in_no_commit(tmp_path, monk
 
 LISTED = tomllib.loads((ROOT / "bench" / "development.toml").read_text())
 REQUIRED = {"use", "task", "package", "file", "sha256", "target"}
-OPTIONAL = {"positive", "keep", "drop", "categories", "names", "separator"}
+OPTIONAL = {"positive", "keep", "drop", "categories", "names", "only", "separator"}
 
 
 def faults_of_listed(listed):

@@ -46,8 +46,10 @@ _WEIGHT = 0.35
 _TELLING = 50
 """Rows over the deviation of their counts from which on these say more than a guess."""
 _LONGER, _LONGER_SCALED = 0.1, 0.25
-"""The share of the rows that may be longer than the unit of length; of scaled columns, of which few
-are far from their means in most rows."""
+"""The share of the rows that may be longer than the unit of length, and the same of scaled columns:
+these are longer in fewer rows."""
+_FEW_CUT = 300.0
+"""u from which on rows of scaled columns are held to longer lengths, by the root of u over it."""
 _ABOVE = 20
 """How far the products of rows of middle length are to be above the noise, about."""
 _USUAL_SIZE = 0.35
@@ -99,6 +101,7 @@ class PilotRelease:
         """Return the same with rows turned by their released products, of noise of this deviation,
         so that these are about even in all directions."""
         turn, length = whitened(matrix, deviation, self.rows, self.length)
+        length *= max(1.0, math.sqrt(self.signal / _FEW_CUT))
         row_map = replace(self.row_map, turn=turn)
         return replace(self, row_map=row_map, length=length, unit=length)
 
@@ -234,7 +237,8 @@ def _usual_length(
     stay well above the noise; the first of rows whose columns are scaled."""
     edges = query.edges
     if query.row_map.is_scaled:
-        return length_within(edges, counts, n, _LONGER_SCALED, deviation)
+        most, every = (length_within(edges, counts, n, k, deviation) for k in (_LONGER_SCALED, 0.0))
+        return max(most, min(every, most * math.sqrt(signal / _FEW_CUT)))
     room = math.sqrt(signal / _ABOVE / math.sqrt(2))
     half, most, every = (
         length_within(edges, counts, n, share, deviation) for share in (0.5, _LONGER, 0.0)

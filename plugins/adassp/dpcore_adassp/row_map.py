@@ -21,7 +21,7 @@ _UP = 1.0 + 2.0**-40
 """Above the rounding of a sum of squares over up to 2^11 columns, and of its root."""
 MOST_COLUMNS = 2**11
 LARGEST_SCALE = 8.0
-"""Of a column on [0, 1]: few far cells of one that is nearly constant are then at most so long."""
+"""Of a column on [0, 1]: far cells of a nearly constant column are then at most so long."""
 MOST_TURNED = 2**6
 _TWO = 2.0
 _IMAGE_BITS, _TURN_BITS, _LONGEST_BITS = 16, 18, 28

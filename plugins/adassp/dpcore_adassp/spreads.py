@@ -1,4 +1,4 @@
-"""How far numbers between bounds are from their means, column by column."""
+"""The spreads of numbers between bounds about their means."""
 
 from __future__ import annotations
 

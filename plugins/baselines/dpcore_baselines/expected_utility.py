@@ -9,9 +9,9 @@ with a rare class (bank) or weak columns less is kept.
 Squares, ``gram-ridge`` (``bench/ridge_forecast.py``): samples of 200 to 10,000 rows of 16 tables of
 4 to 37 columns, three of them generated, with the bounds of their columns and targets. Half of the
 305 shares were within .03 of the law; of the 90 between .1 and .9, half within .14. A target far
-smaller than its bounds (affairs, whose few far rows make its variance) keeps least, and one that
-its columns tell nearly all of (energy) most; the two outer laws have a 20th of the shares below and
-above them.
+smaller than its bounds (affairs, whose few far rows make its variance) keeps least, and a target
+that its columns tell nearly whole (energy) most; the two outer laws have a 20th of the shares below
+and above them.
 """
 
 from __future__ import annotations

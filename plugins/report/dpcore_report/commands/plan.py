@@ -17,6 +17,10 @@ __all__ = ["plan_command"]
 
 _ROWS = (300, 1000, 3000, 10_000, 30_000, 100_000)
 _EPSILONS = (0.1, 0.3, 1.0, 3.0)
+_RANGES = (
+    " In brackets is between what shares nine of ten kept theirs: a target far smaller than its "
+    "bounds keeps the least."
+)
 
 
 def plan_command(
@@ -93,12 +97,10 @@ def plan_command(
             print_lines(f"dpcore: warning: {caution}", err=True)
     by_default = nonprivate_accuracy is None and nonprivate_mse is None
     source = ", as at the middle of public tables" if by_default else ""
-    ranges = " In brackets is between what shares nine of ten kept theirs: a target far smaller "
-    ranges += "than its bounds keeps the least."
     print_lines(
         f"Without privacy {without:.2g} of a constant's error is taken to be left{source}. This is "
         f"a forecast and no guarantee: of public tables, half kept a share within "
-        f"{typical.spread:.2g} of it.{ranges if typical.between and kept is None else ''} Beside "
+        f"{typical.spread:.2g} of it.{_RANGES if typical.between and kept is None else ''} Beside "
         f"its rows a run takes about {gigabytes(forecast.memory())} of memory. No data were read, "
         "and nothing was charged."
     )

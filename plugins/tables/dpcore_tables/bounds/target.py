@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["share_beyond", "target_bounds_of"]
 
 _FARTHER = 8
-"""Bins beyond the last one that is seen, four powers of two, of which counts are taken."""
+"""Bins beyond the last that is seen, four powers of two: their counts are looked at too."""
 _SEEN = 2.5
 """Deviations by which the counts of two of them are above noise: they are looked at only as long as
 the two before them have rows."""
