@@ -71,9 +71,7 @@ class CountedScores:
         asked, by_row = optimizer.calibrate_share, optimizer.calibrated and not optimizer.clip_unit
         calibrated = by_row and moments_share > 0 and can_be_calibrated(problem)
         if asked and asked < _FEW:
-            raise InvalidInputError(
-                f"Expected calibrate_share={asked:g} to be 0, or {_FEW:g} at least."
-            )
+            raise InvalidInputError(f"Expected calibrate_share={asked:g} to be 0, or >= {_FEW:g}.")
         if not (calibrated and mechanism_in(optimizer, "noise") is Gaussian):
             if asked:
                 raise InvalidInputError(_ONLY)
