@@ -151,7 +151,8 @@ def reference(counts, deviation):
     grid = np.linspace(-24, 24, 4801)
     hats = np.array([np.interp(grid, KNOTS, unit) for unit in np.eye(len(KNOTS))])
     given = hats * (stats.norm(middle, spread).pdf(grid) + 1e-12), grid
-    design, noisy = np.array([np.ones(knots.size), knots - middle]), deviation**2 * (both > 0)
+    design = np.array([np.ones(knots.size), np.clip(knots, -6, 6) - middle])
+    noisy = deviation**2 * (both > 0)
     first = PRIOR.slope * np.array([middle, 1.0])
     held = np.array([PRIOR.of_level, PRIOR.of_slope])
 

@@ -7,9 +7,10 @@ sigma(a + b z) over these rows. With the noise of both counts, of deviation s ea
 
 has the mean 0 if the line is right, and the variance N p (1 - p) + s^2 (p^2 + (1 - p)^2). The sums
 of D and of z D over the knots are the score of a logistic regression of the rows on their log odds
-(each row's log odds are the mean of its parts). They are taken to be normal with these variances,
-and level and slope to be so beforehand, about what the model says: level and slope are where the
-posterior density is largest (a quasi-likelihood, Wedderburn 1974, with a prior).
+(each row's log odds are the mean of its parts); in z D, z is held to 6, so that the noise of a far
+knot weighs no more. Both sums are taken to be normal with these variances, and level and slope to
+be so beforehand, about what the model says: level and slope are where the posterior density is
+largest (a quasi-likelihood, Wedderburn 1974, with a prior).
 
 Knots whose count is not clear of its noise are left out: in tails their noise would weigh most. The
 rows beside a knot are taken to lie as a normal density of the counts' own mean and variance times a
@@ -36,7 +37,7 @@ _CLEAR = 3.0 * 2.0**0.5
 _LABELS = 0.005
 _LEAST_SLOPE, _LEAST_SPREAD = 2.0**-6, 0.25
 _FITS, _STEPS, _LONGEST = 30, 60, 0.5
-_IN_CELL = 8
+_IN_CELL, _FAR = 8, 6.0
 _RIDGE = 1e-9
 """Of the score's variances: one knot alone says nothing of the slope."""
 
@@ -176,8 +177,8 @@ def counts_line(counts: np.ndarray, deviation: float, prior: Prior = CALIBRATED)
 
 def _posterior(rows: _Rows, prior: Prior) -> tuple[float, float, float]:
     """Return the level at the mean log odds, the slope, and the slope's deviation."""
-    knots, points = _EDGES - rows.middle, _POINTS - rows.middle
-    design = np.array([np.ones(len(KNOTS)), knots])
+    points = _POINTS - rows.middle
+    design = np.array([np.ones(len(KNOTS)), np.clip(_EDGES, -_FAR, _FAR) - rows.middle])
     first = np.array([prior.slope * rows.middle, prior.slope])
     precision = np.diag([prior.of_level**-2, prior.of_slope**-2])
     line = first.copy()

@@ -26,6 +26,7 @@ Adult, bank and the classifications for development of ``bench/development.toml`
 counts bring the log loss nearer to that of a refit on test rows, below it hardly any has rows
 enough (``bench/probabilities.py``), and of fewer rows their own sample says too little. Shares of
 0.03 to 0.1 differ little; where the signal is small, more of it pays."""
+_FEW = 2.0**-10
 _NOISY, _LEAST, _MOST = 17.0, 0.03, 0.1
 RULE = (
     f"{_NOISY:g} / u, from {_LEAST:g} to {_MOST:g}, where log odds are calibrated, u >= {SIGNAL:g} "
@@ -69,6 +70,8 @@ class CountedScores:
         for counts and there are no calibrated log odds, or no normal noise."""
         asked, by_row = optimizer.calibrate_share, optimizer.calibrated and not optimizer.clip_unit
         calibrated = by_row and moments_share > 0 and can_be_calibrated(problem)
+        if asked and asked < _FEW:
+            raise InvalidInputError(f"Expected calibrate_share={asked:g} to be 0, or >= {_FEW:g}.")
         if not (calibrated and mechanism_in(optimizer, "noise") is Gaussian):
             if asked:
                 raise InvalidInputError(_ONLY)
