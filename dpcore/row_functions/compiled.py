@@ -11,7 +11,7 @@ _NAME = re.compile(r'@("[^"]*"|[\w.$-]+)')
 _CONSTANT = re.compile(r'^@("[^"]*"|[\w.$-]+) =[^\n]*? constant ', re.MULTILINE)
 _PURE = re.compile(
     r"llvm\.((u|s)(add|sub|mul)\.(with\.overflow|sat)|abs|assume|copysign|ctlz|ctpop|cttz|"
-    r"experimental\.noalias|fabs|floor|fpto[su]i\.sat|fsh[lr]|is\.fpclass|lifetime|masked|"
+    r"experimental\.(noalias|cttz)|fabs|floor|fpto[su]i\.sat|fsh[lr]|is\.fpclass|lifetime|masked|"
     r"max(imum|num)|memset|min(imum|num)|smax|smin|sqrt|trunc|umax|umin|vector\.reduce)\b|sqrt$"
 )
 """Intrinsics of numbers and of memory that they are given, and the root, which IEEE 754 rounds."""

@@ -74,8 +74,8 @@ class RowFunction:
 
         Raises KernelError where the function cannot be compiled.
         """
-        loop = _loop(self.text, self.form)
         _require_usual_numbers()
+        loop = _loop(self.text, self.form)
         if isinstance(loop, FunctionType):  # without the compiler
             _require_room(code.MOST_HELPERS + _ROOM)
         loop(rows, y, parameters, out)
@@ -83,8 +83,8 @@ class RowFunction:
     def require_compiled(self) -> None:
         """Compile it, or load what was compiled; KernelError where neither can be had, or where
         this thread has other numbers than float64."""
+        _require_usual_numbers()  # First: what is compiled is kept for other processes.
         _loop(self.text, self.form)
-        _require_usual_numbers()
 
     def require_places(self, **sizes: int) -> None:
         """Raise InvalidInputError for a place, written as a number, that an array of these sizes

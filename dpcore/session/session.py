@@ -111,7 +111,8 @@ class TableSession(ExactAnswers):
             parts = self._admitted(query, mechanism, query)
 
             def draw() -> Any:
-                self._parts.note(parts)
+                # A selection that states so compares answers: where these wrap around, it tells.
+                self._parts.note(parts, getattr(type(mechanism), "compares_answers", False))
                 return mechanism.release(self._exact(query), sensitivity, self._noise)
 
             entry = partial(self._entry, query.kind, mechanism, event)
@@ -141,7 +142,7 @@ class TableSession(ExactAnswers):
             index = len(self._account.ledger)
 
             def draw() -> tuple[InteractiveState, Known]:
-                self._parts.note(parts)
+                self._parts.note(parts, getattr(type(mechanism), "compares_answers", True))
                 exact, kept = self._exact(base), None
                 if reference is not None and known is not None:
                     self._parts.note(self._parts.check(reference), is_compared=True)

@@ -64,6 +64,9 @@ class NoisyMaximum(ScaledNoise):
     """
 
     law: ClassVar[ContinuousLaw]
+    compares_answers: ClassVar[bool] = True
+    """Answers that wrap around are compared as they are: the promise is for tables of at most as
+    many rows as the schema's capacity, which the statement says."""
 
     def __post_init__(self) -> None:
         ScaledNoise.__post_init__(self)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+from types import MemberDescriptorType
 from typing import Any, ClassVar
 
 import numpy as np
 
+from dpcore.errors import KernelError
 from dpcore.plugin import InvalidInputError
 from dpcore.plugin.parts import coefficient, constant, sealed
 
@@ -15,6 +17,8 @@ __all__ = ["RowLoss", "is_by_rows"]
 _CODE = ("value", "dvalue", "precise_dvalue", "line_totals", "__getattribute__")
 """The names of code for rows: with some of its own, a class could keep something between rows."""
 _FUNCTIONS = ("value_of_row", "slope_of_row")
+_PLAIN = (type(None), bool, int, float, np.float64)
+_NO_NUMBER = object()
 
 
 @sealed
@@ -92,10 +96,34 @@ class RowLoss:
 
 def _parameters(loss: Any) -> np.ndarray:
     """Return the fields of a loss, float64, as it has them now: losses that are equal may have
-    others, where a field does not count in a comparison."""
+    others, where a field does not count in a comparison.
+
+    They are read where the object holds them, and are plain numbers: another object could be
+    another number each time that it is asked, and so count the blocks. Raises KernelError, before
+    anything is charged, for others.
+    """
     fields = dataclasses.fields(loss) if dataclasses.is_dataclass(loss) else ()
-    values = [getattr(loss, field.name) or 0.0 for field in fields]
-    return constant(np.array(values, dtype=np.float64))
+    values = [_held(loss, field.name) for field in fields]
+    if not _has_plain_numbers(loss):
+        names = ", ".join(field.name for field in fields)
+        raise KernelError(
+            f"Expected {names} of {type(loss).__name__} to be plain numbers or None: they are the "
+            "parameters of the functions of a row."
+        )
+    return constant(np.array([value or 0.0 for value in values], dtype=np.float64))
+
+
+def _has_plain_numbers(loss: Any) -> bool:
+    fields = dataclasses.fields(loss) if dataclasses.is_dataclass(loss) else ()
+    return all(type(_held(loss, field.name)) in _PLAIN for field in fields)
+
+
+def _held(loss: Any, name: str) -> Any:
+    """Return the value that an object holds under a name, in its dictionary or a slot of its class,
+    whatever code the class has for it."""
+    slot, own = vars(type(loss)).get(name), getattr(loss, "__dict__", {})
+    is_slot = type(slot) is MemberDescriptorType
+    return slot.__get__(loss) if is_slot else own.get(name, _NO_NUMBER)
 
 
 def is_by_rows(loss: Any) -> bool:
@@ -112,7 +140,7 @@ def is_by_rows(loss: Any) -> bool:
     kind = type(loss)
     is_alone = type(kind) is type and kind.__bases__ == (RowLoss,)
     shadowed = {*_CODE, *_FUNCTIONS} & {*getattr(loss, "__dict__", ())}
-    return is_alone and _has_two_functions(kind) and not shadowed
+    return is_alone and _has_two_functions(kind) and not shadowed and _has_plain_numbers(loss)
 
 
 def _has_two_functions(cls: type) -> bool:
