@@ -89,6 +89,9 @@ class ResultView(PublicFacts):
 
     @classmethod
     def of(cls, facts: PublicFacts, solution: Solution) -> ResultView:
-        """Return the view of a solution."""
+        """Return the view of a copy of a solution: a step alters nothing of the run's own."""
         known = {field.name: getattr(facts, field.name) for field in fields(PublicFacts)}
-        return cls(**known, solution=solution)
+        return cls(
+            **known,
+            solution=replace(solution, w=solution.w.copy(), details=dict(solution.details)),
+        )

@@ -39,8 +39,7 @@ def test_it_is_admitted(optimizer, check):
 )
 def test_another_target_is_admitted(optimizer, check):
     # Its tests cost more than the small budgets of these two, which want a run.
-    if check.__name__ in ("check_sensitivity_on_neighbours",
-                          "check_never_overspends", "check_repeatable_when_seeded",
+    if check.__name__ in ("check_sensitivity_on_neighbours", "check_repeatable_when_seeded",
                           "check_mechanisms_and_queries"):  # fmt: skip
         with pytest.raises(InvalidInputError, match="epsilon-max"):
             check(optimizer)

@@ -1,6 +1,5 @@
 """A cluster of threads in this process, over the loopback, and partitions of one table."""
 
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -58,26 +57,20 @@ def queries():
     return _queries
 
 
-@pytest.fixture(scope="session")
-def drawn(tmp_path_factory):
-    """Return the rows of the partitions, and a folder of a file of each, made once."""
-    place, drawn = tmp_path_factory.mktemp("drawn"), []
-    for i, n_rows in enumerate(SIZES):
-        drawn.append(frame(n_rows, i))
-        drawn[-1].to_parquet(place / f"{i}.parquet")
-    return drawn, place
-
-
 @pytest.fixture
-def parts(drawn):
+def parts():
     """Return the rows of the partitions."""
-    return [part.copy() for part in drawn[0]]
+    return [frame(n_rows, i) for i, n_rows in enumerate(SIZES)]
 
 
 @pytest.fixture
-def folder(tmp_path, drawn):
+def folder(tmp_path, parts):
     """Return a folder of Parquet files, one of them empty, one of a row."""
-    return Path(shutil.copytree(drawn[1], tmp_path / "rows"))
+    place = tmp_path / "rows"
+    place.mkdir()
+    for i, part in enumerate(parts):
+        part.to_parquet(place / f"{i}.parquet")
+    return place
 
 
 @pytest.fixture(scope="module")

@@ -235,7 +235,13 @@ def _notes(model: LearntFacts) -> tuple[str, ...]:
             "intercept included; all of a longer one is scaled down to that length, and each "
             "of its features then counts for less."
         )
-    notes += map(str, curves_of(model))
+    if curves := [*map(str, curves_of(model))]:
+        notes.append(
+            "A column with knots has a coefficient for its line and one at each knot, which counts "
+            "in full there and for less beside it: read both together below, at the lower bound "
+            "too, where the intercept leaves them out."
+        )
+    notes += curves
     notes.append("Coefficients hold the noise of their release.")
     return (*notes, *_notes_on_intervals(model.intervals))
 

@@ -184,7 +184,7 @@ def test_predicted_numbers_are_held_to_their_bounds_to_the_bit(monkeypatch):
     model, frame = of_all_kinds(REAL, "ridge", row_norm=0.7, intercept=False)
     found, said = answers(model, frame)["label"][:, 0], model.predict(frame)
     assert found.tobytes() == said.tobytes()
-    assert (said.min(), said.max()) == (100.0, 900.0) and 100 < np.median(said) < 900
+    assert (said.min(), said.max()) == (100.0, 900.0) and ((said > 100) & (said < 900)).any()
     monkeypatch.setattr(Label, "bounds", (-np.inf, np.inf))  # A graph that holds none.
     assert answers(model, frame)["label"].max() > 900
 

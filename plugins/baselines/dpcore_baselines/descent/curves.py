@@ -45,12 +45,13 @@ class Curves:
     Parameters
     ----------
     problem : public facts. ``u`` : the signal of all columns, these among them.
-    are_used : whether they count; ``False`` where there are none.
+    are_used : whether they count; ``False`` where there are none. ``asked`` : as of ``of``.
     """
 
     problem: Problem
     u: float
     are_used: bool
+    asked: str = "auto"
 
     @classmethod
     def of(cls, problem: Problem, n: float, mu: float, asked: str = "auto") -> Curves:
@@ -58,7 +59,7 @@ class Curves:
         budget; ``asked`` : ``auto`` for the rule, ``none`` or ``all`` of the hats."""
         u = defaults.weighed(defaults.signal(n, mu, defaults.coordinates(problem)), problem.loss)
         are_used = u >= _SIGNAL and n >= _ROWS if asked == "auto" else asked == "all"
-        return cls(problem, u, are_used and bool(problem.curves))
+        return cls(problem, u, are_used and bool(problem.curves), asked)
 
     @property
     def hats(self) -> np.ndarray:
@@ -114,4 +115,5 @@ class Curves:
             return ""
         which = f"{m} numbers" if m > 1 else "1 number"
         how = "a curve" if self.are_used else "a line"
-        return f" Of {which} with knots each is {how}: u is {self.u:.0f} with these columns."
+        why = "as asked" if self.asked != "auto" else f"u is {self.u:.0f} with these columns"
+        return f" Of {which} with knots each is {how}: {why}."

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcore.plugin import ordered_sum
 from dpcore_tables.bounds.bins import BINS, BRANCHES, edge
 from dpcore_tables.bounds.choice import bounds_of, rows_seen
 from dpcore_tables.bounds.counts import SIZES
@@ -98,6 +99,6 @@ def _cheapest(rows: np.ndarray, noise: CountNoise, low: float, high: float) -> f
 
     def cost(bound: float) -> float:
         cut = np.maximum(middles - bound, 0.0)
-        return float(np.dot(rows, np.square(cut))) / total + price * (bound - low) ** 2
+        return float(ordered_sum(rows * np.square(cut))) / total + price * (bound - low) ** 2
 
     return min(candidates, key=cost)

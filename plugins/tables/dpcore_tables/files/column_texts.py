@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
 
 from dpcore.data.schema.columns import Drop, Label
@@ -52,9 +53,15 @@ def _texts(path: str, schema: Schema, name: str) -> Iterator[str]:
         assert isinstance(raw, RawTable)
         kinds = pa.ArrowException, ValueError, OverflowError  # As of a day that Python has not.
         with replacing(*kinds, by=partial(_no_text, raw.source, name)):
-            cells = raw.columns[name].to_pylist()  # type: ignore[union-attr]
-            texts = ["" if cell is None else str(cell) for cell in cells]
+            column = raw.columns[name]
+            cells = column.tolist() if isinstance(column, np.ndarray) else column.to_pylist()
+            texts = ["" if cell is None else _text(cell) for cell in cells]
         yield from texts
+
+
+def _text(cell: object) -> str:
+    """Return the text of a cell; a sheet has no other kind of 7 than 7.0."""
+    return f"{cell:.0f}" if isinstance(cell, float) and cell.is_integer() else str(cell)
 
 
 def _no_text(source: str, name: str, error: Exception) -> DataError:

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from functools import partial
 from itertools import islice
-from typing import Any
+from typing import Any, TypeAlias
 
 from dpcore.errors import DataError, InvalidInputError, replacing
 from dpcore_tables.cells.objects import as_objects
@@ -25,6 +25,7 @@ __all__ = ["Sheet", "column_names", "open_excel"]
 
 _SCHEME = "excel://"
 _PIECE = 2**15
+_Row: TypeAlias = list[Any] | None
 _MOST_NAMED = 20
 """Sheets that a message names."""
 
@@ -65,14 +66,15 @@ class Sheet:
         for _ in self._whole(sheet, len(_header(sheet, self._source))):
             pass
 
-    def _whole(self, rows: Iterator[list[Any]], width: int) -> Iterator[tuple[int, list[Any]]]:
+    def _whole(self, rows: Iterator[_Row], width: int) -> Iterator[tuple[int, list[Any]]]:
         """Yield the number in the sheet of each row, from 2, and the row."""
         for number, row in enumerate(rows, 2):
-            if any(cell != "" for cell in row[width:]):
+            if row is None or any(cell != "" for cell in row[width:]):
                 if not self._facts.drop:
+                    what = "a cell that is no value" if row is None else "a cell beside the columns"
                     raise DataError(
-                        f"{self._source}, row {number}: a cell beside the columns that the first "
-                        "row names."
+                        f"{self._source}, row {number}: {what}. The names in row 1 are those of "
+                        "the columns."
                     )
             elif any(cell != "" for cell in row):
                 yield number, row
@@ -94,8 +96,9 @@ def column_names(source: str) -> list[str]:
     return _header(_rows(source), source)
 
 
-def _header(rows: Iterator[list[Any]], source: str) -> list[str]:
-    first = [f"{cell:g}" if isinstance(cell, float) else str(cell) for cell in next(rows, [])]
+def _header(rows: Iterator[_Row], source: str) -> list[str]:
+    cells = next(rows, None) or []
+    first = [f"{cell:g}" if isinstance(cell, float) else str(cell) for cell in cells]
     names = first[: next((i for i, name in enumerate(first) if not name), len(first))]
     if not names or any(first[len(names) :]):
         raise DataError(
@@ -105,8 +108,10 @@ def _header(rows: Iterator[list[Any]], source: str) -> list[str]:
     return names
 
 
-def _rows(source: str) -> Iterator[list[Any]]:
-    """Return the rows of a sheet, each a list of cells; DataError if it cannot be read."""
+def _rows(source: str) -> Iterator[_Row]:
+    """Yield the rows of a sheet, each a list of cells, and ``None`` in the place of a row with a
+    cell that no value can be made of, such as a date out of range. DataError for a file that cannot
+    be read, and for a sheet that begins elsewhere than in its first cell."""
     calamine, (path, sheet) = _calamine(), _place(source)
     if not os.path.exists(path):
         raise DataError(f"No such file: {path}.")
@@ -117,8 +122,24 @@ def _rows(source: str) -> Iterator[list[Any]]:
     ):
         name = _named(path, sheet, book.sheet_names)
         _require_readable(path, name)
-        rows: list[list[Any]] = book.get_sheet_by_name(name).to_python(skip_empty_area=False)
-    return iter(rows)
+        sheet = book.get_sheet_by_name(name)
+        if sheet.start == (0, 0):
+            yield from _converted(sheet.iter_rows())
+
+
+def _converted(rows: Iterator[list[Any]]) -> Iterator[_Row]:
+    end: list[Any] = []
+    while True:
+        row: _Row = None
+        try:
+            row = next(rows, end)
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException:  # The library's own is none of Exception's.
+            pass
+        if row is end:
+            return
+        yield row
 
 
 def _fault_of(path: str, error: Exception) -> DataError:

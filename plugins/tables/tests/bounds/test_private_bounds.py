@@ -143,7 +143,8 @@ def test_the_statement_names_the_columns_and_the_share(tmp_path):
     assert "<th>Bounds released</th><td>x1 " in again._repr_html_()
     public = fit(X, Y, bounds=(0, 100), **quick)
     assert "private_bounds" not in public.privacy and not public.released_bounds
-    assert "released_bounds" not in public.report and "released" not in public._repr_html_()
+    assert "released_bounds" not in public.report
+    assert "Bounds released" not in public._repr_html_()
 
 
 def test_bounds_that_no_rows_stand_behind_are_warned_of():

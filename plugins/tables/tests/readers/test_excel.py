@@ -15,6 +15,7 @@ from dpcore.plugin import Settings
 from dpcore.plugin.commands import DataRequest, make_plan, train
 from dpcore.plugin.parts import load_file
 from dpcore_tables.files import entry_of
+from dpcore_tables.files.column_texts import column_texts
 
 SCHEMA = """[columns]
 age = { kind = "numeric", lower = 0, upper = 90 }
@@ -85,7 +86,7 @@ def test_a_sheet_is_read_by_its_name(tmp_path):
 @pytest.mark.parametrize(
     ("rows", "heads", "told"),
     [
-        ([[*ROWS[0], "secret"]], HEADS, "row 2: a cell beside the columns"),
+        ([[*ROWS[0], "secret"]], HEADS, "row 2: a cell beside the columns. The names in row 1"),
         ([ROWS[0]], [*HEADS[:4], None], "no label column 'paid'|beside the columns"),
         ([ROWS[0]], [None, *HEADS[1:]], "expected the names of the columns in the first row"),
         ([ROWS[0]], [*HEADS[:4], "age"], "duplicate column name 'age'"),
@@ -98,6 +99,30 @@ def test_what_is_no_table_is_refused_without_its_cells(tmp_path, rows, heads, to
     with pytest.raises(DataError, match=told) as caught:
         read(path)
     assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("value", ["1234567890", "-1e300"])
+def test_a_cell_that_no_value_can_be_made_of_is_its_rows_own_fault(tmp_path, value):
+    path = write(tmp_path / "rows.xlsx", ROWS)
+    book = openpyxl.load_workbook(path)
+    book["Members"]["D3"].number_format = "[h]:mm:ss" if value[0] == "1" else "yyyy-mm-dd"
+    book["Members"]["D3"].value = 4711.0
+    book.save(path)
+    with zipfile.ZipFile(path) as old, zipfile.ZipFile(tmp_path / "odd.xlsx", "w") as new:
+        for name in old.namelist():
+            new.writestr(name, old.read(name).replace(b"4711", value.encode()))
+    odd = str(tmp_path / "odd.xlsx")
+    with pytest.raises(DataError, match="row 3") as caught:
+        read(odd)
+    assert value not in str(caught.value)
+    assert len(load_file(odd, Schema.from_toml(SCHEMA), bad_rows="drop").y) == 2
+
+
+def test_cells_of_a_sheet_are_kept_beside_scores(tmp_path):
+    path = write(tmp_path / "rows.xlsx", ROWS)
+    schema = Schema.from_toml(SCHEMA)
+    assert [*column_texts(path, schema, "age")] == ["40", "40.5", "31"]
+    assert [*column_texts(path, schema, "city")] == ["Bern", "7", "Genf"]
 
 
 def test_files_that_are_none_are_refused_in_a_line(tmp_path):

@@ -102,7 +102,7 @@ def test_a_bad_cell_is_refused_by_its_line(tmp_path):
 def test_suffixes_are_listed_and_no_lines_are_rows_too(tmp_path):
     assert ".jsonl" in suffixes() and suffixes()[0] == ".csv"
     with pytest.raises(InvalidInputError, match=r"let it end in one of .csv, .*\.jsonl, "):
-        format_of("rows.xlsx")
+        format_of("rows.sav")
     assert load_file(written(tmp_path, []), SCHEMA).X.shape == (0, SCHEMA.n_features)
 
 
