@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from dpcore.errors import replacing
+from dpcore.errors import InvalidInputError, replacing
 from dpcore.fitting.planning.engines import engine_at_hand
 from dpcore.fitting.planning.public_facts import check_dataset
 from dpcore.fitting.rows.unbounded import encoded_rows
@@ -19,6 +19,8 @@ from dpcore.fitting.run import fit_dataset
 from dpcore.fitting.steps.pre_fit_release import rehearse_run
 from dpcore.fitting.steps.weights import with_weights
 from dpcore.plugin.parts import Ledger, SeededNoise, TableSession
+from dpcore.privacy.first_party import part_of
+from dpcore.privacy.statement import foreign_parts
 from dpcore.session.ledger import LedgerEntry
 from dpcore_tuning.beside import released_weights
 from dpcore_tuning.held_out import HeldOut
@@ -75,6 +77,8 @@ class Tries:
         self.most_rows = min(limits, default=None)
         """Of every candidate's first release, tried or not: which were tried is not to show."""
         self.foreign = {part for one in rehearsed for part in one.foreign_parts}
+        targets = {part for p in search.plans for part in (part_of(p.loss), *p.targets)}
+        self.foreign.update(foreign_parts(targets))
         self.why_not_private: set[str] = set()
         """Reasons of any fit that was made, released or not: one voids the guarantee of all."""
 
@@ -137,7 +141,19 @@ class Tries:
             plan = replace(plan, settings=own)
         model = fit_dataset(plan, self._rows, kept_fraction=self._sides.share, table=self._table)
         self.why_not_private.update(model.privacy["why_not_private"])
+        self._note_parts(model.privacy)
         return model
+
+    def _note_parts(self, stated: Mapping[str, Any]) -> None:
+        """Note the parts and the number of rows that a fit's own statement names, whichever fit is
+        released: of a list all fits are made. Of random tries these names would tell what was
+        tried, so that a try that asks a part which no candidate's first release names fails."""
+        if self._search.law is None:
+            limits = self.most_rows, stated.get("most_rows")
+            self.foreign.update(stated["parts_not_from_dpcore"])
+            self.most_rows = min((most for most in limits if most is not None), default=None)
+        elif not self.foreign.issuperset(stated["parts_not_from_dpcore"]):
+            raise InvalidInputError("A part that is not from dpcore acted after the first release.")
 
 
 def _outcome(attempt: Callable[[], Outcome]) -> Outcome | None:
