@@ -135,7 +135,9 @@ def of_process():
     found = {
         "modules": sorted(modules),
         "kernels": sorted([_name(one.py_func), *map(str, one.signatures)] for one in kernels),
-        "caches": {_name(one.__wrapped__): _kept(one) for one in caches},
+        "caches": sorted(
+            (_name(one.__wrapped__), _kept(one)) for one in caches
+        ),  # some share names
         "patterns": sorted(map(repr, re._cache)),
         "warnings": {name: _keys(known) for name, known in told.items() if known},
         "warned once": _keys(warnings.onceregistry),

@@ -14,7 +14,14 @@ from dpcore import cli
 from dpcore.cli.train import modules_for_good
 from dpcore.plugin.parts import load_registry
 
-OF_COMMANDS = {"dpcore_lab", "dpcore_ledger", "dpcore_report", "dpcore_tables", "dpcore_tuning"}
+OF_COMMANDS = {
+    "dpcore_accounting",
+    "dpcore_lab",
+    "dpcore_ledger",
+    "dpcore_report",
+    "dpcore_tables",
+    "dpcore_tuning",
+}
 """Packages of ours that register commands."""
 STUB = Path(__file__).parents[1] / "stub_plugin"
 SCRIPT = """

@@ -31,7 +31,7 @@ from dpcore.plugin import (
 from dpcore.plugin.parts import PoissonSampledDpEvent
 from dpcore_accounting.samples import PoissonSample
 from dpcore_baselines.descent import defaults
-from dpcore_baselines.descent.averaged import AveragedDescent
+from dpcore_baselines.descent.averaged import AveragedDescent, load_step
 
 if TYPE_CHECKING:
     from dpcore.plugin import PrivacySession, Problem
@@ -124,6 +124,7 @@ class PoissonSgd:
         mechanism = mechanism_in(self, "noise")(multiplier)
         self._refuse_hopeless(problem, mechanism)
         session.rehearse(self._sample(problem, np.zeros(problem.w_shape), problem.row_norm, 1.0))
+        load_step()
         n, p = float(problem.n_public or self._count(session, multiplier)), self._rate(problem)
         expected = n * p
         reach = expected * math.sqrt(self.steps) / multiplier

@@ -162,7 +162,7 @@ _UNITS = {"unit": "id", "rows_per_unit": 2, "unit_in_one_file": True}
 @pytest.mark.parametrize(
     ("asked", "reason"),
     [
-        ({"algo": "rsgd-ar", "relation": "replace-one", "l2": 0.01}, "goes through the rows"),
+        ({"algo": "rsgd-ar", "relation": "replace-one", "l2": 0.01}, "in one secret order"),
         ({"algo": "sgd-ma"}, "PoissonSample goes through the rows"),
         ({"algo": "sgd-adv"}, "PoissonSample goes through the rows"),
         ({"algo": "dp-agd", "params": {"batch_size": 200}}, "Batch goes through the rows"),

@@ -8,11 +8,16 @@ import numpy as np
 
 from dpcore_baselines.descent.kernels import averaged_step
 
-__all__ = ["AveragedDescent"]
+__all__ = ["AveragedDescent", "load_step"]
 
 _FARTHEST = 2.0**20
 """Iterates whose largest coordinate is beyond it are scaled down to it: a run that comes there
 swings ever wider, and in the end margins would be exact on no grid."""
+
+
+def load_step() -> None:
+    """Load the kernel of a step, as before anything is charged."""
+    averaged_step(np.zeros(1), np.zeros(4), np.zeros((4, 1)), np.empty((4, 1)))
 
 
 class AveragedDescent:

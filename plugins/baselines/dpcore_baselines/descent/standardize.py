@@ -9,6 +9,7 @@ import numpy as np
 
 from dpcore.plugin import ordered_sum
 from dpcore_baselines.descent import defaults
+from dpcore_baselines.descent.averaged import load_step
 from dpcore_baselines.queries.standardization import Standardization
 
 if TYPE_CHECKING:
@@ -37,7 +38,9 @@ def unchanged(problem: Problem, left_out: Sequence[int] | np.ndarray = ()) -> St
 
 
 def rehearsed(problem: Problem) -> Standardization:
-    """Return a map as ``from_moments`` returns one, by whose means the intercept is used."""
+    """Return a map as ``from_moments`` returns one, by whose means the intercept is used; what the
+    steps need is loaded."""
+    load_step()
     width = problem.n_features
     constant = width - 1 if problem.intercept else None
     return Standardization.nearest(np.ones(width), np.zeros(width), constant)

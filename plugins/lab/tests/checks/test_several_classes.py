@@ -64,8 +64,8 @@ def of_several(problem):
 def test_a_query_of_several_classes_alone_needs_no_loss():
     tested = check_query(of_several)
     assert "labels of two classes, which it does not take" in tested.not_tested
-    assert "rows of 13 tables" in tested.what and kind_of(of_several) == "query"
-    assert "rows of 13 tables" in check_query(of_several, Softmax()).what
+    assert "rows of 17 tables" in tested.what and kind_of(of_several) == "query"
+    assert "rows of 17 tables" in check_query(of_several, Softmax()).what
 
 
 class ClipsEachClass(ClippedGradientSum):
