@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from dpcore.errors import InvalidInputError
+from dpcore.errors import InvalidInputError, KernelError
 from dpcore.plugin import option
 from dpcore_baselines.losses.row_loss import RowLoss, is_by_rows
 from dpcore_lab.checks import check_loss
@@ -57,6 +57,40 @@ def test_it_computes_both_functions_with_its_parameters():
         loss.dvalue(z, y, slope)
         assert value.tolist() == [huber(*row, [bend]) for row in zip(z, y, strict=True)]
         assert slope.tolist() == [huber_slope(*row, [bend]) for row in zip(z, y, strict=True)]
+
+
+class Cooling:
+    """Another number each time that it is asked: it would count the blocks."""
+
+    def __init__(self):
+        self.t = 1.0
+
+    def __float__(self):
+        self.t *= 0.5
+        return self.t
+
+
+class Asked(RowLoss, value=huber, slope=huber_slope):
+    name, classification, convex, lipschitz, smoothness = "asked", False, True, 1.0, 1.0
+
+    @property
+    def bend(self):
+        raise AssertionError("code of the class was asked for a parameter")
+
+
+@pytest.mark.parametrize("value", [Cooling(), "1", np.float32(1.0), 1j])
+def test_a_parameter_that_is_no_plain_number_is_refused(value):
+    loss, z = Huber.__new__(Huber), np.zeros(1)
+    object.__setattr__(loss, "bend", value)
+    assert not is_by_rows(loss) and is_by_rows(Huber(0.5))
+    with pytest.raises(KernelError, match="bend of Huber to be plain numbers or None"):
+        loss.value(z, z, np.empty(1))
+
+
+def test_no_code_of_the_class_is_asked_for_a_parameter():
+    kind = dataclass(frozen=True)(type("Asked", (Asked,), {"__annotations__": {"bend": float}}))
+    with pytest.raises(KernelError, match="plain numbers"):
+        kind.value(object.__new__(kind), np.zeros(1), np.zeros(1), np.empty(1))
 
 
 def test_none_is_nothing_to_a_function():

@@ -1,7 +1,7 @@
 """Selections by an author's law: which index wins, and what it costs."""
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -9,11 +9,19 @@ import pytest
 from scipy.stats import chi2, gamma
 
 from dpcore.errors import InvalidInputError
-from dpcore.plugin import NeighboringRelation
-from dpcore.plugin.parts import PureDpEvent, SeededNoise, Sensitivity, float_up
+from dpcore.plugin import Laplace, NeighboringRelation
+from dpcore.plugin.parts import (
+    ContributionSum,
+    PureDpEvent,
+    SeededNoise,
+    Sensitivity,
+    contribution,
+    float_up,
+)
 from dpcore_accounting.laws import ContinuousLaw, IntegerLaw, NoisyMaximum, TableMaximum, TableNoise
 from dpcore_accounting.laws.continuous_law import Deviate
 from dpcore_accounting.laws.noisy_maximum import _largest
+from dpcore_tables.statistics import open_session
 
 ADD = NeighboringRelation.ADD_OR_REMOVE_ONE
 SCORES = Sensitivity("linf", 1.0, ADD, change_range=1.0)
@@ -171,3 +179,27 @@ def test_scores_of_another_shape_or_number_are_refused():
             made.release(np.zeros((2, 1), np.int64), SCORES, SeededNoise(0))
     with pytest.raises(InvalidInputError, match="the answer has another number"):
         TableMaximum(TABLE, 2).release(np.zeros(3, np.int64), SCORES, SeededNoise(0))
+
+
+class ChoiceOfSums(GammaMaximum):
+    name, needs = "choice-of-sums", "linf"
+
+    def event(self, sensitivity):
+        return PureDpEvent(float_up(4 / self.exact_multiplier(sensitivity)))
+
+
+@contribution
+def _one(x, y, parameters, out):
+    out[0] = 1.0
+
+
+def test_a_choice_by_sums_that_may_wrap_is_for_tables_within_the_capacity():
+    # With 2^23 rows and one more the choice was sure, and another; the statement said nothing.
+    X, y = np.full((8, 1), 0.5), np.arange(8) % 2
+    asked = {"classes": (0, 1), "bounds": (0, 1), "row_norm": 1.0, "capacity": 1000}
+    with open_session(X, y, **asked, epsilon=1.0, delta=0.0, accountant="pure") as session:
+        query = ContributionSum(session.problem, _one, 2, 1.0 - 2.0**-40, (), "linf")
+        session.release(replace(query, norm="l1"), Laplace(400.0))
+        assert session.statement()["most_rows"] is None
+        session.release(query, ChoiceOfSums(400.0))
+        assert session.statement()["most_rows"] == 1000

@@ -119,11 +119,13 @@ def _has_plain_numbers(loss: Any) -> bool:
 
 
 def _held(loss: Any, name: str) -> Any:
-    """Return the value that an object holds under a name, in its dictionary or a slot of its class,
-    whatever code the class has for it."""
-    slot, own = vars(type(loss)).get(name), getattr(loss, "__dict__", {})
-    is_slot = type(slot) is MemberDescriptorType
-    return slot.__get__(loss) if is_slot else own.get(name, _NO_NUMBER)
+    """Return the value that an object holds under a name, in its dictionary or a slot of its class
+    or a base, whatever code the class has for it."""
+    slot = next((vars(cls)[name] for cls in type(loss).__mro__ if name in vars(cls)), None)
+    own = getattr(loss, "__dict__", {})
+    if isinstance(slot, MemberDescriptorType):
+        return slot.__get__(loss)
+    return own.get(name, _NO_NUMBER)
 
 
 def is_by_rows(loss: Any) -> bool:
