@@ -37,7 +37,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from listed_tables import listed_tables
+from listed_tables import listed_tables, split_rows
 from printed import mean_and_error, parser_of
 from public_tables import TABLES
 from scipy.special import expit
@@ -62,11 +62,7 @@ class Rows:
     schema: Schema
 
     def split(self, repeat: int) -> tuple[pd.DataFrame, pd.DataFrame]:
-        order = np.random.default_rng(1000 + repeat).permutation(len(self.frame))
-        tested = np.zeros(len(order), dtype=bool)
-        tested[order[: len(order) // TESTED]] = True
-        parts = self.frame[~tested], self.frame[tested]
-        return parts[0].reset_index(drop=True), parts[1].reset_index(drop=True)
+        return split_rows(self.frame, repeat, TESTED)
 
     def figures(self, model: Any, frame: pd.DataFrame) -> dict[str, float]:
         """Return the figures of a model on rows."""

@@ -14,7 +14,7 @@ import pandas as pd
 
 from dpcore import Schema
 
-__all__ = ["LISTED", "ListedTable", "listed_tables"]
+__all__ = ["LISTED", "ListedTable", "listed_tables", "split_rows"]
 
 LISTED = Path(__file__).with_name("development.toml")
 
@@ -99,3 +99,12 @@ def _kind(column: pd.Series) -> dict[str, Any]:
     if _is_number(column):
         return {"kind": "numeric", "lower": float(column.min()), "upper": float(column.max())}
     return {"kind": "categorical", "categories": sorted(column.unique())}
+
+
+def split_rows(frame: pd.DataFrame, repeat: int, tested: int) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the rows to train on and those to test on, one in ``tested`` of them, by a
+    permutation of the repeat's own."""
+    order = np.random.default_rng(1000 + repeat).permutation(len(frame))
+    held = np.zeros(len(order), dtype=bool)
+    held[order[: len(order) // tested]] = True
+    return frame[~held].reset_index(drop=True), frame[held].reset_index(drop=True)
