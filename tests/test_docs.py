@@ -243,7 +243,8 @@ def test_the_plugin_of_the_documents_is_admitted(page, name, tmp_path):
 @needs_readme
 @pytest.mark.slow
 def test_the_mechanism_of_the_documents_is_admitted(tmp_path):
-    tested = check_mechanism(documented("plugins.md", tmp_path, "mechanism").LaplaceAndNormal)
+    mechanism = documented("plugins.md", tmp_path, "mechanism").LaplaceAndNormal
+    tested = check_mechanism(mechanism, most_coordinates=1000)
     assert "releases and as many on each neighbour" in tested.what
 
 

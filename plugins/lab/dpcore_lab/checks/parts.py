@@ -55,6 +55,7 @@ def check_mechanisms_and_queries(optimizer: Optimizer) -> Tested:
     """
     audited: set[type] = set()
     of_one_scale: set[type] = set()
+    large: set[tuple[Any, ...]] = set()
     sums = 0
     sessions = _recorded(optimizer)
     for session in sessions:
@@ -72,7 +73,10 @@ def check_mechanisms_and_queries(optimizer: Optimizer) -> Tested:
                 audited.add(type(query))
                 check_sampler(asked)
         foreign = _foreign_sums(session)
-        for query in {type(each): each for each in foreign}.values():
+        facts = session.relation, session.n_classes
+        new = {(type(q), *facts): q for q in foreign if (type(q), *facts) not in large}
+        large |= new.keys()
+        for query in new.values():
             _check_large(query, session)
         for query in _some(foreign):
             sums += 1
