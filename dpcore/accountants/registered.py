@@ -11,7 +11,7 @@ from dpcore.registry.tables.declarations import accountant_facts
 if TYPE_CHECKING:
     from dpcore.privacy.events import DpEvent
 
-__all__ = ["distribution_of", "registered_accountants", "target_of", "which_support"]
+__all__ = ["registered_accountants", "target_of", "which_support"]
 
 
 def registered_accountants() -> tuple[Any, ...]:
@@ -42,11 +42,6 @@ def which_support(event: DpEvent) -> list[str]:
     sampled = hasattr(event, "event")
     usable = [c for c in registered_accountants() if sampled or c.fully_adaptive]
     return [c.name for c in usable if c.supports(event)]
-
-
-def distribution_of(name: str) -> str:
-    """Return the distribution that has an accountant, and answers for its figures."""
-    return load_registry("accountant").get("accountant", name).distribution
 
 
 def target_of(accountant: Any) -> tuple[str, ...]:

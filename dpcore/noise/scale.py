@@ -23,7 +23,11 @@ class GridScale:
     shift: int = 0
 
     def __post_init__(self) -> None:
-        if self.significand < 1 or self.shift < 0:
+        if (
+            {type(self.significand), type(self.shift)} != {int}
+            or self.significand < 1
+            or self.shift < 0
+        ):
             raise InvalidInputError("Expected a noise scale with significand >= 1 and shift >= 0.")
         if self.shift and self.significand >> FLOAT_BITS:
             raise InvalidInputError("Expected a noise scale of 53 significant bits.")
@@ -55,7 +59,7 @@ class GridScale:
         return _over(self, bound, grid_bits)
 
 
-@functools.lru_cache(maxsize=256)
+@functools.lru_cache(maxsize=256, typed=True)
 def _at_least(noise_multiplier: float, bound: float, grid_bits: int) -> GridScale:
     steps = Fraction(noise_multiplier) * _in_steps(bound, grid_bits)
     # steps >= 2^(length - 1) or so; the bits behind the point that 53 significant ones allow.
@@ -69,7 +73,7 @@ def _at_least(noise_multiplier: float, bound: float, grid_bits: int) -> GridScal
     return GridScale(significand >> common, shift - common)
 
 
-@functools.lru_cache(maxsize=256)
+@functools.lru_cache(maxsize=256, typed=True)
 def _over(scale: GridScale, bound: float, grid_bits: int) -> Fraction:
     return scale.steps / _in_steps(bound, grid_bits)
 

@@ -30,9 +30,16 @@ __all__ = [
 ]
 
 
+# Of a type that is written in C, as float and NumPy's float64 are: a number of a class that is
+# written in Python may equal one number, and be another to an accountant.
+_IN_PYTHON = 1 << 9  # Py_TPFLAGS_HEAPTYPE
+
+
 def require_positive(name: str, value: float) -> None:
     """Raise InvalidInputError unless a figure of an event is a finite float > 0."""
-    if not (isinstance(value, float) and math.isfinite(value) and value > 0):
+    if type(value).__flags__ & _IN_PYTHON or not (
+        isinstance(value, float) and math.isfinite(value) and value > 0
+    ):
         raise InvalidInputError(f"Expected {name}={value!r} to be a finite float > 0.")
 
 
@@ -159,7 +166,7 @@ class ObjectivePerturbationDpEvent(DpEvent):
     log_determinant: float
 
     def __post_init__(self) -> None:
-        if not isinstance(self.shifts, tuple) or not self.shifts:
+        if type(self.shifts) is not tuple or not self.shifts:
             raise InvalidInputError("Expected shifts to be a tuple of one number or more.")
         for shift in self.shifts:
             require_positive("shift", shift)
@@ -187,7 +194,7 @@ class ComposedDpEvent(DpEvent):
     events: tuple[DpEvent, ...]
 
     def __post_init__(self) -> None:
-        whole = isinstance(self.events, tuple) and len(self.events) > 0
+        whole = type(self.events) is tuple and len(self.events) > 0
         if not whole or not all(isinstance(event, DpEvent) for event in self.events):
             raise InvalidInputError("Expected events to be a tuple of one DpEvent or more.")
 
@@ -211,7 +218,7 @@ class RandomizedSensitivityGaussian(DpEvent):
     sigma: float
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.deltas, tuple) and isinstance(self.weights, tuple)):
+        if not type(self.deltas) is type(self.weights) is tuple:
             raise InvalidInputError("Expected deltas and weights to be tuples.")
         if not self.deltas or len(self.deltas) != len(self.weights):
             raise InvalidInputError("Expected one delta or more, and a weight for each.")

@@ -110,6 +110,7 @@ def _is_ours_at(module: str, origin: str) -> bool:
     package = (place, *place.parents)[len(names) - 1]
     return (
         "__pycache__" not in names
+        and file.is_file()
         and package.parent.joinpath(*names) == place
         and _is_known(_OWNERS[names[0]], str(package))
     )

@@ -133,7 +133,7 @@ class DominatingPairDpEvent(DpEvent):
 
 
 def _require_pairs(name: str, values: Any, other: str, others: Any) -> None:
-    if not (isinstance(values, tuple) and isinstance(others, tuple)):
+    if not type(values) is type(others) is tuple:
         raise InvalidInputError(f"Expected {name} and {other} to be tuples.")
     if not values or len(values) != len(others):
         raise InvalidInputError(f"Expected one of {name} or more, and as many {other}.")

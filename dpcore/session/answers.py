@@ -85,6 +85,13 @@ class ExactAnswers(OneProcess):
     ) -> DpEvent:
         """Return what the release costs; where only a sample is asked, its sampler says so."""
         _require_numbers_alike(query, mechanism)
+        # |x|_inf <= |x|_2 <= |x|_1: a bound in a norm is one in those on its left.
+        larger = {"linf": ("l1", "l2"), "l2": ("l1",)}.get(bound.norm, ())
+        if getattr(mechanism, "needs", None) in larger:
+            raise InvalidInputError(
+                f"{type(mechanism).__name__} needs an {mechanism.needs} sensitivity, and that of "
+                f"{type(query).__name__} is in {bound.norm}."
+            )
         event = mechanism.event(bound)
         asked: Any = query
         if hasattr(asked, "sampled_event"):

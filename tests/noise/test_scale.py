@@ -79,3 +79,24 @@ def test_directed_rounding_at_the_ends_of_the_floats():
     huge, tiny = Fraction(10) ** 400, Fraction(1, 10**400)
     assert float_up(huge) == math.inf and float_down(huge) < math.inf
     assert float_down(tiny) == 0.0 and float_up(tiny) > 0.0
+
+
+def test_a_number_that_poses_as_another_is_kept_apart():
+    class Posing(float):
+        def __eq__(self, other):
+            return other == 5.0
+
+        def __hash__(self):
+            return hash(5.0)
+
+    # What was worked out for it is not found again for the number that it equals.
+    assert GridScale.at_least(Posing(2.0**-9), 1.0, 20).steps == 2**11
+    assert GridScale.at_least(5.0, 1.0, 20).steps == 5 * 2**20
+    GridScale.at_least(4.0, 1.0, 0).over(Posing(2.0**-9), 0)
+    assert GridScale.at_least(4.0, 1.0, 0).over(5.0, 0) == Fraction(4, 5)
+
+    class PosingWhole(int):
+        pass
+
+    with pytest.raises(InvalidInputError, match="significand"):
+        GridScale(PosingWhole(4))

@@ -2,13 +2,16 @@
 
 import inspect
 
+import numpy as np
 import pytest
 
 from dpcore.errors import InvalidInputError
 from dpcore.privacy.events import (
     ComposedDpEvent,
     GaussianDpEvent,
+    LaplaceDpEvent,
     PoissonSampledDpEvent,
+    PureDpEvent,
     SampledWithoutReplacementDpEvent,
 )
 from dpcore.privacy.sensitivity import NeighboringRelation
@@ -59,3 +62,21 @@ def test_the_relation_is_part_of_the_event():
         SampledWithoutReplacementDpEvent(5, 1, INNER, ADD)
     for sampled in (PoissonSampledDpEvent, SampledWithoutReplacementDpEvent):
         assert inspect.signature(sampled).parameters["relation"].default is inspect.Parameter.empty
+
+
+class Posing(float):
+    """Equals and hashes as one number, and is another one to whoever computes with it."""
+
+    def __eq__(self, other):
+        return other == 0.5
+
+    def __hash__(self):
+        return hash(0.5)
+
+
+def test_a_number_that_poses_as_another_is_no_figure_of_an_event():
+    assert Posing(1e6) == 0.5  # a cache of costs, or a schedule, would take one for the other
+    for make in (GaussianDpEvent, LaplaceDpEvent, PureDpEvent):
+        make(0.5), make(np.float64(0.5))
+        with pytest.raises(InvalidInputError, match="to be a finite float > 0"):
+            make(Posing(1e6))

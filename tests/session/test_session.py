@@ -185,6 +185,22 @@ def test_a_mechanism_for_single_numbers_is_given_no_vector_and_nothing_is_charge
     assert len(opened.ledger) == 1
 
 
+class OfAnyNorm(Laplace):
+    """Broken on purpose: it needs an l1 sensitivity, and states a cost for any."""
+
+    def figure(self, sensitivity):
+        return sensitivity.bound
+
+
+def test_noise_that_needs_a_larger_norm_than_is_stated_is_refused_uncharged():
+    opened = session(accountant=PureAccountant)
+    query = ClippedGradientSum(make_problem(ROWS, ADD, Logistic()), np.zeros(5), 1.0)  # in l2
+    assert OfAnyNorm(1e3).event(query.sensitivity(ADD))  # which would be charged
+    with pytest.raises(InvalidInputError, match="OfAnyNorm needs an l1 sensitivity, and that of"):
+        opened.release(query, OfAnyNorm(1e3))
+    assert opened.ledger == ()
+
+
 def test_a_sensitivity_under_another_relation_is_refused():
     class Elsewhere(RowCount):
         def sensitivity(self, relation):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from dpcore.data.schema.values import Entry
 
-__all__ = ["CROSS_KEYS", "FILL", "INDICATOR", "MISSING", "TOP_KEYS", "ColumnKind", "Key"]
+__all__ = ["FILL", "INDICATOR", "MISSING", "TOP_KEYS", "ColumnKind", "Key"]
 
 
 @dataclass(frozen=True)
@@ -69,5 +69,3 @@ TOP_KEYS = (
 FILL = Key("fill", "40", "what an empty cell counts as")
 INDICATOR = Key("indicator", "true", "a feature of its own says that the cell is empty")
 MISSING = Key("missing", '["-9"]', "words for no value here, beside those of the table")
-
-CROSS_KEYS = (Key("columns", '["city", "flag"]', "two or more columns of levels, bins or buckets"),)

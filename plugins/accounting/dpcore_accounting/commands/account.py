@@ -3,7 +3,7 @@
 import math
 from typing import Annotated, Any
 
-from dpcore.accountants.registered import distribution_of, registered_accountants
+from dpcore.accountants.registered import registered_accountants
 from dpcore.accountants.schedule import Schedule
 from dpcore.cli.terminal.printing import print_table
 from dpcore.exact.rounding import exact
@@ -202,7 +202,8 @@ def _schedule_row(
 
 def _of(accountant: Any, conversion: str | None) -> dict[str, Any]:
     name = accountant.name
-    return {"accountant": name, "distribution": distribution_of(name), "conversion": conversion}
+    distribution = load_registry("accountant").get("accountant", name).distribution
+    return {"accountant": name, "distribution": distribution, "conversion": conversion}
 
 
 def _order_of(accountant: Any) -> float | None:

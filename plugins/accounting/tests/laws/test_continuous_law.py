@@ -177,6 +177,6 @@ def test_the_claim_of_an_author_is_named():
     mine = mechanism_of((("laplace", 1.0), ("laplace", 0.5)))
     assert opened.release(RowCount("l1"), mine(20.0)).shape == (1,)
     assert opened.foreign_parts == (f"{__name__}:mechanism_of.<locals>.Mine",)
-    with pytest.raises(InvalidInputError, match="the mine mechanism needs an l1|mine"):
+    with pytest.raises(InvalidInputError, match="Mine needs an l1 sensitivity"):
         opened.release(RowCount("l2"), mine(20.0))
     assert len(opened.ledger) == 1

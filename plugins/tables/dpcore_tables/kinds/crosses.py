@@ -9,15 +9,16 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from dpcore.data.schema.features.encoding import Part
-from dpcore.data.schema.keys import CROSS_KEYS
 from dpcore.data.schema.values import check_keys, short
 from dpcore.errors import InvalidInputError
+from dpcore.plugin.columns import Key
 
 if TYPE_CHECKING:
     from dpcore.data.schema.features.feature_column import FeatureColumn
 
-__all__ = ["Cross", "Crossed", "crosses_of"]
+__all__ = ["CROSS_KEYS", "Cross", "Crossed", "crosses_of"]
 
+CROSS_KEYS = (Key("columns", '["city", "flag"]', "two or more columns of levels, bins or buckets"),)
 _MOST_LEVELS = 2**20
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dpcore.data.schema.installed import column_kind, installed_kinds
-from dpcore.data.schema.keys import CROSS_KEYS, TOP_KEYS
+from dpcore.data.schema.keys import TOP_KEYS
 from dpcore.plugin.columns import Key
+from dpcore_tables.kinds.crosses import CROSS_KEYS
 
 __all__ = ["column_kinds", "keys_of", "reference"]
 
