@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dpcore.plugin import NeighboringRelation
-from dpcore.plugin.parts import Sensitivity, clipped_total, float_up, sealed, sqrt_up
+from dpcore.plugin.parts import (
+    Sensitivity,
+    clipped_total,
+    coefficient,
+    float_up,
+    loss_facts,
+    sealed,
+    sqrt_up,
+)
 from dpcore_report.evaluation.held_out_sums import BITS, HeldOutSums
 
 if TYPE_CHECKING:
@@ -19,6 +28,13 @@ __all__ = ["PredictionMoments"]
 _WIDTHS = (0, 2, 2, 1, 2, 1)
 """Of the intervals that a row's 1, z, y, z^2, z y and y^2 lie in: of the 1, which every row has, no
 width, and [0, 1] of a square."""
+
+
+def _mean(z: float, y: float, parameters: np.ndarray) -> float:
+    return min(math.expm1(min(z, 1.0)), 1.0)
+
+
+_MEAN = coefficient(_mean)
 
 
 @sealed
@@ -49,6 +65,12 @@ class PredictionMoments(HeldOutSums):
         return np.array([_signed_total(each) for each in products], dtype=np.int64)
 
     def _held(self, margins: np.ndarray) -> np.ndarray:
+        """Return the predictions of margins, held to [-1, 1]. The mean of a log link is a function
+        of one row: it has the same bits whatever the row's place."""
+        if loss_facts(self.problem.loss).log_link:
+            means = np.empty_like(margins)
+            _MEAN.fill(margins, margins, np.zeros(0), means)
+            return means
         return np.asarray(np.clip(margins, -1.0, 1.0))
 
     def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
