@@ -102,7 +102,7 @@ class ErrorsClipped(PredictionMoments):
 
     def answer_block(self, block):
         count, said, true, _, product, squared = super().answer_block(block)
-        errors = (self._held(np.ascontiguousarray(block.margins(self.w))) - block.y) ** 2
+        errors = (np.clip(block.margins(self.w), -1.0, 1.0) - block.y) ** 2
         clipped = int((np.minimum(errors, 1.0) * 2**20).sum())
         return np.array([count, said, true, clipped + 2 * product - squared, product, squared])
 
