@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 __all__ = ["WIDTHS", "PredictionMoments", "moments_of"]
 
-WIDTHS = (0, 2, 2, 1, 2, 1)
-"""Of the intervals that a row's 1, z, y, z^2, z y and y^2 lie in: of the 1, which every row has, no
-width, and [0, 1] of a square."""
+WIDTHS = (0, 2, 2, 1, 2, 1, 1)
+"""Of the intervals that a row's 1, z, y, z^2, z y, y^2 and |z - y| / 2 lie in: of the 1, which
+every row has, no width, and [0, 1] of a square and of half an error."""
 
 
 def _mean(z: float, y: float, parameters: np.ndarray) -> float:
@@ -40,17 +40,18 @@ _MEAN = coefficient(_mean)
 
 @sealed
 class PredictionMoments(HeldOutSums):
-    """Six sums over rows, of 1, z, y, z^2, z y and y^2: y is the target scaled to [-1, 1], and z
-    the prediction, scaled and held to [-1, 1] likewise, as ``Model.predict`` holds it.
+    """Seven sums over rows, of 1, z, y, z^2, z y, y^2 and |z - y| / 2: y is the target scaled to
+    [-1, 1], and z the prediction, scaled and held to [-1, 1] likewise, as ``Model.predict`` holds
+    it.
 
     The squared errors of the model, z^2 - 2 z y + y^2, and those of a constant m, y^2 - 2 m y +
     m^2, follow from them for the same rows, and neither is clipped.
 
-    A row's six numbers are truncated towards zero to 2^-20, and each stays in its interval: [-1, 1]
-    of z, y and z y, [0, 1] of the others. A row that is added or removed, or replaced by a row that
-    contributes nothing, moves each sum by at most 1: all by at most 6 in l1 and sqrt(6) in l2. A
-    row that is replaced by another moves each by at most the width of its interval, and the count
-    not at all: by at most 8 in l1 and sqrt(14) in l2 (Dwork, McSherry, Nissim & Smith 2006,
+    A row's seven numbers are truncated towards zero to 2^-20, and each stays in its interval:
+    [-1, 1] of z, y and z y, [0, 1] of the others. A row that is added or removed, or replaced by a
+    row that contributes nothing, moves each sum by at most 1: all by at most 7 in l1 and sqrt(7) in
+    l2. A row that is replaced by another moves each by at most the width of its interval, and the
+    count not at all: by at most 9 in l1 and sqrt(15) in l2 (Dwork, McSherry, Nissim & Smith 2006,
     section 3). Roots are rounded up.
     """
 
@@ -77,7 +78,7 @@ def moments_of(
 ) -> np.ndarray:
     """Return the sums of the rows of a block, or of the chosen ones (bool), int64 in steps."""
     z = _predictions(loss, margins)
-    products = np.ones(y.size), z, y, z**2, z * y, y**2
+    products = np.ones(y.size), z, y, z**2, z * y, y**2, np.abs(z - y) / 2
     kept = products if chosen is None else [each[chosen] for each in products]
     return np.array([_signed_total(each) for each in kept], dtype=np.int64)
 

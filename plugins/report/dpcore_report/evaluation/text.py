@@ -77,12 +77,17 @@ def _of_errors(figures: Mapping[str, Any], private: bool) -> list[str]:
     lower, upper = figures["bounds"]
     return [
         _heading(figures, private),
-        f"  RMSE {_number(figures['rmse'])}; RMSE of always the mean: "
+        f"  RMSE {_number(figures['rmse'])}{_mae(figures)}; RMSE of always the mean: "
         f"{_number(figures['mean_rmse'])}; the mean: {_number(figures['mean'])}",
         f"  R2 {_number(figures['r2'])}; targets and predictions are held to their bounds, "
         f"{lower:.6g} to {upper:.6g}",
         figures["verdict"],
     ]
+
+
+def _mae(figures: Mapping[str, Any]) -> str:
+    """Return the mean absolute error, which a model file of before has not."""
+    return f"; MAE {_number(figures['mae'])}" if "mae" in figures else ""
 
 
 def _of_clipped_errors(figures: Mapping[str, Any], private: bool) -> list[str]:
