@@ -76,6 +76,4 @@ def _is_no_more(here: Any, there: Any) -> bool:
     if isinstance(here, tuple):
         pairs = zip(here, there, strict=False)
         return len(here) == len(there) and all(_is_no_more(a, b) for a, b in pairs)
-    if isinstance(here, DpEvent):
-        return costs_no_more(here, there)
-    return bool(here <= there)
+    return costs_no_more(here, there) if isinstance(here, DpEvent) else bool(here <= there)

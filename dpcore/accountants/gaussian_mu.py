@@ -89,9 +89,7 @@ def _log_odds_quantile_up(x: Fraction) -> Fraction:
     e^(-u^2/2) / 2."""
     if x < _SMALL:
         return x * sqrt_up(_PI_UP / 8)
-    if x > _LARGE:
-        return sqrt_up(2 * x)
-    return _quantile_up(1 / (1 + exp_up(x)))
+    return sqrt_up(2 * x) if x > _LARGE else _quantile_up(1 / (1 + exp_up(x)))
 
 
 @lru_cache(maxsize=4096)
@@ -99,9 +97,7 @@ def _laplace_quantile_up(x: Fraction) -> Fraction:
     """Return an upper bound of v(x), outside as ``_log_odds_quantile_up`` does."""
     if x < _SMALL:
         return x * sqrt_up(_PI_UP / 2)
-    if x > _LARGE:
-        return sqrt_up(2 * x)
-    return _quantile_up(exp_down(-x) / 2)
+    return sqrt_up(2 * x) if x > _LARGE else _quantile_up(exp_down(-x) / 2)
 
 
 def _quantile_up(tail: Fraction) -> Fraction:

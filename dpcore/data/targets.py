@@ -54,10 +54,15 @@ def target_of(column: Label, numbers: np.ndarray) -> np.ndarray:
     return 2.0 * scale_to_unit(numbers, column.lower, column.upper) - 1.0
 
 
-def number_of(column: Label, scaled: np.ndarray) -> np.ndarray:
+def number_of(column: Label, scaled: np.ndarray, log_link: bool = False) -> np.ndarray:
     """Return what ``target_of`` maps to these values in the target's own unit, between its bounds,
-    where a prediction is held too."""
+    where a prediction is held too.
+
+    ``log_link`` : the values are margins of a loss with one, whose means are exp(z) half widths
+    above the lower bound; from z = 1 on they are beyond the upper one.
+    """
     middle, half = column.scale
+    scaled = np.expm1(np.minimum(scaled, 1.0)) if log_link else scaled
     return held_to(middle + half * scaled, *column.bounds)
 
 

@@ -14,6 +14,7 @@ from dpcore.fitting.planning.losses import loss_parameters
 from dpcore.fitting.reporting import plain
 from dpcore.fitting.steps.weights import told_loss
 from dpcore.fitting.warnings import cautions_of
+from dpcore.losses.facts import loss_facts
 from dpcore.model.model import Model, check_coefficients
 from dpcore.privacy.statement import WHERE_GIVEN
 from dpcore.privacy.versions import running_versions
@@ -117,6 +118,7 @@ def make_model(
         loss=plan.settings.loss,
         multiclass=plan.settings.multiclass if statement.fits > 1 else None,
         loss_parameters=plain(loss_parameters(loss)),
+        log_link=loss_facts(loss).log_link,
         weight_bound=plan.settings.weight_bound,
         class_weights=class_weights,
         l2=l2,

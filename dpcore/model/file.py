@@ -2,7 +2,8 @@
 
 A model of three classes and more, which has a list of coefficients for each, is of version 2: what
 reads version 1 alone says so. All others are of version 1. In version 2 ``multiclass`` says ``ovr``
-where each class has a fit of its own; without it there is one fit of all.
+where each class has a fit of its own; without it there is one fit of all. ``link`` is ``log`` where
+predictions are means, exp(margin) half widths of the target's bounds; without it they are margins.
 
 The checksum is SHA-256 over the canonical JSON (sorted keys, no spaces, ASCII) of the file without
 its ``checksum``. It finds a file that was cut short or altered by accident; it is no signature.
@@ -102,6 +103,7 @@ def _class(value: Any) -> bool:
 _FIELDS: dict[str, tuple[_Check, str]] = {
     "algo": (_table, "an object"),
     "loss": (_loss, "an object of a name and parameters"),
+    "link": (lambda value: value == "log", "log, or left out"),
     "l2": (_number, "a finite number"),
     "feature_names": (_list_of(_text), "a list of text"),
     "row_norm": (_positive, "a finite number > 0"),
@@ -239,7 +241,7 @@ def checksum(content: Mapping[str, Any]) -> str:
 
 
 def _check_fields(name: str, content: Mapping[str, Any]) -> None:
-    _check_each(name, _FIELDS | _OF_VERSION[content["format_version"]], content)
+    _check_each(name, _FIELDS | _OF_VERSION[content["format_version"]], {"link": "log", **content})
     if content.get("multiclass") not in (None, *_MULTICLASS[content["format_version"]]):
         raise ModelFileError(f"{name!r} has another multiclass than this dpcore knows.")
     _check_each(name, _PRIVACY, content["privacy"])

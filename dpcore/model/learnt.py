@@ -38,6 +38,7 @@ class LearntFacts:
     status, details : how the run ended, and the algorithm's figures.
     class_values : the classes as the caller's own objects, in the schema's order; ``None`` for its
         text or numbers.
+    log_link : whether predictions are means, the exponentials of margins.
     multiclass : ``"ovr"`` where each class has a fit of its own against the rest; ``None`` for one
         fit of all.
     class_weights : the weight that the fit gave to each class, by its name in the schema, public
@@ -63,6 +64,7 @@ class LearntFacts:
     versions: Mapping[str, str]
     class_values: tuple[Any, ...] | None = None
     loss_parameters: Mapping[str, Any] = field(default_factory=dict)
+    log_link: bool = False
     multiclass: str | None = None
     class_weights: Mapping[str, float] = field(default_factory=dict)
     weight_bound: float | None = None
@@ -97,15 +99,16 @@ class LearntFacts:
     @property
     def coef_(self) -> np.ndarray:
         """``coef`` of shape (1, n) for two classes, (n_classes, n) for more; of shape (n,) for a
-        regression, where it is in the target's own unit."""
-        half = self.schema.label.scale[1]
+        regression, where it is in the target's own unit, or of the logarithm of the mean."""
+        half = 1.0 if self.log_link else self.schema.label.scale[1]
         return half * self.coef if self.schema.label.is_real else np.atleast_2d(self.coef)
 
     @property
     def intercept_(self) -> float | np.ndarray:
         """``intercept`` of shape (1,) for two classes, (n_classes,) for more; a number in the
-        target's own unit for a regression."""
+        target's own unit for a regression, or the logarithm of a mean in that unit."""
         middle, half = self.schema.label.scale
+        middle, half = (math.log(half), 1.0) if self.log_link else (middle, half)
         is_real = self.schema.label.is_real
         return middle + half * self.intercept if is_real else np.atleast_1d(self.intercept)
 
@@ -201,7 +204,7 @@ class LearntFacts:
         several the first with the largest, None where they are NaN; for a regression, the value in
         the target's own unit, held to its public bounds."""
         if self.classes is None:
-            return number_of(self.schema.label, margins)
+            return number_of(self.schema.label, margins, self.log_link)
         blank = blank_rows(margins)
         labels: np.ndarray = self.classes_[places_said(margins, least)]
         if blank.any():

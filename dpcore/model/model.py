@@ -125,6 +125,7 @@ class Model(LearntFacts):
             "algo": dict(self.algo),
             "loss": {"name": self.loss, "parameters": dict(self.loss_parameters)},
             "l2": self.l2,
+            **({"link": "log"} if self.log_link else {}),
             **({} if self.multiclass is None else {"multiclass": self.multiclass}),
             "coefficients": self.coef.tolist(),
             "intercept": np.asarray(self.intercept).tolist() if self.schema.intercept else None,
@@ -193,6 +194,7 @@ def _model_of(content: Mapping[str, Any], schema: Schema) -> Model:
         status=content["status"],
         details=content["details"],
         versions=content["versions"],
+        log_link="link" in content,
         multiclass=content.get("multiclass"),
         class_values=None if content["classes"] is None else tuple(content["classes"]),
     )

@@ -26,7 +26,7 @@ __all__ = [
 
 _OF_TARGET = "; of the target's rows about {last:.1%} in its last bins, {beyond:.1%} beyond"
 
-_MOST_NAMES = 8
+_MOST_NAMES, _MEAN = 8, "the mean, by a log link, of "
 _FIELDS = ("evaluation", "intervals")
 """Sections of steps that have a field of their own in a model file, as it shows them."""
 
@@ -101,7 +101,7 @@ def fitted_in_words(model: LearntFacts) -> str:
     label = model.schema.label
     kind = classes_in_words([repr(name) for name in model.classes or ()])
     if label.is_real:
-        kind = f"a number from {label.lower:g} to {label.upper:g}"
+        kind = f"{_MEAN * model.log_link}a number from {label.lower:g} to {label.upper:g}"
     inner = " and an intercept" if model.schema.intercept else ""
     weights = model.class_weights, model.weight_bound
     loss = shown_loss(model.loss, model.loss_parameters, *weights)

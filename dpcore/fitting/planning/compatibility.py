@@ -35,6 +35,12 @@ def check_label(loss: Loss, schema: Schema, *, one_against_rest: bool = False) -
         )
     n_classes = min(n_classes, 2) if one_against_rest else n_classes
     if (facts.classification, facts.multiclass) == (n_classes > 0, n_classes > 2):
+        if facts.log_link and schema.label.lower != 0:
+            raise InvalidInputError(
+                f"The loss {loss.name} is for counts and amounts from 0 on: expected lower = 0 of "
+                f"the label {schema.label.name!r}, a public bound, found "
+                f"{'none' if schema.label.lower is None else f'{schema.label.lower:g}'}."
+            )
         return
     kinds = {0: "a real-valued target", 2: "two classes"}
     fitting = {0: "ridge or quantile", 2: "logistic, huber-svm or hinge-svm"}

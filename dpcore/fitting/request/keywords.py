@@ -128,9 +128,8 @@ def _as(kind: type[Kind], value: Any, **others: Any) -> Kind:
     """Return a value of ``fit`` with what may be said beside it."""
     if isinstance(value, kind):
         return value
-    if value is None and not others:
-        return kind()
-    return kind(value, **others)  # type: ignore[call-arg]
+    given = () if value is None and not others else (value,)
+    return kind(*given, **others)
 
 
 def _test_fraction(steps: tuple[Any, ...]) -> float | None:

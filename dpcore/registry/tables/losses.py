@@ -36,6 +36,11 @@ class LossFacts:
     smoothness: float = fact(_BOUND, "Lipschitz constant of `dvalue` in z; `inf` for a corner")
     value: Callable[..., None] = fact(_FILLS, "fills `out` with the losses, each >= 0")
     dvalue: Callable[..., None] = fact(_FILLS, "fills `out` with their slopes in z")
+    log_link: bool = fact(
+        _FLAG,
+        "predictions are means exp(z), in half widths of the target's bounds, the lower one 0",
+        False,
+    )
     multiclass: bool = fact(
         _FLAG,
         "z, and `out` of `dvalue`, have a row for each class; labels are places 0.0, 1.0, ...",

@@ -65,6 +65,16 @@ _EVALUATION = (
         "is a part of --epsilon, not beside it.",
         field="epsilon",
     ),
+    StepOption(
+        "evaluate-by",
+        "text",
+        None,
+        "A column with public categories: the private figures of each of them too, and the gaps "
+        "between them, in place of AUC and calibration.",
+        field="by",
+        alone="Expected --evaluate-by beside --evaluate-share or --evaluate-epsilon, which ask for "
+        "the figures.",
+    ),
 )
 _CALIBRATION = (
     StepOption(

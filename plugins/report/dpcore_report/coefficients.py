@@ -149,7 +149,7 @@ def _note_on_those_outside(coefficients: Sequence[Coefficient]) -> tuple[str, ..
 
 def _coefficients(model: LearntFacts) -> list[Coefficient]:
     """Return the coefficients of a model. Each grows with its own parameter, by a public factor."""
-    half = model.schema.label.scale[1] if model.schema.label.is_real else 1.0
+    half = model.schema.label.scale[1] if _is_in_unit(model) else 1.0
     names = (None,) if model.w.ndim == 1 else model.classes or ()
     found = []
     for name, w in zip(names, half * np.atleast_2d(model.coef), strict=True):
@@ -164,6 +164,11 @@ def _coefficients(model: LearntFacts) -> list[Coefficient]:
             for name, value in zip(names, intercepts, strict=True)
         ]
     return found
+
+
+def _is_in_unit(model: LearntFacts) -> bool:
+    """Return whether what a column adds is in the unit of the target."""
+    return model.schema.label.is_real and not model.log_link
 
 
 def _coefficient(
@@ -216,12 +221,16 @@ def _level(name: str, column: str) -> str:
 def _notes(model: LearntFacts) -> tuple[str, ...]:
     label, schema = model.schema.label, model.schema
     margin = "the margin" if model.w.ndim == 1 else "the margin of the class"
-    if label.is_real:
+    if model.log_link:
+        margin = f"the natural logarithm of the mean of {label.name!r}"
+    elif label.is_real:
         held = "before it is held to the label's bounds"
         margin = f"the prediction, in the unit of {label.name!r}, {held}"
     elif model.has_log_odds and model.classes is not None:
         margin = f"the log odds of {model.classes[1]!r}"
     notes = [f"A coefficient is what one unit more of the column adds to {margin}."]
+    if model.log_link:
+        notes.append("So e to its power is what one unit more multiplies the mean by.")
     if schema.width is None:
         notes.append(
             "A deviation is that of the uniform law over the public bounds, their width over "

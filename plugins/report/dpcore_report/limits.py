@@ -17,7 +17,9 @@ __all__ = ["outside_section", "public_section", "secrets_section"]
 def public_section(model: Model) -> Section:
     """Return the facts that were taken as public: the guarantee says nothing of them."""
     privacy = model.privacy
-    items = ["The columns above, with their kinds, bounds and categories, and the label's classes."]
+    of_label = "bounds" if model.schema.label.is_real else "classes"
+    columns = "The columns above, with their kinds, bounds and categories"
+    items = [f"{columns}, and the label's {of_label}."]
     if model.released_bounds:
         names = ", ".join(map(repr, model.released_bounds))
         items[0] += f" Not the bounds of {names}: they were released within the budget."

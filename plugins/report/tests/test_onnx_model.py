@@ -221,6 +221,19 @@ def test_the_next_number_is_that_of_ieee_754():
     assert np.array_equal(x - x * arithmetic._PHI, np.nextafter(x, 0))
 
 
+def test_a_mean_by_a_log_link_is_that_of_the_model_to_a_rounding():
+    columns = {"a": {"kind": "numeric", "lower": 0, "upper": 1}}
+    columns["y"] = {"kind": "label", "lower": 0, "upper": 12}
+    frame = pd.DataFrame({"a": np.linspace(0, 1, 400)})
+    rows = frame.assign(y=np.floor(2 * np.exp(frame["a"])))
+    model = fit(rows, schema={"columns": columns}, loss="poisson", epsilon=9.0, seed=1)
+    for shift in (0.0, 800.0, -800.0):  # a mean within its bounds, at the upper one and at 0
+        moved = dataclasses.replace(model, w=model.w + [0.0, shift])
+        found, expected = answers(moved, frame)["label"][:, 0], moved.predict(frame)
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+    assert 0 < model.predict(frame).min() < model.predict(frame).max() < 12
+
+
 def test_a_column_named_as_an_output_keeps_its_name():
     kinds = {"label": NUMBER, "log_odds": NUMBER, "constant.0": NUMBER, "isnan.0": NUMBER}
     model = model_of(kinds)

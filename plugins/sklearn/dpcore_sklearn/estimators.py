@@ -195,7 +195,8 @@ class PrivateRidge(RegressorMixin, PrivateEstimator):
     ----------
     target_bounds : public (lower, upper) that the target is clamped to; predictions are in its own
         unit.
-    loss : ``"ridge"`` or ``"quantile"``.
+    loss : ``"ridge"`` or ``"quantile"``; of counts and amounts ``"poisson"``,
+        ``"negative-binomial"`` or ``"gamma"``, whose ``coef_`` is of the mean's logarithm.
 
     Examples
     --------

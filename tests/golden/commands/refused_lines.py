@@ -17,6 +17,7 @@ TRAIN --l2 -1
 TRAIN --algo dp-gdd
 TRAIN --loss logistics
 TRAIN --loss ridge
+TRAIN --loss poisson
 TRAIN --relation replace
 TRAIN --algo rsgd-ar --l2 .1 --relation add-or-remove-one
 TRAIN --accountant zcpd
@@ -50,6 +51,8 @@ TRAIN --evaluate-share .2
 TRAIN --test-fraction .2 --evaluate-share .2 --evaluate-epsilon .1
 TRAIN --test-fraction .2 --evaluate-epsilon 3
 TRAIN --test-fraction .2 --evaluate-share .2 --algo objpert
+TRAIN --test-fraction .2 --evaluate-by x
+TRAIN --test-fraction .2 --evaluate-share .2 --evaluate-by x
 TRAIN --intervals-share 1.2
 TRAIN --intervals-share .3 --loss hinge-svm
 TRAIN --intervals-share .6 --intervals-anyway --evaluate-share .6 --test-fraction .2

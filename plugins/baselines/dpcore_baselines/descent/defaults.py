@@ -68,6 +68,10 @@ _LASTING = TELLING / 6
 _MIDDLING, _NOT_SHRUNK = 42.0, 100.0
 _ROUND, _FINE = 450.0, 2500.0
 _CURVATURE = 0.25
+_OF_A_MEAN = 1.0
+"""Taken for the curvature of a mean by a log link, whose bound is infinite or far from all rows: it
+is about the mean in half widths of the target's bounds, 1 where all parameters are 0. Released
+gradients say where steps are too long."""
 _OF_A_TARGET = 2.5
 """Stands for the curvature of a bounded slope on a real-valued target: it stays as large however
 near the target is, and a step of 10 is what averaging makes up for (a step of 40 is not)."""
@@ -179,7 +183,7 @@ def limit_for(loss: Loss, momentum: float) -> float:
     with a corner, which no step is short for: the mean of many rounds it off."""
     bends = _of_weight_one(loss, loss.smoothness)
     corner = math.isfinite(loss.lipschitz) and bends > _smooth_curvature(loss)
-    return math.inf if corner else _limit(momentum)
+    return math.inf if corner and not loss_facts(loss).log_link else _limit(momentum)
 
 
 def largest_step(loss: Loss, momentum: float) -> float:
@@ -210,6 +214,8 @@ def _has_corner(loss: Loss) -> bool:
 def _curvature(loss: Loss) -> float:
     """Return the loss's curvature in the margin where it is spread over all margins, else that of
     the logistic loss: a corner's curvature is for few rows, and the clip bounds what it can do."""
+    if loss_facts(loss).log_link:
+        return min(_OF_A_MEAN, _of_weight_one(loss, loss.smoothness))
     if math.isinf(loss.lipschitz):
         return _of_weight_one(loss, loss.smoothness)
     return _smooth_curvature(loss) if loss.classification else _OF_A_TARGET

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dpcore.exact.rounding import exact
 from dpcore_lab.compare.settings import REFERENCES
-from dpcore_lab.compare.table import SHARES, Mean
+from dpcore_lab.compare.table import RISING, Mean
 
 __all__ = ["Best", "best_lines", "best_of"]
 
@@ -32,7 +32,7 @@ def best_of(means: Sequence[Mean], measure: str) -> list[Best]:
     An algorithm is among them if its own interval reaches the best mean. References, and algorithms
     without a guarantee, are not chosen from.
     """
-    sign = 1.0 if measure in SHARES else -1.0
+    sign = 1.0 if measure in RISING else -1.0
     groups: dict[tuple[str, float], list[tuple[float, float, str]]] = {}
     for mean in means:
         if mean.mean is None or mean.epsilon is None:

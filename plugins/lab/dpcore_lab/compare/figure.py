@@ -25,7 +25,7 @@ from dpcore_lab.compare.settings import (
 )
 from dpcore_lab.compare.styles import curve_style
 from dpcore_lab.compare.svg import STYLE, svg_of
-from dpcore_lab.compare.table import INTERVAL, MEASURES, SHARES, Mean
+from dpcore_lab.compare.table import INTERVAL, MEASURES, RISING, SHARES, Mean
 
 __all__ = ["FACETS", "FORMS", "check_facet", "check_figure", "draw", "write_figure"]
 
@@ -135,8 +135,8 @@ def draw(
         levels = [] if shared else levels_of(known, panel, settings, measure)
         _draw_curves(axis, of_panel, styles)
         _scale(axis, measure, range_of(alike, levels, measure))
-        draw_levels(axis, levels, upwards=measure in SHARES)
-        draw_hopeless(axis, of_panel, upwards=measure in SHARES)
+        draw_levels(axis, levels, upwards=measure in RISING)
+        draw_hopeless(axis, of_panel, upwards=measure in RISING)
         _label(axis, _titled(panel, remarks), alike, settings)
     for axis in list(axes)[len(panels) :]:
         axis.set_axis_off()

@@ -17,7 +17,7 @@ from dpcore.fitting.run import fit_dataset
 from dpcore.losses.text import shown_loss
 from dpcore.model.probabilities import macro_f1, places_said
 from dpcore.plugin.commands import make_plan
-from dpcore.plugin.parts import load_registry, make_loss
+from dpcore.plugin.parts import load_registry, loss_facts, make_loss
 from dpcore.privacy.versions import running_versions
 from dpcore.session.charges import Charges
 from dpcore_baselines.without_privacy.references import fit_nonprivate, majority_label, objective_of
@@ -163,6 +163,8 @@ class Fitter:
         scores: dict[str, float | None] = {}
         if self._loss.classification:
             scores = _test_figures(fold, lambda block: places_said(block.margins(w)))
+        else:
+            scores = _number_figures(fold, w, log_link=loss_facts(self._loss).log_link)
         tables = self._tables(fold, fold.train_table)
         l2, each = self._comparison.measured_l2, (w,) if len(tables) == 1 else w
         found = [objective_of(t, self._loss, l2, of) for t, of in zip(tables, each, strict=True)]
@@ -209,6 +211,9 @@ class Fitter:
             "most_rows": None,
             "unit_of_protection": None,
             "parts_not_from_dpcore": "[]",
+            "exact_rmse": None,
+            "exact_mae": None,
+            "exact_r2": None,
         }
 
 
@@ -233,6 +238,27 @@ def _test_figures(fold: Fold, said: Callable[[Any], np.ndarray]) -> dict[str, fl
     return {
         "exact_accuracy": int(np.trace(square)) / n_rows,
         "exact_macro_f1": macro_f1(square) if k > 2 else None,
+    }
+
+
+def _number_figures(fold: Fold, w: np.ndarray, *, log_link: bool) -> dict[str, float | None]:
+    """Return RMSE, mean absolute error and R2 of the test rows, in the target's own unit, targets
+    and predictions held to its bounds; no R2 of targets that are all alike, and nothing of no
+    rows."""
+    label, blocks = fold.train.schema.label, fold.test_table.blocks
+    if not fold.test_table.n_rows:
+        return {}
+    margins = np.concatenate([block.margins(w) for block in blocks])
+    # As Model.predict has it: a mean by a log link is beyond the upper bound from a margin of 1 on.
+    scaled = np.expm1(np.minimum(margins, 1.0)) if log_link else margins
+    middle, half = label.scale
+    said = np.clip(middle + half * scaled, *label.bounds)
+    true = middle + half * np.concatenate([block.y for block in blocks])
+    mse, variance = float(np.mean((said - true) ** 2)), float(true.var())
+    return {
+        "exact_rmse": mse**0.5,
+        "exact_mae": float(np.abs(said - true).mean()),
+        "exact_r2": 1.0 - mse / variance if variance > 0 else None,
     }
 
 

@@ -28,6 +28,7 @@ _ADDED = pa.schema(
         ("parts_not_from_dpcore", pa.string()),
         ("unit_of_protection", pa.string()),
         ("exact_macro_f1", pa.float64()),
+        *((f"exact_{name}", pa.float64()) for name in ("rmse", "mae", "r2")),
     ]
 )
 """Columns that older files of this version have not, or not all of them; null there."""

@@ -14,6 +14,7 @@ from dpcore_lab.compare.settings import REFERENCES, shown_name
 __all__ = [
     "INTERVAL",
     "MEASURES",
+    "RISING",
     "SHARES",
     "Mean",
     "default_measure",
@@ -29,9 +30,15 @@ MEASURES = {
     "macro_f1": "macro F1 of the test rows in %",
     "objective": "objective on the training rows",
     "seconds": "seconds of a fit",
+    "rmse": "root mean square error of the test rows, in the target's unit",
+    "mae": "mean absolute error of the test rows, in the target's unit",
+    "r2": "R2 of the test rows",
 }
 SHARES = ("accuracy", "macro_f1")
 """Measures that are shown in %; more is better."""
+RISING = (*SHARES, "r2")
+"""Measures that are better where they are more."""
+_OF_NUMBERS = ("rmse", "mae", "r2")
 INTERVAL = (
     "mean and its 95 % interval (Student's t) over the fits of all folds and repeats, taken as one "
     "sample; a reference is fitted once a fold, so that its sample is another"
@@ -86,9 +93,10 @@ def default_measure(rows: Iterable[Mapping[str, Any]]) -> str:
 
 def measures_beside(rows: Iterable[Mapping[str, Any]], measure: str) -> tuple[str, ...]:
     """Return the measures that are shown with one: macro F1 with the accuracy of several classes,
-    which the rare ones hardly move."""
-    several = any(row.get(f"{EXACT}macro_f1") is not None for row in rows)
-    return ("macro_f1",) if several and measure == "accuracy" else ()
+    which the rare ones hardly move; the errors of a regression with its objective."""
+    beside = {"accuracy": ("macro_f1",), "objective": _OF_NUMBERS}.get(measure, ())
+    rows = tuple(rows)
+    return tuple(b for b in beside if any(row.get(f"{EXACT}{b}") is not None for row in rows))
 
 
 def means_of(rows: Sequence[Mapping[str, Any]], measure: str) -> list[Mean]:

@@ -296,6 +296,7 @@ def test_a_regression_has_an_objective_and_no_accuracy(compared, folder):
     rows = run(admit(asked)[0], None).rows
     assert {row["algorithm"] for row in rows} == {"stub", "nonprivate"}
     assert all(row["exact_accuracy"] is None and row["exact_objective"] > 0 for row in rows)
+    assert all(0 <= row["exact_mae"] <= row["exact_rmse"] <= 1 for row in rows)
     best = {row["fold"]: row["exact_objective"] for row in rows if row["algorithm"] == "nonprivate"}
     assert all(row["exact_objective"] >= best[row["fold"]] - 1e-9 for row in rows)
 

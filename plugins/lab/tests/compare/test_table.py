@@ -5,7 +5,8 @@ import pytest
 from scipy import stats
 
 from dpcore.errors import InvalidInputError
-from dpcore_lab.compare.table import default_measure, means_of, tables_of
+from dpcore_lab.compare.best import best_of
+from dpcore_lab.compare.table import default_measure, means_of, measures_beside, tables_of
 
 
 def row(accuracy, epsilon=0.5, algorithm="gd", data="adult", status="fitted", **more):
@@ -40,6 +41,14 @@ def test_the_majority_has_no_objective_on_any_rows():
     rows = [row(0.9, None, "majority"), row(0.8, exact_objective=0.3)]
     majority, fitted = means_of(rows, "objective")
     assert majority.text() == "none" and majority.untested == fitted.untested == 0
+
+
+def test_errors_are_shown_beside_the_objective_of_a_regression():
+    figures = {"exact_objective": 0.3, "exact_rmse": 2.0, "exact_mae": 1.0, "exact_r2": None}
+    assert measures_beside([row(None, **figures)], "objective") == ("rmse", "mae")
+    assert measures_beside([row(None, **figures, exact_macro_f1=None)], "accuracy") == ()
+    rows = [row(None, algorithm=name, exact_r2=r2) for name, r2 in (("a", 0.1), ("b", 0.2))]
+    assert best_of(means_of(rows, "r2"), "r2")[0].algorithms == ("b",)
 
 
 def test_no_rows_at_all_have_no_figure():

@@ -30,7 +30,8 @@ class CurveOfColumn:
     ----------
     of_class : the class whose margin it is, of three classes and more; else ``None``.
     column : its name. ``knots`` : in the unit of its cells.
-    added : to the margin at each knot; of a number to predict, in the unit of the label.
+    added : to the margin at each knot; of a number to predict, in the unit of the label,
+        or, by a log link, to the logarithm of its mean.
     """
 
     of_class: Any
@@ -50,7 +51,7 @@ class CurveOfColumn:
 def curves_of(model: LearntFacts) -> Iterator[CurveOfColumn]:
     """Yield the curve of each number with knots beside its bounds, of each class in turn."""
     schema = model.schema
-    half = schema.label.scale[1] if schema.label.is_real else 1.0
+    half = schema.label.scale[1] if schema.label.is_real and not model.log_link else 1.0
     names = (None,) if model.w.ndim == 1 else model.classes or ()
     for name, w in zip(names, half * np.atleast_2d(model.coef), strict=True):
         at = 0

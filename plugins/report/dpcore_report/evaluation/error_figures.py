@@ -9,6 +9,7 @@ import numpy as np
 
 from dpcore_report.evaluation.error_intervals import (
     Moments,
+    absolute_error,
     mean_of_targets,
     r2_of,
     squared_error,
@@ -28,14 +29,15 @@ def figures_of_errors(
     ``bounds`` : the public ones, to which targets and predictions are held.
     ``deviation`` : of the noise of each sum.
     """
-    n, z, y, zz, zy, yy = sums.tolist()
-    of = Moments(n, z, y, zz, zy, yy, deviation, rows_per_unit)
+    n, z, y, zz, zy, yy, absolute = sums.tolist()
+    of = Moments(n, z, y, zz, zy, yy, deviation, rows_per_unit, absolute)
     half, middle = (bounds[1] - bounds[0]) / 2, bounds[0] / 2 + bounds[1] / 2
     r2 = r2_of(of)
     return {
         "held_out_rows": count_of(sums[:1], deviation)._asdict(),
         "bounds": list(bounds),
         "rmse": _told(_root(squared_error(of)), half),
+        "mae": _told(absolute_error(of), half),
         "mean_rmse": _told(_root(variance_of_targets(of)), half),
         "mean": _told(mean_of_targets(of), half, middle),
         "r2": _told(r2),

@@ -6,7 +6,8 @@ not reject (Fieller 1954), as in ``dpcore_report.evaluation.intervals``: a linea
 sums whose mean is 0 at the value is held against its noise's variance, s^2 times the squares of its
 coefficients, and its sampling's, rows times a bound on the variance of a row's part:
 
-* of e = (z - y)^2 in [0, 4] with the mean a: a (4 - a) (Bhatia & Davis 2000);
+* of e = (z - y)^2 in [0, 4] with the mean a: a (4 - a) (Bhatia & Davis 2000); of |z - y| / 2 in
+  [0, 1] with the mean a: a (1 - a), likewise;
 * of w = (y - m)^2 in [0, (1 + |m|)^2] with the mean v: v ((1 + |m|)^2 - v), likewise;
 * of e - b w, whose deviation is at most that of e and b times that of w together, and, since e - w
   = (z - m) (z + m - 2 y), at most (3 + |m|) sqrt(E (z - m)^2) and |1 - b| times that of w: the
@@ -25,7 +26,14 @@ import numpy as np
 
 from dpcore_report.evaluation.intervals import CLEAR, Estimate, Z, kept
 
-__all__ = ["Moments", "mean_of_targets", "r2_of", "squared_error", "variance_of_targets"]
+__all__ = [
+    "Moments",
+    "absolute_error",
+    "mean_of_targets",
+    "r2_of",
+    "squared_error",
+    "variance_of_targets",
+]
 
 _STEPS = 4000
 _ROOTS = np.linspace(0.0, 1.0, _STEPS + 1)
@@ -40,7 +48,8 @@ _NOTHING = Estimate(None, -inf, inf)
 
 @dataclass(frozen=True, slots=True)
 class Moments:
-    """Released sums over rows of 1, z, y, z^2, z y and y^2, and the deviation of their noise.
+    """Released sums over rows of 1, z, y, z^2, z y and y^2, the deviation of their noise, and the
+    sum of |z - y| / 2.
 
     ``rows_per_unit`` : at most so many rows are of one unit, and the sampling's variance so many
     times that of independent rows.
@@ -54,6 +63,7 @@ class Moments:
     true_squared: float
     deviation: float
     rows_per_unit: int
+    absolute: float = 0.0
 
     @property
     def are_clear(self) -> bool:
@@ -114,6 +124,18 @@ def squared_error(of: Moments) -> Estimate:
     gaps = of.of_model - a * of.count
     low, high = kept(a, gaps**2, noise + of.rows * a * (4 - a))
     return _above_0(of.of_model / of.count, low, high)
+
+
+def absolute_error(of: Moments) -> Estimate:
+    """Return the mean absolute error of the model, in [0, 2]: no value where noise alone explains
+    that it is above 0."""
+    if not of.are_clear:
+        return Estimate(None, 0.0, 2.0)
+    a, total = _SQUARES, min(max(of.absolute, 0.0), of.count)
+    noise = of.deviation**2 * (1 + a**2)
+    low, high = kept(a, (total - a * of.count) ** 2, noise + of.rows * a * (1 - a))
+    value, low, high = _above_0(total / of.count, low, high)
+    return Estimate(None if value is None else 2 * value, 2 * low, 2 * high)
 
 
 def variance_of_targets(of: Moments) -> Estimate:

@@ -16,7 +16,7 @@ from dpcore_report.evaluation.intervals import (
 )
 from dpcore_report.evaluation.score_counts import CUTS
 
-__all__ = ["figures_of_classes", "figures_of_counts"]
+__all__ = ["figures_of_cells", "figures_of_classes", "figures_of_counts"]
 
 _RARE = 0.1
 """Of the rows."""
@@ -42,7 +42,7 @@ def figures_of_counts(
     """
     said = np.indices(counts.shape)[1] > len(CUTS) // 2
     asked = deviation, rows_per_unit
-    figures = _of_cells(counts, said.astype(np.int64), names, asked, weighted)
+    figures = figures_of_cells(counts, said.astype(np.int64), names, asked, weighted)
     figures["auc_of_bins"] = _told(auc_of_bins(counts[0], counts[1], *asked))
     return figures | ({"calibration": _calibration(counts, asked)} if log_odds else {})
 
@@ -66,13 +66,13 @@ def figures_of_classes(
     bins = np.ldexp(bins, scale_bits).reshape(n_classes, 2, -1)
     noise = deviation * 2.0**scale_bits
     said = np.indices(cells.shape)[1]
-    figures = _of_cells(cells, said, names, asked, weighted)
+    figures = figures_of_cells(cells, said, names, asked, weighted)
     aucs = [auc_of_bins(others, own, noise, rows_per_unit) for own, others in bins]
     figures["auc_of_class"] = {name: _told(auc) for name, auc in zip(names, aucs, strict=True)}
     return figures | {"macro_auc": _told(mean_of(aucs)), "counts": counts.tolist()}
 
 
-def _of_cells(
+def figures_of_cells(
     counts: np.ndarray,
     said: np.ndarray,
     names: tuple[str, ...],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from dpcore.plugin.steps import Outcome, Section, mechanism_for, norm_of
 from dpcore_report.evaluation.class_counts import ClassCounts, scale_bits
 from dpcore_report.evaluation.error_figures import figures_of_errors
 from dpcore_report.evaluation.figures import figures_of_classes, figures_of_counts
+from dpcore_report.evaluation.group_counts import GroupCounts, GroupMoments
+from dpcore_report.evaluation.group_figures import figures_by_groups, moments_by_groups
+from dpcore_report.evaluation.groups import groups_of
 from dpcore_report.evaluation.prediction_moments import PredictionMoments
 from dpcore_report.evaluation.score_counts import ScoreCounts
 
@@ -30,16 +33,28 @@ if TYPE_CHECKING:
 __all__ = ["HeldOutCounts", "counts_of", "mechanism_of_epsilon"]
 
 _MUCH_NOISE = 2.0**60
+Sums: TypeAlias = ScoreCounts | ClassCounts | PredictionMoments | GroupCounts | GroupMoments
 
 
 def counts_of(
-    facts: PublicFacts, share: float | Fraction | None, epsilon: float | None
+    facts: PublicFacts,
+    share: float | Fraction | None,
+    epsilon: float | None,
+    by: str | None = None,
 ) -> HeldOutCounts:
-    """Return the release of counts for a share of the budget, or for an epsilon of its own."""
+    """Return the release of counts for a share of the budget, or for an epsilon of its own.
+    ``by`` : a column, for whose public groups they are released each."""
     mechanism, cost, stated = _mechanism(facts.accountant, share, epsilon)
     asked = facts.held_out_problem, np.zeros(facts.schema.w_shape), norm_of(mechanism)
-    kind = PredictionMoments if facts.schema.label.is_real else ScoreCounts
-    query = ClassCounts(*asked) if len(facts.schema.w_shape) > 1 else kind(*asked)
+    is_real = facts.schema.label.is_real
+    query: Sums
+    if by is not None:
+        groups = groups_of(facts.schema, by)
+        query = (GroupMoments if is_real else GroupCounts)(*asked, groups=groups)
+    elif len(facts.schema.w_shape) > 1:
+        query = ClassCounts(*asked)
+    else:
+        query = (PredictionMoments if is_real else ScoreCounts)(*asked)
     return HeldOutCounts(cost, stated, query, mechanism)
 
 
@@ -99,7 +114,7 @@ class HeldOutCounts:
 
     share: Fraction
     stated: dict[str, float]
-    query: ScoreCounts | ClassCounts | PredictionMoments
+    query: Sums
     mechanism: Any
 
     @property
@@ -120,7 +135,7 @@ class HeldOutCounts:
     def _figures(
         self,
         door: ShareDoor,
-        query: ScoreCounts | ClassCounts | PredictionMoments,
+        query: Sums,
         schema: Schema,
         loss: str,
         weighted: bool,
@@ -128,9 +143,14 @@ class HeldOutCounts:
         deviation = door.deviation(query, self.mechanism)
         counts = door.release(query, self.mechanism).reshape(query.shape)
         many, label = query.problem.rows_per_unit or 1, schema.label
+        if isinstance(query, GroupMoments):
+            return moments_by_groups(counts, query.groups, label.bounds, deviation, many)
         if label.is_real:
             return figures_of_errors(counts, label.bounds, deviation, many)
         names, log_odds = tuple(map(str, label.names)), loss == "logistic"
+        if isinstance(query, GroupCounts):
+            asked = deviation, many
+            return figures_by_groups(counts, query.groups, names, asked, weighted=weighted)
         if len(names) > 2:
             bits = scale_bits(len(names), query.norm)
             return figures_of_classes(counts, names, deviation, many, bits, weighted=weighted)

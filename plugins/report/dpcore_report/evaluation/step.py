@@ -37,6 +37,9 @@ class Evaluation:
     share : of the budget.
     epsilon : of the release by itself, within that of the run, in place of a share.
     test_fraction : of the rows, or units, to be held out by coins.
+    by : a column of the schema with public categories, or truth values: the same release has the
+        counts of each, and the figures of each and the gaps between them follow, in place of AUC
+        and calibration.
 
     Examples
     --------
@@ -62,6 +65,7 @@ class Evaluation:
     share: float | Fraction | None = None
     epsilon: float | None = None
     test_fraction: float | None = None
+    by: str | None = None
 
     def __post_init__(self) -> None:
         if self.share is not None and self.epsilon is not None:
@@ -131,4 +135,4 @@ class Evaluation:
         for reason, holds in reasons.items():
             if holds:
                 raise InvalidInputError(f"There is no private evaluation where {reason}.")
-        return counts_of(facts, self.share, self.epsilon)
+        return counts_of(facts, self.share, self.epsilon, self.by)

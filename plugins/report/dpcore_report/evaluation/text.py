@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from dpcore_report.evaluation.group_text import groups_in_words
+
 __all__ = ["evaluation_in_words"]
 
 _MOST_CLASSES = 20
@@ -20,7 +22,8 @@ def evaluation_in_words(figures: Mapping[str, Any], *, private: bool) -> list[st
     if not figures:
         return []
     if "bounds" in figures:
-        return _of_errors(figures, private)
+        *lines, verdict = _of_errors(figures, private)
+        return [*lines, *groups_in_words(figures), verdict]
     if "clip" in figures:
         return _of_clipped_errors(figures, private)
     accuracy = (
@@ -42,6 +45,7 @@ def evaluation_in_words(figures: Mapping[str, Any], *, private: bool) -> list[st
             for name, recall in figures["recall"].items()
         ]
     lines += [f"  {_bin(each)}" for each in figures.get("calibration", ())]
+    lines += groups_in_words(figures)
     return [*lines, *([figures["verdict"]] if figures["verdict"] else [])]
 
 
@@ -73,12 +77,17 @@ def _of_errors(figures: Mapping[str, Any], private: bool) -> list[str]:
     lower, upper = figures["bounds"]
     return [
         _heading(figures, private),
-        f"  RMSE {_number(figures['rmse'])}; RMSE of always the mean: "
+        f"  RMSE {_number(figures['rmse'])}{_mae(figures)}; RMSE of always the mean: "
         f"{_number(figures['mean_rmse'])}; the mean: {_number(figures['mean'])}",
         f"  R2 {_number(figures['r2'])}; targets and predictions are held to their bounds, "
         f"{lower:.6g} to {upper:.6g}",
         figures["verdict"],
     ]
+
+
+def _mae(figures: Mapping[str, Any]) -> str:
+    """Return the mean absolute error, which a model file of before has not."""
+    return f"; MAE {_number(figures['mae'])}" if "mae" in figures else ""
 
 
 def _of_clipped_errors(figures: Mapping[str, Any], private: bool) -> list[str]:

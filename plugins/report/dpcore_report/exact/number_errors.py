@@ -10,7 +10,6 @@ import numpy as np
 from dpcore.data.targets import number_of
 
 if TYPE_CHECKING:
-    from dpcore.data.schema.columns import Label
     from dpcore.plugin.parts import Model
 
 __all__ = ["number_errors"]
@@ -28,12 +27,12 @@ def number_errors(model: Model, train: _Rows | None, test: _Rows) -> dict[str, f
     over the mean's)^2; ``None`` for targets that are all alike, which scikit-learn gives 0 or 1.
     """
     label = model.schema.label
-    errors = _errors(label, test)
+    errors = _errors(model, test)
     truth = number_of(label, test[1])
     apart = truth - truth.mean() if truth.size else truth
     rmse, mean_rmse = _rmse(errors), _rmse(apart)
     return {
-        **({} if train is None else {"train_rmse": _rmse(_errors(label, train))}),
+        **({} if train is None else {"train_rmse": _rmse(_errors(model, train))}),
         "test_rmse": rmse,
         "test_mae": _mae(errors),
         "test_r2": 1.0 - (rmse / mean_rmse) ** 2 if rmse is not None and mean_rmse else None,
@@ -42,9 +41,9 @@ def number_errors(model: Model, train: _Rows | None, test: _Rows) -> dict[str, f
     }
 
 
-def _errors(label: Label, rows: _Rows) -> np.ndarray:
-    said, true = (number_of(label, values) for values in rows)
-    return np.asarray(said - true)
+def _errors(model: Model, rows: _Rows) -> np.ndarray:
+    margins, targets = rows
+    return np.asarray(model.labels(margins) - number_of(model.schema.label, targets))
 
 
 def _rmse(errors: np.ndarray) -> float | None:

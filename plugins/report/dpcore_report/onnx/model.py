@@ -106,6 +106,8 @@ def _margins(graph: Graph, model: Model) -> tuple[str, str | None]:
 
 def _add_outputs(graph: Graph, model: Model, margins: str, fault: str | None) -> None:
     if model.classes is None:
+        if model.log_link:
+            margins = graph.op("Sub", graph.op("Exp", graph.op("Min", margins, 1.0)), 1.0)
         graph.output("label", _number(graph, model.schema.label, margins), "f", 1)
         return
     n_margins = model.schema.label.n_margins

@@ -24,7 +24,8 @@ LEAST = 0.93
 
 
 def sums_of(z, y):
-    return np.array([y.size, z.sum(), y.sum(), (z**2).sum(), (z * y).sum(), (y**2).sum()])
+    products = np.ones(y.size), z, y, z**2, z * y, y**2, np.abs(z - y) / 2
+    return np.array([each.sum() for each in products])
 
 
 def strong(rng, n):
@@ -46,6 +47,7 @@ def figures(rows, n, deviation, told=None, rows_per_unit=1, repeats=REPEATS):
     error, variance = np.mean((z - y) ** 2), y.var()
     truth = {
         "rmse": 10 * error**0.5,
+        "mae": 10 * np.abs(z - y).mean(),
         "mean_rmse": 10 * variance**0.5,
         "mean": 10 * y.mean(),
         "r2": 1 - error / variance,
@@ -53,7 +55,7 @@ def figures(rows, n, deviation, told=None, rows_per_unit=1, repeats=REPEATS):
     each = []
     for _ in range(repeats):
         z, y = (np.clip(part, -1, 1).repeat(rows_per_unit) for part in rows(rng, n))
-        noisy = sums_of(z, y) + rng.normal(0, deviation, 6)
+        noisy = sums_of(z, y) + rng.normal(0, deviation, 7)
         known = deviation if told is None else told
         each.append(figures_of_errors(noisy, BOUNDS, known, rows_per_unit))
     return each, truth
@@ -101,10 +103,11 @@ class ErrorsClipped(PredictionMoments):
     are not."""
 
     def answer_block(self, block):
-        count, said, true, _, product, squared = super().answer_block(block)
-        errors = (self._held(np.ascontiguousarray(block.margins(self.w))) - block.y) ** 2
+        count, said, true, _, product, squared, absolute = super().answer_block(block)
+        errors = (np.clip(block.margins(self.w), -1.0, 1.0) - block.y) ** 2
         clipped = int((np.minimum(errors, 1.0) * 2**20).sum())
-        return np.array([count, said, true, clipped + 2 * product - squared, product, squared])
+        of_model = clipped + 2 * product - squared
+        return np.array([count, said, true, of_model, product, squared, absolute])
 
 
 def share_called_better(kind, n, deviation, repeats=1000):
@@ -119,7 +122,7 @@ def share_called_better(kind, n, deviation, repeats=1000):
         problem = make_problem(rows, NeighboringRelation.ADD_OR_REMOVE_ONE, Squared())
         w = np.append(rng.normal(0, 0.05, 4), 1.2)
         exact = LocalEngine(rows.table()).answer(kind(problem, w)) / 2**20
-        noisy = exact + rng.normal(0, deviation, 6)
+        noisy = exact + rng.normal(0, deviation, 7)
         better += is_better(figures_of_errors(noisy, BOUNDS, deviation))
     return better / repeats
 
@@ -176,7 +179,8 @@ def test_what_noise_swallows_is_unknown():
     swallowed = figures_of_errors(sums_of(y, y), BOUNDS, 40.0)
     said = evaluation_in_words(swallowed, private=True)
     unknown = "unknown (too few such rows for the noise"
-    errors = f"  RMSE {unknown}; 0 to 7.15); RMSE of always the mean: {unknown}; 0 to 5.695); "
+    errors = f"  RMSE {unknown}; 0 to 7.15); MAE {unknown}; 0 to 4.095); "
+    errors += f"RMSE of always the mean: {unknown}; 0 to 5.695); "
     # The mean has a name of its own: "of always the mean, 0.5: unknown" read like an RMSE of 0.5.
     assert said[1].startswith(f"{errors}the mean: 0.5 [") and said[1].endswith("]")
     assert said[2].startswith(f"  R2 {unknown}); targets")
@@ -199,8 +203,8 @@ def test_r2_is_unknown_where_the_error_of_the_model_is():
 
 @pytest.mark.parametrize("count", [-20.0, 0.0, 0.5, 30.0])
 def test_of_a_count_that_is_noise_nothing_is_told(count):
-    told = figures_of_errors(np.array([count, 3.0, -2.0, 9.0, 1.0, 4.0]), BOUNDS, 10.0)
-    assert {told[name]["value"] for name in ("rmse", "mean_rmse", "mean", "r2")} == {None}
+    told = figures_of_errors(np.array([count, 3.0, -2.0, 9.0, 1.0, 4.0, 2.0]), BOUNDS, 10.0)
+    assert {told[name]["value"] for name in ("rmse", "mae", "mean_rmse", "mean", "r2")} == {None}
     assert (told["rmse"]["low"], told["rmse"]["high"]) == (0.0, 20.0)
     assert "unknown" in "".join(evaluation_in_words(told, private=True))
 

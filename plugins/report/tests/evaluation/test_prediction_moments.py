@@ -20,7 +20,7 @@ class NotHeld(PredictionMoments):
 
     def answer_block(self, block):
         z, y = np.ascontiguousarray(block.margins(self.w)), block.y
-        products = np.array([np.ones(y.size), z, y, z**2, z * y, y**2])
+        products = np.array([np.ones(y.size), z, y, z**2, z * y, y**2, np.abs(z - y) / 2])
         return np.trunc(products * 2**20).astype(np.int64).sum(axis=1)
 
 
@@ -47,7 +47,7 @@ def test_a_prediction_that_is_not_held_or_half_a_sensitivity_is_caught(broken, n
 
 @pytest.mark.parametrize(
     ("norm", "relation", "bound"),
-    [("l1", ADD, 6.0), ("l2", ADD, 6**0.5), ("l1", REPLACE, 8.0), ("l2", REPLACE, 14**0.5)],
+    [("l1", ADD, 7.0), ("l2", ADD, 7**0.5), ("l1", REPLACE, 9.0), ("l2", REPLACE, 15**0.5)],
 )
 def test_the_sensitivity_is_that_of_the_argument_and_not_below(norm, relation, bound):
     rows = make_rows(5, seed=5)
@@ -63,4 +63,5 @@ def test_sums_are_those_of_numpy(scale):
     z = np.clip(np.concatenate([block.margins(query.w) for block in table.blocks]), -1, 1)
     y = rows.y
     expected = [200, z.sum(), y.sum(), (z**2).sum(), (z * y).sum(), (y**2).sum()]
+    expected.append(np.abs(z - y).sum() / 2)
     assert LocalEngine(table).answer(query) / 2**20 == pytest.approx(expected, abs=1e-3)

@@ -69,6 +69,10 @@ class SampleWeighted:
         return self._inner.classification
 
     @property
+    def log_link(self) -> bool:
+        return self._inner.log_link
+
+    @property
     def multiclass(self) -> bool:
         return self._inner.multiclass
 
