@@ -131,6 +131,12 @@ _OF_QUERIES: dict[str, Any] = {
 }
 _DATABASES = (
     ("sqlite", "sqlite", "A query of a SQLite file: sqlite:///FILE and --query.", ("sqlite",)),
+    (
+        "postgresql",
+        "postgresql",
+        "A query of a PostgreSQL database: postgresql://HOST/DATABASE and --query.",
+        ("postgresql", "postgres"),
+    ),
 )
 """Name, module, summary and schemes of each reader of a database."""
 _FROM_ROWS = "dpcore_tables.schemas.from_data:schema_from_data"

@@ -28,7 +28,7 @@ class Address:
     Parameters
     ----------
     source : what messages call the rows.
-    place : what follows ``scheme://``, without keys.
+    place : what follows ``scheme://``, without keys, with its %-escapes.
     query : what is asked there.
     is_claimed : whether each row of the result is claimed to come from one row of a table.
     others : further keys, for the database's own client.
@@ -65,7 +65,7 @@ class Address:
             )
         if claim not in ("", "True"):
             raise InvalidInputError(f"Expected {CLAIM}=True in an address, or none.")
-        return cls(source, unquote(place), query, bool(claim), keys)
+        return cls(source, place, query, bool(claim), keys)
 
 
 def refuse_password(text: str) -> None:

@@ -62,11 +62,24 @@ _ADVICE = (
 
 @dataclass(frozen=True)
 class Table:
-    """A table by the name that a query has for it."""
+    """A table by the name that a query has for it.
 
-    name: str
-    schema: str
-    is_quoted: bool
+    Parameters
+    ----------
+    parts : of the name, the table's own last, and whether each is quoted.
+    """
+
+    parts: tuple[tuple[str, bool], ...]
+
+    @property
+    def name(self) -> str:
+        """The table's own name."""
+        return self.parts[-1][0]
+
+    @property
+    def schema(self) -> str:
+        """The names before it, empty where there is none."""
+        return ".".join(name for name, _ in self.parts[:-1])
 
 
 @dataclass(frozen=True)
@@ -199,7 +212,8 @@ def _is_of_unit(join: Any, tree: Any, unit: str | None) -> bool:
 
 
 def _table(node: Any) -> Table:
-    return Table(node.name, node.db, bool(node.this.args.get("quoted")))
+    named = (node.args.get(key) for key in ("catalog", "db", "this"))
+    return Table(tuple((p.name, bool(p.args.get("quoted"))) for p in named if p is not None))
 
 
 def _called(node: Any) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from dpcore.errors import DataError, InvalidInputError, replacing
 from dpcore_tables.cells.objects import as_objects
@@ -60,7 +60,7 @@ class SqliteDatabase:
                 "Expected the address of a SQLite file as sqlite:///FILE?query=..., with four "
                 "slashes before an absolute path."
             )
-        self._path = address.place[1:]
+        self._path = unquote(address.place[1:])
         self._query = read_query(address, "sqlite", unit)
 
     @contextmanager
