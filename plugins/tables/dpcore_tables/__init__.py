@@ -137,6 +137,12 @@ _DATABASES = (
         "A query of a PostgreSQL database: postgresql://HOST/DATABASE and --query.",
         ("postgresql", "postgres"),
     ),
+    (
+        "duckdb",
+        "duckdb",
+        "A query of a DuckDB file, or of Parquet files: duckdb:///FILE and --query.",
+        ("duckdb",),
+    ),
 )
 """Name, module, summary and schemes of each reader of a database."""
 _FROM_ROWS = "dpcore_tables.schemas.from_data:schema_from_data"

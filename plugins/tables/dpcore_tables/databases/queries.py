@@ -46,6 +46,7 @@ _NEVER_CALLED = re.compile(
     r"|pg_\w+|lo_\w+|dblink\w*|changes|total_changes|last_insert_rowid|load_extension)",
     re.IGNORECASE,
 )
+_TEXT_FILE = re.compile(r"\.(csv|tsv|txt|psv|json|jsonl|ndjson)(\.\w+)?$", re.IGNORECASE)
 _WORDS = {
     "Anonymous": "a function that is not known to look at one row alone",
     "CTE": "WITH",
@@ -67,9 +68,11 @@ class Table:
     Parameters
     ----------
     parts : of the name, the table's own last, and whether each is quoted.
+    is_file : whether it is the name of Parquet files, ``read_parquet('...')``.
     """
 
     parts: tuple[tuple[str, bool], ...]
+    is_file: bool = False
 
     @property
     def name(self) -> str:
@@ -129,6 +132,12 @@ def read_query(address: Address, dialect: str, unit: str | None = None) -> Query
     """
     tree = _parsed(address.query, dialect)
     for node in tree.walk():
+        if guess := _guess_of_types(node, dialect):
+            raise InvalidInputError(
+                f"{guess} takes the types of columns, or where a row ends, from the rows: name the "
+                "file itself with --data, save it as Parquet, or give read_csv what it is to be "
+                "(auto_detect = false, columns = {...})."
+            )
         if type(node).__name__ in _NEVER or _NEVER_CALLED.fullmatch(_called(node)):
             raise InvalidInputError(
                 "A query reads rows as they are: it changes and locks nothing, and calls no "
@@ -185,6 +194,9 @@ def _doubts(tree: Any, unit: str | None) -> Iterator[str]:
         if name == "Join":
             if not _is_of_unit(node, tree, unit):
                 yield "a JOIN" if unit is None else f"a JOIN that is not USING ({unit})"
+        elif name == "ReadParquet":
+            if [type(each).__name__ for each in node.expressions] != ["Literal"]:
+                yield "read_parquet of more than one name"
         elif name not in _ROW_WISE or name == "DataType" and "USERDEFINED" in repr(node.this):
             yield _name_of(node)
     joins = set() if unit is None else {"joins"}
@@ -196,6 +208,26 @@ def _doubts(tree: Any, unit: str | None) -> Iterator[str]:
     for table in tables:
         if any(value and key not in _OF_TABLE for key, value in table.args.items()):
             yield "more than the name of its table"
+
+
+def _guess_of_types(node: Any, dialect: str) -> str:
+    """Return the function of DuckDB, or the file's name, that makes it guess how a text file is
+    written; empty for anything else."""
+    name = type(node).__name__
+    called = "read_csv" if name == "ReadCSV" else _called(node).lower()
+    if called.startswith(("read_csv", "read_json", "read_ndjson", "sniff_csv")):
+        told = {each.this.name.lower(): each.expression for each in node.find_all(*_equal())}
+        guesses: Any = told.get("auto_detect")
+        is_told = type(guesses).__name__ == "Boolean" and not guesses.this
+        return "" if is_told and called.startswith("read_csv") else called
+    quoted = name == "Table" and dialect == "duckdb" and node.this.args.get("quoted")
+    return repr(node.name) if quoted and _TEXT_FILE.search(node.name) else ""
+
+
+def _equal() -> tuple[Any, ...]:
+    import sqlglot
+
+    return sqlglot.exp.EQ, sqlglot.exp.PropertyEQ
 
 
 def _is_of_unit(join: Any, tree: Any, unit: str | None) -> bool:
@@ -212,6 +244,8 @@ def _is_of_unit(join: Any, tree: Any, unit: str | None) -> bool:
 
 
 def _table(node: Any) -> Table:
+    if type(node.this).__name__ == "ReadParquet":
+        return Table(((node.this.expressions[0].name, True),), is_file=True)
     named = (node.args.get(key) for key in ("catalog", "db", "this"))
     return Table(tuple((p.name, bool(p.args.get("quoted"))) for p in named if p is not None))
 
