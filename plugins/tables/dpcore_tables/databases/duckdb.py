@@ -27,7 +27,11 @@ if TYPE_CHECKING:
 
 __all__ = ["DuckDatabase", "open_duckdb"]
 
-_CONFIG = {"autoinstall_known_extensions": "false"}
+_CONFIG = {
+    "autoinstall_known_extensions": "false",
+    "memory_limit": "1GB",
+    "temp_directory": "",  # What does not fit would be written there, rows and all.
+}
 _SETTINGS = ("python_enable_replacements = false", "enable_progress_bar = false")
 _PARQUET = (".parquet", ".pq")
 _KNOWN = """
@@ -89,10 +93,12 @@ class DuckDatabase:
             return
         known: set[str] = set()
         for table in self._query.tables:
-            if not table.is_file and not table.name.lower().endswith(_PARQUET):
+            if not table.is_file:
                 asked = table.name, table.parts[-2][0] if table.schema else ""
                 n_tables, n_views = (_count(opened, kind, asked) for kind in ("table", "view"))
-                is_there, is_table = bool(n_tables or n_views), bool(n_tables and not n_views)
+                # No table and no view: a name of Parquet files is those files.
+                n_files = not n_tables + n_views and table.name.lower().endswith(_PARQUET)
+                is_there, is_table = n_tables + n_views + n_files > 0, n_tables + n_files > n_views
                 self._query.require_table(table, is_there=is_there, is_table=is_table)
             known |= {name.lower() for name in opened.sql(_all_of(table)).columns}
         self._query.require_columns(known, lambda name, _: name.lower())

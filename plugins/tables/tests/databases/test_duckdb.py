@@ -153,6 +153,7 @@ REFUSED = {
     "select age, city, born, member, paid from persons": "no table 'persons'",
     "select age, city, born, member, paid from seen": "'seen' is no plain table but, say, a view",
     "select age, city, born, member, paid from main.seen": "is no plain table",
+    'select age, city, born, member, paid from "x.parquet"': "is no plain table",
     "select age, city, born, member, paid from other.people": "no table 'people'",
     "select age, city, born, member, paid from duckdb_tables": "no table 'duckdb_tables'",
     "select age, city, born, member, paid from facts": "no table 'facts'",
@@ -162,8 +163,10 @@ REFUSED = {
 
 @pytest.mark.parametrize("query", REFUSED)
 def test_what_is_not_there_is_said_in_a_line(tmp_path, query):
-    view = "CREATE VIEW seen AS SELECT * FROM people LIMIT 1"
-    address = write(tmp_path / "people.duckdb", more=[view])
+    views = [
+        f"CREATE VIEW {name} AS SELECT * FROM people LIMIT 1" for name in ("seen", '"x.parquet"')
+    ]
+    address = write(tmp_path / "people.duckdb", more=views)
     with pytest.raises(DpcoreError, match=REFUSED[query]) as caught:
         read(address, query)
     assert "\n" not in str(caught.value)

@@ -48,6 +48,8 @@ NOT_ROW_WISE = {
     "select age from people where age > (select 3)": "subquery",
     "select age from people where exists (select 1 from visits)": "subquery",
     "select age from people union select age from visits": "UNION",
+    "select age from people where city in (age) and age in city": "IN of a name",
+    "select age from people /* LIMIT 3 */": "a comment",
     "select my_own(age) from people": "a function that is not known",
     "select age from json_each('[1]')": "claim",
     "select 1": "no table",
