@@ -29,6 +29,8 @@ __all__ = ["SqliteDatabase", "open_sqlite"]
 
 _WAIT = 10.0
 """Seconds that a reader waits for a writer to end."""
+_STEPS = 1_000_000
+"""Steps of SQLite's machine between two looks at signals."""
 _VIRTUAL = re.compile(r"\s*create\s+virtual", re.IGNORECASE)
 _FAULTS = {
     "SQLITE_BUSY": "another program is writing it; try again",
@@ -37,6 +39,7 @@ _FAULTS = {
     "SQLITE_NOTADB": "it is no SQLite file, or an encrypted one",
     "SQLITE_CORRUPT": "the file is damaged",
     "SQLITE_PERM": "it may not be read",
+    "SQLITE_INTERRUPT": "the query was interrupted",
     "SQLITE_IOERR": "it cannot be read to its end",
 }
 
@@ -82,6 +85,8 @@ class SqliteDatabase:
         place = f"file:{quote(os.path.abspath(self._path))}?mode=ro"
         opened = sqlite3.connect(place, uri=True, timeout=_WAIT, isolation_level=None)
         opened.text_factory = partial(str, encoding="utf-8", errors="replace")
+        # Python sees to Ctrl-C meanwhile, which ends the query.
+        opened.set_progress_handler(lambda: None, _STEPS)
         opened.execute("PRAGMA query_only = ON")
         opened.execute("PRAGMA trusted_schema = OFF")
         opened.execute("BEGIN")

@@ -2,6 +2,7 @@
 
 import os
 import shlex
+import signal
 import sqlite3
 import stat
 import tempfile
@@ -275,6 +276,21 @@ def test_a_locked_file_is_said_to_be(address, tmp_path, monkeypatch):
     writer.execute("ROLLBACK")
     writer.close()
     assert len(read(address).y) == 4
+
+
+def test_a_long_query_can_be_interrupted(address):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    numbers = "with recursive c (x) as (select 1 union all select x + 1 from c)"
+    before = signal.signal(signal.SIGALRM, interrupted)
+    signal.setitimer(signal.ITIMER_REAL, 0.3)
+    try:
+        with pytest.raises(DataError, match="the query was interrupted"):
+            read(address, f"{numbers} select count(*) as age, 1 as city, 1 as paid from c", True)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def test_no_error_carries_a_cell(tmp_path):
