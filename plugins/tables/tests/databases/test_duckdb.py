@@ -81,6 +81,7 @@ ODD = {
 }
 
 
+@pytest.mark.some_fast
 @pytest.mark.parametrize("place", ODD)
 def test_an_odd_cell_moves_no_other_row(address, tmp_path, place):
     """The law of the data: a cell by itself."""
@@ -205,6 +206,7 @@ def test_nothing_is_written(address, tmp_path):
     assert os.listdir(tmp_path) == ["people.duckdb"]
 
 
+@pytest.mark.slow
 def test_no_error_carries_a_cell(tmp_path):
     row = (NUMBER, WORD, DAY, True, 1)
     address, schema = write(tmp_path / "people.duckdb", [*ROWS, row]), Schema.from_toml(SCHEMA)

@@ -77,6 +77,7 @@ ODD = {
 }
 
 
+@pytest.mark.some_fast
 @pytest.mark.parametrize("column", ODD)
 def test_an_odd_cell_moves_no_other_row(address, server, column):
     """The law of the data: a cell by itself."""

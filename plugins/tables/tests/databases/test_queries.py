@@ -57,6 +57,7 @@ NOT_ROW_WISE = {
 }
 
 
+@pytest.mark.some_fast
 @pytest.mark.parametrize("dialect", DIALECTS)
 @pytest.mark.parametrize("text", NOT_ROW_WISE)
 def test_what_is_not_row_by_row_needs_the_claim(dialect, text):

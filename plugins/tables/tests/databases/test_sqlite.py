@@ -257,6 +257,7 @@ def test_files_that_are_none_are_refused_in_a_line(address, tmp_path):
             read(wrong)
 
 
+@pytest.mark.some_fast
 @pytest.mark.parametrize("byte", range(100, 8192, 389))
 def test_a_mutated_file_ends_in_a_line_or_is_read(address, tmp_path, byte):
     content = bytearray((tmp_path / "people.db").read_bytes())
