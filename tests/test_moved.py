@@ -158,7 +158,7 @@ def test_what_packages_of_ours_register_is_in_the_table():
     assert {(name, owner) for name, owner in found if owner in ours} == table
     options = {
         (f"--{option.name}", entry.distribution)
-        for kind in ("optimizer", "step")
+        for kind in ("optimizer", "step", "reader")
         for entry in load_registry(kind).entries(kind)
         for option in entry.data["options"]
         if entry.distribution in ours and not (kind == "step" and option.shared)

@@ -1,10 +1,11 @@
-"""The options of steps and algorithms on the command line, from what is registered beside their
-names."""
+"""The options of steps, algorithms and readers on the command line, from what is registered beside
+their names."""
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Annotated, Any
+from urllib.parse import quote, urlencode
 
 import typer
 
@@ -16,7 +17,7 @@ from dpcore.registry.step_options import OPTION_TYPES, StepOption
 __all__ = ["steps_asked", "targets_asked", "with_step_options"]
 
 _CORE = "dpcore"
-_A = {"optimizer": "an algorithm", "step": "a step"}
+_A = {"optimizer": "an algorithm", "step": "a step", "reader": "a reader"}
 _OF_A_RUN = StepOption(
     "test-fraction",
     "float",
@@ -46,27 +47,37 @@ def with_step_options(
     @functools.wraps(command)
     def run(**values: Any) -> None:
         of_steps = {p.name: values.pop(p.name) for p in added}
-        command(**values, of_steps=of_steps)
+        command(**values | _address_asked(values, of_steps), of_steps=of_steps)
 
-    kind = inspect.Parameter.KEYWORD_ONLY
-    keywords = [parameter.replace(kind=kind) for parameter in parameters]
+    keywords = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in parameters]
     run.__signature__ = inspect.Signature(keywords)  # type: ignore[attr-defined]
     run.__annotations__ = {p.name: p.annotation for p in parameters}
     return run
 
 
-def _group_of(parameter: inspect.Parameter) -> str | None:
-    group: str | None = parameter.annotation.__metadata__[0].rich_help_panel
-    return group
+def _group_of(parameter: inspect.Parameter) -> Any:
+    return parameter.annotation.__metadata__[0].rich_help_panel
 
 
 def targets_asked(of_steps: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values of the options of algorithms, by name; ``None`` for those not given: a
     default is the algorithm's own, and nothing to the others."""
-    entries = load_registry("optimizer").entries("optimizer")
-    options = [option for entry in entries for option in entry.data["options"]]
-    given = {option: of_steps[option.parameter] for option in options}
+    given = _given(load_registry("optimizer").entries("optimizer"), of_steps)
     return {o.parameter: None if value == o.default else value for o, value in given.items()}
+
+
+def _address_asked(values: Mapping[str, Any], of_steps: Mapping[str, Any]) -> dict[str, str]:
+    """Return the address of rows, as ``data``, with the options of readers that were given as keys
+    of it; nothing where none was."""
+    given = _given(load_registry("reader").entries("reader"), of_steps).items()
+    keys = urlencode({o.name: value for o, value in given if value != o.default}, quote_via=quote)
+    return {"data": values["data"] + ("&" if "?" in values["data"] else "?") + keys} if keys else {}
+
+
+def _given(entries: Iterable[Entry], of_steps: Mapping[str, Any]) -> dict[StepOption, Any]:
+    """Return the options of registrations, each with its value, or default where a command does
+    not have them."""
+    return {o: of_steps.get(o.parameter, o.default) for e in entries for o in e.data["options"]}
 
 
 def steps_asked(of_steps: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -77,15 +88,13 @@ def steps_asked(of_steps: Mapping[str, Any]) -> tuple[Any, ...]:
     registry = load_registry("step")
     found = []
     for entry in registry.entries("step"):
-        options = entry.data["options"]
-        given = {option: of_steps[option.parameter] for option in options}
+        given = _given([entry], of_steps)
         if any(option.asks(value) for option, value in given.items()):
             fields = {o.field: v for o, v in given.items() if o.field and v != o.default}
             found.append(_made(entry, registry.load("step", entry.name), fields))
             continue
-        for option, value in given.items():
-            if option.alone and value != option.default:
-                raise InvalidInputError(option.alone.replace("{value}", repr(value)))
+        for option in (o for o, value in given.items() if o.alone and value != o.default):
+            raise InvalidInputError(option.alone.replace("{value}", repr(given[option])))
     return tuple(found)
 
 
@@ -144,8 +153,8 @@ def _is_as_of_a_run(entry: Entry, option: StepOption) -> bool:
 
 def _go_together(one: tuple[Entry, StepOption], other: tuple[Entry, StepOption]) -> bool:
     """Return whether an option of two parts of one kind is the same one, which they share."""
-    is_same = (one[0].kind, one[1].type) == (other[0].kind, other[1].type)
-    return is_same and one[1].shared and other[1].shared
+    kinds = {(entry.kind, option.type, option.shared) for entry, option in (one, other)}
+    return len(kinds) == 1 and one[1].shared
 
 
 def _whose(entry: Entry) -> str:
@@ -156,10 +165,9 @@ def _whose(entry: Entry) -> str:
 def _parameter(whose: str, option: StepOption) -> inspect.Parameter:
     kind: Any = OPTION_TYPES[option.type]
     told = typer.Option(f"--{option.name}", help=option.help + whose, rich_help_panel=option.group)
-    hint = kind if option.default is not None else kind | None
     return inspect.Parameter(
         option.parameter,
         inspect.Parameter.KEYWORD_ONLY,
         default=option.default,
-        annotation=Annotated[hint, told],
+        annotation=Annotated[kind if option.default is not None else kind | None, told],
     )

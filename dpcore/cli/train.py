@@ -24,7 +24,7 @@ from dpcore.registry.parameters import assigned
 __all__ = ["modules_for_good", "train_command"]
 
 
-@partial(with_step_options, kinds=("optimizer", "step"))
+@partial(with_step_options, kinds=("optimizer", "step", "reader"))
 def train_command(
     algo: options.Algorithm = None,
     data: options.Data = "census-sim",

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar
 
 from dpcore.data.schema.schema import Schema
 from dpcore.data.schema.unbounded_columns import require_bounds
@@ -42,7 +42,8 @@ class Dataset:
     rows_dropped : whether rows that did not satisfy the schema were left out, so that the number of
         rows must not be public.
     typed_by : ``"frame"`` or ``"file"`` where another program gave the columns their types, from
-        all of their cells: that these are public is the caller's claim.
+        all of their cells: that these are public is the caller's claim. ``"query"`` (``"query of
+        units"``) : the claims on a database's query (``dpcore.privacy.statement``).
     weights : the weight of each row, float64, as private as the row; ``None`` where all count once.
     part : which of a table's rows these are; ``None`` for all.
     read_by : ``"module:Class"`` of what read them, where it is registered.
@@ -54,7 +55,7 @@ class Dataset:
     schema: Schema
     is_generated: bool = False
     rows_dropped: bool = False
-    typed_by: Literal["frame", "file"] | None = None
+    typed_by: str | None = None
     units: np.ndarray | None = None
     weights: np.ndarray | None = None
     part: RowPart | None = None

@@ -163,7 +163,7 @@ class RowFacts(Protocol):
     @property
     def rows_dropped(self) -> bool: ...
     @property
-    def typed_by(self) -> Literal["frame", "file"] | None: ...
+    def typed_by(self) -> str | None: ...
     @property
     def part(self) -> RowPart | None: ...
     @property
@@ -197,7 +197,7 @@ class RowsElsewhere:
     schema: Schema
     n_units: int
     rows_dropped: bool = False
-    typed_by: Literal["frame", "file"] | None = None
+    typed_by: str | None = None
     is_generated: bool = False
     read_by: tuple[str, ...] = ()
 

@@ -56,14 +56,13 @@ def fit_answered(
     named = optimizer_facts(type(plan.optimizer)).answered_by
     said = source.stated(plan.relation)
     parts = (*_named(said.parts), named, part_of(source), *trusted)
-    statement = PrivacyStatement(
+    return solution, PrivacyStatement(
         **said.figures,
         relation=plan.relation.value,
         parts_not_from_dpcore=foreign_parts(parts),
         why_not_private=(*plan.why_not_private(), *said.why_not_private, *why_not_private),
         typed_by=typed_by,
     )
-    return solution, statement
 
 
 def _named(parts: Iterable[Any]) -> Iterator[str]:

@@ -214,8 +214,7 @@ def _charges_of(run: Run) -> Charges:
 
 def _trusted(run: Run) -> tuple[str, ...]:
     """Return the parts inside the trust boundary, beside those that a session sees."""
-    rows = parts_of_rows(run.dataset)
-    return (part_of(run.plan.loss), *run.plan.targets, *run.parts, *rows)
+    return (part_of(run.plan.loss), *run.plan.targets, *run.parts, *parts_of_rows(run.dataset))
 
 
 def _is_secret(run: Run) -> bool:

@@ -26,6 +26,12 @@ _CHANGES = {
     "replace-one": "replacing any one row",
     "replace-special": "swapping any one row for one that contributes nothing",
 }
+_GIVEN = {
+    "query": "the database's column types, and that each row of the query's result, which is what "
+    "is protected, comes from one row of its table alone",
+    "query of units": "the database's column types, and that each row of the query's result comes "
+    "from rows of its unit alone",
+}
 NOTIONS = {"rho": "zCDP", "mu": "GDP"}
 """The notions of privacy that have these figures: Bun & Steinke 2016; Dong, Roth & Su 2022."""
 
@@ -54,7 +60,7 @@ class PrivacyStatement:
     ex_post_epsilon : the privacy loss of the outcome that happened, where the algorithm puts one
         out (Ligett et al. 2017, Definition 2.3): never a guarantee made beforehand.
     typed_by : ``"frame"`` or ``"file"`` where its columns' types, which another program chose from
-        all of their cells, were taken as public.
+        all of their cells, were taken as public; of a database ``"query"`` or ``"query of units"``.
     figure : name and value of the budget where that was a figure of the filter, ``("rho", 0.1)`` or
         ``("mu", 0.5)``: epsilon is then what it comes to at delta.
     units : of several rows, where those are what is protected. n0, capacity and most_rows are
@@ -126,11 +132,11 @@ class PrivacyStatement:
             return f"NOT PRIVATE: {reasons}; no epsilon and no delta are guaranteed."
         tables = f"{self.relation} of {protected(self.units)}"
         if self.most_rows is not None:
-            tables += f", among tables of at most {self.most_rows:,} rows"
-            if self.most_rows == self.capacity:
-                tables += " (the capacity)"
+            capacity = " (the capacity)" if self.most_rows == self.capacity else ""
+            tables += f", among tables of at most {self.most_rows:,} rows{capacity}"
         if self.typed_by is not None:
-            tables += f", given the {self.typed_by}'s column types"
+            types = f"the {self.typed_by}'s column types"
+            tables += f", given {_GIVEN.get(self.typed_by, types)}"
         trust = ", provided that these parts, which are not from dpcore, are right: "
         trust = f"{trust}{', '.join(self.foreign)}" if self.foreign else ""
         return (
@@ -242,9 +248,8 @@ class PrivacyStatement:
 
     def _in_words(self) -> str:
         """Return the definition: P(S) <= e^epsilon P'(S) + delta for every set S of outcomes."""
-        change = _CHANGES.get(self.relation, f"a change of one row ({self.relation})")
-        if self.units is not None:
-            change = self.units.changed(self.relation)
+        of_rows = _CHANGES.get(self.relation, f"a change of one row ({self.relation})")
+        change = of_rows if self.units is None else self.units.changed(self.relation)
         extra = f", plus at most {_exact(self.delta)}" if self.delta else ""
         public = f" n0 = {self.n0} was taken as a public number of rows." if self.n0 else ""
         if self.capacity is not None and self.capacity != self.most_rows:

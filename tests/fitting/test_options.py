@@ -17,6 +17,7 @@ OF_LEDGER = {"ledger": None, "analyst": "", "same_table": False}
 IN_MEMORY = {"weight_bound", "also"}
 """Settings of weights, which rows of files have none of, and of steps, which are objects."""
 OF_A_COMMAND = {"out", "as_json", "quiet"}
+OF_READERS = {"query": None, "row_wise_claim": False}
 OF_STEPS = {
     "calibrate_share": None,
     "evaluate_share": None,
@@ -101,5 +102,6 @@ def test_the_command_line_has_every_setting_with_its_default():
     assert {name: asked.pop(name) for name in OF_LEDGER} == OF_LEDGER
     assert {asked.pop(name) for name in OF_A_COMMAND} == {None, False}
     assert {name: asked.pop(name) for name in OF_STEPS} == OF_STEPS
+    assert {name: asked.pop(name) for name in OF_READERS} == OF_READERS
     assert (asked.pop("algo"), fields.pop("algo")) == (None, "")
     assert asked == {SPELT.get(name, name): default for name, default in fields.items()}

@@ -48,6 +48,7 @@ class Facts:
     seal: str
     is_generated: bool = False
     read_by: tuple[str, ...] = ()
+    claim: str = ""
 
 
 @dataclass(frozen=True)

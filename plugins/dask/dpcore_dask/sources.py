@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from dpcore.data.loader import named_parts
 from dpcore.errors import EngineError, InvalidInputError
@@ -165,7 +165,8 @@ def _rows_of(source: RowSource, sources: Sequence[Source], found: Sequence[Facts
             raise InvalidInputError(
                 f"{part.name} has another schema than {sources[0].name}: convert both with one."
             )
-    of_file: Literal["file"] | None = "file" if any(facts.is_typed for facts in found) else None
+    claims = {facts.claim for facts in found} - {""}
+    of_file = "file" if any(facts.is_typed for facts in found) else None
     files = sources if source.kind == "files" else ()
     readers = {named for part in files for named in named_parts(entry_of(part.name))}
     readers |= {name for facts in found for name in facts.read_by}
@@ -174,7 +175,7 @@ def _rows_of(source: RowSource, sources: Sequence[Source], found: Sequence[Facts
         schema=first,
         n_units=sum(facts.n_units for facts in found),
         rows_dropped=any(facts.rows_dropped for facts in found),
-        typed_by="frame" if source.kind == "frame" else of_file,
+        typed_by="frame" if source.kind == "frame" else max(claims, default=of_file),
         is_generated=all(facts.is_generated for facts in found),
         read_by=tuple(sorted(readers)),
     )

@@ -69,7 +69,8 @@ def opened_store(
     )
     counted = description.n_rows if n_units is None else n_units
     stated = counted, description.rows_dropped, description.is_typed
-    facts = Facts(schema, *stated, _seal(description, stamp), read_by=description.read_by)
+    seal, of_rows = _seal(description, stamp), (description.read_by, description.claim)
+    facts = Facts(schema, *stated, seal, False, *of_rows)
     return Opened(table, facts, stamp, mmap_store, file)
 
 

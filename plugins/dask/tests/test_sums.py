@@ -1,5 +1,7 @@
 """Sums over partitions have the bits of one thread, whatever the partitions and the workers."""
 
+import sqlite3
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -41,6 +43,20 @@ def test_stores_and_files_give_the_same(opened, equal, folder, schema):
         convert(path, path.with_suffix(".dpcore"), schema)
     assert equal(opened(folder / "*.dpcore", None), data)
     assert equal(opened(folder / "*.parquet"), data)
+
+
+def test_stores_of_a_query_keep_its_claim(opened, tmp_path):
+    connection = sqlite3.connect(tmp_path / "people.db")
+    with connection:
+        connection.execute("CREATE TABLE people (age INT, paid INT)")
+        connection.execute("INSERT INTO people VALUES (40, 1), (50, 0)")
+    connection.close()
+    columns = {"age": {"kind": "numeric", "lower": 0, "upper": 90}}
+    columns["paid"] = {"kind": "label", "classes": [0, 1]}
+    rows = f"sqlite:///{tmp_path / 'people.db'}?query=select age, paid from people"
+    convert(rows, tmp_path / "rows.dpcore", dpcore.Schema.from_dict({"columns": columns}))
+    engine = opened(tmp_path / "rows.dpcore", None)
+    assert (engine.rows.typed_by, engine.rows.n_units) == ("query", 2)
 
 
 @pytest.mark.slow

@@ -30,6 +30,11 @@ __all__ = [
 ]
 
 COLUMNS = ("run", "when", "who", "algorithm", "epsilon", "counts", "outcome", "model")
+_OF_QUERIES = {
+    "query": "that each row of a query's result comes from one row of its table alone",
+    "query of units": "that each row of a query's result comes from rows of its unit alone",
+}
+"""Claims on the rows of a query, by the word that a run has for them."""
 _ONE = ticks_up(Fraction(1))
 
 
@@ -58,10 +63,12 @@ def promise(budgets: Sequence[Terms], runs: Sequence[RunState] = ()) -> str:
 
 def _conditions(runs: Sequence[RunState]) -> str:
     limits = [run.found["most_rows"] for run in runs if "most_rows" in run.found]
-    types = sorted({run.found["typed_by"] for run in runs if "typed_by" in run.found})
+    claims = {run.found["typed_by"] for run in runs if "typed_by" in run.found}
+    types = sorted(claims - _OF_QUERIES.keys())
     parts = sorted({part for run in runs for part in run.found.get("parts", ())})
     said = f", among tables of at most {min(limits):,} rows" if limits else ""
     said += f", given the column types of a {' and a '.join(types)}" if types else ""
+    said += "".join(f", given {_OF_QUERIES[claim]}" for claim in sorted(claims - {*types}))
     if parts:
         said += (
             f", provided that these parts, which are not from dpcore, are right: {', '.join(parts)}"

@@ -14,6 +14,15 @@ if TYPE_CHECKING:
 __all__ = ["outside_section", "public_section", "secrets_section"]
 
 
+_OF_QUERIES = {
+    "query": "The types of the columns, as the database declares them, and that each row of the "
+    "query's result comes from one row of its table alone.",
+    "query of units": "The types of the columns, as the database declares them, and that each row "
+    "of the query's result comes from rows of its unit alone.",
+}
+"""Claims on the rows of a query."""
+
+
 def public_section(model: Model) -> Section:
     """Return the facts that were taken as public: the guarantee says nothing of them."""
     privacy = model.privacy
@@ -36,11 +45,9 @@ def public_section(model: Model) -> Section:
         items.append("The weights of the classes.")
     if model.weight_bound is not None:
         items.append(f"The largest weight of a row, {model.weight_bound:g}; weights are private.")
-    if privacy.get("typed_by") is not None:
-        items.append(
-            "The types of the columns, as the program chose them that made the "
-            f"{privacy['typed_by']}."
-        )
+    if (claimed := privacy.get("typed_by")) is not None:
+        types = f"The types of the columns, as the program chose them that made the {claimed}."
+        items.append(_OF_QUERIES.get(claimed, types))
     if privacy.get("users") is not None:
         items.append("The number of users, their budgets, and who joins a round.")
     items.append(

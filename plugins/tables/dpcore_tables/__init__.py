@@ -42,9 +42,7 @@ def register_column_kinds(register: Callable[..., None]) -> None:
 @hookimpl
 def register_readers(register: Callable[..., None]) -> None:
     for name, target, summary, suffixes, others in _READERS:
-        register(
-            name, f"dpcore_tables.readers.{target}", summary=summary, suffixes=suffixes, **others
-        )
+        register(name, f"dpcore_tables.{target}", summary=summary, suffixes=suffixes, **others)
 
 
 @hookimpl
@@ -112,49 +110,88 @@ _COLUMN_KINDS = {
 }
 """Kinds of column, in the order of their reference, and a summary of each."""
 
+_OF_QUERIES: dict[str, Any] = {
+    "query": True,
+    "options": (
+        StepOption(
+            "query",
+            "text",
+            help="Of a database: the rows, as in 'select age, paid from people'.",
+            group="Data",
+        ),
+        StepOption(
+            "row-wise-claim",
+            "flag",
+            False,
+            "Claim that each row of the query's result comes from one row of its table, whatever "
+            "the other rows are.",
+            group="Data",
+        ),
+    ),
+}
+_DATABASES = (
+    ("sqlite", "sqlite", "A query of a SQLite file: sqlite:///FILE and --query.", ("sqlite",)),
+    (
+        "postgresql",
+        "postgresql",
+        "A query of a PostgreSQL database: postgresql://HOST/DATABASE and --query.",
+        ("postgresql", "postgres"),
+    ),
+    (
+        "duckdb",
+        "duckdb",
+        "A query of a DuckDB file, or of Parquet files: duckdb:///FILE and --query.",
+        ("duckdb",),
+    ),
+)
+"""Name, module, summary and schemes of each reader of a database."""
 _FROM_ROWS = "dpcore_tables.schemas.from_data:schema_from_data"
 _READERS: tuple[tuple[str, str, str, tuple[str, ...], dict[str, Any]], ...] = (
     (
         "csv",
-        "text:open_text",
+        "readers.text:open_text",
         "Delimited text with a header; the schema says the separator.",
         (".csv", ".tsv", ".data", ".txt"),
         {"schema_from_rows": _FROM_ROWS},
     ),
     (
         "parquet",
-        "parquet:open_parquet",
+        "readers.parquet:open_parquet",
         "Parquet files: one, or those of a folder or a pattern.",
         (".parquet", ".pq"),
         {"typed": True, "schema_from_rows": _FROM_ROWS},
     ),
     (
         "libsvm",
-        "libsvm:open_libsvm",
+        "readers.libsvm:open_libsvm",
         "LIBSVM text, index:value; the schema says the width.",
         (".libsvm", ".svm", ".svmlight"),
         {"named": False, "schema_from_rows": _FROM_ROWS},
     ),
     (
         "whitespace",
-        "text:open_whitespace",
+        "readers.text:open_whitespace",
         "Text with blanks between cells.",
         (".dat",),
         {"schema_from_rows": _FROM_ROWS},
     ),
     (
         "npz",
-        "npz:open_npz",
+        "readers.npz:open_npz",
         "Arrays X and y of NumPy, or the parts of a CSR matrix.",
         (".npz",),
         {"named": False, "schema_from_rows": _FROM_ROWS},
     ),
     (
         "excel",
-        "excel:open_excel",
+        "readers.excel:open_excel",
         "A sheet of an Excel or OpenDocument file; excel://FILE#SHEET of several.",
         (".xlsx", ".xls", ".xlsb", ".ods"),
         {"schemes": ("excel",)},
+    ),
+    *(
+        (name, f"databases.{target}:open_{name}", summary, (), {"schemes": schemes, **_OF_QUERIES})
+        for name, target, summary, schemes in _DATABASES
     ),
 )
 """Name, function, summary and suffixes of each reader, and what else is said of it."""

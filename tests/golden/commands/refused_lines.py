@@ -102,6 +102,12 @@ dpcore train --data nothing.csv
 dpcore train --data rows.csv
 dpcore train --data census-sim --schema hired.toml
 dpcore train --data rows.csv --schema missing.toml
+dpcore train --data rows.csv --query "select age from rows" --schema ward.toml
+dpcore train --data sqlite:///rows.db --schema ward.toml
+dpcore train --data sqlite:///rows.db --query "select age from rows" --schema ward.toml
+dpcore train --data sqlite:///rows.db --query "select age from rows limit 5" --schema ward.toml
+dpcore train --data sqlite:///rows.db --query "drop table rows" --schema ward.toml
+dpcore train --data postgresql://ann:secret@host/rows --query "select 1" --schema ward.toml
 dpcore train --data rows.dpcore --schema ward.toml
 dpcore train --data rows.csv --schema-from-data
 dpcore train --data rows.csv --schema hired.toml --test other.csv

@@ -10,6 +10,8 @@ from dpcore.cli.terminal.steps import FilesRead
 from dpcore.cli.terminal.streams import ended_as_interrupted
 from dpcore.errors import DataError, InvalidInputError, advised_on_bad_rows
 from dpcore.plugin.commands import Argument, Option, print_lines
+from dpcore_tables.commands.query_options import Query, RowWiseClaim
+from dpcore_tables.databases.address import with_query
 
 if TYPE_CHECKING:
     from dpcore.plugin.engines import BadRows
@@ -55,6 +57,8 @@ def convert_command(
         Option(min=1, help="Write a folder, so many of its stores at a time."),
     ] = None,
     quiet: Annotated[bool, Option("--quiet", help="Print nothing but errors.")] = False,
+    query: Query = None,
+    row_wise_claim: RowWiseClaim = False,
 ) -> None:
     """Convert a file of rows to a store for tables larger than memory.
 
@@ -72,14 +76,16 @@ def convert_command(
     from dpcore_tables.files.requested import reading_threads
     from dpcore_tables.store import convert, convert_partitions
 
+    source = with_query(source, query, row_wise_claim)
     refuse_inputs(out, {"SOURCE": source, "--schema": schema})
     if not is_there(source):
         raise DataError(f"No such file: {source}.")
     kept = store_of(source)
     if schema is None and kept is None:
+        named = source.partition("?")[0] if query else source
         raise InvalidInputError(
-            f"{source} needs a schema of its public bounds and categories: write one from "
-            f"`dpcore schema {source} > schema.toml`, fill it in, and name it with --schema."
+            f"{named} needs a schema of its public bounds and categories: write one from "
+            f"`dpcore schema {named} > schema.toml`, fill it in, and name it with --schema."
         )
     read = Schema.read(str(schema)) if kept is None or schema else kept.schema(source)
     rows: BadRows = bad_rows  # type: ignore[assignment]

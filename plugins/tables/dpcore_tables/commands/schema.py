@@ -9,6 +9,9 @@ from typing import Annotated
 
 from dpcore.errors import InvalidInputError
 from dpcore.plugin.commands import Argument, Option, print_bytes, print_lines
+from dpcore_tables.commands.query_options import Query, RowWiseClaim
+from dpcore_tables.databases.address import with_query
+from dpcore_tables.files.input_paths import name_of
 from dpcore_tables.schemas.shipped import SHIPPED, is_shipped, shipped_text
 
 __all__ = ["schema_command"]
@@ -83,8 +86,11 @@ def schema_command(
             help="Explain all keys of a schema: kinds of column, empty cells, crosses, wildcards.",
         ),
     ] = False,
+    query: Query = None,
+    row_wise_claim: RowWiseClaim = False,
 ) -> None:
     """Write a schema template (TOML) to standard output, or check one against the rows."""
+    file = with_query(file, query, row_wise_claim)
     if check:
         _check(file, schema, target, from_data, epsilon, delta)
         return
@@ -138,5 +144,5 @@ def _check(
     charges.fate = lambda: "the shares may not have been printed"
     read, asked = Schema.read(schema), 1e-8 if delta is None else delta
     with charges.told():
-        print_check(check_schema(file, read, epsilon, asked, charges), Path(file).name)
+        print_check(check_schema(file, read, epsilon, asked, charges), name_of(file))
         sys.stdout.flush()

@@ -13,7 +13,7 @@ import pyarrow as pa
 from dpcore.data.schema.columns import Drop, Label
 from dpcore.data.schema.installed import column_from_dict
 from dpcore.errors import DataError, InvalidInputError, near_names, replacing
-from dpcore_tables.files.formats import is_named
+from dpcore_tables.files.formats import entry_of, is_named
 from dpcore_tables.files.input_paths import refuse_stdin
 from dpcore_tables.files.stream import open_rows
 from dpcore_tables.raw.raw_table import RawTable
@@ -38,6 +38,11 @@ def column_texts(path: str, schema: Schema, name: str) -> Iterator[str]:
             f"The schema has no column {name!r} to keep, beside the label.{near_names(name, names)}"
         )
     refuse_stdin(path)
+    if entry_of(path).data.get("query"):
+        raise InvalidInputError(
+            f"Column {name!r} cannot be kept: a query may give its rows in another order when it "
+            "is asked again. Save them as Parquet or CSV, and name that file."
+        )
     # As one that is hashed a column of text is read as it is; all others are passed over.
     as_text = column_from_dict(name, {"kind": "hashed", "buckets": 2})
     columns = tuple(

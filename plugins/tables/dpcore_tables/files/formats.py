@@ -12,6 +12,7 @@ from dpcore.errors import InvalidInputError
 from dpcore.plugin.parts import load_registry
 from dpcore.privacy.first_party import is_ours
 from dpcore.registry.catalogue import registries
+from dpcore_tables.databases.address import refuse_password
 from dpcore_tables.files.input_paths import STDIN
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from dpcore_tables.store.contract import RowStore
 
 __all__ = [
+    "claim_of",
     "entry_of",
     "format_of",
     "is_named",
@@ -85,6 +87,8 @@ def _of_scheme(path: str) -> Entry:
     """Return the reader of an address, by its scheme, whatever it ends in."""
     scheme, registry = path.partition("://")[0], load_registry(READER)
     found: Entry | None = registry.claimant(READER, "schemes", scheme)
+    if found is None or found.data["query"]:
+        refuse_password(path)
     if found is not None:
         return found
     known = [s for entry in registry.in_order(READER) for s in entry.data["schemes"]]
@@ -114,6 +118,14 @@ def is_named(path: str, format: str | None = None) -> bool:
 def is_typed(path: str, format: str | None = None) -> bool:
     """Return whether the file declares types of its columns, which another program chose."""
     return bool(entry_of(path, format).data.get("typed", False))
+
+
+def claim_of(entry: Entry, schema: Schema) -> str:
+    """Return what rows of a reader rest on, as a statement's ``typed_by`` has it; nothing for those
+    of files."""
+    if not entry.data.get("query"):
+        return ""
+    return "query" if schema.unit is None else "query of units"
 
 
 def schema_from_rows(path: str, target: str) -> Schema:

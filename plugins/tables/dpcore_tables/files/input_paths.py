@@ -10,6 +10,7 @@ from dpcore.errors import DataError, InvalidInputError
 __all__ = [
     "STDIN",
     "is_there",
+    "name_of",
     "parquet_files",
     "partition_files",
     "refuse_stdin",
@@ -32,6 +33,15 @@ def is_there(path: str) -> bool:
     """Return whether rows can be looked for there: a file, a folder, a pattern that some files
     meet, standard input, or an address, whose reader says what is there."""
     return path == STDIN or "://" in path or os.path.exists(path) or bool(_matches(path))
+
+
+def name_of(path: str) -> str:
+    """Return what a run calls its rows: the file's name, of an address without the keys."""
+    if "://" not in path or os.path.exists(path):
+        return os.path.basename(path)
+    base = path.partition("?")[0]
+    scheme, _, place = base.partition("://")
+    return os.path.basename(place.partition("/")[2] or place.rpartition("@")[2]) or scheme
 
 
 def parquet_files(path: str) -> list[str]:

@@ -18,15 +18,17 @@ from dpcore.plugin.parts import Dataset, load_registry
 from dpcore_tables.bounds.unbounded import with_private_bounds
 from dpcore_tables.bounds.unbounded_rows import WaitingRows, bounded_rows
 from dpcore_tables.cells.error_hints import advice_on
+from dpcore_tables.databases.address import refuse_query
 from dpcore_tables.files.formats import (
     STORE,
+    claim_of,
     entry_of,
     format_of,
     is_store,
     loaded,
     store_of,
 )
-from dpcore_tables.files.input_paths import is_there, partition_files, refuse_stores
+from dpcore_tables.files.input_paths import is_there, name_of, partition_files, refuse_stores
 from dpcore_tables.files.read_progress import watched
 from dpcore_tables.files.row_part import rows_of_part
 from dpcore_tables.files.schema_advice import check_target, schema_advice
@@ -84,24 +86,29 @@ def _load(
         check_target(target, schema)
     if schema.wildcards:
         schema = named_schema(source, schema, entry.name)
-    return _read(entry, source, schema, bad_rows, name or os.path.basename(source), coins)
+    return _read(entry, source, schema, bad_rows, name or name_of(source), coins)
 
 
 def _read(
     entry: Entry, source: str, schema: Schema, bad_rows: BadRows, name: str, coins: Coins
 ) -> Dataset:
-    """Return the encoded rows of a file, as a registered reader reads it."""
+    """Return the encoded rows of a file, as a registered reader reads it. Those of a query stay in
+    a store, but for what a store does not hold: ids of units, and rows without bounds."""
     from dpcore_tables.files import assemble
+    from dpcore_tables.store.nameless import nameless_rows
 
     ids = None if schema.unit is None else UnitIds()
     check_bad_rows(bad_rows)
     file = open_entry(entry, source, ReadFacts(schema, drop=bad_rows == "drop"))
-    rows = assemble(encoded_rows(file, source, schema, bad_rows, True, ids))
+    pieces = encoded_rows(file, source, schema, bad_rows, True, ids)
+    claim = claim_of(entry, schema)
+    is_stored = claim and ids is None and not schema.unbounded
+    rows = nameless_rows(pieces, schema) if is_stored else assemble(pieces)
     data = Dataset.from_rows(name, rows, schema, ids=ids, coins=coins)
     return replace(
         data,
         rows_dropped=bad_rows == "drop",
-        typed_by="file" if entry.data["typed"] else None,
+        typed_by=claim or ("file" if entry.data["typed"] else None),
         read_by=named_parts(entry),
     )
 
@@ -144,13 +151,15 @@ def _load_store(
     return replace(
         data,
         rows_dropped=description.rows_dropped,
-        typed_by="file" if description.is_typed else None,
+        typed_by=getattr(description, "claim", "") or ("file" if description.is_typed else None),
         read_by=(*named_parts(entry), *getattr(description, "read_by", ())),
     )
 
 
 def require_known(data: str) -> None:
     """Raise InvalidInputError for what is neither a file nor a data set."""
+    if "?query=" in data:
+        refuse_query(data)
     if not is_there(data) and not _looks_like_a_path(data):
         hint = near_names(data, load_registry().names("dataset"))
         raise InvalidInputError(f"{data!r} is neither a file nor a data set.{hint}")

@@ -182,6 +182,10 @@ def source_of(plan: Plan, request: DataRequest) -> tuple[RowSource, Schema | Non
         "--part (part=)": (request.part is not None, "run on all rows"),
         "--schema-from-data": (request.schema_from_data, "write a schema"),
         "--private-bounds (private_bounds=)": (request.private_bounds, "give public bounds"),
+        "query of a database": (
+            "?query=" in request.data,
+            "write the rows to a store (`dpcore convert`), and name that",
+        ),
         f"the data set {request.data}": (
             registered and not engine_facts(plan.engine).reads_registered,
             "name Parquet files or stores with --data",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dpcore.data.schema.schema import Schema
 from dpcore.errors import InvalidInputError
-from dpcore_tables.files.formats import format_of, is_named
+from dpcore_tables.files.formats import entry_of, format_of, is_named
+from dpcore_tables.files.input_paths import name_of
 
 __all__ = ["check_target", "schema_advice"]
 
@@ -19,6 +20,11 @@ def check_target(target: str | None, schema: Schema) -> None:
 
 def schema_advice(path: str, format: str | None, target: str | None) -> str:
     """Return how to write the schema that a file needs."""
+    if entry_of(path, format).data.get("query"):
+        return (
+            f"{name_of(path)} needs a schema of its public bounds and categories: write one from "
+            "`dpcore schema` with the same --query, and name it with --schema (schema=)."
+        )
     form, asked = format_of(path, format), "" if target is None else f" --target {target}"
     command = f"`dpcore schema {path}{asked} > schema.toml`"
     if is_named(path, format) and form not in ("csv", "parquet"):

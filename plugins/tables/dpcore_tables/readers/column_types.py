@@ -6,9 +6,12 @@ from typing import Any, Literal, TypeAlias
 
 import pyarrow as pa
 
+from dpcore import Schema
 from dpcore.errors import InvalidInputError
-from dpcore_tables.files.formats import format_of, is_named, is_store
+from dpcore_tables.databases.rows import QueryRows
+from dpcore_tables.files.formats import entry_of, format_of, is_named, is_store, loaded
 from dpcore_tables.memory.frames import frame_schema
+from dpcore_tables.raw.reader import ReadFacts
 from dpcore_tables.readers.csv import read_header
 from dpcore_tables.readers.excel import column_names
 from dpcore_tables.readers.parquet import read_parquet_types
@@ -16,8 +19,12 @@ from dpcore_tables.readers.pieces import read_bytes
 from dpcore_tables.readers.records import first_line, utf8_lines
 from dpcore_tables.readers.separators import separator_in, separator_of
 
-__all__ = ["ColumnType", "file_types", "frame_types", "type_of"]
+__all__ = ["ColumnType", "file_types", "frame_types", "query_types", "type_of"]
 
+_ANY = Schema.from_dict(
+    {"columns": {"a": {"kind": "boolean"}, "b": {"kind": "label", "classes": [0, 1]}}}
+)
+"""A schema for whoever asks for names alone."""
 ColumnType: TypeAlias = Literal["number", "boolean", "date", "text", "unknown"]
 
 
@@ -57,6 +64,14 @@ def file_types(source: str) -> tuple[list[tuple[str, ColumnType]], str]:
             "template with its width."
         )
     return [(name, type_of(kind)) for name, kind in read_parquet_types(source)], ","
+
+
+def query_types(source: str) -> list[tuple[str, ColumnType]]:
+    """Return names and types of the columns of a query's result, as the database declares them,
+    without a look at a row. Raises as its reader does."""
+    opened = loaded(entry_of(source))(source, ReadFacts(_ANY))
+    kinds = opened.types() if isinstance(opened, QueryRows) else [(n, None) for n in opened.names()]
+    return [(name, "unknown" if kind is None else type_of(kind)) for name, kind in kinds]
 
 
 def type_of(kind: pa.DataType) -> ColumnType:

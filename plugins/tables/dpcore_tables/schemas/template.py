@@ -11,9 +11,15 @@ from dpcore.data.schema.values import PLACEHOLDER
 from dpcore.errors import DataError, InvalidInputError, near_names
 from dpcore.plugin.parts import visible
 from dpcore_tables.files.formats import STORE, entry_of
+from dpcore_tables.files.input_paths import name_of
 from dpcore_tables.memory.frames import frame_of, is_frame
 from dpcore_tables.raw.raw_table import refuse_repeated
-from dpcore_tables.readers.column_types import ColumnType, file_types, frame_types
+from dpcore_tables.readers.column_types import (
+    ColumnType,
+    file_types,
+    frame_types,
+    query_types,
+)
 from dpcore_tables.schemas.key_reference import column_kinds
 from dpcore_tables.schemas.toml_writer import format_table, format_value
 from dpcore_tables.schemas.wildcards import alike_columns
@@ -83,6 +89,8 @@ def schema_template(source: Any, target: str | None = None) -> str:
         return store_at(name).schema(name).to_toml()
     if entry.name == "whitespace" or not entry.data["named"]:
         return _width_template(name, entry.name, target)
+    if entry.data["query"]:
+        return _template(query_types(name), name_of(name), target)
     columns, separator = file_types(name)
     keys = "" if separator == "," else f"separator = {format_value(separator)}\n"
     return _template(columns, name, target, keys)

@@ -23,7 +23,7 @@ from dpcore.plugin.parts import PureAccountant, SystemNoise, TableSession
 from dpcore.privacy.first_party import part_of
 from dpcore.privacy.statement import PrivacyStatement, foreign_parts
 from dpcore.session.charges import Charges
-from dpcore_tables.files.formats import is_store, is_typed
+from dpcore_tables.files.formats import claim_of, entry_of, is_store, is_typed
 from dpcore_tables.files.input_paths import refuse_stdin
 from dpcore_tables.files.stream import named_schema
 from dpcore_tables.statistics.cell_counts import CellCounts
@@ -118,6 +118,11 @@ def check_schema(
         note_outside(LedgerRequest(), schema, "exact figures of how a schema fits")
         found = _check(exact.astype(np.float64), columns)
         return replace(found, units=check_units(path, schema))
+    if claim := claim_of(entry_of(path), schema):
+        raise InvalidInputError(
+            f"A release of how a schema fits reads the rows twice, and those of a {claim} may be "
+            "others then: leave --epsilon out, or save the rows as Parquet."
+        )
     typed_by = "file" if is_typed(path) else None
     return _released(rows, columns, (epsilon, delta), schema, typed_by, charges)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from dpcore import Schema
 from dpcore.data.loader import named_parts
@@ -11,7 +12,7 @@ from dpcore.errors import InvalidInputError
 from dpcore.plugin.engines import BadRows
 from dpcore.plugin.parts import load_registry
 from dpcore.privacy.statement import foreign_parts
-from dpcore_tables.files.formats import STORE, entry_of, is_store, is_typed, store_of
+from dpcore_tables.files.formats import STORE, claim_of, entry_of, is_store, is_typed, store_of
 from dpcore_tables.files.stream import encoded_batches, named_schema
 from dpcore_tables.store.contract import RowStore
 from dpcore_tables.store.writer import write_rows
@@ -66,6 +67,10 @@ def convert(
     pieces = encoded_batches(source, schema, format=format, bad_rows=bad_rows)
     stated = bad_rows == "drop", is_typed(os.fspath(source), format)
     reader = entry_of(os.fspath(source), format)
-    # A store of somebody's own has no place for it, and is named itself.
-    foreign = foreign_parts(named_parts(reader)) if store.write is write_rows else ()
-    store.write(pieces, target, schema, *stated, **({"read_by": foreign} if foreign else {}))
+    others: dict[str, Any] = {"claim": claim_of(reader, schema)}
+    if store.write is write_rows:
+        # A store of somebody's own has no place for it, and is named itself.
+        others["read_by"] = foreign_parts(named_parts(reader))
+    elif others["claim"]:
+        raise InvalidInputError(f"{target!r} is a store that cannot say what its rows rest on.")
+    store.write(pieces, target, schema, *stated, **{k: v for k, v in others.items() if v})

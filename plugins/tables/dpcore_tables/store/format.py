@@ -5,8 +5,8 @@
     page 0    "dpcore-store 1\\n", zeros
     page 1..  blocks of 8,192 rows, the last with what is left, each from the start of a page:
               labels float64, numbers float32 (row by row), codes (row by row), zeros
-    then      the description, JSON: schema, rows, rows_dropped, is_typed, read_by, one SHA-256 per
-              block
+    then      the description, JSON: schema, rows, rows_dropped, is_typed, read_by, claim, one
+              SHA-256 per block
     last      48 bytes: length of the description (uint64, little-endian), SHA-256 of page 0,
               description and length, "complete"
 
@@ -104,7 +104,8 @@ class Description:
 
     ``rows_dropped`` : whether rows that do not satisfy the schema were left out. ``is_typed`` :
     whether the file that they are from declared types of its columns. ``read_by`` : its reader, as
-    ``"module:name"``, where that is not from dpcore: a statement names it.
+    ``"module:name"``, where that is not from dpcore: a statement names it. ``claim`` : that of a
+    query which they are the result of (``dpcore.privacy.statement``), none of other rows.
     """
 
     schema: Schema
@@ -113,6 +114,7 @@ class Description:
     digests: tuple[str, ...]
     is_typed: bool = False
     read_by: tuple[str, ...] = ()
+    claim: str = ""
 
     def block_rows(self) -> list[int]:
         """Return the number of rows of each block."""
@@ -133,6 +135,7 @@ class Description:
             "rows_dropped": self.rows_dropped,
             **({"is_typed": True} if self.is_typed else {}),
             **({"read_by": list(self.read_by)} if self.read_by else {}),
+            **({"claim": self.claim} if self.claim else {}),
             "sha256": list(self.digests),
         }
         text = json.dumps(data, ensure_ascii=True, allow_nan=False).encode("ascii")
@@ -167,12 +170,13 @@ class Description:
         n_rows, dropped, digests = data["rows"], data["rows_dropped"], tuple(data["sha256"])
         # Stores of before these were known do not say.
         is_typed, read_by = data.get("is_typed", False), tuple(data.get("read_by", ()))
+        claim = data.get("claim", "")
         if type(n_rows) is not int or n_rows < 0 or {type(dropped), type(is_typed)} != {bool}:
             raise TypeError
-        if len(digests) != -(-n_rows // STORE_ROWS) or {*map(type, read_by)} - {str}:
+        if len(digests) != -(-n_rows // STORE_ROWS) or {*map(type, (*read_by, claim))} - {str}:
             raise ValueError
         schema = Schema.from_dict(data["schema"])
-        found = cls(schema, n_rows, dropped, digests, is_typed, read_by)
+        found = cls(schema, n_rows, dropped, digests, is_typed, read_by, claim)
         if found.schema.width is not None:
             raise ValueError
         return found

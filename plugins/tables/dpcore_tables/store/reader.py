@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from dpcore.data.schema.columns import Label
     from dpcore_tables.coded.rows import CodedLayout, CodedRows
 
-__all__ = ["open_store", "read_schema"]
+__all__ = ["open_store", "read_schema", "stored_rows"]
 
 
 def open_store(path: str | os.PathLike[str]) -> tuple[StoredRows, np.ndarray, Description]:
@@ -35,9 +35,15 @@ def open_store(path: str | os.PathLike[str]) -> tuple[StoredRows, np.ndarray, De
     """
     name = os.fspath(path)
     with _open(name) as file:
-        description = _describe(name, file)
-        layout = coded_layout(description.schema)
-        store = StoreFile(name, file, layout, description.forms())
+        return stored_rows(name, file)
+
+
+def stored_rows(name: str, file: BinaryIO) -> tuple[StoredRows, np.ndarray, Description]:
+    """Return what an open file holds, as ``open_store`` does; the file may be closed then.
+    ``name`` : what errors call it."""
+    description = _describe(name, file)
+    layout = coded_layout(description.schema)
+    store = StoreFile(name, file, layout, description.forms())
     y = np.empty(description.n_rows)
     begin = 0
     for index, expected in enumerate(description.digests):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from dpcore import Schema
 
-__all__ = ["check_target", "write_rows"]
+__all__ = ["check_target", "write_pieces", "write_rows"]
 
 
 def write_rows(
@@ -30,6 +30,7 @@ def write_rows(
     rows_dropped: bool,
     is_typed: bool,
     read_by: tuple[str, ...] = (),
+    claim: str = "",
 ) -> None:
     """Write encoded rows, as ``encoded_batches`` yields them, to the store ``out``, which appears,
     or is replaced, when it is whole; the schema has names and bounds. The store holds no ids of
@@ -38,12 +39,23 @@ def write_rows(
     Raises InvalidInputError for rows without labels or a path that cannot be written.
     """
     with _replacement(os.fspath(out)) as file:
-        writer = _Writer(file, schema, rows_dropped, (is_typed, read_by))
-        for X, y in pieces:
-            if y is None:
-                raise InvalidInputError("The rows of a store have labels, and these have none.")
-            writer.add(_coded(X, schema), y)
-        writer.finish()
+        write_pieces(file, pieces, schema, rows_dropped, (is_typed, read_by, claim))
+
+
+def write_pieces(
+    file: BinaryIO,
+    pieces: Iterable[tuple[Any, np.ndarray | None]],
+    schema: Schema,
+    rows_dropped: bool = False,
+    source: tuple[bool, tuple[str, ...], str] = (False, (), ""),
+) -> None:
+    """Write a store of encoded rows to an open file, as ``write_rows`` does."""
+    writer = _Writer(file, schema, rows_dropped, source)
+    for X, y in pieces:
+        if y is None:
+            raise InvalidInputError("The rows of a store have labels, and these have none.")
+        writer.add(_coded(X, schema), y)
+    writer.finish()
 
 
 def check_target(out: str | os.PathLike[str]) -> None:
@@ -67,7 +79,7 @@ class _Writer:
         file: BinaryIO,
         schema: Schema,
         rows_dropped: bool,
-        source: tuple[bool, tuple[str, ...]],
+        source: tuple[bool, tuple[str, ...], str],
     ) -> None:
         self.n_rows = 0
         self._source = source

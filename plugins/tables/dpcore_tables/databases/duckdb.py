@@ -1,0 +1,160 @@
+"""Queries of DuckDB: of a database file, or of Parquet files, by globs and on object stores.
+
+Columns have the types that the database or the Parquet files declare, and come as Arrow batches.
+Where DuckDB would guess how a text file is written, from its rows, a query is refused. DuckDB
+installs no extension by itself here; its own secrets, or the environment, have the credentials of
+an object store. No variable of Python is a table.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+import pyarrow as pa
+
+from dpcore.errors import DataError, InvalidInputError, replacing
+from dpcore_tables.databases.address import Address
+from dpcore_tables.databases.queries import Table, read_query
+from dpcore_tables.databases.rows import PIECE, QueryRows, Result
+from dpcore_tables.raw.reader import ReadFacts
+
+if TYPE_CHECKING:
+    from dpcore_tables.cells.typed import Cells
+
+__all__ = ["DuckDatabase", "open_duckdb"]
+
+_CONFIG = {
+    "autoinstall_known_extensions": "false",
+    "memory_limit": "1GB",
+    "temp_directory": "",  # What does not fit would be written there, rows and all.
+}
+_SETTINGS = ("python_enable_replacements = false", "enable_progress_bar = false")
+_PARQUET = (".parquet", ".pq")
+_KNOWN = """
+SELECT count(*) FROM duckdb_{kind}()
+WHERE lower({of}_name) = lower(?) AND (? = '' OR lower(schema_name) = lower(?)) AND NOT internal
+"""
+
+
+def open_duckdb(source: str, facts: ReadFacts) -> QueryRows:
+    """Return the rows of ``duckdb:///FILE?query=...``, with four slashes before an absolute path;
+    of ``duckdb://`` those of Parquet files alone.
+
+    Raises InvalidInputError for a wrong address, a query that is none or visibly not row by row,
+    and a schema with a width.
+    """
+    return QueryRows(DuckDatabase(Address.of(source), facts.schema.unit), facts)
+
+
+class DuckDatabase:
+    """A query of one database, or of none."""
+
+    def __init__(self, address: Address, unit: str | None = None) -> None:
+        self.source = address.source
+        path = address.place
+        if path and not path.startswith("/") or address.others:
+            raise InvalidInputError(
+                "Expected the address of a DuckDB file as duckdb:///FILE?query=..., with four "
+                "slashes before an absolute path, or duckdb:// for Parquet files."
+            )
+        self._path = unquote(path[1:])
+        self._query = read_query(address, "duckdb", unit)
+
+    @contextmanager
+    def opened(self) -> Iterator[Result]:
+        """Lend the result. DataError for a file that is none, or that another process writes;
+        InvalidInputError for a query that it cannot answer."""
+        with replacing(_driver().Error, by=self._fault), closing(self._connected()) as opened:
+            with replacing(_driver().Error, by=self._fault_of_query):
+                self._require_rows(opened)
+                relation = opened.sql(self._query.text)  # Bound to names, and not run.
+            with relation.to_arrow_reader(PIECE) as reader:
+                schema = reader.schema
+                yield Result(schema.names, schema.types, _pieces(reader, schema))
+
+    def _connected(self) -> Any:
+        if self._path and not os.path.isfile(self._path):
+            raise DataError(f"{self.source}: no such file.")
+        place, is_file = self._path or ":memory:", bool(self._path)
+        with replacing(_driver().Error, by=self._unopened):
+            opened = _driver().connect(place, read_only=is_file, config=dict(_CONFIG))
+        for setting in _SETTINGS:
+            opened.execute(f"SET {setting}")
+        return opened
+
+    def _require_rows(self, opened: Any) -> None:
+        """Raise for a query whose names are not those of a table's own columns, unless its rows are
+        claimed."""
+        if self._query.is_claimed:
+            return
+        known: set[str] = set()
+        for table in self._query.tables:
+            if not table.is_file:
+                asked = table.name, table.parts[-2][0] if table.schema else ""
+                n_tables, n_views = (_count(opened, kind, asked) for kind in ("table", "view"))
+                # No table and no view: a name of Parquet files is those files.
+                n_files = not n_tables + n_views and table.name.lower().endswith(_PARQUET)
+                is_there, is_table = n_tables + n_views + n_files > 0, n_tables + n_files > n_views
+                self._query.require_table(table, is_there=is_there, is_table=is_table)
+            known |= {name.lower() for name in opened.sql(_all_of(table)).columns}
+        self._query.require_columns(known, lambda name, _: name.lower())
+
+    def _unopened(self, error: Exception) -> DataError:
+        return DataError(
+            f"{self.source} cannot be opened ({type(error).__name__}): it is no DuckDB file, it "
+            "may not be read, or another process has it open to write."
+        )
+
+    def _fault_of_query(self, error: Exception) -> Exception:
+        duckdb = _driver()
+        if isinstance(error, duckdb.ProgrammingError):
+            told = str(error).partition("\n")[0].strip()
+            return InvalidInputError(f"{self.source} cannot answer the query: {told}")
+        return DataError(
+            f"{self.source}: what the query names cannot be opened ({type(error).__name__}): no "
+            "such file, no right to read it, or an extension of DuckDB is to be installed first."
+        )
+
+    def _fault(self, error: Exception) -> DataError:
+        return DataError(
+            f"{self.source}: the query ended with {type(error).__name__} in the midst of rows; the "
+            "message, which may quote a cell, is not shown."
+        )
+
+
+def _count(opened: Any, kind: str, name: tuple[str, str]) -> int:
+    """Return how many tables, or views, have a name and, where one is given, a schema."""
+    asked = _KNOWN.format(kind=f"{kind}s", of=kind)
+    ((found,),) = opened.execute(asked, [name[0], name[1], name[1]]).fetchall()
+    return int(found)
+
+
+def _all_of(table: Table) -> str:
+    if table.is_file:
+        name = table.name.replace("'", "''")
+        return f"SELECT * FROM read_parquet('{name}')"
+    parts = (name.replace('"', '""') for name, _ in table.parts)
+    return "SELECT * FROM " + ".".join(f'"{part}"' for part in parts)
+
+
+def _pieces(reader: Any, schema: pa.Schema) -> Iterator[tuple[int, Sequence[Cells]]]:
+    is_first = True
+    for batch in reader:
+        yield batch.num_rows, [pa.chunked_array([column]) for column in batch.columns]
+        is_first = False
+    if is_first:
+        yield 0, [pa.chunked_array([], kind) for kind in schema.types]
+
+
+def _driver() -> Any:
+    try:
+        import duckdb
+    except ImportError:
+        raise InvalidInputError(
+            "DuckDB is not installed: pip install 'dpcore-tables[databases]'."
+        ) from None
+    return duckdb

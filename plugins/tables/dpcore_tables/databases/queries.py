@@ -1,0 +1,271 @@
+"""Queries, and whether each row of the result is visibly a function of one row of a table.
+
+With LIMIT, DISTINCT, GROUP BY, a window or a join one person's row can change, remove or repeat
+other rows of the result, and a guarantee for one row of the result is none for the person. So a
+query is read (sqlglot), and everything in it has to be on a list: expressions of one row's columns,
+from one table, with WHERE. What is not on the list needs the claim of whoever asks. A column is one
+of the table's own, by its catalogue, since there are names (``ctid``, ``rowid``) that tell of other
+rows, and a view is no table.
+
+With units, whose ids are in the column ``unit``, tables may be joined ``USING (unit)``: a row of
+the result then comes from rows of its own unit.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from dpcore.errors import InvalidInputError, replacing
+from dpcore_tables.databases.address import Address
+
+__all__ = ["Query", "Table", "read_query"]
+
+_ROW_WISE = frozenset(
+    """Select From Where Table TableAlias Column Identifier Star Alias Literal Boolean Null Paren
+    And Or Not EQ NEQ GT GTE LT LTE NullSafeEQ NullSafeNEQ Is Between In Like ILike Case If Cast
+    TryCast DataType DataTypeParam Neg Add Sub Mul Div IntDiv Mod DPipe Concat Coalesce Nullif Lower
+    Upper Trim Length Substring Abs Round Floor Ceil Ln Log Exp Sqrt Pow Sign Greatest Least Extract
+    Var""".split()
+)
+"""Names of sqlglot's classes: each is a function of the row that its columns are of."""
+_OF_SELECT = {"expressions", "from", "from_", "where"}
+_OF_TABLE = {"this", "db", "catalog", "alias"}
+_OF_JOIN = {"this", "using", "side", "kind"}
+_PAIRED = ("", ""), ("", "INNER"), ("LEFT", ""), ("LEFT", "OUTER")
+_NEVER = frozenset(
+    """Insert Update Delete Merge Create Drop Alter Command Copy Set Use Attach Detach Pragma
+    TruncateTable Into Lock Rand Randn Uuid NextValueFor""".split()
+)
+"""Names of classes that change the database, lock it, or are another value each time."""
+_NEVER_CALLED = re.compile(
+    r"(nextval|setval|currval|lastval|setseed|random\w*|gen_random_uuid|uuid_generate\w*|uuid\w*"
+    r"|pg_\w+|lo_\w+|dblink\w*|changes|total_changes|last_insert_rowid|load_extension)",
+    re.IGNORECASE,
+)
+_TEXT_FILE = re.compile(r"\.(csv|tsv|txt|psv|json|jsonl|ndjson)(\.\w+)?$", re.IGNORECASE)
+_WORDS = {
+    "Anonymous": "a function that is not known to look at one row alone",
+    "CTE": "WITH",
+    "Group": "GROUP BY",
+    "Order": "ORDER BY",
+    "Window": "a window function",
+    "With": "WITH",
+}
+_ADVICE = (
+    "Ask for columns and expressions of one table with WHERE, or say with --row-wise-claim that "
+    "each row of the result comes from one row of the table, whatever the other rows are"
+)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table by the name that a query has for it.
+
+    Parameters
+    ----------
+    parts : of the name, the table's own last, and whether each is quoted.
+    is_file : whether it is the name of Parquet files, ``read_parquet('...')``.
+    """
+
+    parts: tuple[tuple[str, bool], ...]
+    is_file: bool = False
+
+    @property
+    def name(self) -> str:
+        """The table's own name."""
+        return self.parts[-1][0]
+
+    @property
+    def schema(self) -> str:
+        """The names before it, empty where there is none."""
+        return ".".join(name for name, _ in self.parts[:-1])
+
+
+@dataclass(frozen=True)
+class Query:
+    """A query that a database is to answer.
+
+    Parameters
+    ----------
+    text : as it was written, one statement.
+    source : what messages call the database.
+    is_claimed : whether its rows are claimed to come from one row each; if so, what follows is not
+        looked at.
+    tables : that its rows come from.
+    columns : names that it has for columns, and whether each is quoted.
+    """
+
+    text: str
+    source: str
+    is_claimed: bool
+    tables: tuple[Table, ...]
+    columns: tuple[tuple[str, bool], ...]
+
+    def require_table(self, table: Table, *, is_there: bool, is_table: bool) -> None:
+        """Raise InvalidInputError for what is no table, such as a view."""
+        if not is_there:
+            raise InvalidInputError(f"{self.source} has no table {table.name!r}.")
+        if not is_table:
+            raise InvalidInputError(
+                f"{self.source}: {table.name!r} is no plain table but, say, a view, whose rows may "
+                f"come from several. {_ADVICE}."
+            )
+
+    def require_columns(self, known: set[str], folded: Callable[[str, bool], str]) -> None:
+        """Raise InvalidInputError for a name that is no column's. ``folded`` : of a name, and
+        whether it is quoted, returns the name in ``known`` of the column."""
+        for name, is_quoted in self.columns:
+            if folded(name, is_quoted) not in known:
+                raise InvalidInputError(f"{self.source}: no column {name!r} in the table.")
+
+
+def read_query(address: Address, dialect: str, unit: str | None = None) -> Query:
+    """Return the query of an address.
+
+    ``dialect`` : sqlglot's name of the database's. ``unit`` : the column of the units' ids.
+    Raises InvalidInputError, which does not repeat the query, where it is no single SELECT, changes
+    something, or is visibly not row by row and not claimed to be.
+    """
+    tree = _parsed(address.query, dialect)
+    for node in tree.walk():
+        if guess := _guess_of_types(node, dialect):
+            raise InvalidInputError(
+                f"{guess} takes the types of columns, or where a row ends, from the rows: name the "
+                "file itself with --data, save it as Parquet, or give read_csv what it is to be "
+                "(auto_detect = false, columns = {...})."
+            )
+        if type(node).__name__ in _NEVER or _NEVER_CALLED.fullmatch(_called(node)):
+            raise InvalidInputError(
+                "A query reads rows as they are: it changes and locks nothing, and calls no "
+                f"function of another value each time ({_name_of(node)})."
+            )
+    tables: Any = ()
+    columns: Any = ()
+    if not address.is_claimed:
+        # Where a comment within a comment ends is another place in each database.
+        is_unclear = "/*" in address.query and _has_comment(address.query, dialect)
+        doubt = "a comment" if is_unclear else next(_doubts(tree, unit), None)
+        if doubt is not None:
+            raise InvalidInputError(
+                f"The query has {doubt}: other rows of its result may depend on one row, or "
+                f"several come from it. {_ADVICE}."
+            )
+        found = [node for node in tree.walk() if type(node).__name__ in ("Table", "Column")]
+        tables = tuple(_table(node) for node in found if type(node).__name__ == "Table")
+        columns = tuple(
+            (node.name, bool(node.this.args.get("quoted")))
+            for node in found
+            if type(node).__name__ == "Column" and type(node.this).__name__ != "Star"
+        )
+    text = address.query.rstrip().rstrip(";")
+    return Query(text, address.source, address.is_claimed, tables, columns)
+
+
+def _parsed(text: str, dialect: str) -> Any:
+    try:
+        import sqlglot
+    except ImportError:
+        raise InvalidInputError(
+            "Queries are read by sqlglot: pip install 'dpcore-tables[databases]'. Or save the rows "
+            "as CSV or Parquet."
+        ) from None
+    none = InvalidInputError(
+        "Expected one SELECT as the query, as in --query 'select age, paid from people'."
+    )
+    log = logging.getLogger("sqlglot")
+    before, log.disabled = log.disabled, True  # It would quote the query.
+    try:
+        with replacing(sqlglot.errors.SqlglotError, RecursionError, by=lambda _: none):
+            trees = [tree for tree in sqlglot.parse(text, dialect=dialect) if tree is not None]
+    finally:
+        log.disabled = before
+    if len(trees) != 1 or not isinstance(trees[0], sqlglot.exp.Query):
+        raise none
+    return trees[0]
+
+
+def _has_comment(text: str, dialect: str) -> bool:
+    import sqlglot
+
+    return any(token.comments for token in sqlglot.tokenize(text, dialect=dialect))
+
+
+def _doubts(tree: Any, unit: str | None) -> Iterator[str]:
+    """Yield what in a query is on no list, in words."""
+    names = [type(node).__name__ for node in tree.walk()]
+    if names[0] != "Select" or names.count("Select") > 1:
+        yield "a subquery, WITH or UNION"
+    for node, name in zip(tree.walk(), names, strict=True):
+        if name == "Join":
+            if not _is_of_unit(node, tree, unit):
+                yield "a JOIN" if unit is None else f"a JOIN that is not USING ({unit})"
+        elif name == "In" and node.args.get("field"):
+            yield "IN of a name, which may be a table's"
+        elif name == "ReadParquet":
+            if [type(each).__name__ for each in node.expressions] != ["Literal"]:
+                yield "read_parquet of more than one name"
+        elif name not in _ROW_WISE or name == "DataType" and "USERDEFINED" in repr(node.this):
+            yield _name_of(node)
+    joins = set() if unit is None else {"joins"}
+    if any(node and key not in _OF_SELECT | joins for key, node in tree.args.items()):
+        yield "more than SELECT, FROM and WHERE"
+    tables = [node for node in tree.walk() if type(node).__name__ == "Table"]
+    if not tables:
+        yield "no table"
+    for table in tables:
+        if any(value and key not in _OF_TABLE for key, value in table.args.items()):
+            yield "more than the name of its table"
+
+
+def _guess_of_types(node: Any, dialect: str) -> str:
+    """Return the function of DuckDB, or the file's name, that makes it guess how a text file is
+    written; empty for anything else."""
+    name = type(node).__name__
+    called = "read_csv" if name == "ReadCSV" else _called(node).lower()
+    if called.startswith(("read_csv", "read_json", "read_ndjson", "sniff_csv")):
+        told = {each.this.name.lower(): each.expression for each in node.find_all(*_equal())}
+        guesses: Any = told.get("auto_detect")
+        is_told = type(guesses).__name__ == "Boolean" and not guesses.this
+        return "" if is_told and called.startswith("read_csv") else called
+    quoted = name == "Table" and dialect == "duckdb" and node.this.args.get("quoted")
+    return repr(node.name) if quoted and _TEXT_FILE.search(node.name) else ""
+
+
+def _equal() -> tuple[Any, ...]:
+    import sqlglot
+
+    return sqlglot.exp.EQ, sqlglot.exp.PropertyEQ
+
+
+def _is_of_unit(join: Any, tree: Any, unit: str | None) -> bool:
+    """Return whether a join pairs rows of one unit alone, and the result has its id."""
+    given = {key: value for key, value in join.args.items() if value}
+    by_id = unit is not None and [node.name for node in given.get("using", ())] == [unit]
+    sides = given.get("side", ""), given.get("kind", "")
+    if not by_id or sides not in _PAIRED or given.keys() - _OF_JOIN:
+        return False
+    # The id is the merged column, under its own name.
+    made = [node for node in tree.expressions if node.alias_or_name == unit]
+    plain = all(type(node).__name__ == "Column" and not node.table for node in made)
+    return plain and (bool(made) or any(type(node).__name__ == "Star" for node in tree.expressions))
+
+
+def _table(node: Any) -> Table:
+    if type(node.this).__name__ == "ReadParquet":
+        return Table(((node.this.expressions[0].name, True),), is_file=True)
+    named = (node.args.get(key) for key in ("catalog", "db", "this"))
+    return Table(tuple((p.name, bool(p.args.get("quoted"))) for p in named if p is not None))
+
+
+def _called(node: Any) -> str:
+    """Return the name of a function that sqlglot has no class for; empty for anything else."""
+    return node.name if type(node).__name__ == "Anonymous" else ""
+
+
+def _name_of(node: Any) -> str:
+    name = type(node).__name__
+    return _WORDS.get(name) or str(node.key).upper()

@@ -1,0 +1,43 @@
+"""Rows of a run in a file without a name, which is gone with the process that has it."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from dpcore.errors import InvalidInputError, replacing
+from dpcore_tables.store.reader import stored_rows
+from dpcore_tables.store.writer import write_pieces
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from dpcore import Schema
+    from dpcore_tables.store.rows import StoredRows
+
+__all__ = ["nameless_rows"]
+
+
+def nameless_rows(
+    pieces: Iterable[tuple[Any, np.ndarray | None]], schema: Schema
+) -> tuple[StoredRows, np.ndarray]:
+    """Return encoded rows, which stay in a file of the system's folder for such (``TMPDIR``), and
+    their labels (float64 of shape (n_rows,), read only).
+
+    The file has no name, from its first byte on where the system can do that, and may be read by
+    its owner only: nothing is left of it, however the process ends. ``schema`` : with bounds.
+    Raises InvalidInputError for a file that cannot be written, such as on a full disk.
+    """
+
+    def unwritable(error: OSError) -> InvalidInputError:
+        why = error.strerror or "not writable"
+        return InvalidInputError(
+            f"Cannot write rows to {tempfile.gettempdir()!r}: {why}. TMPDIR names another folder."
+        )
+
+    with replacing(OSError, by=unwritable), tempfile.TemporaryFile() as file:
+        write_pieces(file, pieces, schema)
+        file.flush()
+        rows, labels, _ = stored_rows("rows of a query", file)
+        return rows, labels

@@ -1,0 +1,174 @@
+"""Which queries are row by row, which need a claim, and which are never asked."""
+
+import pytest
+
+from dpcore.errors import InvalidInputError
+from dpcore_tables.databases.address import Address, with_query
+from dpcore_tables.databases.queries import read_query
+
+DIALECTS = "sqlite", "postgres", "duckdb"
+
+
+def read(text, dialect="sqlite", unit=None, claimed=False):
+    return read_query(Address.of(with_query("sqlite:///x.db", text, claimed)), dialect, unit)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "select * from people",
+        "SELECT age, paid FROM people WHERE age > 3 AND city IN ('a', 'b') -- LIMIT",
+        "select p.age as a, -age * 2 + 1, age / 7 % 3 from people as p where not paid is null;",
+        "select case when age between 1 and 2 then 'x' else city end c from people",
+        "select cast(age as text), coalesce(city, 'limit'), lower(city) || 'x' from people",
+        "select \"age\" from people where city like 'a%' or city = 'distinct'",
+    ],
+)
+def test_rows_of_one_table_need_no_claim(dialect, text):
+    query = read(text, dialect)
+    assert [table.name for table in query.tables] == ["people"]
+    assert {name for name, _ in query.columns} <= {"age", "paid", "city"}
+
+
+NOT_ROW_WISE = {
+    "select age from people limit 5": "LIMIT",
+    "select age from people order by age": "ORDER BY",
+    "select age from people limit 5 offset 2": "LIMIT|OFFSET",
+    "select distinct age from people": "DISTINCT",
+    "select age from people, visits": "a JOIN",
+    "select age from people join visits using (id)": "a JOIN",
+    "select age from people natural join visits": "a JOIN",
+    "select age, count(*) from people group by age": "COUNT|GROUP BY",
+    "select max(age) from people": "MAX",
+    "select avg(age) over () from people": "window|AVG",
+    "select row_number() over (order by age) from people": "window|ROW",
+    "with p as (select age from people) select age from p": "WITH",
+    "select age from (select age from people) p": "subquery",
+    "select age from people where age > (select 3)": "subquery",
+    "select age from people where exists (select 1 from visits)": "subquery",
+    "select age from people union select age from visits": "UNION",
+    "select age from people where city in (age) and age in city": "IN of a name",
+    "select age from people /* LIMIT 3 */": "a comment",
+    "select my_own(age) from people": "a function that is not known",
+    "select age from json_each('[1]')": "claim",
+    "select 1": "no table",
+    "values (1)": "claim|one SELECT",
+}
+
+
+@pytest.mark.some_fast
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("text", NOT_ROW_WISE)
+def test_what_is_not_row_by_row_needs_the_claim(dialect, text):
+    with pytest.raises(InvalidInputError, match=NOT_ROW_WISE[text]) as caught:
+        read(text, dialect)
+    if text.startswith(("select", "with")):
+        assert "--row-wise-claim" in str(caught.value)
+        assert read(text, dialect, claimed=True).text == text
+
+
+@pytest.mark.parametrize(
+    ("text", "dialect"),
+    [
+        ("select ctid::text::int from people for update", "postgres"),
+        ("select age into copy from people", "postgres"),
+        ("with d as (delete from people returning age) select age from d", "postgres"),
+        ("select nextval('s') from people", "postgres"),
+        ("select pg_read_file('x') from people", "postgres"),
+        ("select age from people where random() < 0.5", "postgres"),
+        ("select age from people order by random() limit 5", "sqlite"),
+        ("select age, gen_random_uuid() from people", "duckdb"),
+    ],
+)
+def test_what_changes_something_or_draws_is_never_asked(text, dialect):
+    for claimed in (False, True):
+        with pytest.raises(InvalidInputError, match="reads rows as they are"):
+            read(text, dialect, claimed=claimed)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "delete from people",
+        "select age from people; drop table people",
+        "select 'Ypsilanti from people",
+        "drop table people",
+        "Ypsilanti",
+        "(" * 5000 + "select 1",
+        "attach 'x' as y",
+        "pragma user_version",
+    ],
+)
+def test_what_is_no_single_select_is_refused_without_its_text(dialect, text, capfd, caplog):
+    for claimed in (False, True):
+        with pytest.raises(InvalidInputError, match=r"one SELECT|reads rows as they are") as caught:
+            read(text, dialect, claimed=claimed)
+        assert "Ypsilanti" not in str(caught.value) and "\n" not in str(caught.value)
+    assert not caplog.text and not "".join(capfd.readouterr())
+
+
+@pytest.mark.parametrize(
+    ("text", "is_of_unit"),
+    [
+        ("select id, age, n from people join visits using (id)", True),
+        ("select * from people left join visits using (id) where n > 3", True),
+        ("select id, age, n from people join visits using (city)", False),
+        ("select id, age, n from people full join visits using (id)", False),
+        ("select id, age, n from people join visits using (id, city)", False),
+        ("select city as id, n from people join visits using (id)", False),
+        ("select visits.id, n from people left join visits using (id)", False),
+        ("select age, n from people join visits using (id)", False),
+        ("select id, age, n from people join visits on people.id = visits.id or true", False),
+        ("select id, age from people join visits using (id) limit 3", False),
+    ],
+)
+def test_units_may_be_joined_by_their_id(text, is_of_unit):
+    if is_of_unit:
+        assert {t.name for t in read(text, "postgres", "id").tables} == {"people", "visits"}
+        text = text.replace("using (id)", "using (other)")
+    with pytest.raises(InvalidInputError, match="--row-wise-claim"):
+        read(text, "postgres", "id")
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "postgresql://ann:Ypsilanti@host/db",
+        "postgresql://host/db?password=Ypsilanti",
+        "postgresql://host/db?sslmode=require&SSLPASSWORD=Ypsilanti",
+        "mysql://ann:Ypsilanti@host/db",
+    ],
+)
+def test_an_address_with_a_password_is_refused_without_it(address):
+    from dpcore_tables.files import entry_of
+
+    with pytest.raises(InvalidInputError, match="without a password") as caught:
+        entry_of(with_query(address, "select 1", False))
+    assert "Ypsilanti" not in str(caught.value)
+
+
+def test_what_a_run_calls_its_rows_has_neither_user_nor_query():
+    from dpcore_tables.files.input_paths import name_of
+
+    query = "select age from people where name = 'Ypsilanti/3'"
+    names = {
+        "sqlite:///folder/me@home.db": "me@home.db",
+        "postgresql://ann@host/people": "people",
+        "postgresql://ann@host": "host",
+        "postgresql://": "postgresql",
+    }
+    for address, name in names.items():
+        asked = with_query(address, query, True)
+        assert name_of(asked) == name and "ann" not in Address.of(asked).source
+        assert Address.of(asked).query == query and Address.of(asked).is_claimed
+
+
+def test_the_query_of_what_is_no_database_is_refused():
+    with pytest.raises(InvalidInputError, match="--query and --row-wise-claim are of a database"):
+        with_query("rows.csv", "select 1", False)
+    with pytest.raises(InvalidInputError, match="two values of 'query'"):
+        Address.of("sqlite:///x.db?query=select 1&query=select 2")
+    with pytest.raises(InvalidInputError, match="say with --query"):
+        Address.of("sqlite:///x.db")
