@@ -84,13 +84,19 @@ class SumParameters:
         """Return the parameters of a number of users: the simple protocol up to 150 of them."""
         if users - 1 <= _MOST_COMPLETE:
             return cls.complete(users, colluding, threshold)
+        return cls.drawn(users, colluding, threshold, _NEIGHBOURS)
+
+    @classmethod
+    def drawn(cls, users: int, colluding: int, threshold: int, neighbours: int) -> SumParameters:
+        """Return the parameters where each user draws so many neighbours (Bell et al. 2020): more
+        than half of them give a secret back, and six in ten have to be in a set with it."""
         return cls(
             users=users,
             colluding=colluding,
             threshold=threshold,
-            neighbours=_NEIGHBOURS,
-            shares=_NEIGHBOURS // 2 + 1,
-            present=math.ceil(_PRESENT * _NEIGHBOURS),
+            neighbours=neighbours,
+            shares=neighbours // 2 + 1,
+            present=math.ceil(_PRESENT * neighbours),
         )
 
     @classmethod
