@@ -195,7 +195,8 @@ class SumServer:
 
     def _fitting(self, found: set[int]) -> set[int]:
         """Return the users whose masks cancel within the set and whose own neighbours are in it in
-        sufficient number: the others are treated as those who dropped out, and named."""
+        sufficient number: the others are treated as those who dropped out, and named. Of two whose
+        masks do not fit nobody can tell who is wrong; who does not fit with most goes first."""
         present = self._context.parameters.present
         while found:
             unmatched = {

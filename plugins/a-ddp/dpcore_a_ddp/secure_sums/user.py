@@ -236,7 +236,9 @@ class SumUser:
                 revealed.append(Revealed(place, OF_SEED, of_seed))
             else:
                 self._drop(self._name(place), "too few of its own neighbours are in the set")
-        return self._step(_OVER, REVEALED, packed_shares(revealed))
+        answer = self._step(_OVER, REVEALED, packed_shares(revealed))
+        self._seed, self._masking, self._held = b"", b"", {}
+        return answer
 
     def _require_signed(self, signatures: dict[int, bytes]) -> None:
         """Raise BadMessage unless ``threshold`` users signed the set that this one signed."""
