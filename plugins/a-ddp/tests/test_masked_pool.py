@@ -14,10 +14,15 @@ from dpcore.plugin import NeighboringRelation, Problem
 from dpcore.plugin.parts import SeededNoise
 from dpcore_a_ddp.a_ddp import ADdp
 from dpcore_a_ddp.pools.masked_pool import MaskedPool
+from dpcore_a_ddp.pools.round_ledger import FileLedger
 from dpcore_a_ddp.pools.sum_rules import delta_of_rounds, rounds_before_failure, sums_of
 from dpcore_a_ddp.pools.user_budgets import rounds_of_users
 from dpcore_a_ddp.pools.user_session import UserSession, user_seed
-from dpcore_a_ddp.secure_sums.driver import carried
+from dpcore_a_ddp.secure_sums.context import Identity, Members, RoundContext
+from dpcore_a_ddp.secure_sums.driver import carried, run_round
+from dpcore_a_ddp.secure_sums.journal import FileJournal
+from dpcore_a_ddp.secure_sums.server import SumServer
+from dpcore_a_ddp.secure_sums.user import SumUser
 from dpcore_a_ddp.skellam_noise.composition import SkellamCompositionAccountant
 from dpcore_a_ddp.users.messages import User
 
@@ -106,6 +111,56 @@ def test_a_round_that_opens_no_sum_is_charged_once_and_the_next_one_is_right():
     assert "no sum was opened: 6 users were left of 8" in first.rejected[-1].reason
     assert second.joined.size == 12 and second.total.any()
     assert masked.rounds_joined.tolist() == [2] * 12
+
+
+def test_a_user_that_restarts_after_it_drew_is_charged_once_a_round(tmp_path):
+    """Ledger and journal in files, and a process that ends between its vector and the set."""
+    data, rules = make_data(120), make_rules(make_data(120), listed=12)
+    user, empty = USERS[3], make_filter(4.0, 1e-6)
+    others, sent = {place: Identity(bytes([place]) * 32) for place in range(12)}, []
+    keys = tuple(one.public for one in others.values())
+    members = Members(tuple(u.name for u in USERS), keys)
+
+    def process(index):
+        """Return the user's side as a process that just started has it."""
+        masks = []
+        ledger = FileLedger(tmp_path / "ledger", user, rules)
+        journal = FileJournal(tmp_path / "journal")
+        session = UserSession(
+            user,
+            rows_of(data, USERS, 3),
+            Logistic(),
+            rules,
+            empty,
+            None,
+            ledger,
+            mask=lambda index: masks[0],
+        )
+
+        def contribute(mask):
+            masks.append(mask)
+            return session.answer(index, np.zeros(7)).values
+
+        context = RoundContext(members, sums_of(rules), index, 7)
+        return SumUser(context, 3, others[3], contribute, journal), ledger, journal, context
+
+    for index in (0, 1):
+        side, ledger, journal, context = process(index)
+        users = {
+            place: SumUser(context, place, others[place], lambda mask: mask) for place in range(12)
+        }
+        users[3] = side
+        assert len(ledger) == index
+        run_round(users, SumServer(context), lost((6, 3)))
+        sent.append(list(side.dropped))
+        ledger.close()
+        journal.close()
+        again, ledger, journal, _ = process(index)
+        assert again.begin() is None and "not answered again" in again.dropped[0].reason
+        assert list(ledger.entries) == list(range(index + 1))
+        ledger.close()
+        journal.close()
+    assert sent == [[], []]
 
 
 def problem_of(data):

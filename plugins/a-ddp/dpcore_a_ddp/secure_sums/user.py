@@ -237,8 +237,12 @@ class SumUser:
             else:
                 self._drop(self._name(place), "too few of its own neighbours are in the set")
         answer = self._step(_OVER, REVEALED, packed_shares(revealed))
-        self._seed, self._masking, self._held = b"", b"", {}
+        self._forget()
         return answer
+
+    def _forget(self) -> None:
+        """Let go of the secrets of the round."""
+        self._seed, self._masking, self._held = b"", b"", {}
 
     def _require_signed(self, signatures: dict[int, bytes]) -> None:
         """Raise BadMessage unless ``threshold`` users signed the set that this one signed."""

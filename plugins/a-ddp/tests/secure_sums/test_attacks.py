@@ -221,6 +221,9 @@ class Twice(SumUser):
     def _require_turn(self, kind):
         pass
 
+    def _forget(self):
+        pass
+
 
 @pytest.mark.parametrize(("kind", "falls"), [(SumUser, False), (Twice, True)])
 def test_both_shares_of_one_user_are_not_revealed(kind, falls):
