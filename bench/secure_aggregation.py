@@ -137,7 +137,7 @@ def run_seeds(count: int) -> None:
         opened, start = [], time.process_time()
         for seed in range(count):
             opened.append(run_rounds(seed))
-            if (seed + 1) % 50 == 0 or seed + 1 == count:
+            if (seed + 1) % 10 == 0 or seed + 1 == count:
                 spent = time.process_time() - start
                 print(
                     f"{seed + 1} seeds of 20 rounds: {sum(opened)} sums opened, all right; "

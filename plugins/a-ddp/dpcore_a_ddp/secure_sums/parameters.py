@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from dpcore.plugin import InvalidInputError
 from dpcore_a_ddp.plain_fields import take_plain
 from dpcore_a_ddp.secure_sums.failure import log_held, smallest_set
+from dpcore_a_ddp.secure_sums.shamir import MOST_POINTS, MOST_SHARES
 
 __all__ = ["FAILURE_BITS", "SumParameters"]
 
@@ -71,6 +72,11 @@ class SumParameters:
             )
         if not (1 <= self.shares <= self.neighbours < self.users and self.failure_bits >= 1):
             raise InvalidInputError("Expected 1 <= shares <= neighbours < users.")
+        if self.shares > MOST_SHARES or self.users > MOST_POINTS:
+            raise InvalidInputError(
+                f"Expected {MOST_SHARES} shares and {MOST_POINTS} users at the most: the sharing "
+                "holds no more. Take drawn neighbours in place of all others."
+            )
         if not 1 <= self.present <= self.neighbours:
             raise InvalidInputError("Expected 1 <= present <= neighbours.")
         if self._log_held > -(self.failure_bits + 1):

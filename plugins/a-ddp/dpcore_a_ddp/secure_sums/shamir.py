@@ -16,7 +16,7 @@ import numpy as np
 from dpcore.plugin import InvalidInputError
 from dpcore_a_ddp.secure_sums.primitives import KEY_BYTES, random_bytes
 
-__all__ = ["MOST_POINTS", "PRIME", "SHARE_BYTES", "recovered", "shares_of"]
+__all__ = ["MOST_POINTS", "MOST_SHARES", "PRIME", "SHARE_BYTES", "recovered", "shares_of"]
 
 PRIME = 2**21 - 9
 """The largest prime below 2^21."""
@@ -25,7 +25,7 @@ _LIMBS = -(-8 * KEY_BYTES // _LIMB_BITS)
 _BYTES = 3
 SHARE_BYTES = _LIMBS * _BYTES
 MOST_POINTS = PRIME - 1
-_MOST_THRESHOLD = 2 ** (53 - 2 * 21)
+MOST_SHARES = 2 ** (53 - 2 * 21)
 """So many products of two numbers below 2^21 add up to less than 2^53."""
 
 
@@ -36,9 +36,9 @@ def shares_of(key: bytes, points: Sequence[int], threshold: int) -> list[bytes]:
 
     Raises InvalidInputError for a threshold above 2,048 or the number of points.
     """
-    if not 1 <= threshold <= min(len(points), _MOST_THRESHOLD):
+    if not 1 <= threshold <= min(len(points), MOST_SHARES):
         raise InvalidInputError(
-            f"Expected a threshold of 1 to {min(len(points), _MOST_THRESHOLD)}, not {threshold}."
+            f"Expected a threshold of 1 to {min(len(points), MOST_SHARES)}, not {threshold}."
         )
     polynomials = np.empty((threshold, _LIMBS), dtype=np.float64)
     polynomials[0] = _limbs(key)

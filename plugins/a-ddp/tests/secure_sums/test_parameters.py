@@ -110,6 +110,12 @@ def test_parameters_that_prove_nothing_are_refused(changes, text):
         SumParameters(**SMALL | changes)
 
 
+def test_more_than_the_sharing_holds_is_refused():
+    with pytest.raises(InvalidInputError, match="drawn neighbours in place of all others"):
+        SumParameters.complete(4000, 400, 2700)
+    assert SumParameters.drawn(4000, 400, 2700, 100).honest > 1
+
+
 def test_two_sets_that_enough_users_signed_have_an_honest_signer_in_common():
     for users in range(2, 25):
         for colluding in range(users):
