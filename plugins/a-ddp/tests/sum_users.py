@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 
 import numpy as np
+import pytest
 
 from dpcore_a_ddp.secure_sums import primitives
 from dpcore_a_ddp.secure_sums.context import Identity, Members, RoundContext
@@ -13,6 +14,8 @@ from dpcore_a_ddp.secure_sums.journal import RoundJournal
 from dpcore_a_ddp.secure_sums.parameters import SumParameters
 from dpcore_a_ddp.secure_sums.server import SumServer
 from dpcore_a_ddp.secure_sums.user import SumUser
+
+pytest.importorskip("cryptography", reason="needs the extra dpcore-a-ddp[secure]")
 
 WIDTH = 3
 

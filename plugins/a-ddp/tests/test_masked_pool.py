@@ -18,6 +18,7 @@ from dpcore_a_ddp.pools.round_ledger import FileLedger
 from dpcore_a_ddp.pools.sum_rules import delta_of_rounds, rounds_before_failure, sums_of
 from dpcore_a_ddp.pools.user_budgets import rounds_of_users
 from dpcore_a_ddp.pools.user_session import UserSession, user_seed
+from dpcore_a_ddp.secure_sums import primitives
 from dpcore_a_ddp.secure_sums.context import Identity, Members, RoundContext
 from dpcore_a_ddp.secure_sums.driver import carried, run_round
 from dpcore_a_ddp.secure_sums.journal import FileJournal
@@ -275,3 +276,9 @@ def test_the_statement_names_what_the_protocol_rests_on():
     simple = make_rules(data, **DRAWN | {"neighbours": 0}).server_sees
     assert "one sum over them, each of at least 227 honest users" in simple
     assert "masks are simulated" in simple and "2^-" not in simple
+
+
+def test_without_the_extra_one_line_says_what_to_install(monkeypatch):
+    monkeypatch.setattr(primitives, "find_spec", lambda name: None)
+    with pytest.raises(InvalidInputError, match=r"pip install 'dpcore-a-ddp\[secure\]'"):
+        masked_pool(make_data(120))

@@ -12,6 +12,7 @@ pytestmark = pytest.mark.skipif(not PAGE.is_file(), reason="needs the page of a 
 
 
 def test_the_example_prints_what_it_says(capsys):
+    pytest.importorskip("cryptography", reason="needs the extra dpcore-a-ddp[secure]")
     (code,) = re.findall(r"<!-- secure sums -->\n```python\n(.*?)```", PAGE.read_text(), re.S)
     exec(compile(code, "SECURE_SUMS.md", "exec"), {})
     assert capsys.readouterr().out.strip() == code.rpartition("# ")[2].strip()
