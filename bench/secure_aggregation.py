@@ -20,6 +20,7 @@ import numpy as np
 from dpcore_a_ddp.secure_sums import primitives
 from dpcore_a_ddp.secure_sums.context import Identity, Members, RoundContext
 from dpcore_a_ddp.secure_sums.envelopes import Envelopes
+from dpcore_a_ddp.secure_sums.journal import RoundJournal
 from dpcore_a_ddp.secure_sums.messages import (
     AGREED,
     ENVELOPES,
@@ -78,7 +79,8 @@ class Crowd:
     def measure(self, place: int) -> tuple[int, int, float]:
         """Return the bytes that a user sends and gets in a round, and its CPU seconds."""
         start, sent, got = time.process_time(), [], []
-        user = SumUser(self.context, place, self._identities[place], lambda mask: mask)
+        identity, journal = self._identities[place], RoundJournal()
+        user = SumUser(self.context, place, identity, lambda mask: mask, journal)
         sent.append(user.begin())
         spent = time.process_time() - start
         own = Advertisement.read(sent[0], self.context)

@@ -45,7 +45,7 @@ class Group:
             return self.vectors[place] + mask
 
         context = context or self.context()
-        return kind(context, place, self.identities[place], contribute, journal)
+        return kind(context, place, self.identities[place], contribute, journal or RoundJournal())
 
     def users(self, context=None, kinds=None):
         kinds = kinds or {}

@@ -21,7 +21,7 @@ from dpcore_a_ddp.pools.user_session import UserSession, user_seed
 from dpcore_a_ddp.secure_sums import primitives
 from dpcore_a_ddp.secure_sums.context import Identity, Members, RoundContext
 from dpcore_a_ddp.secure_sums.driver import carried, run_round
-from dpcore_a_ddp.secure_sums.journal import FileJournal
+from dpcore_a_ddp.secure_sums.journal import FileJournal, RoundJournal
 from dpcore_a_ddp.secure_sums.server import SumServer
 from dpcore_a_ddp.secure_sums.user import SumUser
 from dpcore_a_ddp.skellam_noise.composition import SkellamCompositionAccountant
@@ -148,7 +148,8 @@ def test_a_user_that_restarts_after_it_drew_is_charged_once_a_round(tmp_path):
     for index in (0, 1):
         side, ledger, journal, context = process(index)
         users = {
-            place: SumUser(context, place, others[place], lambda mask: mask) for place in range(12)
+            place: SumUser(context, place, others[place], lambda mask: mask, RoundJournal())
+            for place in range(12)
         }
         users[3] = side
         assert len(ledger) == index

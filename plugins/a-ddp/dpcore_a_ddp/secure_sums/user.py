@@ -74,7 +74,8 @@ class SumUser:
     place : its own among the members.
     identity : its signing key.
     contribute : see ``Contribute``.
-    journal : what outlives this object; ``None`` for one in memory.
+    journal : the user's own, which outlives this object: a ``FileJournal``, or in a simulation a
+        ``RoundJournal``, the same in every round.
 
     ``dropped`` : the messages that it dropped, and why.
     """
@@ -85,11 +86,10 @@ class SumUser:
         place: int,
         identity: Identity,
         contribute: Contribute,
-        journal: RoundJournal | None = None,
+        journal: RoundJournal,
     ) -> None:
         self._context, self._place, self._identity = context, place, identity
-        self._contribute = contribute
-        self._journal = RoundJournal() if journal is None else journal
+        self._contribute, self._journal = contribute, journal
         self._awaits = _OVER
         self.dropped: list[Dropped] = []
         self._others: dict[int, Advertisement] = {}
