@@ -4,12 +4,11 @@ import dataclasses
 
 import numpy as np
 import pytest
-from pool_users import SEED, in_process, make_data, rows_of
+from pool_users import SEED, Logistic, in_process, make_data, rows_of
 from pool_users import make_rules as make_any_rules
 from sum_users import light_primitives
 
 from dpcore.errors import BudgetExceededError, InvalidInputError
-from dpcore.losses.logistic import Logistic
 from dpcore.plugin import NeighboringRelation, Problem
 from dpcore.plugin.parts import SeededNoise
 from dpcore_a_ddp.a_ddp import ADdp
