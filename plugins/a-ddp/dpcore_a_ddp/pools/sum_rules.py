@@ -3,22 +3,41 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from dpcore.plugin import InvalidInputError
 from dpcore.plugin.parts import float_down
 from dpcore_a_ddp.secure_sums.parameters import SumParameters
 
-if TYPE_CHECKING:
-    from dpcore_a_ddp.pools.round_rules import GradientRounds
-
-__all__ = ["delta_of_rounds", "honest_of", "rounds_before_failure", "sums_of", "what_is_seen"]
+__all__ = [
+    "SumRules",
+    "delta_of_rounds",
+    "honest_of",
+    "rounds_before_failure",
+    "sums_of",
+    "what_is_seen",
+]
 
 _RESERVE = Fraction(1, 128)
 """Of a user's delta, for rounds in which the neighbours that users drew were unfit."""
 
 
-def sums_of(rules: GradientRounds) -> SumParameters | None:
+class SumRules(Protocol):
+    """The rules of rounds as far as they are about sums; see ``GradientRounds``."""
+
+    @property
+    def threshold(self) -> int: ...
+    @property
+    def colluding(self) -> int: ...
+    @property
+    def listed(self) -> int: ...
+    @property
+    def neighbours(self) -> int: ...
+    @property
+    def masked(self) -> bool: ...
+
+
+def sums_of(rules: SumRules) -> SumParameters | None:
     """Return the parameters of the protocol that the rules are for; ``None`` where nobody's
     messages are read as masked, or the rules leave the protocol open.
 
@@ -34,19 +53,19 @@ def sums_of(rules: GradientRounds) -> SumParameters | None:
     return SumParameters.drawn(*known, rules.neighbours)
 
 
-def honest_of(rules: GradientRounds) -> int:
+def honest_of(rules: SumRules) -> int:
     """Return the smallest number of honest users in a sum that is opened: their shares of the noise
     make up what is charged, whoever else is in it."""
     parameters = sums_of(rules)
     return rules.threshold - rules.colluding if parameters is None else parameters.honest
 
 
-def _failure(rules: GradientRounds) -> Fraction:
+def _failure(rules: SumRules) -> Fraction:
     parameters = sums_of(rules)
     return Fraction(0 if parameters is None else parameters.failure)
 
 
-def delta_of_rounds(rules: GradientRounds, delta: float) -> float:
+def delta_of_rounds(rules: SumRules, delta: float) -> float:
     """Return the part of a user's delta that its filter holds.
 
     A round's drawn neighbours are unfit with a probability of at most p (``secure_sums.failure``),
@@ -59,13 +78,13 @@ def delta_of_rounds(rules: GradientRounds, delta: float) -> float:
     return float_down(Fraction(delta) * (1 - _RESERVE))
 
 
-def rounds_before_failure(rules: GradientRounds, delta: float, most: int) -> int:
+def rounds_before_failure(rules: SumRules, delta: float, most: int) -> int:
     """Return how many rounds, ``most`` at the most, the rest of a user's delta holds."""
     failure = _failure(rules)
     return min(most, int(Fraction(delta) * _RESERVE / failure)) if failure else most
 
 
-def what_is_seen(rules: GradientRounds) -> str:
+def what_is_seen(rules: SumRules) -> str:
     """Return the clause of a statement that says what a server sees of secure sums."""
     parameters = sums_of(rules)
     shown = "each user adds a share of the noise, and the server sees who joins and "

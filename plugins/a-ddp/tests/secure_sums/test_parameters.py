@@ -8,6 +8,7 @@ import pytest
 from scipy.stats import hypergeom
 
 from dpcore.errors import DataError, InvalidInputError
+from dpcore_a_ddp.pools.users_file import read_users
 from dpcore_a_ddp.secure_sums import failure
 from dpcore_a_ddp.secure_sums.context import Members
 from dpcore_a_ddp.secure_sums.failure import log_held, smallest_set
@@ -138,6 +139,8 @@ def test_members_are_read_from_the_users_file(tmp_path):
         + "".join(f"u{i},1,1e-6,{key.hex()}\n" for i, key in enumerate(KEYS))
     )
     assert Members.read(path) == Members(("u0", "u1", "u2"), tuple(KEYS))
+    # The same file has the budgets.
+    assert [user.name for user in read_users(path, 30, 10)] == ["u0", "u1", "u2"]
 
 
 @pytest.mark.parametrize(
