@@ -11,6 +11,7 @@ from dpcore.errors import UnsupportedEventError
 from dpcore.plugin import InvalidInputError, Slot, check_ranges, option
 from dpcore.plugin.parts import accountant_facts, smallest_multiplier
 from dpcore_a_ddp.pools.round_rules import GradientRounds
+from dpcore_a_ddp.pools.sum_rules import delta_of_rounds, rounds_before_failure
 from dpcore_a_ddp.pools.user_budgets import MOST_ROUNDS, fixed_to, rounds_within
 
 if TYPE_CHECKING:
@@ -63,6 +64,13 @@ class UserSgdOptions:
         "share of the users",
         range=(0.0, 1.0),
     )
+    neighbours: int | None = option(
+        None,
+        "secure aggregation: users whom each draws to hold shares of its keys",
+        "users",
+        "all others",
+        range=(1, 2**11),
+    )
     rows_per_user: int = option(
         100, "rows of each user, where --users does not say", "rows", range=(1, 2**40)
     )
@@ -95,6 +103,7 @@ class UserSgdOptions:
         """Return rules of one row a user and round, which a subclass may change."""
         secure = pool.trust == "secure-aggregation"
         users = len(pool.users)
+        drawn = (self.neighbours or 0) if secure else 0
         threshold = math.ceil(self.threshold * users) if secure else 0
         return GradientRounds(
             loss=problem.loss.name,
@@ -107,6 +116,8 @@ class UserSgdOptions:
             trust=pool.trust,
             threshold=threshold,
             colluding=math.floor(self.colluding * users) if secure else 0,
+            listed=users if drawn else 0,
+            neighbours=drawn,
         )
 
 
@@ -120,7 +131,13 @@ def least_noise(rules: GradientRounds, pool: UserPool, rounds: int) -> float:
         return {replace(rules, noise_multiplier=multiplier).event(size): rounds}
 
     pool.plan_filters(schedule)
-    empty = fixed_to(pool.filter_of(*pool.reference), schedule)
+    epsilon, delta = pool.reference
+    empty = fixed_to(pool.filter_of(epsilon, delta_of_rounds(rules, delta)), schedule)
+    if rounds_before_failure(rules, delta, rounds) < rounds:
+        raise InvalidInputError(
+            f"The neighbours that users draw may be unfit in one of {rounds} rounds with more than "
+            "a 128th of delta. Raise delta, or take fewer rounds or all others for neighbours."
+        )
     if rounds > 1 and not accountant_facts(empty).holds_several:
         raise UnsupportedEventError(
             f"The {empty.name} accountant holds one release, and these are {rounds}; name one of "

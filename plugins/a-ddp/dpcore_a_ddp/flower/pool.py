@@ -29,9 +29,8 @@ _NO_SECURE_AGGREGATION = (
     "workflow (flwr 1.41) is no secure aggregation to build on: it belongs to the older Strategy "
     "interface and adds up quantised floats after clipping each user's message, which no privacy "
     "proof of the sum survives; masks are drawn from NumPy's RandomState with a seed of 32 bits; "
-    "the server hands out the users' public keys, unsigned, and names the threshold. What is "
-    "missing is a sum of int64 modulo 2^64 with masks from a cryptographic generator, keys that "
-    "users can check, and a threshold of their own."
+    "the server hands out the users' public keys, unsigned, and names the threshold. The protocol "
+    "of dpcore_a_ddp.secure_sums has none of these faults, and no messages over Flower yet."
 )
 
 

@@ -10,7 +10,6 @@ cut short was never acted on, so it is cut off; any other damage is refused.
 from __future__ import annotations
 
 import base64
-import fcntl
 import json
 import os
 import threading
@@ -21,6 +20,7 @@ import numpy as np
 from dpcore.errors import replacing
 from dpcore.plugin import InvalidInputError
 from dpcore.plugin.parts import Ledger
+from dpcore_a_ddp.pools.synced_lines import SyncedLines
 
 if TYPE_CHECKING:
     from dpcore_a_ddp.pools.round_rules import GradientRounds
@@ -70,9 +70,11 @@ class FileLedger(RoundLedger):
     def __init__(self, path: str | os.PathLike[str], user: User, rules: GradientRounds) -> None:
         super().__init__()
         self._path = os.fspath(path)
-        self._fd = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+        held = InvalidInputError(
+            f"The ledger {self._path!r} is in use by another process, which may spend it."
+        )
+        self._file = SyncedLines(path, held)
         try:
-            self._lock()
             head = {
                 "format": _FORMAT,
                 "user": user.name,
@@ -82,47 +84,27 @@ class FileLedger(RoundLedger):
             }
             self._load(head)
         except BaseException:
-            os.close(self._fd)
+            self._file.close()
             raise
 
     def charge(self, entry: int) -> None:
         """Write a debit to the file, then down. Raises OSError: nothing is drawn then."""
-        self._append({"debit": entry})
+        self._file.append({"debit": entry})
         super().charge(entry)
 
     def store(self, index: int, values: np.ndarray, asked: str) -> None:
         content = base64.b64encode(values.astype("<i8").tobytes()).decode("ascii")
-        self._append({"reply": index, "asked": asked, "values": content})
+        self._file.append({"reply": index, "asked": asked, "values": content})
         super().store(index, values, asked)
 
     def close(self) -> None:
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
-
-    def _lock(self) -> None:
-        held = InvalidInputError(
-            f"The ledger {self._path!r} is in use by another process, which may spend it."
-        )
-        with replacing(BlockingIOError, by=lambda _: held):
-            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-    def _append(self, entry: dict[str, Any]) -> None:
-        line = (json.dumps(entry) + "\n").encode("ascii")
-        if os.write(self._fd, line) != len(line):
-            raise OSError(f"The ledger {self._path!r} could not be written.")
-        os.fsync(self._fd)
+        self._file.close()
 
     def _load(self, head: dict[str, Any]) -> None:
-        with open(self._path, "rb") as file:
-            content = file.read()
-        whole = content.rfind(b"\n") + 1
-        if whole < len(content):
-            os.ftruncate(self._fd, whole)
-        lines = content[:whole].splitlines()
+        lines = self._file.lines
         if not lines:
-            self._append(head)
-            self._sync_folder()
+            self._file.append(head)
+            self._file.sync_folder()
             return
         entries = [self._entry(number, line) for number, line in enumerate(lines, 1)]
         first = dict(entries[0])
@@ -135,13 +117,6 @@ class FileLedger(RoundLedger):
             )
         for number, entry in enumerate(entries[1:], 2):
             self._replay(number, entry)
-
-    def _sync_folder(self) -> None:
-        folder = os.open(os.path.dirname(os.path.abspath(self._path)), os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
 
     def _replay(self, number: int, entry: dict[str, Any]) -> None:
         index = entry.get("debit", entry.get("reply"))

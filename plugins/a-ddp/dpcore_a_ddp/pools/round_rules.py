@@ -21,6 +21,7 @@ from dpcore.plugin.parts import (
 )
 from dpcore_a_ddp.fixed_size_sample import FixedSizeSample
 from dpcore_a_ddp.plain_fields import take_plain
+from dpcore_a_ddp.pools.sum_rules import honest_of, sums_of, what_is_seen
 from dpcore_a_ddp.record_gradient import RecordGradientSum
 from dpcore_a_ddp.skellam_noise.law import draw_skellam, holds_variance
 from dpcore_a_ddp.skellam_noise.share import SkellamShare
@@ -72,10 +73,14 @@ class GradientRounds:
     threshold, colluding : of secure aggregation: users without whom no sum is opened, and how many
         of them may give away what they know; each share is that of one of
         ``threshold - colluding``, and that noise is charged, whoever else takes part.
+    listed, neighbours : of secure aggregation by messages: the users listed, who take part or not,
+        and how many of them each draws to hold its shares, 0 for all others. With ``listed`` 0 the
+        protocol is left open; see ``sum_rules``.
     as_published : noise for the sensitivity ``clip``, charged as if that were right, and a round
         joined before its delta is looked at: not private.
     left_late : set by a pool, as published, once a user joined a round that its budget did not
         hold.
+    masked : set by a pool whose users' messages are masked.
     """
 
     loss: str
@@ -91,8 +96,11 @@ class GradientRounds:
     trust: str = "local"
     threshold: int = 0
     colluding: int = 0
+    listed: int = 0
+    neighbours: int = 0
     as_published: bool = False
     left_late: bool = False
+    masked: bool = False
 
     def __post_init__(self) -> None:
         take_plain(self)
@@ -114,11 +122,12 @@ class GradientRounds:
             raise InvalidInputError("Expected a rate with sampling=poisson, and with no other.")
         if self.rate is not None and not 2.0**-60 <= self.rate <= 1:
             raise InvalidInputError(f"Expected 0 < rate={self.rate!r} <= 1.")
-
         if self.is_secure != (self.threshold > 0) or not 0 <= self.colluding <= self.threshold:
             raise InvalidInputError("Expected a threshold with secure-aggregation, and only there.")
         if self.is_secure and (self.threshold - self.colluding < 1 or self.as_published):
             raise InvalidInputError("Expected threshold - colluding >= 1, and rules of our own.")
+        if sums_of(self) is not None and not self.is_secure:
+            raise InvalidInputError("Expected listed users only with secure-aggregation.")
 
     @classmethod
     def agreed(cls, rules: GradientRounds) -> GradientRounds:
@@ -165,8 +174,7 @@ class GradientRounds:
     @property
     def mechanism(self) -> Gaussian | SkellamShare:
         if self.is_secure:
-            honest = self.threshold - self.colluding
-            return SkellamShare(self.noise_multiplier, honest, self.n_features)
+            return SkellamShare(self.noise_multiplier, honest_of(self), self.n_features)
         return Gaussian(self.noise_multiplier)
 
     def draw(self, noise: NoiseSource, shape: tuple[int, ...], threads: int = 1) -> np.ndarray:
@@ -193,11 +201,7 @@ class GradientRounds:
                 "each user adds all of the noise, and the server sees every noisy gradient and "
                 "who sent it"
             )
-        return (
-            "each user adds a share of the noise, and the server sees who joins and the sum over "
-            f"them, never of fewer than {self.threshold} users; that holds as long as at most "
-            f"{self.colluding} of them collude; in this process the masks are simulated"
-        )
+        return what_is_seen(self)
 
     def why_not_private(self, relation: NeighboringRelation) -> tuple[str, ...]:
         reasons = []
@@ -267,7 +271,9 @@ class GradientRounds:
     def to_dict(self) -> dict[str, Any]:
         """Return what is agreed on, as JSON-able data."""
         agreed = dataclasses.asdict(self)
-        del agreed["left_late"]
+        del agreed["left_late"], agreed["masked"]
+        if not self.listed:  # The digest of rules of earlier versions stays as it was.
+            del agreed["listed"], agreed["neighbours"]
         return agreed
 
     @classmethod

@@ -10,6 +10,7 @@ import numpy as np
 from dpcore.errors import BudgetExceededError
 from dpcore.plugin import InvalidInputError
 from dpcore.plugin.parts import accountant_facts, planned_accountant
+from dpcore_a_ddp.pools.sum_rules import delta_of_rounds, rounds_before_failure
 from dpcore_accounting.best import BestAccountant
 
 if TYPE_CHECKING:
@@ -164,10 +165,12 @@ def rounds_of_users(
             delta: float = delta,
             event: DpEvent = event,
         ) -> int:
-            return rounds_within(make_filter(epsilon, delta), event, last, least)
+            held = make_filter(epsilon, delta_of_rounds(rules, delta))
+            return rounds_within(held, event, last, least)
 
         epsilons, which = np.unique([users[place].epsilon for place in places], return_inverse=True)
-        limits[places] = _counts(epsilons.tolist(), count, most)[which]
+        fit = rounds_before_failure(rules, delta, most)
+        limits[places] = _counts(epsilons.tolist(), count, fit)[which]
     # A pass charges each row by itself, once in as many rounds as there are rows.
     return np.minimum(most, limits * sizes) if rules.sampling == "pass" else limits
 

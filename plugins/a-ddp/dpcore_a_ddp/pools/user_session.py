@@ -12,7 +12,8 @@ from dpcore.plugin import InvalidInputError
 from dpcore.plugin.parts import Account, LocalEngine, SystemNoise, TableSession, Unshareable
 from dpcore_a_ddp.pools.round_ledger import RoundLedger
 from dpcore_a_ddp.pools.round_rules import GradientRounds
-from dpcore_a_ddp.pools.user_budgets import filter_of_rounds, rounds_within
+from dpcore_a_ddp.pools.sum_rules import delta_of_rounds, rounds_before_failure
+from dpcore_a_ddp.pools.user_budgets import MOST_ROUNDS, filter_of_rounds, rounds_within
 from dpcore_a_ddp.users.messages import Declined, Reply
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class UserSession(Unshareable):
     user : its public facts. ``n_rows`` has to be the number of its rows.
     data : its rows.
     rules : what it agrees to. Noise of none, and rules as published, it refuses.
-    accountant : its empty filter, of its own budget.
+    accountant : its empty filter, of its own budget (``delta_of_rounds`` of its delta).
     noise : ``None`` for the system's entropy.
     ledger : ``None`` for one in memory.
     mask : round to the mask, int64 of shape (n_features,), that a secure aggregation takes off the
@@ -134,7 +135,8 @@ class UserSession(Unshareable):
         place = len(debits) % len(self._sessions)
         session, account = self._sessions[place], self._accounts[place]
         query = self._rules.query(self._loss, point, self.user.n_rows)
-        if not rounds_within(account.filter, self._event, 1):
+        fit = rounds_before_failure(self._rules, self.user.delta, MOST_ROUNDS)
+        if len(debits) >= fit or not rounds_within(account.filter, self._event, 1):
             return self._declined(index, "One round more would exceed the user's budget.")
         session.rehearse(query)
 
@@ -172,7 +174,7 @@ def _check(
     facts = (data.n_features, data.row_norm, data.raw_norm_bound)
     if facts != (rules.n_features, rules.row_norm, rules.raw_norm_bound):
         raise InvalidInputError("The rules are for rows of another width or other bounds.")
-    if (accountant.epsilon, accountant.delta) != (user.epsilon, user.delta):
+    if (accountant.epsilon, accountant.delta) != (user.epsilon, delta_of_rounds(rules, user.delta)):
         raise InvalidInputError(f"The filter of user {user.name!r} has another budget.")
     require_rows_as_given(data)
 

@@ -1,4 +1,5 @@
-"""A file of users and their budgets: CSV with the columns user, epsilon, delta and, if given, rows.
+"""A file of users and their budgets: CSV with the columns user, epsilon, delta and, if given, rows
+and identity.
 
 What it holds is public: whoever sees which user joins a round sees its budget.
 """
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 __all__ = ["alike_users", "read_users"]
 
 _NEEDED = ("user", "epsilon", "delta")
+_IDENTITY = "identity"
+"""A column of secure sums, which ``secure_sums.context.Members`` reads and checks."""
 _MOST_ROWS = 2**40
 
 
@@ -77,7 +80,7 @@ def _lines(name: str) -> Generator[tuple[int, list[str]], None, None]:
 
 
 def _check_header(name: str, header: Sequence[str]) -> None:
-    known = (*_NEEDED, "rows")
+    known = (*_NEEDED, "rows", _IDENTITY)
     for column in _NEEDED:
         if column not in header:
             raise DataError(f"{name}, line 1: no column {column!r}; expected user,epsilon,delta.")

@@ -179,7 +179,7 @@ def test_rules_that_are_not_private_are_not_even_sent(own_files, rules, users):
 
 def test_secure_aggregation_is_refused_with_what_is_missing():
     check_trust("local")
-    with pytest.raises(InvalidInputError, match="seed of 32 bits.*What is missing"):
+    with pytest.raises(InvalidInputError, match="seed of 32 bits.*no messages over Flower yet"):
         check_trust("secure-aggregation")
 
 

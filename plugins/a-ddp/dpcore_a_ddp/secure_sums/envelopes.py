@@ -1,0 +1,71 @@
+"""Shares of a user's secrets, sealed for those who hold them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from dpcore_a_ddp.secure_sums import primitives
+from dpcore_a_ddp.secure_sums.context import RoundContext
+from dpcore_a_ddp.secure_sums.messages import BadMessage, blob
+from dpcore_a_ddp.secure_sums.shamir import SHARE_BYTES, shares_of
+from dpcore_a_ddp.secure_sums.statements import Advertisement
+
+__all__ = ["Envelopes"]
+
+
+class Envelopes:
+    """Seals a user's shares, and opens those of others, with a key pair of this round.
+
+    Every neighbour gets an envelope, so that it knows who is still there; there are shares in it
+    for those whom the sender drew. Each is sealed with a key for this round, sender and receiver.
+    """
+
+    def __init__(self, context: RoundContext, place: int) -> None:
+        self._context, self._place = context, place
+        self._secret, self.public = primitives.key_pair()
+        self._agreed: dict[int, bytes] = {}
+
+    def sealed(
+        self,
+        others: Mapping[int, Advertisement],
+        holders: Sequence[int],
+        seed: bytes,
+        masking: bytes,
+    ) -> bytes:
+        """Return the body of a message with an envelope for each of the others.
+
+        ``holders`` : neighbours that the user drew, who hold shares of its self-mask ``seed`` and
+        of its ``masking`` key.
+        """
+        points = [place + 1 for place in holders]
+        needed = self._context.parameters.shares
+        of_seed, of_key = (shares_of(secret, points, needed) for secret in (seed, masking))
+        shares = dict(zip(holders, map(bytes.__add__, of_seed, of_key), strict=True))
+        parts = []
+        for place, other in others.items():
+            agreed = primitives.agree(self._secret, other.sealing)
+            if agreed is not None:
+                self._agreed[place] = agreed
+                about = self._context.pair(b"seal", self._place, place)
+                key = primitives.derive(agreed, about)
+                sealed = primitives.seal(key, shares.get(place, b""), about)
+                parts.append(place.to_bytes(4, "little") + blob(sealed))
+        return len(parts).to_bytes(4, "little") + b"".join(parts)
+
+    def opened(
+        self, place: int, sealed: bytes, others: Mapping[int, Advertisement]
+    ) -> tuple[bytes, bytes] | None:
+        """Return the shares of a user's seed and key, ``None`` where this user holds none of it.
+
+        Raises BadMessage for an envelope that is not from that user to this one.
+        """
+        if place not in self._agreed:
+            raise BadMessage("its shares came without its keys")
+        about = self._context.pair(b"seal", place, self._place)
+        text = primitives.opened(primitives.derive(self._agreed[place], about), sealed, about)
+        if text is None:
+            raise BadMessage("its shares were altered, or sealed for something else")
+        is_holder = self._place in others[place].neighbours
+        if len(text) != (2 * SHARE_BYTES if is_holder else 0):
+            raise BadMessage("its shares are of another length")
+        return (text[:SHARE_BYTES], text[SHARE_BYTES:]) if is_holder else None

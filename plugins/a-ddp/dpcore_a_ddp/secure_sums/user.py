@@ -1,0 +1,289 @@
+"""One user's side of one round: bytes in, bytes out, and a journal in between.
+
+The protocol is that of Bonawitz et al. (CCS 2017) against an active server, over neighbours that
+each user draws for itself (Bell et al., CCS 2020). A user
+
+1. signs fresh keys and the neighbours that it draws from the list of users;
+2. seals a share of its self-mask seed and of its masking key for each of these neighbours;
+3. adds to its vector the self mask and a mask with each neighbour, and signs whom it masked with;
+4. signs a set of users that the server proposes, if it is large enough: one set in a round;
+5. reveals, once ``threshold`` users signed that very set, a share of the self-mask seed of each
+   user in it whose own neighbours are there in sufficient number, or of the masking key of each
+   user that is not in it: never both of one user.
+
+What is proved of it, and under which assumptions, is in ``plugins/a-ddp/SECURE_SUMS.md``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+
+from dpcore_a_ddp.secure_sums import primitives
+from dpcore_a_ddp.secure_sums.context import Identity, RoundContext
+from dpcore_a_ddp.secure_sums.envelopes import Envelopes
+from dpcore_a_ddp.secure_sums.journal import RoundJournal
+from dpcore_a_ddp.secure_sums.masks import pair_mask, self_mask
+from dpcore_a_ddp.secure_sums.messages import (
+    AGREED,
+    ENVELOPES,
+    KINDS,
+    NEIGHBOURS,
+    PROPOSED,
+    REVEALED,
+    SHARED,
+    UNMASKING,
+    BadMessage,
+    Dropped,
+    Reader,
+    bits_of,
+    head,
+    numbers,
+    places_of,
+    read_head,
+    signed,
+)
+from dpcore_a_ddp.secure_sums.primitives import SIGNATURE_BYTES
+from dpcore_a_ddp.secure_sums.statements import (
+    OF_KEY,
+    OF_SEED,
+    Advertisement,
+    MaskStatement,
+    Revealed,
+    commitment,
+    packed_shares,
+)
+
+__all__ = ["Contribute", "SumUser"]
+
+Contribute = Callable[[np.ndarray], np.ndarray | None]
+"""The mask, int64 of shape (width,), to the user's vector plus the mask modulo 2^64, or ``None``
+where the user does not join after all. Called once a round, after every check that can come first:
+a user charges its ledger and draws its noise in there."""
+
+_OVER = -1
+
+
+class SumUser:
+    """A user in one round; the next round needs another one.
+
+    Parameters
+    ----------
+    context : the round, as this user knows it.
+    place : its own among the members.
+    identity : its signing key.
+    contribute : see ``Contribute``.
+    journal : the user's own, which outlives this object: a ``FileJournal``, or in a simulation a
+        ``RoundJournal``, the same in every round.
+
+    ``dropped`` : the messages that it dropped, and why.
+    """
+
+    def __init__(
+        self,
+        context: RoundContext,
+        place: int,
+        identity: Identity,
+        contribute: Contribute,
+        journal: RoundJournal,
+    ) -> None:
+        self._context, self._place, self._identity = context, place, identity
+        self._contribute, self._journal = contribute, journal
+        self._awaits = _OVER
+        self.dropped: list[Dropped] = []
+        self._others: dict[int, Advertisement] = {}
+        self._held: dict[int, tuple[bytes, bytes]] = {}
+        self._masked: frozenset[int] = frozenset()
+        self._set: frozenset[int] = frozenset()
+        self._set_bits = b""
+
+    def begin(self) -> bytes | None:
+        """Return the user's keys and neighbours as its first message; ``None`` for a round that the
+        journal has, or one before it: that one is not answered again."""
+        if not self._journal.begin(self._context.round):
+            self._drop("", "the round was begun before, and is not answered again")
+            return None
+        self._seed = primitives.random_bytes(primitives.KEY_BYTES)
+        self._masking, masking = primitives.key_pair()
+        self._envelopes = Envelopes(self._context, self._place)
+        parameters = self._context.parameters
+        drawn = primitives.random_subset(parameters.users - 1, parameters.neighbours)
+        neighbours = tuple(at + (at >= self._place) for at in drawn)
+        self._own = Advertisement(
+            self._place, masking, self._envelopes.public, commitment(self._seed), neighbours
+        )
+        self._awaits = NEIGHBOURS
+        return self._own.signed(self._context, self._identity)
+
+    def receive(self, data: bytes) -> bytes | None:
+        """Return the answer to a message of the server; ``None`` where it is dropped, after
+        which the user still waits for a right one."""
+        steps = {
+            NEIGHBOURS: self._share,
+            ENVELOPES: self._mask,
+            PROPOSED: self._agree,
+            UNMASKING: self._reveal,
+        }
+        try:
+            kind, _, body = read_head(data, self._context)
+            self._require_turn(kind)
+            return steps[kind](Reader(body))
+        except BadMessage as fault:
+            self._drop("the server", str(fault))
+        return None
+
+    def _require_turn(self, kind: int) -> None:
+        if kind % 2 == 0:
+            raise BadMessage("it is another user's")
+        if kind != self._awaits:
+            when = "too early" if 0 <= self._awaits < kind else "late, or for a second time"
+            raise BadMessage(f"it is of the kind {KINDS[kind]}, {when}")
+
+    def _share(self, reader: Reader) -> bytes:
+        others: dict[int, Advertisement] = {}
+        for data in [reader.blob() for _ in range(reader.number())]:
+            try:
+                other = self._read_keys(data)
+                if other.place in others:
+                    raise BadMessage("its keys are there twice")
+                others[other.place] = other
+            except BadMessage as fault:
+                self._drop("keys from the server", str(fault))
+        reader.end()
+        self._require_present(others)
+        body = self._envelopes.sealed(others, self._own.neighbours, self._seed, self._masking)
+        self._others = others
+        return self._step(ENVELOPES, SHARED, body)
+
+    def _read_keys(self, data: bytes) -> Advertisement:
+        """Return another user's keys, signed by it for this round; BadMessage for others."""
+        other = Advertisement.read(data, self._context)
+        if other.place not in self._own.neighbours and self._place not in other.neighbours:
+            raise BadMessage("it is of no neighbour")
+        return other
+
+    def _require_present(self, there: Iterable[int]) -> None:
+        """Raise BadMessage unless enough of the neighbours that the user drew are there."""
+        present = len(set(there).intersection(self._own.neighbours))
+        if present < self._context.parameters.present:
+            raise BadMessage(f"only {present} of the user's own neighbours are there")
+
+    def _mask(self, reader: Reader) -> bytes | None:
+        held: dict[int, tuple[bytes, bytes]] = {}
+        masked: set[int] = set()
+        for place, sealed in [(reader.number(), reader.blob()) for _ in range(reader.number())]:
+            try:
+                if place in masked:
+                    raise BadMessage("its shares are there twice")
+                shares = self._envelopes.opened(place, sealed, self._others)
+            except BadMessage as fault:
+                self._drop(self._name(place), str(fault))
+                continue
+            masked.add(place)
+            if shares is not None:
+                held[place] = shares
+        reader.end()
+        self._require_present(masked)
+        mask = self._self_mask()
+        for place in masked:
+            public = self._others[place].masking
+            mask += pair_mask(self._context, self._masking, self._place, place, public)
+        self._held, self._masked = held, frozenset(masked)
+        self._awaits = _OVER
+        self._journal.note(self._context.round, "masked")
+        values = self._contribute(mask.view(np.int64))
+        if values is None:
+            return None
+        self._awaits = PROPOSED
+        of_others = sorted(masked.difference(self._own.neighbours))
+        rest = numbers(of_others) + values.astype("<i8").tobytes()
+        among = [i for i, place in enumerate(self._own.neighbours) if place in masked]
+        statement = MaskStatement(self._place, tuple(among), primitives.digest(rest))
+        return statement.signed(self._context, self._identity) + rest
+
+    def _self_mask(self) -> np.ndarray:
+        return self_mask(self._context, self._seed)
+
+    def _agree(self, reader: Reader) -> bytes:
+        parameters = self._context.parameters
+        found = frozenset(places_of(reader.blob(), parameters.users))
+        reader.end()
+        self._require_size(found)
+        if self._place in found:
+            self._require_present(found & self._masked)
+        self._set, self._set_bits = found, bits_of(found, parameters.users)
+        return self._step(UNMASKING, AGREED, self._set_bits)
+
+    def _require_size(self, found: frozenset[int]) -> None:
+        """Raise BadMessage for a set of fewer users than the rules say."""
+        threshold = self._context.parameters.threshold
+        if len(found) < threshold:
+            raise BadMessage(f"its set has {len(found)} users, and {threshold} are agreed on")
+
+    def _reveal(self, reader: Reader) -> bytes:
+        signers = reader.numbers()
+        signatures = [reader.take(SIGNATURE_BYTES) for _ in signers]
+        statements = [reader.blob() for _ in range(reader.number())]
+        reader.end()
+        self._require_signed(dict(zip(signers, signatures, strict=True)))
+        shown = self._well_masked(statements)
+        revealed = []
+        for place, (of_seed, of_key) in self._held.items():
+            if place not in self._set:
+                revealed.append(Revealed(place, OF_KEY, of_key))
+            elif place in shown:
+                revealed.append(Revealed(place, OF_SEED, of_seed))
+            else:
+                self._drop(self._name(place), "too few of its own neighbours are in the set")
+        answer = self._step(_OVER, REVEALED, packed_shares(revealed))
+        self._forget()
+        return answer
+
+    def _forget(self) -> None:
+        """Let go of the secrets of the round."""
+        self._seed, self._masking, self._held = b"", b"", {}
+
+    def _require_signed(self, signatures: dict[int, bytes]) -> None:
+        """Raise BadMessage unless ``threshold`` users signed the set that this one signed."""
+        threshold, members, signed_by = self._context.parameters.threshold, self._context.members, 0
+        for place, signature in signatures.items():
+            known = place < len(members)
+            text = head(AGREED, self._context, place) + self._set_bits
+            if known and primitives.verify(members.keys[place], signature, text):
+                signed_by += 1
+            else:
+                self._drop(self._name(place), "it did not sign the set that this user signed")
+            if signed_by == threshold:
+                return
+        raise BadMessage(f"only {signed_by} users signed the set, and {threshold} have to")
+
+    def _well_masked(self, statements: list[bytes]) -> set[int]:
+        """Return the users in the set whose own neighbours are there in sufficient number, by what
+        they signed when they masked."""
+        shown = set()
+        for data in statements:
+            try:
+                statement = MaskStatement.read(data, self._context)
+            except BadMessage as fault:
+                self._drop("a statement from the server", str(fault))
+                continue
+            if statement.place in self._held:
+                neighbours = self._others[statement.place].neighbours
+                present = sum(neighbours[at] in self._set for at in statement.among)
+                if present >= self._context.parameters.present:
+                    shown.add(statement.place)
+        return shown
+
+    def _step(self, awaits: int, kind: int, body: bytes) -> bytes:
+        """Write the step down, and return its message."""
+        self._journal.note(self._context.round, KINDS[kind])
+        self._awaits = awaits
+        return signed(kind, self._context, self._place, self._identity, body)
+
+    def _name(self, place: int) -> str:
+        members = self._context.members
+        return members.names[place] if place < len(members) else ""
+
+    def _drop(self, sender: str, reason: str) -> None:
+        self.dropped.append(Dropped(sender, reason))
