@@ -79,6 +79,9 @@ def plugin(monkeypatch):
     points = [*metadata.entry_points(group=GROUP), metadata.EntryPoint("z", "a_plugin", GROUP)]
     registry = read_registry(points)
     monkeypatch.setattr(registered, "load_registry", lambda kind=None: registry)
+    monkeypatch.setattr(
+        "dpcore_accounting.commands.account.load_registry", lambda kind=None: registry
+    )
 
 
 @pytest.mark.parametrize("planned", [{}, {"planned": None, "holds": None, "conversions": ()}])
@@ -87,7 +90,6 @@ def test_an_accountant_with_nothing_but_what_it_has_to_state_is_one_of_them(monk
     monkeypatch.setattr(
         registered, "_loaded", lambda: [("dpcore", ZcdpAccountant), ("acme", least)]
     )
-    monkeypatch.setattr(registered, "distribution_of", lambda name: "others")
     monkeypatch.setattr("dpcore_accounting.commands.account.distribution_of", lambda name: "others")
     own, theirs = (
         [row for row in describe_budget(1.0, 1e-6) if row["accountant"] == name][0]

@@ -99,6 +99,7 @@ def registry_of_algorithms(monkeypatch, *options):
     twin = dataclasses.replace(first, name="twin", distribution="dpcore-twin")
     twin = dataclasses.replace(twin, data={**first.data, "options": options})
     both = {"optimizer": type(known)([*known.entries("optimizer"), twin]), "step": STEPS}
+    both["reader"] = type(known)([])
     monkeypatch.setattr(step_options, "load_registry", both.get)
 
 

@@ -165,6 +165,7 @@ ALLOWED = {
     "plugins/tables/dpcore_tables/statistics/numeric_sums.py": WHOLE_NUMBERS,
     "plugins/tables/dpcore_tables/statistics/asking.py": "LAPACK has a part in a covariance",
     "plugins/a-ddp/dpcore_a_ddp/recount.py": "a check of a figure, by another formula",
+    "plugins/a-ddp/dpcore_a_ddp/secure_sums/shamir.py": WHOLE_NUMBERS,
     "plugins/baselines/dpcore_baselines/without_privacy/references.py": "a reference",
     "plugins/adassp/dpcore_adassp/products.py": WHOLE_NUMBERS,
     "plugins/adassp/dpcore_adassp/row_map.py": WHOLE_NUMBERS,

@@ -20,6 +20,7 @@ OF_A_COMMAND = {"out", "as_json", "quiet"}
 OF_READERS = {"query": None, "row_wise_claim": False}
 OF_STEPS = {
     "calibrate_share": None,
+    "evaluate_by": None,
     "evaluate_share": None,
     "evaluate_epsilon": None,
     "intervals_share": None,

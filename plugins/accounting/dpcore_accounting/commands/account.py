@@ -202,8 +202,12 @@ def _schedule_row(
 
 def _of(accountant: Any, conversion: str | None) -> dict[str, Any]:
     name = accountant.name
-    distribution = load_registry("accountant").get("accountant", name).distribution
-    return {"accountant": name, "distribution": distribution, "conversion": conversion}
+    return {"accountant": name, "distribution": distribution_of(name), "conversion": conversion}
+
+
+def distribution_of(name: str) -> str:
+    """Return the distribution that has an accountant, and answers for its figures."""
+    return load_registry("accountant").get("accountant", name).distribution
 
 
 def _order_of(accountant: Any) -> float | None:

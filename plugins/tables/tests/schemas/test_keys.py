@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from dpcore import Schema
-from dpcore.data.schema.keys import CROSS_KEYS, TOP_KEYS
+from dpcore.data.schema.keys import TOP_KEYS
+from dpcore_tables.kinds.crosses import CROSS_KEYS
 from dpcore_tables.schemas.key_reference import column_kinds, reference
 
 DOCUMENT = Path(__file__).parents[4] / "docs" / "schema.md"
