@@ -27,7 +27,6 @@ __all__ = [
     "array_exp",
     "array_expm1",
     "array_log",
-    "array_log1p",
     "geometric_progression",
     "ordered_dot",
     "ordered_norm",
@@ -162,10 +161,3 @@ def array_expm1(x: np.ndarray) -> np.ndarray:
     from scipy.special import expm1
 
     return np.asarray(expm1(x))
-
-
-def array_log1p(x: np.ndarray) -> np.ndarray:
-    """Return ln(1 + x) for x >= -1, -inf of -1."""
-    from scipy.special import log1p
-
-    return np.asarray(log1p(x))

@@ -5,6 +5,7 @@ import pytest
 from coded_rows import coded
 
 from dpcore.data.blocks.table import Table
+from dpcore.errors import InvalidInputError
 from dpcore.plugin import round_parameters
 from dpcore.plugin.parts import BLOCK_ROWS
 
@@ -68,3 +69,23 @@ def test_raw_rows_in_place_are_ranges_of_the_block():
         assert np.array_equal(out * block.factor[10:50], block.margins(w)[10:50])
         assert np.array_equal(block.factors_within(0.7), block.factor)
         assert (block.factors_within(0.1) * block.row_norms("l2") <= 0.1).all()
+
+
+@pytest.mark.parametrize("layout", ["dense", "csr", "coded"])
+@pytest.mark.parametrize("more", [-1, 1, 265])
+def test_a_vector_that_is_not_as_long_as_a_row_is_refused(layout, more):
+    # A kernel would read on in the rows behind: one row would move the parts of many.
+    rows, y = coded(50)
+    X = {"dense": rows.toarray(), "csr": rows.tocsr(), "coded": rows}[layout]
+    block = table(X, y, raw=3.0, row=3.0).blocks[0]
+    right, wrong = np.zeros(block.n_features), np.zeros(block.n_features + more)
+    for ask in (
+        lambda: block.margins(wrong),
+        lambda: block.margins(np.zeros((3, wrong.size))),
+        lambda: block.margins_at(wrong[np.newaxis]),
+        lambda: block.line(wrong, right),
+        lambda: block.line(right, wrong),
+        lambda: block.sum_at(wrong, lambda z, rows: z),
+    ):
+        with pytest.raises(InvalidInputError, match="numbers, one for each feature"):
+            ask()

@@ -20,12 +20,12 @@ from dpcore.exact.reproducible import (
     array_exp,
     array_expm1,
     array_log,
-    array_log1p,
     geometric_progression,
     ordered_dot,
     ordered_norm,
     ordered_sum,
 )
+from dpcore_accounting.sampled_moments import array_log1p
 
 ROOT = Path(__file__).parents[2]
 SIZES = [0, 1, 7, 4096, 4097, 8195, 2**16 + 3, 10**6 + 1]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from dpcore.data.blocks.truncation import held_squares, l1_norms_up, l2_norms_up, row_factors
+from dpcore.errors import InvalidInputError
 from dpcore.exact.compiled import njit
 
 if TYPE_CHECKING:
@@ -122,6 +123,12 @@ class CachedMargins:
     def _any_product(self, v: np.ndarray) -> np.ndarray:
         return self._product(v) if v.ndim == 1 else self._products(v)
 
+    def _on_grid(self, v: np.ndarray, each: bool = False) -> np.ndarray:
+        # Of a longer vector than a row, kernels would read on in the rows behind.
+        if v.shape[-1] != self.n_features:
+            raise InvalidInputError(f"Expected {self.n_features} numbers, one for each feature.")
+        return self._path.rounded(v, each=each)
+
     def _square_product(self, v: np.ndarray) -> np.ndarray:
         """Return ``sum_j v_j x_j^2`` of every raw row, float64, up to the rounding of a sum."""
         return _margins(self.raw_rows().mapped(np.square), self.n_rows, v)
@@ -133,7 +140,7 @@ class CachedMargins:
         return self.raw_rows().mapped(held_squares).weighted_sum(0, self.n_rows, c)
 
     def sum_at(self, w: np.ndarray, coefficients: Coefficients) -> np.ndarray:
-        w = self._path.rounded(w)
+        w = self._on_grid(w)
         raw = self._known_margins(w)
         if raw is None:
             raw, total = self._fresh_sum(w, coefficients)
@@ -206,16 +213,17 @@ class CachedMargins:
         return part
 
     def margins(self, w: np.ndarray) -> np.ndarray:
-        return self._scaled(self._raw_margins(self._path.rounded(w)), slice(0, self.n_rows))
+        return self._scaled(self._raw_margins(self._on_grid(w)), slice(0, self.n_rows))
 
     def margins_at(self, points: np.ndarray) -> np.ndarray:
-        points = self._path.rounded(points, each=True)
-        raw = self._products(points.reshape(-1, self.n_features))
-        raw = raw.reshape(*points.shape[:-1], self.n_rows)
+        points = self._on_grid(points, each=True)
+        raw = self._products(points.reshape(-1, self.n_features)).reshape(
+            *points.shape[:-1], self.n_rows
+        )
         return raw * self.factor if self._is_scaled else raw
 
     def line(self, w: np.ndarray, direction: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        z, direction = self._raw_margins(self._path.rounded(w)), self._path.rounded(direction)
+        z, direction = self._raw_margins(self._on_grid(w)), self._on_grid(direction)
         known = self._along
         if known is None or not _same(known[0], direction):
             known = self._along = (direction, _read_only(self._any_product(direction)))

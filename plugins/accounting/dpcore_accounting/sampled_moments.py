@@ -7,10 +7,10 @@ from functools import lru_cache
 
 import numpy as np
 
-from dpcore.exact.reproducible import SUM_ERROR, array_log1p
+from dpcore.exact.reproducible import SUM_ERROR
 from dpcore.plugin import array_exp, array_expm1, array_log, ordered_dot, ordered_sum
 
-__all__ = ["log_moment_up"]
+__all__ = ["array_log1p", "log_moment_up"]
 
 _LARGEST_CHORD_ORDER = 32.0
 _MOST_NOISE = 2.0**14  # beyond, f hardly differs between the ends of an interval
@@ -109,3 +109,10 @@ def _above_tangent(y: np.ndarray, t: float) -> np.ndarray:
         term = term * near * ((t + 1 - k) / (k + 1))
     out[close] = total
     return out
+
+
+def array_log1p(x: np.ndarray) -> np.ndarray:
+    """Return ln(1 + x) for x >= -1, -inf of -1, within ``FUNCTION_ERROR`` of it."""
+    from scipy.special import log1p
+
+    return np.asarray(log1p(x))

@@ -198,3 +198,10 @@ def test_it_is_as_private_as_its_event_says():
 
     with pytest.raises(AssertionError, match="further apart"):
         check_interactive(lambda problem: make(problem, Loud))
+
+
+def test_an_answer_in_one_column_gets_noise_of_its_own_in_each_entry():
+    # Noise of shape (4,) beside an answer of shape (4, 1) would be that of one entry for all.
+    column = np.zeros((4, 1), dtype=np.int64)
+    first = mechanism().begin(column, BASE, None, SeededNoise(3)).first
+    assert first.shape == (4,) and len({*first.tolist()}) == 4

@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 
+from dpcore.errors import InvalidInputError
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.plugin import NeighboringRelation, Problem
 from dpcore.plugin.parts import LocalEngine, Table
+from dpcore_baselines.queries.moments import ColumnMoments
 from dpcore_baselines.queries.standardization import Standardization
 from dpcore_baselines.queries.standardized import StandardizedGradientSum
 from dpcore_lab.checks import check_query, make_rows
@@ -99,3 +101,15 @@ def test_an_empty_table_answers_zeros():
     table = Table.from_matrix(np.zeros((0, 5)), np.zeros(0), row_norm=1.5, raw_norm_bound=2.0)
     problem = Problem(Logistic(), 0.0, 5, 1.5, 2.0, RELATION)
     assert not LocalEngine(table).answer(gradient_sum(problem)).any()
+
+
+def test_a_map_of_one_column_is_refused_for_rows_of_several():
+    # The norm would be that of the first column, and the sum that of all.
+    problem = problem_of(1.0)
+    one, same = (Standardization(np.array([s]), np.array([0]), None) for s in (2**12, 64))
+    for make in (
+        lambda: StandardizedGradientSum(problem, np.zeros(problem.n_features), one, 0.7),
+        lambda: ColumnMoments(problem, 0.7, counted=same),
+    ):
+        with pytest.raises(InvalidInputError, match="Expected a map of"):
+            make()

@@ -80,7 +80,9 @@ class Brownian:
         noise: NoiseSource,
     ) -> _Descent:
         scales = increments(self.losses, self.delta, sensitivity)
-        return _Descent(BrownianPath(exact, scales, sensitivity.grid_bits, noise), self.losses)
+        return _Descent(
+            BrownianPath(exact.reshape(-1), scales, sensitivity.grid_bits, noise), self.losses
+        )
 
 
 class BrownianPath:

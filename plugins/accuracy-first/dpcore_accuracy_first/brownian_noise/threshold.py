@@ -116,7 +116,7 @@ class ReducedAboveThreshold:
     ) -> _Walk:
         known = None if reference is None else reference[1]
         scales = increments(self.losses, self.delta, sensitivity)
-        path = BrownianPath(exact, scales, sensitivity.grid_bits, noise)
+        path = BrownianPath(exact.reshape(-1), scales, sensitivity.grid_bits, noise)
         first, second = self._scales(known)
         held = 0 if reference is None else int(reference[0].item())
         # Python integers: a wrapped threshold would be another law.

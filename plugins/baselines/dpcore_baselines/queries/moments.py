@@ -63,6 +63,8 @@ class ColumnMoments:
     def __post_init__(self) -> None:
         if self.counted is not None and not self.counted.is_selection:
             raise InvalidInputError("Expected a map that takes columns as they are or not.")
+        if self.counted is not None:
+            self.counted.require_columns(self.problem.n_features)
         object.__setattr__(self, "clip", float(self.clip))
         bits = coefficient_bits(self.clip, self.problem.capacity, self.noise_multiplier)
         object.__setattr__(self, "bits", bits)

@@ -128,6 +128,12 @@ class Standardization:
             mapped -= np.ldexp(self.shifts * constant, -SCALE_BITS)
         return mapped
 
+    def require_columns(self, n_features: int) -> None:
+        """Raise InvalidInputError unless the map is of rows of so many features: one for a single
+        column would be taken for every column by a sum, and for the first alone by a norm."""
+        if not self.scales.shape == self.shifts.shape == (n_features,):
+            raise InvalidInputError(f"Expected a map of {n_features} columns.")
+
     def norms_up(
         self,
         product: Callable[[np.ndarray], np.ndarray],

@@ -50,6 +50,7 @@ class StandardizedGradientSum(ClippedRows):
     thread_safe: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
+        self.standardization.require_columns(self.problem.n_features)
         # A row's own part of a sum, and the final steps, are 2^6 times the clip at most.
         self._take_grids(widest=float(self.clip) * 2.0**SCALE_BITS)
 

@@ -61,6 +61,7 @@ class UnitGradientSum(ClippedGradients):
     def __post_init__(self) -> None:
         if self.problem.rows_per_unit is None:
             raise InvalidInputError("Expected units of several rows, whose sums are clipped.")
+        self.standardization.require_columns(self.problem.n_features)
         self._take_grids(widest=float(self.clip) * 2.0**SCALE_BITS)
 
     def answer_block(self, block: Block) -> np.ndarray:

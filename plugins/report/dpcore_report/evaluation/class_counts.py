@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -28,6 +28,15 @@ def scale_bits(n_classes: int, norm: str) -> int:
     return bits if norm == "l1" else (bits + 1) // 2
 
 
+def of_known_classes(
+    margins: np.ndarray, y: np.ndarray, n_classes: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the margins and the classes, int64, of the rows whose class is one of 0 to
+    ``n_classes`` - 1. The others count nowhere: an error would tell that one is there."""
+    known = (y >= 0) & (y < n_classes)
+    return np.ascontiguousarray(margins[:, known]), y[known].astype(np.int64)
+
+
 @sealed
 class ClassCounts(HeldOutSums):
     """How many rows are of each class and get each class from the model; and, for each class, how
@@ -47,14 +56,16 @@ class ClassCounts(HeldOutSums):
 
     __slots__ = ()
 
+    of_classes: ClassVar[bool] = True
+
     @property
     def shape(self) -> tuple[int, int]:
         """The number of classes, and of counts of each."""
         return (self.w.shape[0], self.w.shape[0] + 2 * N_BINS)
 
     def answer_block(self, block: Block) -> np.ndarray:
-        margins, classes = np.ascontiguousarray(block.margins(self.w)), block.y.astype(np.int64)
         n_classes, width = self.shape
+        margins, classes = of_known_classes(block.margins(self.w), block.y, n_classes)
         said = margins.argmax(axis=0)
         right = np.bincount(width * classes + said, minlength=n_classes * width) << BITS
         others = np.partition(margins, n_classes - 2, axis=0)[-2:]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -41,6 +41,8 @@ class GroupCounts(HeldOutSums):
 
     groups: Groups = _NONE
 
+    of_classes: ClassVar[bool] = True
+
     @property
     def shape(self) -> tuple[int, int, int]:
         """The number of groups, of classes, and of classes that the model may say."""
@@ -55,7 +57,9 @@ class GroupCounts(HeldOutSums):
         said = (margins > 0).astype(np.int64) if is_of_two else margins.argmax(axis=0)
         classes = (block.y > 0 if is_of_two else block.y).astype(np.int64)
         cells = (groups * n_classes + classes) * n_classes + said
-        counts = np.bincount(cells, minlength=n_groups * n_classes**2)
+        # A row of a class that the model does not know counts nowhere.
+        known = (classes >= 0) & (classes < n_classes)
+        counts = np.bincount(cells[known], minlength=n_groups * n_classes**2)
         return counts.astype(np.int64) << BITS
 
     def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
-from dpcore.plugin import round_parameters
+from dpcore.plugin import InvalidInputError, round_parameters
 from dpcore.plugin.parts import constant, sealed
 
 if TYPE_CHECKING:
@@ -41,8 +41,13 @@ class HeldOutSums(ABC):
 
     kind: ClassVar[str] = "evaluation"
     thread_safe: ClassVar[bool] = True
+    of_classes: ClassVar[bool] = False
+    """Whether ``w`` may have a row for each class."""
 
     def __post_init__(self) -> None:
+        *classes, length = np.shape(self.w)
+        if length != self.problem.n_features or len(classes) > self.of_classes:
+            raise InvalidInputError(f"Expected w of {self.problem.n_features} features.")
         rounded = round_parameters(self.w, self.problem.raw_norm_bound)
         object.__setattr__(self, "w", constant(rounded))
 

@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
+from dpcore.errors import InvalidInputError
 from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.parts import LocalEngine, load_registry, make_loss
 from dpcore_lab.checks import check_query, make_rows
 from dpcore_lab.made_tables.tables import make_problem
 from dpcore_report.evaluation.class_counts import ClassCounts, scale_bits
 from dpcore_report.evaluation.figures import figures_of_classes
-from dpcore_report.evaluation.score_counts import EDGES
+from dpcore_report.evaluation.score_counts import EDGES, ScoreCounts
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
 LOSS = make_loss("softmax", {}, load_registry())
@@ -87,3 +88,16 @@ def test_bins_of_scores_count_as_much_as_the_bound_lets_them(n_classes):
     for norm, power in (("l1", 2), ("l2", 4)):
         bits = scale_bits(n_classes, norm)
         assert n_classes * power**-bits <= 1 < n_classes * power ** -(bits - 1)
+
+
+def test_a_row_of_a_class_that_the_model_does_not_know_counts_nowhere():
+    # An error of the answer, or one of another size, would tell that such a row is there.
+    rows = make_rows(9, n_classes=3)
+    two = np.zeros((2, 5))
+    counts = answer_of(rows, w=two).reshape(2, -1)
+    assert counts[:, :2].sum() == np.count_nonzero(rows.y < 2)
+    for shape in ((4,), (3, 6)):
+        with pytest.raises(InvalidInputError, match="Expected w of 5 features"):
+            ClassCounts(make_problem(rows, ADD, LOSS), np.zeros(shape))
+    with pytest.raises(InvalidInputError, match="Expected w of 5 features"):
+        ScoreCounts(make_problem(rows, ADD, LOSS), two)  # which has one margin
