@@ -72,7 +72,7 @@ def test_the_pages_have_so_many_names_each_once_and_with_a_user():
 
 
 MOST_DEEP_IMPORTS = {
-    "dpcore_accounting": 32,
+    "dpcore_accounting": 31,
     "dpcore_baselines": 4,
     "dpcore_dask": 1,
     "dpcore_dp_agd": 1,
