@@ -1,6 +1,7 @@
 """Every script of bench is imported, by the names that modules have now; its tables are listed."""
 
 import importlib
+import itertools
 import re
 import subprocess
 import sys
@@ -72,6 +73,97 @@ def test_a_table_of_a_page_is_that_of_the_results_that_are_kept(results, table, 
     # A figure that differs in one digit is no line of the page.
     changed = [row | dict.fromkeys(list(row)[-5:], "0.0123") for row in rows]
     assert set(getattr(script, table)(changed)) - set(page)
+
+
+FIGURES = ROOT / "bench" / "figures"
+SOURCES = {path.name: path for path in (*KEPT.glob("*.csv"), *KEPT.glob("figures/*.csv"))}
+MADE = sorted(name for name, path in SOURCES.items() if path.read_text().startswith("# commit: "))
+
+
+@pytest.mark.parametrize("page", ["bench/figures/README.md", "docs/papers.md"])
+def test_figures_of_a_page_are_those_of_the_files(page, monkeypatch):
+    # `sgd-maj` at .5 was drawn at 38.4, and 51.7 in the table.
+    pages = figure_script("pages", monkeypatch)
+    text = (ROOT / page).read_text()
+    assert pages.filled(text) == text and page in pages.PAGES
+    marked = len(re.findall("<!--= ", text))
+    assert marked > 10 and marked == text.count("<!--/-->")
+    # A figure that differs in one digit is found.
+    wrong = re.sub(r"(<!--= [^>]*-->\d*)\d", r"\g<1>x", text, count=1)
+    assert wrong != text and pages.filled(wrong) == text
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_a_file_of_results_is_of_a_commit_in_the_history(name, monkeypatch):
+    committed = figure_script("committed", monkeypatch)
+    said, rows = committed.read(SOURCES[name])
+    assert rows and re.fullmatch("[0-9a-f]{40}", said["commit"])
+    assert re.match(r"python bench/[\w/]+\.py", said["command"]) and " /" not in said["command"]
+    if not (ROOT / ".git").exists() or (ROOT / ".git" / "shallow").exists():
+        pytest.skip("needs the history")
+    assert committed.is_in_history(said["commit"])
+    assert not committed.is_in_history(said["commit"][::-1])
+
+
+def test_every_picture_is_drawn_from_the_file_as_it_is(monkeypatch):
+    kept = figure_script("kept_means", monkeypatch)
+    for picture in FIGURES.glob("*.svg"):
+        found = re.search(r"<!-- drawn from (\S+), SHA-256 \w+ -->", picture.read_text())
+        assert found and found[0] == kept.signature_of(SOURCES[found[1]]), picture.name
+
+
+def test_means_are_kept_as_they_are(tmp_path, monkeypatch):
+    kept = figure_script("kept_means", monkeypatch)
+    about = {"data": "a", "loss": "logistic", "seed": None, "status": "fitted"}
+    fits = [
+        about
+        | dict(algorithm=name, epsilon=e, private=private, exact_accuracy=x, exact_objective=y)
+        for name, e, private, x, y in [
+            ("nonprivate", None, False, 0.9, 0.25),
+            ("gd", 0.5, True, 0.8, 0.5),
+            ("gd", 0.5, True, 0.7, None),
+            ("gd:as-published", 0.5, False, 0.85, 0.3),
+        ]
+    ]
+    settings = {"loss": "logistic", "delta": 1e-8, "relation": "replace-one", "l2": None}
+    kept.write_means(tmp_path / "m.csv", fits, settings, {"commit": "c", "command": "d"})
+    for measure in kept.MEASURES:
+        read, means = kept.read_means(tmp_path / "m.csv", measure)
+        assert read == {name: value for name, value in settings.items() if value is not None}
+        right = kept.means_of(fits, measure)
+        assert [m.algorithm for m in means] == [m.algorithm for m in right]
+        assert [m.mean for m in means] == pytest.approx([m.mean for m in right])
+        assert means[1].half_width == (
+            None if measure == "objective" else pytest.approx(right[1].half_width, abs=1e-3)
+        )
+        # A reference is not unsound: it is none of the algorithms.
+        assert [m.unsound for m in means] == [False, False, True]
+
+
+def test_an_algorithm_has_one_look_and_no_two_of_a_figure_have_the_same(monkeypatch):
+    looks = figure_script("looks", monkeypatch)
+    scripts = [figure_script(name, monkeypatch) for name in ("dp_agd", "rsgd_ar", "a_ddp")]
+    dp_agd, rsgd_ar, a_ddp = scripts
+    huberised = tuple(f"{name}:huberised" for name in dp_agd.SMOOTHED)
+    figures = (
+        (*dp_agd.ALGORITHMS, dp_agd.ADDED),
+        (*set(dp_agd.ALGORITHMS) - set(dp_agd.SMOOTHED), *huberised),
+        (*rsgd_ar.ALGORITHMS, rsgd_ar.SGD_MA),
+        (*a_ddp.SHORT, *a_ddp.PUBLISHED),
+        a_ddp.SPECIAL,
+    )
+    for labels in figures:
+        names = {label.partition(" ")[0].partition(":")[0] for label in labels}
+        assert len({looks.look_of(name)["color"] for name in names}) == len(names)
+        drawn = {
+            tuple(map(str, (look["color"], look["ls"], look["marker"])))
+            for look in map(looks.look_of, labels)
+        }
+        assert len(drawn) == len(labels)
+    for label in itertools.chain(*figures):
+        name = label.partition(" ")[0].partition(":")[0]
+        assert looks.look_of(label)["color"] == looks.look_of(name)["color"]
+    assert looks.look_of("dp-agd:paper", "dp-agd")["lw"] > looks.look_of("dp-gd", "dp-agd")["lw"]
 
 
 def test_results_say_when_the_code_that_made_them_is_in_no_commit(tmp_path, monkeypatch):

@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from committed import commit_of, made_in
 
 from dpcore.accountants.pure import PureAccountant
 from dpcore.data.blocks.table import Table
@@ -212,13 +213,18 @@ def runs_of(cell: Cell) -> list[dict[str, Any]]:
     return [{**about, "run": i, **at.run(cell.algo, given, i)} for i in range(cell.runs)]
 
 
-def results_of(cells: list[Cell], folder: Path, jobs: int) -> list[dict[str, Any]]:
+def results_of(cells: list[Cell], results: Path, jobs: int) -> list[dict[str, Any]]:
     """Return the rows of all cells: what the folder has, or what is run now and kept there, one
-    file for each cell; with one job in this process."""
+    file for each cell; with one job in this process. None where some are missing and the folder
+    has fits of another commit."""
     os.environ.update(ONE_THREAD)
+    folder, commit = results / "accuracy-first", made_in(results)["commit"]
     folder.mkdir(exist_ok=True)
     paths = {cell: folder / f"{cell.name}.parquet" for cell in cells}
     missing = [(cell, path) for cell, path in paths.items() if not path.exists()]
+    if missing and not commit.startswith(commit_of()):
+        print(f"{cells[0].task}: {len(missing)} cells missing; others are of commit {commit}")
+        return []
     started = time.perf_counter()
     with nullcontext() if jobs == 1 else ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
         for _ in (pool.map if pool else map)(_keep, missing):
