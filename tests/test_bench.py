@@ -8,8 +8,11 @@ import sys
 import tomllib
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+
+from dpcore_lab.compare.results import Results, write_results
 
 ROOT = Path(__file__).parents[1]
 OF_OTHERS = {"diffprivlib_fit.py", "opacus_fit.py"}
@@ -138,6 +141,47 @@ def test_means_are_kept_as_they_are(tmp_path, monkeypatch):
         )
         # A reference is not unsound: it is none of the algorithms.
         assert [m.unsound for m in means] == [False, False, True]
+
+
+def fitted(tmp_path, monkeypatch, *options):
+    """Return what a script of figures would fit, and what its figures say of that."""
+    panels = figure_script("panels", monkeypatch)
+    how = panels.asked("", ["--results", str(tmp_path), *options])
+    asked = []
+    monkeypatch.setattr(panels, "admitted_of", lambda comparison: comparison)
+
+    def run(comparison, path, jobs):
+        asked.append(comparison)
+        return SimpleNamespace(rows=[])
+
+    monkeypatch.setattr(panels, "run", run)
+    comparison = panels.Comparison(("auto",), ("bank",), panels.EPSILONS["bank"])
+    panels.results_of("a", comparison, how)
+    return asked, how
+
+
+def test_a_reduced_run_is_of_few_fits_and_its_figures_say_so(tmp_path, monkeypatch):
+    ((reduced,), how) = fitted(tmp_path, monkeypatch, "--reduced")
+    assert (reduced.epsilons, reduced.folds) == ((0.05, 0.4), 3) and "REDUCED" in how.note
+    # Its files are beside its fits, and none that is committed is written.
+    assert how.kept == how.pictures == tmp_path
+    ((whole,), how) = fitted(tmp_path, monkeypatch)
+    assert (len(whole.epsilons), whole.folds, how.note) == (6, 5, "")
+    assert (how.kept, how.pictures) == (KEPT / "figures", FIGURES)
+
+
+def test_fits_of_two_commits_are_not_in_one_folder(tmp_path, monkeypatch, capsys):
+    (tmp_path / "made.txt").write_text("# commit: 0123\n# command: python a.py\n")
+    asked, _ = fitted(tmp_path, monkeypatch, "--reduced")
+    assert asked == [] and "other fits" in capsys.readouterr().out
+    # What is there already is read, if it is of as many fits.
+    write_results(tmp_path / "a.parquet", Results({"epsilons": [1.0], "folds": 3}, []))
+    with pytest.raises(SystemExit, match="other epsilons"):
+        fitted(tmp_path, monkeypatch, "--reduced")
+    there = {"epsilons": [0.05, 0.4], "folds": 3, "repeats": 1}
+    write_results(tmp_path / "a.parquet", Results(there, []))
+    assert fitted(tmp_path, monkeypatch, "--reduced")[0] == []
+    assert "fits are kept" in capsys.readouterr().out
 
 
 def test_an_algorithm_has_one_look_and_no_two_of_a_figure_have_the_same(monkeypatch):

@@ -21,6 +21,7 @@ from kept_means import draw_means, write_means
 
 from dpcore.errors import DpcoreError
 from dpcore_lab.compare.admission import admit
+from dpcore_lab.compare.results import read_results
 from dpcore_lab.compare.runner import run
 from dpcore_lab.compare.settings import REFERENCES, Comparison
 
@@ -146,7 +147,9 @@ def results_of(name: str, comparison: Comparison, how: Run) -> list[Row]:
         comparison = replace(comparison, epsilons=comparison.epsilons[::step], folds=3)
     path = how.fits() / f"{name}.parquet"
     made = made_in(how.fits())
-    if not path.exists() and not made["commit"].startswith(commit_of()):
+    if path.exists():
+        return _kept_rows(path, comparison)
+    if not made["commit"].startswith(commit_of()):
         print(f"{name}: missing; other fits of {how.fits()} are of commit {made['commit']}")
         return []
     started = time.perf_counter()
@@ -161,6 +164,15 @@ def results_of(name: str, comparison: Comparison, how: Run) -> list[Row]:
     for algorithm, message in sorted(failed):
         print(f"  failed: {algorithm}: {message}")
     return [dict(row) for row in results.rows]
+
+
+def _kept_rows(path: Path, comparison: Comparison) -> list[Row]:
+    """Return the rows of fits that are kept; SystemExit for another number of fits."""
+    found, asked = read_results(path), comparison.to_dict()
+    if any(found.settings[name] != asked[name] for name in ("epsilons", "folds", "repeats")):
+        raise SystemExit(f"{path} has other epsilons, folds or repeats: choose another --results.")
+    print(f"{path.stem}: {len(found.rows)} fits are kept", flush=True)
+    return [dict(row) for row in found.rows]
 
 
 def fits_of(name: str, comparison: Comparison, how: Run) -> list[Row]:
