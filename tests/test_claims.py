@@ -46,20 +46,6 @@ def test_a_page_that_denies_a_file_is_found():
     assert denied(page, "No loop is their own, and so there is no `kernels.py`.") == ["kernels.py"]
 
 
-@needs_pages
-def test_two_pages_have_the_same_figures_of_the_default_with_the_hinge():
-    # Of kddcup99-10 at epsilon .05 one page had 98.9 and another 99.4.
-    baselines = (ROOT / "plugins" / "baselines" / "README.md").read_text()
-    of_auto = baselines.partition("add-or-remove-one, hinge")[2].partition("huber-svm")[0]
-    row = re.search(r"kddcup99-10: auto +(\S+) +(\S+) +(\S+) +(\S+)", of_auto)
-    assert row
-    figures = (ROOT / "bench" / "figures" / "README.md").read_text()
-    of_steps = figures.partition("    hinge, epsilon")[2].partition("\n\n")[0]
-    line = next(line for line in of_steps.splitlines() if line.split()[:1] == ["dp-gd"])
-    at_05, at_2, _, at_8 = row.groups()
-    assert line.split()[-3:] == [at_05, at_2, at_8]
-
-
 @pytest.fixture
 def claims(monkeypatch):
     """Return the script that reruns claims."""

@@ -78,7 +78,11 @@ def figure_of(query: str) -> str:
     """Return the text of `FILE; KEY; ...; COLUMN`."""
     name, *keys, column = (part.strip() for part in query.split(";"))
     every = itertools.product(*(key.split(", ") for key in keys))
-    return ", ".join(_shown(column, *_value(name, each, column)) for each in every)
+    found = [(each, *_value(name, each, column)) for each in every]
+    # A difference says which way it is.
+    signs = ["+" if value > 0 and any(" - " in key for key in of) else "" for of, value, _ in found]
+    shown = (_shown(column, value, width) for _, value, width in found)
+    return ", ".join(map("".join, zip(signs, shown, strict=True)))
 
 
 def table_of(query: str) -> str:
