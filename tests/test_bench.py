@@ -12,8 +12,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from dpcore_lab.compare.results import Results, write_results
-
 ROOT = Path(__file__).parents[1]
 OF_OTHERS = {"diffprivlib_fit.py", "opacus_fit.py"}
 """Scripts that import what they measure, which no package of ours depends on."""
@@ -176,11 +174,13 @@ def test_fits_of_two_commits_are_not_in_one_folder(tmp_path, monkeypatch, capsys
     asked, _ = fitted(tmp_path, monkeypatch, "--reduced")
     assert asked == [] and "other fits" in capsys.readouterr().out
     # What is there already is read, if it is of as many fits.
-    write_results(tmp_path / "a.parquet", Results({"epsilons": [1.0], "folds": 3}, []))
+    results = importlib.import_module(figure_script("panels", monkeypatch).read_results.__module__)
+    other = results.Results({"epsilons": [1.0], "folds": 3}, [])
+    results.write_results(tmp_path / "a.parquet", other)
     with pytest.raises(SystemExit, match="other epsilons"):
         fitted(tmp_path, monkeypatch, "--reduced")
     there = {"epsilons": [0.05, 0.4], "folds": 3, "repeats": 1}
-    write_results(tmp_path / "a.parquet", Results(there, []))
+    results.write_results(tmp_path / "a.parquet", results.Results(there, []))
     assert fitted(tmp_path, monkeypatch, "--reduced")[0] == []
     assert "fits are kept" in capsys.readouterr().out
 
