@@ -112,6 +112,7 @@ def _cell(row: Row | None, column: str) -> str:
 
 def _named(label: str, cells: dict[str, Row]) -> str:
     unsound = any(row.get("private") == "no" for row in cells.values())
+    unsound |= label.endswith(":as-published")
     return f"{label}, not private" if unsound else label
 
 
