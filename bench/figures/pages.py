@@ -71,7 +71,8 @@ def _shown(column: str, value: float, half_width: float) -> str:
         size = max(abs(value), 10.0**-_SIGNIFICANT)
         digits = max(0, _SIGNIFICANT - 1 - math.floor(math.log10(size)))
     width = f" ± {half_width:.{digits}f}" if half_width else ""
-    return f"{value:.{digits}f}{width}"
+    # Nothing is shown as -0.0.
+    return f"{round(value, digits) + 0.0:.{digits}f}{width}"
 
 
 def figure_of(query: str) -> str:
