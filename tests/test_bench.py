@@ -1,12 +1,14 @@
 """Every script of bench is imported, by the names that modules have now; its tables are listed."""
 
 import importlib
+import itertools
 import re
 import subprocess
 import sys
 import tomllib
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -72,6 +74,141 @@ def test_a_table_of_a_page_is_that_of_the_results_that_are_kept(results, table, 
     # A figure that differs in one digit is no line of the page.
     changed = [row | dict.fromkeys(list(row)[-5:], "0.0123") for row in rows]
     assert set(getattr(script, table)(changed)) - set(page)
+
+
+FIGURES = ROOT / "bench" / "figures"
+SOURCES = {path.name: path for path in (*KEPT.glob("*.csv"), *KEPT.glob("figures/*.csv"))}
+MADE = sorted(name for name, path in SOURCES.items() if path.read_text().startswith("# commit: "))
+
+
+@pytest.mark.parametrize("page", ["bench/figures/README.md", "docs/papers.md"])
+def test_figures_of_a_page_are_those_of_the_files(page, monkeypatch):
+    # `sgd-maj` at .5 was drawn at 38.4, and 51.7 in the table.
+    pages = figure_script("pages", monkeypatch)
+    text = (ROOT / page).read_text()
+    assert pages.filled(text) == text and page in pages.PAGES
+    marked = len(re.findall("<!--= ", text))
+    claims = len(re.findall("<!-- (?:long )?claim: ", text))
+    assert marked > 4 and marked + claims == text.count("<!--/-->")
+    # A figure that differs in one digit is found.
+    wrong = re.sub(r"(<!--= [^>]*-->\d*)\d", r"\g<1>x", text, count=1)
+    assert wrong != text and pages.filled(wrong) == text
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_a_file_of_results_is_of_a_commit_in_the_history(name, monkeypatch):
+    committed = figure_script("committed", monkeypatch)
+    said, rows = committed.read(SOURCES[name])
+    assert rows and re.fullmatch("[0-9a-f]{40}", said["commit"])
+    assert re.match(r"python bench/[\w/]+\.py", said["command"]) and " /" not in said["command"]
+    if not (ROOT / ".git").exists() or (ROOT / ".git" / "shallow").exists():
+        pytest.skip("needs the history")
+    assert committed.is_in_history(said["commit"])
+    assert not committed.is_in_history(said["commit"][::-1])
+
+
+def test_every_picture_is_drawn_from_the_file_as_it_is(monkeypatch):
+    kept = figure_script("kept_means", monkeypatch)
+    for picture in FIGURES.glob("*.svg"):
+        found = re.search(r"<!-- drawn from (\S+), SHA-256 \w+ -->", picture.read_text())
+        assert found and found[0] == kept.signature_of(SOURCES[found[1]]), picture.name
+
+
+def test_means_are_kept_as_they_are(tmp_path, monkeypatch):
+    kept = figure_script("kept_means", monkeypatch)
+    about = {"data": "a", "loss": "logistic", "seed": None, "status": "fitted"}
+    fits = [
+        about
+        | dict(algorithm=name, epsilon=e, private=private, exact_accuracy=x, exact_objective=y)
+        for name, e, private, x, y in [
+            ("nonprivate", None, False, 0.9, 0.25),
+            ("gd", 0.5, True, 0.8, 0.5),
+            ("gd", 0.5, True, 0.7, None),
+            ("gd:as-published", 0.5, False, 0.85, 0.3),
+        ]
+    ]
+    settings = {"loss": "logistic", "delta": 1e-8, "relation": "replace-one", "l2": None}
+    kept.write_means(tmp_path / "m.csv", fits, settings, {"commit": "c", "command": "d"})
+    for measure in kept.MEASURES:
+        read, means = kept.read_means(tmp_path / "m.csv", measure)
+        assert read == {name: value for name, value in settings.items() if value is not None}
+        right = kept.means_of(fits, measure)
+        assert [m.algorithm for m in means] == [m.algorithm for m in right]
+        assert [m.mean for m in means] == pytest.approx([m.mean for m in right])
+        assert means[1].half_width == (
+            None if measure == "objective" else pytest.approx(right[1].half_width, abs=1e-3)
+        )
+        # A reference is not unsound: it is none of the algorithms.
+        assert [m.unsound for m in means] == [False, False, True]
+
+
+def fitted(tmp_path, monkeypatch, *options):
+    """Return what a script of figures would fit, and what its figures say of that."""
+    panels = figure_script("panels", monkeypatch)
+    how = panels.asked("", ["--results", str(tmp_path), *options])
+    asked = []
+    monkeypatch.setattr(panels, "admitted_of", lambda comparison: comparison)
+
+    def run(comparison, path, jobs):
+        asked.append(comparison)
+        return SimpleNamespace(rows=[])
+
+    monkeypatch.setattr(panels, "run", run)
+    comparison = panels.Comparison(("auto",), ("bank",), panels.EPSILONS["bank"])
+    panels.results_of("a", comparison, how)
+    return asked, how
+
+
+def test_a_reduced_run_is_of_few_fits_and_its_figures_say_so(tmp_path, monkeypatch):
+    ((reduced,), how) = fitted(tmp_path, monkeypatch, "--reduced")
+    assert (reduced.epsilons, reduced.folds) == ((0.05, 0.4), 3) and "REDUCED" in how.note
+    # Its files are beside its fits, and none that is committed is written.
+    assert how.kept == how.pictures == tmp_path
+    ((whole,), how) = fitted(tmp_path, monkeypatch)
+    assert (len(whole.epsilons), whole.folds, how.note) == (6, 5, "")
+    assert (how.kept, how.pictures) == (KEPT / "figures", FIGURES)
+
+
+def test_fits_of_two_commits_are_not_in_one_folder(tmp_path, monkeypatch, capsys):
+    (tmp_path / "made.txt").write_text("# commit: 0123\n# command: python a.py\n")
+    asked, _ = fitted(tmp_path, monkeypatch, "--reduced")
+    assert asked == [] and "other fits" in capsys.readouterr().out
+    # What is there already is read, if it is of as many fits.
+    results = importlib.import_module(figure_script("panels", monkeypatch).read_results.__module__)
+    other = results.Results({"epsilons": [1.0], "folds": 3}, [])
+    results.write_results(tmp_path / "a.parquet", other)
+    with pytest.raises(SystemExit, match="other epsilons"):
+        fitted(tmp_path, monkeypatch, "--reduced")
+    there = {"epsilons": [0.05, 0.4], "folds": 3, "repeats": 1}
+    results.write_results(tmp_path / "a.parquet", results.Results(there, []))
+    assert fitted(tmp_path, monkeypatch, "--reduced")[0] == []
+    assert "fits are kept" in capsys.readouterr().out
+
+
+def test_an_algorithm_has_one_look_and_no_two_of_a_figure_have_the_same(monkeypatch):
+    looks = figure_script("looks", monkeypatch)
+    scripts = [figure_script(name, monkeypatch) for name in ("dp_agd", "rsgd_ar", "a_ddp")]
+    dp_agd, rsgd_ar, a_ddp = scripts
+    huberised = tuple(f"{name}:huberised" for name in dp_agd.SMOOTHED)
+    figures = (
+        (*dp_agd.ALGORITHMS, dp_agd.ADDED),
+        (*set(dp_agd.ALGORITHMS) - set(dp_agd.SMOOTHED), *huberised),
+        (*rsgd_ar.ALGORITHMS, rsgd_ar.SGD_MA),
+        (*a_ddp.SHORT, *a_ddp.PUBLISHED),
+        a_ddp.SPECIAL,
+    )
+    for labels in figures:
+        names = {label.partition(" ")[0].partition(":")[0] for label in labels}
+        assert len({looks.look_of(name)["color"] for name in names}) == len(names)
+        drawn = {
+            tuple(map(str, (look["color"], look["ls"], look["marker"])))
+            for look in map(looks.look_of, labels)
+        }
+        assert len(drawn) == len(labels)
+    for label in itertools.chain(*figures):
+        name = label.partition(" ")[0].partition(":")[0]
+        assert looks.look_of(label)["color"] == looks.look_of(name)["color"]
+    assert looks.look_of("dp-agd:paper", "dp-agd")["lw"] > looks.look_of("dp-gd", "dp-agd")["lw"]
 
 
 def test_results_say_when_the_code_that_made_them_is_in_no_commit(tmp_path, monkeypatch):

@@ -1,10 +1,16 @@
 """What pages claim of algorithms, files and figures agrees with the code, and with other pages."""
 
+import functools
+import importlib
 import re
+import shlex
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from dpcore import cli
 from dpcore.plugin.parts import load_registry, optimizer_facts
 
 ROOT = Path(__file__).parents[1]
@@ -40,15 +46,62 @@ def test_a_page_that_denies_a_file_is_found():
     assert denied(page, "No loop is their own, and so there is no `kernels.py`.") == ["kernels.py"]
 
 
+@pytest.fixture
+def claims(monkeypatch):
+    """Return the script that reruns claims."""
+    monkeypatch.syspath_prepend(str(ROOT / "bench"))
+    return importlib.import_module("claims")
+
+
+@functools.cache
+def printed(command):
+    """Return what a command of dpcore prints, in this process."""
+    name, *words = shlex.split(command)
+    assert name == "dpcore", f"long: {command}"
+    run = CliRunner().invoke(cli.app, words)
+    assert run.exit_code == 0, run.output
+    return run.stdout
+
+
 @needs_pages
-def test_two_pages_have_the_same_figures_of_the_default_with_the_hinge():
-    # Of kddcup99-10 at epsilon .05 one page had 98.9 and another 99.4.
-    baselines = (ROOT / "plugins" / "baselines" / "README.md").read_text()
-    of_auto = baselines.partition("add-or-remove-one, hinge")[2].partition("huber-svm")[0]
-    row = re.search(r"kddcup99-10: auto +(\S+) +(\S+) +(\S+) +(\S+)", of_auto)
-    assert row
-    figures = (ROOT / "bench" / "figures" / "README.md").read_text()
-    of_steps = figures.partition("    hinge, epsilon")[2].partition("\n\n")[0]
-    line = next(line for line in of_steps.splitlines() if line.split()[:1] == ["dp-gd"])
-    at_05, at_2, _, at_8 = row.groups()
-    assert line.split()[-3:] == [at_05, at_2, at_8]
+def test_cheap_claims_of_pages_hold(claims):
+    every = [
+        claim
+        for page in claims.pages()
+        for claim in claims.claims_of(page.read_text(), str(page.relative_to(ROOT)))
+    ]
+    cheap = [claim for claim in every if not claim.long]
+    faults = {(claim.page, claim.command): claims.fault_of(claim, printed) for claim in cheap}
+    assert len(cheap) > 10 and {key: fault for key, fault in faults.items() if fault} == {}
+    # Each has a figure, so that one of another size is found.
+    for claim in cheap:
+        wrong = replace(claim, figures=tuple(2 * figure for figure in claim.figures))
+        assert claim.figures and claims.fault_of(wrong, printed)
+    assert any(claim.long for claim in every)
+
+
+CLAIM = "<!-- claim: dpcore account => rho (\\S+) mu (\\S+); within {} -->{}<!--/-->"
+
+
+@pytest.mark.parametrize(
+    ("within", "shown", "output", "holds"),
+    [
+        ("0.1", "1,000.5 to .3", "rho 1000.45 mu 0.35", True),
+        ("0.1", "1,000.5 to .3", "rho 1000.45 mu 0.45", False),
+        ("1 %", "200 and 3", "rho 201 mu 3", True),
+        ("1 %", "200 and 3", "rho 203 mu 3", False),
+        ("0.01", "1.5", "rho 2 mu 3", True),
+        ("0.01", "1.5", "rho 2 mu 3.1", False),
+        ("0.1", "1 2 3", "rho 1 mu 2", False),
+        ("0.1", "1 2", "nothing", False),
+        ("0.1", "1 2", "rho nan mu 2", False),
+    ],
+)
+def test_a_claim_is_held_to_its_tolerance(claims, within, shown, output, holds):
+    (claim,) = claims.claims_of(CLAIM.format(within, shown), "page")
+    assert (claims.fault_of(claim, lambda command: output) is None) == holds
+
+
+def test_a_mark_that_is_no_claim_is_refused(claims):
+    with pytest.raises(ValueError, match="page has a claim that is not written as one"):
+        list(claims.claims_of("<!-- claim: dpcore account --> 1", "page"))

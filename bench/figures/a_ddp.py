@@ -11,7 +11,10 @@ collude. Under replace-special, the weaker promise: what amplification by sampli
 
 from __future__ import annotations
 
-from panels import QUICK, Run, asked, draw, results_of
+from collections.abc import Mapping
+from functools import partial
+
+from panels import QUICK, Row, Run, asked, publish, results_of
 
 from dpcore_lab.compare.settings import Comparison
 
@@ -31,15 +34,22 @@ def main() -> None:
     figure("a-ddp-special", how, {data: (SPECIAL,) for data in DATA}, relation="replace-special")
     short = {data: (SHORT,) for data in DATA}
     figure("a-ddp-secure", how, short, trust="secure-aggregation")
-    figure("a-ddp-local", how, short | {QUICK: (SHORT, PUBLISHED)})
+    figure("a-ddp-local", how, short if how.reduced else short | {QUICK: (SHORT, PUBLISHED)})
 
 
-def figure(
-    name: str, how: Run, parts: dict[str, tuple[tuple[str, ...], ...]], **setting: str
-) -> None:
-    """Draw what was asked for of the data sets. ``parts`` : data set to algorithms, group by group:
-    what takes long is kept by itself."""
+Parts = Mapping[str, tuple[tuple[str, ...], ...]]
+"""Data set -> algorithms, group by group: what takes long is kept by itself."""
+
+
+def figure(name: str, how: Run, parts: Parts, **setting: str) -> None:
+    """Draw what was asked for of the data sets."""
     setting = {"relation": "replace-one", **setting}
+    settings = Comparison(SHORT, DATA, EPSILONS, **setting)
+    publish(name, partial(fits, name, how, parts, setting), settings, how, about="a-ddp")
+
+
+def fits(name: str, how: Run, parts: Parts, setting: Mapping[str, str]) -> list[Row]:
+    """Return the rows of a figure, data set by data set."""
     rows = []
     for data in how.some(parts):
         for group in parts[data]:
@@ -50,7 +60,7 @@ def figure(
         tuple(row[key] for key in ("data", "algorithm", "epsilon", "fold", "repeat")): row
         for row in rows
     }
-    draw(name, list(kept.values()), comparison, how)
+    return list(kept.values())
 
 
 if __name__ == "__main__":

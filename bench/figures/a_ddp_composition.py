@@ -21,7 +21,8 @@ row added or removed, from above and within a thousandth of the exact value; del
 not resolved. A second table gives epsilon at delta = 1e-5 of runs whose exact figures are known.
 
 FOLDER gets `a-ddp-composition.csv` and `known-compositions.csv`, each with the commit and the
-command that made it. What FOLDER has already is drawn and printed, not computed.
+command that made it. What FOLDER has already is drawn and printed, not computed; without --results
+that is `bench/results`.
 """
 
 from __future__ import annotations
@@ -30,10 +31,12 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
-from committed import read_or_make
-from panels import Run, asked
+from committed import read, read_or_make
+from kept_means import sign
+from panels import HERE, Run, asked
 
 from dpcore.accountants.normal import gaussian_mu_squared_down
 from dpcore.privacy.events import DpEvent, GaussianDpEvent, PoissonSampledDpEvent
@@ -221,13 +224,15 @@ def known_table(rows: Sequence[Row]) -> list[str]:
     return lines
 
 
-def draw(rows: Sequence[Row], how: Run) -> None:
+def draw(path: Path, how: Run) -> None:
+    """Draw the deltas that are kept."""
     import matplotlib
 
     matplotlib.use("svg")
     import matplotlib.pyplot as plt
 
     plt.rcParams.update({**STYLE, "font.size": 9})
+    rows = read(path)[1]
     figure, panels = plt.subplots(1, 5, figsize=(13, 3.6), layout="constrained", sharey=True)
     for panel, name in zip(panels, PANELS, strict=True):
         draw_panel(panel, [row for row in rows if row["parameter"] == name])
@@ -236,7 +241,9 @@ def draw(rows: Sequence[Row], how: Run) -> None:
         panel.set_xlabel({"rounds": "T", "epsilon": "epsilon of a round"}.get(name, name))
     panels[0].set_ylabel("delta at the epsilon of\nadvanced composition")
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
-    (how.pictures / "a-ddp-composition.svg").write_bytes(svg_of(figure))
+    out = how.pictures / f"{path.stem}.svg"
+    out.write_bytes(svg_of(figure))
+    sign(out, path)
 
 
 LOOKS = {
@@ -268,12 +275,13 @@ def draw_panel(panel: Any, rows: Sequence[Row]) -> None:
 def main() -> None:
     how = asked(__doc__)
     panels = {name: values[: 2 if how.quick else None] for name, values in PANELS.items()}
-    rows = read_or_make(how.results / "a-ddp-composition.csv", lambda: rows_of(panels))
+    folder = how.results or HERE.parent / "results"
+    rows = read_or_make(folder / "a-ddp-composition.csv", lambda: rows_of(panels))
     print("\n".join(table_of(rows)), end="\n\n")
     if not how.quick:
-        known = read_or_make(how.results / "known-compositions.csv", known_rows)
+        known = read_or_make(folder / "known-compositions.csv", known_rows)
         print("\n".join(known_table(known)))
-    draw(rows, how)
+    draw(folder / "a-ddp-composition.csv", how)
 
 
 if __name__ == "__main__":

@@ -12,10 +12,15 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from operator import itemgetter
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from accuracy_first_runs import Cell, interval, results_of
+from committed import Row, made_in, read, write
+from kept_means import sign
 from panels import Run, asked
 
 from dpcore_lab.compare.settings import AS_PUBLISHED
@@ -41,16 +46,16 @@ LOOKS = {NR: curve_style(0), OUTPUT: curve_style(2), COV: curve_style(3), DOUBLI
 """Colours and markers, which tell the curves apart in grey; dashes tell their constants."""
 LINES = {"": "-", "paper": "--", AS_PUBLISHED: ":"}
 
-Rows = list[dict[str, Any]]
+Runs = list[dict[str, Any]]
 
 
 def label(curve: str, variant: str) -> str:
     return f"{curve}:{variant}" if variant else curve
 
 
-def cells_of(task: str, quick: bool) -> list[Cell]:
+def cells_of(task: str, how: Run) -> list[Cell]:
     """Return what is run of a task."""
-    kind, runs = TASKS[task], 2 if quick else RUNS[task]
+    kind, runs = TASKS[task], 2 if how.quick else RUNS[task] // 5 if how.reduced else RUNS[task]
     curves = [(NR, f"{kind}-nr", v, ()) for v in VARIANTS]
     curves += [(DOUBLING, f"{kind}-doubling", v, ()) for v in VARIANTS]
     curves += [(OUTPUT, "output-theory", v, ()) for v in ("", AS_PUBLISHED)]
@@ -59,12 +64,12 @@ def cells_of(task: str, quick: bool) -> list[Cell]:
         curves += [("noise reduction on the minimiser", "output-nr", "", ())]
     cells = [
         Cell(task, label(name, variant), algo, variant, options, alpha, runs)
-        for alpha in ((0.1,) if quick else TARGETS)
+        for alpha in ((0.1,) if how.quick else TARGETS)
         for name, algo, variant, options in curves
     ]
     # What takes long last: noise reduction over a thousand levels.
     ordered = sorted(cells, key=lambda cell: cell.algo.endswith("-nr") and bool(cell.variant))
-    return ordered if quick else ordered + why_cells(task)
+    return ordered if how.quick or how.reduced else ordered + why_cells(task)
 
 
 def why_cells(task: str) -> list[Cell]:
@@ -102,26 +107,63 @@ def counted(row: dict[str, Any]) -> float:
     return float(row["epsilon"]) + tests
 
 
-def means_of(rows: Rows) -> dict[str, dict[float, tuple[float, float]]]:
-    """Return mean and half width for each curve and target."""
-    groups: dict[tuple[str, float], list[float]] = defaultdict(list)
+def epsilon_rows(rows: Runs) -> Iterator[Row]:
+    """Yield mean and half width of epsilon for each curve and target, as the paper's figures count
+    it, and with tests once."""
+    groups: dict[tuple[str, float], Runs] = defaultdict(list)
     for row in rows:
-        groups[row["curve"], row["alpha"]].append(counted(row))
+        groups[row["curve"], row["alpha"]].append(row)
+    for (curve, alpha), of in groups.items():
+        told = {"curve": curve, "excess risk": f"{alpha:g}"}
+        for name, count in (("epsilon", counted), ("tests once", itemgetter("epsilon"))):
+            mean, width = interval([float(count(row)) for row in of])
+            told |= {name: f"{mean:.4g}", f"{name} ±": f"{width:.2g}" if width else ""}
+        yield told | {"runs": str(len(of))}
+
+
+def run_rows(rows: Runs) -> Iterator[Row]:
+    """Yield what the text says besides of the runs of a curve at all targets: excess risks, what
+    missed, tests, their share of epsilon, and norms."""
+    groups: dict[str, Runs] = defaultdict(list)
+    for row in rows:
+        if row.get("excess") is not None:
+            groups[row["curve"]].append(row)
+    for curve, of in groups.items():
+        over = [row["excess"] / row["alpha"] for row in of]
+        missed = np.mean([share > 1 and row["met"] for share, row in zip(over, of, strict=True)])
+        many = [row["tests"] if curve.startswith(DOUBLING) else 1 for row in of]
+        paid = [n * r["test_epsilon"] / r["epsilon"] for n, r in zip(many, of, strict=True)]
+        shown = {
+            "excess of the asked, nine in ten": np.quantile(over, 0.9),
+            "missed %": 100 * missed,
+            "not met %": 100 * np.mean([not row["met"] for row in of]),
+            "tests": np.mean([row["tests"] for row in of]),
+            "tests' share %": 100 * np.mean(paid),
+            "norm": np.mean([row["norm"] for row in of]),
+        }
+        numbers = {name: f"{value:.3g}" for name, value in shown.items()}
+        yield {"curve": curve, **numbers, "runs": str(len(of))}
+
+
+def curves_of(rows: Sequence[Row]) -> dict[str, dict[float, tuple[float, float]]]:
+    """Return mean and half width for each curve and target that is kept."""
     means: dict[str, dict[float, tuple[float, float]]] = defaultdict(dict)
-    for (curve, alpha), values in groups.items():
-        means[curve][alpha] = interval(values)
+    for row in rows:
+        at = float(row["epsilon"]), float(row["epsilon ±"] or 0)
+        means[row["curve"]][float(row["excess risk"])] = at
     return means
 
 
-def draw(panel: str, rows: Rows, how: Run) -> None:
+def draw(panel: str, path: Path, how: Run) -> None:
     """Write one panel of Figure 1."""
     from matplotlib import style
     from matplotlib.figure import Figure
 
     task, against, curves = PANELS[panel]
-    means = means_of(rows)
+    rows = read(path)[1]
+    means = curves_of(rows)
     with style.context(["default", {**STYLE, "font.size": 9.5}]):
-        figure = Figure(figsize=(4.8, 4.4), layout="constrained")
+        figure = Figure(figsize=(5.2, 5.2), layout="constrained")
         axis = figure.subplots()
         for curve in curves:
             for variant in VARIANTS:
@@ -139,14 +181,17 @@ def draw(panel: str, rows: Rows, how: Run) -> None:
         axis.set_ylabel("ex-post epsilon")
         axis.grid(axis="y", color="0.9", lw=0.8)
         axis.spines[["top", "right"]].set_visible(False)
-        figure.legend(loc="outside upper center", ncols=2, frameon=False, fontsize=7.5)
-        notes = f"mean and 95 % interval of {RUNS[task]} runs; replace-one"
+        figure.legend(
+            loc="outside upper left", ncols=1, frameon=False, handlelength=3.2, fontsize=8
+        )
+        runs = max(int(row["runs"]) for row in rows)
+        notes = f"mean and 95 % interval of {runs} runs, replace-one; a theorem has one value"
         if task == "logistic":
             notes += "\n* default of l2 developed on it; here l2 is the paper's"
-        figure.supxlabel(notes, fontsize=7.5)
-        path = how.pictures / f"accuracy-first-{panel}.svg"
-        path.write_bytes(svg_of(figure))
-    print(f"{path.name}: {path.stat().st_size / 1024:.0f} KB")
+        figure.supxlabel("\n".join(filter(None, (how.note, notes))), fontsize=7.5)
+        out = how.pictures / f"accuracy-first-{panel}.svg"
+        out.write_bytes(svg_of(figure))
+        sign(out, path)
 
 
 def _draw_curve(axis: Any, curve: str, variant: str, points: list[Any]) -> None:
@@ -165,72 +210,21 @@ def _draw_curve(axis: Any, curve: str, variant: str, points: list[Any]) -> None:
     axis.plot(np.repeat(alphas, 3), ends.ravel(), color=look["color"], lw=1.4, zorder=3)
 
 
-def print_epsilons(task: str, rows: Rows) -> None:
-    means = means_of(rows)
-    targets = sorted({alpha for of in means.values() for alpha in of})
-    zeros = f"a model of zeros has an excess risk of {rows[0]['zero']:.4f}"
-    print(
-        f"\n{task}: ex-post epsilon; {zeros}\n\n| excess risk | {' | '.join(map(str, targets))} |"
-    )
-    print("| --- " * (len(targets) + 1) + "|")
-    for curve, of in means.items():
-        cells = [_text(*of[alpha]) if alpha in of else "" for alpha in targets]
-        print(f"| {curve} | {' | '.join(cells)} |")
-
-
-def _text(mean: float, width: float) -> str:
-    digits = 1 if mean >= 10 else 2 if mean >= 1 else 3
-    return f"{mean:.{digits}f}" + (f" ±{width:.{digits}f}" if width else "")
-
-
-def print_ratios(task: str, rows: Rows) -> None:
-    """Print e^epsilon of noise reduction and of doubling, and their ratio, beside the paper's."""
-    means = means_of(rows)
-    print(f"\n{task}: e^(mean epsilon)\n\n| | " + "noise reduction | doubling | ratio |" * 2)
-    print("| --- " * 7 + "|")
-    pairs = [(v or "default", label(NR, v), label(DOUBLING, v)) for v in VARIANTS]
-    lines = {name: (means.get(nr, {}), means.get(other, {})) for name, nr, other in pairs}
-    found = {
-        name: [(math.exp(of[0][a][0]), math.exp(of[1][a][0])) for a in PRINTED if a in of[0]]
-        for name, of in lines.items()
-    }
-    if task == "ridge":
-        found["printed"] = [(of[NR], of[DOUBLING]) for of in PRINTED.values()]
-    for name, pair in found.items():
-        cells = [f"{nr:.4g} | {other:.4g} | {other / nr:.3g}" for nr, other in pair]
-        print(f"| {name} | {' | '.join(cells)} |")
-
-
-def print_claims(task: str, rows: Rows) -> None:
-    """Print what the text says besides: excess risks, the tests' share, norms, and what missed."""
-    heads = ("curve", "excess / target, 90 %", "missed", "not met", "tests", "tests' share", "norm")
-    print(f"\n{task}, all targets\n\n| {' | '.join(heads)} |\n" + "| --- " * len(heads) + "|")
-    groups: dict[str, Rows] = defaultdict(list)
-    for row in rows:
-        if row.get("excess") is not None:
-            groups[row["curve"]].append(row)
-    for curve, of in groups.items():
-        over = [row["excess"] / row["alpha"] for row in of]
-        missed = np.mean([share > 1 and row["met"] for share, row in zip(over, of, strict=True)])
-        many = [row["tests"] if curve.startswith(DOUBLING) else 1 for row in of]
-        paid = [n * r["test_epsilon"] / r["epsilon"] for n, r in zip(many, of, strict=True)]
-        unmet = np.mean([not row["met"] for row in of])
-        tests = np.mean([row["tests"] for row in of])
-        norm = np.mean([row["norm"] for row in of])
-        cells = f"{np.quantile(over, 0.9):.2f} | {missed:.3f} | {unmet:.3f} | {tests:.1f}"
-        print(f"| {curve} | {cells} | {np.mean(paid):.2f} | {norm:.2f} |")
-
-
 def main() -> None:
     how = asked(__doc__)
     for task in how.of({task: task for task in TASKS}):
-        rows = results_of(cells_of(task, how.quick), how.results / "accuracy-first", how.jobs)
-        print_epsilons(task, rows)
-        print_ratios(task, rows)
-        print_claims(task, rows)
+        path = how.kept / f"accuracy-first-{task}.csv"
+        if how.results is not None:
+            cells = cells_of(task, how)
+            runs = results_of(cells, how.results, how.jobs)
+            if not runs:
+                continue
+            said = made_in(how.results) | {"zeros": f"{runs[0]['zero']:.4f}"}
+            write(path, epsilon_rows(runs), said)
+            write(path.with_stem(f"{path.stem}-runs"), run_rows(runs), made_in(how.results))
         for panel, (of, *_) in PANELS.items():
-            if of == task:
-                draw(panel, rows, how)
+            if of == task and path.exists():
+                draw(panel, path, how)
 
 
 if __name__ == "__main__":

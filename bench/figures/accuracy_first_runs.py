@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from committed import commit_of, made_in
 
 from dpcore.accountants.pure import PureAccountant
 from dpcore.data.blocks.table import Table
@@ -212,13 +213,19 @@ def runs_of(cell: Cell) -> list[dict[str, Any]]:
     return [{**about, "run": i, **at.run(cell.algo, given, i)} for i in range(cell.runs)]
 
 
-def results_of(cells: list[Cell], folder: Path, jobs: int) -> list[dict[str, Any]]:
+def results_of(cells: list[Cell], results: Path, jobs: int) -> list[dict[str, Any]]:
     """Return the rows of all cells: what the folder has, or what is run now and kept there, one
-    file for each cell; with one job in this process."""
+    file for each cell; with one job in this process. Where the folder is of another commit, those
+    that it has."""
     os.environ.update(ONE_THREAD)
+    folder, commit = results / "accuracy-first", made_in(results)["commit"]
     folder.mkdir(exist_ok=True)
     paths = {cell: folder / f"{cell.name}.parquet" for cell in cells}
     missing = [(cell, path) for cell, path in paths.items() if not path.exists()]
+    if missing and not commit.startswith(commit_of()):
+        print(f"{cells[0].task}: others are of commit {commit}, and without {len(missing)} cells:")
+        print("\n".join(sorted(path.stem for _, path in missing)))
+        missing = []
     started = time.perf_counter()
     with nullcontext() if jobs == 1 else ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
         for _ in (pool.map if pool else map)(_keep, missing):
@@ -226,7 +233,8 @@ def results_of(cells: list[Cell], folder: Path, jobs: int) -> list[dict[str, Any
     if missing:
         spent = time.perf_counter() - started
         print(f"{cells[0].task}: {len(missing)} cells, {spent / 60:.1f} minutes", flush=True)
-    return [row for path in paths.values() for row in pq.read_table(path).to_pylist()]
+    there = [path for path in paths.values() if path.exists()]
+    return [row for path in there for row in pq.read_table(path).to_pylist()]
 
 
 def _keep(missing: tuple[Cell, Path]) -> None:

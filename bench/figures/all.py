@@ -1,8 +1,7 @@
 """All figures of the papers, one script after the other, with the minutes that each took.
 
-DPCORE_DATA_DIR=... python bench/figures/all.py --results FOLDER [--quick]
-
-On two cores at rest all of it takes 90 minutes or less.
+DPCORE_DATA_DIR=... python bench/figures/all.py --results FOLDER [--quick | --reduced]
+python bench/figures/all.py             # draws what is kept in bench/results/figures
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ import sys
 import time
 from pathlib import Path
 
+from committed import made_in
 from panels import asked
 
 HERE = Path(__file__).parent
@@ -27,7 +27,9 @@ SCRIPTS = (
 
 
 def main() -> None:
-    asked(__doc__)
+    how = asked(__doc__)
+    if how.results is not None:
+        print(f"fits of commit {made_in(how.results)['commit']}")
     began = time.perf_counter()
     for script in SCRIPTS:
         started = time.perf_counter()

@@ -11,8 +11,9 @@ their objective is another one.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
-from panels import EPSILONS, QUICK, Row, Run, asked, draw, fits_of, results_of
+from panels import EPSILONS, QUICK, Row, Run, asked, fits_of, publish, results_of
 
 from dpcore_lab.compare.settings import Comparison
 
@@ -30,6 +31,7 @@ ALGORITHMS = (
 ADDED = "privgene:paper"
 """A fit takes as long as all the others together: of the smallest data set alone."""
 LOSSES = {"logistic": "logistic", "svm": "hinge-svm"}
+DELTA = 1e-8
 SMOOTHED = ("objpert", "outpert")
 NOTE = (
     "objpert and outpert are of the huberised hinge: their theorems need a smooth loss, which the "
@@ -41,26 +43,33 @@ def smoothed(name: str, comparison: Comparison, how: Run) -> list[Row]:
     """Return the rows of what needs a smooth loss, fitted with the huberised hinge."""
     other = replace(comparison, algorithms=SMOOTHED, loss="huber-svm")
     return [
-        row | {"algorithm": f"{row['algorithm']} (huberised)", "exact_objective": None}
+        row | {"algorithm": f"{row['algorithm']}:huberised", "exact_objective": None}
         for row in fits_of(f"{name}-huberised", other, how)
     ]
+
+
+def fits(name: str, loss: str, how: Run) -> list[Row]:
+    """Return the rows of one loss, data set by data set."""
+    is_smooth, rows = loss == "logistic", []
+    named = tuple(label for label in ALGORITHMS if is_smooth or label not in SMOOTHED)
+    named = named[::2] if how.quick else named
+    for data in how.some(EPSILONS):
+        comparison = Comparison(named, (data,), EPSILONS[data], delta=DELTA, loss=loss)
+        rows += results_of(f"{name}-{data}", comparison, how)
+        if data == QUICK and not (how.quick or how.reduced):
+            added = replace(comparison, algorithms=(ADDED,))
+            rows += fits_of(f"{name}-{data}-{ADDED.replace(':', '-')}", added, how)
+        rows += [] if is_smooth else smoothed(f"{name}-{data}", comparison, how)
+    return rows
 
 
 def main() -> None:
     how = asked(__doc__)
     for task, loss in how.of(LOSSES).items():
-        name, rows = f"dp-agd-{task}", []
-        is_smooth = loss == "logistic"
-        named = tuple(label for label in ALGORITHMS if is_smooth or label not in SMOOTHED)
-        named = named[::2] if how.quick else named
-        for data in how.some(EPSILONS):
-            comparison = Comparison(named, (data,), EPSILONS[data], delta=1e-8, loss=loss)
-            rows += results_of(f"{name}-{data}", comparison, how)
-            if data == QUICK and not how.quick:
-                added = replace(comparison, algorithms=(ADDED,))
-                rows += fits_of(f"{name}-{data}-{ADDED.replace(':', '-')}", added, how)
-            rows += [] if is_smooth else smoothed(f"{name}-{data}", comparison, how)
-        draw(name, rows, comparison, how, "" if is_smooth else NOTE)
+        name = f"dp-agd-{task}"
+        settings = Comparison(ALGORITHMS, tuple(EPSILONS), (), delta=DELTA, loss=loss)
+        note = "" if loss == "logistic" else NOTE
+        publish(name, partial(fits, name, loss, how), settings, how, note, about="dp-agd")
 
 
 if __name__ == "__main__":

@@ -6,11 +6,14 @@ of a row's gradient (C_grad) and of a row's loss (C_obj), each by itself from `-
 
 from __future__ import annotations
 
-from panels import Row, asked, draw, results_of
+from functools import partial
+
+from panels import Row, Run, asked, publish, results_of
 
 from dpcore_lab.compare.settings import Comparison
 
 LABEL = "dp-agd:paper"
+DATA = ("adult",)
 EPSILONS = (0.1, 0.4, 1.6)
 EFFECTS = {
     "splits": ("splits", (20, 40, 60, 80, 100)),
@@ -21,21 +24,26 @@ EFFECTS = {
 """Name in the paper -> parameter, and its values."""
 
 
+def fits(shown: str, how: Run) -> list[Row]:
+    """Return the rows of one parameter, value by value."""
+    data = how.some(DATA)
+    (parameter, values), rows = EFFECTS[shown], []
+    for value in values[:1] if how.quick else values if data else ():
+        params = {LABEL: {parameter: str(value)}}
+        comparison = Comparison((LABEL,), data, EPSILONS, params=params)
+        found = results_of(f"dp-agd-{shown}-{value}", comparison, how)
+        # The references are the same whatever the value: those of the first stand for all.
+        rows += [row for row in found if row["algorithm"] != LABEL and not rows]
+        own = (row for row in found if row["algorithm"] == LABEL)
+        rows += [row | {"algorithm": f"{shown} = {value:g}"} for row in own]
+    return rows
+
+
 def main() -> None:
     how = asked(__doc__)
-    data = how.some(("adult",))
-    effects = list(EFFECTS.items())[: 1 if how.quick else None]
-    for shown, (parameter, values) in effects if data else ():
-        rows: list[Row] = []
-        for value in values[:1] if how.quick else values:
-            params = {LABEL: {parameter: str(value)}}
-            comparison = Comparison((LABEL,), data, EPSILONS, params=params)
-            found = results_of(f"dp-agd-{shown}-{value}", comparison, how)
-            # The references are the same whatever the value: those of the first stand for all.
-            fits = [row for row in found if row["algorithm"] == LABEL]
-            rows += [row for row in found if row["algorithm"] != LABEL and not rows]
-            rows += [row | {"algorithm": f"{shown} = {value:g}"} for row in fits]
-        draw(f"dp-agd-effect-{shown}", rows, comparison, how)
+    settings = Comparison((LABEL,), DATA, EPSILONS)
+    for shown in list(EFFECTS)[: 1 if how.quick else None]:
+        publish(f"dp-agd-effect-{shown}", partial(fits, shown, how), settings, how)
 
 
 if __name__ == "__main__":

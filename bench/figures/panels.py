@@ -1,25 +1,29 @@
-"""The comparisons of the figures: run once and kept, drawn by `dpcore_lab.compare`, and as tables.
+"""The comparisons of the figures: run once and kept, and drawn by `dpcore_lab.compare`.
 
-Every figure is one or more comparisons that `dpcore compare` could make as well. Results are kept
-as Parquet in the folder of `--results`, and a script that is called again draws what it finds.
+Every figure is one or more comparisons that `dpcore compare` could make as well. Fits are kept as
+Parquet in the folder of `--results`, all of one commit, and a script that is called again draws
+what it finds. Their means are kept as CSV in `bench/results/figures`, from which figures and the
+tables of pages are made; without `--results` a script draws those.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from committed import commit_of, made_in
+from kept_means import draw_means, write_means
+
 from dpcore.errors import DpcoreError
 from dpcore_lab.compare.admission import admit
-from dpcore_lab.compare.figure import write_figure
+from dpcore_lab.compare.results import read_results
 from dpcore_lab.compare.runner import run
 from dpcore_lab.compare.settings import REFERENCES, Comparison
-from dpcore_lab.compare.table import Mean, means_of, tables_of
 
 EPSILONS = {
     "a9a": (0.05, 0.1, 0.2, 0.4, 0.8, 1.6),
@@ -40,8 +44,10 @@ its rows are Adult's."""
 QUICK = "bank"
 """The smallest data set."""
 Row = dict[str, Any]
-TASKS = ("logistic", "svm")
+TASKS = ("logistic", "svm", "ridge")
 HERE = Path(__file__).parent
+KEPT = HERE.parent / "results" / "figures"
+REDUCED = "REDUCED: three folds and two budgets, in a fifth of the time."
 
 
 @dataclass(frozen=True)
@@ -50,19 +56,28 @@ class Run:
 
     Parameters
     ----------
-    results : folder of the Parquet files.
+    results : folder of the Parquet files; ``None`` to draw what is kept.
+    kept : folder of the CSV files.
     pictures : folder of the SVG files.
     quick : two folds, the least epsilon, one repeat: to see that it works, not to read.
+    reduced : three folds, two epsilons: the shape of a figure in a fifth of the time.
     jobs : processes.
     data, tasks : what was asked for of a script's data sets and losses; none for all.
     """
 
-    results: Path
+    results: Path | None
+    kept: Path
     pictures: Path
     quick: bool
+    reduced: bool
     jobs: int
     data: tuple[str, ...] = ()
     tasks: tuple[str, ...] = ()
+
+    @property
+    def note(self) -> str:
+        """What every figure says that is not of the whole comparison."""
+        return "QUICK: to see that it works" if self.quick else REDUCED if self.reduced else ""
 
     def some(self, data: Iterable[str]) -> tuple[str, ...]:
         """Return the data sets, of which the smallest does if it has to be quick."""
@@ -75,17 +90,29 @@ class Run:
         asked = {k: loss for k, loss in tasks.items() if not self.tasks or k in self.tasks}
         return dict(list(asked.items())[:1]) if self.quick else asked
 
+    def fits(self) -> Path:
+        """Return the folder of the fits, where there is one."""
+        if self.results is None:
+            raise SystemExit("This needs --results FOLDER.")
+        return self.results
+
 
 def asked(doc: str | None, arguments: Sequence[str] | None = None) -> Run:
     """Return what the command line asks for."""
     chosen = parser_of(doc).parse_args(arguments)
-    pictures = chosen.pictures or (chosen.results if chosen.quick else HERE)
-    for folder in (chosen.results, pictures):
+    results = chosen.results
+    if results is None and (chosen.quick or chosen.reduced or chosen.data):
+        raise SystemExit("Fits of a part need --results FOLDER.")
+    # What is committed is whole.
+    whole = not (chosen.quick or chosen.reduced or chosen.data)
+    pictures = chosen.pictures or (HERE if whole else results)
+    kept = chosen.kept or (KEPT if whole else results)
+    for folder in filter(None, (results, pictures, kept)):
         folder.mkdir(parents=True, exist_ok=True)
     asked_for = tuple(chosen.data), tuple(chosen.task)
     # A few fits of a second each take less than to start processes for them.
     jobs = 1 if chosen.quick else chosen.jobs
-    return Run(chosen.results, pictures, chosen.quick, jobs, *asked_for)
+    return Run(results, kept, pictures, chosen.quick, chosen.reduced, jobs, *asked_for)
 
 
 def parser_of(doc: str | None) -> argparse.ArgumentParser:
@@ -93,13 +120,18 @@ def parser_of(doc: str | None) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         description=doc, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--results", type=Path, required=True, help="folder of the results")
+    parser.add_argument("--results", type=Path, help="folder of the fits; none: draw what is kept")
+    parser.add_argument("--kept", type=Path, help="folder of the CSV files; default: ../results")
     parser.add_argument("--pictures", type=Path, help="folder of the pictures; default: here")
-    quick = f"few fits, of {QUICK} whatever --data says; pictures go to --results"
-    parser.add_argument("--quick", action="store_true", help=quick)
+    how_much = parser.add_mutually_exclusive_group()
+    quick = f"few fits, of {QUICK} whatever --data says; all files go to --results"
+    how_much.add_argument("--quick", action="store_true", help=quick)
+    reduced = "three folds and two budgets, which figures say; all files go to --results"
+    how_much.add_argument("--reduced", action="store_true", help=reduced)
     parser.add_argument("--jobs", type=int, default=2)
     some = {"action": "append", "default": []}
-    parser.add_argument("--data", **some, choices=EPSILONS, help="of these alone; repeat it")
+    of_these = "of these alone; repeat it; all files go to --results"
+    parser.add_argument("--data", **some, choices=EPSILONS, help=of_these)
     parser.add_argument("--task", **some, choices=TASKS, help="of these alone; repeat it")
     return parser
 
@@ -110,11 +142,21 @@ def results_of(name: str, comparison: Comparison, how: Run) -> list[Row]:
         # Where the budget is small, so is the number of steps.
         least = comparison.epsilons[:1]
         comparison = replace(comparison, epsilons=least, folds=2, repeats=1)
+    elif how.reduced:
+        step = -(-len(comparison.epsilons) // 2)
+        comparison = replace(comparison, epsilons=comparison.epsilons[::step], folds=3)
+    path = how.fits() / f"{name}.parquet"
+    made = made_in(how.fits())
+    if path.exists():
+        return _kept_rows(path, comparison)
+    if not made["commit"].startswith(commit_of()):
+        print(f"{name}: missing; other fits of {how.fits()} are of commit {made['commit']}")
+        return []
     started = time.perf_counter()
     admitted = admitted_of(comparison)
     if admitted is None:
         return []
-    results = run(admitted, how.results / f"{name}.parquet", how.jobs)
+    results = run(admitted, path, how.jobs)
     print(f"{name}: {len(results.rows)} fits, {time.perf_counter() - started:.0f} s", flush=True)
     failed = {
         (row["algorithm"], row["message"]) for row in results.rows if row["status"] != "fitted"
@@ -122,6 +164,15 @@ def results_of(name: str, comparison: Comparison, how: Run) -> list[Row]:
     for algorithm, message in sorted(failed):
         print(f"  failed: {algorithm}: {message}")
     return [dict(row) for row in results.rows]
+
+
+def _kept_rows(path: Path, comparison: Comparison) -> list[Row]:
+    """Return the rows of fits that are kept; SystemExit for another number of fits."""
+    found, asked = read_results(path), comparison.to_dict()
+    if any(found.settings[name] != asked[name] for name in ("epsilons", "folds", "repeats")):
+        raise SystemExit(f"{path} has other epsilons, folds or repeats: choose another --results.")
+    print(f"{path.stem}: {len(found.rows)} fits are kept", flush=True)
+    return [dict(row) for row in found.rows]
 
 
 def fits_of(name: str, comparison: Comparison, how: Run) -> list[Row]:
@@ -152,27 +203,29 @@ def _of(labels: Sequence[str], comparison: Comparison) -> Comparison:
     return replace(comparison, algorithms=tuple(labels), params=params)
 
 
-def draw(
+def publish(
     name: str,
-    rows: Sequence[Row],
+    fits: Callable[[], list[Row]],
     settings: Comparison,
     how: Run,
     note: str = "",
     remarks: Mapping[str, str] = DEVELOPED_ON,
+    about: str | None = None,
 ) -> None:
-    """Write NAME-accuracy.svg and NAME-objective.svg and print both as Markdown tables.
+    """Keep the means of fits as NAME.csv, if fits were asked for, and draw NAME-accuracy.svg and
+    NAME-objective.svg from there.
 
     ``note`` : a sentence below the pictures. ``remarks`` : words beside the name of a data set.
+    ``about`` : the algorithm that the figure is about.
     """
-    for measure in ("accuracy", "objective"):
-        means = means_of(rows, measure)
-        path = how.pictures / f"{name}-{measure}.svg"
-        write_figure(path, means, settings.to_dict(), measure, remarks=remarks, note=note)
-        print_tables(name, measure, means)
-
-
-def print_tables(name: str, measure: str, means: Sequence[Mean]) -> None:
-    for data, heads, lines in tables_of(means):
-        print(f"\n{name}, {data}: {measure}\n")
-        for line in (heads, ["---"] * len(heads), *lines):
-            print(f"| {' | '.join(line)} |")
+    path = how.kept / f"{name}.csv"
+    if how.results is not None:
+        rows = fits()
+        if not rows:
+            print(f"{name}: no fits")
+            return
+        write_means(path, rows, settings.to_dict(), made_in(how.results))
+    if path.exists():
+        notes = " ".join(filter(None, (how.note, note)))
+        draw_means(path, how.pictures, notes, remarks, about)
+        print(f"{name}: drawn", flush=True)

@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 import sys
 from dataclasses import replace
+from functools import partial
 
 from panels import (
     DEVELOPED_ON,
@@ -26,8 +27,8 @@ from panels import (
     Run,
     admitted_of,
     asked,
-    draw,
     fits_of,
+    publish,
     results_of,
 )
 
@@ -47,7 +48,7 @@ ALGORITHMS = (
     "dp-agd",
     "dp-gd",
 )
-SGD_MA = "sgd-ma (at epsilon / 2 of a row added or removed)"
+SGD_MA = "sgd-ma (at half of epsilon)"
 L2 = 0.001
 DELTAS = {"a9a": 1e-8, "bank": 1e-8, "kddcup99-10": 1e-12}
 LOSSES = {"logistic": "logistic", "svm": "huber-svm"}
@@ -70,32 +71,46 @@ def sgd_ma(name: str, comparison: Comparison, how: Run) -> list[Row]:
         delta=delta * (1 - 2.0**-20),
         relation="add-or-remove-one",
     )
+    held = {"relation": comparison.relation, "delta": comparison.delta}
     return [
-        row | {"algorithm": SGD_MA, "epsilon": 2 * row["epsilon"]}
+        row | {"algorithm": SGD_MA, "epsilon": 2 * row["epsilon"], **held}
         for row in fits_of(name, other, how)
     ]
+
+
+def settings_of(loss: str, delta: float, *data: str) -> Comparison:
+    """Return the comparison of data sets that have the budgets of the first."""
+    return Comparison(
+        ALGORITHMS,
+        tuple(f"{name}-unit" for name in data),
+        EPSILONS[data[0]],
+        delta=delta,
+        loss=loss,
+        l2=L2,
+        relation="replace-one",
+    )
+
+
+def fits(name: str, loss: str, delta: float, how: Run) -> list[Row]:
+    """Return the rows of one loss and delta, data set by data set."""
+    rows = []
+    for data in (known for known in how.some(DELTAS) if DELTAS[known] == delta):
+        comparison = settings_of(loss, delta, data)
+        rows += results_of(f"{name}-{data}", comparison, how)
+        rows += sgd_ma(f"{name}-{data}-sgd-ma", comparison, how)
+    return rows
 
 
 def main() -> None:
     how = asked(__doc__)
     sys.path.append(str(UNIT_ROWS))
+    remarks = {f"{data}-unit": words for data, words in DEVELOPED_ON.items()}
     for task, loss in how.of(LOSSES).items():
         for delta in dict.fromkeys(DELTAS[data] for data in how.some(DELTAS)):
-            name, rows = f"rsgd-ar-{task}-delta-{delta:g}", []
-            for data in (known for known in how.some(DELTAS) if DELTAS[known] == delta):
-                comparison = Comparison(
-                    ALGORITHMS,
-                    (f"{data}-unit",),
-                    EPSILONS[data],
-                    delta=delta,
-                    loss=loss,
-                    l2=L2,
-                    relation="replace-one",
-                )
-                rows += results_of(f"{name}-{data}", comparison, how)
-                rows += sgd_ma(f"{name}-{data}-sgd-ma", comparison, how)
-            remarks = {f"{data}-unit": words for data, words in DEVELOPED_ON.items()}
-            draw(name, rows, comparison, how, NOTE, remarks)
+            name = f"rsgd-ar-{task}-delta-{delta:g}"
+            settings = settings_of(loss, delta, *DELTAS)
+            of = partial(fits, name, loss, delta, how)
+            publish(name, of, settings, how, NOTE, remarks, about="rsgd-ar")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """The levels of a panel, its floor and its ceiling, and the range of its axis, which is that of the
-curves: a level beyond it is named at the edge, and so is a point that is hopelessly below."""
+curves: a level beyond it is named at the edge. Points that are hopelessly below are drawn in a part
+of the axis of another scale, and so are the ends of intervals that are wider than most."""
 
 from __future__ import annotations
 
@@ -12,13 +13,12 @@ from typing import Any
 import numpy as np
 
 from dpcore.errors import DpcoreError
-from dpcore.exact.rounding import exact
 from dpcore.fitting.planning.losses import OF_LOSS
 from dpcore.plugin.parts import load_registry, loss_facts, make_loss
 from dpcore_lab.compare.settings import shown_name
-from dpcore_lab.compare.table import Mean
+from dpcore_lab.compare.table import SHARES, Mean
 
-__all__ = ["FLOOR", "Level", "draw_hopeless", "draw_levels", "levels_of", "range_of"]
+__all__ = ["FLOOR", "Level", "draw_levels", "levels_of", "range_of", "set_range"]
 
 FLOOR = "w = 0"
 """The model that says nothing, as legends name it."""
@@ -32,9 +32,8 @@ _MARGIN = 0.06
 """Of the curves' range, on both sides."""
 _NEAR = 0.2
 """Of the curves' range: a level that is as near as this is drawn, and the axis reaches it."""
-
-_NAMED = 4
-"""Points beyond the axis that are named."""
+_FOLDED = 0.3
+"""Of the curves' range: the height of a part of another scale, above or below it."""
 
 
 @dataclass(frozen=True)
@@ -120,21 +119,78 @@ def _is_hopeless(mean: Mean, curves: Sequence[Mean], levels: Sequence[Level]) ->
     return mean.mean < floor.value - max(0.0, max(centres) - floor.value) / 2
 
 
-def draw_hopeless(axis: Any, curves: Sequence[Mean], *, upwards: bool) -> None:
-    """Name the points that are beyond the axis, where curves are not: towards the right, but left
-    of the floor's name."""
-    low, high = axis.get_ylim()
-    names = [
-        f"{mean.algorithm.partition(' (')[0]} at {exact(mean.epsilon)}: {mean.mean:.3g}"
+def set_range(axis: Any, curves: Sequence[Mean], limits: tuple[float, float], measure: str) -> bool:
+    """Give an axis the range ``limits``, and whatever points and intervals are beyond it in a grey
+    part of a smaller scale above or below; return whether there is such a part."""
+    low, high = limits
+    if measure == "seconds":
+        axis.set_ylim(low, high)
+        return False
+    if measure in SHARES:
+        low, high = max(low, 0.0), min(high, 100.0)
+    least, most = _whole_range(curves, low, high, measure)
+    height = _FOLDED * (high - low)
+    low, high = (least if low - least <= height else low), (most if most - high <= height else high)
+    axis.set_ylim(least, most)
+    if (low, high) == (least, most):
+        return False
+    _fold(axis, [least, low, high, most], height)
+    return True
+
+
+def _whole_range(
+    curves: Sequence[Mean], low: float, high: float, measure: str
+) -> tuple[float, float]:
+    """Return the least and largest value that is drawn: intervals whole, but for what no share and
+    no objective can be."""
+    ends = [
+        mean.mean + sign * (mean.half_width or 0.0)
         for mean in curves
-        if mean.epsilon is not None and mean.mean is not None and not low <= mean.mean <= high
+        for sign in (-1, 1)
+        if mean.mean is not None
     ]
-    if names:
-        arrow = "\N{DOWNWARDS ARROW}" if upwards else "\N{UPWARDS ARROW}"
-        more = [f"and {len(names) - _NAMED} more"] if len(names) > _NAMED else []
-        lines = [f"beyond {arrow}", *names[:_NAMED], *more]
-        where = (low, "bottom") if upwards else (high, "top")
-        _write(axis, "\n".join(lines), 0.76, *where)
+    least, most = min([low, *ends]), max([high, *ends])
+    least, most = least - _MARGIN * (low - least), most + _MARGIN * (most - high)
+    least = max(least, min(0.0, *(mean.mean for mean in curves if mean.mean is not None), low))
+    return least, min(most, 100.0) if measure in SHARES else most
+
+
+def _fold(axis: Any, bounds: Sequence[float], height: float) -> None:
+    """Draw what is below the second bound, and above the third, on a part of so much height."""
+    from matplotlib.ticker import FixedLocator, MaxNLocator
+
+    least, low, high, most = bounds
+    parts = (height if low > least else 0.0, high - low, height if most > high else 0.0)
+    places = np.concatenate([[0.0], np.cumsum(parts)])
+    values, places = np.unique(bounds), np.unique(places)
+    axis.set_yscale(
+        "function",
+        functions=(
+            lambda y: _piecewise(y, values, places),
+            lambda t: _piecewise(t, places, values),
+        ),
+    )
+    ticks = [t for t in MaxNLocator(5).tick_values(low, high) if low <= t <= high]
+    for start, end, inwards in ((least, low, low), (high, most, high)):
+        if end > start:
+            far = MaxNLocator(3).tick_values(start, end)
+            ticks += [t for t in far if start <= t <= end and abs(t - inwards) > (end - start) / 5]
+            axis.axhspan(start, end, color="0.93", lw=0, zorder=0)
+            axis.axhline(inwards, color="0.6", lw=0.8, zorder=1)
+    axis.yaxis.set_major_locator(FixedLocator(sorted(ticks)))
+    axis.yaxis.set_major_formatter("{x:g}")
+    axis.set_ylim(least, most)
+
+
+def _piecewise(given: Any, values: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """Return the places of values, which lie on lines between those that are known, and beyond
+    them on the first or the last line."""
+    given = np.asarray(given, dtype=np.float64)
+    slopes = np.diff(places) / np.diff(values)
+    below, above = given - values[0], given - values[-1]
+    beyond = np.minimum(below, 0.0) * slopes[0] + np.maximum(above, 0.0) * slopes[-1]
+    found: np.ndarray = np.interp(given, values, places) + beyond
+    return found
 
 
 def draw_levels(axis: Any, levels: Sequence[Level], *, upwards: bool) -> None:

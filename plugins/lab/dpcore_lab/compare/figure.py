@@ -15,7 +15,7 @@ import numpy as np
 from dpcore.errors import InvalidInputError
 from dpcore.exact.rounding import exact
 from dpcore.plugin.parts import check_writable, write_whole
-from dpcore_lab.compare.axis_range import FLOOR, draw_hopeless, draw_levels, levels_of, range_of
+from dpcore_lab.compare.axis_range import FLOOR, draw_levels, levels_of, range_of, set_range
 from dpcore_lab.compare.settings import (
     AS_PUBLISHED,
     REFERENCES,
@@ -25,7 +25,7 @@ from dpcore_lab.compare.settings import (
 )
 from dpcore_lab.compare.styles import curve_style
 from dpcore_lab.compare.svg import STYLE, svg_of
-from dpcore_lab.compare.table import INTERVAL, MEASURES, RISING, SHARES, Mean
+from dpcore_lab.compare.table import INTERVAL, MEASURES, RISING, Mean
 
 __all__ = ["FACETS", "FORMS", "check_facet", "check_figure", "draw", "write_figure"]
 
@@ -42,6 +42,7 @@ _PER_INCH = 18
 """Letters of the caption."""
 _SPREAD = 0.4
 """Of the way to the next epsilon: how far the points of one may be apart."""
+_FOLDED = "grey: values far from most, on a smaller scale"
 _NOT_PRIVATE = "computed WITHOUT privacy"
 """The statement in the picture's metadata, in short."""
 
@@ -73,16 +74,18 @@ def write_figure(
     facet: str = "data",
     remarks: Mapping[str, str] | None = None,
     note: str = "",
+    looks: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> None:
     """Draw the means of a measure and write them as SVG, PNG or PDF, the same bytes every time.
 
     ``remarks`` : words on a data set, beside its name. ``note`` : a sentence below the picture.
+    ``looks`` : styles of lines by name (`curve_style`); others have that of their turn.
     """
     check_figure(path, facet)
     from matplotlib import style
 
     with style.context(["default", _STYLE]):
-        figure = draw(means, settings, measure, facet, remarks, note)
+        figure = draw(means, settings, measure, facet, remarks, note, looks)
         write_whole(path, _WRITERS[Path(path).suffix.lower()](figure, STATEMENT))
 
 
@@ -112,6 +115,7 @@ def draw(
     facet: str = "data",
     remarks: Mapping[str, str] | None = None,
     note: str = "",
+    looks: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Any:
     """Return the matplotlib Figure: panels by ``facet``, in each a line for every value of the
     other of data and algorithm."""
@@ -127,36 +131,40 @@ def draw(
     # Data sets have ranges of their own; algorithms are to be read against each other.
     shared = facet == "algorithm"
     axes = figure.subplots(rows, columns, squeeze=False, sharey=shared).flat
-    styles = _styles(curves, "data" if shared else "algorithm")
+    styles = _styles(curves, "data" if shared else "algorithm", looks or {})
+    folded = False
     for axis, panel in zip(axes, panels, strict=False):
         of_panel = [mean for mean in curves if getattr(mean, facet) == panel]
         # Where axes are shared, they are the same for all.
         alike = curves if shared else of_panel
         levels = [] if shared else levels_of(known, panel, settings, measure)
         _draw_curves(axis, of_panel, styles)
-        _scale(axis, measure, range_of(alike, levels, measure))
+        _scale(axis, measure)
+        folded |= set_range(axis, alike, range_of(alike, levels, measure), measure)
         draw_levels(axis, levels, upwards=measure in RISING)
-        draw_hopeless(axis, of_panel, upwards=measure in RISING)
         _label(axis, _titled(panel, remarks), alike, settings)
     for axis in list(axes)[len(panels) :]:
         axis.set_axis_off()
     figure.supylabel(MEASURES[measure])
-    figure.supxlabel(_caption(settings, note, int(_PER_INCH * size[0])), fontsize=7.5)
+    notes = [_FOLDED, note] if folded else [note]
+    figure.supxlabel(_caption(settings, notes, int(_PER_INCH * size[0])), fontsize=7.5)
     _add_legend(figure)
     return figure
 
 
-def _caption(settings: Mapping[str, Any], note: str, letters: int) -> str:
-    """Return how to read the points, the note, and loss, regulariser if any, and relation."""
+def _caption(settings: Mapping[str, Any], notes: Sequence[str], letters: int) -> str:
+    """Return how to read the points, the notes, and loss, regulariser if any, and relation."""
     intervals = f"{INTERVAL}; points of one epsilon are side by side; {_NOT_PRIVATE}"
     l2 = settings.get("l2")
     weight = f", l2 = {exact(l2)}" if l2 else ""
     compared = f"{loss_in_words(settings)}{weight}, {settings['relation']}"
-    lines = [intervals, note, compared] if note else [intervals, compared]
+    lines = [intervals, *filter(None, notes), compared]
     return "\n".join(textwrap.fill(line, letters) for line in lines)
 
 
-def _styles(curves: Sequence[Mean], line: str) -> dict[str, tuple[str, dict[str, Any]]]:
+def _styles(
+    curves: Sequence[Mean], line: str, looks: Mapping[str, Mapping[str, Any]]
+) -> dict[str, tuple[str, dict[str, Any]]]:
     """Return for each line which attribute tells it and how it is drawn."""
     names = dict.fromkeys(getattr(mean, line) for mean in curves)
     unsound = {mean.algorithm for mean in curves if mean.unsound and line == "algorithm"}
@@ -166,6 +174,7 @@ def _styles(curves: Sequence[Mean], line: str) -> dict[str, tuple[str, dict[str,
             line,
             {
                 **curve_style(place, private=name not in unsound),
+                **looks.get(name, {}),
                 "label": shown_name(name, unsound=name in unsound),
             },
         )
@@ -197,8 +206,8 @@ def _draw_curves(
             axis.plot(np.repeat(epsilons, 3), ends, **bars)
 
 
-def _scale(axis: Any, measure: str, limits: tuple[float, float]) -> None:
-    """Give the axis its range, of ratios for seconds; accuracy and F1 are shares."""
+def _scale(axis: Any, measure: str) -> None:
+    """Give an axis of seconds a scale of ratios."""
     from matplotlib.ticker import LogLocator, NullLocator
 
     if measure == "seconds":
@@ -206,9 +215,6 @@ def _scale(axis: Any, measure: str, limits: tuple[float, float]) -> None:
         axis.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
         axis.yaxis.set_major_formatter("{x:g}")
         axis.yaxis.set_minor_locator(NullLocator())
-    elif measure in SHARES:
-        limits = max(limits[0], 0.0), min(limits[1], 100.0)
-    axis.set_ylim(*limits)
 
 
 def _laid_out(n_panels: int) -> tuple[tuple[int, int], tuple[float, float]]:

@@ -3,9 +3,10 @@
 import math
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
-from dpcore_lab.compare.axis_range import FLOOR, levels_of, range_of
+from dpcore_lab.compare.axis_range import FLOOR, _piecewise, levels_of, range_of
 from dpcore_lab.compare.figure import draw
 from dpcore_lab.compare.table import Mean
 
@@ -66,18 +67,47 @@ def test_one_wide_interval_does_not_stretch_the_axis():
     assert usual[0] - 1 < low < usual[0]
 
 
-def test_a_hopeless_point_is_named_and_does_not_squeeze_the_others():
-    """47.9 where the commoner class is right in 76.1: the curve runs out of the panel."""
+def heights(axis, values):
+    """Return how high values are drawn, 0 at the foot of the panel and 1 at its top."""
+    axis.figure.canvas.draw()
+    ends, found = (axis.transData.transform([(0.1, y) for y in of])[:, 1] for of in values)
+    return ((found - ends[0]) / (ends[1] - ends[0])).tolist()
+
+
+def test_a_hopeless_point_is_drawn_and_does_not_squeeze_the_others():
+    """47.9 where the commoner class is right in 76.1: the curve ran out of the panel."""
     (axis,) = draw(compared(76.1, 84.0, (47.9, 81.0, 83.0)), SETTINGS, "accuracy").axes
-    assert axis.get_ylim()[0] > 75 and texts(axis)[-1] == "beyond ↓\ngd at 0.05: 47.9"
-    # The control: below the floor by a third of what the best is above.
+    far, near, best = heights(axis, (axis.get_ylim(), (47.9, 81.0, 83.0)))
+    assert 0 < far < 0.1 and near > 0.25 and best - near > 0.3
+    assert "grey" in axis.figure.get_supxlabel()
+    # The control: below the floor by a third of what the best is above, on one scale.
     (axis,) = draw(compared(76.1, 84.0, (74.0, 81.0, 83.0)), SETTINGS, "accuracy").axes
-    assert axis.get_ylim()[0] < 74 and len(axis.texts) == 2
+    assert axis.get_ylim()[0] < 74 and axis.get_yscale() == "linear"
+    assert "grey" not in axis.figure.get_supxlabel()
+
+
+@pytest.mark.parametrize("half_width", [5.0, 40.0])
+def test_a_wide_interval_is_drawn_whole(half_width):
+    means = compared(76.1, 84.0, (79.0, 81.0, 83.0))
+    means[2] = replace(means[2], half_width=half_width)
+    (axis,) = draw(means, SETTINGS, "accuracy").axes
+    low, high = axis.get_ylim()
+    assert low <= 79 - half_width and high >= min(100, 79 + half_width)
+    ends, usual = heights(axis, ((low, high), (79 - half_width, 81))), 0.35
+    assert ends[0] >= 0 and ends[1] > usual
 
 
 @pytest.mark.slow
 def test_a_hopeless_objective_is_above():
     means = compared(None, 0.38, (3.9, 0.5, 0.4))[1:]
     (axis,) = draw(means, SETTINGS, "objective").axes
-    assert 0.5 < axis.get_ylim()[1] < 0.8
-    assert texts(axis)[-1] == "beyond ↑\ngd at 0.05: 3.9"
+    far, near, best = heights(axis, (axis.get_ylim(), (3.9, 0.5, 0.4)))
+    assert 0.9 < far < 1 and 0.2 < near - best and near < 0.8
+
+
+def test_the_scale_of_a_folded_axis_goes_there_and_back():
+    values, places = np.array([10.0, 80.0, 90.0]), np.array([0.0, 3.0, 13.0])
+    given = np.array([-20.0, 10.0, 45.0, 81.0, 90.0, 100.0])
+    there = _piecewise(given, values, places)
+    assert np.all(np.diff(there) > 0)
+    assert _piecewise(there, places, values) == pytest.approx(given)

@@ -10,7 +10,7 @@ import pytest
 from dpcore.errors import InvalidInputError
 from dpcore_lab.compare.figure import check_figure, draw, write_figure
 from dpcore_lab.compare.settings import STATEMENT
-from dpcore_lab.compare.styles import COLOURS
+from dpcore_lab.compare.styles import COLOURS, curve_style
 from dpcore_lab.compare.table import Mean
 
 SETTINGS = {"loss": "logistic", "relation": "replace-one", "delta": 1e-8}
@@ -162,6 +162,14 @@ def test_a_remark_and_a_note_are_in_the_picture(means):
     # An objective says its regulariser.
     words = draw(means, {**SETTINGS, "l2": 0.25}, "objective").get_supxlabel()
     assert "logistic, l2 = 0.25, replace-one" in words
+
+
+def test_a_line_has_the_look_that_it_is_given(means):
+    """In all figures of the papers an algorithm has one colour."""
+    looks = {"agd": curve_style(5), "nobody": curve_style(6)}
+    axis = draw(means, SETTINGS, "accuracy", looks=looks).axes[0]
+    colours = {line.get_label(): line.get_color() for line in axis.lines}
+    assert (colours["gd"], colours["agd"]) == (COLOURS[0], COLOURS[5])
 
 
 def test_refusals(tmp_path, monkeypatch):

@@ -1,0 +1,145 @@
+"""Figures and tables of pages that are those of committed CSV files: what a page says is compared
+with the files, or written from them.
+
+    python bench/figures/pages.py            # which differ
+    python bench/figures/pages.py --write    # pages with the figures of the files
+
+A page has a figure between `<!--= FILE; KEY; ...; COLUMN -->` and `<!--/-->`. The keys are values
+of the first columns of `bench/results/figures/FILE.csv`. A key with a comma is several, of which
+each has its figure; `A - B` is the difference of two, whose interval is the root of the sum of the
+squares, and `A / B` the ratio. With the column `e^COLUMN` a figure is the exponential. A table is
+between `<!-- table FILE; KEY; ...; COLUMN -->` and `<!-- /table -->`, each on a line.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import itertools
+import math
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from committed import Row, read
+
+__all__ = ["PAGES", "figure_of", "filled", "main", "table_of"]
+
+ROOT = Path(__file__).parents[2]
+KEPT = ROOT / "bench" / "results" / "figures"
+PAGES = ("bench/figures/README.md", "docs/papers.md")
+_INLINE = re.compile(r"(<!--= (.*?) -->).*?(<!--/-->)", re.DOTALL)
+_TABLE = re.compile(r"(<!-- table (.*?) -->\n).*?(<!-- /table -->)", re.DOTALL)
+_BY = {" - ": lambda a, b: a - b, " / ": lambda a, b: a / b}
+_SIGNIFICANT = 3
+
+
+@functools.cache
+def _rows(name: str) -> list[Row]:
+    return read(KEPT / f"{name}.csv")[1]
+
+
+def _row(name: str, keys: Sequence[str]) -> Row:
+    """Return the row whose first columns are the keys; LookupError if there is none, or more."""
+    found = [row for row in _rows(name) if list(row.values())[: len(keys)] == list(keys)]
+    if len(found) != 1:
+        raise LookupError(f"{name}.csv has {len(found)} rows of {'; '.join(keys)}.")
+    return found[0]
+
+
+def _value(name: str, keys: Sequence[str], column: str) -> tuple[float, float]:
+    """Return a figure and the half width of its interval, 0 where there is none."""
+    for sign, operation in _BY.items():
+        place = next((i for i, key in enumerate(keys) if sign in key), None)
+        if place is not None:
+            both = [
+                _value(name, [*keys[:place], key, *keys[place + 1 :]], column)
+                for key in keys[place].split(sign)
+            ]
+            (a, of_a), (b, of_b) = both
+            return operation(a, b), math.hypot(of_a, of_b) if sign == " - " else 0.0
+    row = _row(name, keys)
+    if column.startswith("e^"):
+        return math.exp(float(row[column[2:]])), 0.0
+    return float(row[column]), float(row.get(f"{column} ±") or 0.0)
+
+
+def _shown(column: str, value: float, half_width: float) -> str:
+    """Return a figure of an accuracy with one decimal, of anything else with three digits."""
+    digits = 1
+    if column != "accuracy":
+        size = max(abs(value), 10.0**-_SIGNIFICANT)
+        digits = max(0, _SIGNIFICANT - 1 - math.floor(math.log10(size)))
+    width = f" ± {half_width:.{digits}f}" if half_width else ""
+    # Nothing is shown as -0.0.
+    return f"{round(value, digits) + 0.0:.{digits}f}{width}"
+
+
+def figure_of(query: str) -> str:
+    """Return the text of `FILE; KEY; ...; COLUMN`."""
+    name, *keys, column = (part.strip() for part in query.split(";"))
+    every = itertools.product(*(key.split(", ") for key in keys))
+    found = [(each, *_value(name, each, column)) for each in every]
+    # A difference says which way it is.
+    signs = ["+" if value > 0 and any(" - " in key for key in of) else "" for of, value, _ in found]
+    shown = (_shown(column, value, width) for _, value, width in found)
+    return ", ".join(map("".join, zip(signs, shown, strict=True)))
+
+
+def table_of(query: str) -> str:
+    """Return the lines of a table of `FILE; KEY; ...; COLUMN`: the next column down, the one after
+    it across. A row that is the same at all of these has its figure once."""
+    name, *keys, column = (part.strip() for part in query.split(";"))
+    names = list(_rows(name)[0])
+    down, across = names[len(keys) : len(keys) + 2]
+    rows = [row for row in _rows(name) if list(row.values())[: len(keys)] == keys and row[column]]
+    heads = list(dict.fromkeys(row[across] for row in rows if row[across]))
+    heads.sort(key=float)
+    lines = [f"| {across} | {' | '.join(heads)} |", f"|---{'|---' * len(heads)}|"]
+    for label in dict.fromkeys(row[down] for row in rows):
+        cells = {row[across]: row for row in rows if row[down] == label}
+        told = [_cell(cells.get(head, cells.get("")), column) for head in heads]
+        lines.append(f"| {_named(label, cells)} | {' | '.join(told)} |")
+    return "\n".join([*lines, ""])
+
+
+def _cell(row: Row | None, column: str) -> str:
+    if row is None:
+        return ""
+    value = _shown(column, float(row[column]), float(row.get(f"{column} ±") or 0.0))
+    failed = f" ({row['failed']} failed)" if row.get("failed", "0") != "0" else ""
+    return value + failed
+
+
+def _named(label: str, cells: dict[str, Row]) -> str:
+    unsound = any(row.get("private") == "no" for row in cells.values())
+    unsound |= label.endswith(":as-published")
+    return f"{label}, not private" if unsound else label
+
+
+def filled(text: str) -> str:
+    """Return the text of a page with the figures and tables of the files."""
+    text = _INLINE.sub(lambda found: f"{found[1]}{figure_of(found[2])}{found[3]}", text)
+    return _TABLE.sub(lambda found: f"{found[1]}\n{table_of(found[2])}\n{found[3]}", text)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--write", action="store_true", help="write the pages")
+    write, differ = parser.parse_args(arguments).write, 0
+    for name in PAGES:
+        written = (ROOT / name).read_text()
+        right = filled(written)
+        for old, new in zip(written.splitlines(), right.splitlines(), strict=False):
+            if old != new:
+                differ += 1
+                print(f"{name}:\n- {old}\n+ {new}")
+        if write and written != right:
+            (ROOT / name).write_text(right)
+    return 0 if write else min(differ, 1)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
