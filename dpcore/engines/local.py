@@ -122,6 +122,7 @@ class _Pass:
         self._parts: list[np.ndarray] = []
         self._error: BaseException | None = None
 
+    @np.errstate(all="ignore")  # A warning, or an error in its place, would tell of a row.
     def own_part(self) -> np.ndarray:
         """Return the sum over the blocks that the calling thread takes."""
         total = np.zeros_like(self._query.start())

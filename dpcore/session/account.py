@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
+import numpy as np
+
 from dpcore.noise.entropy import Unshareable
 
 if TYPE_CHECKING:
@@ -56,11 +58,12 @@ class Account(Unshareable, Generic[Entry]):
 
         The filter consents, the schedule if any has a place, the ledger has the ``entry`` for good,
         and only then ``draw`` is called. What filter, schedule or ledger raise leaves the filter as
-        it was and nothing drawn; what ``draw`` raises takes no charge back.
+        it was and nothing drawn; what ``draw`` raises takes no charge back. NumPy neither warns nor
+        raises of a number while it draws, whatever the process has set: it would tell of a row.
         """
         after = self._filter.compose(event)
         if self._schedule is not None:
             self._schedule.take(event)
         self.ledger.charge(entry())
         self._filter = after
-        return draw()
+        return np.errstate(all="ignore")(draw)()

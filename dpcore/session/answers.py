@@ -103,8 +103,9 @@ class ExactAnswers(OneProcess):
         for other, exact in known:
             if other is query:
                 return exact.copy()
-        # NumPy says which array found no room: its shape is the rows'.
-        with replacing(MemoryError, by=lambda _: MemoryError(_NO_ROOM)):
+        # NumPy says which array found no room: its shape is the rows'. So is what it warns of.
+        no_room = replacing(MemoryError, by=lambda _: MemoryError(_NO_ROOM))
+        with no_room, np.errstate(all="ignore"):
             return self._worked_out(query, known)
 
     def _worked_out(

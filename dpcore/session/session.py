@@ -9,6 +9,8 @@ from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from dpcore.accountants.pure import PureAccountant
 from dpcore.errors import InvalidInputError
 from dpcore.exact.rounding import float_up
@@ -182,7 +184,7 @@ class TableSession(ExactAnswers):
                 exact = self._exact(query, (*opened.known, *opened.last))
                 opened.last = ((query, exact.copy()),)
                 opened.copies = {**opened.held, id(asked): (asked, held)}
-                value = opened.state.reply(exact)
+                value = np.errstate(all="ignore")(opened.state.reply)(exact)
             except BaseException:
                 # The state may not know of this question: what it says next would be of another.
                 self._open = None

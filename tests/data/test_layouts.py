@@ -9,7 +9,7 @@ from scipy.sparse import csc_matrix
 
 from dpcore.data.blocks import layouts
 from dpcore.data.blocks.cached_margins import CachedMargins
-from dpcore.data.blocks.frozen import freeze, share
+from dpcore.data.blocks.frozen import freeze, unchanging
 from dpcore.data.blocks.layout import Layout
 from dpcore.data.blocks.table import Table
 from dpcore.data.blocks.truncation import truncate_rows
@@ -65,7 +65,8 @@ class ColumnBlock(CachedMargins):
     def from_rows(cls, X, y, path, row_norm):
         values, squares = truncate_rows(X.of.T.copy(), None, len(y), path.raw_norm_bound)
         block = cls(y, len(X.of), squares, path, row_norm)
-        block._columns = share(X.of, values.T.copy())
+        is_stored = np.array_equal(X.of, values.T)
+        block._columns = unchanging(X.of if is_stored else values.T)
         return block
 
     @classmethod

@@ -290,3 +290,34 @@ def test_the_number_of_threads_is_checked():
     with pytest.raises(InvalidInputError, match="at least 1"):
         LocalEngine(table(), threads=0)
     assert available_threads() >= 1
+
+
+class Odd(Watched):
+    """Squares a large number, and lets no thread answer alone."""
+
+    thread_safe = True
+
+    def __init__(self, threads):
+        super().__init__()
+        self.all = threading.Barrier(threads)
+
+    def answer_block(self, block):
+        self.all.wait(60)
+        large = np.full(1, 1e200)
+        large *= large
+        (large - large).astype(np.int64)
+        return super().answer_block(block)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_no_thread_warns_or_raises_of_what_a_row_makes_of_a_number(threads, monkeypatch):
+    rows = Table.from_matrix(X[: 4 * BLOCK_ROWS], Y[: 4 * BLOCK_ROWS], row_norm=1, raw_norm_bound=4)
+    engine = LocalEngine(rows, threads=threads)
+    for mode in ("warn", "raise"):
+        with np.errstate(all=mode):
+            assert engine.answer(Odd(threads))[0] == rows.n_rows
+    # The broken twin: what the process or a new thread has set.
+    as_set = local._Pass.own_part.__wrapped__
+    monkeypatch.setattr(local._Pass, "own_part", as_set)
+    with pytest.raises(RuntimeWarning, match="overflow encountered in multiply"):
+        engine.answer(Odd(threads))

@@ -9,7 +9,7 @@ import weakref
 
 import numpy as np
 
-__all__ = ["freeze", "share", "unchanging"]
+__all__ = ["freeze", "is_frozen", "unchanging"]
 
 _FROZEN: weakref.WeakValueDictionary[int, np.ndarray] = weakref.WeakValueDictionary()
 
@@ -25,29 +25,18 @@ def freeze(array: np.ndarray) -> np.ndarray:
     return array.view()
 
 
-def share(original: np.ndarray, stored: np.ndarray) -> np.ndarray:
-    """Return ``original`` where it is ``stored`` to the bit, of one type, in C order, and cannot
-    change; else ``stored``, which the caller keeps to itself. Both are read only: one type for the
-    kernels."""
-    same_form = original.dtype == stored.dtype and original.shape == stored.shape
-    if same_form and original.flags.c_contiguous and _is_frozen(original):
-        if original.tobytes() == stored.tobytes():
-            return original
-    stored.setflags(write=False)
-    return stored
-
-
 def unchanging(array: np.ndarray) -> np.ndarray:
     """Return the array itself if it is in C order and cannot change, else a copy in C order; both
     are read only."""
-    if array.flags.c_contiguous and _is_frozen(array):
+    if array.flags.c_contiguous and is_frozen(array):
         return array
     copy = np.array(array, order="C")
     copy.setflags(write=False)
     return copy
 
 
-def _is_frozen(array: np.ndarray) -> bool:
+def is_frozen(array: np.ndarray) -> bool:
+    """Return whether ``freeze`` was given this array, or the array behind it."""
     root, below = array, array.base
     while isinstance(below, np.ndarray):
         root, below = below, below.base

@@ -99,6 +99,7 @@ class Table:
         return f"Table(n_features={self.n_features}, row_norm={self.row_norm})"
 
     @classmethod
+    @np.errstate(all="ignore")  # What is set in the process would tell of a row.
     def from_matrix(
         cls,
         X: Rows,

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from dpcore.protocols import Accountant, Mechanism
     from dpcore.session.sequential_sessions import Released
 
-__all__ = ["charged_for_all", "run_after", "run_before", "run_one", "set_aside", "stated_of"]
+__all__ = ["charged_for_step", "run_after", "run_before", "run_one", "set_aside", "stated_of"]
 
 Steps = tuple[CheckedStep, ...]
 _LOG = logging.getLogger("dpcore")
@@ -60,14 +60,7 @@ def set_aside(steps: Steps, state: RunState) -> RunState:
     """Return the run whose filter is without the shares of the steps after the optimizer, each
     after a rehearsal of it and of all that follows."""
     for step in _in(Phase.RESULT, steps):
-        state = _charged_what_it_states(state, step)
-    return state
-
-
-def charged_for_all(steps: Steps, state: RunState) -> RunState:
-    """Return the run whose filter is without the shares of all its steps."""
-    for step in steps:
-        state = _charged_what_it_states(state, step)
+        state = charged_for_step(state, step)
     return state
 
 
@@ -83,7 +76,7 @@ def run_before(steps: Steps, state: RunState, door: RunDoor) -> RunState:
 
 def run_one(step: CheckedStep, state: RunState, door: RunDoor, view: PublicFacts) -> RunState:
     """Return the run after a step, all that it stated charged to what the filter has left."""
-    before, state = state.accountant, _charged_what_it_states(state, step)
+    before, state = state.accountant, charged_for_step(state, step)
     session = _session(step, state, door, before)
     door.follow(session)
     outcome = _ran(step, session, view)
@@ -154,7 +147,7 @@ def _told_by_place(step: CheckedStep) -> AbstractContextManager[None]:
     return nullcontext() if step.is_ours else replacing(Exception, SystemExit, by=failed)
 
 
-def _charged_what_it_states(state: RunState, step: CheckedStep) -> RunState:
+def charged_for_step(state: RunState, step: CheckedStep) -> RunState:
     """Return the run after a charge of all that a step states, whether it is released or not.
 
     The releases are made of no rows; then the run's first one is made so too (``rehearse_run``),

@@ -8,6 +8,7 @@ import pytest
 
 from dpcore.errors import InvalidInputError, KernelError
 from dpcore.plugin import option
+from dpcore_baselines.losses import row_loss
 from dpcore_baselines.losses.row_loss import RowLoss, is_by_rows
 from dpcore_lab.checks import check_loss
 
@@ -91,6 +92,108 @@ def test_no_code_of_the_class_is_asked_for_a_parameter():
     kind = dataclass(frozen=True)(type("Asked", (Asked,), {"__annotations__": {"bend": float}}))
     with pytest.raises(KernelError, match="plain numbers"):
         kind.value(object.__new__(kind), np.zeros(1), np.zeros(1), np.empty(1))
+
+
+def turned(z, y, parameters):
+    return parameters[0] * y
+
+
+@dataclass(frozen=True)
+class Turned(RowLoss, value=turned, slope=turned):
+    sign: float = 1.0
+    name, classification, lipschitz = "turned", True, 1.0
+
+    @property
+    def smoothness(self):
+        object.__setattr__(self, "sign", -self.sign)
+        return 1.0
+
+
+class OtherDictionary:
+    @property
+    def __dict__(self):
+        return {"sign": 1.0}
+
+
+class OtherClass:
+    @property
+    def __class__(self):
+        object.__setattr__(self, "sign", -1.0)
+        return Turned
+
+
+class OtherWord(str):
+    __slots__ = ()
+
+
+def sums(loss, n=3):
+    """Return what a block of one row gives, each after code of the class was asked for a fact."""
+    found, one = [], np.ones(1)
+    for _ in range(n):
+        assert loss.smoothness == 1.0
+        out = np.empty(1)
+        loss.dvalue(one, one, out)
+        found += out.tolist()
+    return found
+
+
+def test_a_field_that_changes_after_the_check_changes_nothing(monkeypatch):
+    loss = Turned()
+    assert is_by_rows(loss)
+    assert sums(loss) == [1.0] * 3
+    other = Turned(-1.0)
+    assert other == Turned(-1.0) and sums(other) == [1.0] * 3  # as it was at the first block
+    # The broken twin reads the fields again for each block.
+    monkeypatch.setattr(row_loss, "_READ", Forgetful())
+    assert sums(loss) == [1.0, -1.0, 1.0]
+
+
+class Forgetful(dict):
+    def get(self, key, default=None):
+        return default
+
+    def setdefault(self, key, value):
+        return value
+
+
+def test_parameters_are_kept_as_long_as_their_loss():
+    before = len(row_loss._READ)
+    losses = [Turned(sign) for sign in (1.0, -1.0)]
+    assert [sums(loss, 1) for loss in losses] == [[-1.0], [1.0]]
+    assert len(row_loss._READ) == before + 2
+    del losses
+    assert len(row_loss._READ) == before
+
+
+@pytest.mark.parametrize("code", [OtherDictionary, OtherClass])
+def test_a_class_with_code_where_python_holds_fields_is_refused(code):
+    (name,) = {"__dict__", "__class__"} & {
+        key for key, value in vars(code).items() if isinstance(value, property)
+    }
+    own = {name: vars(code)[name], "smoothness": 1.0, "__annotations__": {"sign": float}}
+    made = type(RowLoss)("Other", (RowLoss,), own, value=turned, slope=turned)
+    loss = object.__new__(dataclass(frozen=True)(made))
+    object.__setattr__(loss, "sign", 1.0)
+    assert not is_by_rows(loss)
+    with pytest.raises(KernelError, match="Expected Other to leave __class__, __dict__ and"):
+        sums(loss, 1)
+
+
+@pytest.mark.parametrize("fields", [{OtherWord("sign"): 1}, {"sign": 1}, OtherDictionary()])
+def test_fields_that_are_not_a_dataclass_s_are_refused(fields, monkeypatch):
+    loss = Turned()
+    monkeypatch.setattr(Turned, "__dataclass_fields__", fields)
+    assert not is_by_rows(loss)
+    with pytest.raises(KernelError, match="and __dataclass_fields__ as Python makes them"):
+        sums(loss, 1)
+    monkeypatch.undo()
+    assert is_by_rows(loss)
+
+
+def test_what_the_dictionary_itself_holds_is_seen():
+    loss = Turned()
+    vars(loss)["dvalue"] = print
+    assert not is_by_rows(loss)
 
 
 def test_none_is_nothing_to_a_function():

@@ -15,6 +15,7 @@ budget is the search's (``dpcore_tuning.held_out``).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from dpcore.accountants.equal_parts import require_within
@@ -26,7 +27,7 @@ from dpcore.fitting.rows.loading import split
 from dpcore.fitting.rows.unbounded import rehearsed_rows
 from dpcore.fitting.run_state import RunDoor, RunState
 from dpcore.fitting.steps.checked import checked, foreign_parts_of, steps_of, weighted
-from dpcore.fitting.steps.run import charged_for_all, run_before, run_one, stated_of
+from dpcore.fitting.steps.run import charged_for_step, run_before, run_one, stated_of
 from dpcore.fitting.steps.weights import are_weighted
 from dpcore.plugin.parts import AdditiveAccountant, Ledger
 from dpcore.plugin.steps import Phase, ResultView
@@ -105,7 +106,8 @@ class Beside:
         """Return the search within what its steps leave, each candidate's l2 as it was with all of
         the budget: a fit's own is so beside steps too."""
         pairs = zip(self.steps, self._states, strict=True)
-        left: list[Any] = [charged_for_all(steps, state).accountant for steps, state in pairs]
+        charged_for = [reduce(charged_for_step, steps, state) for steps, state in pairs]
+        left: list[Any] = [state.accountant for state in charged_for]
         if not all(isinstance(one, AdditiveAccountant) for one in left):
             raise InvalidInputError(
                 f"A search in parts of the {search.whole.name} accountant takes no steps: name "

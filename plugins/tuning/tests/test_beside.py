@@ -94,7 +94,7 @@ def test_a_search_and_its_steps_are_within_one_budget(kind, monkeypatch):
 
 
 def test_fits_that_take_what_steps_were_promised_are_caught(monkeypatch):
-    monkeypatch.setattr(beside, "charged_for_all", lambda steps, state: state)
+    monkeypatch.setattr(beside, "charged_for_step", lambda state, step: state)
     with pytest.raises(BudgetExceededError):
         charges_of(monkeypatch, {}, {"kind": "list"})
 

@@ -121,6 +121,7 @@ class TableMaximum(TableNoise):
     """
 
     name: ClassVar[str] = "table-maximum"
+    compares_answers: ClassVar[bool] = True
 
     def release(  # type: ignore[override]
         self, exact: np.ndarray, sensitivity: Sensitivity, noise: NoiseSource

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from dpcore.errors import InvalidInputError, UnsupportedEventError
-from dpcore.plugin import NeighboringRelation, RowCount
+from dpcore.plugin import NeighboringRelation, Problem, RowCount
 from dpcore.plugin.parts import (
     ApproximateDpEvent,
     ComposedDpEvent,
+    ContributionSum,
     DominatingPairDpEvent,
     LocalEngine,
     PureAccountant,
@@ -19,6 +20,7 @@ from dpcore.plugin.parts import (
     Sensitivity,
     Table,
     TableSession,
+    contribution,
     load_registry,
 )
 from dpcore_accounting.laws import IntegerLaw, TableMaximum, TableNoise
@@ -278,6 +280,28 @@ def test_a_table_of_an_author_is_released_and_nobody_is_named():
     assert opened.release(COUNTS, TableMaximum(LAW, 2)) == 1 and opened.foreign_parts == ()
     opened.release(RowCount(), Mine(LAW, 1))
     assert opened.foreign_parts == (f"{__name__}:Mine",)
+
+
+@contribution
+def _one(x, y, parameters, out):
+    out[0] = 1.0
+
+
+def test_a_choice_by_sums_that_may_wrap_is_for_tables_within_the_capacity():
+    facts = {"row_norm": 1.0, "raw_norm_bound": 1.0, "relation": ADD, "capacity": 1000}
+    query = ContributionSum(
+        Problem(load_registry().load("loss", "logistic")(), 0.0, 1, **facts),
+        _one,
+        2,
+        1.0,
+        (),
+        "linf",
+        grid_bits=0,
+    )
+    for made, most in ((TableNoise, None), (TableMaximum, 1000)):
+        opened = session(PldAccountant.from_budget(1.0, 1e-6))
+        opened.release(query, made(LAW, 2))
+        assert opened.most_rows == most
 
 
 def test_the_cost_is_that_of_the_same_noise_without_an_end():

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from types import MemberDescriptorType
+import weakref
+from contextlib import suppress
+from types import GetSetDescriptorType, MemberDescriptorType, SimpleNamespace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,6 +21,8 @@ _CODE = ("value", "dvalue", "precise_dvalue", "line_totals", "__getattribute__")
 _FUNCTIONS = ("value_of_row", "slope_of_row")
 _PLAIN = (type(None), bool, int, float, np.float64)
 _NO_NUMBER = object()
+_FIELDS = "__dataclass_fields__"
+_BASES, _ATTRIBUTES = vars(type)["__mro__"], vars(type)["__dict__"]
 
 
 @sealed
@@ -65,7 +69,7 @@ class RowLoss:
     array([0.5, 0. ])
     """
 
-    __slots__ = ()
+    __slots__ = ("__weakref__",)
 
     value_of_row: ClassVar[Any] = None
     slope_of_row: ClassVar[Any] = None
@@ -95,37 +99,83 @@ class RowLoss:
 
 
 def _parameters(loss: Any) -> np.ndarray:
-    """Return the fields of a loss, float64, as it has them now: losses that are equal may have
+    """Return the fields of a loss, float64, as it had them when they were first asked for: by
+    ``is_by_rows``, by the question of no rows before a charge, or by the first block. What code of
+    the class does to them between two blocks changes nothing. Losses that are equal may have
     others, where a field does not count in a comparison.
 
     They are read where the object holds them, and are plain numbers: another object could be
     another number each time that it is asked, and so count the blocks. Raises KernelError, before
-    anything is charged, for others.
+    anything is charged, for others, and for a class with code where Python holds fields.
     """
-    fields = dataclasses.fields(loss) if dataclasses.is_dataclass(loss) else ()
-    values = [_held(loss, field.name) for field in fields]
-    if not _has_plain_numbers(loss):
-        names = ", ".join(field.name for field in fields)
+    key = id(loss)
+    known = _READ.get(key)
+    if known is not None and known[0]() is loss:
+        return known[1]
+    held = _held(loss)
+    if not all(type(value) in _PLAIN for value in held.values()):
         raise KernelError(
-            f"Expected {names} of {type(loss).__name__} to be plain numbers or None: they are the "
-            "parameters of the functions of a row."
+            f"Expected {', '.join(held)} of {type(loss).__name__} to be plain numbers or None: "
+            "they are the parameters of the functions of a row."
         )
-    return constant(np.array([value or 0.0 for value in values], dtype=np.float64))
+    read = constant(np.array([value or 0.0 for value in held.values()], dtype=np.float64))
+    # Threads that ask at the same time all take what the first of them has put there.
+    return _READ.setdefault(key, (weakref.ref(loss, lambda _: _READ.pop(key, None)), read))[1]
 
 
-def _has_plain_numbers(loss: Any) -> bool:
-    fields = dataclasses.fields(loss) if dataclasses.is_dataclass(loss) else ()
-    return all(type(_held(loss, field.name)) in _PLAIN for field in fields)
+_READ: dict[int, tuple[weakref.ref[Any], np.ndarray]] = {}
+"""The parameters of losses by their ids, as long as there are these losses."""
 
 
-def _held(loss: Any, name: str) -> Any:
-    """Return the value that an object holds under a name, in its dictionary or a slot of its class
-    or a base, whatever code the class has for it."""
-    slot = next((vars(cls)[name] for cls in type(loss).__mro__ if name in vars(cls)), None)
-    own = getattr(loss, "__dict__", {})
-    if isinstance(slot, MemberDescriptorType):
-        return slot.__get__(loss)
-    return own.get(name, _NO_NUMBER)
+def _held(loss: Any) -> dict[str, Any]:
+    """Return what an object holds under the names of its fields, in its dictionary or a slot of its
+    class or a base; no code of the class is asked."""
+    classes = _classes(loss)
+    stated: Any = next((own[_FIELDS] for _, own in classes if _FIELDS in own), {})
+    is_plain = type(stated) is dict and all(
+        type(name) is str and type(each) is dataclasses.Field and type(each.name) is str
+        for name, each in stated.items()
+    )
+    if not is_plain or any("__class__" in own for _, own in classes):
+        raise _not_as_made(loss)
+    dictionary, plain = _dictionary(loss), SimpleNamespace(**{_FIELDS: stated})
+    names = [each.name for each in dataclasses.fields(plain)]  # type: ignore[arg-type]
+    return {name: _value(loss, name, dictionary) for name in names}
+
+
+def _value(loss: Any, name: str, dictionary: dict[str, Any]) -> Any:
+    slot = next((own[name] for _, own in _classes(loss) if name in own), None)
+    if type(slot) is MemberDescriptorType:
+        with suppress(AttributeError):  # It was never filled.
+            return slot.__get__(loss)
+        return _NO_NUMBER
+    return dictionary.get(name, _NO_NUMBER)
+
+
+def _dictionary(loss: Any) -> dict[str, Any]:
+    """Return the dictionary in which Python holds an object's attributes; KernelError where its
+    class shows another one."""
+    found = [(cls, own["__dict__"]) for cls, own in _classes(loss) if "__dict__" in own]
+    for cls, shown in found:
+        is_usual = type(shown) is GetSetDescriptorType and shown.__objclass__ is cls
+        if not (is_usual and shown.__name__ == "__dict__"):
+            raise _not_as_made(loss)
+    held: dict[str, Any] = found[0][1].__get__(loss) if found else {}
+    return held
+
+
+def _classes(loss: Any) -> list[tuple[type, Any]]:
+    """Return an object's class and its bases, but for ``object``, with their attributes; no code
+    of a metaclass is asked."""
+    bases = _BASES.__get__(type(loss))
+    return [(cls, _ATTRIBUTES.__get__(cls)) for cls in bases if cls is not object]
+
+
+def _not_as_made(loss: Any) -> KernelError:
+    return KernelError(
+        f"Expected {type(loss).__name__} to leave __class__, __dict__ and {_FIELDS} as Python "
+        "makes them: the parameters of the functions of a row are read there."
+    )
 
 
 def is_by_rows(loss: Any) -> bool:
@@ -140,9 +190,12 @@ def is_by_rows(loss: Any) -> bool:
     False
     """
     kind = type(loss)
-    is_alone = type(kind) is type and kind.__bases__ == (RowLoss,)
-    shadowed = {*_CODE, *_FUNCTIONS} & {*getattr(loss, "__dict__", ())}
-    return is_alone and _has_two_functions(kind) and not shadowed and _has_plain_numbers(loss)
+    if type(kind) is not type or kind.__bases__ != (RowLoss,) or not _has_two_functions(kind):
+        return False
+    with suppress(KernelError):
+        _parameters(loss)  # From now on they are these.
+        return not {*_CODE, *_FUNCTIONS} & {*_dictionary(loss)}
+    return False
 
 
 def _has_two_functions(cls: type) -> bool:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from dpcore.data.blocks.cached_margins import CachedMargins
-from dpcore.data.blocks.frozen import freeze, share
+from dpcore.data.blocks.frozen import freeze, is_frozen
 from dpcore.data.blocks.layout import Layout
 from dpcore.errors import DataError, InvalidInputError
 from dpcore.plugin.parts import FEATURE_BITS
@@ -28,13 +28,25 @@ from dpcore_tables.coded.rows import CodedLayout, CodedRows
 if TYPE_CHECKING:
     from dpcore.plugin.parts import RoundedLine
 
-__all__ = ["CODED", "CodedBlock", "Lender"]
+__all__ = ["CODED", "CodedBlock", "Lender", "share"]
 
 Lender = Callable[[], AbstractContextManager[CodedRows]]
 """Lends rows for the time of a look: they need not be in memory."""
 
 _ONE = 1 << FEATURE_BITS
 """A one-hot 1 in grid steps."""
+
+
+def share(original: np.ndarray, stored: np.ndarray) -> np.ndarray:
+    """Return ``original`` where it is ``stored`` to the bit, of one type, in C order, and cannot
+    change; else ``stored``, which the caller keeps to itself. Both are read only: one type for the
+    kernels."""
+    same_form = original.dtype == stored.dtype and original.shape == stored.shape
+    if same_form and original.flags.c_contiguous and is_frozen(original):
+        if original.tobytes() == stored.tobytes():
+            return original
+    stored.setflags(write=False)
+    return stored
 
 
 class RawCodedRows:
