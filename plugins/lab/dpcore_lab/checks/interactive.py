@@ -36,18 +36,20 @@ __all__ = ["check_interactive"]
 _ALARM = 1e-7
 """The chance, over the noise, that an honest mechanism fails: all its tests together."""
 
-_RUNS, _MOST_QUESTIONS, _SEED = 1000, 8, 17
+_MOST_QUESTIONS, _SEED = 8, 17
 
 
 def check_interactive(
     make: InteractiveMechanism | Callable[[Problem], InteractiveMechanism],
     n_coordinates: int | None = None,
+    n_base: int | None = None,
 ) -> Tested:
     """Raise AssertionError unless the replies of an interactive mechanism bear out its event.
 
     ``make`` : the mechanism, or what makes one from a problem of five features. ``n_coordinates`` :
     of the answer to a question; without it, those of the base where a question has the base's
-    sensitivity, else one. The event is known beforehand and the same each time; its loss stays
+    sensitivity, else one. ``n_base`` : of the answer to the base; without it, as over five
+    features. The event is known beforehand and the same each time; its loss stays
     within its cap; and between neighbours that move the base, the reference, one question or all of
     them by what was declared, no set of transcripts is further apart than the event allows: one
     noise that serves two answers shows in it. With a method ``narrowed`` one question moves at a
@@ -59,7 +61,7 @@ def check_interactive(
     problem = make_problem(make_rows(12), relation, loss)
     mechanism: Any = make if hasattr(make, "begin") else make(problem)
     require_frozen(mechanism)
-    script = _script(mechanism, relation, n_coordinates)
+    script = _script(mechanism, relation, n_coordinates, n_base)
     event = _event(mechanism, script)
     _check_course(mechanism, script, event)
     try:
@@ -67,11 +69,11 @@ def check_interactive(
     except UnknownEventError:
         power = ""
     return Tested(
-        f"the course of a run, and {_RUNS} transcripts of up to {script.n_questions} questions on "
-        "each of several neighbours",
+        f"the course of a run, and {script.n_runs} transcripts of up to {script.n_questions} "
+        "questions on each of several neighbours",
         power,
         tuple(_left_out(mechanism, power)),
-        (f"questions up to {script.n_questions}", f"transcripts {_RUNS:,}"),
+        (f"questions up to {script.n_questions}", f"transcripts {script.n_runs:,}"),
     )
 
 
@@ -86,12 +88,14 @@ def _left_out(mechanism: Any, power: str) -> Iterator[str]:
         yield "what it costs, for want of a second count or of draws"
 
 
-def _script(mechanism: Any, relation: NeighboringRelation, n_coordinates: int | None) -> Script:
+def _script(
+    mechanism: Any, relation: NeighboringRelation, n_coordinates: int | None, n_base: int | None
+) -> Script:
     question = mechanism.question
     relation = getattr(question, "relation", relation)
     base = mechanism.base.sensitivity(relation)
     reference = mechanism.reference
-    size = int(np.prod(shape_of(mechanism.base)))
+    size = int(np.prod(shape_of(mechanism.base))) if n_base is None else n_base
     alike = (base.norm, base.bound, base.grid_bits) == (
         question.norm,
         question.bound,
@@ -171,7 +175,7 @@ def _audit(mechanism: Any, script: Script, event: DpEvent) -> str:
         found: DpEvent = louder.event(script.base, script.reference)
         return found
 
-    factor = detectable_factor(event_of, _RUNS // 2, _ALARM / (8 * len(pairs)))
+    factor = detectable_factor(event_of, script.n_runs // 2, _ALARM / (8 * len(pairs)))
     if not math.isfinite(factor):
         return ""
     return f"would have detected, with probability {PROBABILITY}, {factor:.2g} times the claim"
@@ -179,7 +183,7 @@ def _audit(mechanism: Any, script: Script, event: DpEvent) -> str:
 
 def _transcripts(mechanism: Any, script: Script, answers: Any, seed: int) -> list[Transcript]:
     noise = SeededNoise(seed)
-    return [transcript_of(mechanism, script, answers, noise) for _ in range(_RUNS)]
+    return [transcript_of(mechanism, script, answers, noise) for _ in range(script.n_runs)]
 
 
 def _level(mechanism: Any, script: Script) -> int:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from dpcore.plugin.parts import BLOCK_ROWS, DerivedQuery, TableQuery
 from dpcore.privacy.first_party import is_ours
 from dpcore_lab.checks.coverage_text import Tested
+from dpcore_lab.checks.interactive import check_interactive
 from dpcore_lab.checks.mechanisms import check_mechanism
 from dpcore_lab.checks.queries import check_contributions
 from dpcore_lab.checks.samplers import check_sampler
@@ -19,6 +20,7 @@ from dpcore_lab.outcomes.residuals import assert_noise_is_fresh, faults_found, r
 from dpcore_lab.replay.answers import unsampled
 from dpcore_lab.replay.canonical import canonical
 from dpcore_lab.replay.recorded import cases_of, record_run, sizes_of
+from dpcore_lab.replay.recording import started_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,8 +52,9 @@ def check_mechanisms_and_queries(optimizer: Optimizer) -> Tested:
     Whosever they are, none states that it is not private, and what a run adds to exact answers is
     neither nothing, nor what it added before, nor too little (``dpcore_lab.outcomes.residuals``).
 
-    An interactive mechanism has no release to repeat: ``check_interactive`` is its audit. A
-    mechanism without a noise multiplier, such as a table's, has no scale to try: the words say so.
+    An interactive mechanism has no release to repeat: ``check_interactive`` is the audit of a
+    foreign class, with answers of the run's sizes. A mechanism without a noise multiplier, such as
+    a table's, has no scale to try: the words say so.
     """
     audited: set[type] = set()
     of_one_scale: set[type] = set()
@@ -72,6 +75,10 @@ def check_mechanisms_and_queries(optimizer: Optimizer) -> Tested:
             if hasattr(query, "sampled_event") and _is_new(type(query), audited):
                 audited.add(type(query))
                 check_sampler(asked)
+        for started, sizes in started_in(session):
+            if not is_ours(type(started).__module__) and type(started) not in audited:
+                audited.add(type(started))
+                check_interactive(started, *sizes)
         foreign = _foreign_sums(session)
         facts = session.relation, session.n_classes
         new = {(type(q), *facts): q for q in foreign if (type(q), *facts) not in large}

@@ -45,7 +45,7 @@ def compare_large_neighbours(query_for: Callable[[int], Any], made: LargeTables)
     lengths = _lengths(pool)
     ends = _ends(lengths)
     for _ in range(_ROUNDS):
-        given = pool.y, made.n_rows, rng, made.only_n, lengths
+        given = pool.y, made.n_rows, rng, made.only_n, lengths, True
         for _, places in islice(choices(*given), made.most_tables):
             query = query_for(len(places))
             if query is None or time.process_time() > ended:

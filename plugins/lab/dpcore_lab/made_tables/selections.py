@@ -6,7 +6,7 @@ and the exact answer of a sum over them follows from the parts of the pool's row
 
 from __future__ import annotations
 
-from itertools import islice
+from itertools import islice, zip_longest
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -49,6 +49,7 @@ def choices(
     rng: np.random.Generator,
     only_n: bool = False,
     lengths: np.ndarray | None = None,
+    weak: bool = False,
 ) -> Iterator[tuple[str, np.ndarray]]:
     """Yield the words of a table and the places of its rows in a pool: after one of a size, and
     then after every two, one with a rare class, and one of short rows with a few long ones, so that
@@ -56,19 +57,29 @@ def choices(
 
     ``labels`` : of the pool's rows. ``n`` : the rows of the run. ``only_n`` : of tables of other
     sizes none, where the number of rows is public. ``lengths`` : of the pool's rows, or of what
-    they contribute.
+    they contribute. ``weak`` : with tables whose rows hardly differ, but for their labels, which
+    are nothing to a sum.
     """
     kinds = np.unique(labels)
     with_rare: Iterator[tuple[str, np.ndarray]] = iter(())
     if 2 <= kinds.size <= len(labels) // 2:
         with_rare = _of_classes(labels, kinds, n, rng, only_n)
     of_lengths = iter(()) if lengths is None else _of_lengths(lengths, n, rng, only_n)
+    if weak and lengths is not None:
+        in_one_direction = _of_one_direction(labels[: len(lengths)], lengths, n, rng, only_n)
+        of_lengths = _in_turn(of_lengths, in_one_direction)
     for k, table in enumerate(_of_sizes(labels, n, rng, only_n)):
         yield table
         yield from islice(with_rare, 1 - k % 2)
         yield from islice(of_lengths, 1 - k % 2)
-    yield from with_rare
-    yield from of_lengths
+    yield from _in_turn(with_rare, of_lengths)
+
+
+def _in_turn(
+    one: Iterator[tuple[str, np.ndarray]], other: Iterator[tuple[str, np.ndarray]]
+) -> Iterator[tuple[str, np.ndarray]]:
+    for pair in zip_longest(one, other):
+        yield from (table for table in pair if table is not None)
 
 
 def _of_lengths(
@@ -85,6 +96,23 @@ def _of_lengths(
             yield f"{rows:,} rows, the last {few:,} of them long", np.concatenate(both)
     some = np.sort(rng.integers(0, len(order), rows))
     yield f"{rows:,} rows, short ones first", order[some]
+
+
+def _of_one_direction(
+    labels: np.ndarray, lengths: np.ndarray, n: int, rng: np.random.Generator, only_n: bool
+) -> Iterator[tuple[str, np.ndarray]]:
+    """Yield tables of the shortest rows of the lowest label, and of rows a little longer of the
+    highest: what is fitted to them is large in a direction in which they say little."""
+    if not lengths.size or labels.min() == labels.max():
+        return
+    low, high = labels == labels.min(), labels == labels.max()
+    shortest, rows = lengths.min(), n if only_n else min(n, _OF_LENGTHS)
+    base = np.flatnonzero(low & (lengths == lengths[low].min()))
+    longer = np.unique(lengths[high & (lengths > shortest)])[: _ENDS * 2]
+    for length in longer[::-1]:
+        faint = np.flatnonzero(high & (lengths == length))
+        both = rng.choice(base, rows - rows // 2), rng.choice(faint, rows // 2)
+        yield f"{rows:,} rows in one weak direction", np.concatenate(both)
 
 
 def _of_sizes(

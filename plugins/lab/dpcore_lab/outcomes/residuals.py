@@ -51,6 +51,8 @@ _WIDE, _OWN = 1000, 0.05
 where that is no likelier by right: among all values of wide releases one comes twice too easily."""
 
 _LAYERS = 60
+_TESTS = 5
+"""Tests of ``assert_noise_is_fresh``, which share its chance of a false alarm evenly."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,12 @@ class Residuals:
         # As large as any value in this release or an earlier one, with either sign.
         pairs = 2 * n * n * n_releases
         return min(1.0, n * one), min(1.0, pairs * one), largest_share(self.event, 2)
+
+    @property
+    def chance_of_two_largest(self) -> float:
+        """The most likely that one of the values is, with either sign, as large as the largest of
+        the others: for each the disjoint sets are those above, with z that largest one."""
+        return float(min(1.0, 2 * self.steps.size * self._one))
 
     @property
     def chance_within(self) -> float:
@@ -133,17 +141,23 @@ def assert_noise_is_fresh(found: Iterable[Residuals], what: str, alarm: float) -
         (repeats, again),
     ):
         fine = [(seen, chance) for seen, chance in faults if chance <= _FINE]
-        _assert_rare(fine, f"{what}: too often a release {words}", alarm / 4)
-    _assert_rare(small, f"{what}: the noise is too small for its event", alarm / 4)
+        _assert_rare(fine, f"{what}: too often a release {words}", alarm / _TESTS)
+    _assert_rare(small, f"{what}: the noise is too small for its event", alarm / _TESTS)
+    tops = [(_has_two_largest(e.steps), e.chance_of_two_largest) for e in found]
+    tops = [(seen, chance) for seen, chance in tops if chance <= _FINE]
+    words = "the largest noise of many releases is there twice: it is cut off there"
+    _assert_rare(tops, f"{what}: {words}", alarm / _TESTS)
     wide = [e for e, _ in known if e.steps.shape[1] >= _WIDE and e.chance_within <= _OWN]
     own = [(np.concatenate([_repeats(v[None]) for v in e.steps]), e.chance_within) for e in wide]
-    _assert_rare(own, f"{what}: too often a release has the noise of another coordinate", alarm / 4)
+    again = "too often a release has the noise of another coordinate"
+    _assert_rare(own, f"{what}: {again}", alarm / _TESTS)
 
 
 def faults_found(found: Sequence[Residuals], alarm: float) -> str:
     """Return in words how rare exact answers and repeats may be that ``assert_noise_is_fresh``
     finds with probability .99, nothing where it finds none."""
-    shares = [_rarest([(len(e.steps), e.chances[k]) for e in found], alarm / 4) for k in (0, 1)]
+    level = alarm / _TESTS
+    shares = [_rarest([(len(e.steps), e.chances[k]) for e in found], level) for k in (0, 1)]
     words = [
         f"{fault} in one release of {math.floor(1 / share):,}"
         for fault, share in zip(("an exact answer", "repeated noise"), shares, strict=True)
@@ -175,6 +189,12 @@ def _assert_rare(seen: list[tuple[np.ndarray, float]], what: str, level: float) 
     mean = sum(hits.size * chance for hits, chance in seen) / n
     allowed = count < n * mean + 1 or binom.sf(count - 1, n, min(mean, 1.0)) >= level
     assert allowed, f"{what} ({count} of {n} releases, where {n * mean:.2g} are expected at most)."
+
+
+def _has_two_largest(steps: np.ndarray) -> np.ndarray:
+    """Return, as an array of one, whether two values have the largest size."""
+    sizes = np.abs(steps)
+    return np.array([np.count_nonzero(sizes == sizes.max()) > 1])
 
 
 def _repeats(steps: np.ndarray) -> np.ndarray:

@@ -12,6 +12,7 @@ from dpcore_lab.replay.canonical import canonical
 from dpcore_lab.replay.recorded_noise import NoiseRecorder, WordRecorder
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from fractions import Fraction
 
     import numpy as np
@@ -34,6 +35,7 @@ __all__ = [
     "CountingSession",
     "Record",
     "RecordingSession",
+    "started_in",
 ]
 
 QUESTION, REFERENCE = ("question",), ("reference",)
@@ -161,3 +163,17 @@ class RecordingSession(CountingSession):
         given = copy.deepcopy(value)
         words = tuple(self._words)
         self.records.append(Record(*asked, exact, sensitivity, given, said, words))
+
+
+def started_in(session: RecordingSession) -> Iterator[tuple[Any, tuple[int | None, int]]]:
+    """Yield each interactive mechanism of a run, with how many coordinates the answer to its first
+    question has, ``None`` where it was asked none, and that to its base."""
+    records, parts = session.records, iter(session.parts)
+    for k, record in enumerate(records):
+        if record.mechanism in (QUESTION, REFERENCE):
+            continue
+        _, mechanism = next(parts)
+        if hasattr(mechanism, "begin"):
+            after = records[k + 1 : k + 3]  # a reference, if it has one, and a question
+            asked = (each.exact.size for each in after if each.mechanism == QUESTION)
+            yield mechanism, (next(asked, None), record.exact.size)

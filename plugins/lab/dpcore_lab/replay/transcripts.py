@@ -21,6 +21,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Answers", "Transcript", "Script", "transcript_of", "shape_of", "telling_sets"]
 
+_LEAST_RUNS, _MOST_RUNS, _DEVIATES = 200, 1000, 1 << 21
+"""Transcripts on each neighbour, and the numbers that they are made of, about."""
+_LINE, _TOLD = 64, 7
+"""Numbers that a line is put through, and those of each array that are told: the first ones, which
+move between neighbours, so that those of nine answers fit."""
+
 
 @dataclass(frozen=True)
 class Answers:
@@ -38,7 +44,7 @@ class Transcript:
     Parameters
     ----------
     course : how many replies there were, and all that is true, false or nothing in them.
-    numbers : every number in them, in order.
+    numbers : the numbers in them, in order, of an array the first ones.
     """
 
     course: tuple[Any, ...]
@@ -55,6 +61,12 @@ class Script:
     n_base: int
     n_asked: int
     n_questions: int
+
+    @property
+    def n_runs(self) -> int:
+        """How many transcripts are made on each neighbour: fewer of wide answers."""
+        size = self.n_base + self.n_questions * self.n_asked
+        return max(_LEAST_RUNS, min(_MOST_RUNS, _DEVIATES // max(1, size)))
 
     def still(self, level: int) -> Answers:
         """Return answers of 0 to the base, and of ``level`` to every question."""
@@ -97,11 +109,12 @@ def _move(sensitivity: Sensitivity, size: int) -> np.ndarray:
     return move
 
 
-def shape_of(query: Any) -> tuple[int, ...]:
-    """Return the shape of a query's answer: a sum declares it, another one is asked of a table."""
+def shape_of(query: Any, table: Any = None) -> tuple[int, ...]:
+    """Return the shape of a query's answer: a sum declares it, another one is asked of a ``table``,
+    by default of five features."""
     if hasattr(query, "start"):
         return tuple(np.shape(query.start()))
-    engine = LocalEngine(make_rows(40).table())
+    engine = LocalEngine(make_rows(40).table() if table is None else table)
 
     def ask(inner: Any) -> np.ndarray:
         if hasattr(inner, "derive"):
@@ -143,7 +156,7 @@ def _tell(value: Any, course: list[Any], found: list[float]) -> None:
     if value is None or isinstance(value, (bool, np.bool_)):
         course.append(value)
     elif isinstance(value, np.ndarray):
-        found.extend(value.astype(float).ravel().tolist())
+        found.extend(value.ravel()[:_TOLD].astype(float).tolist())
     elif isinstance(value, (list, tuple)):
         for part in value:
             _tell(part, course, found)
@@ -158,7 +171,7 @@ def telling_sets(
     event: DpEvent, here: list[Transcript], there: list[Transcript]
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield sets of transcripts, as which run fell into them: by its course, and by Fisher's line
-    over the numbers that were said, 64 at most."""
+    over the first numbers of all that was said, 64 at most."""
     known = {end: k for k, end in enumerate(dict.fromkeys(run.course for run in here + there))}
     codes = [np.array([[known[run.course]] for run in runs]) for runs in (here, there)]
     yield most_telling(event, *scores_by_codes(codes[0], codes[1]))
@@ -166,7 +179,7 @@ def telling_sets(
     rows = [np.array([_padded(run.numbers, size) for run in runs]) for runs in (here, there)]
     varies = np.ptp(np.vstack([halves(part)[0] for part in rows]), axis=0) > 0
     if varies.any():
-        first, second = (part[:, varies][:, :64] for part in rows)
+        first, second = (part[:, varies][:, :_LINE] for part in rows)
         shift = halves(second)[0].mean(axis=0) - halves(first)[0].mean(axis=0)
         yield most_telling(event, *scores_by_line(first, second, shift))
 

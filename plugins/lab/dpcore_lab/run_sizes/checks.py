@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import math
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +12,7 @@ from dpcore.errors import DpcoreError, InvalidInputError
 from dpcore.plugin.parts import BLOCK_ROWS, loss_facts, optimizer_facts
 from dpcore_lab.checks.coverage_text import Tested
 from dpcore_lab.checks.guard import require_assertions, require_frozen
+from dpcore_lab.checks.interactive import check_interactive
 from dpcore_lab.checks.losses import check_loss
 from dpcore_lab.checks.parts import first_and_last, is_of_the_core, maker_of
 from dpcore_lab.checks.run import Outcome, outcome_of, outcomes_of
@@ -18,6 +21,8 @@ from dpcore_lab.isolation import run_apart
 from dpcore_lab.made_tables.large_neighbours import compare_large_neighbours
 from dpcore_lab.made_tables.sums import LargeTables, compare_sums
 from dpcore_lab.replay.answers import unsampled
+from dpcore_lab.replay.recording import started_in
+from dpcore_lab.replay.transcripts import shape_of
 from dpcore_lab.run_sizes.engines import check_engine_of_run
 from dpcore_lab.run_sizes.first_calls import (
     assert_loss_has_no_first_call,
@@ -35,10 +40,12 @@ if TYPE_CHECKING:
 
 __all__ = ["KINDS_LIKE_RUNS", "in_order", "outcomes_like", "run_checks_like"]
 
-KINDS_LIKE_RUNS = ("optimizer", "query", "sampler", "loss", "mechanism", "engine")
+KINDS_LIKE_RUNS = ("optimizer", "query", "sampler", "loss", "mechanism", "engine", "interactive")
 """Kinds whose parts meet the sizes of a run."""
 _MOST_CALLS = 2000
 """Calls of a loss between two of the same margins."""
+_FEW, _SECONDS_OVER_FEW = 129, (1.0, 2.0)
+"""Rows of a run over few of them, two round batches of 64 and a row; and its CPU seconds."""
 _MOST_SAMPLED = 100_000
 """Rows, at most, of a table that samples are drawn from."""
 
@@ -82,6 +89,7 @@ def outcomes_like(part: Any, kind: str, request: LikeRequest) -> tuple[str, Iter
         "loss": _loss,
         "mechanism": _mechanism,
         "engine": _engine,
+        "interactive": _interactive,
     }
     return like.words, _of_part(part, kind, checks[kind], like)
 
@@ -124,8 +132,10 @@ def _of_optimizer(like: LikeRun) -> Iterator[Outcome]:
     session, _ = like.recorded()
     for kind, name, part, check in _parts(like, session):
         yield _outcome(f"{kind} {name} at the run's sizes", check, part, kind, like)
-    for other in like.of_other_relations():
+    others = list(like.of_other_relations())
+    for other in others:
         yield from _under(other)
+    yield from _over_few([like, *others])
 
 
 def _under(like: LikeRun) -> Iterator[Outcome]:
@@ -142,6 +152,25 @@ def _under(like: LikeRun) -> Iterator[Outcome]:
             yield _outcome(f"query {name} {under}", check, part, kind, like)
 
 
+def _over_few(runs: list[LikeRun]) -> Iterator[Outcome]:
+    """Yield the outcomes of what a run over few rows asks that is no sum, under the first relation
+    with a public number of rows: tables of no other number are met there, a row counts for more
+    in a small one, and the last of equal parts of the rows is short."""
+    like = next((each for each in runs if each.problem.n is not None), None)
+    if like is None or like.n_rows <= _FEW:
+        return
+    request, optimizer = replace(like.request, rows=_FEW), like.plan.optimizer
+    try:
+        few = LikeRun.of(request, optimizer, like.relation.value)
+        session, _ = few.recorded()
+    except Exception:  # It may take no table as small.
+        return
+    for kind, name, part, _ in _parts(few, session):
+        if kind == "query" and not hasattr(part, "answer_block"):
+            check = partial(_asked, part, few, _SECONDS_OVER_FEW)
+            yield outcome_of(f"query {name} over {_FEW} rows", check, part, True)
+
+
 def _parts(like: LikeRun, session: RecordingSession) -> Iterator[Named]:
     """Yield the check of each class of part that a run met and that is not the core's: of queries
     the first and the last one of the run."""
@@ -156,6 +185,15 @@ def _parts(like: LikeRun, session: RecordingSession) -> Iterator[Named]:
                 yield "sampler", kind.__name__, part, partial(_sampler, part, like)
             elif hasattr(part, "sensitivity"):
                 yield "query", kind.__name__, part, partial(_asked, part, like)
+        if hasattr(kind, "begin"):
+            sizes = next(sizes for part, sizes in started_in(session) if type(part) is kind)
+            for part in first_and_last(parts):
+                yield (
+                    "interactive",
+                    kind.__name__,
+                    part,
+                    partial(check_interactive, part, *sizes),
+                )
         if hasattr(kind, "release"):
             scales = scales_of(session, kind)
             for part in first_and_last(parts):
@@ -174,10 +212,10 @@ def _noise(make: Any, scales: Any, like: LikeRun) -> Tested:
     return check_mechanism_of_run(make, scales, like.n_rows)
 
 
-def _asked(query: Any, like: LikeRun) -> Tested:
+def _asked(query: Any, like: LikeRun, seconds: tuple[float, float] = LargeTables.seconds) -> Tested:
     """Check a query that was asked in a run, or made from its problem."""
     facts = like.problem.n is not None, like.rows_per_unit is not None
-    made = LargeTables(like.rows, like.relation, like.n_rows, *facts)
+    made = LargeTables(like.rows, like.relation, like.n_rows, *facts, seconds=seconds)
     if hasattr(query, "answer_block"):
         certain = "a sum that is not that of its rows' parts on one of these tables: with certainty"
         left = ("rows and parameters that were not tried",)
@@ -216,6 +254,12 @@ def _loss(loss: Any, like: LikeRun, session: RecordingSession | None = None) -> 
 def _mechanism(make: Any, like: LikeRun) -> Tested:
     session, _ = like.recorded()
     return check_mechanism_of_run(make, scales_of(session), like.n_rows)
+
+
+def _interactive(make: Any, like: LikeRun) -> Tested:
+    mechanism = make if hasattr(make, "begin") else make(like.problem)
+    size = math.prod(shape_of(mechanism.base, like.rows.table()))
+    return check_interactive(mechanism, n_base=size)
 
 
 def _engine(engine: Any, like: LikeRun) -> Tested:

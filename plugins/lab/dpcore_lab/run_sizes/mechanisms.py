@@ -107,7 +107,8 @@ def _case(make: Any, scale: Scale, own_norm: bool = False) -> Case | None:
     if getattr(mechanism, "scalar_only", False) and scale.size > 1:
         return None
     usual = standard_sensitivity(mechanism.needs)
-    tried = [replace(usual, grid_bits=bits) for bits in _GRIDS] if own_norm else [scale.sensitivity]
+    grids = scale.sensitivity.grid_bits, *_GRIDS
+    tried = [replace(usual, grid_bits=bits) for bits in grids] if own_norm else [scale.sensitivity]
     for known in tried:
         try:
             return _case_of(make, mechanism, scale, known, mechanism.event(known))

@@ -26,6 +26,10 @@ _EVERY = 4
 _SHORT, _LONG = slice(5, None, 4 * _EVERY), slice(9, None, 4 * _EVERY)
 """Rows whose numbers are all at their lower ends, without a level, and rows whose
 numbers are all at their upper ends."""
+_FAINT = slice(13, None, 4 * _EVERY)
+"""Rows whose numbers are all a little above their lower ends, by the same share of their range, and
+no level: they differ from the shortest in one weak direction."""
+_SHARES = 2.0 ** -np.arange(2.0, 9.0)
 _ANY = 100.0
 """Numbers whose kind of column states no bounds are up to this size."""
 _SIZES = np.array([2.0**-12, 0.01, 0.1, 0.5, 0.9, 1.0, 1.0, 1.0])
@@ -88,13 +92,16 @@ def _cells(encoding: Encoding, n: int, rng: np.random.Generator) -> np.ndarray:
         found = rng.integers(-1, levels, n)
         # A level in a thousand rows is as likely to matter as one in two.
         found[1::_EVERY] = rng.integers(0, min(levels, 2), found[1::_EVERY].size)
-        found[3 :: 8 * _EVERY] = found[_SHORT] = -1
+        found[3 :: 8 * _EVERY] = found[_SHORT] = found[_FAINT] = -1
         return found.astype(np.int64)
     low, high = _bounds(encoding)
     values = rng.uniform(low, high, n)
     values[::_EVERY] = rng.choice([low, high], values[::_EVERY].size)
     values[_SHORT], values[_LONG] = low, high
-    return np.floor(values) if high - low > 2 * _EVERY else values
+    values = np.floor(values) if high - low > 2 * _EVERY else values
+    faint = low + (high - low) * np.resize(_SHARES, values[_FAINT].size)
+    values[_FAINT] = faint
+    return values
 
 
 def _bounds(encoding: Encoding) -> tuple[float, float]:

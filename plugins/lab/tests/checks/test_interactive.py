@@ -1,14 +1,24 @@
 """Interactive mechanisms bear out their events; those with a fault do not."""
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 import pytest
 
 from dpcore.errors import InvalidInputError
-from dpcore.plugin import ClippedGradientSum, Gaussian, NeighboringRelation
+from dpcore.plugin import (
+    ClippedGradientSum,
+    Gaussian,
+    NeighboringRelation,
+    Solution,
+    noise_multiplier,
+)
 from dpcore.plugin.parts import ExPostDpEvent, GaussianDpEvent, GridScale, Sensitivity
-from dpcore_lab.checks import check_interactive
+from dpcore_lab.checks import check_interactive, check_mechanisms_and_queries
+from dpcore_lab.replay.recording import started_in
+from dpcore_lab.run_sizes.checks import _interactive, _parts
+from dpcore_lab.run_sizes.request import LikeRequest, LikeRun
 
 ADD = NeighboringRelation.ADD_OR_REMOVE_ONE
 
@@ -198,3 +208,75 @@ def test_a_loss_beyond_the_cap_is_caught():
 
     with pytest.raises(AssertionError, match="more than its cap"):
         check_interactive(lambda problem: Sparse.of(problem, walk=Beyond))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asks:
+    """Starts ``Several``, and asks it one question."""
+
+    course: type = Course
+
+    slots: ClassVar[dict] = {}
+    relations: ClassVar[tuple] = ("add-or-remove-one",)
+    needs: ClassVar[tuple] = ()
+
+    def minimize(self, problem, session):
+        share = session.accountant.remaining / 3.01
+        each = noise_multiplier(session.accountant, Gaussian.nominal_event, share)
+        query = base(problem)
+        known = query.sensitivity(problem.relation)
+        several = Several(query, known, each, 2, self.course, 3)
+        exchange = session.start(several)
+        return Solution(exchange.value + exchange.ask(query), "Done.")
+
+
+class TakesFive(Course):
+    """Honest, for answers of the five features of a run."""
+
+    def release(self, exact):
+        assert exact.shape == (5,)
+        return super().release(exact)
+
+
+@pytest.fixture
+def few_transcripts(monkeypatch):
+    monkeypatch.setattr("dpcore_lab.replay.transcripts._MOST_RUNS", 200)
+
+
+@pytest.mark.parametrize("course", [TakesFive, OwnNoise])
+def test_the_check_of_an_optimizer_plays_what_it_starts(course, few_transcripts):
+    if course is TakesFive:
+        assert "Several" in check_mechanisms_and_queries(Asks(course=course)).what
+        return
+    with pytest.raises(AssertionError, match="drawn from elsewhere"):
+        check_mechanisms_and_queries(Asks(course=course))
+
+
+@pytest.mark.parametrize("course", [Course, NoNoise])
+def test_what_is_started_at_the_sizes_of_a_run_is_played(course, few_transcripts, tmp_path):
+    schema = tmp_path / "schema.toml"
+    schema.write_text('width = 8\n[columns]\ny = { kind = "label", classes = ["a", "b"] }\n')
+    like = LikeRun.of(LikeRequest(str(schema), 300), Asks(course=course))
+    session, _ = like.recorded()
+    assert [sizes for _, sizes in started_in(session)] == [(like.problem.n_features,) * 2]
+    check = {kind: check for kind, _, _, check in _parts(like, session)}["interactive"]
+    if course is Course:
+        assert "transcripts 200" in check().ranges
+        return
+    with pytest.raises(AssertionError, match="further apart"):
+        check()
+
+
+def test_what_is_made_of_a_problem_is_played_at_the_sizes_of_a_run(few_transcripts, tmp_path):
+    class Wide(Several):
+        def begin(self, exact, sensitivity, reference, noise):
+            assert exact.size == 9
+            return super().begin(exact, sensitivity, reference, noise)
+
+    schema = tmp_path / "schema.toml"
+    schema.write_text('width = 8\n[columns]\ny = { kind = "label", classes = ["a", "b"] }\n')
+    like = LikeRun.of(LikeRequest(str(schema), 300))
+    few = {"most_questions": 2, "answers": 3}
+    assert _interactive(lambda problem: Wide.of(problem, **few), like).what
+    with pytest.raises(AssertionError, match="further apart"):
+        _interactive(lambda problem: Wide.of(problem, course=NoNoise, **few), like)

@@ -1,7 +1,8 @@
 """Built-in mechanisms bear out the events they state; mechanisms with a fault do not."""
 
+import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -24,6 +25,7 @@ from dpcore.privacy.events import ExponentialMechanismDpEvent
 from dpcore_accounting.selections.exponential import Exponential
 from dpcore_accounting.selections.permute_and_flip import PermuteAndFlip
 from dpcore_lab.checks import check_mechanism
+from dpcore_lab.checks.mechanisms import _check_refusals
 from dpcore_lab.outcomes.frequencies import FALSE_ALARM, assert_as_private_as, largest_probability
 
 ReportNoisyMax = load_registry().load("mechanism", "report-noisy-max")
@@ -198,6 +200,38 @@ class MoreNoiseCostsMore(Gaussian):
 def test_a_broken_mechanism_is_caught(mechanism, reason):
     with pytest.raises(AssertionError, match=reason):
         check_mechanism(mechanism)
+
+
+class RaisesItsOwn(Gaussian):
+    """Refuses by errors that are none of dpcore's: honest."""
+
+    def __init__(self, noise_multiplier):
+        {True: None}[0 < noise_multiplier < math.inf]
+        super().__init__(noise_multiplier)
+
+    def event(self, sensitivity):
+        if sensitivity.norm != self.needs:
+            raise NotImplementedError("l2 alone")
+        return super().event(sensitivity)
+
+
+class TakesNoNoise(RaisesItsOwn):
+    def __init__(self, noise_multiplier):
+        super().__init__(noise_multiplier or 1.0)
+
+
+class TakesOneNormMore(RaisesItsOwn):
+    def event(self, sensitivity):
+        norm = "l2" if sensitivity.norm == "l1" else sensitivity.norm
+        return super().event(replace(sensitivity, norm=norm))
+
+
+def test_any_exception_is_a_refusal():
+    _check_refusals(RaisesItsOwn, "l2")
+    with pytest.raises(AssertionError, match="noise_multiplier=0.0 was accepted"):
+        _check_refusals(TakesNoNoise, "l2")
+    with pytest.raises(AssertionError, match="needs l2 and accepts an l1 sensitivity"):
+        _check_refusals(TakesOneNormMore, "l2")
 
 
 def test_largest_probabilities_in_closed_form():

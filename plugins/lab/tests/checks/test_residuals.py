@@ -66,6 +66,29 @@ def test_a_wide_answer_has_no_noise_twice_though_many_of_them_may(deviates):
         assert_noise_is_fresh([found], "tiled", 1e-7)
 
 
+@pytest.mark.parametrize("most", [2.5, math.inf])
+def test_a_largest_noise_that_is_there_twice_is_found_where_other_repeats_are_likely(most):
+    rng, bits = np.random.default_rng(4), 22
+    deviates = np.clip(rng.normal(size=(3, 400, 50)), -most, most)
+    steps = np.rint(40 * 2.0**bits * deviates)
+    found = [Residuals(each, GaussianDpEvent(40.0), 2.0**bits) for each in steps]
+    assert found[0].chances[1] > 1e-3 > found[0].chance_of_two_largest
+    if most == math.inf:
+        assert_noise_is_fresh(found, "honest", 1e-7)
+        return
+    with pytest.raises(AssertionError, match="there twice: it is cut off there .3 of 3 releases"):
+        assert_noise_is_fresh(found, "cut off", 1e-7)
+
+
+def test_the_largest_noise_is_there_twice_no_more_often_than_is_allowed():
+    # Laplace noise of scale 40 on whole steps, 5 values each: its chance is 2 * 5 * largest_share.
+    rng, n = np.random.default_rng(5), 20_000
+    sizes = np.abs(np.floor(40 * rng.laplace(size=(n, 5))))
+    allowed = Residuals(sizes[:1], LaplaceDpEvent(40.0), 1.0).chance_of_two_largest
+    twice = (np.sort(sizes, axis=1)[:, -2:] == sizes.max(axis=1)[:, None]).all(axis=1)
+    assert 0.005 < twice.mean() < allowed
+
+
 def test_honest_noise_is_fresh():
     found = [drawn(Gaussian(2.0), "l2", 1), drawn(Laplace(1.0), "l1", 2)]
     assert_noise_is_fresh(found, "honest", 1e-7)
