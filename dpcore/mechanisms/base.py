@@ -103,7 +103,8 @@ def add_modulo(exact: np.ndarray, noise: np.ndarray, grid_bits: int) -> np.ndarr
     ``exact``, ``noise`` : int64 arrays of one shape, in steps of ``2**-grid_bits``. A sum that
     leaves 64 bits wraps around: a function of x + Z, so post-processing; it costs utility only.
 
-    Raises InvalidInputError for an exact answer that is not int64.
+    Raises InvalidInputError for an exact answer that is not int64, or noise of another shape, which
+    would be that of one entry for several.
 
     Examples
     --------
@@ -113,6 +114,8 @@ def add_modulo(exact: np.ndarray, noise: np.ndarray, grid_bits: int) -> np.ndarr
     array([-9.22337204e+18])
     """
     require_steps(exact)
+    if np.shape(noise) != exact.shape:
+        raise InvalidInputError(f"Expected noise of shape {exact.shape}, not {np.shape(noise)}.")
     noisy: np.ndarray = np.ldexp(np.add(exact, noise).astype(np.float64), -grid_bits)
     return noisy
 

@@ -19,6 +19,7 @@ from dpcore.plugin.parts import (
     SeededNoise,
     Sensitivity,
     SystemNoise,
+    add_modulo,
 )
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
@@ -187,3 +188,9 @@ def test_noise_beyond_the_grid_and_floats_are_refused():
         Gaussian(2.0**18).event(change)
     with pytest.raises(InvalidInputError, match="int64 array of grid steps"):
         Gaussian(1.0).release(np.zeros(3), change, SystemNoise())
+
+
+def test_noise_of_another_shape_is_not_added():
+    # Beside an answer in one column it would be broadcast: each entry's noise to all of them.
+    with pytest.raises(InvalidInputError, match=r"noise of shape \(4, 1\), not \(4,\)"):
+        add_modulo(np.zeros((4, 1), dtype=np.int64), np.zeros(4, dtype=np.int64), 0)

@@ -3,6 +3,7 @@
 from fractions import Fraction
 
 import mpmath as mp
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -20,6 +21,7 @@ from dpcore.plugin.parts import (
 from dpcore_accounting.rdp import RdpAccountant
 from dpcore_accounting.renyi_orders import best_order
 from dpcore_accounting.sampled_gaussian import sampled_gaussian_renyi_up
+from dpcore_accounting.sampled_moments import array_log1p
 
 ADD = NeighboringRelation.ADD_OR_REMOVE_ONE
 SPECIAL = NeighboringRelation.REPLACE_SPECIAL
@@ -212,3 +214,14 @@ def test_several_as_one_are_planned_as_several():
 def test_an_empty_schedule_has_an_order_too():
     order = best_order(lambda event, order: Fraction(0), {}, 1e-6, fractional=True)
     assert order > 1
+
+
+def test_the_logarithm_beside_1_is_right_to_the_error_that_is_stated():
+    rng = np.random.default_rng(5)
+    near = rng.uniform(-1, 1, 1000) * 10.0 ** -rng.integers(0, 20, 1000)
+    x = np.concatenate((near, np.exp(rng.uniform(-50, 6, 1000))))
+    with mp.workprec(150):
+        truth = [mp.log1p(mp.mpf(each)) for each in x.tolist()]
+        errors = [abs(f / t - 1) for f, t in zip(array_log1p(x).tolist(), truth, strict=True)]
+    assert max(errors) <= 2.0**-51  # half of FUNCTION_ERROR of dpcore.exact.reproducible, or less
+    assert array_log1p(np.array([-1.0, np.inf])).tolist() == [-np.inf, np.inf]
