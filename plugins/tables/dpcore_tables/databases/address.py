@@ -18,6 +18,8 @@ QUERY, CLAIM = "query", "row-wise-claim"
 """Keys of an address, and options of commands."""
 _SECRETS = {"password", "sslpassword", "oauth_client_secret"}
 _PASSWORD = re.compile(r"[^:]*://[^/?#]*:[^/?#]*@")
+_SERVER = re.compile(r"postgres(?:ql)?://([^/?#]*)", re.IGNORECASE)
+_NO_PORT, _V6 = re.compile(r":(?!\d*(,|$))"), re.compile(r"\[[^]]*\]")
 _SUCH_AS = "sqlite:///FILE, postgresql://USER@HOST/DATABASE or duckdb:///FILE"
 
 
@@ -70,8 +72,12 @@ class Address:
 
 def refuse_password(text: str) -> None:
     """Raise InvalidInputError, which does not repeat it, for an address with a password."""
-    keys = {pair.partition("=")[0].lower() for pair in text.partition("?")[2].split("&")}
-    if _PASSWORD.match(text) or keys & _SECRETS:
+    server = _SERVER.match(text)
+    # Of a server's address a colon comes before a port alone, and the user before the path.
+    is_odd = server is not None and (
+        _NO_PORT.search(_V6.sub("", server[1])) or "@" in text[server.end() :]
+    )
+    if is_odd or _PASSWORD.match(text) or any(f"{each}=" in text.lower() for each in _SECRETS):
         raise InvalidInputError(
             "Expected the address of a database without a password, which would be seen in lists "
             "of processes: put it into the environment (PGPASSWORD), the file ~/.pgpass, or the "

@@ -34,6 +34,8 @@ _CONFIG = {
 }
 _SETTINGS = ("python_enable_replacements = false", "enable_progress_bar = false")
 _PARQUET = (".parquet", ".pq")
+_OWN = "SELECT 1 FROM duckdb_functions() WHERE NOT internal LIMIT 1"
+_OF_PATTERNS = frozenset("*?[{")
 _KNOWN = """
 SELECT count(*) FROM duckdb_{kind}()
 WHERE lower({of}_name) = lower(?) AND (? = '' OR lower(schema_name) = lower(?)) AND NOT internal
@@ -62,7 +64,7 @@ class DuckDatabase:
                 "slashes before an absolute path, or duckdb:// for Parquet files."
             )
         self._path = unquote(path[1:])
-        self._query = read_query(address, "duckdb", unit)
+        self._query = read_query(address, "duckdb")
 
     @contextmanager
     def opened(self) -> Iterator[Result]:
@@ -91,14 +93,20 @@ class DuckDatabase:
         claimed."""
         if self._query.is_claimed:
             return
+        if opened.execute(_OWN).fetchone():
+            self._query.refuse_unclaimed("it has functions of its own, which may read other rows")
         known: set[str] = set()
         for table in self._query.tables:
+            if "=" in table.name or set(os.path.dirname(table.name)) & _OF_PATTERNS:
+                self._query.refuse_unclaimed(
+                    "columns of folders' names, NAME=VALUE, have types that follow from all names"
+                )
             if not table.is_file:
                 asked = table.name, table.parts[-2][0] if table.schema else ""
                 n_tables, n_views = (_count(opened, kind, asked) for kind in ("table", "view"))
                 # No table and no view: a name of Parquet files is those files.
                 n_files = not n_tables + n_views and table.name.lower().endswith(_PARQUET)
-                is_there, is_table = n_tables + n_views + n_files > 0, n_tables + n_files > n_views
+                is_there, is_table = n_tables + n_views + n_files > 0, n_views == 0
                 self._query.require_table(table, is_there=is_there, is_table=is_table)
             known |= {name.lower() for name in opened.sql(_all_of(table)).columns}
         self._query.require_columns(known, lambda name, _: name.lower())

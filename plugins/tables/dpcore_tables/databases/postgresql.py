@@ -58,8 +58,16 @@ _SETTINGS = {
     "timezone": "UTC",
 }
 """Settings that decide what a cell's text is, and how the query is read."""
+_OWN = """
+SELECT 1 FROM pg_catalog.pg_proc WHERE pronamespace NOT IN (
+    'pg_catalog'::regnamespace, 'information_schema'::regnamespace)
+AND NOT EXISTS (SELECT FROM pg_catalog.pg_depend WHERE objid = pg_proc.oid
+    AND classid = 'pg_catalog.pg_proc'::regclass AND deptype = 'e') LIMIT 1
+"""
+"""Finds a function of no extension: it may bear a listed name, or be an operator's or a cast's."""
 _TABLE = """
-SELECT relkind IN ('r', 'p') AND NOT relrowsecurity, attname
+SELECT relkind IN ('r', 'p') AND NOT relrowsecurity AND relnamespace NOT IN (
+    'pg_catalog'::regnamespace, 'information_schema'::regnamespace), attname
 FROM pg_catalog.pg_class LEFT JOIN pg_catalog.pg_attribute
     ON attrelid = pg_class.oid AND attnum > 0 AND NOT attisdropped
 WHERE pg_class.oid = to_regclass(%s)
@@ -107,7 +115,7 @@ class PostgresqlDatabase:
             )
         keys = f"?{urlencode(address.others, quote_via=quote)}" if address.others else ""
         self._server = f"postgresql://{address.place}{keys}"
-        self._query = read_query(address, "postgres", unit)
+        self._query = read_query(address, "postgres")
 
     @contextmanager
     def opened(self) -> Iterator[Result]:
@@ -132,8 +140,8 @@ class PostgresqlDatabase:
     def _connected(self) -> Iterator[psycopg.Connection[Any]]:
         psycopg = _driver()
 
-        def no_address(error: Exception) -> InvalidInputError:
-            return InvalidInputError(f"{self.source} is no address: {error}")
+        def no_address(_: Exception) -> InvalidInputError:
+            return InvalidInputError(f"{self.source} is no address that libpq understands.")
 
         with replacing(psycopg.ProgrammingError, by=no_address):
             told = psycopg.conninfo.conninfo_to_dict(self._server)
@@ -155,6 +163,8 @@ class PostgresqlDatabase:
         claimed."""
         if self._query.is_claimed:
             return
+        if connection.execute(_OWN).fetchall():
+            self._query.refuse_unclaimed("it has functions of its own, which may read other rows")
         known: set[str] = set()
         for table in self._query.tables:
             found = connection.execute(_TABLE, (_named(table),)).fetchall()

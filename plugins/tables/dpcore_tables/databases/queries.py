@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import logging
 import re
+import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -34,8 +35,6 @@ _ROW_WISE = frozenset(
 """Names of sqlglot's classes: each is a function of the row that its columns are of."""
 _OF_SELECT = {"expressions", "from", "from_", "where"}
 _OF_TABLE = {"this", "db", "catalog", "alias"}
-_OF_JOIN = {"this", "using", "side", "kind"}
-_PAIRED = ("", ""), ("", "INNER"), ("LEFT", ""), ("LEFT", "OUTER")
 _NEVER = frozenset(
     """Insert Update Delete Merge Create Drop Alter Command Copy Set Use Attach Detach Pragma
     TruncateTable Into Lock Rand Randn Uuid NextValueFor""".split()
@@ -43,10 +42,10 @@ _NEVER = frozenset(
 """Names of classes that change the database, lock it, or are another value each time."""
 _NEVER_CALLED = re.compile(
     r"(nextval|setval|currval|lastval|setseed|random\w*|gen_random_uuid|uuid_generate\w*|uuid\w*"
-    r"|pg_\w+|lo_\w+|dblink\w*|changes|total_changes|last_insert_rowid|load_extension)",
+    r"|pg_\w+|lo_\w+|dblink\w*|query|query_table|changes|total_changes|last_insert_rowid|load_extension)",
     re.IGNORECASE,
 )
-_TEXT_FILE = re.compile(r"\.(csv|tsv|txt|psv|json|jsonl|ndjson)(\.\w+)?$", re.IGNORECASE)
+_TEXT_FILE = re.compile(r"\.(csv|tsv|txt|psv|json|jsonl|ndjson)(\.\w+)?($|\?)", re.IGNORECASE)
 _WORDS = {
     "Anonymous": "a function that is not known to look at one row alone",
     "CTE": "WITH",
@@ -115,6 +114,10 @@ class Query:
                 f"come from several. {_ADVICE}."
             )
 
+    def refuse_unclaimed(self, why: str) -> None:
+        """Raise InvalidInputError for what rests on a claim; ``why`` : a clause."""
+        raise InvalidInputError(f"{self.source}: {why}. {_ADVICE}.")
+
     def require_columns(self, known: set[str], folded: Callable[[str, bool], str]) -> None:
         """Raise InvalidInputError for a name that is no column's. ``folded`` : of a name, and
         whether it is quoted, returns the name in ``known`` of the column."""
@@ -123,13 +126,18 @@ class Query:
                 raise InvalidInputError(f"{self.source}: no column {name!r} in the table.")
 
 
-def read_query(address: Address, dialect: str, unit: str | None = None) -> Query:
+def read_query(address: Address, dialect: str) -> Query:
     """Return the query of an address.
 
-    ``dialect`` : sqlglot's name of the database's. ``unit`` : the column of the units' ids.
+    ``dialect`` : sqlglot's name of the database's.
     Raises InvalidInputError, which does not repeat the query, where it is no single SELECT, changes
     something, or is visibly not row by row and not claimed to be.
     """
+    if any(unicodedata.category(each) == "Cf" for each in address.query):
+        raise InvalidInputError(
+            "The query has characters that are not seen, which databases read in different ways: "
+            "type it anew."
+        )
     tree = _parsed(address.query, dialect)
     for node in tree.walk():
         if guess := _guess_of_types(node, dialect):
@@ -148,7 +156,7 @@ def read_query(address: Address, dialect: str, unit: str | None = None) -> Query
     if not address.is_claimed:
         # Where a comment within a comment ends is another place in each database.
         is_unclear = "/*" in address.query and _has_comment(address.query, dialect)
-        doubt = "a comment" if is_unclear else next(_doubts(tree, unit), None)
+        doubt = "a comment" if is_unclear else next(_doubts(tree), None)
         if doubt is not None:
             raise InvalidInputError(
                 f"The query has {doubt}: other rows of its result may depend on one row, or "
@@ -194,15 +202,14 @@ def _has_comment(text: str, dialect: str) -> bool:
     return any(token.comments for token in sqlglot.tokenize(text, dialect=dialect))
 
 
-def _doubts(tree: Any, unit: str | None) -> Iterator[str]:
+def _doubts(tree: Any) -> Iterator[str]:
     """Yield what in a query is on no list, in words."""
     names = [type(node).__name__ for node in tree.walk()]
     if names[0] != "Select" or names.count("Select") > 1:
         yield "a subquery, WITH or UNION"
     for node, name in zip(tree.walk(), names, strict=True):
         if name == "Join":
-            if not _is_of_unit(node, tree, unit):
-                yield "a JOIN" if unit is None else f"a JOIN that is not USING ({unit})"
+            yield "a JOIN"
         elif name == "In" and node.args.get("field"):
             yield "IN of a name, which may be a table's"
         elif name == "ReadParquet":
@@ -210,8 +217,7 @@ def _doubts(tree: Any, unit: str | None) -> Iterator[str]:
                 yield "read_parquet of more than one name"
         elif name not in _ROW_WISE or name == "DataType" and "USERDEFINED" in repr(node.this):
             yield _name_of(node)
-    joins = set() if unit is None else {"joins"}
-    if any(node and key not in _OF_SELECT | joins for key, node in tree.args.items()):
+    if any(node and key not in _OF_SELECT for key, node in tree.args.items()):
         yield "more than SELECT, FROM and WHERE"
     tables = [node for node in tree.walk() if type(node).__name__ == "Table"]
     if not tables:
@@ -231,27 +237,16 @@ def _guess_of_types(node: Any, dialect: str) -> str:
         guesses: Any = told.get("auto_detect")
         is_told = type(guesses).__name__ == "Boolean" and not guesses.this
         return "" if is_told and called.startswith("read_csv") else called
-    quoted = name == "Table" and dialect == "duckdb" and node.this.args.get("quoted")
-    return repr(node.name) if quoted and _TEXT_FILE.search(node.name) else ""
+    if name != "Table" or dialect != "duckdb" or type(node.this).__name__ != "Identifier":
+        return ""
+    whole = ".".join(name for name, _ in _table(node).parts)
+    return repr(whole) if _TEXT_FILE.search(whole) else ""
 
 
 def _equal() -> tuple[Any, ...]:
     import sqlglot
 
     return sqlglot.exp.EQ, sqlglot.exp.PropertyEQ
-
-
-def _is_of_unit(join: Any, tree: Any, unit: str | None) -> bool:
-    """Return whether a join pairs rows of one unit alone, and the result has its id."""
-    given = {key: value for key, value in join.args.items() if value}
-    by_id = unit is not None and [node.name for node in given.get("using", ())] == [unit]
-    sides = given.get("side", ""), given.get("kind", "")
-    if not by_id or sides not in _PAIRED or given.keys() - _OF_JOIN:
-        return False
-    # The id is the merged column, under its own name.
-    made = [node for node in tree.expressions if node.alias_or_name == unit]
-    plain = all(type(node).__name__ == "Column" and not node.table for node in made)
-    return plain and (bool(made) or any(type(node).__name__ == "Star" for node in tree.expressions))
 
 
 def _table(node: Any) -> Table:

@@ -64,7 +64,7 @@ class SqliteDatabase:
                 "slashes before an absolute path."
             )
         self._path = unquote(address.place[1:])
-        self._query = read_query(address, "sqlite", unit)
+        self._query = read_query(address, "sqlite")
 
     @contextmanager
     def opened(self) -> Iterator[Result]:
@@ -119,10 +119,19 @@ def _columns_of(opened: sqlite3.Connection, table: Table, query: Query) -> set[s
     asked = "SELECT type, sql FROM sqlite_master WHERE lower(name) = lower(?)"
     found = [of for of in opened.execute(asked, (table.name,)) if of[0] in ("table", "view")]
     plain = [sql for kind, sql in found if kind == "table" and not _VIRTUAL.match(sql or "")]
+    if _is_kept_by_sqlite(opened, table.name):
+        plain = []
     is_there = bool(found) and table.schema.lower() in ("", "main")
     query.require_table(table, is_there=is_there, is_table=bool(plain))
     listed = opened.execute("SELECT name FROM pragma_table_xinfo(?)", (table.name,))
     return {column.lower() for (column,) in listed}
+
+
+def _is_kept_by_sqlite(opened: sqlite3.Connection, name: str) -> bool:
+    """Return whether a table is made of others' rows: statistics, or what an index of words has."""
+    virtual = "SELECT name FROM sqlite_master WHERE sql LIKE 'create virtual table%'"
+    begins = [f"{each.lower()}_" for (each,) in opened.execute(virtual)]
+    return name.lower().startswith(("sqlite_", *begins))
 
 
 def _pieces(cursor: sqlite3.Cursor, width: int) -> Iterator[tuple[int, Sequence[Cells]]]:

@@ -235,3 +235,25 @@ def test_a_run_trains_on_parquet_files(parquet):
     model = dpcore.fit(with_query("duckdb://", query, False), schema=schema, epsilon=1.0, seed=1)
     same = dpcore.fit(str(parquet), schema=schema, epsilon=1.0, seed=1)
     assert (model.coef == same.coef).all()
+
+
+def test_a_view_beside_tables_of_its_name_and_own_functions_need_the_claim(tmp_path):
+    place = tmp_path / "views.duckdb"
+    with duckdb.connect(str(place)) as opened:
+        opened.execute("CREATE SCHEMA a; CREATE SCHEMA b")
+        opened.execute("CREATE TABLE a.v (age INT); CREATE TABLE b.v (age INT)")
+        opened.execute(
+            "CREATE TABLE people (age INT); CREATE VIEW v AS SELECT max(age) FROM people"
+        )
+    with pytest.raises(InvalidInputError, match="no plain table"):
+        read(f"duckdb:///{place}", "select age from v")
+    with duckdb.connect(str(place)) as opened:
+        opened.execute("CREATE MACRO lower(x) AS (SELECT max(age) FROM people)")
+    with pytest.raises(InvalidInputError, match="functions of its own"):
+        read(f"duckdb:///{place}", "select lower(age) as age from people")
+
+
+def test_types_that_follow_from_the_names_of_folders_need_the_claim():
+    for name in ("d/*/rows.parquet", "d/site=9/rows.parquet"):
+        with pytest.raises(InvalidInputError, match="have types that follow from all names"):
+            read("duckdb://", f"select age from '{name}'")

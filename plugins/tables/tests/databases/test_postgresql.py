@@ -177,7 +177,9 @@ def test_nothing_can_be_written(address, server):
     query = ALL.replace("age", "mine(age) as age")
     with pytest.raises(DataError, match="SQLSTATE 25006"):
         read(address, query, claimed=True)
-    assert len(read(address).y) == 3
+    with pytest.raises(InvalidInputError, match="functions of its own"):
+        read(address)  # A listed name may be one of them: lower(age) that reads the table.
+    assert len(read(address, claimed=True).y) == 3
 
 
 def test_a_table_with_policies_of_rows_needs_the_claim(address, server):
