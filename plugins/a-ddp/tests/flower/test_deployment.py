@@ -115,7 +115,7 @@ def test_what_can_be_told_beforehand_is_refused_before_anything_starts(table, ca
     command += ["--users", str(table / "users.csv"), "--folder", str(table / "run")]
     command += ["--out", str(table / "model.json"), "--algo", "sgd-maj"]
     for more, said in (
-        (["--trust", "secure-aggregation"], "What is missing"),
+        (["--trust", "secure-aggregation"], "no messages over Flower"),
         (["--set", "rounds=0"], "rounds"),
         (["--loss", "nonsense"], "nonsense"),
         (["--out", str(table)], "directory"),
