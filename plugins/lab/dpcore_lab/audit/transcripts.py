@@ -101,7 +101,8 @@ class Transcripts:
         apart = max(1.0, float(np.abs(there - here).sum()))
         told = np.empty((runs, 4))
         for k in range(runs):
-            said = transcript_of(self.mechanism, self.script, self.pairs[pair][world], noise)
+            asked = self.mechanism, self.script, self.pairs[pair][world], noise
+            said = transcript_of(*asked, most=None)
             last = np.ldexp(np.array(said.numbers[-self.size :]), self.script.base.grid_bits)
             near = [
                 np.linalg.norm(last - here, ord=o) - np.linalg.norm(last - there, ord=o)

@@ -125,9 +125,14 @@ def shape_of(query: Any, table: Any = None) -> tuple[int, ...]:
 
 
 def transcript_of(
-    mechanism: Any, script: Script, answers: Answers, noise: NoiseSource
+    mechanism: Any,
+    script: Script,
+    answers: Answers,
+    noise: NoiseSource,
+    most: int | None = _TOLD,
 ) -> Transcript:
-    """Play a run: ask every question until the mechanism halts or refuses one."""
+    """Play a run: ask every question until the mechanism halts or refuses one. ``most`` : numbers
+    of an array that are told, the first ones; ``None`` for all."""
     state = mechanism.begin(*script.opening(answers), noise)
     said = [state.first]
     for exact in answers.questions:
@@ -140,29 +145,29 @@ def transcript_of(
                 f"It refuses an answer of {exact.size} coordinates to a question ({error}); "
                 "n_coordinates says how many it takes."
             ) from error
-    return _told(said)
+    return _told(said, most)
 
 
-def _told(said: list[Any]) -> Transcript:
+def _told(said: list[Any], most: int | None) -> Transcript:
     course: list[Any] = [len(said)]
     found: list[float] = []
     for value in said:
-        _tell(value, course, found)
+        _tell(value, course, found, most)
     return Transcript(tuple(course), found)
 
 
-def _tell(value: Any, course: list[Any], found: list[float]) -> None:
+def _tell(value: Any, course: list[Any], found: list[float], most: int | None) -> None:
     """Add what a value holds to the course of the run and to its numbers."""
     if value is None or isinstance(value, (bool, np.bool_)):
         course.append(value)
     elif isinstance(value, np.ndarray):
-        found.extend(value.ravel()[:_TOLD].astype(float).tolist())
+        found.extend(value.ravel()[:most].astype(float).tolist())
     elif isinstance(value, (list, tuple)):
         for part in value:
-            _tell(part, course, found)
+            _tell(part, course, found, most)
     elif dataclasses.is_dataclass(value):
         for field in dataclasses.fields(value):
-            _tell(getattr(value, field.name), course, found)
+            _tell(getattr(value, field.name), course, found, most)
     elif isinstance(value, (numbers.Real, np.generic)):
         found.append(float(value))
 
