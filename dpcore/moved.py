@@ -5,6 +5,7 @@ The table is ``moved.toml``. A name is good for one version more, with a warning
 
 import sys
 from functools import cache
+from importlib.util import find_spec
 from typing import Any
 
 __all__ = [
@@ -36,8 +37,11 @@ def table_of(kind: str) -> dict[str, str]:
 
 def where_to_get(kind: str, name: str) -> str:
     """Return which distribution of this repository registers a name, or an ``option`` such as
-    ``--evaluate-share``, as a sentence; empty if none does."""
+    ``--evaluate-share``, as a sentence; empty if none does, and for an option whose distribution is
+    installed: another command has it."""
     owner = table_of("parts").get(f"{kind} {name}")
+    if owner and kind == "option" and find_spec(owner.replace("-", "_")):
+        return ""
     return f"It is in {owner}: pip install {owner}." if owner else ""
 
 

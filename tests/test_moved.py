@@ -170,6 +170,8 @@ def test_a_name_that_no_package_registers_is_looked_for_near_by():
     with pytest.raises(RegistryError, match="no accountant 'pld2'.*Did you mean pld"):
         load_registry().get("accountant", "pld2")
     assert where_to_get("accountant", "pld2") == ""
+    # An option that is not there though its package is: another command has it.
+    assert where_to_get("option", "--query") == ""
 
 
 def test_a_name_that_never_was_is_not_found():

@@ -75,7 +75,8 @@ def refuse_password(text: str) -> None:
     server = _SERVER.match(text)
     # Of a server's address a colon comes before a port alone, and the user before the path.
     is_odd = server is not None and (
-        _NO_PORT.search(_V6.sub("", server[1])) or "@" in text[server.end() :]
+        _NO_PORT.search(_V6.sub("", server[1]))
+        or "@" in text[server.end() :].partition(f"{QUERY}=")[0]
     )
     if is_odd or _PASSWORD.match(text) or any(f"{each}=" in text.lower() for each in _SECRETS):
         raise InvalidInputError(

@@ -138,6 +138,7 @@ REFUSED = {
     'select age, city, born, member, paid from "People"': "no table 'People'",
     "select age, city, born, member, paid from t.seen": "'seen' is no plain table but, say, a view",
     "select age, city, born, member, paid from pg_catalog.pg_stats": "is no plain table",
+    "select stanullfrac as age from pg_catalog.pg_statistic": "is no plain table",
     "select age, city from people": "no column 'born'|no label column",
 }
 

@@ -176,3 +176,8 @@ def test_the_query_of_what_is_no_database_is_refused():
         Address.of("sqlite:///x.db?query=select 1&query=select 2")
     with pytest.raises(InvalidInputError, match="say with --query"):
         Address.of("sqlite:///x.db")
+
+
+def test_an_at_sign_within_a_query_is_no_password():
+    text = "postgresql://ann@host/db?query=select age from people where mail = 'a@b'"
+    assert Address.of(text).query.endswith("'a@b'")

@@ -201,6 +201,7 @@ REFUSED = {
     "select age, age, city, paid from people": "duplicate column name 'age'",
     "select age, city, paid, id from people": "column 'id' is not in the schema",
     "select age, city, paid from words": "is no plain table",
+    "select id as age, block as city, 1 as paid from words_data": "is no plain table",
 }
 
 
