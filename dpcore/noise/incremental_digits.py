@@ -43,16 +43,18 @@ class _Uniform:
 
     def __init__(self, stream: DigitStream) -> None:
         self._stream = stream
-        self._digits = [stream.digit()]
+        self.digits = [stream.digit()]
 
     def digit(self, i: int) -> int:
-        while i >= len(self._digits):
-            self._digits.append(self._stream.digit())
-        return self._digits[i]
+        while i >= len(self.digits):
+            self.digits.append(self._stream.digit())
+        return self.digits[i]
 
     def __lt__(self, other: "_Uniform") -> bool:
-        i = next(i for i in count() if self.digit(i) != other.digit(i))
-        return self.digit(i) < other.digit(i)
+        i = 0
+        if self.digits[0] == other.digits[0]:
+            i = next(i for i in count(1) if self.digit(i) != other.digit(i))
+        return self.digits[i] < other.digits[i]
 
 
 class Digits:
@@ -127,7 +129,7 @@ def _run_is_even(stream: DigitStream, last: _Uniform, even: bool) -> bool:
 def _half_step(stream: DigitStream) -> bool:
     """Return True with probability exp(-1/2)."""
     u = _Uniform(stream)
-    return u.digit(0) >> (stream.bits - 1) == 1 or _run_is_even(stream, u, even=False)
+    return u.digits[0] >> (stream.bits - 1) == 1 or _run_is_even(stream, u, even=False)
 
 
 def _keep_fraction(stream: DigitStream, k: int, x: _Uniform) -> bool:
