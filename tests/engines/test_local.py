@@ -1,5 +1,6 @@
 """Threads share the blocks: the same bits, each block once, no more threads than asked for."""
 
+import functools
 import os
 import threading
 import time
@@ -35,7 +36,10 @@ def test_few_cells_are_left_to_one_thread(monkeypatch):
     assert query.threads == {threading.get_ident()}
 
 
+@functools.cache
 def table(layout="dense"):
+    """The table, made once: but for the margins that its blocks keep of the last parameters, no
+    answer changes it."""
     rows = csr_matrix(X) if layout == "csr" else X
     return Table.from_matrix(rows, Y, row_norm=1.5, raw_norm_bound=4.0)
 
