@@ -196,8 +196,8 @@ def test_a_fit_on_a_damaged_cache_says_so_in_one_line(tmp_path):
     environment = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
     assert train(environment).stderr == ""
     paths = sorted(files(tmp_path))
-    assert len(paths) > 1
-    for path in paths:
+    assert len(paths) > 2
+    for path in paths[:3]:
         path.write_bytes(truncate(path.read_bytes()))
     done = train(environment)
     assert done.returncode == 0 and len(done.stderr.splitlines()) == 1
