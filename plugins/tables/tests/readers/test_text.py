@@ -1,7 +1,6 @@
 """CSV and whitespace text: what is read, what is refused and where, and that rows are alone."""
 
 import gzip
-import time
 from functools import cache
 
 import numpy as np
@@ -277,11 +276,9 @@ def test_seventy_thousand_columns(tmp_path):
     schema = Schema.from_dict({"columns": [*columns, label]})
     path = tmp_path / "wide.csv"
     path.write_text(",".join([*names, "y"]) + "\n" + ",".join(["0.5"] * width + ["1"]) + "\n")
-    start = time.process_time()
     X = load_file(path, schema).X
     assert X.shape == (1, width + 1)
     assert X[0, :-1].tolist() == [0.5] * width
-    assert time.process_time() - start < 30
 
 
 GOOD_ROWS = ["1,a,1,no", "2.5,b,x,yes", " 7 , a,,no", "+3,zz,1,yes", '4,"b",1,"no"']
