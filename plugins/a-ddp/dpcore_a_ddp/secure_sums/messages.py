@@ -6,6 +6,7 @@ Numbers are little-endian. What a server sends is not signed: nothing in it is t
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -60,7 +61,8 @@ KINDS = (
 SERVER = 2**32 - 1
 """The server's place."""
 _MARK = b"dpss"
-_HEAD_BYTES = len(_MARK) + 1 + 32 + 4
+_HEAD = struct.Struct("<B32sI")
+_HEAD_BYTES = len(_MARK) + _HEAD.size
 
 
 class BadMessage(Exception):
@@ -143,9 +145,7 @@ def read_head(data: bytes, context: RoundContext) -> tuple[int, int, bytes]:
     """Return kind, sender and body of a message; BadMessage where it is of another round."""
     if not isinstance(data, bytes) or len(data) < _HEAD_BYTES or not data.startswith(_MARK):
         raise BadMessage("it is no message of this protocol")
-    reader = Reader(data[:_HEAD_BYTES])
-    reader.take(len(_MARK))
-    kind, about, sender = reader.take(1)[0], reader.take(32), reader.number()
+    kind, about, sender = _HEAD.unpack_from(data, len(_MARK))
     if kind >= len(KINDS) or (kind % 2 == 1) != (sender == SERVER):
         raise BadMessage("it is of no known kind")
     if sender != SERVER and sender >= len(context.members):
