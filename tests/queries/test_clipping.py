@@ -89,6 +89,7 @@ def test_a_row_with_a_nan_gradient_is_as_good_as_removed():
 
 
 # Each norm with either loss; what a loss is to a number of rows, and a clip to its slopes, once.
+@pytest.mark.some_fast
 @pytest.mark.parametrize(
     ("make_query", "loss"),
     [

@@ -57,7 +57,13 @@ def wide(x, y, parameters, out):
         out[k] = 1e3 * x[0] * (k + 1)
 
 
-@pytest.mark.parametrize(("function", "norm"), [(hinge, "l2"), (large, "l1"), (large, "linf")])
+slow = pytest.mark.slow
+
+
+@pytest.mark.parametrize(
+    ("function", "norm"),
+    [(hinge, "l2"), pytest.param(large, "l1", marks=slow), pytest.param(large, "linf", marks=slow)],
+)
 def test_no_row_moves_a_sum_of_coefficients_by_more(function, norm):
     def make(problem):
         w = np.full(problem.w_shape, 0.25)
@@ -83,7 +89,10 @@ def test_no_row_moves_a_leaking_sum_by_more(function, norm):
     check_query(lambda p: ContributionSum(p, contribution(function), 3, 0.5, (1.0, 2.0), norm))
 
 
-@pytest.mark.parametrize(("function", "norm"), [(moments, "l2"), (wide, "l1"), (wide, "linf")])
+@pytest.mark.parametrize(
+    ("function", "norm"),
+    [(moments, "l2"), pytest.param(wide, "l1", marks=slow), pytest.param(wide, "linf", marks=slow)],
+)
 def test_no_row_moves_a_sum_of_contributions_by_more(function, norm):
     check_query(lambda p: ContributionSum(p, contribution(function), 3, 0.5, (1.0, 2.0), norm))
 

@@ -46,9 +46,8 @@ def train(installed, tmp_path, monkeypatch):
     return invoke
 
 
-@pytest.mark.parametrize(
-    "mechanism", [pytest.param(Normal, marks=pytest.mark.slow), DiscreteLaplace]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("mechanism", [Normal, DiscreteLaplace])
 def test_they_bear_out_what_they_state(mechanism):
     check_mechanism(mechanism)
 
