@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias
 
 from dpcore.errors import InvalidInputError
+from dpcore.privacy.first_party import part_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -177,11 +178,9 @@ def parts_of_rows(rows: RowFacts) -> tuple[str, ...]:
     columns, what read them, and the type of rows with a layout of their own."""
     from dpcore.data.loader import foreign_loader
 
-    kinds: set[type] = {type(column) for column in rows.schema.columns}
-    if hasattr(kind := type(getattr(rows, "X", None)), "row_layout"):
-        kinds.add(kind)
-    named = sorted(f"{each.__module__}:{each.__qualname__}" for each in kinds)
-    return (*named, *rows.read_by, *foreign_loader())
+    X: Any = getattr(rows, "X", None)
+    read = [*rows.schema.columns, *([X] if hasattr(type(X), "row_layout") else ())]
+    return (*sorted({*map(part_of, read)}), *rows.read_by, *foreign_loader())
 
 
 @dataclass(frozen=True)

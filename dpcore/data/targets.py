@@ -11,7 +11,6 @@ from dpcore.data.schema.vocabulary import ABSENT, UNKNOWN
 
 __all__ = [
     "Reading",
-    "are_labels",
     "class_reading",
     "held_to",
     "number_of",
@@ -64,13 +63,6 @@ def number_of(column: Label, scaled: np.ndarray, log_link: bool = False) -> np.n
     middle, half = column.scale
     scaled = np.expm1(np.minimum(scaled, 1.0)) if log_link else scaled
     return held_to(middle + half * scaled, *column.bounds)
-
-
-def are_labels(column: Label, y: np.ndarray) -> np.ndarray:
-    """Return which numbers are labels as rows hold them, bool."""
-    if column.is_real:
-        return np.asarray(np.abs(y) <= 1)
-    return np.isin(y, column.labels_at(np.arange(column.n_classes)))
 
 
 def target_reading(column: Label, numbers: np.ndarray) -> Reading:

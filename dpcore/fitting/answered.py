@@ -86,8 +86,7 @@ def fit_source(plan: Plan, schema: Schema, source: AnswerSource, n_rows: int) ->
         raise InvalidInputError(f"{plan.entry.name} needs all rows in one place.")
     problem = check_public(plan, schema, n_rows).problem
     charges = Charges()
-    kinds = {type(column) for column in schema.columns}
-    trusted = (part_of(plan.loss), *plan.targets, *map(part_of, kinds))
+    trusted = (part_of(plan.loss), *plan.targets, *map(part_of, schema.columns))
     with charges.told():
         told = charges, trusted, schema_reasons(schema)
         solution, statement = fit_answered(plan, problem, source, *told)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-__all__ = ["blank_rows", "macro_f1", "places_said", "probabilities_of"]
+__all__ = ["blank_rows", "places_said", "probabilities_of"]
 
 
 def probabilities_of(margins: np.ndarray, *, one_vs_rest: bool = False) -> np.ndarray:
@@ -31,10 +31,3 @@ def blank_rows(margins: np.ndarray) -> np.ndarray:
     """Return which rows have no score, bool of shape (n_rows,)."""
     blank: np.ndarray = np.isnan(margins if margins.ndim == 1 else margins[0])
     return blank
-
-
-def macro_f1(counts: np.ndarray) -> float:
-    """Return the mean F1 of the classes that a row is of, or is said to be of, by counts of
-    classes (rows) by the class said."""
-    right, seen = np.diagonal(counts), counts.sum(axis=0) + counts.sum(axis=1)
-    return float((2 * right[seen > 0] / seen[seen > 0]).mean())

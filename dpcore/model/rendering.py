@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from dpcore.errors import visible
 from dpcore.losses.text import shown_loss
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 __all__ = [
     "classes_in_words",
     "columns_in_words",
-    "encoding_in_words",
     "fitted_in_words",
     "sections_in_words",
     "shown_bounds",
@@ -37,14 +36,6 @@ def text_of(model: LearntFacts) -> str:
     rows = f"It takes rows of {columns_in_words(model)}."
     lines = f"Model: {fitted_in_words(model)}", claim, rows
     return "\n".join(visible(" ".join(line.split())) for line in lines)
-
-
-def encoding_in_words(column: Mapping[str, Any]) -> str:
-    """Return what becomes of a number or a date between bounds, where its column of a schema says
-    it, with a comma before."""
-    scale = ", by its logarithm" if column.get("scale") == "log" else ""
-    parts = f", with {' and '.join(column['parts'])}" if "parts" in column else ""
-    return scale + parts + (f", and its curve by {n} hats" if (n := column.get("knots")) else "")
 
 
 def sections_in_words(model: LearntFacts) -> list[str]:

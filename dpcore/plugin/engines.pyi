@@ -5,7 +5,6 @@ An engine has the rows: it is inside the trust boundary, and the statement names
 
 from dpcore.data.blocks.layouts import layout_of
 from dpcore.data.files import BadRows, Files, FrameParts, Registered, RowsElsewhere, RowSource
-from dpcore.data.units import PartCoins
 from dpcore.engines.local import may_overlap
 from dpcore.exact.grid import MOST_FILES
 from dpcore.privacy.first_party import DISTRIBUTIONS
@@ -16,7 +15,6 @@ __all__ = [
     "Files",
     "FrameParts",
     "MOST_FILES",
-    "PartCoins",
     "Registered",
     "RowSource",
     "RowsElsewhere",

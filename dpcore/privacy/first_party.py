@@ -21,7 +21,9 @@ __all__ = [
     "DISTRIBUTIONS",
     "code_in_words",
     "is_named_as_a_package_of_ours",
+    "found_by_name",
     "is_class",
+    "is_function",
     "is_ours",
     "module_of",
     "name_of",
@@ -36,6 +38,7 @@ _MANIFEST = {} if _IS_CHECKOUT else read(_CORE)
 DISTRIBUTIONS = {name: name.replace("-", "_") for name in (*_FOLDERS, *_MANIFEST)}
 """Every distribution of this repository, and the package that it installs."""
 _OWNERS = {package: name for name, package in DISTRIBUTIONS.items()}
+_FUNCTIONS = frozenset(map(id, (FunctionType, BuiltinFunctionType)))
 
 
 def is_named_as_a_package_of_ours(module: str) -> bool:
@@ -64,6 +67,12 @@ def is_class(thing: Any) -> bool:
     return issubclass(type(thing), type)
 
 
+def is_function(thing: Any) -> bool:
+    """Return whether this is a function of Python's. A metaclass may say that its class equals
+    another: types are told apart by what they are, never by ``==``."""
+    return id(type(thing)) in _FUNCTIONS
+
+
 def name_of(named: Any) -> str:
     """Return the qualified name of a class or a function as Python keeps it: neither a metaclass
     nor a ``str`` of a class of its own says another one."""
@@ -77,11 +86,20 @@ def module_of(named: Any) -> str:
 
 
 def part_of(thing: Any) -> str:
-    """Return the ``"module:Class"`` of an object, or of a class or function itself."""
+    """Return the ``"module:Class"`` of an object, or of a class or function itself, with a ``?``
+    before it where it bears the name of a module of ours that has another there, or none."""
     # Others, too, may bear a name: one that they were given.
-    is_named = is_class(thing) or type(thing) in (FunctionType, BuiltinFunctionType)
-    named = thing if is_named else type(thing)
-    return f"{module_of(named)}:{name_of(named)}"
+    named = thing if is_class(thing) or is_function(thing) else type(thing)
+    module, name = module_of(named), name_of(named)
+    return f"{'?' * (is_ours(module) and found_by_name(named) is not named)}{module}:{name}"
+
+
+def found_by_name(named: Any) -> Any:
+    """Return what there is under a class's or a function's own name."""
+    found: Any = sys.modules.get(module_of(named))
+    for name in name_of(named).split("."):
+        found = getattr(found, name, None)
+    return found
 
 
 def _kept(named: Any, attribute: str) -> str:

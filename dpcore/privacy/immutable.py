@@ -5,14 +5,15 @@ from __future__ import annotations
 import dataclasses
 import sys
 from enum import Enum
-from functools import lru_cache
 from types import FunctionType, MemberDescriptorType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dpcore.errors import InvalidInputError
-from dpcore.privacy.first_party import is_class, is_ours, module_of, name_of
+from dpcore.privacy.first_party import found_by_name, is_class, is_ours, module_of, name_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy as np
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "attributes",
     "constant",
     "fault_of_unfrozen",
+    "of_class",
     "private_copy",
     "require_sealed",
     "require_untouched",
@@ -27,10 +29,11 @@ __all__ = [
 ]
 
 Part = TypeVar("Part", bound=type)
+Value = TypeVar("Value")
 
-_DEFINED: dict[type, dict[str, Any]] = {}
-"""The attributes of every sealed class when it was defined."""
-_PRINTS: dict[type, tuple[Any, ...]] = {}
+_DEFINED: dict[int, tuple[type, dict[str, Any]]] = {}
+"""Every sealed class by its id, with its attributes when it was defined."""
+_PRINTS: dict[int, tuple[Any, ...]] = {}
 """The same as names and ids: whatever has one of these ids is held above, and so is that value."""
 _ABSENT = object()
 
@@ -48,8 +51,8 @@ def sealed(cls: Part) -> Part:
         raise TypeError(f"{cls.__name__} is sealed elsewhere than in its module {cls.__module__}.")
     cls.__setattr__ = _set  # type: ignore[assignment]
     cls.__delattr__ = _delete  # type: ignore[assignment]
-    _DEFINED[cls] = dict(vars(cls))
-    _PRINTS[cls] = _print(cls)
+    _DEFINED[id(cls)] = cls, dict(vars(cls))
+    _PRINTS[id(cls)] = _print(cls)
     return cls
 
 
@@ -58,10 +61,23 @@ def _print(cls: type) -> tuple[Any, ...]:
     return (*held, *map(id, held.values()))
 
 
-@lru_cache(maxsize=1024)
-def _slots(mro: tuple[type, ...]) -> tuple[tuple[str, Any], ...]:
+def of_class(function: Callable[[Any], Value]) -> Callable[[Any], Value]:
+    """Return a function of a class that is worked out once for each: for that very class, and for
+    none whose metaclass says that it equals it."""
+    known: dict[int, tuple[Any, Value]] = {}  # The class too: its id is then no other one's.
+
+    def found(kind: Any) -> Value:
+        if id(kind) not in known:
+            known[id(kind)] = kind, function(kind)
+        return known[id(kind)][1]
+
+    return found
+
+
+@of_class
+def _slots(kind: Any) -> tuple[tuple[str, Any], ...]:
     """Return name and descriptor of every slot of a class and its bases."""
-    held = [item for cls in mro for item in vars(cls).items()]
+    held = [item for cls in kind.__mro__ for item in vars(cls).items()]
     return tuple((name, slot) for name, slot in held if type(slot) is MemberDescriptorType)
 
 
@@ -77,7 +93,8 @@ def _delete(self: Any, name: str) -> None:
 
 def _require_free(part: Any, name: str) -> None:
     kind = type(part)
-    if kind in _DEFINED or any(name in vars(cls) for cls in kind.__mro__ if cls in _DEFINED):
+    sealed_ones = [cls for cls in kind.__mro__ if id(cls) in _DEFINED]
+    if id(kind) in _DEFINED or any(name in vars(cls) for cls in sealed_ones):
         raise dataclasses.FrozenInstanceError(
             f"{kind.__name__}.{name} is not to be set: what is claimed of the answers rests on it. "
             "Build another one, or write a class of your own, which the statement then names."
@@ -96,7 +113,7 @@ def private_copy(part: Any, copies: Copies | None = None) -> Any:
     afterwards; what has a copy there is that copy.
     """
     kind: Any = type(part)
-    if kind not in _DEFINED and kind not in _CONTAINERS:
+    if id(kind) not in _DEFINED and id(kind) not in _CONTAINERS:
         return part
     copies = {} if copies is None else copies
     if id(part) in copies:
@@ -105,7 +122,7 @@ def private_copy(part: Any, copies: Copies | None = None) -> Any:
     is_one = dataclasses.is_dataclass(kind)
     if kind is dict:
         copy = {key: private_copy(value, copies) for key, value in part.items()}
-    elif kind in _CONTAINERS:
+    elif id(kind) in _CONTAINERS:
         copy = kind([private_copy(item, copies) for item in part])
     elif is_one:
         given = (name for name, is_given in _fields(kind).items() if is_given)
@@ -116,10 +133,10 @@ def private_copy(part: Any, copies: Copies | None = None) -> Any:
     return copy
 
 
-_CONTAINERS = frozenset((tuple, list, dict))
+_CONTAINERS = frozenset(map(id, (tuple, list, dict)))
 
 
-@lru_cache(maxsize=1024)
+@of_class
 def _fields(kind: Any) -> dict[str, bool]:
     """Return the names of a dataclass's fields, its class variables not among them, and whether it
     is made from each; of another class none."""
@@ -160,7 +177,7 @@ def attributes(part: Any) -> list[tuple[str, Any]]:
     """Return name and value of all that an object holds: the slots of its class and of every base,
     whatever they are called, then its instance dictionary."""
     held = []
-    for name, slot in _slots(type(part).__mro__):
+    for name, slot in _slots(type(part)):
         try:
             held.append((name, slot.__get__(part)))
         except AttributeError:  # It was never filled.
@@ -173,9 +190,9 @@ def require_untouched(part: Any) -> None:
     with another attribute, an object that shadows its class or holds something to be called."""
     own = part if is_class(part) else type(part)
     for cls in own.__mro__:
-        if cls in _DEFINED:
+        if id(cls) in _DEFINED:
             _require_defined(cls)
-    if own in _DEFINED or is_ours(module_of(own)):
+    if id(own) in _DEFINED or is_ours(module_of(own)):
         _require_its_own(own)
         _require_plain_state(part, own)
     elif type(part) is FunctionType and is_ours(module_of(part)):
@@ -186,9 +203,9 @@ def require_sealed(part: Any) -> None:
     """Raise InvalidInputError for what bears the name of a module of dpcore's and is none of its
     sealed classes, nor the function of that name: nothing else of dpcore's acts on rows."""
     named = part if is_class(part) or type(part) is FunctionType else type(part)
-    if named in _DEFINED or not is_ours(module_of(named)):
+    if id(named) in _DEFINED or not is_ours(module_of(named)):
         return
-    if not (type(named) is FunctionType and _found(named) is named):
+    if not (type(named) is FunctionType and found_by_name(named) is named):
         raise InvalidInputError(
             f"{module_of(named)}:{name_of(named)} is not dpcore's own. Let it bear the name of "
             "its own module, which the statement then names."
@@ -196,9 +213,9 @@ def require_sealed(part: Any) -> None:
 
 
 def _require_defined(cls: type) -> None:
-    if _print(cls) == _PRINTS[cls]:
+    if _print(cls) == _PRINTS[id(cls)]:
         return
-    known, now = _DEFINED[cls], vars(cls)
+    known, now = _DEFINED[id(cls)][1], vars(cls)
     for name in {*known, *now}:
         # Python itself fills in annotations when they are first asked for.
         if name.startswith("__annot"):
@@ -212,20 +229,12 @@ def _require_defined(cls: type) -> None:
 
 
 def _require_its_own(cls: type) -> None:
-    if _found(cls) is not cls:
+    if found_by_name(cls) is not cls:
         raise InvalidInputError(
             f"A class calls itself {module_of(cls)}:{name_of(cls)}, and dpcore has another "
             "under that name or none. Let it bear the name of its own module, which the statement "
             "then names."
         )
-
-
-def _found(named: Any) -> Any:
-    """Return what there is under a class's or a function's own name."""
-    found: Any = sys.modules.get(module_of(named))
-    for name in name_of(named).split("."):
-        found = getattr(found, name, None)
-    return found
 
 
 def _require_plain_state(part: Any, own: Any) -> None:

@@ -8,13 +8,13 @@ from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
-from types import BuiltinFunctionType, FunctionType, MethodType
+from types import MethodType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dpcore.errors import InvalidInputError
-from dpcore.privacy.first_party import is_class, is_ours, module_of, part_of
+from dpcore.privacy.first_party import is_class, is_function, is_ours, module_of, part_of
 from dpcore.privacy.immutable import (
     attributes,
     fault_of_unfrozen,
@@ -39,7 +39,7 @@ _PLAIN = frozenset(
 )
 """Types of data, which do nothing. Of these alone, and of no subclass, is nothing named; nor of a
 class whose metaclass says that it equals one of them."""
-_FUNCTIONS = (FunctionType, BuiltinFunctionType)
+_SEVERAL = frozenset(map(id, (tuple, list, set, frozenset)))
 _FACTS = ("n_features", "row_norm", "raw_norm_bound", "relation", "n", "rows_per_unit", "n_margins")
 _MOST_PARTS = 10_000
 
@@ -180,7 +180,7 @@ def parts_within(whole: Any) -> Iterator[Any]:
             )
         if type(part) is MethodType:
             waiting += [part.__self__, part.__func__]
-        elif type(part) in (tuple, list, set, frozenset):
+        elif id(type(part)) in _SEVERAL:
             waiting += part
         elif type(part) is dict:
             waiting += [*part, *part.values()]
@@ -195,7 +195,7 @@ def _is_plain(part: Any) -> bool:
 
 
 def _held(part: Any) -> list[Any]:
-    if is_class(part) or type(part) in _FUNCTIONS:
+    if is_class(part) or is_function(part):
         return []
     if issubclass(type(part), partial):
         return [part.func, part.args, part.keywords]

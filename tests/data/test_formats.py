@@ -1,9 +1,10 @@
 """The reader of a file, by its name or by that of a format."""
 
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from datetime import date
 from functools import partial
 from types import SimpleNamespace
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +20,7 @@ from dpcore.data.files import parts_of_rows
 from dpcore.data.loader import FileLoader, named_parts
 from dpcore.data.schema.columns import Drop, Label, Numeric
 from dpcore.errors import DataError, InvalidInputError, RegistryError
+from dpcore.plugin.columns import FeatureColumn
 from dpcore.plugin.parts import Dataset, dataset_from_arrays, format_of, load_file, load_registry
 from dpcore.privacy.statement import foreign_parts
 from dpcore.registry.catalogue import Entry, Registry
@@ -278,3 +280,18 @@ def test_a_foreign_reader_of_crosses_is_named(monkeypatch):
     schema = Schema.from_dict({"columns": columns, "crosses": [{"columns": ["a", "b"]}]})
     rows = dataset_from_arrays(pa.table({"a": [0.0], "b": [1.0], "y": [1]}), schema=schema)
     assert foreign_parts(parts_of_rows(rows)) == (f"{__name__}:LOADER",)
+
+
+@dataclass(frozen=True, slots=True)
+class Borrowed(FeatureColumn):
+    """A kind of column under the name of a module of dpcore's."""
+
+    __module__ = FeatureColumn.__module__
+    kind: ClassVar[str] = "borrowed"
+    name: str
+
+
+def test_a_kind_of_column_under_a_borrowed_name_is_named():
+    schema = SimpleNamespace(columns=(Borrowed("x"), Drop("y")))
+    rows = SimpleNamespace(schema=schema, X=None, read_by=())
+    assert foreign_parts(parts_of_rows(rows)) == (f"?{FeatureColumn.__module__}:Borrowed",)

@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+import itertools
 import re
 import textwrap
 from dataclasses import dataclass
@@ -15,10 +16,12 @@ from dpcore.fitting import run
 from dpcore.fitting.planning.plan import make_plan
 from dpcore.fitting.request.settings import Settings
 from dpcore.fitting.rows.run_rows import RunRows
+from dpcore.fitting.steps import checked
 from dpcore.fitting.steps.facts import Phase
 from dpcore.fitting.steps.pre_fit_release import mechanism_for
 from dpcore.fitting.steps.shares import ShareOfBudget, exact_share
 from dpcore.fitting.steps.step import Outcome, Section, WeightsOfClasses
+from dpcore.plugin import RowCount
 from dpcore.plugin.parts import dataset_from_arrays
 from dpcore_tables.weights.balanced import BalancedWeights
 
@@ -281,6 +284,24 @@ def test_a_step_under_the_name_of_ours_or_before_the_schema_is_refused():
         fitted(CountClasses(Phase.SCHEMA))
     with pytest.raises(InvalidInputError, match="SOLVE is the optimizer's"):
         fitted(CountClasses(Phase.SOLVE))
+
+
+def test_a_step_whose_class_says_another_module_each_time_is_not_dpcores(monkeypatch):
+    class Changing(type):
+        asked = itertools.count()
+        module = property(
+            lambda cls: RowCount.__module__ if not next(cls.asked) % 2 else CountClasses.__module__
+        )
+        __module__ = module
+
+    class Changes(CountClasses, metaclass=Changing):
+        __qualname__ = "CHANGES"
+
+    monkeypatch.setitem(globals(), "CHANGES", Changes)
+
+    assert Changes.__module__ != Changes.__module__
+    assert not checked._is_of_dpcore(Changes())
+    assert checked._is_of_dpcore(BalancedWeights())
 
 
 def test_a_fit_is_sixty_lines_and_no_function_of_it_forty():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -16,7 +15,12 @@ from dpcore.fitting.steps.needs import require_needs
 from dpcore.fitting.steps.shares import exact_share, stated_share
 from dpcore.fitting.steps.step import Bounds, WeightsOfClasses
 from dpcore.fitting.steps.weights import with_weights
-from dpcore.privacy.first_party import is_named_as_a_package_of_ours, is_ours, part_of
+from dpcore.privacy.first_party import (
+    is_named_as_a_package_of_ours,
+    is_ours,
+    module_of,
+    part_of,
+)
 from dpcore.privacy.statement import OF_DPCORE
 from dpcore.registry.catalogue import load_registry
 
@@ -106,10 +110,7 @@ def _checked(step: RunStep, facts: PublicFacts) -> CheckedStep:
 
 def _is_of_dpcore(step: RunStep) -> bool:
     """Return whether the class of a step is that of its name in a module of ours."""
-    kind = type(step)
-    if not is_ours(kind.__module__):
-        return False
-    return getattr(sys.modules.get(kind.__module__), kind.__qualname__, None) is kind
+    return is_ours(part_of(step).partition(":")[0])
 
 
 def _require_name(step: RunStep, declared: StepFacts, taken: list[str], *, ours: bool) -> None:
@@ -117,7 +118,7 @@ def _require_name(step: RunStep, declared: StepFacts, taken: list[str], *, ours:
     part, name = part_of(step), declared.name
     if name in taken:
         raise InvalidInputError(f"Expected one step {name}, and there are two of that name.")
-    is_other_version = is_named_as_a_package_of_ours(type(step).__module__)
+    is_other_version = is_named_as_a_package_of_ours(module_of(type(step)))
     is_taken = name.replace("-", "_") in (*OF_DPCORE, "privacy")
     if not (ours or is_other_version) and (is_taken or "_" in name):
         raise InvalidInputError(
@@ -126,7 +127,7 @@ def _require_name(step: RunStep, declared: StepFacts, taken: list[str], *, ours:
         )
     if ours:
         return
-    if is_ours(type(step).__module__):
+    if is_ours(module_of(type(step))):
         raise InvalidInputError(
             f"Expected the step {part} to bear the name of its own module, which the statement "
             "then names."
@@ -184,7 +185,7 @@ def steps_of(settings: Settings, schema: Schema) -> Iterator[RunStep]:
 
 def _place(step: RunStep) -> float:
     """Return the place of a step: all of somebody's own have one, the last."""
-    name, module = step_facts(step).name, type(step).__module__
+    name, module = step_facts(step).name, module_of(type(step))
     if not (is_ours(module) or is_named_as_a_package_of_ours(module)):
         return len(OF_DPCORE)
     return OF_DPCORE.index(name) if name in OF_DPCORE else OF_DPCORE.index("evaluation") - 0.5

@@ -9,8 +9,9 @@ from typing import Any
 
 from dpcore import Schema
 from dpcore.errors import DataError, InvalidInputError, replacing
-from dpcore.plugin.engines import BadRows, Files, PartCoins
+from dpcore.plugin.engines import BadRows, Files
 from dpcore.plugin.parts import format_of, load_file
+from dpcore_dask.coins import PartCoins
 from dpcore_dask.partition import Opened
 from dpcore_dask.stores import bounded_store, opened_store, private_store
 from dpcore_tables.files import open_rows

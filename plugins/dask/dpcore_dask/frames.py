@@ -12,7 +12,8 @@ from typing import Any
 
 from dpcore import Schema
 from dpcore.errors import DataError, DpcoreError
-from dpcore.plugin.engines import BadRows, PartCoins
+from dpcore.plugin.engines import BadRows
+from dpcore_dask.coins import PartCoins
 from dpcore_dask.partition import Opened, Partition
 from dpcore_dask.stores import bounded_store, opened_store, private_store
 from dpcore_tables.readers.frame_parts import encoded_parts, part_of_units

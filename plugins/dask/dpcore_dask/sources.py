@@ -13,12 +13,12 @@ from dpcore.plugin.engines import (
     MOST_FILES,
     Files,
     FrameParts,
-    PartCoins,
     Registered,
     RowsElsewhere,
 )
 from dpcore_dask import tasks
 from dpcore_dask.cluster import lost_is_told
+from dpcore_dask.coins import PartCoins
 from dpcore_dask.files import FileSource, is_address
 from dpcore_dask.frames import FrameSource
 from dpcore_dask.registered import RegisteredSource, require_one_whole

@@ -14,8 +14,9 @@ from dpcore import Schema
 from dpcore.data.units import coins_of
 from dpcore.errors import InvalidInputError
 from dpcore.plugin import RowCount
-from dpcore.plugin.engines import Files, FrameParts, PartCoins, Registered
+from dpcore.plugin.engines import Files, FrameParts, Registered
 from dpcore.plugin.parts import LocalEngine, dataset_from_arrays, load_file
+from dpcore_dask.coins import PartCoins
 from dpcore_dask.engine import DaskEngine
 from dpcore_dask.files import FileSource, rows_in
 from dpcore_dask.frames import FrameSource, held

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dpcore.model.rendering import (
-    encoding_in_words,
     fitted_in_words,
     sections_in_words,
     shown_bounds,
 )
 from dpcore_report.curves.of_columns import choice_in_words
 from dpcore_report.sections import Item, Section
+from dpcore_tables.schemas.encoding_in_words import encoding_in_words
 
 if TYPE_CHECKING:
     from dpcore.plugin.parts import Model

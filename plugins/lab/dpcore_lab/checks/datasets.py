@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.data.targets import are_labels
 from dpcore_lab.checks.coverage_text import Tested
 from dpcore_lab.checks.guard import require_assertions
 from dpcore_lab.isolation import is_apart, not_isolated, run_apart
 from dpcore_lab.made_tables.altered_files import ALTERATIONS, ReadFiles, alter
 from dpcore_lab.replay.canonical import canonical
 from dpcore_tables.datasets import fetch
+from dpcore_tables.store.reader import are_labels
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -15,11 +15,12 @@ from dpcore.fitting.planning.losses import loss_parameters
 from dpcore.fitting.reporting import plain
 from dpcore.fitting.run import fit_dataset
 from dpcore.losses.text import shown_loss
-from dpcore.model.probabilities import macro_f1, places_said
+from dpcore.model.probabilities import places_said
 from dpcore.plugin.commands import make_plan
 from dpcore.plugin.parts import load_registry, loss_facts, make_loss
 from dpcore.privacy.versions import running_versions
 from dpcore.session.charges import Charges
+from dpcore_baselines.without_privacy.macro_f1 import macro_f1
 from dpcore_baselines.without_privacy.references import fit_nonprivate, majority_label, objective_of
 from dpcore_lab.compare.data_rows import Rows
 

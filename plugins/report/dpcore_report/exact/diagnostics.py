@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.fitting.reporting import plain
-from dpcore.model.probabilities import macro_f1, places_said
+from dpcore.model.probabilities import places_said
 from dpcore.plugin.parts import loss_facts
+from dpcore_baselines.without_privacy.macro_f1 import macro_f1
 from dpcore_report.exact.number_errors import number_errors
 from dpcore_report.exact.probability_scores import probability_scores
 

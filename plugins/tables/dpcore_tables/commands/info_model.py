@@ -10,13 +10,13 @@ from dpcore.model.file import read_model_file
 from dpcore.model.model import load_model
 from dpcore.model.rendering import (
     classes_in_words,
-    encoding_in_words,
     fitted_in_words,
     sections_in_words,
     shown_bounds,
 )
 from dpcore.plugin.commands import print_json, print_lines
 from dpcore.plugin.parts import Model
+from dpcore_tables.schemas.encoding_in_words import encoding_in_words
 
 __all__ = ["info_of_file", "schema_lines"]
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
-from dpcore.data.targets import are_labels
 from dpcore.errors import DataError, replacing
 from dpcore.plugin.parts import FEATURE_BITS
 from dpcore_tables.cells.features import coded_layout
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from dpcore.data.schema.columns import Label
     from dpcore_tables.coded.rows import CodedLayout, CodedRows
 
-__all__ = ["open_store", "read_schema", "stored_rows"]
+__all__ = ["are_labels", "open_store", "read_schema", "stored_rows"]
 
 
 def open_store(path: str | os.PathLike[str]) -> tuple[StoredRows, np.ndarray, Description]:
@@ -110,3 +109,10 @@ def _is_sound(y: np.ndarray, rows: CodedRows, layout: CodedLayout, label: Label)
     # A comparison with NaN is false.
     numbers = (steps >= 0) & (steps <= 2.0**FEATURE_BITS) & (steps == np.trunc(steps))
     return bool(numbers.all() and are_labels(label, y).all()) and layout.holds(rows.codes)
+
+
+def are_labels(column: Label, y: np.ndarray) -> np.ndarray:
+    """Return which numbers are labels as rows hold them, bool."""
+    if column.is_real:
+        return np.asarray(np.abs(y) <= 1)
+    return np.isin(y, column.labels_at(np.arange(column.n_classes)))
