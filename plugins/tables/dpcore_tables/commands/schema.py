@@ -86,11 +86,35 @@ def schema_command(
             help="Explain all keys of a schema: kinds of column, empty cells, crosses, wildcards.",
         ),
     ] = False,
+    codebook: Annotated[
+        Path | None,
+        Option(
+            help="Fill in types, bounds and labels of columns from a codebook: CSV or TOML of "
+            "column, type, lower, upper and labels, Frictionless' Table Schema, or CSVW."
+        ),
+    ] = None,
+    drop: Annotated[
+        str | None,
+        Option(help="Columns that are not used, as in 'id,*sq': names, a * for any text."),
+    ] = None,
+    interactive: Annotated[
+        bool,
+        Option(
+            "--interactive",
+            help="Ask in the terminal what types and codebook leave open. No cell is read.",
+        ),
+    ] = False,
     query: Query = None,
     row_wise_claim: RowWiseClaim = False,
 ) -> None:
     """Write a schema template (TOML) to standard output, or check one against the rows."""
     file = with_query(file, query, row_wise_claim)
+    dropped = [name.strip() for name in (drop or "").split(",") if name.strip()]
+    if (codebook or dropped or interactive) and (check or from_data or is_shipped(file)):
+        raise InvalidInputError(
+            "Expected --codebook, --drop and --interactive for a template alone, without --check "
+            "and --from-data."
+        )
     if check:
         _check(file, schema, target, from_data, epsilon, delta)
         return
@@ -102,8 +126,13 @@ def schema_command(
     from dpcore import schema_template
     from dpcore_tables.schemas.from_data import document_from_data
 
+    if interactive:
+        from dpcore_tables.commands.schema_questions import asked_schema
+
+        print_bytes(asked_schema(file, target, codebook, dropped))
+        return
     if not from_data:
-        print_bytes(schema_template(file, target))
+        print_bytes(schema_template(file, target, codebook, dropped))
         return
     if target is None:
         raise InvalidInputError("Expected --target, the label column, with --from-data.")

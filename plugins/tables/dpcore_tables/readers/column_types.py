@@ -25,12 +25,12 @@ _ANY = Schema.from_dict(
     {"columns": {"a": {"kind": "boolean"}, "b": {"kind": "label", "classes": [0, 1]}}}
 )
 """A schema for whoever asks for names alone."""
-ColumnType: TypeAlias = Literal["number", "boolean", "date", "text", "unknown"]
+ColumnType: TypeAlias = Literal["number", "fraction", "boolean", "date", "text", "unknown"]
 
 
 def frame_types(frame: Any) -> list[tuple[str, ColumnType]]:
     """Return names and types of a frame's columns; a column of objects has none."""
-    return [(str(field.name), type_of(field.type)) for field in frame_schema(frame)]
+    return [(str(field.name), _declared(field.type)) for field in frame_schema(frame)]
 
 
 def file_types(source: str) -> tuple[list[tuple[str, ColumnType]], str]:
@@ -63,7 +63,7 @@ def file_types(source: str) -> tuple[list[tuple[str, ColumnType]], str]:
             f"A {form} file has no column names; `dpcore schema` without --from-data writes a "
             "template with its width."
         )
-    return [(name, type_of(kind)) for name, kind in read_parquet_types(source)], ","
+    return [(name, _declared(kind)) for name, kind in read_parquet_types(source)], ","
 
 
 def query_types(source: str) -> list[tuple[str, ColumnType]]:
@@ -71,7 +71,7 @@ def query_types(source: str) -> list[tuple[str, ColumnType]]:
     without a look at a row. Raises as its reader does."""
     opened = loaded(entry_of(source))(source, ReadFacts(_ANY))
     kinds = opened.types() if isinstance(opened, QueryRows) else [(n, None) for n in opened.names()]
-    return [(name, "unknown" if kind is None else type_of(kind)) for name, kind in kinds]
+    return [(name, "unknown" if kind is None else _declared(kind)) for name, kind in kinds]
 
 
 def type_of(kind: pa.DataType) -> ColumnType:
@@ -84,3 +84,9 @@ def type_of(kind: pa.DataType) -> ColumnType:
         return "date"
     tests = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal)
     return "number" if any(test(kind) for test in tests) else "text"
+
+
+def _declared(kind: pa.DataType) -> ColumnType:
+    """Return what ``type_of`` does, and of numbers whether they are declared to be fractions."""
+    is_decimal = pa.types.is_decimal(kind) and kind.scale > 0
+    return "fraction" if pa.types.is_floating(kind) or is_decimal else type_of(kind)
