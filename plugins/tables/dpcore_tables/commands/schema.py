@@ -11,7 +11,7 @@ from dpcore.errors import InvalidInputError
 from dpcore.plugin.commands import Argument, Option, print_bytes, print_lines
 from dpcore_tables.commands.query_options import Query, RowWiseClaim
 from dpcore_tables.databases.address import with_query
-from dpcore_tables.files.input_paths import name_of
+from dpcore_tables.files.input_paths import name_of, refuse_stdin
 from dpcore_tables.schemas.shipped import SHIPPED, is_shipped, shipped_text
 
 __all__ = ["schema_command"]
@@ -97,6 +97,9 @@ def schema_command(
         str | None,
         Option(help="Columns that are not used, as in 'id,*sq': names, a * for any text."),
     ] = None,
+    encoding: Annotated[
+        str, Option(help="Of a text file that is not UTF-8: its code page, as cp1252.")
+    ] = "utf-8",
     interactive: Annotated[
         bool,
         Option(
@@ -128,11 +131,14 @@ def schema_command(
 
     if interactive:
         from dpcore_tables.commands.schema_questions import asked_schema
+        from dpcore_tables.schemas.template import columns_of
 
-        print_bytes(asked_schema(file, target, codebook, dropped))
+        refuse_stdin(file)  # It has the answers.
+
+        print_bytes(asked_schema(target, columns_of(file, codebook, dropped, encoding)))
         return
     if not from_data:
-        print_bytes(schema_template(file, target, codebook, dropped))
+        print_bytes(schema_template(file, target, codebook, dropped, encoding))
         return
     if target is None:
         raise InvalidInputError("Expected --target, the label column, with --from-data.")

@@ -7,19 +7,17 @@ depends on a cell.
 from __future__ import annotations
 
 import math
-import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import date
 from typing import Any, TypeVar
 
 from dpcore import Schema
 from dpcore.errors import InvalidInputError
 from dpcore.plugin.commands import print_lines
-from dpcore_tables.files.input_paths import refuse_stdin
 from dpcore_tables.schemas.codebooks.description import values_of
 from dpcore_tables.schemas.column_table import is_filled
-from dpcore_tables.schemas.template import Columns, check_target, column_lines, columns_of
+from dpcore_tables.schemas.template import Columns, check_target, column_lines
 from dpcore_tables.schemas.toml_writer import format_value
 
 __all__ = ["asked_schema"]
@@ -40,17 +38,13 @@ _LABELS = {
 }
 
 
-def asked_schema(
-    source: str, target: str | None, codebook: str | os.PathLike[str] | None, drop: Sequence[str]
-) -> str:
-    """Return the TOML of a schema, whose open keys are asked for: on standard error, and answered
-    in lines of standard input.
+def asked_schema(target: str | None, columns: Columns) -> str:
+    """Return the TOML of a schema of these columns, whose open keys are asked for: on standard
+    error, and answered in lines of standard input.
 
     Raises InvalidInputError where the answers end before the schema is whole, and as
     ``schema_template``.
     """
-    refuse_stdin(source)
-    columns = columns_of(source, codebook, drop)
     check_target(target, columns.names, columns.source)
     label = _label_asked(columns) if target is None else target
     tables = columns.tables(label)

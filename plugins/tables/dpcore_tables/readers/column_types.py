@@ -12,6 +12,7 @@ from dpcore_tables.databases.rows import QueryRows
 from dpcore_tables.files.formats import entry_of, format_of, is_named, is_store, loaded
 from dpcore_tables.memory.frames import frame_schema
 from dpcore_tables.raw.reader import ReadFacts
+from dpcore_tables.readers.code_pages import UTF_8, checked_encoding, to_utf8
 from dpcore_tables.readers.csv import read_header
 from dpcore_tables.readers.excel import column_names
 from dpcore_tables.readers.parquet import read_parquet_types
@@ -33,15 +34,16 @@ def frame_types(frame: Any) -> list[tuple[str, ColumnType]]:
     return [(str(field.name), _declared(field.type)) for field in frame_schema(frame)]
 
 
-def file_types(source: str) -> tuple[list[tuple[str, ColumnType]], str]:
+def file_types(source: str, encoding: str = UTF_8) -> tuple[list[tuple[str, ColumnType]], str]:
     """Return names and types of a file's columns, those of a text file without one, and the
-    separator of its cells, by the header.
+    separator of its cells, by the header. ``encoding`` : of a text file.
 
     Raises DataError for a header that cannot be read, InvalidInputError for a format of no names.
     """
     form = format_of(source)
     if form == "csv":
-        content, separator = read_bytes(source), separator_of(source, form)
+        content = to_utf8(read_bytes(source), checked_encoding(encoding))
+        separator = separator_of(source, form)
         utf8_lines(first_line(content)[0], source)
         separator = separator_in(source, form, read_header(content, source, separator))
         header = read_header(content, source, separator)

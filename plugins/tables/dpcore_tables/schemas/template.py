@@ -15,6 +15,7 @@ from dpcore_tables.files.formats import STORE, entry_of
 from dpcore_tables.files.input_paths import name_of
 from dpcore_tables.memory.frames import frame_of, is_frame
 from dpcore_tables.raw.raw_table import refuse_repeated
+from dpcore_tables.readers.code_pages import UTF_8
 from dpcore_tables.readers.column_types import (
     ColumnType,
     file_types,
@@ -94,6 +95,7 @@ def schema_template(
     target: str | None = None,
     codebook: str | os.PathLike[str] | None = None,
     drop: Sequence[str] = (),
+    encoding: str = UTF_8,
 ) -> str:
     """Return TOML with the names of a file's or a frame's columns, and what their types say; for a
     format without names, of a width and a label; for a store, its own schema.
@@ -104,7 +106,7 @@ def schema_template(
 
     ``codebook`` : a file with types, bounds and labels of columns, which fills these in: CSV, TOML,
     a Table Schema of Frictionless, or CSV on the Web. ``drop`` : columns that are not used, by name
-    or with a * for any text.
+    or with a * for any text. ``encoding`` : of a text file, as cp1252.
     Raises DataError if the header cannot be read, InvalidInputError for an unknown target, and for
     a codebook with a fault, with its place.
 
@@ -131,11 +133,14 @@ def schema_template(
             return store_at(name).schema(name).to_toml()
         if unnamed:
             return _width_template(name, entry.name, target)
-    return _template(columns_of(source, codebook, drop), target, codebook)
+    return _template(columns_of(source, codebook, drop, encoding), target, codebook)
 
 
 def columns_of(
-    source: Any, codebook: str | os.PathLike[str] | None = None, drop: Sequence[str] = ()
+    source: Any,
+    codebook: str | os.PathLike[str] | None = None,
+    drop: Sequence[str] = (),
+    encoding: str = UTF_8,
 ) -> Columns:
     """Return the columns of a frame, or of a source with named columns, as ``schema_template``
     takes them. Raises as it does."""
@@ -145,8 +150,9 @@ def columns_of(
     elif entry_of(name := os.fspath(source)).data["query"]:
         types, name = query_types(name), name_of(name)
     else:
-        types, separator = file_types(name)
+        types, separator = file_types(name, encoding)
         keys = {} if separator == "," else {"separator": separator}
+        keys |= {} if encoding == UTF_8 else {"encoding": encoding}
     names = [each for each, _ in types]
     refuse_repeated(names, name)
     known: dict[str, Known] = {}
