@@ -26,7 +26,7 @@ _REPLACED, _NO_LETTER = "\ufffd".encode(), b"\xff"
 
 
 def checked_encoding(name: str) -> str:
-    """Return Python's name of an encoding; InvalidInputError for one that is not read."""
+    """Return Python's name of an encoding; InvalidInputError for any that is not read."""
     found = ""
     with suppress(LookupError, ValueError):
         found = codecs.lookup(name).name
@@ -39,8 +39,8 @@ def checked_encoding(name: str) -> str:
 
 
 def to_utf8(content: bytes, encoding: str) -> bytes:
-    """Return bytes of a checked encoding as UTF-8; a byte that is no letter of it as one that is
-    none of UTF-8 either, so that whoever reads lines finds its line."""
+    """Return bytes of a checked encoding as UTF-8. A byte that is no letter of it becomes a byte of
+    no letter in UTF-8 either, so that whoever reads lines finds its line."""
     if encoding == UTF_8 or content.isascii():
         return content
     return content.decode(encoding, "replace").encode().replace(_REPLACED, _NO_LETTER)
