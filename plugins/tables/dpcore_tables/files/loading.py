@@ -101,7 +101,7 @@ def _read(
     check_bad_rows(bad_rows)
     file = open_entry(entry, source, ReadFacts(schema, drop=bad_rows == "drop"))
     pieces = encoded_rows(file, source, schema, bad_rows, True, ids)
-    claim = claim_of(entry, schema)
+    claim = claim_of(entry, source, schema)
     is_stored = claim and ids is None and not schema.unbounded
     rows = nameless_rows(pieces, schema) if is_stored else assemble(pieces)
     data = Dataset.from_rows(name, rows, schema, ids=ids, coins=coins)

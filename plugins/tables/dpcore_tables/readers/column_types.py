@@ -71,7 +71,7 @@ def file_types(source: str, encoding: str = UTF_8) -> tuple[list[tuple[str, Colu
 def query_types(source: str) -> list[tuple[str, ColumnType]]:
     """Return names and types of the columns of a query's result, as the database declares them,
     without a look at a row. Raises as its reader does."""
-    opened = loaded(entry_of(source))(source, ReadFacts(_ANY))
+    opened = loaded(entry_of(source))(source, ReadFacts(_ANY, promised=False))
     kinds = opened.types() if isinstance(opened, QueryRows) else [(n, None) for n in opened.names()]
     return [(name, "unknown" if kind is None else _declared(kind)) for name, kind in kinds]
 

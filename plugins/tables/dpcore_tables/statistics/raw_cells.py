@@ -64,7 +64,8 @@ def raw_pieces(source: Any, schema: Schema) -> Iterator[RawTable | RawMatrix]:
     if is_frame(source):
         yield frame_table(source, schema, True, True, place_of_row)
     else:
-        yield from open_rows(source, schema).pieces()
+        # Their owner looks at them, and whatever is released of a query's rows is refused.
+        yield from open_rows(source, schema, promised=False).pieces()
 
 
 def checked_names(schema: Schema) -> tuple[tuple[str, str], ...]:

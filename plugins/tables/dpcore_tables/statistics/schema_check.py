@@ -106,7 +106,7 @@ def check_schema(
         source = os.fspath(source)
         _require_file(source)
         schema, typed_by = named_schema(source, schema), "file" if is_typed(source) else None
-        claim = claim_of(entry_of(source), schema)
+        claim = claim_of(entry_of(source), source, schema)
     if epsilon is not None and schema.unit is not None:
         raise InvalidInputError(
             "A release of how a schema fits protects one row, not all rows of one "
