@@ -81,6 +81,9 @@ def predict_command(
             "score nor label in their line; how many is told) or refuse."
         ),
     ] = "blank",
+    query: Annotated[
+        str | None, Option(help="Of a database: the rows, as in 'select age, city from people'.")
+    ] = None,
     quiet: Annotated[
         bool, Option("--quiet", help="Print nothing but errors, and scores without --out.")
     ] = False,

@@ -42,8 +42,8 @@ class Dataset:
     rows_dropped : whether rows that did not satisfy the schema were left out, so that the number of
         rows must not be public.
     typed_by : ``"frame"`` or ``"file"`` where another program gave the columns their types, from
-        all of their cells: that these are public is the caller's claim. ``"query"`` (``"query of
-        units"``) : the claims on a database's query (``dpcore.privacy.statement``).
+        all of their cells: that these are public is the caller's claim. Of a database's query
+        the conditions on it (``dpcore.privacy.statement``).
     weights : the weight of each row, float64, as private as the row; ``None`` where all count once.
     part : which of a table's rows these are; ``None`` for all.
     read_by : ``"module:Class"`` of what read them, where it is registered.

@@ -11,7 +11,7 @@ from dpcore.privacy.first_party import (
     is_ours,
     unknown_packages,
 )
-from dpcore.privacy.units import Units, protected
+from dpcore.privacy.units import GIVEN_OF_QUERIES, Units, protected
 
 __all__ = ["NOTIONS", "OF_DPCORE", "WHERE_GIVEN", "PrivacyStatement", "foreign_parts"]
 
@@ -25,12 +25,6 @@ _CHANGES = {
     "add-or-remove-one": "adding or removing any one row",
     "replace-one": "replacing any one row",
     "replace-special": "swapping any one row for one that contributes nothing",
-}
-_GIVEN = {
-    "query": "the database's column types, and that each row of the query's result, which is what "
-    "is protected, comes from one row of its table alone",
-    "query of units": "the database's column types, and that each row of the query's result comes "
-    "from rows of its unit alone",
 }
 NOTIONS = {"rho": "zCDP", "mu": "GDP"}
 """The notions of privacy that have these figures: Bun & Steinke 2016; Dong, Roth & Su 2022."""
@@ -60,7 +54,8 @@ class PrivacyStatement:
     ex_post_epsilon : the privacy loss of the outcome that happened, where the algorithm puts one
         out (Ligett et al. 2017, Definition 2.3): never a guarantee made beforehand.
     typed_by : ``"frame"`` or ``"file"`` where its columns' types, which another program chose from
-        all of their cells, were taken as public; of a database ``"query"`` or ``"query of units"``.
+        all of their cells, were taken as public; of a query as
+        ``GIVEN_OF_QUERIES`` has it.
     figure : name and value of the budget where that was a figure of the filter, ``("rho", 0.1)`` or
         ``("mu", 0.5)``: epsilon is then what it comes to at delta.
     units : of several rows, where those are what is protected. n0, capacity and most_rows are
@@ -136,7 +131,7 @@ class PrivacyStatement:
             tables += f", among tables of at most {self.most_rows:,} rows{capacity}"
         if self.typed_by is not None:
             types = f"the {self.typed_by}'s column types"
-            tables += f", given {_GIVEN.get(self.typed_by, types)}"
+            tables += f", given {GIVEN_OF_QUERIES.get(self.typed_by, types)}"
         trust = ", provided that these parts, which are not from dpcore, are right: "
         trust = f"{trust}{', '.join(self.foreign)}" if self.foreign else ""
         return (

@@ -8,10 +8,32 @@ from typing import Any, Literal
 from dpcore.errors import InvalidInputError
 from dpcore.exact.grid import BLOCK_ROWS
 
-__all__ = ["MISSING_IDS", "Units", "protected"]
+__all__ = ["GIVEN_OF_QUERIES", "MISSING_IDS", "Units", "protected"]
 
 MISSING_IDS = ("refuse", "row")
 """A row without an id is a bad row, or a unit by itself: never in one pool with others."""
+
+GIVEN_OF_QUERIES = {
+    "query": "the database's column types, and that each row of the query's result, which is what "
+    "is protected, comes from one row of its table alone",
+    "query of units": "the database's column types, and that each row of the query's result comes "
+    "from rows of its unit alone",
+    **{
+        f"{how} query{types}{unit}": f"{given}{said} each row of its result{comes} alone"
+        for how, said in (
+            ("checked", "that, by the query's text,"),
+            ("claimed", "the claim on the query that"),
+        )
+        for types, given in (("", ""), (" of types", "the database's column types, and "))
+        for unit, comes in (
+            ("", ", which is what is protected, comes from one row of its table"),
+            (" of units", " comes from rows of its unit"),
+        )
+    },
+}
+"""Conditions on the rows of a query, by ``typed_by`` of a statement: the query was checked to be of
+single rows or is claimed to be (models of before do not tell), and its columns have declared types,
+or each cell has a type by itself."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,6 +56,7 @@ class SchemaKeys:
     intercept: bool = True
     header: bool = True
     separator: str = ","
+    encoding: str = "utf-8"
     missing: tuple[str, ...] = ("",)
     decimal: str = "."
     thousands: str = ""

@@ -49,6 +49,7 @@ TOP_KEYS = (
     Key(
         "separator", '","', 'one character, "\\t" or "whitespace"; default: by the name of the file'
     ),
+    Key("encoding", '"cp1252"', 'of a text file, a code page of one byte; default "utf-8"'),
     Key("missing", '["", "NA"]', 'words for no value; default [""]; "-9" is the number -9 too'),
     Key("decimal", '","', 'what is before the decimals of numbers in text; default "."'),
     Key("thousands", '"."', "what may be between groups of three digits in text; default: nothing"),

@@ -117,12 +117,6 @@ class Schema(SchemaKeys):
         return self.encoded.columns
 
     @property
-    def encoding(self) -> tuple[Any, ...]:
-        """All that encoded rows depend on besides the cells' notation: rows of equal encodings are
-        of one kind."""
-        return self.columns, self.crosses, self.width, self.norm, self.intercept
-
-    @property
     def parts(self) -> tuple[Part, ...]:
         """The features of columns and crosses, as rows hold them, without the intercept."""
         return self.encoded.parts

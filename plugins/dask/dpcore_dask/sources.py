@@ -166,6 +166,11 @@ def _rows_of(source: RowSource, sources: Sequence[Source], found: Sequence[Facts
                 f"{part.name} has another schema than {sources[0].name}: convert both with one."
             )
     claims = {facts.claim for facts in found} - {""}
+    if len(claims) > 1:
+        raise InvalidInputError(
+            f"The rows of {source.title} come from queries of several kinds, checked or claimed, "
+            "with declared types or without: convert all from one."
+        )
     of_file = "file" if any(facts.is_typed for facts in found) else None
     files = sources if source.kind == "files" else ()
     readers = {named for part in files for named in named_parts(entry_of(part.name))}

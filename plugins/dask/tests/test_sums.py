@@ -56,7 +56,7 @@ def test_stores_of_a_query_keep_its_claim(opened, tmp_path):
     rows = f"sqlite:///{tmp_path / 'people.db'}?query=select age, paid from people"
     convert(rows, tmp_path / "rows.dpcore", dpcore.Schema.from_dict({"columns": columns}))
     engine = opened(tmp_path / "rows.dpcore", None)
-    assert (engine.rows.typed_by, engine.rows.n_units) == ("query", 2)
+    assert (engine.rows.typed_by, engine.rows.n_units) == ("checked query", 2)
 
 
 @pytest.mark.slow

@@ -33,6 +33,15 @@ COLUMNS = ("run", "when", "who", "algorithm", "epsilon", "counts", "outcome", "m
 _OF_QUERIES = {
     "query": "that each row of a query's result comes from one row of its table alone",
     "query of units": "that each row of a query's result comes from rows of its unit alone",
+    **{
+        f"{how} query{types}{unit}": f"{said} each row of a query's result comes from {source}"
+        for how, said in (
+            ("checked", "that, by the query's text,"),
+            ("claimed", "the claim on a query that"),
+        )
+        for types in ("", " of types")
+        for unit, source in (("", "one row of its table"), (" of units", "rows of its unit alone"))
+    },
 }
 """Claims on the rows of a query, by the word that a run has for them."""
 _ONE = ticks_up(Fraction(1))

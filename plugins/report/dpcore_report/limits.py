@@ -19,6 +19,19 @@ _OF_QUERIES = {
     "query's result comes from one row of its table alone.",
     "query of units": "The types of the columns, as the database declares them, and that each row "
     "of the query's result comes from rows of its unit alone.",
+    **{
+        f"{how} query{types}{unit}": f"{declared}{said} each row of the query's result comes from "
+        f"{source} alone."
+        for how, said in (
+            ("checked", "That, by the query's text,"),
+            ("claimed", "The claim of whoever asked that"),
+        )
+        for types, declared in (
+            ("", ""),
+            (" of types", "The types of the columns, as the database declares them. "),
+        )
+        for unit, source in (("", "one row of its table"), (" of units", "rows of its unit"))
+    },
 }
 """Claims on the rows of a query."""
 

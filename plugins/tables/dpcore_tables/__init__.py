@@ -130,21 +130,21 @@ _OF_QUERIES: dict[str, Any] = {
     ),
 }
 _DATABASES = (
-    ("sqlite", "sqlite", "A query of a SQLite file: sqlite:///FILE and --query.", ("sqlite",)),
+    ("sqlite", "A query of a SQLite file: sqlite:///FILE and --query.", ("sqlite",), False),
     (
-        "postgresql",
         "postgresql",
         "A query of a PostgreSQL database: postgresql://HOST/DATABASE and --query.",
         ("postgresql", "postgres"),
+        True,
     ),
     (
         "duckdb",
-        "duckdb",
         "A query of a DuckDB file, or of Parquet files: duckdb:///FILE and --query.",
         ("duckdb",),
+        True,
     ),
 )
-"""Name, module, summary and schemes of each reader of a database."""
+"""Name, summary and schemes of each reader of a database, and whether it declares types."""
 _FROM_ROWS = "dpcore_tables.schemas.from_data:schema_from_data"
 _READERS: tuple[tuple[str, str, str, tuple[str, ...], dict[str, Any]], ...] = (
     (
@@ -190,8 +190,14 @@ _READERS: tuple[tuple[str, str, str, tuple[str, ...], dict[str, Any]], ...] = (
         {"schemes": ("excel",)},
     ),
     *(
-        (name, f"databases.{target}:open_{name}", summary, (), {"schemes": schemes, **_OF_QUERIES})
-        for name, target, summary, schemes in _DATABASES
+        (
+            name,
+            f"databases.{name}:open_{name}",
+            summary,
+            (),
+            {"schemes": schemes, "typed": is_typed, **_OF_QUERIES},
+        )
+        for name, summary, schemes, is_typed in _DATABASES
     ),
 )
 """Name, function, summary and suffixes of each reader, and what else is said of it."""

@@ -14,6 +14,7 @@ from dpcore.model.outfile import refuse_inputs, spooled
 from dpcore.model.probabilities import blank_rows
 from dpcore.plugin.commands import print_bytes, print_lines
 from dpcore.plugin.parts import check_writable, write_whole
+from dpcore_tables.databases.address import with_query
 from dpcore_tables.files.column_texts import column_texts
 from dpcore_tables.files.score_files import scores_as_bytes
 from dpcore_tables.files.to_score import feature_rows
@@ -44,6 +45,7 @@ def predict(
     out: Path | None,
     spreadsheet_safe: bool,
     bad_rows: str,
+    query: str | None,
     quiet: bool,
 ) -> None:
     """Write the scores of the rows of a data set or a file, by the options of ``dpcore predict``.
@@ -51,7 +53,7 @@ def predict(
     Raises InvalidInputError for options that do not fit each other, the model or the rows;
     DataError for a file that cannot be read.
     """
-    reading = reading_of(bad_rows)
+    reading, data = reading_of(bad_rows), with_query(data, query, False)
     if out == Path("-"):
         out = None
     if out is not None:

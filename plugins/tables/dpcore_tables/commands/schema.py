@@ -11,7 +11,7 @@ from dpcore.errors import InvalidInputError
 from dpcore.plugin.commands import Argument, Option, print_bytes, print_lines
 from dpcore_tables.commands.query_options import Query, RowWiseClaim
 from dpcore_tables.databases.address import with_query
-from dpcore_tables.files.input_paths import name_of
+from dpcore_tables.files.input_paths import name_of, refuse_stdin
 from dpcore_tables.schemas.shipped import SHIPPED, is_shipped, shipped_text
 
 __all__ = ["schema_command"]
@@ -86,11 +86,38 @@ def schema_command(
             help="Explain all keys of a schema: kinds of column, empty cells, crosses, wildcards.",
         ),
     ] = False,
+    codebook: Annotated[
+        Path | None,
+        Option(
+            help="Fill in types, bounds and labels of columns from a codebook: CSV or TOML of "
+            "column, type, lower, upper and labels, Frictionless' Table Schema, or CSVW."
+        ),
+    ] = None,
+    drop: Annotated[
+        str | None,
+        Option(help="Columns that are not used, as in 'id,*sq': names, a * for any text."),
+    ] = None,
+    encoding: Annotated[
+        str, Option(help="Of a text file that is not UTF-8: its code page, as cp1252.")
+    ] = "utf-8",
+    interactive: Annotated[
+        bool,
+        Option(
+            "--interactive",
+            help="Ask in the terminal what types and codebook leave open. No cell is read.",
+        ),
+    ] = False,
     query: Query = None,
     row_wise_claim: RowWiseClaim = False,
 ) -> None:
     """Write a schema template (TOML) to standard output, or check one against the rows."""
     file = with_query(file, query, row_wise_claim)
+    dropped = [name.strip() for name in (drop or "").split(",") if name.strip()]
+    if (codebook or dropped or interactive) and (check or from_data or is_shipped(file)):
+        raise InvalidInputError(
+            "Expected --codebook, --drop and --interactive for a template alone, without --check "
+            "and --from-data."
+        )
     if check:
         _check(file, schema, target, from_data, epsilon, delta)
         return
@@ -102,8 +129,16 @@ def schema_command(
     from dpcore import schema_template
     from dpcore_tables.schemas.from_data import document_from_data
 
+    if interactive:
+        from dpcore_tables.commands.schema_questions import asked_schema
+        from dpcore_tables.schemas.template import columns_of
+
+        refuse_stdin(file)  # It has the answers.
+
+        print_bytes(asked_schema(target, columns_of(file, codebook, dropped, encoding)))
+        return
     if not from_data:
-        print_bytes(schema_template(file, target))
+        print_bytes(schema_template(file, target, codebook, dropped, encoding))
         return
     if target is None:
         raise InvalidInputError("Expected --target, the label column, with --from-data.")

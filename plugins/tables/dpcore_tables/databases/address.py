@@ -43,8 +43,9 @@ class Address:
     others: dict[str, str]
 
     @classmethod
-    def of(cls, text: str) -> Address:
-        """Return an address, taken apart.
+    def of(cls, text: str, is_promised: bool = True) -> Address:
+        """Return an address, taken apart. ``is_promised`` : whether something is promised of its
+        rows; if not, no claim of theirs is needed.
 
         Raises InvalidInputError, which does not repeat it, where it has a password or no query.
         """
@@ -67,7 +68,7 @@ class Address:
             )
         if claim not in ("", "True"):
             raise InvalidInputError(f"Expected {CLAIM}=True in an address, or none.")
-        return cls(source, place, query, bool(claim), keys)
+        return cls(source, place, query, bool(claim) or not is_promised, keys)
 
 
 def refuse_password(text: str) -> None:

@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from dpcore.errors import DataError, InvalidInputError, replacing
 from dpcore_tables.databases.address import Address
-from dpcore_tables.databases.queries import Table, read_query
+from dpcore_tables.databases.queries import Table, read_query, require_plain_definition
 from dpcore_tables.databases.rows import PIECE, QueryRows, Result
 from dpcore_tables.raw.reader import ReadFacts
 
@@ -36,6 +36,7 @@ _SETTINGS = ("python_enable_replacements = false", "enable_progress_bar = false"
 _PARQUET = (".parquet", ".pq")
 _OWN = "SELECT 1 FROM duckdb_functions() WHERE NOT internal LIMIT 1"
 _OF_PATTERNS = frozenset("*?[{")
+_TEXT = "SELECT sql FROM duckdb_{kind}s() WHERE lower({kind}_name) = lower(?) AND NOT internal"
 _KNOWN = """
 SELECT count(*) FROM duckdb_{kind}()
 WHERE lower({of}_name) = lower(?) AND (? = '' OR lower(schema_name) = lower(?)) AND NOT internal
@@ -49,13 +50,13 @@ def open_duckdb(source: str, facts: ReadFacts) -> QueryRows:
     Raises InvalidInputError for a wrong address, a query that is none or visibly not row by row,
     and a schema with a width.
     """
-    return QueryRows(DuckDatabase(Address.of(source), facts.schema.unit), facts)
+    return QueryRows(DuckDatabase(Address.of(source, facts.promised)), facts)
 
 
 class DuckDatabase:
     """A query of one database, or of none."""
 
-    def __init__(self, address: Address, unit: str | None = None) -> None:
+    def __init__(self, address: Address) -> None:
         self.source = address.source
         path = address.place
         if path and not path.startswith("/") or address.others:
@@ -91,6 +92,7 @@ class DuckDatabase:
     def _require_rows(self, opened: Any) -> None:
         """Raise for a query whose names are not those of a table's own columns, unless its rows are
         claimed."""
+        self._refuse_drawn_columns(opened)
         if self._query.is_claimed:
             return
         if opened.execute(_OWN).fetchone():
@@ -110,6 +112,14 @@ class DuckDatabase:
                 self._query.require_table(table, is_there=is_there, is_table=is_table)
             known |= {name.lower() for name in opened.sql(_all_of(table)).columns}
         self._query.require_columns(known, lambda name, _: name.lower())
+
+    def _refuse_drawn_columns(self, opened: Any) -> None:
+        """Raise for a table or a view with an expression of another value each time."""
+        for table in self._query.tables:
+            for kind in ("table", "view"):
+                asked = _TEXT.format(kind=kind)
+                for (text,) in opened.execute(asked, [table.name]).fetchall():
+                    require_plain_definition(text, "duckdb", f"{self.source}: {table.name!r}")
 
     def _unopened(self, error: Exception) -> DataError:
         return DataError(

@@ -100,13 +100,13 @@ def open_postgresql(source: str, facts: ReadFacts) -> QueryRows:
     Raises InvalidInputError for a wrong address, a query that is none or visibly not row by row,
     and a schema with a width.
     """
-    return QueryRows(PostgresqlDatabase(Address.of(source), facts.schema.unit), facts)
+    return QueryRows(PostgresqlDatabase(Address.of(source, facts.promised)), facts)
 
 
 class PostgresqlDatabase:
     """A query of one database."""
 
-    def __init__(self, address: Address, unit: str | None = None) -> None:
+    def __init__(self, address: Address) -> None:
         self.source = address.source
         if not _PLACE.fullmatch(address.place):
             raise InvalidInputError(

@@ -22,8 +22,9 @@ from typing import Any
 
 from dpcore.errors import InvalidInputError, replacing
 from dpcore_tables.databases.address import Address
+from dpcore_tables.databases.never_asked import called, require_plain, word_of
 
-__all__ = ["Query", "Table", "read_query"]
+__all__ = ["Query", "Table", "read_query", "require_plain_definition"]
 
 _ROW_WISE = frozenset(
     """Select From Where Table TableAlias Column Identifier Star Alias Literal Boolean Null Paren
@@ -35,25 +36,7 @@ _ROW_WISE = frozenset(
 """Names of sqlglot's classes: each is a function of the row that its columns are of."""
 _OF_SELECT = {"expressions", "from", "from_", "where"}
 _OF_TABLE = {"this", "db", "catalog", "alias"}
-_NEVER = frozenset(
-    """Insert Update Delete Merge Create Drop Alter Command Copy Set Use Attach Detach Pragma
-    TruncateTable Into Lock Rand Randn Uuid NextValueFor""".split()
-)
-"""Names of classes that change the database, lock it, or are another value each time."""
-_NEVER_CALLED = re.compile(
-    r"(nextval|setval|currval|lastval|setseed|random\w*|gen_random_uuid|uuid_generate\w*|uuid\w*"
-    r"|pg_\w+|lo_\w+|dblink\w*|query|query_table|changes|total_changes|last_insert_rowid|load_extension)",
-    re.IGNORECASE,
-)
 _TEXT_FILE = re.compile(r"\.(csv|tsv|txt|psv|json|jsonl|ndjson)(\.\w+)?($|\?)", re.IGNORECASE)
-_WORDS = {
-    "Anonymous": "a function that is not known to look at one row alone",
-    "CTE": "WITH",
-    "Group": "GROUP BY",
-    "Order": "ORDER BY",
-    "Window": "a window function",
-    "With": "WITH",
-}
 _ADVICE = (
     "Ask for columns and expressions of one table with WHERE, or say with --row-wise-claim that "
     "each row of the result comes from one row of the table, whatever the other rows are"
@@ -92,10 +75,10 @@ class Query:
     ----------
     text : as it was written, one statement.
     source : what messages call the database.
-    is_claimed : whether its rows are claimed to come from one row each; if so, what follows is not
-        looked at.
-    tables : that its rows come from.
-    columns : names that it has for columns, and whether each is quoted.
+    is_claimed : whether its rows are claimed to come from one row each.
+    tables : that it names, each of them where rows may come from.
+    columns : names that it has for columns, and whether each is quoted; none where they are
+        claimed.
     """
 
     text: str
@@ -146,12 +129,9 @@ def read_query(address: Address, dialect: str) -> Query:
                 "file itself with --data, save it as Parquet, or give read_csv what it is to be "
                 "(auto_detect = false, columns = {...})."
             )
-        if type(node).__name__ in _NEVER or _NEVER_CALLED.fullmatch(_called(node)):
-            raise InvalidInputError(
-                "A query reads rows as they are: it changes and locks nothing, and calls no "
-                f"function of another value each time ({_name_of(node)})."
-            )
-    tables: Any = ()
+    require_plain(tree, dialect)
+    found = [node for node in tree.walk() if type(node).__name__ in ("Table", "Column")]
+    tables = tuple(_table(node) for node in found if type(node).__name__ == "Table")
     columns: Any = ()
     if not address.is_claimed:
         # Where a comment within a comment ends is another place in each database.
@@ -162,8 +142,6 @@ def read_query(address: Address, dialect: str) -> Query:
                 f"The query has {doubt}: other rows of its result may depend on one row, or "
                 f"several come from it. {_ADVICE}."
             )
-        found = [node for node in tree.walk() if type(node).__name__ in ("Table", "Column")]
-        tables = tuple(_table(node) for node in found if type(node).__name__ == "Table")
         columns = tuple(
             (node.name, bool(node.this.args.get("quoted")))
             for node in found
@@ -171,6 +149,22 @@ def read_query(address: Address, dialect: str) -> Query:
         )
     text = address.query.rstrip().rstrip(";")
     return Query(text, address.source, address.is_claimed, tables, columns)
+
+
+def require_plain_definition(text: str, dialect: str, where: str) -> None:
+    """Raise InvalidInputError for the definition of a table, or of a view, that draws a value each
+    time that it is read, or cannot be read here."""
+    import sqlglot
+
+    unread = InvalidInputError(f"{where} is defined in a way that sqlglot does not read.")
+    with replacing(sqlglot.errors.SqlglotError, RecursionError, by=lambda _: unread):
+        tree = sqlglot.parse_one(text, dialect=dialect)
+    parts = [tree.expression] if tree.expression is not None else []
+    parts += list(tree.find_all(sqlglot.exp.GeneratedAsIdentityColumnConstraint))
+    parts += list(tree.find_all(sqlglot.exp.ComputedColumnConstraint))
+    for part in parts:
+        with replacing(InvalidInputError, by=lambda e: InvalidInputError(f"{where}: {e}")):
+            require_plain(part, dialect)
 
 
 def _parsed(text: str, dialect: str) -> Any:
@@ -181,19 +175,28 @@ def _parsed(text: str, dialect: str) -> Any:
             "Queries are read by sqlglot: pip install 'dpcore-tables[databases]'. Or save the rows "
             "as CSV or Parquet."
         ) from None
-    none = InvalidInputError(
-        "Expected one SELECT as the query, as in --query 'select age, paid from people'."
-    )
     log = logging.getLogger("sqlglot")
     before, log.disabled = log.disabled, True  # It would quote the query.
     try:
-        with replacing(sqlglot.errors.SqlglotError, RecursionError, by=lambda _: none):
+        with replacing(sqlglot.errors.SqlglotError, RecursionError, by=_no_sql):
             trees = [tree for tree in sqlglot.parse(text, dialect=dialect) if tree is not None]
     finally:
         log.disabled = before
-    if len(trees) != 1 or not isinstance(trees[0], sqlglot.exp.Query):
-        raise none
-    return trees[0]
+    if len(trees) == 1 and isinstance(trees[0], (sqlglot.exp.Query, sqlglot.exp.Pivot)):
+        return trees[0]
+    raise InvalidInputError(
+        "Expected one SELECT as the query, as in --query 'select age, paid from people'."
+    )
+
+
+def _no_sql(error: Exception) -> InvalidInputError:
+    """Return the error of a text that cannot be read, with its place where sqlglot has one."""
+    told: dict[str, Any] = next(iter(getattr(error, "errors", None) or ()), {})
+    place = f" at line {told['line']}, letter {told['col']}" if told.get("line") else ""
+    return InvalidInputError(
+        f"The query has a syntax error{place}: a word that is not expected there, or a quote or a "
+        "bracket that is left open."
+    )
 
 
 def _has_comment(text: str, dialect: str) -> bool:
@@ -216,7 +219,7 @@ def _doubts(tree: Any) -> Iterator[str]:
             if [type(each).__name__ for each in node.expressions] != ["Literal"]:
                 yield "read_parquet of more than one name"
         elif name not in _ROW_WISE or name == "DataType" and "USERDEFINED" in repr(node.this):
-            yield _name_of(node)
+            yield word_of(node)
     if any(node and key not in _OF_SELECT for key, node in tree.args.items()):
         yield "more than SELECT, FROM and WHERE"
     tables = [node for node in tree.walk() if type(node).__name__ == "Table"]
@@ -231,12 +234,12 @@ def _guess_of_types(node: Any, dialect: str) -> str:
     """Return the function of DuckDB, or the file's name, that makes it guess how a text file is
     written; empty for anything else."""
     name = type(node).__name__
-    called = "read_csv" if name == "ReadCSV" else _called(node).lower()
-    if called.startswith(("read_csv", "read_json", "read_ndjson", "sniff_csv")):
+    function = "read_csv" if name == "ReadCSV" else called(node).lower()
+    if function.startswith(("read_csv", "read_json", "read_ndjson", "sniff_csv")):
         told = {each.this.name.lower(): each.expression for each in node.find_all(*_equal())}
         guesses: Any = told.get("auto_detect")
         is_told = type(guesses).__name__ == "Boolean" and not guesses.this
-        return "" if is_told and called.startswith("read_csv") else called
+        return "" if is_told and function.startswith("read_csv") else function
     if name != "Table" or dialect != "duckdb" or type(node.this).__name__ != "Identifier":
         return ""
     whole = ".".join(name for name, _ in _table(node).parts)
@@ -254,13 +257,3 @@ def _table(node: Any) -> Table:
         return Table(((node.this.expressions[0].name, True),), is_file=True)
     named = (node.args.get(key) for key in ("catalog", "db", "this"))
     return Table(tuple((p.name, bool(p.args.get("quoted"))) for p in named if p is not None))
-
-
-def _called(node: Any) -> str:
-    """Return the name of a function that sqlglot has no class for; empty for anything else."""
-    return node.name if type(node).__name__ == "Anonymous" else ""
-
-
-def _name_of(node: Any) -> str:
-    name = type(node).__name__
-    return _WORDS.get(name) or str(node.key).upper()

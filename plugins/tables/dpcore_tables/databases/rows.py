@@ -30,7 +30,8 @@ class Result:
     Parameters
     ----------
     names : of its columns.
-    types : as the database declares them; ``None`` of a column without a declared type.
+    types : as the database declares them, for a template; ``None`` of a column without a declared
+        type. Of SQLite no cell follows from them.
     pieces : number of rows and columns of cells, some rows at a time, one piece at least.
     """
 

@@ -15,6 +15,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
 
+import pyarrow as pa
+
 from dpcore.errors import DataError, InvalidInputError, replacing
 from dpcore_tables.cells.objects import as_objects
 from dpcore_tables.databases.address import Address
@@ -31,6 +33,14 @@ _WAIT = 10.0
 """Seconds that a reader waits for a writer to end."""
 _STEPS = 1_000_000
 """Steps of SQLite's machine between two looks at signals."""
+_DECLARED: tuple[tuple[tuple[str, ...], pa.DataType], ...] = (
+    (("BOOL",), pa.bool_()),
+    (("DATE", "TIMESTAMP"), pa.date32()),
+    (("INT",), pa.int64()),
+    (("CHAR", "CLOB", "TEXT"), pa.string()),
+    (("REAL", "FLOA", "DOUB", "NUMERIC", "DECIMAL"), pa.float64()),
+)
+"""Parts of the names of declared types, as in SQLite's rules of affinity, and what they mean."""
 _VIRTUAL = re.compile(r"\s*create\s+virtual", re.IGNORECASE)
 _FAULTS = {
     "SQLITE_BUSY": "another program is writing it; try again",
@@ -50,13 +60,13 @@ def open_sqlite(source: str, facts: ReadFacts) -> QueryRows:
     Raises InvalidInputError for a wrong address, a query that is none or visibly not row by row,
     and a schema with a width.
     """
-    return QueryRows(SqliteDatabase(Address.of(source), facts.schema.unit), facts)
+    return QueryRows(SqliteDatabase(Address.of(source, facts.promised)), facts)
 
 
 class SqliteDatabase:
     """A query of one file."""
 
-    def __init__(self, address: Address, unit: str | None = None) -> None:
+    def __init__(self, address: Address) -> None:
         self.source = address.source
         if not address.place.startswith("/") or len(address.place) < 2 or address.others:
             raise InvalidInputError(
@@ -79,7 +89,9 @@ class SqliteDatabase:
                 opened.execute(f"EXPLAIN {self._query.text}").close()
             cursor = opened.execute(self._query.text)
             names = [column[0] for column in cursor.description]
-            yield Result(names, [None] * len(names), _pieces(cursor, len(names)))
+            declared = _declared_types(opened, self._query.tables)
+            types = [declared.get(name.lower()) for name in names]
+            yield Result(names, types, _pieces(cursor, len(names)))
 
     def _connected(self) -> sqlite3.Connection:
         place = f"file:{quote(os.path.abspath(self._path))}?mode=ro"
@@ -125,6 +137,18 @@ def _columns_of(opened: sqlite3.Connection, table: Table, query: Query) -> set[s
     query.require_table(table, is_there=is_there, is_table=bool(plain))
     listed = opened.execute("SELECT name FROM pragma_table_xinfo(?)", (table.name,))
     return {column.lower() for (column,) in listed}
+
+
+def _declared_types(
+    opened: sqlite3.Connection, tables: Sequence[Table]
+) -> dict[str, pa.DataType | None]:
+    """Return the types that tables declare for their columns, by name in small letters."""
+    asked = "SELECT lower(name), upper(type) FROM pragma_table_xinfo(?)"
+    listed = [each for table in tables for each in opened.execute(asked, (table.name,))]
+    return {
+        name: next((kind for words, kind in _DECLARED if any(w in text for w in words)), None)
+        for name, text in listed
+    }
 
 
 def _is_kept_by_sqlite(opened: sqlite3.Connection, name: str) -> bool:

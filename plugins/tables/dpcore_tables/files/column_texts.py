@@ -54,7 +54,7 @@ def column_texts(path: str, schema: Schema, name: str) -> Iterator[str]:
 
 
 def _texts(path: str, schema: Schema, name: str) -> Iterator[str]:
-    for raw in open_rows(path, schema, labelled=False).pieces():
+    for raw in open_rows(path, schema, labelled=False, promised=False).pieces():
         assert isinstance(raw, RawTable)
         kinds = pa.ArrowException, ValueError, OverflowError  # As of a day that Python has not.
         with replacing(*kinds, by=partial(_no_text, raw.source, name)):

@@ -12,7 +12,7 @@ from dpcore.errors import InvalidInputError
 from dpcore.plugin.parts import load_registry
 from dpcore.privacy.first_party import is_ours
 from dpcore.registry.catalogue import registries
-from dpcore_tables.databases.address import refuse_password
+from dpcore_tables.databases.address import Address, refuse_password
 from dpcore_tables.files.input_paths import STDIN
 
 if TYPE_CHECKING:
@@ -120,12 +120,14 @@ def is_typed(path: str, format: str | None = None) -> bool:
     return bool(entry_of(path, format).data.get("typed", False))
 
 
-def claim_of(entry: Entry, schema: Schema) -> str:
+def claim_of(entry: Entry, source: str, schema: Schema) -> str:
     """Return what rows of a reader rest on, as a statement's ``typed_by`` has it; nothing for those
     of files."""
     if not entry.data.get("query"):
         return ""
-    return "query" if schema.unit is None else "query of units"
+    how = "claimed" if Address.of(source).is_claimed else "checked"
+    types = " of types" if entry.data["typed"] else ""
+    return f"{how} query{types}{'' if schema.unit is None else ' of units'}"
 
 
 def schema_from_rows(path: str, target: str) -> Schema:

@@ -101,7 +101,7 @@ def _read(
     check_bad_rows(bad_rows)
     file = open_entry(entry, source, ReadFacts(schema, drop=bad_rows == "drop"))
     pieces = encoded_rows(file, source, schema, bad_rows, True, ids)
-    claim = claim_of(entry, schema)
+    claim = claim_of(entry, source, schema)
     is_stored = claim and ids is None and not schema.unbounded
     rows = nameless_rows(pieces, schema) if is_stored else assemble(pieces)
     data = Dataset.from_rows(name, rows, schema, ids=ids, coins=coins)
@@ -142,7 +142,7 @@ def _load_store(
     schema = schema and schema.for_names([column.name for column in own.columns])
     if schema is not None and schema.unit is not None:
         raise InvalidInputError(f"The store {path} holds no ids of units; train on its source.")
-    if schema is not None and schema.encoding != own.encoding:
+    if schema is not None and _of_rows(schema) != _of_rows(own):
         raise InvalidInputError(
             f"The rows of {path} were converted with another schema than this run's; convert them "
             "again with it."
@@ -154,6 +154,11 @@ def _load_store(
         typed_by=getattr(description, "claim", "") or ("file" if description.is_typed else None),
         read_by=(*named_parts(entry), *getattr(description, "read_by", ())),
     )
+
+
+def _of_rows(schema: Schema) -> tuple[Any, ...]:
+    """Return all that encoded rows depend on besides the cells' notation."""
+    return schema.columns, schema.crosses, schema.width, schema.norm, schema.intercept
 
 
 def require_known(data: str) -> None:

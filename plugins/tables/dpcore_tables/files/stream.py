@@ -34,7 +34,7 @@ def named_schema(path: str | os.PathLike[str], schema: Schema, format: str | Non
     that cannot be read, InvalidInputError for a wildcard that means none, or no header."""
     if not schema.wildcards or not is_named(os.fspath(path), format):
         return schema
-    return schema.for_names(open_rows(os.fspath(path), schema, format).names())
+    return schema.for_names(open_rows(os.fspath(path), schema, format, promised=False).names())
 
 
 def encoded_batches(
@@ -71,7 +71,7 @@ def feature_batches(
     too few cells is refused all the same, so that every row of the file has its place.
     Raises as ``encoded_batches``.
     """
-    file = open_rows(os.fspath(path), schema, labelled=False)
+    file = open_rows(os.fspath(path), schema, labelled=False, promised=False)
     with _checked(file, os.fspath(path)):
         for raw in file.pieces():
             X, _, kept = _encode(raw, schema, bad_rows, labelled=False)
@@ -159,11 +159,13 @@ def open_rows(
     format: str | None = None,
     bad_rows: BadRows = "refuse",
     labelled: bool = True,
+    promised: bool = True,
 ) -> RowFile:
     """Return the reader of a file's rows as they are; InvalidInputError for a schema that does
     not fit the format."""
     check_bad_rows(bad_rows)
-    return open_entry(entry_of(path, format), path, ReadFacts(schema, labelled, bad_rows == "drop"))
+    facts = ReadFacts(schema, labelled, bad_rows == "drop", promised)
+    return open_entry(entry_of(path, format), path, facts)
 
 
 def check_bad_rows(bad_rows: BadRows) -> None:

@@ -29,11 +29,14 @@ class ReadFacts:
     schema : of the rows.
     labelled : whether the label is asked for; if not, its column may be absent, and so may ids.
     drop : whether a malformed row is left out, by itself alone, or raises.
+    promised : whether something is promised of the rows, as of those of a fit. Rows that a model
+        scores, or that their owner looks at, need no claim on where they come from.
     """
 
     schema: Schema
     labelled: bool = True
     drop: bool = False
+    promised: bool = True
 
 
 def wanted_names(facts: ReadFacts) -> tuple[list[str], set[str]]:

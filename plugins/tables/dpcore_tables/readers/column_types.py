@@ -12,6 +12,7 @@ from dpcore_tables.databases.rows import QueryRows
 from dpcore_tables.files.formats import entry_of, format_of, is_named, is_store, loaded
 from dpcore_tables.memory.frames import frame_schema
 from dpcore_tables.raw.reader import ReadFacts
+from dpcore_tables.readers.code_pages import UTF_8, checked_encoding, to_utf8
 from dpcore_tables.readers.csv import read_header
 from dpcore_tables.readers.excel import column_names
 from dpcore_tables.readers.parquet import read_parquet_types
@@ -25,23 +26,24 @@ _ANY = Schema.from_dict(
     {"columns": {"a": {"kind": "boolean"}, "b": {"kind": "label", "classes": [0, 1]}}}
 )
 """A schema for whoever asks for names alone."""
-ColumnType: TypeAlias = Literal["number", "boolean", "date", "text", "unknown"]
+ColumnType: TypeAlias = Literal["number", "fraction", "boolean", "date", "text", "unknown"]
 
 
 def frame_types(frame: Any) -> list[tuple[str, ColumnType]]:
     """Return names and types of a frame's columns; a column of objects has none."""
-    return [(str(field.name), type_of(field.type)) for field in frame_schema(frame)]
+    return [(str(field.name), _declared(field.type)) for field in frame_schema(frame)]
 
 
-def file_types(source: str) -> tuple[list[tuple[str, ColumnType]], str]:
+def file_types(source: str, encoding: str = UTF_8) -> tuple[list[tuple[str, ColumnType]], str]:
     """Return names and types of a file's columns, those of a text file without one, and the
-    separator of its cells, by the header.
+    separator of its cells, by the header. ``encoding`` : of a text file.
 
     Raises DataError for a header that cannot be read, InvalidInputError for a format of no names.
     """
     form = format_of(source)
     if form == "csv":
-        content, separator = read_bytes(source), separator_of(source, form)
+        content = to_utf8(read_bytes(source), checked_encoding(encoding))
+        separator = separator_of(source, form)
         utf8_lines(first_line(content)[0], source)
         separator = separator_in(source, form, read_header(content, source, separator))
         header = read_header(content, source, separator)
@@ -63,15 +65,15 @@ def file_types(source: str) -> tuple[list[tuple[str, ColumnType]], str]:
             f"A {form} file has no column names; `dpcore schema` without --from-data writes a "
             "template with its width."
         )
-    return [(name, type_of(kind)) for name, kind in read_parquet_types(source)], ","
+    return [(name, _declared(kind)) for name, kind in read_parquet_types(source)], ","
 
 
 def query_types(source: str) -> list[tuple[str, ColumnType]]:
     """Return names and types of the columns of a query's result, as the database declares them,
     without a look at a row. Raises as its reader does."""
-    opened = loaded(entry_of(source))(source, ReadFacts(_ANY))
+    opened = loaded(entry_of(source))(source, ReadFacts(_ANY, promised=False))
     kinds = opened.types() if isinstance(opened, QueryRows) else [(n, None) for n in opened.names()]
-    return [(name, "unknown" if kind is None else type_of(kind)) for name, kind in kinds]
+    return [(name, "unknown" if kind is None else _declared(kind)) for name, kind in kinds]
 
 
 def type_of(kind: pa.DataType) -> ColumnType:
@@ -84,3 +86,9 @@ def type_of(kind: pa.DataType) -> ColumnType:
         return "date"
     tests = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal)
     return "number" if any(test(kind) for test in tests) else "text"
+
+
+def _declared(kind: pa.DataType) -> ColumnType:
+    """Return what ``type_of`` does, and of numbers whether they are declared to be fractions."""
+    is_decimal = pa.types.is_decimal(kind) and kind.scale > 0
+    return "fraction" if pa.types.is_floating(kind) or is_decimal else type_of(kind)

@@ -18,6 +18,7 @@ import pyarrow as pa
 from dpcore.errors import DataError, replacing
 from dpcore_tables.files.input_paths import STDIN, is_there
 from dpcore_tables.files.read_progress import listener
+from dpcore_tables.readers.code_pages import UTF_8, to_utf8
 from dpcore_tables.readers.records import count_lines, trimmed
 
 __all__ = [
@@ -57,23 +58,23 @@ class Piece:
     is_rest: bool = True
 
 
-def read_pieces(path: str, cut: Cut) -> Generator[Piece, None, None]:
-    """Yield the pieces of a file, one at least; a gzip file (by its name) is unpacked.
+def read_pieces(path: str, cut: Cut, encoding: str = UTF_8) -> Generator[Piece, None, None]:
+    """Yield the pieces of a file as UTF-8, one at least; a gzip file (by its name) is unpacked.
 
     Raises DataError if it cannot be read or unpacked to its end.
     """
     unpacked = gzip.open if path.lower().endswith(".gz") else open_bytes
     opened: Any = _tried(path, partial(unpacked, path))
     with opened as file:
-        yield from _cut(file, path, cut)
+        yield from _cut(file, path, cut, encoding)
 
 
-def _cut(file: IO[bytes], path: str, cut: Cut) -> Iterator[Piece]:
+def _cut(file: IO[bytes], path: str, cut: Cut, encoding: str) -> Iterator[Piece]:
     rest, lines, first, size, taken = b"", 0, True, PIECE_BYTES, 0
     while True:
         read = _tried(path, partial(_read, file, size))
         taken += len(read)
-        content = rest + read
+        content = rest + to_utf8(read, encoding)
         _note_position(path, file, taken)
         if len(content) == len(rest):
             break

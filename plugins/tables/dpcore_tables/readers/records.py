@@ -168,11 +168,13 @@ def utf8_lines(
     drop: bool = False,
     header: bool = False,
     lines_before: int = 0,
+    encoding: str = "utf-8",
 ) -> bytes:
     """Return the text, with those lines left empty under ``drop`` that are not UTF-8.
 
     Otherwise, or where ``header`` says that the first line names the columns and it is not, raises
-    DataError with the line; ``lines_before`` lines of the file stand before the text. Text is UTF-8
+    DataError with the line; ``lines_before`` lines of the file stand before the text. ``encoding``
+    : of the file, for the message: the text was made of it. Text is UTF-8
     if each line of it is: no other character holds the byte of a line end.
     """
     fault = _not_utf8(content)
@@ -182,7 +184,12 @@ def utf8_lines(
         lines = content.splitlines()
         return b"\n".join([*(b"" if _not_utf8(line) is not None else line for line in lines), b""])
     line = lines_before + count_lines(content[:fault]) + 1
-    raise DataError(f"{source}, line {line}: the bytes are not UTF-8; save the file as UTF-8.")
+    if encoding != "utf-8":
+        raise DataError(f"{source}, line {line}: a byte is no letter of {encoding}.")
+    raise DataError(
+        f"{source}, line {line}: the bytes are not UTF-8; save the file as UTF-8, or let the "
+        'schema say encoding = "cp1252", or whatever it is.'
+    )
 
 
 def _not_utf8(content: bytes) -> int | None:

@@ -17,6 +17,7 @@ from dpcore_tables.files.input_paths import STDIN
 from dpcore_tables.raw.raw_matrix import RawMatrix
 from dpcore_tables.raw.raw_table import RawTable, check_names
 from dpcore_tables.raw.reader import ReadFacts
+from dpcore_tables.readers.code_pages import checked_encoding
 from dpcore_tables.readers.csv import (
     ARROW_TYPES,
     Delimited,
@@ -63,6 +64,7 @@ class TextFile:
         self._schema = schema
         self._labelled = labelled
         self._drop = drop
+        self._encoding = checked_encoding(schema.encoding)
         separator = schema.separator if schema.separator != "," else separator
         self._blanks = separator == "whitespace"
         self._separator = " " if self._blanks else separator
@@ -113,9 +115,8 @@ class TextFile:
 
     def _pieces(self) -> Generator[Piece, None, None]:
         quote = None if self._drop else self._quote
-        return read_pieces(
-            self._path, partial(whole_records, separator=self._separator, quote=quote)
-        )
+        cut = partial(whole_records, separator=self._separator, quote=quote)
+        return read_pieces(self._path, cut, self._encoding)
 
     def _utf8(self, piece: Piece) -> Piece:
         content = utf8_lines(
@@ -124,6 +125,7 @@ class TextFile:
             drop=self._drop,
             header=self._schema.header and piece.is_first,
             lines_before=piece.lines_before,
+            encoding=self._encoding,
         )
         return replace(piece, content=to_single_spaces(content) if self._blanks else content)
 

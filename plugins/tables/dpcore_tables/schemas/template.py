@@ -4,27 +4,31 @@ from __future__ import annotations
 
 import os
 import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from dpcore.data.schema.keys import TOP_KEYS
-from dpcore.data.schema.values import PLACEHOLDER
 from dpcore.errors import DataError, InvalidInputError, near_names
 from dpcore.plugin.parts import visible
 from dpcore_tables.files.formats import STORE, entry_of
 from dpcore_tables.files.input_paths import name_of
 from dpcore_tables.memory.frames import frame_of, is_frame
 from dpcore_tables.raw.raw_table import refuse_repeated
+from dpcore_tables.readers.code_pages import UTF_8
 from dpcore_tables.readers.column_types import (
     ColumnType,
     file_types,
     frame_types,
     query_types,
 )
+from dpcore_tables.schemas.codebooks.reading import read_codebook
+from dpcore_tables.schemas.column_table import Known, column_table, label_table
 from dpcore_tables.schemas.key_reference import column_kinds
 from dpcore_tables.schemas.toml_writer import format_table, format_value
-from dpcore_tables.schemas.wildcards import alike_columns
+from dpcore_tables.schemas.wildcards import alike_columns, fits
 
-__all__ = ["check_target", "schema_template"]
+__all__ = ["Columns", "check_target", "column_lines", "columns_of", "schema_template"]
 
 _HEAD = """\
 # A schema says what is public about {source}. This one holds the names and types of the columns and
@@ -52,23 +56,59 @@ row_norm = 1.0        # rows, with the intercept's 1, are scaled down to this l2
 {label} = {{ kind = "label", classes = ["FILL-IN", "FILL-IN"] }}
 """
 _FOR_ALIKE = "# {} columns that are alike, {} to {}; one that is not gets a line of its own."
-_BOUNDS = {"lower": PLACEHOLDER, "upper": PLACEHOLDER}
-_BY_TYPE: dict[ColumnType, dict[str, Any]] = {
-    "number": {"kind": "numeric", **_BOUNDS},
-    "boolean": {"kind": "boolean"},
-    "date": {"kind": "date", **_BOUNDS},
-    "text": {"kind": "categorical", "categories": [PLACEHOLDER]},
-    "unknown": {"kind": PLACEHOLDER, **_BOUNDS, "categories": [PLACEHOLDER]},
-}
 
 
-def schema_template(source: Any, target: str | None = None) -> str:
+@dataclass(frozen=True)
+class Columns:
+    """The columns of rows, without a look at a row, and what is known of them beside.
+
+    Parameters
+    ----------
+    source : what messages call the rows.
+    types : name and declared type of each.
+    known : by name, what a codebook says.
+    keys : of the whole schema.
+    """
+
+    source: str
+    types: Sequence[tuple[str, ColumnType]]
+    known: Mapping[str, Known] = field(default_factory=dict)
+    keys: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def names(self) -> list[str]:
+        """The names, in order."""
+        return [name for name, _ in self.types]
+
+    def tables(self, target: str) -> dict[str, dict[str, Any]]:
+        """Return the keys of each column, with a placeholder for what nobody says."""
+        return {
+            name: (label_table if name == target else column_table)(
+                self.known.get(name, Known()), declared
+            )
+            for name, declared in self.types
+        }
+
+
+def schema_template(
+    source: Any,
+    target: str | None = None,
+    codebook: str | os.PathLike[str] | None = None,
+    drop: Sequence[str] = (),
+    encoding: str = UTF_8,
+) -> str:
     """Return TOML with the names of a file's or a frame's columns, and what their types say; for a
     format without names, of a width and a label; for a store, its own schema.
 
     A template does not validate until its placeholders are filled in: no bound or category is
-    copied. The classes of a label are proposed where its type has no others: true and false.
-    Raises DataError if the header cannot be read, InvalidInputError for an unknown target.
+    copied. The classes of a label are proposed where its type has no others: true and false; one of
+    fractions has bounds.
+
+    ``codebook`` : a file with types, bounds and labels of columns, which fills these in: CSV, TOML,
+    a Table Schema of Frictionless, or CSV on the Web. ``drop`` : columns that are not used, by name
+    or with a * for any text. ``encoding`` : of a text file, as cp1252.
+    Raises DataError if the header cannot be read, InvalidInputError for an unknown target, and for
+    a codebook with a fault, with its place.
 
     Examples
     --------
@@ -79,48 +119,84 @@ def schema_template(source: Any, target: str | None = None) -> str:
     '"ill" = { kind = "label", classes = ["FILL-IN", "FILL-IN"] }'
     """
     source = frame_of(source)
+    name = "the frame" if is_frame(source) else os.fspath(source)
+    if not is_frame(source):
+        entry = entry_of(name)
+        unnamed = entry.name == "whitespace" or not entry.data.get("named", True)
+        if (entry.kind == STORE or unnamed) and (codebook is not None or drop):
+            raise InvalidInputError(
+                f"{name} has no columns with names that a codebook or --drop could be of."
+            )
+        if entry.kind == STORE:
+            from dpcore_tables.store.conversion import store_at
+
+            return store_at(name).schema(name).to_toml()
+        if unnamed:
+            return _width_template(name, entry.name, target)
+    return _template(columns_of(source, codebook, drop, encoding), target, codebook)
+
+
+def columns_of(
+    source: Any,
+    codebook: str | os.PathLike[str] | None = None,
+    drop: Sequence[str] = (),
+    encoding: str = UTF_8,
+) -> Columns:
+    """Return the columns of a frame, or of a source with named columns, as ``schema_template``
+    takes them. Raises as it does."""
+    keys: dict[str, Any] = {}
     if is_frame(source):
-        return _template(frame_types(source), "the frame", target)
-    name = os.fspath(source)
-    entry = entry_of(name)
-    if entry.kind == STORE:
-        from dpcore_tables.store.conversion import store_at
+        name, types = "the frame", frame_types(source)
+    elif entry_of(name := os.fspath(source)).data["query"]:
+        types, name = query_types(name), name_of(name)
+    else:
+        types, separator = file_types(name, encoding)
+        keys = {} if separator == "," else {"separator": separator}
+        keys |= {} if encoding == UTF_8 else {"encoding": encoding}
+    names = [each for each, _ in types]
+    refuse_repeated(names, name)
+    known: dict[str, Known] = {}
+    if codebook is not None:
+        book = read_codebook(codebook, os.path.basename(name))
+        known, keys = book.of_columns(names), {**keys, **book.keys}
+    for pattern in drop:
+        dropped = [each for each in names if fits(pattern, each)]
+        if not dropped:
+            raise InvalidInputError(
+                f"{name} has no column {pattern!r} to be dropped.{near_names(pattern, names)}"
+            )
+        known |= dict.fromkeys(dropped, Known("drop"))
+    return Columns(name, types, known, keys)
 
-        return store_at(name).schema(name).to_toml()
-    if entry.name == "whitespace" or not entry.data["named"]:
-        return _width_template(name, entry.name, target)
-    if entry.data["query"]:
-        return _template(query_types(name), name_of(name), target)
-    columns, separator = file_types(name)
-    keys = "" if separator == "," else f"separator = {format_value(separator)}\n"
-    return _template(columns, name, target, keys)
 
-
-def _template(
-    columns: list[tuple[str, ColumnType]], source: str, target: str | None, keys: str = ""
-) -> str:
-    names = [name for name, _ in columns]
-    refuse_repeated(names, source)
+def _template(columns: Columns, target: str | None, codebook: str | os.PathLike[str] | None) -> str:
+    names, source = columns.names, columns.source
     check_target(target, names, source)
     lines = [_HEAD.format(source=visible(os.path.basename(source))) + _comments()]
+    if codebook is not None:
+        book = visible(os.path.basename(os.fspath(codebook)))
+        lines.insert(0, f"# Types, bounds and labels are those of {book}.")
     if target is None:
-        last = _quoted(names[-1])
-        lines.insert(0, f"# The label is taken to be {last}, the last column; see --target.")
-    if keys:
-        lines.append(keys)
-    lines.append("[columns]")
-    label = len(names) - 1 if target is None else names.index(target)
-    alike = alike_columns(columns[:label] + columns[label + 1 :])
-    for place, (name, kind) in enumerate(columns):
-        if place == label:
-            classes = ["false", "true"] if kind == "boolean" else [PLACEHOLDER, PLACEHOLDER]
-            lines.append(f"{_quoted(name)} = {format_table({'kind': 'label', 'classes': classes})}")
-        elif name not in alike:
-            lines.append(f"{_quoted(name)} = {format_table(_BY_TYPE[kind])}")
+        lines.insert(
+            0, f"# The label is taken to be {_quoted(names[-1])}, the last column; see --target."
+        )
+    lines += [f"{key} = {format_value(value)}\n" for key, value in columns.keys.items()]
+    label = names[-1] if target is None else target
+    return "\n".join([*lines, *column_lines(columns.tables(label), label)]) + "\n"
+
+
+def column_lines(tables: Mapping[str, Mapping[str, Any]], label: str) -> list[str]:
+    """Return the lines of ``[columns]``; columns that are alike in name and keys have one."""
+    texts = {name: format_table(table) for name, table in tables.items()}
+    alike = alike_columns([(name, text) for name, text in texts.items() if name != label])
+    lines = ["[columns]"]
+    for name, text in texts.items():
+        if name not in alike:
+            lines.append(f"{_quoted(name)} = {text}")
         elif name == (group := alike[name])[1][0]:
             lines += [_FOR_ALIKE.format(len(group[1]), _quoted(name), _quoted(group[1][-1]))]
-            lines += [f"{_quoted(group[0])} = {format_table(_BY_TYPE[kind])}"]
-    return "\n".join(lines) + "\n"
+            lines += [f"{_quoted(group[0])} = {text}"]
+    return lines
 
 
 def _comments() -> str:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dpcore.data.schema.columns import Column, Drop
 from dpcore.errors import InvalidInputError
 
-__all__ = ["alike_columns", "expanded"]
+__all__ = ["alike_columns", "expanded", "fits"]
 
 _MANY = 8
 
@@ -26,8 +26,8 @@ def expanded(
     listed = {column.name for column in columns} - set(wildcards)
     found: dict[str, list[str]] = {wildcard: [] for wildcard in wildcards}
     for name in names:
-        fits = (w for w in wildcards if name not in listed and _fits(w, name))
-        if (first := next(fits, None)) is not None:
+        meant = (w for w in wildcards if name not in listed and fits(w, name))
+        if (first := next(meant, None)) is not None:
             found[first].append(name)
     out: list[Column] = []
     for column in columns:
@@ -43,7 +43,7 @@ def expanded(
     return tuple(out)
 
 
-def _fits(wildcard: str, name: str) -> bool:
+def fits(wildcard: str, name: str) -> bool:
     """Return whether a name is the wildcard's pieces in their order, with any text for each *.
 
     Each piece between two stars is taken where it is found first: what is behind a later place is

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpcore.data.arrays import place_of_row
 from dpcore.data.schema.columns import Label, Numeric
 from dpcore.plugin.columns import FeatureColumn
 from dpcore_tables.cells.cell_values import convert_column
 from dpcore_tables.cells.typed import Cells, empty_cells
 from dpcore_tables.files.stream import open_rows
+from dpcore_tables.memory.frames import frame_table, is_frame
 from dpcore_tables.raw.raw_matrix import RawMatrix
 
 if TYPE_CHECKING:
     from dpcore import Schema
     from dpcore_tables.raw.raw_table import RawTable
 
-__all__ = ["BINS", "RawCells", "checked_names", "raw_cells"]
+__all__ = ["BINS", "RawCells", "checked_names", "raw_cells", "raw_pieces"]
 
 BINS = ("below", "above", "in none", "empty")
 """Where a cell of a column may fall that is not as the schema has it; in one of them at most.
@@ -50,11 +52,20 @@ class RawCells:
         return np.array([raw.n_rows, *np.ravel(parts)], dtype=np.int64)
 
 
-def raw_cells(path: str, schema: Schema) -> Iterator[RawCells]:
-    """Yield the rows of a file, a piece at a time. Raises as ``encoded_batches`` does for a file,
-    not for a cell."""
-    for raw in open_rows(path, schema).pieces():
+def raw_cells(source: Any, schema: Schema) -> Iterator[RawCells]:
+    """Yield the rows of a file, a piece at a time, or those of a frame. Raises as
+    ``encoded_batches`` does for a file, not for a cell."""
+    for raw in raw_pieces(source, schema):
         yield RawCells(raw, schema)
+
+
+def raw_pieces(source: Any, schema: Schema) -> Iterator[RawTable | RawMatrix]:
+    """Yield the rows of a file or a frame before any schema is applied."""
+    if is_frame(source):
+        yield frame_table(source, schema, True, True, place_of_row)
+    else:
+        # Their owner looks at them, and whatever is released of a query's rows is refused.
+        yield from open_rows(source, schema, promised=False).pieces()
 
 
 def checked_names(schema: Schema) -> tuple[tuple[str, str], ...]:

@@ -1,20 +1,22 @@
-"""The fit of a schema to the rows of a file: the share of cells that it clamps or does not know.
+"""The fit of a schema to the rows of a file or a frame: the share of cells that it clamps or does
+not know.
 
 Exact for the owner of the rows, or noisy, through the same door as every other release.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dpcore.accountants.gdp import GdpAccountant
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.reporting import charged_in
+from dpcore.fitting.rows.given import schema_of
 from dpcore.fitting.rows.loading import schema_reasons
 from dpcore.fitting.table_ledger import closed_after, note_outside, reserved
 from dpcore.plugin import Gaussian, Geometric, NeighboringRelation, noise_multiplier
@@ -26,9 +28,18 @@ from dpcore.session.charges import Charges
 from dpcore_tables.files.formats import claim_of, entry_of, is_store, is_typed
 from dpcore_tables.files.input_paths import refuse_stdin
 from dpcore_tables.files.stream import named_schema
+from dpcore_tables.memory.frames import frame_names, frame_of, is_frame
 from dpcore_tables.statistics.cell_counts import CellCounts
-from dpcore_tables.statistics.raw_cells import BINS, RawCells, checked_names, raw_cells
-from dpcore_tables.statistics.unit_check import UnitCheck, check_units
+from dpcore_tables.statistics.check_text import SchemaCheck
+from dpcore_tables.statistics.raw_cells import (
+    BINS,
+    RawCells,
+    checked_names,
+    raw_cells,
+    raw_pieces,
+)
+from dpcore_tables.statistics.turned_numbers import turned_numbers
+from dpcore_tables.statistics.unit_check import check_units
 
 if TYPE_CHECKING:
     from dpcore import Schema
@@ -37,43 +48,15 @@ if TYPE_CHECKING:
 __all__ = ["SchemaCheck", "check_schema"]
 
 
-@dataclass(frozen=True)
-class SchemaCheck:
-    """How many rows and cells, exact or noisy.
-
-    Parameters
-    ----------
-    rows : the number of rows.
-    columns : name and kind of each.
-    counts : float64 of shape (n_columns, 4), by ``BINS``.
-    deviation : the standard deviation of the noise on each of these; 0 if they are exact.
-    sentence : the privacy statement, ``None`` if they are exact.
-    units : whose rows are whose, exact, where the schema has units.
-    """
-
-    rows: float
-    columns: tuple[tuple[str, str], ...]
-    counts: np.ndarray
-    deviation: float = 0.0
-    sentence: str | None = None
-    units: UnitCheck | None = None
-
-    @property
-    def shares(self) -> np.ndarray:
-        """The counts over the number of rows, within [0, 1]; NaN where there is no row."""
-        rows = self.rows if self.rows >= 1 else math.nan
-        return np.clip(self.counts / rows, 0.0, 1.0)
-
-
 class _RawRows:
-    """An engine over the cells of a file as they stand; no other query can be asked of it."""
+    """An engine over the cells of rows as they stand; no other query can be asked of it."""
 
-    def __init__(self, path: str, schema: Schema) -> None:
-        self._path = path
+    def __init__(self, source: Any, schema: Schema) -> None:
+        self._source = source
         self._schema = schema
 
     def blocks(self) -> Iterator[RawCells]:
-        return raw_cells(self._path, self._schema)
+        return raw_cells(self._source, self._schema)
 
     def answer(self, query: Query) -> np.ndarray:
         total = query.start()
@@ -83,48 +66,77 @@ class _RawRows:
 
 
 def check_schema(
-    path: str,
-    schema: Schema,
+    source: Any,
+    schema: Schema | Mapping[str, Any] | str | os.PathLike[str],
     epsilon: float | None = None,
     delta: float = 1e-8,
     charges: Charges | None = None,
 ) -> SchemaCheck:
-    """Return how the schema fits the rows of a file: exactly, which is not private, or, with an
-    ``epsilon``, in one (epsilon, delta)-differentially private release under add-or-remove-one.
+    """Return how the schema fits the rows of a file or a frame: exactly, which is not private, or,
+    with an ``epsilon``, in one (epsilon, delta)-differentially private release under
+    add-or-remove-one.
 
-    ``charges`` : the caller's, to follow.
+    ``schema`` : as ``dpcore.fit`` has it. ``charges`` : the caller's, to follow.
 
     Raises InvalidInputError for a store, whose rows are encoded, and for a budget that cannot be;
     DataError (for the owner's eyes) for a file that cannot be read, before anything is spent.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from dpcore import check_schema
+    >>> frame = pd.DataFrame({"paid": [38.767, 950.0, 1.25], "late": ["no", "yes", "?"]})
+    >>> columns = {"paid": {"kind": "numeric", "lower": 500, "upper": 100000}}
+    >>> columns["late"] = {"kind": "label", "classes": ["no", "yes"]}
+    >>> print(str(check_schema(frame, {"columns": columns})).partition(" has ")[0])
+    column  kind     below   above  in none  empty
+    paid    numeric  66.67%  0.00%  0.00%    0.00%
+    late    label                   33.33%   0.00%
+    'paid'
     """
-    if is_store(path):
-        raise InvalidInputError(
-            f"The rows of the store {path} are encoded: what was clamped or unknown is not told "
-            "apart there any more. Check the file that it was converted from."
-        )
-    refuse_stdin(path)
+    found, source = schema_of(schema), frame_of(source)
+    if found is None:
+        raise InvalidInputError("Expected the schema that the rows are to be held against.")
+    schema = found
     LedgerRequest().of(schema)  # What it refuses is refused before a row is read.
-    schema = named_schema(path, schema)
+    if is_frame(source):
+        schema, claim = schema.for_names(frame_names(source)), ""
+        typed_by: str | None = "frame"
+    else:
+        source = os.fspath(source)
+        _require_file(source)
+        schema, typed_by = named_schema(source, schema), "file" if is_typed(source) else None
+        claim = claim_of(entry_of(source), source, schema)
     if epsilon is not None and schema.unit is not None:
         raise InvalidInputError(
             "A release of how a schema fits protects one row, not all rows of one "
             f"{schema.unit!r}: leave --epsilon out for exact shares, which are for the owner of "
             "the rows, or take a schema without unit, if it is enough to protect a row."
         )
-    columns, rows = checked_names(schema), _RawRows(path, schema)
+    columns, rows = checked_names(schema), _RawRows(source, schema)
     # Read through once before anything is charged: a file may be damaged at its end.
     exact = rows.answer(CellCounts(len(columns)))
     if epsilon is None:
         note_outside(LedgerRequest(), schema, "exact figures of how a schema fits")
-        found = _check(exact.astype(np.float64), columns)
-        return replace(found, units=check_units(path, schema))
-    if claim := claim_of(entry_of(path), schema):
+        shares = _check(exact.astype(np.float64), columns)
+        turned = tuple(turned_numbers(raw_pieces(source, schema), schema).items())
+        return replace(shares, units=check_units(source, schema), turned=turned)
+    if claim:
         raise InvalidInputError(
             f"A release of how a schema fits reads the rows twice, and those of a {claim} may be "
             "others then: leave --epsilon out, or save the rows as Parquet."
         )
-    typed_by = "file" if is_typed(path) else None
     return _released(rows, columns, (epsilon, delta), schema, typed_by, charges)
+
+
+def _require_file(path: str) -> None:
+    """Raise for what cannot be read twice, and for a store."""
+    if is_store(path):
+        raise InvalidInputError(
+            f"The rows of the store {path} are encoded: what was clamped or unknown is not told "
+            "apart there any more. Check the file that it was converted from."
+        )
+    refuse_stdin(path)
 
 
 def _released(

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dpcore.data.units import UnitIds
 from dpcore_tables.cells.cell_values import unread_told
 from dpcore_tables.cells.ids import ids_of
-from dpcore_tables.files.stream import open_rows
 from dpcore_tables.raw.raw_table import RawTable
+from dpcore_tables.statistics.raw_cells import raw_pieces
 
 if TYPE_CHECKING:
     from dpcore import Schema
@@ -56,14 +56,14 @@ class UnitCheck:
         return tuple(sorted({*fewer, min(largest, _CHOICES[-1]), self.units.rows_per_unit}))
 
 
-def check_units(path: str, schema: Schema) -> UnitCheck | None:
-    """Return the units of a file's rows, None where the schema has none; DataError for a file that
-    cannot be read, or a column of another type than ids have."""
+def check_units(source: Any, schema: Schema) -> UnitCheck | None:
+    """Return the units of the rows of a file or a frame, None where the schema has none; DataError
+    for a file that cannot be read, or a column of another type than ids have."""
     units = schema.units
     if units is None:
         return None
     numbers, n_empty, n_no_id = UnitIds(), 0, 0
-    for raw in open_rows(path, schema).pieces():
+    for raw in raw_pieces(source, schema):
         assert isinstance(raw, RawTable)  # Units need named columns.
         with unread_told(raw.source, units.column):
             ids, bad = ids_of(raw.columns[units.column], schema.notation)

@@ -67,7 +67,7 @@ def convert(
     pieces = encoded_batches(source, schema, format=format, bad_rows=bad_rows)
     stated = bad_rows == "drop", is_typed(os.fspath(source), format)
     reader = entry_of(os.fspath(source), format)
-    others: dict[str, Any] = {"claim": claim_of(reader, schema)}
+    others: dict[str, Any] = {"claim": claim_of(reader, os.fspath(source), schema)}
     if store.write is write_rows:
         # A store of somebody's own has no place for it, and is named itself.
         others["read_by"] = foreign_parts(named_parts(reader))

@@ -67,7 +67,7 @@ def test_cells_are_read_as_those_of_a_text_file(address, tmp_path):
     schema, data = Schema.from_toml(SCHEMA), read(address)
     text = load_features(str(tmp_path / "rows.csv"), schema).toarray().tolist()
     assert features(address) == text and data.y.tolist() == [1, -1, 1]
-    assert (data.typed_by, data.name) == ("query", "people.duckdb")
+    assert (data.typed_by, data.name) == ("checked query of types", "people.duckdb")
     template = schema_template(with_query(address, ALL, False), "paid")
     assert '"age" = { kind = "numeric"' in template and '"born" = { kind = "date"' in template
 
@@ -251,6 +251,28 @@ def test_a_view_beside_tables_of_its_name_and_own_functions_need_the_claim(tmp_p
         opened.execute("CREATE MACRO lower(x) AS (SELECT max(age) FROM people)")
     with pytest.raises(InvalidInputError, match="functions of its own"):
         read(f"duckdb:///{place}", "select lower(age) as age from people")
+
+
+def test_columns_that_are_drawn_each_time_are_refused(tmp_path):
+    place = tmp_path / "drawn.duckdb"
+    with duckdb.connect(str(place)) as opened:
+        opened.execute("CREATE TABLE drawn (age INT, r DOUBLE GENERATED ALWAYS AS (random()))")
+        opened.execute("CREATE TABLE twice (age INT, r INT GENERATED ALWAYS AS (2 * age))")
+        opened.execute("CREATE VIEW seen AS SELECT age, random() AS r FROM twice")
+        opened.execute("CREATE TABLE filled (age INT, r DOUBLE DEFAULT random())")
+        opened.execute("INSERT INTO twice VALUES (1); INSERT INTO filled VALUES (1, 2)")
+    schema = """[columns]
+age = { kind = "numeric", lower = 0, upper = 90 }
+r = { kind = "label", lower = 0, upper = 5 }
+"""
+    address = f"duckdb:///{place}"
+    for name in ("drawn", "seen"):
+        for claimed in (False, True):
+            with pytest.raises(InvalidInputError, match="another value each time") as caught:
+                read(address, f"select age, r from {name}", claimed, schema=schema)
+            assert f"'{name}'" in str(caught.value)
+    for name in ("twice", "filled"):  # A default was drawn once, when the row was written.
+        assert len(read(address, f"select age, r from {name}", schema=schema).y) == 1
 
 
 def test_types_that_follow_from_the_names_of_folders_need_the_claim():

@@ -61,7 +61,7 @@ def test_cells_are_read_as_those_of_a_text_file(address, tmp_path):
     text = load_features(str(tmp_path / "rows.csv"), schema).toarray().tolist()
     assert features(address) == text and data.y.tolist() == [1, -1, 1]
     assert (data.typed_by, data.name, data.read_by[0]) == (
-        "query",
+        "checked query of types",
         "postgres",
         "dpcore_tables.databases.postgresql:open_postgresql",
     )

@@ -1,5 +1,7 @@
 """Which queries are row by row, which need a claim, and which are never asked."""
 
+import re
+
 import pytest
 
 from dpcore.errors import InvalidInputError
@@ -93,20 +95,78 @@ def test_what_changes_something_or_draws_is_never_asked(text, dialect):
     [
         "delete from people",
         "select age from people; drop table people",
-        "select 'Ypsilanti from people",
         "drop table people",
         "Ypsilanti",
-        "(" * 5000 + "select 1",
         "attach 'x' as y",
         "pragma user_version",
     ],
 )
 def test_what_is_no_single_select_is_refused_without_its_text(dialect, text, capfd, caplog):
     for claimed in (False, True):
-        with pytest.raises(InvalidInputError, match=r"one SELECT|reads rows as they are") as caught:
+        with pytest.raises(
+            InvalidInputError, match="one SELECT|reads rows as they|a syntax"
+        ) as caught:
             read(text, dialect, claimed=claimed)
         assert "Ypsilanti" not in str(caught.value) and "\n" not in str(caught.value)
     assert not caplog.text and not "".join(capfd.readouterr())
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    {
+        "select 'Ypsilanti from people": "",
+        "(" * 5000 + "select 1": "",
+        "select Ypsilanti form people where": "at line 1, letter",
+        "select age, from people)": "at line 1, letter",
+    }.items(),
+)
+def test_a_syntax_error_is_called_one_without_the_text(text, place):
+    for dialect in DIALECTS:
+        with pytest.raises(InvalidInputError, match=f"has a syntax error.*{place}") as caught:
+            read(text, dialect)
+        assert not re.search("Ypsilanti|people", str(caught.value))
+
+
+DRAWN = {
+    "postgres": [
+        "cast('now' as timestamp)",
+        "timestamp ' Today '",
+        "'tomorrow'::date",
+        "born < 'now'",
+        "current_date",
+        "localtimestamp",
+        "now()",
+        "clock_timestamp()",
+    ],
+    "sqlite": ["date('now')", "datetime()", "strftime('%Y', 'now')", "CURRENT_TIMESTAMP"],
+    "duckdb": ["today()", "get_current_timestamp()", "current_localtime()", "age(born, now())"],
+}
+
+
+@pytest.mark.parametrize(("dialect", "text"), [(d, t) for d, ts in DRAWN.items() for t in ts])
+def test_times_of_the_moment_are_never_asked(dialect, text):
+    for claimed in (False, True):
+        with pytest.raises(InvalidInputError, match="function of another value each time"):
+            read(f"select age, {text} as x from people", dialect, claimed=claimed)
+
+
+def test_a_word_of_the_moment_may_be_a_category():
+    for dialect in ("sqlite", "duckdb"):
+        assert read("select age, 'now' as x from people where city = 'today'", dialect)
+    assert read("select age, 'nowhere' as x from people where city = 'todays'", "postgres")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "select * from people pivot (sum(age) for city in ('Bern'))",
+        "pivot people on city using sum(age)",
+        "select * from (pivot people on city using sum(age))",
+    ],
+)
+def test_columns_are_not_named_by_values_of_rows(text):
+    with pytest.raises(InvalidInputError, match="PIVOT names columns by the values of rows"):
+        read(text, "duckdb", claimed=True)
 
 
 @pytest.mark.parametrize(

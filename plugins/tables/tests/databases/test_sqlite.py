@@ -159,20 +159,22 @@ def test_the_statement_says_what_a_row_is(address, tmp_path):
     asked += ["--schema", tmp_path / "schema.toml", "--epsilon", 1]
     status, text = told(*asked, "--out", tmp_path / "model.json")
     assert status == 0, text
-    assert "given the database's column types, and that each row of the query's result" in text
+    assert "given that, by the query's text, each row of its result, which is what is" in text
+    assert "column types" not in text  # A cell of SQLite has the type that it has itself.
     saved = (tmp_path / "model.json").read_text()
     assert WORD not in saved + text and "people" not in saved
     assert "on people.db:" in text
-    assert dpcore.load_model(tmp_path / "model.json").privacy["typed_by"] == "query"
+    assert dpcore.load_model(tmp_path / "model.json").privacy["typed_by"] == "checked query"
 
 
 def test_a_store_of_a_query_says_so_too(address, tmp_path):
     schema = Schema.from_toml(SCHEMA)
     convert(with_query(address, f"{ALL} limit 2", True), tmp_path / "rows.dpcore", schema)
     stored = load_file(str(tmp_path / "rows.dpcore"), None)
-    assert stored.typed_by == "query" and len(stored.y) == 2
+    assert stored.typed_by == "claimed query" and len(stored.y) == 2
     model = dpcore.fit(str(tmp_path / "rows.dpcore"), epsilon=1.0)
-    assert "each row of the query's result" in model.privacy["sentence"]
+    said = model.privacy["sentence"]
+    assert "given the claim on the query that each row of its result" in said
 
 
 def test_rows_of_units_are_bounded(tmp_path):
@@ -185,7 +187,7 @@ def test_rows_of_units_are_bounded(tmp_path):
     schema = 'unit = "id"\nrows_per_unit = 2\n' + SCHEMA
     query = "select id, age, city, paid from people join visits using (id)"
     data = read(address, query, claimed=True, schema=schema)
-    assert data.typed_by == "query of units" and np.bincount(data.units).max() == 2
+    assert data.typed_by == "claimed query of units" and np.bincount(data.units).max() == 2
     with pytest.raises(InvalidInputError, match="a JOIN: other rows"):
         read(address, query, schema=SCHEMA)
 
@@ -330,8 +332,22 @@ def test_commands_take_a_query(address, tmp_path):
     (tmp_path / "schema.toml").write_text(SCHEMA)
     options = ["--query", ALL, "--schema", str(tmp_path / "schema.toml")]
 
+    code, text = told("train", "--data", address, *options, "--out", tmp_path / "model.json")
+    assert code == 0, text
+    # Neither scores nor what the owner looks at promise anything of a row: no claim is needed.
+    sorted_rows = ["--query", "select age, city, paid from people order by age limit 3"]
+    code, text = told("predict", tmp_path / "model.json", "--data", address, *sorted_rows)
+    assert code == 0 and len(text.splitlines()) == 4
+    code, text = told("schema", "--check", address, tmp_path / "schema.toml", *sorted_rows)
+    assert code == 0 and "3 rows" in text
+    assert told("schema", address, *sorted_rows)[0] == 0
+    for name in ("train", "convert"):
+        asked = ["--data", address] if name == "train" else [address, tmp_path / "o.dpcore"]
+        code, text = told(name, *asked, *options[2:], *sorted_rows)
+        assert code == 2 and "--row-wise-claim" in text
     code, template = told("schema", address, "--query", ALL)
-    assert code == 0 and '"age" = {' in template and ALL not in template
+    assert code == 0 and '"age" = { kind = "FILL-IN"' in template and ALL not in template
+    assert '"city" = { kind = "categorical"' in template  # as its column is declared
     assert told("convert", address, tmp_path / "rows.dpcore", *options)[0] == 0
     assert told("schema", "--check", address, tmp_path / "schema.toml", *options[:2])[0] == 0
     code, text = told("train", "--data", "adult.csv", *options)

@@ -1,11 +1,14 @@
 """How a schema fits the rows of a file: exact counts, each of a cell by itself, and noisy ones."""
 
+import io
 from itertools import combinations, product
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
+import dpcore
 from dpcore import Schema
 from dpcore.data.schema.features.width import width_schema
 from dpcore.errors import DataError, InvalidInputError
@@ -248,3 +251,48 @@ def test_units_are_counted_exactly_and_never_released(tmp_path):
     with pytest.raises(InvalidInputError, match="leave --epsilon out for exact shares"):
         check_schema(str(tmp_path / "f.csv"), named, 1.0)
     assert check_schema(str(tmp_path / "f.csv"), SCHEMA_OF_ALL).units is None
+
+
+def turned(frame, lower=500, upper=100000, **others):
+    columns = {"paid": {"kind": "numeric", "lower": lower, "upper": upper}}
+    schema = {"columns": columns | {"y": COLUMNS["label"]}, **others}
+    frame = frame if hasattr(frame, "columns") else pd.DataFrame({"paid": frame})
+    return dict(dpcore.check_schema(frame.assign(y="no"), schema).turned)
+
+
+def test_numbers_that_another_program_made_of_thousands_are_pointed_out():
+    # pandas reads "38.767", "1.250" and "950" of a German file as 38.767, 1.25 and 950.
+    text = 'paid\n"38.767"\n1.250\n950\n'
+    read = pd.read_csv(io.StringIO(text))
+    assert turned(read) == {"paid": 2}
+    assert turned(read.astype(object)) == {"paid": 2}
+    assert turned(pd.read_csv(io.StringIO(text), dtype=str)) == {"paid": 2}
+    assert turned(pd.read_csv(io.StringIO(text), dtype=str), thousands=".", decimal=",") == {}
+    # Broken twins of it: four decimals, a fraction beyond 1,000, or one that would be out of range.
+    for other in (1.2345, 2000.5, 120.5, np.pi):
+        assert turned([38.767, 1.25, 950.0, other]) == {}
+    assert turned([38.0, 950.0, None]) == {}
+    assert turned([38.767], lower=0, upper=90) == {}
+
+
+def test_a_frame_is_checked_as_its_file_is(tmp_path):
+    frame = pd.DataFrame({name: [row[name] for row in ODD] for name in COLUMNS}, dtype=object)
+    (tmp_path / "f.csv").write_text(text_of(ODD))
+    of_file, of_frame = (check_schema(x, SCHEMA) for x in (tmp_path / "f.csv", frame))
+    assert of_frame.counts.tolist() == of_file.counts.tolist() and of_frame.rows == of_file.rows
+    assert str(of_frame) == str(of_file)
+    assert str(of_frame).splitlines()[0].split("  ")[0] == "column"
+    arrow = pa.Table.from_pandas(frame.astype(str))
+    with pytest.raises(DataError, match="no column 'city'"):
+        check_schema(arrow.drop_columns("city"), SCHEMA)
+    with pytest.raises(InvalidInputError, match="Expected the schema"):
+        check_schema(frame, None)
+
+
+def test_a_frame_with_units_and_noise(tmp_path):
+    frame = pd.DataFrame({"who": [1, 1, 2], "age": 5, "city": "Bern", "size": 1, "label": "no"})
+    units = SCHEMA_OF_ALL.with_units("who", 1)
+    assert check_schema(frame, units).units.sizes.tolist() == [2, 1]
+    noisy = check_schema(frame, SCHEMA_OF_ALL, epsilon=1.0)
+    assert "given the frame's column types" in noisy.sentence and noisy.turned == ()
+    assert "Privacy: " in str(noisy)
