@@ -180,6 +180,15 @@ class HalfTheErrors:
         return Sensitivity("l1", 1.0, relation, 0)
 
 
+def test_a_refusal_in_other_words_is_one_too():
+    def refuses(problem):
+        if problem.n_margins == 1:
+            raise ValueError("three classes and more")
+        return gradient(problem)
+
+    assert "labels of two classes, which it does not take" in check_query(refuses).not_tested
+
+
 def test_an_answer_that_is_no_sum_is_searched_with_labels_of_several_classes():
     check_query(HalfTheErrors, Logistic(), evaluations=60)
     with pytest.raises(AssertionError, match="HalfTheErrors under .* declared l1"):
