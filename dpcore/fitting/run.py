@@ -93,7 +93,9 @@ def train(
     training = finish(plan, model, rows, started, diagnostics)
     if engine is None and data.is_ours_and_generated and plan.loss.classification:
         made = exact_figures_if_there()
-        accuracy = None if made is None else made.exact_accuracy(model, encoded_rows(rows, model.schema))
+        accuracy = (
+            None if made is None else made.exact_accuracy(model, encoded_rows(rows, model.schema))
+        )
         training = replace(training, generated=accuracy)
     return replace(training, was_warned=utility_warning.failing, at_hand=engine is None)
 

@@ -114,4 +114,3 @@ def _straightened(model: Model, lines: Schema) -> Model:
     details = {name: of for name, of in model.details.items() if name not in _OF_CURVES}
     w = np.ascontiguousarray(model.w[..., places])
     return replace(model, w=w, schema=lines, details=details)
-

@@ -89,7 +89,11 @@ class RawCodedRows:
 
     def _cells(self, rows: CodedRows, start: int, stop: int) -> tuple[Any, Any]:
         """Return these rows for the kernels; and the hats of mapped ones, ``None`` of others."""
-        numeric, codes, curves = rows.numeric[start:stop], rows.codes[start:stop], rows.layout.curves
+        numeric, codes, curves = (
+            rows.numeric[start:stop],
+            rows.codes[start:stop],
+            rows.layout.curves,
+        )
         if self._entry is None:
             return (numeric, codes, curves), None
         numbers = numeric.astype(np.float64)
