@@ -169,8 +169,7 @@ class DpGd:
 
     def takes_curves(self, problem: Problem, accountant: Accountant) -> bool:
         """Return whether numbers get hats where the schema gives them none."""
-        mechanism = noise_of(self, accountant, 1)
-        return may_take_curves(problem, mechanism.noise_multiplier, self.curves)
+        return may_take_curves(self, problem, accountant)
 
     def minimize(self, problem: Problem, session: PrivacySession) -> Solution:
         if self.clip_unit and problem.rows_per_unit is None:
@@ -256,15 +255,13 @@ class DpGd:
         moments = session.release(curves.moments(clip, multiplier), mechanism)
         deviation = multiplier * clip * problem.rows_changed
         columns, length = from_moments(problem, moments, n, deviation, sizes)
-        width = curves.width(columns, length)
         rows = MeanRow.of(columns, length, moments[: problem.n_features] / n, deviation / n)
-        return rows, defaults.coordinates(problem, width)
+        return rows, defaults.coordinates(problem, curves.width(columns, length))
 
     def _descend(self, problem: Problem, session: PrivacySession, run: Run) -> AveragedDescent:
         """Return the descent after its steps, in ``v``, the parameters of standardised rows."""
-        n, columns, step_size, l2 = run.n, run.rows.columns, run.step_size, problem.l2
+        n, columns, step_size, l2, planned = run.n, run.rows.columns, run.step_size, problem.l2, 0
         descent = AveragedDescent(problem.w_shape, momentum=self.momentum, averaging=self.averaging)
-        planned = 0
         while step_size.left:
             if step_size.steps != planned:
                 parts = step_size.left / run.scores.left_by(session.accountant)

