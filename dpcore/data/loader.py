@@ -92,6 +92,9 @@ class FileLoader:
         what its owner can do about it.
     bounded : of a Dataset with columns whose bounds were released, and the schema that has them,
         returns the rows encoded.
+        Or those of a Dataset whose numbers get hat functions, by the schema that has these.
+    with_curves : of a run without an engine yet, and what fits it, returns the model of the run
+        whose numbers have hat functions; without them again where they count for nothing.
     waiting : of such a Dataset before, returns an engine over those columns' numbers alone.
     rows_of_part : of a Dataset and ``"column=level"``, returns the rows of that level. Others are
         in none of them, on which parallel composition rests.
@@ -126,6 +129,7 @@ class FileLoader:
     crosses: Callable[[Any], tuple[Any, ...]]
     advice: Callable[[Any, int, FeatureColumn, Notation], str | None]
     bounded: Callable[[Dataset, Schema], Dataset]
+    with_curves: Callable[[Any, Callable[[Any], Any]], Any]
     waiting: Callable[[Dataset], Any]
     rows_of_part: Callable[[Dataset, str], Dataset]
     watched: Callable[[OnBytes], AbstractContextManager[None]]

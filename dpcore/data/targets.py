@@ -34,8 +34,7 @@ _MOST_SHOWN = 8
 
 def scale_to_unit(values: np.ndarray, lower: float, upper: float) -> np.ndarray:
     """Return ``values`` clamped to the public bounds and mapped to [0, 1]."""
-    unit = (np.clip(values, lower, upper) - lower) / (upper - lower)
-    return np.asarray(np.clip(unit, 0.0, 1.0))
+    return np.asarray(np.clip((np.clip(values, lower, upper) - lower) / (upper - lower), 0.0, 1.0))
 
 
 def held_to(values: np.ndarray, lower: float, upper: float) -> np.ndarray:

@@ -10,13 +10,15 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dpcore.data.files import parts_of_rows
-from dpcore.data.loader import file_loader, foreign_loader
+from dpcore.data.loader import file_loader, foreign_loader, loader_if_there
 from dpcore.errors import TargetNotMetError
 from dpcore.fitting.answered import fit_answered, open_source
 from dpcore.fitting.planning.engines import opened_rows, require_one_fit
+from dpcore.fitting.planning.optimizer_queries import takes_curves
 from dpcore.fitting.planning.public_facts import check_dataset
 from dpcore.fitting.planning.utility_warning import UtilityWarning
 from dpcore.fitting.reporting import bound_of, charged_in, not_met, state, summarise, why_released
@@ -91,7 +93,9 @@ def train(
     training = finish(plan, model, rows, started, diagnostics)
     if engine is None and data.is_ours_and_generated and plan.loss.classification:
         made = exact_figures_if_there()
-        accuracy = None if made is None else made.exact_accuracy(model, rows)
+        accuracy = (
+            None if made is None else made.exact_accuracy(model, encoded_rows(rows, model.schema))
+        )
         training = replace(training, generated=accuracy)
     return replace(training, was_warned=utility_warning.failing, at_hand=engine is None)
 
@@ -153,14 +157,18 @@ def fit_dataset(plan: Plan, dataset: RowFacts, *given: Any, **others: Any) -> Mo
     return fit_run(Run(plan, dataset, *given, **others))
 
 
-def fit_run(run: Run) -> Model:
-    """Return the model of a run.
+def fit_run(run: Run, lines: bool = False) -> Model:
+    """Return the model of a run. ``lines`` : whether numbers stay as its rows have them.
 
     Raises InvalidInputError, before anything is spent, if the parts do not fit each other;
     LedgerError or BudgetExceededError where a ledger cannot hold the run. What ends the fit after
     that has a note of what was charged.
     """
     ready = check_dataset(run.plan, run.dataset, run.kept_fraction)
+    asked = ready.plan.optimizer, ready.problem, ready.plan.accountant
+    if not lines and takes_curves(*asked) and (loader := loader_if_there()) is not None:
+        model: Model = loader.with_curves(run, partial(fit_run, lines=True))
+        return model
     run = replace(run, plan=ready.plan, charges=run.charges or Charges())
     charges = _charges_of(run)
     charges.bound = bound_of(ready.plan, run.dataset.schema.units, run.why_not_private)

@@ -83,13 +83,11 @@ class RunState:
         """Return a run whose plan fits its rows, before its first step."""
         rows = RunRows(run.dataset, run.held_out, run.table, run.engine)
         held_out = rows.facts_of_held_out(size_is_public=ready.plan.relation.size_is_public)
-        facts = PublicFacts(ready, run.dataset.schema, held_out)
-        return cls(facts, rows, ready.plan.accountant)
+        return cls(PublicFacts(ready, run.dataset.schema, held_out), rows, ready.plan.accountant)
 
     def with_rows(self, rows: RunRows) -> RunState:
         """Return the run with its rows encoded anew."""
-        facts = replace(self.facts, schema=rows.dataset.schema)
-        return replace(self, rows=rows, facts=facts)
+        return replace(self, rows=rows, facts=replace(self.facts, schema=rows.dataset.schema))
 
     def with_ready(self, ready: Ready) -> RunState:
         """Return the run with another problem."""

@@ -77,8 +77,7 @@ class LearntFacts:
     def coef(self) -> np.ndarray:
         """Coefficients without the intercept, float64, of three classes and more a row for each: of
         unnamed features as given, of a schema's columns as encoded."""
-        w = self.w[..., :-1] if self.schema.intercept else self.w
-        return w * self.schema.feature_scale
+        return (self.w[..., :-1] if self.schema.intercept else self.w) * self.schema.feature_scale
 
     @property
     def intercept(self) -> float | np.ndarray:
@@ -179,8 +178,7 @@ class LearntFacts:
     @property
     def row_norm(self) -> float:
         """The public l2 norm that rows are scaled down to, unnamed features as given."""
-        norm = min(self.schema.row_norm, self.schema.raw_norm_bound)
-        return norm / self.schema.feature_scale
+        return min(self.schema.row_norm, self.schema.raw_norm_bound) / self.schema.feature_scale
 
     def margins(self, encoded: Rows) -> np.ndarray:
         """Return the margins of encoded rows, the intercept's column included: of shape (n_rows,),

@@ -216,8 +216,7 @@ class NoiseSource(Unshareable):
             return int(held[i])
 
         stream = incremental_digits.DigitStream(word)
-        value = law.exact(stream, scale)
-        return value, self._discard(held, stream.used)
+        return law.exact(stream, scale), self._discard(held, stream.used)
 
     def _extend(self, words: np.ndarray, n: int) -> np.ndarray:
         """Return ``words`` followed by ``n`` new ones."""

@@ -78,8 +78,7 @@ class CsrBlock(CachedMargins):
         values, squares = truncate_rows(
             X.data.astype(np.float64), _row_of(X.indptr), X.shape[0], path.raw_norm_bound
         )
-        width = int(X.shape[1])
-        return cls(X.indptr, X.indices, values, width, y, squares, path, row_norm)
+        return cls(X.indptr, X.indices, values, int(X.shape[1]), y, squares, path, row_norm)
 
     @classmethod
     def gather(cls, blocks: Sequence[Self], places: np.ndarray) -> CsrRows:

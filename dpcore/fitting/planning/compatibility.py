@@ -130,8 +130,7 @@ def _advice(problem: Problem, accountant: Accountant, own: str | None) -> dict[s
 
 
 def _against_the_rest(classification: bool, n_classes: int) -> str:
-    fits = classification and n_classes > 2
-    return f", {_AGAINST_THE_REST}" if fits else ""
+    return f", {_AGAINST_THE_REST}" if (classification and n_classes > 2) else ""
 
 
 def _instead(relation: str, unmet: set[str]) -> str:

@@ -36,6 +36,7 @@ __all__ = [
     "feasible_targets",
     "stated_memory",
     "stated_schedule",
+    "takes_curves",
 ]
 
 _CHOSEN = ("algo", "accountant", "conversion", "preset", "use", "params")
@@ -73,6 +74,12 @@ def cost_forecast(optimizer: Optimizer, problem: Problem, accountant: Accountant
         return str(ask(private_copy(problem), copy.deepcopy(accountant)))
     except DpcoreError:
         return ""
+
+
+def takes_curves(optimizer: Optimizer, problem: Problem, accountant: Accountant) -> bool:
+    """Return whether the optimizer asks for hat functions beside numbers."""
+    ask = optimizer_facts(optimizer).takes_curves
+    return ask is not None and bool(ask(private_copy(problem), copy.deepcopy(accountant)))
 
 
 def feasible_targets(optimizer: Optimizer, problem: Problem, epsilon_max: float) -> str:

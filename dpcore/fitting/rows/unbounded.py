@@ -28,10 +28,11 @@ def bounded_schema(schema: Schema, bounds: Mapping[str, tuple[float, float]]) ->
 
 
 def encoded_rows(dataset: Dataset, schema: Schema) -> Dataset:
-    """Return the data set as the bounded schema encodes it, to the bit; the same one if none of its
-    columns waits. The rows in waiting stay as they are. Rows that came without units are without
-    them in the result, whatever the schema says: they are tested on."""
-    if not dataset.schema.unbounded:
+    """Return the data set as the schema encodes it, to the bit, once bounds are there or numbers
+    get hat functions; the same one if it is encoded so already. The rows in waiting stay as they
+    are. Rows that came without units are without them in the result, whatever the schema says: they
+    are tested on."""
+    if not dataset.schema.unbounded and dataset.schema.encoding == schema.encoding:
         return dataset
     if dataset.units is None:
         schema = schema.with_units(None)

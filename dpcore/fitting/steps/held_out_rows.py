@@ -87,8 +87,7 @@ def exact_figures() -> Any:
     Raises RegistryError, with what to install, where there is none.
     """
     methods = "exact_figures", "exact_accuracy", "exact_in_words"
-    told = "No package makes figures of rows to test on."
-    return step_class(_STEP, *methods, told=told)
+    return step_class(_STEP, *methods, told="No package makes figures of rows to test on.")
 
 
 def exact_figures_if_there() -> Any:

@@ -52,8 +52,10 @@ _LOG = logging.getLogger("dpcore")
 
 def stated_of(steps: Steps, state: RunState) -> dict[str, dict[str, Any]]:
     """Return the entries of the privacy statement, by name."""
-    known = {step.name: step.stated for step in steps if step.stated is not None}
-    return {**known, **state.stated}
+    return {
+        **{step.name: step.stated for step in steps if step.stated is not None},
+        **state.stated,
+    }
 
 
 def set_aside(steps: Steps, state: RunState) -> RunState:
@@ -168,8 +170,7 @@ def charged_for_step(state: RunState, step: CheckedStep) -> RunState:
     charged = _composed(state.accountant, events)
     if state.rehearses and not engine_facts(plan.engine).reads_files:
         rehearse_run(facts.ready, state.rows.none(), facts.schema, first, ledger)
-    charged_for = {**state.charged_for, step.name: events}
-    return replace(state, accountant=charged, charged_for=charged_for)
+    return replace(state, accountant=charged, charged_for={**state.charged_for, step.name: events})
 
 
 def _at_most(event: DpEvent, mechanism: Mechanism, accountant: Accountant) -> DpEvent:

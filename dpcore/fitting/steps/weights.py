@@ -72,8 +72,7 @@ def with_public_weights(plan: Any, label: Label) -> Any:
     """
     if not are_weighted(plan.settings):
         return plan
-    weights = _weights().weights_asked(plan, label)
-    return with_weights(plan, weights)
+    return with_weights(plan, _weights().weights_asked(plan, label))
 
 
 def with_weights(plan: Any, weights: tuple[float, ...]) -> Any:

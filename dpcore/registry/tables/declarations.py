@@ -124,6 +124,11 @@ class OptimizerFacts:
     default_l2: Callable[..., float] | None = fact(
         Method(("problem", "accountant")), "Returns the l2 of a run that was given none.", None
     )
+    takes_curves: Callable[..., bool] | None = fact(
+        Method(("problem", "accountant")),
+        "Returns whether numbers between public bounds are to have hat functions beside them.",
+        None,
+    )
     schedule: Callable[..., Mapping[DpEvent, int]] | None = fact(
         Method(("problem", "noise_multiplier")),
         "Returns how many of each event a run makes with that noise.",
@@ -262,7 +267,8 @@ _CALLED = {
         load pieces require_known format_of schema_of partitions requested tested source_of
         with_schema schema_of_rows predict info schema_lines rows features frame_of
         declares_truth schema_keys schema_file schema_toml schema_columns
-        with_private_bounds number crosses advice bounded waiting rows_of_part watched
+        with_private_bounds number crosses advice bounded with_curves waiting rows_of_part
+        watched
         """.split()
     ),
 }

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -17,7 +18,6 @@ from dpcore.plugin import (
     Solution,
     check_ranges,
     mechanism_in,
-    noise_multiplier,
     option,
     round_parameters,
 )
@@ -25,18 +25,18 @@ from dpcore_baselines.calibration.of_a_run import RULE, CountedScores
 from dpcore_baselines.descent import defaults
 from dpcore_baselines.descent.averaged import AveragedDescent
 from dpcore_baselines.descent.calibrate import MeanRow
-from dpcore_baselines.descent.curves import CHOICES, Curves
+from dpcore_baselines.descent.curves import CHOICES, Curves, may_take_curves
 from dpcore_baselines.descent.run import Run
 from dpcore_baselines.descent.sizes import released_sizes
 from dpcore_baselines.descent.standardize import MOMENTS_CLIP, from_moments, rehearsed, unchanged
 from dpcore_baselines.descent.step_size import StepSize
-from dpcore_baselines.options import require_several
+from dpcore_baselines.options import noise_of, require_several
 from dpcore_baselines.queries.moments import ColumnMoments
 from dpcore_baselines.queries.standardized import StandardizedGradientSum
 from dpcore_baselines.queries.unit_gradient import UnitGradientSum
 
 if TYPE_CHECKING:
-    from dpcore.plugin import PrivacySession, Problem
+    from dpcore.plugin import Accountant, PrivacySession, Problem
     from dpcore_baselines.queries.standardization import Standardization
 
 __all__ = ["DpGd"]
@@ -139,7 +139,7 @@ class DpGd:
     curves: str = option(
         "auto",
         "numbers with knots: curves (all), lines (none), or by the signal (auto)",
-        rule="curves if u of all columns >= 40 and there are 2,000 rows",
+        rule="curves if u of all columns >= 40 and there are 2,000 rows, flatter below u = 60",
     )
     use: Mapping[str, str] = field(default_factory=dict)
 
@@ -167,6 +167,10 @@ class DpGd:
         if self.curves not in CHOICES:
             raise InvalidInputError(f"Expected curves={self.curves!r} to be one of {CHOICES}.")
 
+    def takes_curves(self, problem: Problem, accountant: Accountant) -> bool:
+        """Return whether numbers get hats where the schema gives them none."""
+        return may_take_curves(self, problem, accountant)
+
     def minimize(self, problem: Problem, session: PrivacySession) -> Solution:
         if self.clip_unit and problem.rows_per_unit is None:
             raise InvalidInputError("clip_unit needs units of several rows: unit in the schema.")
@@ -183,14 +187,15 @@ class DpGd:
         root = math.sqrt(problem.rows_per_unit or 1) if self.clip_unit else 1.0
         mu = 1 / self._noise(session, 1).noise_multiplier * root / problem.rows_changed
         curves = Curves.of(problem, n, mu, self.curves)
+        problem, gradients = curves.counted, partial(curves.gradients, clipped_sum)
         rows, width = self._standardize(problem, session, n, curves)
         columns, length, loss = rows.columns, rows.length, problem.loss
         u = max(defaults.weighed(defaults.signal(n, mu, width), loss), 1e-6)
         clip = (self.clip or defaults.clip_for(u, loss) * root) * length
         lasting = max(defaults.weighed(defaults.lasting_signal(n, mu, width, loss), loss), 1e-6)
         sizes = self._step_size(problem, lasting, columns, length)
-        of_u = defaults.shrinkage_for(u), sizes, scores.with_signal(u, n)
-        run = Run(n, clipped_sum, rows, clip, *of_u)
+        scores = scores.with_signal(max(u, curves.u_lines), n, curves.among_all)
+        run = Run(n, gradients, rows, clip, defaults.shrinkage_for(u), sizes, scores)
         w, status, shrunk = run.finished(problem, self._descend(problem, session, run))
         details: dict[str, Any] = {"steps": sizes.steps, "clip": clip, "time": sizes.time, "u": u}
         details |= {"columns": int(np.count_nonzero(columns.scales)), **shrunk, **curves.details()}
@@ -198,7 +203,7 @@ class DpGd:
             details["warning"] = _FEW_ROWS.format(math.ceil(defaults.TELLING / mu))
         elif u < 10:
             details["warning"] = "the budget is small for this many features: expect noise."
-        return Solution(w=w, status=status + curves.in_words(), details=details)
+        return Solution(curves.among_all(w), status=status + curves.in_words(), details=details)
 
     def _step_size(
         self, problem: Problem, u: float, columns: Standardization, length: float
@@ -231,41 +236,38 @@ class DpGd:
             return self.moments_share
         if not problem.loss.classification:
             return 0.0
-        return defaults.moments_share_for(problem.n_features)
+        hats = sum(n_hats for _, n_hats in problem.curves)
+        return defaults.moments_share_for(problem.n_features - hats)
 
     def _standardize(
         self, problem: Problem, session: PrivacySession, n: float, curves: Curves
     ) -> tuple[MeanRow, float]:
         """Return the map with what the moments say, and the number of columns that count."""
-        moments_share, absent = self._moments_share(problem), curves.left_out
+        moments_share = self._moments_share(problem)
         if moments_share == 0:
-            same = unchanged(problem, absent), curves.row_norm
-            width = defaults.coordinates(problem, problem.n_features - absent.size)
-            return MeanRow(*same, *np.zeros((2, problem.n_features))), width
-        sizes = released_sizes(problem, session, n, self._noise)
+            same = unchanged(problem), problem.row_norm
+            return MeanRow(*same, *np.zeros((2, problem.n_features))), defaults.coordinates(problem)
+        sizes = released_sizes(problem, session, n, self._noise, curves.problem.numbers)
         if sizes is not None and self.moments_share is None:
             moments_share /= 2
         mechanism = self._noise(session, 1 / Fraction(moments_share))
-        clip, multiplier = MOMENTS_CLIP * curves.row_norm, mechanism.noise_multiplier
-        query = ColumnMoments(problem, clip, multiplier, curves.counted)
-        moments = session.release(query, mechanism)
-        deviation = multiplier * query.clip * problem.rows_changed
-        columns, length = from_moments(problem, moments, n, deviation, sizes, absent)
-        width = curves.width(columns, length)
+        clip, multiplier = MOMENTS_CLIP * problem.row_norm, mechanism.noise_multiplier
+        moments = session.release(curves.moments(clip, multiplier), mechanism)
+        deviation = multiplier * clip * problem.rows_changed
+        columns, length = from_moments(problem, moments, n, deviation, sizes, curves.scales)
         rows = MeanRow.of(columns, length, moments[: problem.n_features] / n, deviation / n)
-        return rows, defaults.coordinates(problem, width)
+        return rows, defaults.coordinates(problem, curves.width(columns, length))
 
     def _descend(self, problem: Problem, session: PrivacySession, run: Run) -> AveragedDescent:
         """Return the descent after its steps, in ``v``, the parameters of standardised rows."""
-        n, columns, step_size, l2 = run.n, run.rows.columns, run.step_size, problem.l2
+        n, columns, step_size, l2, planned = run.n, run.rows.columns, run.step_size, problem.l2, 0
         descent = AveragedDescent(problem.w_shape, momentum=self.momentum, averaging=self.averaging)
-        planned = 0
         while step_size.left:
             if step_size.steps != planned:
                 parts = step_size.left / run.scores.left_by(session.accountant)
                 planned, mechanism = step_size.steps, self._noise(session, parts)
             w = round_parameters(columns.pull_back(descent.v), problem.raw_norm_bound)
-            query = run.clipped_sum(problem, w, columns, run.clip, mechanism.noise_multiplier)
+            query = run.gradients(w, columns, run.clip, mechanism.noise_multiplier)
             gradient = session.release(query, mechanism) / n + l2 * columns.map_gradient(w)
             gradient[..., columns.scales == 0] = 0.0  # There is nothing but noise.
             changed = problem.relation.rows_changed if self.clip_unit else problem.rows_changed
@@ -275,9 +277,7 @@ class DpGd:
 
     def _noise(self, session: PrivacySession, parts: Fraction | int) -> Any:
         """Return the mechanism of one of so many equal parts of what is left of the budget."""
-        accountant, kind = session.accountant, mechanism_in(self, "noise")
-        share = Fraction(accountant.remaining) / parts
-        return kind(noise_multiplier(accountant, kind.nominal_event, share))
+        return noise_of(self, session.accountant, parts)
 
     def refuse_hopeless(
         self, problem: Problem, session: PrivacySession, share: float = 1.0

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import UnsupportedEventError
+from dpcore.plugin import mechanism_in, noise_multiplier
 from dpcore.plugin.parts import accountant_facts, accountants_for, optimizer_facts
 
 if TYPE_CHECKING:
     from dpcore.plugin import Accountant
     from dpcore.plugin.parts import DpEvent, Optimizer
 
-__all__ = ["require_several"]
+__all__ = ["noise_of", "require_several"]
 
 
 def require_several(optimizer: Optimizer, accountant: Accountant, *events: DpEvent) -> None:
@@ -22,3 +24,10 @@ def require_several(optimizer: Optimizer, accountant: Accountant, *events: DpEve
             f"{optimizer_facts(optimizer).name} makes {len(events)} or more releases here, and the "
             f"{accountant.name} accountant holds one; choose {accountants_for(optimizer, *events)}."
         )
+
+
+def noise_of(optimizer: Any, accountant: Accountant, parts: Fraction | int) -> Any:
+    """Return the mechanism in the slot ``noise`` whose release costs one of so many equal parts of
+    what is left of a budget."""
+    kind, share = mechanism_in(optimizer, "noise"), Fraction(accountant.remaining) / parts
+    return kind(noise_multiplier(accountant, kind.nominal_event, share))

@@ -9,13 +9,15 @@ import pytest
 
 from dpcore import Schema, fit
 from dpcore.plugin import InvalidInputError, NeighboringRelation, Problem
-from dpcore.plugin.parts import LocalEngine, Table
+from dpcore.plugin.parts import LocalEngine, Table, load_registry
 from dpcore_baselines.descent.curves import Curves
-from dpcore_baselines.descent.standardize import from_moments, unchanged
 from dpcore_baselines.dp_gd import DpGd
 from dpcore_baselines.losses.hinge import HingeSvm
+from dpcore_baselines.losses.quantile import Quantile
+from dpcore_baselines.queries.kept_columns import KeptColumns
 from dpcore_baselines.queries.moments import ColumnMoments
 from dpcore_baselines.queries.standardization import Standardization
+from dpcore_baselines.queries.standardized import StandardizedGradientSum
 from dpcore_lab.checks import check_query
 from dpcore_tables.schemas import with_curves
 
@@ -70,22 +72,35 @@ def test_columns_that_were_left_out_of_lengths_alone_would_be_caught(monkeypatch
         check_query(lambda p: ColumnMoments(p, 0.25, 1.0, selection(p.n_features, [0])))
 
 
-def test_moments_without_hats_are_those_of_rows_that_have_none():
+def test_sums_without_hats_are_those_of_rows_that_have_none():
     rng = np.random.default_rng(0)
     X = np.trunc(np.ldexp(rng.random((200, 20)), 14)) / 2.0**16
     bounds = {"row_norm": 2.0, "raw_norm_bound": 2.0, "capacity": 1000}
-    hats = Curves.of(PROBLEM, 1e5, 0.0, "none").left_out
-    problem = replace(PROBLEM, intercept=False, capacity=1000)
-    rest = np.delete(np.arange(20), hats)
+    lines = Curves.of(replace(PROBLEM, intercept=False, capacity=1000), 1e5, 0.0, "none")
+    rest = [0, 9, 18, 19]
+    assert lines.kept.tolist() == rest and lines.counted.numbers == (0, 1)
     table = Table.from_matrix(X, np.ones(200), **bounds)
-    few = Table.from_matrix(X[:, rest], np.ones(200), **bounds)
-    query = ColumnMoments(problem, 0.3, 1.0, selection(20, hats))
-    got = LocalEngine(table).answer(query).reshape(2, 20)
-    alone = ColumnMoments(replace(problem, n_features=4, numbers=(), curves=()), 0.3)
-    assert not got[:, hats].any()
+    few = LocalEngine(Table.from_matrix(X[:, rest], np.ones(200), **bounds))
+    got = LocalEngine(table).answer(lines.moments(0.3, 1.0))
     # Norms of a map are bounded a little more loosely, by 2^-28.
-    assert np.allclose(got[:, rest], LocalEngine(few).answer(alone).reshape(2, 4), rtol=1e-6)
-    assert query.bits == alone.bits
+    assert np.allclose(got, few.answer(ColumnMoments(lines.counted, 0.3)), rtol=1e-6)
+    columns = Standardization(np.full(4, 128), np.zeros(4, dtype=np.int64), None)
+    asked = np.array([0.5, -1, 0.25, 0]), columns, 0.2, 1.0
+    gradients = lines.gradients(StandardizedGradientSum, *asked)
+    alone = StandardizedGradientSum(lines.counted, *asked)
+    assert gradients.start().shape == (4,) and gradients.kind == alone.kind
+    assert np.allclose(LocalEngine(table).answer(gradients), few.answer(alone), rtol=1e-6)
+
+
+@pytest.mark.slow
+def test_some_coordinates_of_a_sum_keep_its_sensitivity():
+    check_query(lambda p: KeptColumns(ColumnMoments(p, 0.5, 1.0), (0,)))
+
+
+def test_more_than_a_projection_of_a_sum_would_be_caught(monkeypatch):
+    monkeypatch.setattr(KeptColumns, "_of", lambda self, answer: 2 * answer)
+    with pytest.raises(AssertionError):
+        check_query(lambda p: KeptColumns(ColumnMoments(p, 0.5, 1.0), (0,)))
 
 
 def test_a_map_that_is_no_selection_is_refused():
@@ -95,20 +110,40 @@ def test_a_map_that_is_no_selection_is_refused():
             ColumnMoments(replace(PROBLEM, n_features=2, numbers=(), curves=()), 1.0, 1.0, map_)
 
 
-def test_hats_that_are_left_out_have_no_scale_and_add_no_length():
-    absent = Curves.of(PROBLEM, 1e5, 0.0, "none").left_out
-    moments = np.concatenate([np.full(20, 500.0), np.full(20, 400.0)])
-    all_, longer = from_moments(PROBLEM, moments, 1000.0, 1.0)
-    some, length = from_moments(PROBLEM, moments, 1000.0, 1.0, left_out=absent)
-    assert not some.scales[absent].any() and (all_.scales[absent] > 0).all()
-    assert length < longer
-    assert not unchanged(PROBLEM, absent).scales[absent].any()
-    used, unused = (Curves(PROBLEM, 100.0, used) for used in (True, False))
-    assert unused.row_norm == pytest.approx(math.sqrt(2)) and used.row_norm == 2.0
-    assert unused.width(some, length) == 4
-    assert used.width(all_, longer) == 4 + 3 * 16
-    assert used.details() == {"curves": 2, "u_with_hats": 100.0}
+def test_the_columns_that_count_have_the_facts_of_a_schema_without_knots():
+    counted = Curves.of(PROBLEM, 1e5, 0.0, "none").counted
+    assert (counted.n_features, counted.numbers, counted.curves) == (4, (0, 1), ())
+    assert counted.raw_norm_bound == math.sqrt(2)
+    assert Curves.of(PROBLEM, 1e5, 0.0, "all").counted is PROBLEM
+    columns = Standardization(np.full(20, 128), np.zeros(20, dtype=np.int64), None)
+    assert Curves(PROBLEM, 100.0, True).width(columns, 9.0) == 4 + 3 * 16
+    assert Curves(PROBLEM, 100.0, True).details() == {"curves": 2, "u_with_hats": 100.0}
     assert Curves(replace(PROBLEM, curves=()), 100.0, False).details() == {}
+
+
+@pytest.mark.parametrize(
+    ("facts", "asked", "may"),
+    [
+        ({}, "auto", True),
+        ({}, "none", False),
+        ({"numbers": ()}, "all", False),
+        ({"row_norm": 1.0}, "all", False),
+        ({"rows_per_unit": 2}, "auto", False),
+        ({"rows_per_unit": 2}, "all", True),
+        ({"one_vs_rest": True}, "auto", False),
+        ({"n0": 1999}, "auto", False),
+        ({"n0": 2000}, "auto", True),
+        ({"n0": 10**6, "loss": Quantile()}, "auto", False),
+        ({"n0": 10**6, "loss": Quantile()}, "all", True),
+    ],
+)
+def test_hats_that_nobody_chose_are_for_what_was_tried(facts, asked, may):
+    problem, optimizer = replace(PROBLEM, curves=(), **facts), DpGd(curves=asked)
+    # u is 42.9 and 35.8 with 2,000 rows and 20 columns.
+    budget = load_registry().load("accountant", "gdp").of_figure(0.096, 1e-6)
+    assert optimizer.takes_curves(problem, budget) is may
+    less = load_registry().load("accountant", "gdp").of_figure(0.08, 1e-6)
+    assert not DpGd().takes_curves(replace(problem, n0=2000), less)
 
 
 def bent_rows(n, seed=0):
@@ -133,14 +168,27 @@ def test_curves_fit_what_lines_cannot(loss):
     assert scores[1] < 0.62
 
 
-def test_lines_with_knots_that_are_left_out_are_lines():
-    rows = bent_rows(1000)
-    model = fit(rows, schema=CURVES, epsilon=0.5, delta=1e-6, seed=3)
-    assert "Of 2 numbers with knots each is a line" in model.status
-    assert np.count_nonzero(model.w) == 3
-    plain = fit(rows, schema=LINES, epsilon=0.5, delta=1e-6, seed=3)
-    assert "knots" not in plain.status
-    assert model.details["u"] == pytest.approx(plain.details["u"], rel=0.05)
+@pytest.mark.parametrize("words", [{}, {"relation": "replace-one"}, {"n0": 1000}])
+def test_a_run_that_leaves_hats_out_is_that_of_lines(words):
+    rows, schema = bent_rows(1000), replace(LINES, rows=words.pop("n0", None))
+    given = {"epsilon": 0.5, "delta": 1e-6, "seed": 3, **words}
+    model = fit(rows, schema=schema, **given)
+    plain = fit(rows, schema=schema, params={"curves": "none"}, **given)
+    assert model.w.tolist() == plain.w.tolist() and model.schema == plain.schema == schema
+    assert (model.status, dict(model.details)) == (plain.status, dict(plain.details))
+    assert model.ledger == plain.ledger
+    knots = fit(rows, schema=with_curves(schema), **given)
+    assert knots.w[knots.w != 0].tolist() == plain.w.tolist()
+
+
+def test_numbers_are_curves_where_nobody_chose_it():
+    rows = bent_rows(4000)
+    model = fit(rows, schema=LINES, epsilon=5.0, delta=1e-6, seed=3)
+    assert model.schema == CURVES
+    assert "2 numbers are curves: u is" in model.status
+    knots = fit(rows, schema=CURVES, epsilon=5.0, delta=1e-6, seed=3)
+    assert model.w.tolist() == knots.w.tolist()
+    assert np.mean(model.predict(rows) == rows["y"]) > 0.93
 
 
 def test_the_choice_is_one_of_three():
@@ -170,7 +218,7 @@ def test_several_classes_follow_curves():
     columns = COLUMNS | {"y": {"kind": "label", "classes": ["low", "mid", "top"]}}
     schema = with_curves(Schema.from_dict({"columns": columns}))
     model = fit(rows, schema=schema, epsilon=5.0, delta=1e-6, seed=3)
-    assert "each is a curve" in model.status
+    assert "2 numbers are curves" in model.status
     assert np.mean(model.predict(rows) == rows["y"]) > 0.9
 
 

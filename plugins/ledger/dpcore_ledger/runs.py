@@ -75,6 +75,15 @@ class LedgerOfRuns:
 
 
 def digest_of_schema(schema: Schema) -> str:
-    """Return the SHA-256 of a schema, the ledger that it names left out."""
+    """Return the SHA-256 of a schema, the ledger that it names left out, and a number of knots:
+    hats follow from a number as it is read, and a run may give some to a table without."""
     keys = {key: value for key, value in schema.to_dict().items() if key != "ledger"}
+    if "columns" in keys:
+        keys["columns"] = [_as_read(column) for column in keys["columns"]]
     return hashlib.sha256(json.dumps(keys, sort_keys=True, default=str).encode()).hexdigest()
+
+
+def _as_read(column: dict[str, Any]) -> dict[str, Any]:
+    """Return the keys of a column by which its cells are read."""
+    is_curve = isinstance(column.get("knots"), int)
+    return {key: of for key, of in column.items() if not (is_curve and key == "knots")}

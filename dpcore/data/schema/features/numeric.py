@@ -70,8 +70,7 @@ def numeric_from(name: str, entry: Entry) -> Numeric:
     fill, indicator = entry.number_or_none("fill"), entry.flag("indicator")
     missing = entry.words("missing")
     bounds = entry.bound("lower"), entry.bound("upper")
-    scale = entry.data.get("scale", "linear")
-    return Numeric(name, *bounds, fill, indicator, scale, missing)
+    return Numeric(name, *bounds, fill, indicator, entry.data.get("scale", "linear"), missing)
 
 
 def __getattr__(name: str) -> Any:

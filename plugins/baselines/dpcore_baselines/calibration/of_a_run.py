@@ -14,6 +14,8 @@ from dpcore_baselines.calibration.labelled_scores import LabelledScores
 from dpcore_baselines.descent.calibrate import can_be_calibrated
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dpcore.plugin import Accountant, PrivacySession, Problem
     from dpcore_baselines.calibration.counts_line import CountsLine
 
@@ -54,6 +56,7 @@ class CountedScores:
     asked : a share of what is left of the budget; ``None`` for the rule's.
     calibrated : whether log odds are, with counts or without.
     part : of the budget in its own unit, kept for the counts; 0 for none.
+    among_all : returns the parameters of all columns of the rows, of those that the run is of.
     """
 
     problem: Problem
@@ -61,6 +64,7 @@ class CountedScores:
     asked: float | None
     calibrated: bool
     part: Fraction = Fraction(0)
+    among_all: Callable[[np.ndarray], np.ndarray] = np.array
 
     @classmethod
     def of(
@@ -80,13 +84,16 @@ class CountedScores:
             session.rehearse(LabelledScores(problem, np.zeros(problem.w_shape)))
         return cls(problem, session, asked, calibrated)
 
-    def with_signal(self, u: float, n: float) -> Self:
+    def with_signal(
+        self, u: float, n: float, among_all: Callable[[np.ndarray], np.ndarray]
+    ) -> Self:
         """Return the release with what it is to have of what is left of the budget; ``n`` : the
-        number of rows, public or released."""
+        number of rows, public or released; ``among_all`` : as its field."""
         share = self.asked
         if share is None:
             share = share_for(u, n)
-        return replace(self, part=Fraction(share) * Fraction(self.session.accountant.remaining))
+        part = Fraction(share) * Fraction(self.session.accountant.remaining)
+        return replace(self, part=part, among_all=among_all)
 
     def left_by(self, accountant: Accountant) -> Fraction:
         """Return the share of what is left of the budget that is not kept."""
@@ -98,7 +105,7 @@ class CountedScores:
         accountant, relation = self.session.accountant, self.problem.relation
         left = Fraction(accountant.remaining)
         mechanism = Gaussian(noise_multiplier(accountant, Gaussian.nominal_event, left))
-        query = LabelledScores(self.problem, w)
+        query = LabelledScores(self.problem, self.among_all(w))
         counts = self.session.release(query, mechanism)
         # A unit's rows come and go one at a time (dpcore.session.units); each moves counts by 1.
         units = self.problem.rows_per_unit is not None

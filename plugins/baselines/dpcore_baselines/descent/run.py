@@ -11,13 +11,13 @@ from dpcore.plugin import round_parameters
 from dpcore_baselines.descent.calibrate import calibrated_line, with_line
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dpcore.plugin import Problem
     from dpcore_baselines.calibration.of_a_run import CountedScores
     from dpcore_baselines.descent.averaged import AveragedDescent
     from dpcore_baselines.descent.calibrate import MeanRow
     from dpcore_baselines.descent.step_size import StepSize
-    from dpcore_baselines.queries.standardized import StandardizedGradientSum
-    from dpcore_baselines.queries.unit_gradient import UnitGradientSum
 
 __all__ = ["Run"]
 
@@ -34,12 +34,13 @@ class Run:
     Parameters
     ----------
     n : the number of rows. ``rows`` : what moments say of them. ``clip`` : of a row's gradient.
+    gradients : of parameters, a map, a clip and a noise multiplier, returns the sum to release.
     shrinkage : what all coefficients of standardised columns but the intercept's count for.
     scores : the last release, of what is kept for it.
     """
 
     n: float
-    clipped_sum: type[UnitGradientSum | StandardizedGradientSum]
+    gradients: Callable[..., Any]
     rows: MeanRow
     clip: float
     shrinkage: float

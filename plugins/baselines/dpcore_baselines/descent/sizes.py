@@ -122,18 +122,22 @@ def typical_sizes(
 
 
 def released_sizes(
-    problem: Problem, session: PrivacySession, n: float, noise: Callable[..., Any]
+    problem: Problem,
+    session: PrivacySession,
+    n: float,
+    noise: Callable[..., Any],
+    places: tuple[int, ...],
 ) -> TypicalSizes | None:
     """Return what is typical of columns of numbers, where there are rows enough to tell.
 
     ``noise`` : of a session and a number of parts, returns the mechanism of one part of what is
-    left of the budget.
+    left of the budget. ``places`` : of the numbers among all columns of the rows.
     """
     mechanism = noise(session, 1 / Fraction(defaults.SIZES_SHARE))
     multiplier = mechanism.noise_multiplier
     if not (problem.loss.classification and sizes_tell(problem, n, multiplier)):
         return None
-    counts = session.release(ColumnSizes(problem.numbers), mechanism)
+    counts = session.release(ColumnSizes(places), mechanism)
     return typical_sizes(problem, counts, n, multiplier)
 
 

@@ -13,8 +13,6 @@ from dpcore_baselines.descent.averaged import load_step
 from dpcore_baselines.queries.standardization import Standardization
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from dpcore.plugin import Problem
     from dpcore_baselines.descent.sizes import TypicalSizes
 
@@ -29,12 +27,10 @@ _LEAST_VARIANCE = 1e-4
 _MOST_SEEN = 3.0
 
 
-def unchanged(problem: Problem, left_out: Sequence[int] | np.ndarray = ()) -> Standardization:
-    """Return the map that leaves every row as it is, but for columns at places that are left
-    out."""
-    ones = np.ones(problem.n_features)
-    ones[np.asarray(left_out, dtype=np.int64)] = 0.0
-    return Standardization.nearest(ones, np.zeros(problem.n_features), None)
+def unchanged(problem: Problem) -> Standardization:
+    """Return the map that leaves every row as it is."""
+    width = problem.n_features
+    return Standardization.nearest(np.ones(width), np.zeros(width), None)
 
 
 def rehearsed(problem: Problem) -> Standardization:
@@ -60,7 +56,7 @@ def from_moments(
     n: float,
     deviation: float,
     sizes: TypicalSizes | None = None,
-    left_out: Sequence[int] | np.ndarray = (),
+    times: np.ndarray | float = 1.0,
 ) -> tuple[Standardization, float]:
     """Return the map that takes the means off and divides by the standard deviations, and the
     typical length of a row under it.
@@ -76,12 +72,12 @@ def from_moments(
     n : the number of rows, public or released, >= 1. ``deviation`` : of the moments' noise.
     sizes : of columns of numbers; a column's mean and variance are those of its typical entries
         where that is less than what the moments show, since few far entries make up a variance.
-    left_out : the places of columns that are, whatever their moments show.
+    times : of each column, a factor of what it is scaled by.
     """
-    width, absent = problem.n_features, np.asarray(left_out, dtype=np.int64)
+    width = problem.n_features
     constant = width - 1 if problem.intercept else None
     noise = deviation / n
-    least = least_seen(width - absent.size) * deviation
+    least = least_seen(width) * deviation
     seen = np.maximum(np.abs(moments[:width]), moments[width:]) >= least
     means, squares = _shrunk(moments[:width] / n, problem, noise), moments[width:] / n
     variances = np.maximum(np.maximum(squares, 0.0) - np.square(means), 0.0)
@@ -91,8 +87,7 @@ def from_moments(
         at = sizes.columns[small]
         means[at], seen[at] = sizes.means[small], True
         variances[at] = divisors[at] = sizes.squares[small]
-    seen[absent] = False
-    scales = seen / np.sqrt(divisors)
+    scales = times * seen / np.sqrt(divisors)
     if constant is not None:
         scales[constant] = 1.0
     return Standardization.nearest(scales, means, constant), typical_length(

@@ -27,7 +27,7 @@ from dpcore_lab.compare.styles import curve_style
 from dpcore_lab.compare.svg import STYLE, svg_of
 from dpcore_lab.compare.table import INTERVAL, MEASURES, RISING, Mean
 
-__all__ = ["FACETS", "FORMS", "check_facet", "check_figure", "draw", "write_figure"]
+__all__ = ["FACETS", "FORMS", "WRITERS", "check_facet", "check_figure", "draw", "write_figure"]
 
 FACETS = ("data", "algorithm")
 FORMS = ".svg, .png or .pdf"
@@ -57,7 +57,7 @@ def check_figure(path: str | os.PathLike[str], facet: str = "data") -> None:
     """Raise InvalidInputError for a facet that is none, for a picture of another form than
     ``FORMS`` or that cannot be written, and where matplotlib is not installed."""
     check_facet(facet)
-    if Path(path).suffix.lower() not in _WRITERS:
+    if Path(path).suffix.lower() not in WRITERS:
         raise InvalidInputError(f"Expected the figure {os.fspath(path)!r} as {FORMS}.")
     if importlib.util.find_spec("matplotlib") is None:
         raise InvalidInputError(
@@ -86,7 +86,7 @@ def write_figure(
 
     with style.context(["default", _STYLE]):
         figure = draw(means, settings, measure, facet, remarks, note, looks)
-        write_whole(path, _WRITERS[Path(path).suffix.lower()](figure, STATEMENT))
+        write_whole(path, WRITERS[Path(path).suffix.lower()](figure, STATEMENT))
 
 
 def _png_of(figure: Any, description: str) -> bytes:
@@ -105,7 +105,7 @@ def _saved(figure: Any, **how: Any) -> bytes:
     return buffer.getvalue()
 
 
-_WRITERS = {".svg": svg_of, ".png": _png_of, ".pdf": _pdf_of}
+WRITERS = {".svg": svg_of, ".png": _png_of, ".pdf": _pdf_of}
 
 
 def draw(

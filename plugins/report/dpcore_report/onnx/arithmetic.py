@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = [
     "affine",
     "count_from",
+    "even_hats",
     "hats",
     "logarithm",
     "logistic_logarithm",
@@ -74,6 +75,15 @@ def hats(graph: Graph, values: str, knots: Sequence[float]) -> str:
     falling = graph.op("Mul", one_hot(graph, left, len(knots)), graph.op("Sub", 1.0, t))
     next_one = graph.op("Add", left, 1)
     return graph.op("Add", falling, graph.op("Mul", one_hot(graph, next_one, len(knots)), t))
+
+
+def even_hats(graph: Graph, values: str, knots: Sequence[float]) -> str:
+    """Return the hat functions of evenly spaced knots, by the feature x of the number: at knot k
+    max(0, 1 - |m x - k|) with m stretches between knots, which rounds nothing on the grid."""
+    x = on_grid(graph, unit(graph, values, knots[0], knots[-1]))
+    along = graph.op("Mul", x, float(len(knots) - 1))
+    away = graph.op("Abs", graph.op("Sub", along, np.arange(float(len(knots)))[np.newaxis]))
+    return graph.op("Max", graph.op("Sub", 1.0, away), 0.0)
 
 
 def count_from(graph: Graph, values: str, edges: np.ndarray) -> str:

@@ -28,9 +28,18 @@ from dpcore.plugin.columns import (
     Parsed,
     Truth,
 )
-from dpcore_report.onnx.arithmetic import affine, count_from, hats, logarithm, on_grid, one_hot
+from dpcore_report.onnx.arithmetic import (
+    affine,
+    count_from,
+    even_hats,
+    hats,
+    logarithm,
+    on_grid,
+    one_hot,
+)
 from dpcore_report.onnx.dates import days_of, part_of_date
 from dpcore_report.onnx.graph import Graph
+from dpcore_tables.kinds.even_hats import EvenHats
 
 if TYPE_CHECKING:
     from dpcore.data.schema.notation import Notation
@@ -208,6 +217,7 @@ _TRANSFORMS: Mapping[type, Callable[[Graph, str, Any], str]] = {
     DatePart: part_of_date,
     Affine: lambda graph, value, to: affine(graph, value, to.lower, to.upper),
     Hat: lambda graph, value, to: hats(graph, value, to.knots),
+    EvenHats: lambda graph, value, to: even_hats(graph, value, to.knots),
 }
 
 

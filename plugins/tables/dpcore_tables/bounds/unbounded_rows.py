@@ -15,8 +15,9 @@ from dpcore.data.schema.unbounded_columns import waits
 from dpcore.data.targets import target_of
 from dpcore.plugin.engines import layout_of
 from dpcore.plugin.parts import BLOCK_ROWS
-from dpcore_tables.cells.features import features_of
+from dpcore_tables.cells.features import features_of, held_of
 from dpcore_tables.coded.rows import CodedRows
+from dpcore_tables.curves import curved
 
 if TYPE_CHECKING:
     from dpcore.data.blocks.layouts import Rows
@@ -62,7 +63,10 @@ class WaitingRows:
 
 
 def bounded_rows(dataset: Dataset, schema: Schema) -> Dataset:
-    """Return the data set as the bounded schema encodes it, to the bit."""
+    """Return the data set as the bounded schema encodes it, to the bit; or with the hat functions
+    of the numbers to which the schema gives some."""
+    if not dataset.schema.unbounded:
+        return replace(dataset, X=curved(dataset.X, schema), schema=schema)
     y = dataset.y
     if waits(dataset.schema.label):
         y = freeze(target_of(schema.label, y))
@@ -95,7 +99,7 @@ def _places(schema: Schema) -> dict[str, int]:
     """Return the place of each feature in waiting among the stored numbers."""
     places, at = {}, 0
     for column in schema.features if schema.width is None else ():
-        for part in column.parts:
+        for part in held_of(column.encoding).parts:
             if part.in_waiting:
                 places[column.name] = at
             at += 0 if part.is_code else part.width

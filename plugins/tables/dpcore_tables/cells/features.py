@@ -7,6 +7,7 @@ Each result is a function of one number alone, and has the same bits wherever th
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from dpcore.data.schema.features.logarithm import binary_log
 from dpcore.data.schema.features.transforms import Chain, Held
 from dpcore.plugin.columns import Affine, Bin, Clip, DatePart, Hat, Log, OneHot
 from dpcore_tables.coded.rows import CodedLayout, CodedRows
+from dpcore_tables.kinds.even_hats import EvenHats, even_hats, hats_behind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -110,6 +112,11 @@ def _affine(to: Affine, values: np.ndarray) -> np.ndarray:
     return np.asarray(np.clip((values - to.lower) / (to.upper - to.lower), 0.0, 1.0))
 
 
+def _even_hats(to: EvenHats, values: np.ndarray) -> np.ndarray:
+    lower, upper = to.knots[0], to.knots[-1]
+    return even_hats(on_grid(_affine(Affine(lower, upper), values)), to.width)
+
+
 def _levels(to: OneHot, values: np.ndarray) -> np.ndarray:
     """Return whole numbers as levels, -1 for what is none of them."""
     return np.where((values >= 0) & (values < to.width), values, -1).astype(np.int64)
@@ -134,6 +141,7 @@ _TRANSFORMS: Mapping[type, Callable[[Any, np.ndarray], np.ndarray]] = {
     DatePart: _part_of_date,
     Affine: _affine,
     Hat: lambda to, values: hats(values, to.knots),
+    EvenHats: lambda to, values: _even_hats(to, values),
     OneHot: _levels,
     Held: lambda to, values: values,
 }
@@ -153,12 +161,11 @@ def encode(columns: Columns, schema: Schema) -> tuple[np.ndarray | CodedRows, np
     known = schema.known or schema.encoded  # which says what is missing
     waiting = any(part.in_waiting for part in known.parts)
     form = np.float64 if waiting else np.float32
-    layout = _layout(known.parts, known.width + schema.intercept, schema.intercept)
+    layout = _layout(known, known.width + schema.intercept, schema.intercept)
     numbers = np.ones((columns.n_rows, layout.numeric.size), dtype=form)
     codes = np.empty((columns.n_rows, layout.starts.size - 1), dtype=layout.code_type)
     at = coded = 0
-    of_each = _features(columns.values, schema.plans, known.crossed)
-    for part, found in zip(known.parts, of_each, strict=True):
+    for part, found in _features(columns.values, schema.plans, known.crossed):
         if part.is_code:
             codes[:, coded] = layout.starts[coded] + np.where(found >= 0, found, part.width)
             coded += 1
@@ -167,38 +174,52 @@ def encode(columns: Columns, schema: Schema) -> tuple[np.ndarray | CodedRows, np
             numbers[:, at : at + part.width] = held.reshape(-1, part.width)
             at += part.width
     y = columns.values.get(schema.label.name)
-    return CodedRows(layout, numbers, codes) if codes.shape[1] else numbers, y
+    is_coded = codes.shape[1] or len(layout.hats)
+    return CodedRows(layout, numbers, codes) if is_coded else numbers, y
 
 
 def _features(
     values: Mapping[str, np.ndarray], plans: Sequence[ColumnPlan], crosses: Sequence[Any]
-) -> Iterator[np.ndarray]:
-    """Yield what rows hold of each of a schema's parts, one column after the other."""
+) -> Iterator[tuple[Part, np.ndarray]]:
+    """Yield each of a schema's parts that rows hold, with what they hold of it."""
     for plan in plans:
         if plan.encoding is not None:
-            yield from features_of(plan.encoding, values[plan.name])
+            held = held_of(plan.encoding)
+            yield from zip(held.parts, features_of(held, values[plan.name]), strict=True)
     for cross in crosses:
-        yield _crossed_codes(cross, values)
+        yield cross.part, _crossed_codes(cross, values)
+
+
+def held_of(encoding: Encoding) -> Encoding:
+    """Return the encoding of what rows hold of a column: without hats that follow from it."""
+    return replace(encoding, chains=encoding.chains[:-1]) if hats_behind(encoding) else encoding
 
 
 def coded_layout(schema: Schema) -> CodedLayout:
     """Return the feature that each stored cell of a schema with named columns means."""
-    return _layout(schema.parts, schema.n_features, schema.intercept)
+    return _layout(schema.known or schema.encoded, schema.n_features, schema.intercept)
 
 
-def _layout(parts: Sequence[Part], n_features: int, intercept: bool) -> CodedLayout:
+def _layout(known: Any, n_features: int, intercept: bool) -> CodedLayout:
     numeric: list[int] = []
     code_features: list[int] = []
     starts: list[int] = []
+    hats: list[tuple[int, int, int]] = []
     at = 0
-    for part in parts:
-        features = range(at, at + part.width)
-        if part.is_code:
-            starts.append(len(code_features))
-            code_features += [*features, n_features]
-        else:
-            numeric += features
-        at += part.width
+    encodings = [column.encoding for column in known.columns]
+    of_each = [(held_of(encoding).parts, hats_behind(encoding)) for encoding in encodings]
+    for parts, behind in (*of_each, *(((cross.part,), 0) for cross in known.crossed)):
+        if behind:
+            hats.append((len(numeric), at + sum(part.width for part in parts), behind))
+        for part in parts:
+            features = range(at, at + part.width)
+            if part.is_code:
+                starts.append(len(code_features))
+                code_features += [*features, n_features]
+            else:
+                numeric += features
+            at += part.width
+        at += behind
     if intercept:
         numeric.append(n_features - 1)
     return CodedLayout(
@@ -206,4 +227,5 @@ def _layout(parts: Sequence[Part], n_features: int, intercept: bool) -> CodedLay
         np.array(numeric, dtype=np.int64),
         np.array(code_features, np.int64),
         np.array([*starts, len(code_features)], np.int64),
+        np.array(hats, np.int64).reshape(-1, 3),
     )

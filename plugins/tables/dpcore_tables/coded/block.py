@@ -4,11 +4,11 @@ scatters into it."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -18,12 +18,15 @@ from dpcore.data.blocks.layout import Layout
 from dpcore.errors import DataError, InvalidInputError
 from dpcore.plugin.parts import FEATURE_BITS
 from dpcore_tables.coded.kernels import (
+    add_hats,
+    add_sums_of_hats,
     coded_margins,
     coded_margins_of_four,
     coded_weighted_sum,
     coded_weighted_sums_of_four,
 )
 from dpcore_tables.coded.rows import CodedLayout, CodedRows
+from dpcore_tables.kinds.even_hats import neighbours
 
 if TYPE_CHECKING:
     from dpcore.plugin.parts import RoundedLine
@@ -50,31 +53,55 @@ def share(original: np.ndarray, stored: np.ndarray) -> np.ndarray:
 
 
 class RawCodedRows:
-    """Raw rows that ``lend`` lends."""
+    """Raw rows that ``lend`` lends; ``entry`` : maps each entry, 0 to 0 and 1 to 1, ``None`` for
+    entries as they are."""
 
-    def __init__(self, lend: Lender, layout: CodedLayout) -> None:
-        self._lend, self._layout = lend, layout
+    def __init__(
+        self,
+        lend: Lender,
+        layout: CodedLayout,
+        entry: Callable[[np.ndarray], np.ndarray] | None = None,
+    ) -> None:
+        self._lend, self._layout, self._entry = lend, layout, entry
 
     def fill_margins(self, start: int, stop: int, w: np.ndarray, out: np.ndarray) -> None:
         numeric, codes = self._layout.split(w)
         with self._lend() as rows:
-            coded_margins(rows.numeric[start:stop], rows.codes[start:stop], numeric, codes, out)
+            cells, hats = self._cells(rows, start, stop)
+            coded_margins(*cells, numeric, codes, out)
+            if hats is not None:
+                add_hats(*hats, codes, out)
 
     def weighted_sum(self, start: int, stop: int, c: np.ndarray) -> np.ndarray:
         numeric = np.zeros(self._layout.numeric.size)
-        codes = np.zeros(self._layout.code_features.size)
+        codes = np.zeros(self._layout.n_slots)
         with self._lend() as rows:
-            cells = rows.numeric[start:stop], rows.codes[start:stop]
-            coded_weighted_sum(cells[0], cells[1], c, numeric, codes)
+            cells, hats = self._cells(rows, start, stop)
+            coded_weighted_sum(*cells, c, numeric, codes)
+            if hats is not None:
+                add_sums_of_hats(*hats, c, codes)
         return self._layout.join(numeric, codes)
 
     def mapped(self, entry: Callable[[np.ndarray], np.ndarray]) -> RawCodedRows:
-        @contextmanager
-        def lend() -> Iterator[CodedRows]:
-            with self._lend() as rows:
-                yield replace(rows, numeric=entry(rows.numeric.astype(np.float64)))
+        before = self._entry
+        both = entry if before is None else lambda entries: entry(before(entries))
+        return RawCodedRows(self._lend, self._layout, both)
 
-        return RawCodedRows(lend, self._layout)
+    def _cells(self, rows: CodedRows, start: int, stop: int) -> tuple[Any, Any]:
+        """Return these rows for the kernels; and the hats of mapped ones, ``None`` of others."""
+        numeric, codes, curves = (
+            rows.numeric[start:stop],
+            rows.codes[start:stop],
+            rows.layout.curves,
+        )
+        if self._entry is None:
+            return (numeric, codes, curves), None
+        numbers = numeric.astype(np.float64)
+        cells = self._entry(numbers), codes, curves[:0]
+        if not len(curves):
+            return cells, None
+        left, t = neighbours(numbers[:, curves[:, 0]], curves[:, 2])
+        return cells, (left + curves[:, 1], self._entry(1.0 - t), self._entry(t))
 
 
 class CodedBlock(CachedMargins):
@@ -97,6 +124,7 @@ class CodedBlock(CachedMargins):
             self._layout = rows.layout
             steps = _steps(rows)
             squares = (steps * steps).sum(axis=1) + _n_ones(rows) * _ONE * _ONE
+            squares += _squares_of_hats(rows, steps)
             # A schema's bound is proved of its kinds of columns; it is verified in integers.
             if (squares > math.floor(Fraction(path.raw_norm_bound) ** 2 * _ONE**2)).any():
                 raise InvalidInputError("The raw norm bound is below what the columns allow.")
@@ -137,12 +165,14 @@ class CodedBlock(CachedMargins):
 
     def _absolute_steps(self) -> np.ndarray:
         with self._lend() as rows:
-            return np.asarray(_steps(rows).sum(axis=1) + _n_ones(rows) * _ONE)
+            ones = _n_ones(rows) + len(self._layout.hats)  # A number's two hats add up to 1.
+            return np.asarray(_steps(rows).sum(axis=1) + ones * _ONE)
 
     def _unfolded(self) -> np.ndarray:
         out = np.zeros((self.n_rows, self.n_features + 1))
         with self._lend() as rows:
-            out[:, self._layout.numeric] = rows.numeric
+            held = rows.unfolded()
+            out[:, held.layout.numeric] = held.numeric
             out[np.arange(self.n_rows)[:, np.newaxis], self._layout.code_features[rows.codes]] = 1.0
         return out[:, : self.n_features]
 
@@ -159,7 +189,7 @@ class CodedBlock(CachedMargins):
         lend, places = self._within or (self._lend, None)
         with lend() as rows:
             out = np.empty(rows.shape[0])
-            coded_margins(rows.numeric, rows.codes, numeric, codes, out)
+            coded_margins(rows.numeric, rows.codes, rows.layout.curves, numeric, codes, out)
         return out if places is None else out[places]
 
     def _fill_four(self, points: np.ndarray, out: np.ndarray) -> None:
@@ -167,7 +197,8 @@ class CodedBlock(CachedMargins):
         lend, places = self._within or (self._lend, None)
         with lend() as rows:
             filled = out if places is None else np.empty((4, rows.shape[0]))
-            coded_margins_of_four(rows.numeric, rows.codes, numeric, codes, filled)
+            cells = rows.numeric, rows.codes, rows.layout.curves
+            coded_margins_of_four(*cells, numeric, codes, filled)
         if places is not None:
             out[:] = filled[:, places]
 
@@ -181,11 +212,12 @@ class CodedBlock(CachedMargins):
 
     def _sum_four(self, c: np.ndarray) -> np.ndarray:
         numeric = np.zeros((self._layout.numeric.size, 4))
-        codes = np.zeros((self._layout.code_features.size, 4))
+        codes = np.zeros((self._layout.n_slots, 4))
         lend, places = self._within or (self._lend, None)
         with lend() as rows:
             weights = _spread(c, places, rows.shape[0])
-            coded_weighted_sums_of_four(rows.numeric, rows.codes, weights, numeric, codes)
+            cells = rows.numeric, rows.codes, rows.layout.curves
+            coded_weighted_sums_of_four(*cells, weights, numeric, codes)
         return self._layout.join(numeric.T, codes.T)
 
 
@@ -225,6 +257,16 @@ def _spread(c: np.ndarray, places: np.ndarray | None, n_rows: int) -> np.ndarray
 def _steps(rows: CodedRows) -> np.ndarray:
     """Return the numbers in grid steps, int64."""
     return np.asarray(np.ldexp(rows.numeric, FEATURE_BITS).astype(np.int64))
+
+
+def _squares_of_hats(rows: CodedRows, steps: np.ndarray) -> np.ndarray:
+    """Return the sums of the hats' squared grid steps, int64, from the numbers' grid steps."""
+    total = np.zeros(len(steps), dtype=np.int64)
+    for column, _, stretches in rows.layout.curves.tolist():
+        along = steps[:, column] * stretches
+        t = along - np.minimum(along >> FEATURE_BITS, stretches - 1) * _ONE
+        total += t * t + (_ONE - t) * (_ONE - t)
+    return total
 
 
 def _n_ones(rows: CodedRows) -> np.ndarray:

@@ -2,7 +2,8 @@
 
 A row is ``numeric`` values in [0, 1] and, per categorical column, a *code*: a place in the list of
 all categories of all columns, where each column is followed by one more place for a value that is
-none of its categories.
+none of its categories. Hats that follow from a number are not stored: two of them are not 0, and
+both follow from it wherever they are used (``dpcore_tables.kinds.even_hats``).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from dpcore.errors import InvalidInputError
+from dpcore_tables.kinds.even_hats import even_hats
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -32,9 +34,13 @@ class CodedLayout:
     numeric : int64 of shape (n_numeric,), the feature of each dense column.
     code_features : int64 of shape (n_codes,), the feature of each code; ``n_features`` for none.
     starts : int64 of shape (n_categorical + 1,), the first code of each column, and n_codes.
+    hats : int64 of shape (n_curves, 3): a numeric column, the feature of its first hat, and how
+        many hats follow from it.
 
-    Of these it works out the feature of each numeric column, then of each code, and the place of
-    each feature among these, that after the last where it has none.
+    Of these it works out the feature of each numeric column, then of each code, then of each hat,
+    and the place of each feature among these, that after the last where it has none. ``curves`` is
+    ``hats`` as the kernels take it: the numeric column, the place of its first hat behind all
+    codes, and the stretches between knots.
 
     Raises InvalidInputError if two cells stand for one feature.
     """
@@ -43,20 +49,41 @@ class CodedLayout:
     numeric: np.ndarray
     code_features: np.ndarray
     starts: np.ndarray
+    hats: np.ndarray = field(default_factory=lambda: np.zeros((0, 3), np.int64))
+    curves: np.ndarray = field(init=False, repr=False)
     _features: np.ndarray = field(init=False, repr=False)
     _cells: np.ndarray = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        hats = [np.arange(first, first + n_hats) for _, first, n_hats in self.hats.tolist()]
+        bent = np.concatenate([np.zeros(0, np.int64), *hats])
         known = self.code_features[self.code_features < self.n_features]
         # np.unique would import NumPy's masked arrays, which nothing else asks for.
-        cells = np.sort(np.concatenate([self.numeric, known]))
+        cells = np.sort(np.concatenate([self.numeric, known, bent]))
         if (cells[1:] == cells[:-1]).any() or self.starts[-1] != self.code_features.size:
             raise InvalidInputError("Expected every feature in one numeric column or code.")
-        features = np.concatenate([self.numeric, self.code_features])
+        features = np.concatenate([self.numeric, self.code_features, bent])
         places = np.full(self.n_features + 1, features.size)
         places[features] = np.arange(features.size)
+        begins = self.code_features.size + np.cumsum([0, *self.hats[:, 2]])[:-1]
+        curves = np.column_stack([self.hats[:, 0], begins, self.hats[:, 2] - 1])
+        object.__setattr__(self, "curves", np.ascontiguousarray(curves, dtype=np.int64))
         object.__setattr__(self, "_features", features)
         object.__setattr__(self, "_cells", places[: self.n_features])
+
+    @property
+    def unfolded(self) -> CodedLayout:
+        """The layout of the same rows whose hats are stored, as numbers behind the others."""
+        if not len(self.hats):
+            return self
+        held = [np.arange(first, first + n_hats) for _, first, n_hats in self.hats.tolist()]
+        numeric = np.concatenate([self.numeric, *held])
+        return CodedLayout(self.n_features, numeric, self.code_features, self.starts)
+
+    @property
+    def n_slots(self) -> int:
+        """How many codes and hats there are."""
+        return int(self._features.size - self.numeric.size)
 
     def holds(self, codes: np.ndarray) -> bool:
         """Return whether every code is one of its own column's."""
@@ -70,16 +97,16 @@ class CodedLayout:
         return np.min_scalar_type(max(0, self.code_features.size - 1))
 
     def split(self, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return a feature vector's numeric part and its value for every code, float64; of several
-        vectors, of shape (..., n_features), those of each."""
+        """Return a feature vector's numeric part and its value for every code and hat, float64; of
+        several vectors, of shape (..., n_features), those of each."""
         padded = np.zeros((*v.shape[:-1], self.n_features + 1))
         padded[..., :-1] = v
         cells = padded.take(self._features, axis=-1)
         return cells[..., : self.numeric.size], cells[..., self.numeric.size :]
 
     def join(self, numeric: np.ndarray, codes: np.ndarray) -> np.ndarray:
-        """Return the feature vector of sums over numeric columns and codes, float64, for each of
-        their leading axes."""
+        """Return the feature vector of sums over numeric columns, and codes and hats, float64, for
+        each of their leading axes."""
         padded = np.zeros((*numeric.shape[:-1], self._features.size + 1))
         padded[..., : self.numeric.size] = numeric
         padded[..., self.numeric.size : -1] = codes
@@ -111,9 +138,24 @@ class CodedRows:
     def __getitem__(self, rows: Any) -> CodedRows:
         return CodedRows(self.layout, self.numeric[rows], self.codes[rows])
 
+    def unfolded(self) -> CodedRows:
+        """Return the same rows with hats as numbers, in C order; the same ones without hats."""
+        layout = self.layout
+        if not len(layout.hats):
+            return self
+        found = [
+            even_hats(self.numeric[:, column].astype(np.float64), n_hats)
+            for column, _, n_hats in layout.hats.tolist()
+        ]
+        numbers = np.hstack([self.numeric, *found]).astype(self.numeric.dtype)
+        return CodedRows(layout.unfolded, np.ascontiguousarray(numbers), self.codes)
+
     def tocsr(self) -> csr_matrix:
         """Return the same rows as a CSR matrix, float64."""
         from scipy.sparse import csr_matrix
+
+        if len(self.layout.hats):
+            return self.unfolded().tocsr()
 
         feature = self.layout.code_features[self.codes]
         known = feature < self.layout.n_features

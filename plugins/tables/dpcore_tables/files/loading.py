@@ -229,6 +229,7 @@ FILES = FileLoader(
     crosses=crosses_of,
     advice=advice_on,
     bounded=bounded_rows,
+    with_curves=_later("dpcore_tables.curves", "fitted_with_curves"),
     waiting=WaitingRows,
     rows_of_part=rows_of_part,
     watched=watched,

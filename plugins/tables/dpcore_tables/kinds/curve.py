@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.data.schema.features.numeric import Numeric
 from dpcore.plugin import InvalidInputError
-from dpcore.plugin.columns import Affine, Encoding, Entry, Hat
+from dpcore.plugin.columns import Affine, Encoding, Entry
+from dpcore_tables.kinds.even_hats import EvenHats
 
 if TYPE_CHECKING:
     from dpcore import Schema
@@ -28,8 +29,8 @@ class Curve(Numeric):
     model of them is piecewise linear in the number, and a line where the hats count for nothing.
 
     The number adds at most 1 to the square of a row's l2 norm, and so do the hats: at most two
-    neighbours are not 0, t and 1 - t of a t in [0, 1], each truncated. Both are 0 where the cell is
-    empty and has no ``fill``; an ``indicator`` beside a fill adds 1 more.
+    neighbours are not 0, t and 1 - t of a t in [0, 1] on the feature grid. Both are 0 where the
+    cell is empty and has no ``fill``; an ``indicator`` beside a fill adds 1 more.
     """
 
     knots: int = KNOTS
@@ -59,7 +60,7 @@ class Curve(Numeric):
     @property
     def encoding(self) -> Encoding:
         line = Numeric.encoding.__get__(self)
-        hats = (*line.chains[0][:-1], Hat(self._places))
+        hats = (*line.chains[0][:-1], EvenHats(self._places))
         return Encoding(line.reading, (*line.chains, hats), line.fill, line.indicator)
 
     def to_dict(self) -> dict[str, Any]:

@@ -1,0 +1,63 @@
+"""Sums over rows without the columns that a run leaves out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from dpcore.plugin.parts import sealed
+
+if TYPE_CHECKING:
+    from dpcore.plugin import NeighboringRelation
+    from dpcore.plugin.parts import Block, Sensitivity
+    from dpcore_baselines.queries.moments import ColumnMoments
+    from dpcore_baselines.queries.standardized import StandardizedGradientSum
+    from dpcore_baselines.queries.unit_gradient import UnitGradientSum
+
+__all__ = ["KeptColumns"]
+
+
+@sealed
+@dataclass(frozen=True, slots=True, eq=False)
+class KeptColumns:
+    """Some coordinates of a sum, in their order: no others are asked, so none gets noise.
+
+    The answer is a coordinate projection of that of ``query``. Two projections are no further apart
+    in l2 than what they are of, so that the sensitivity of ``query`` holds under each relation.
+
+    Parameters
+    ----------
+    query : the sum. ``kept`` : the public places of the columns, ascending; of a sum of as many
+        numbers as several times the columns, those in each of its parts.
+    """
+
+    query: StandardizedGradientSum | UnitGradientSum | ColumnMoments
+    kept: tuple[int, ...]
+
+    thread_safe: ClassVar[bool] = True
+
+    @property
+    def kind(self) -> str:
+        """As of the sum."""
+        return self.query.kind
+
+    @property
+    def rows_that_fit(self) -> int | None:
+        """As of the sum."""
+        return self.query.rows_that_fit
+
+    def start(self) -> np.ndarray:
+        return self._of(self.query.start())
+
+    def answer_block(self, block: Block) -> np.ndarray:
+        return self._of(self.query.answer_block(block))
+
+    def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
+        return self.query.sensitivity(relation)
+
+    def _of(self, answer: np.ndarray) -> np.ndarray:
+        width = self.query.problem.n_features
+        parts = answer.reshape(-1, width)[:, list(self.kept)]
+        return np.ascontiguousarray(parts.reshape(*answer.shape[:-1], -1))
