@@ -110,6 +110,7 @@ def test_a_slope_that_exceeds_its_bound_somewhere_is_caught(loss, reason):
         check_loss(loss)
 
 
+@pytest.mark.slow
 def test_data_sets_whose_facts_follow_from_rows_are_caught(tmp_path):
     datasets.write(tmp_path)
     told = check_dataset(datasets.Honest(tmp_path))

@@ -42,6 +42,7 @@ def test_made_rows_have_labels_of_all_classes():
         make_problem(rows, NeighboringRelation.REPLACE_ONE, Logistic())
 
 
+@pytest.mark.slow
 def test_a_query_of_two_classes_and_of_more_is_checked_with_both():
     tested = check_query(gradient)
     assert "; of 3 classes 1 of what it declares under add-or-remove-one" in tested.what
@@ -180,6 +181,7 @@ class HalfTheErrors:
         return Sensitivity("l1", 1.0, relation, 0)
 
 
+@pytest.mark.slow
 def test_an_answer_that_is_no_sum_is_searched_with_labels_of_several_classes():
     check_query(HalfTheErrors, Logistic(), evaluations=60)
     with pytest.raises(AssertionError, match="HalfTheErrors under .* declared l1"):
