@@ -50,6 +50,7 @@ def test_a_query_of_two_classes_and_of_more_is_checked_with_both():
     assert not any("classes" in left for left in tested.not_tested)
 
 
+@pytest.mark.slow
 def test_a_query_of_two_classes_says_what_was_not_tested():
     tested = check_query(lambda problem: ClippedGradientSum(problem, np.ones(5), 0.5))
     assert "labels of 3 classes, which it does not take" in tested.not_tested
