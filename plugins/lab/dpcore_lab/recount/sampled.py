@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -69,11 +69,12 @@ def _parameters(events: Iterable[DpEvent]) -> Counter[tuple[float, float]]:
     return counts
 
 
-def _normal_delta(mu: float, epsilon: float) -> float:
-    from scipy.stats import norm
+def _normal_delta(mu: Any, epsilon: float) -> Any:
+    """Return the delta of a normal law whose mean moves by ``mu`` deviations, or of several."""
+    from scipy.special import log_ndtr, ndtr
 
     a = epsilon / mu - mu / 2
-    return float(norm.sf(a) - math.exp(epsilon + norm.logsf(a + mu)))
+    return ndtr(-a) - np.exp(epsilon + log_ndtr(-a - mu))
 
 
 def epsilon_by_hits(events: Iterable[DpEvent], delta: float) -> float:
@@ -92,8 +93,7 @@ def epsilon_by_hits(events: Iterable[DpEvent], delta: float) -> float:
     weights = binom.pmf(hits, k, p)
 
     def excess(epsilon: float) -> float:
-        deltas = [_normal_delta(math.sqrt(i) / m, epsilon) for i in hits]
-        return float(weights @ deltas) - delta
+        return float(weights @ _normal_delta(np.sqrt(hits) / m, epsilon)) - delta
 
     return _root(excess)
 
@@ -118,7 +118,7 @@ def epsilon_composed(events: Iterable[DpEvent], delta: float) -> float:
 
 
 def _excess(mu: float, delta: float, epsilon: float) -> float:
-    return _normal_delta(mu, epsilon) - delta
+    return float(_normal_delta(mu, epsilon)) - delta
 
 
 def _root(excess: Callable[[float], float]) -> float:

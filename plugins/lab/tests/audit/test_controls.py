@@ -29,6 +29,7 @@ def audited(release, runs=16_000):
     return audit_release(release, Claim(1.0, DELTA), runs, SeededNoise(8))
 
 
+@pytest.mark.slow
 def test_the_authors_noisy_min_is_a_violation():
     # The one candidate whose loss grew: 20 times the claim for 21 candidates.
     here, there = np.zeros(21), -np.eye(21)[0]

@@ -115,12 +115,12 @@ class Louder:
 def test_whole_transcripts_are_held_to_the_cap():
     # The honest one is called a violation with probability 1e-6.
     (release,) = releases_of(Fits(Request("output-nr", epsilon=1.0, seed=1)), 1)
-    honest = audited(release, 1_000)
+    honest = audited(release, 400)
     assert not honest.is_violation and honest.finding.epsilon <= 1.0
     mechanism = release.mechanism
     levels = tuple(6 * level for level in mechanism.levels)
     false = Louder(replace(mechanism, levels=levels), mechanism)
-    assert audited(replace(release, mechanism=false), 3_000).finding.is_violation
+    assert audited(replace(release, mechanism=false), 1_500).finding.is_violation
 
 
 @pytest.mark.slow
@@ -129,7 +129,7 @@ def test_steps_of_a_mechanism_are_played_by_script(name):
     (release,) = releases_of(Fits(Request(name, epsilon=4.0, seed=1)), 1)
     courses = [len(set(release._ends(level))) for level in release._levels()]
     assert max(courses) > 1 and math.isfinite(release.share)
-    assert not audited(release, 200).is_violation
+    assert not audited(release, 64).is_violation
 
 
 @pytest.mark.parametrize("name", ["rsgd-ar", "psgd"])

@@ -266,3 +266,19 @@ LEAKING = (
     OneForARow,
     Tiled,
 )
+
+SHOWS_IN = {
+    FifthTakesFirst: 2,
+    FifthFollowsFirst: 2,
+    EightBits: 0,
+    RepeatsEveryThird: 0,
+    OneInFifty: 0,
+    BoundSquared: 2,
+    WholeSigma: 4,
+    NoneBelowAStep: 4,
+    OneForARow: 6,
+    Tiled: 7,
+}
+"""Settings of the whole check, by number, in which it finds a fault that shows in none before them
+or at its end. There it has more releases besides, and a level for each test of a tenth of that of a
+setting alone. The faults of all others, of one release in a thousand too, are found by it."""

@@ -13,7 +13,7 @@ from dpcore_lab.checks import check_accountant
 from dpcore_lab.recount.planned import check_deltas
 
 REGISTERED = [entry.name for entry in load_registry().in_order("accountant")]
-FAST = ("gdp", "pure", "best", "none")
+FAST = ("pure", "none")
 
 
 @pytest.mark.parametrize(

@@ -68,6 +68,7 @@ class CountsFirst(CountsByTable):
         return super().minimize(problem, session)
 
 
+@pytest.mark.slow
 def test_a_budget_below_a_fixed_cost_may_be_refused():
     assert "epsilon 0.05, which it refuses" in check_never_overspends(CountsByTable()).not_tested
 

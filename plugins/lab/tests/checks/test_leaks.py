@@ -84,7 +84,11 @@ def test_half_the_bound_of_an_optimizers_own_answer_is_found():
         (queries.MeanOfTable, "MeanOfTable under .*: an exact answer moved"),
         (lambda p: queries.LongerOnSomeRows(p, W, 0.5), "a defect of the query"),
         (lambda p: stashes.WritesFile(p, W, 0.5), "writes to 'answers.bin'"),
-        (lambda p: stashes.SwallowsRefusal(p, W, 0.5), "writes to 'answers.bin'"),
+        pytest.param(
+            lambda p: stashes.SwallowsRefusal(p, W, 0.5),
+            "writes to 'answers.bin'",
+            marks=pytest.mark.slow,
+        ),
     ],
     ids=["special value", "mean", "shape", "file", "file, swallowed"],
 )
@@ -110,6 +114,7 @@ def test_a_slope_that_exceeds_its_bound_somewhere_is_caught(loss, reason):
         check_loss(loss)
 
 
+@pytest.mark.slow
 def test_data_sets_whose_facts_follow_from_rows_are_caught(tmp_path):
     datasets.write(tmp_path)
     told = check_dataset(datasets.Honest(tmp_path))

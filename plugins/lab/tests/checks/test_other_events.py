@@ -61,7 +61,7 @@ class LargeBudgets(ZcdpAccountant):
         (OneOrder, "pair of a rare outcome"),
         (BeyondTheCurve, "Renyi curve up to order 4"),
         pytest.param(HalfTheSample, "Poisson sample of 0.6", marks=pytest.mark.slow),
-        (LargeBudgets, "of a budget of 50"),
+        pytest.param(LargeBudgets, "of a budget of 50", marks=pytest.mark.slow),
     ],
 )
 def test_another_shape_or_budget_is_caught(kind, reason):

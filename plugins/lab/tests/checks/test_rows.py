@@ -108,6 +108,7 @@ def test_half_a_range_is_caught_along_any_direction():
         check_query(half_range(1.0, -2, 2, direction=direction))
 
 
+@pytest.mark.slow
 def test_half_a_range_that_no_pair_of_usual_rows_exceeds_is_caught_with_longer_ones():
     # On this line every usual row's loss is cut off at the first step, so all move by one clip.
     with pytest.raises(AssertionError, match="scores moved apart .*row_norm=4"):

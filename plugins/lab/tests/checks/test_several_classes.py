@@ -42,6 +42,7 @@ def test_made_rows_have_labels_of_all_classes():
         make_problem(rows, NeighboringRelation.REPLACE_ONE, Logistic())
 
 
+@pytest.mark.slow
 def test_a_query_of_two_classes_and_of_more_is_checked_with_both():
     tested = check_query(gradient)
     assert "; of 3 classes 1 of what it declares under add-or-remove-one" in tested.what
@@ -49,6 +50,7 @@ def test_a_query_of_two_classes_and_of_more_is_checked_with_both():
     assert not any("classes" in left for left in tested.not_tested)
 
 
+@pytest.mark.slow
 def test_a_query_of_two_classes_says_what_was_not_tested():
     tested = check_query(lambda problem: ClippedGradientSum(problem, np.ones(5), 0.5))
     assert "labels of 3 classes, which it does not take" in tested.not_tested
@@ -189,6 +191,7 @@ def test_a_refusal_in_other_words_is_one_too():
     assert "labels of two classes, which it does not take" in check_query(refuses).not_tested
 
 
+@pytest.mark.slow
 def test_an_answer_that_is_no_sum_is_searched_with_labels_of_several_classes():
     check_query(HalfTheErrors, Logistic(), evaluations=60)
     with pytest.raises(AssertionError, match="HalfTheErrors under .* declared l1"):
