@@ -131,7 +131,7 @@ def parser_of(doc: str | None) -> argparse.ArgumentParser:
     parser.add_argument("--jobs", type=int, default=2)
     some = {"action": "append", "default": []}
     of_these = "of these alone; repeat it; all files go to --results"
-    parser.add_argument("--data", **some, choices=EPSILONS, help=of_these)
+    parser.add_argument("--data", **some, choices=[*EPSILONS, "adult"], help=of_these)
     parser.add_argument("--task", **some, choices=TASKS, help="of these alone; repeat it")
     return parser
 
