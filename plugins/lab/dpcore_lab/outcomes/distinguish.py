@@ -60,7 +60,7 @@ def excess(event: DpEvent, here: np.ndarray, there: np.ndarray) -> float:
     sides = (p, q), (q, p), (1 - p, 1 - q), (1 - q, 1 - p)
     spreads = [(max(a * (1 - a), 1 / len(here)) / len(here)) ** 0.5 for a, _ in sides]
     allowed = [largest_probability(event, b) for _, b in sides]
-    return max((a - c) / s for (a, _), c, s in zip(sides, allowed, spreads, strict=True))
+    return float(max((a - c) / s for (a, _), c, s in zip(sides, allowed, spreads, strict=True)))
 
 
 def scores_by_line(
