@@ -211,8 +211,9 @@ class Weights:
 
     Parameters
     ----------
-    values : a number >= 0 for each row in memory, as private as the row; it multiplies the row's
-        loss, and so its gradient before that is clipped.
+    values : a number >= 0 for each row in memory, or the name of a column of a file or a frame
+        that has it; as private as the row. It multiplies the row's loss, and so its gradient before
+        that is clipped.
     bound : a public number that larger ones are held to.
 
     Examples

@@ -95,7 +95,7 @@ def _read(asked: Asked) -> Dataset:
     coins = coins_of(asked.settings.seed, "units")
     of_rows = asked.X, asked.y, asked.schema, asked.intercept
     whole = dataset_of(*of_rows, coins=coins, **asked.public)
-    whole = with_weights_of_rows(whole, asked.weights.values, asked.weights.bound)
+    whole = with_weights_of_rows(whole, asked.X, asked.weights.values, asked.weights.bound)
     return rows_of_part(whole, asked.ledger.part)
 
 

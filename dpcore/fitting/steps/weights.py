@@ -57,11 +57,12 @@ def require_bound(X: Any, sample_weight: Any, weight_bound: Any) -> None:
             raise InvalidInputError("Expected sample_weight and weight_bound, each with the other.")
 
 
-def with_weights_of_rows(dataset: Any, sample_weight: Any, bound: float | None) -> Any:
-    """Return the data set with the weights of its rows, if there are any."""
+def with_weights_of_rows(dataset: Any, X: Any, sample_weight: Any, bound: float | None) -> Any:
+    """Return the data set, which was made of ``X``, with the weights of its rows, if there are
+    any."""
     if sample_weight is None or bound is None:
         return dataset
-    return _weights().with_sample_weight(dataset, sample_weight, bound)
+    return _weights().with_sample_weight(dataset, X, sample_weight, bound)
 
 
 def with_public_weights(plan: Any, label: Label) -> Any:

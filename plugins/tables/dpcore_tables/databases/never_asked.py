@@ -13,12 +13,12 @@ __all__ = ["called", "require_plain", "word_of"]
 _NEVER = frozenset(
     """Insert Update Delete Merge Create Drop Alter Command Copy Set Use Attach Detach Pragma
     TruncateTable Into Lock Rand Randn Uuid NextValueFor CurrentDate CurrentTime CurrentTimestamp
-    CurrentDatetime Localtime Localtimestamp""".split()
+    CurrentDatetime Localtime Localtimestamp TableSample""".split()
 )
 """Names of sqlglot's classes that change the database, lock it, or are another value each time."""
 _NEVER_CALLED = re.compile(
     r"(nextval|setval|currval|lastval|setseed|random\w*|gen_random_uuid|uuid_generate\w*|uuid\w*"
-    r"|pg_\w+|lo_\w+|dblink\w*|query|query_table|changes|total_changes|last_insert_rowid"
+    r"|pg_\w+|txid_\w+|lo_\w+|dblink\w*|query|query_table|changes|total_changes|last_insert_rowid"
     r"|load_extension|now|today|timeofday|(clock|statement|transaction)_timestamp"
     r"|(get_)?current_\w+|localtime\w*)",
     re.IGNORECASE,
@@ -54,12 +54,19 @@ def require_plain(tree: Any, dialect: str) -> None:
 
 
 def _is_of_now(node: Any, dialect: str) -> bool:
-    if dialect == "sqlite" and _SQLITE_DATES.fullmatch(called(node)) and not node.expressions:
+    function = called(node) or type(node).__name__
+    if dialect == "sqlite" and _SQLITE_DATES.fullmatch(function) and not any(_arguments(node)):
         return True
     if type(node).__name__ != "Literal" or not node.is_string:
         return False
     is_function = type(node.parent).__name__ not in ("EQ", "In", "Like", "NEQ", "Select", "Alias")
     return node.name.strip().lower() in _OF_NOW and (dialect == "postgres" or is_function)
+
+
+def _arguments(node: Any) -> list[Any]:
+    """Return the arguments of a function, of which sqlglot has a class or not."""
+    of_class = [] if called(node) else [node.args.get("this")]
+    return [*of_class, *node.expressions]
 
 
 def called(node: Any) -> str:

@@ -2,7 +2,7 @@
 
 from dpcore_tables.statistics.categorical_column import CategoricalColumn
 from dpcore_tables.statistics.columns import NumericColumn, column_of, numeric_column
-from dpcore_tables.statistics.histogram import Histogram
+from dpcore_tables.statistics.histogram import Histogram, TwoWayTable
 from dpcore_tables.statistics.numeric_sums import NumericSums
 from dpcore_tables.statistics.opening import open_session
 from dpcore_tables.statistics.quantile import QuantileScores
@@ -14,6 +14,7 @@ __all__ = [
     "NumericColumn",
     "NumericSums",
     "QuantileScores",
+    "TwoWayTable",
     "check_schema",
     "column_of",
     "numeric_column",

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from dpcore.errors import replacing
 from dpcore.plugin import Gaussian, InvalidInputError, Laplace, RowCount, noise_multiplier
 from dpcore.plugin.parts import Unshareable
 from dpcore_accounting.selections.exponential import Exponential
 from dpcore_tables.statistics.categorical_column import CategoricalColumn
-from dpcore_tables.statistics.columns import column_of, numeric_column
-from dpcore_tables.statistics.histogram import Histogram
+from dpcore_tables.statistics.columns import (
+    NumericColumn,
+    column_of,
+    numeric_column,
+    public_numbers,
+)
+from dpcore_tables.statistics.histogram import Histogram, TwoWayTable
 from dpcore_tables.statistics.numeric_sums import NumericSums
 from dpcore_tables.statistics.quantile import QuantileScores
 from dpcore_tables.statistics.unit_count import UnitCount
@@ -33,7 +37,11 @@ if TYPE_CHECKING:
     )
     from dpcore.protocols.interactive import Exchange
 
-__all__ = ["Statistics"]
+__all__ = ["Statistics", "Where"]
+
+Where: TypeAlias = "Mapping[str, Any]"
+"""A condition on a row: by the name of a column of levels, a level or several. A row meets it whose
+cells are all among them."""
 
 _CANDIDATES = 1024
 _WITHIN = 1 - Fraction(1, 2**40)
@@ -47,6 +55,9 @@ class Statistics(Unshareable):
     accountant's unit. Noise is normal where the accountant has a rule for it, else Laplace. What is
     returned is released: safe to use, print and keep in any way. Every release raises
     BudgetExceededError, with nothing drawn and nothing charged, where its share is not left.
+
+    ``where`` asks of rows with these levels alone: ``{"sex": "f", "city": ["Bern", "Basel"]}``.
+    Columns and levels are public, and it costs what the same question to all rows does.
 
     Parameters
     ----------
@@ -89,8 +100,14 @@ class Statistics(Unshareable):
         """The charges of the session, its parts' included, in order."""
         return self._door.ledger
 
-    def count(self, *, share: float) -> float:
+    def _where(self, where: Where) -> Statistics:
+        """Return the door to the rows that meet a condition (``OpenSession``)."""
+        raise InvalidInputError("A condition (where=) is of the whole session, not of a part.")
+
+    def count(self, *, share: float, where: Where | None = None) -> float:
         """Return the noisy number of rows; InvalidInputError where it is public."""
+        if where is not None:
+            return self._where(where).count(share=share)
         if self.problem.n is not None:
             raise InvalidInputError(
                 f"The number of rows is public under {self.relation.value}: session.problem.n."
@@ -109,35 +126,71 @@ class Statistics(Unshareable):
         return float(self._unbiased(UnitCount(noise.needs), noise.mechanism)[0])
 
     def histogram(
-        self, column: str, edges: Iterable[float] | None = None, *, share: float
+        self,
+        column: str,
+        edges: Iterable[Any] | None = None,
+        *,
+        share: float,
+        where: Where | None = None,
     ) -> np.ndarray:
         """Return noisy counts of rows: of each level of a column of levels, in the schema's order,
-        or between each two public ``edges`` of a numeric column (``numpy.histogram``'s bins, told
-        apart to 2^-16 of the column's bounds). Cells beyond the bounds were clamped to these."""
-        held = column_of(self.schema, column)
-        if isinstance(held, CategoricalColumn) != (edges is None):
-            kind = "of levels, and takes no" if edges is not None else "numeric: it needs public"
-            raise InvalidInputError(f"Column {column!r} is {kind} edges.")
+        or between each two public ``edges`` of numbers or dates (``numpy.histogram``'s bins, told
+        apart to 2^-16 of the column's bounds, of a log scale's on that scale). Cells beyond the
+        bounds were clamped to these."""
+        if where is not None:
+            return self._where(where).histogram(column, edges, share=share)
         noise = self._noise(share)
-        public = () if edges is None else _numbers("edges", edges)
-        return self._unbiased(Histogram(held, public, noise.needs), noise.mechanism)
+        return self._unbiased(self._bins(column, edges, noise.needs), noise.mechanism)
 
-    def sum(self, *columns: str, share: float) -> np.ndarray:
+    def table(
+        self,
+        rows: str,
+        columns: str,
+        *,
+        edges: Mapping[str, Iterable[Any]] | None = None,
+        share: float,
+        where: Where | None = None,
+    ) -> np.ndarray:
+        """Return noisy counts of rows for each pair of bins of two columns, of shape
+        (bins of ``rows``, bins of ``columns``): levels in the schema's order, or what lies between
+        public ``edges``, by column, of numbers or dates, as ``histogram`` has them."""
+        if where is not None:
+            return self._where(where).table(rows, columns, edges=edges, share=share)
+        given, noise = edges or {}, self._noise(share)
+        if unknown := set(given) - {rows, columns}:
+            raise InvalidInputError(f"Expected edges of {rows!r} and {columns!r}, not {unknown}.")
+        bins = [self._bins(name, given.get(name), noise.needs) for name in (rows, columns)]
+        answer = self._unbiased(TwoWayTable(bins[0], bins[1], noise.needs), noise.mechanism)
+        return answer.reshape(bins[0].n_bins, bins[1].n_bins)
+
+    def sum(self, *columns: str, share: float, where: Where | None = None) -> np.ndarray:
         """Return the noisy sum of each numeric column, in its own unit."""
+        if where is not None:
+            return self._where(where).sum(*columns, share=share)
+        if any(column.unit == "day" for column in self._numeric(columns)):
+            raise InvalidInputError("Dates have no sum: ask for their mean.")
         count, sums, held = self._sums(columns, share)
         # A cell is lower + width (c + 1/2).
         lower, width = held[0], held[1] - held[0]
         return np.asarray(lower * count + width * (sums + count / 2))
 
-    def mean(self, *columns: str, share: float) -> np.ndarray:
-        """Return the noisy mean of each numeric column, within its bounds."""
+    def mean(self, *columns: str, share: float, where: Where | None = None) -> np.ndarray:
+        """Return the noisy mean of each numeric column, within its bounds; of dates the nearest
+        days, in a call of their own. Of a log scale it is the mean of the numbers themselves."""
+        if where is not None:
+            return self._where(where).mean(*columns, share=share)
+        first, *others = self._numeric(columns)
+        if any(column.unit != first.unit for column in others):
+            raise InvalidInputError("Expected columns of dates in a call of their own.")
         count, sums, held = self._sums(columns, share)
         unit = np.clip(0.5 + sums / max(1.0, count), 0.0, 1.0)
-        return np.asarray(held[0] + (held[1] - held[0]) * unit)
+        return first.told(np.asarray(held[0] + (held[1] - held[0]) * unit))
 
-    def covariance(self, *columns: str, share: float) -> np.ndarray:
-        """Return the noisy covariance matrix of numeric columns (of n, not n - 1), with eigenvalues
-        below 0, which noise makes, set to 0."""
+    def covariance(self, *columns: str, share: float, where: Where | None = None) -> np.ndarray:
+        """Return the noisy covariance matrix of numeric columns, of dates in days (of n, not
+        n - 1), with eigenvalues below 0, which noise makes, set to 0."""
+        if where is not None:
+            return self._where(where).covariance(*columns, share=share)
         noise = self._noise(share)
         held = tuple(numeric_column(self.schema, name) for name in columns)
         answer = self._unbiased(NumericSums(held, True, noise.needs), noise.mechanism)
@@ -157,17 +210,21 @@ class Statistics(Unshareable):
         q: float | Sequence[float],
         *,
         share: float,
-        candidates: Iterable[float] | None = None,
+        candidates: Iterable[Any] | None = None,
+        where: Where | None = None,
     ) -> np.ndarray:
-        """Return a noisy quantile of a numeric column for each of ``q`` (for one number: an array
-        of one), rising with q: each one of the public ``candidates``, by default 1,024 evenly
-        spaced within the bounds."""
+        """Return a noisy quantile of a column of numbers or dates for each of ``q`` (for one
+        number: an array of one), rising with q: each one of the public ``candidates``, by default
+        1,024 evenly spaced within the bounds, on the column's scale, or each day."""
+        if where is not None:
+            return self._where(where).quantiles(column, q, share=share, candidates=candidates)
         held = numeric_column(self.schema, column)
         if candidates is None:
             among = held.value_at((np.arange(_CANDIDATES) + 0.5) / _CANDIDATES)
+            among = np.unique(np.rint(among)) if held.unit == "day" else among
         else:
-            among = np.array(_numbers("candidates", candidates))
-        asked = _numbers("q", q)
+            among = np.array(held.public_values("candidates", candidates))
+        asked = public_numbers("q", q)
         queries = [QuantileScores(held, each, tuple(among.tolist())) for each in asked]
         if not queries:
             raise InvalidInputError("Expected one quantile or more.")
@@ -179,7 +236,24 @@ class Statistics(Unshareable):
         chosen = [among[self._door.release(query, mechanism)] for query in queries]
         rising = np.empty(len(queries))
         rising[np.argsort(asked, kind="stable")] = np.sort(chosen)
-        return rising
+        return held.told(rising)
+
+    def _numeric(self, columns: Sequence[str]) -> list[NumericColumn]:
+        if not columns:
+            raise InvalidInputError("Expected one column or more.")
+        return [numeric_column(self.schema, name) for name in columns]
+
+    def _bins(self, column: str, edges: Iterable[Any] | None, norm: Any) -> Histogram:
+        """Return the query of a column's bins."""
+        held = column_of(self.schema, column)
+        if isinstance(held, CategoricalColumn):
+            if edges is not None:
+                raise InvalidInputError(f"Column {column!r} is of levels, and takes no edges.")
+            return Histogram(held, (), norm)
+        if edges is None:
+            kind = "of dates" if held.unit == "day" else "numeric"
+            raise InvalidInputError(f"Column {column!r} is {kind}: it needs public edges.")
+        return Histogram(held, held.public_values("edges", edges), norm)
 
     def _sums(
         self, columns: tuple[str, ...], share: float
@@ -209,14 +283,6 @@ class Statistics(Unshareable):
         accountant, cost = self.accountant, self._cost(share)
         kind: Any = Gaussian if accountant.supports(Gaussian.nominal_event(1.0)) else Laplace
         return _Noise(kind(noise_multiplier(accountant, kind.nominal_event, cost)), kind.needs)
-
-
-def _numbers(name: str, values: Any) -> tuple[float, ...]:
-    """Return one number or several as floats; InvalidInputError for anything else."""
-    no_numbers = InvalidInputError(f"Expected {name}={values!r} to be numbers.")
-    with replacing(TypeError, ValueError, by=lambda _: no_numbers):
-        several: list[Any] = [values] if np.isscalar(values) else list(values)
-        return tuple(float(value) for value in several)
 
 
 @dataclass(frozen=True)

@@ -7,16 +7,19 @@ features hold, a row has one number, within the stated limits: sensitivities res
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from dpcore.data.schema.columns import Drop, Label, Numeric
+from dpcore.data.schema.features.logarithm import binary_log
 from dpcore.data.targets import scale_to_unit
 from dpcore.data.weighted_labels import plain_labels
-from dpcore.errors import near_names
+from dpcore.errors import near_names, replacing
 from dpcore.plugin import InvalidInputError
 from dpcore.plugin.parts import FEATURE_BITS, sealed
+from dpcore_tables.kinds.date_formats import EPOCH
+from dpcore_tables.kinds.dates import Date
 from dpcore_tables.statistics.categorical_column import CategoricalColumn, picked
 
 if TYPE_CHECKING:
@@ -25,7 +28,7 @@ if TYPE_CHECKING:
     from dpcore import Schema
     from dpcore.plugin.parts import Block
 
-__all__ = ["LARGEST_STEP", "NumericColumn", "column_of", "numeric_column"]
+__all__ = ["LARGEST_STEP", "NumericColumn", "column_of", "numeric_column", "public_numbers"]
 
 LARGEST_STEP = 1 << FEATURE_BITS
 """The upper bound of a numeric column, in steps from its lower bound."""
@@ -34,12 +37,14 @@ LARGEST_STEP = 1 << FEATURE_BITS
 @sealed
 @dataclass(frozen=True, slots=True)
 class NumericColumn:
-    """Numbers between public bounds, which are 0 and ``LARGEST_STEP`` steps.
+    """Numbers or days between public bounds, which are 0 and ``LARGEST_STEP`` steps.
 
     Parameters
     ----------
     feature : the place of the feature; ``None`` for a real-valued label.
-    lower, upper : the public bounds.
+    lower, upper : the public bounds; of days since 1970-01-01.
+    scale : that on which the steps are even.
+    unit : of the cells.
 
     Examples
     --------
@@ -52,25 +57,74 @@ class NumericColumn:
     feature: int | None
     lower: float
     upper: float
+    scale: Literal["linear", "log"] = "linear"
+    unit: Literal["number", "day"] = "number"
 
     def steps(self, block: Block) -> np.ndarray:
-        """Return the cell of every row in whole steps, int64 of shape (n_rows,)."""
+        """Return the cell of every row in whole steps of its scale, int64 of shape (n_rows,)."""
         if self.feature is None:
             return _steps_of((plain_labels(block.y) + 1.0) / 2.0)
         return _steps_of(picked(block, {self.feature: 1}))
+
+    def linear_steps(self, block: Block) -> np.ndarray:
+        """Return the cell of every row in whole steps of a linear scale between the bounds, int64
+        of shape (n_rows,).
+
+        Of a log scale each is the entry of a public table at the row's step, for the middle of what
+        the step holds, so that it is a function of the cell alone; NumPy's powers need not be the
+        same wherever a number is in an array.
+        """
+        steps = self.steps(block)
+        if self.scale == "linear":
+            return steps
+        middles = self.value_at((np.arange(LARGEST_STEP + 1) + 0.5) / LARGEST_STEP)
+        table = np.rint(LARGEST_STEP * scale_to_unit(middles, self.lower, self.upper))
+        table[0] = 0.0  # Cells at the lower bound and below it are there, and few others.
+        return np.asarray(table.astype(np.int64)[steps])
 
     def public_steps(self, values: Sequence[float]) -> np.ndarray:
         """Return the steps that cells of these public values have, int64."""
         array = np.asarray(values, dtype=np.float64)
         if not (np.isfinite(array).all() and array.ndim == 1 and array.size):
             raise InvalidInputError("Expected a list of finite numbers.")
-        unit = scale_to_unit(array, self.lower, self.upper)
+        if self.scale == "log":  # As the cells were encoded.
+            array = binary_log(np.clip(array, self.lower, self.upper))
+        unit = scale_to_unit(array, *self._ends)
         # A label's cells are mapped to [-1, 1] and back: equal cells have equal steps.
         return _steps_of(((2.0 * unit - 1.0) + 1.0) / 2.0 if self.feature is None else unit)
 
     def value_at(self, unit: np.ndarray) -> np.ndarray:
-        """Return the column's own unit of values where its bounds are 0 and 1."""
-        return np.asarray(self.lower + (self.upper - self.lower) * unit)
+        """Return the column's own unit of values where its bounds are 0 and 1, on its scale."""
+        low, high = self._ends
+        values = low + (high - low) * unit
+        if self.scale == "log":
+            values = np.clip(np.exp2(values), self.lower, self.upper)
+        return np.asarray(values)
+
+    def public_values(self, name: str, values: Any) -> tuple[float, ...]:
+        """Return one value or several as numbers, days since 1970-01-01; InvalidInputError, with
+        ``name`` of the argument, for anything else."""
+        if self.unit == "number":
+            return public_numbers(name, values)
+        unfit = InvalidInputError(f"Expected {name}={values!r} to be dates, as in 2024-02-29.")
+        with replacing(TypeError, ValueError, OverflowError, by=lambda _: unfit):
+            several: list[Any] = [values] if np.isscalar(values) else list(values)
+            days = np.array([np.datetime64(value, "D") for value in several])
+            if np.isnat(days).any():
+                raise unfit
+            return tuple(days.astype(np.int64).astype(np.float64).tolist())
+
+    def told(self, values: np.ndarray) -> np.ndarray:
+        """Return values in the column's unit as whoever asks has them: days as dates."""
+        return np.rint(values).astype("datetime64[D]") if self.unit == "day" else values
+
+    @property
+    def _ends(self) -> tuple[float, float]:
+        """The bounds on the column's scale."""
+        if self.scale == "linear":
+            return self.lower, self.upper
+        low, high = binary_log(np.array([self.lower, self.upper])).tolist()
+        return low, high
 
 
 def column_of(schema: Schema, name: str) -> NumericColumn | CategoricalColumn:
@@ -94,11 +148,14 @@ def column_of(schema: Schema, name: str) -> NumericColumn | CategoricalColumn:
                 return CategoricalColumn(
                     tuple(range(at, at + width)), (*column.encoding.levels, *empty)
                 )
-            if isinstance(column, Numeric) and column.scale == "linear":
-                return NumericColumn(at, column.lower, column.upper)
+            if isinstance(column, Numeric):
+                return NumericColumn(at, column.lower, column.upper, column.scale)
+            if isinstance(column, Date):
+                lower, upper = (end.toordinal() - EPOCH for end in (column.lower, column.upper))
+                return NumericColumn(at, float(lower), float(upper), unit="day")
             raise InvalidInputError(
                 f"No statistic takes column {name!r}: expected categories, buckets or bins, or a "
-                "number between lower and upper on a linear scale."
+                "number or a date between lower and upper."
             )
         at += width
     raise InvalidInputError(f"The schema encodes no column {name!r}.")
@@ -110,6 +167,15 @@ def numeric_column(schema: Schema, name: str) -> NumericColumn:
     if not isinstance(column, NumericColumn):
         raise InvalidInputError(f"Expected column {name!r} to be numeric, with public bounds.")
     return column
+
+
+def public_numbers(name: str, values: Any) -> tuple[float, ...]:
+    """Return one number or several as floats; InvalidInputError, with ``name`` of the argument, for
+    anything else."""
+    no_numbers = InvalidInputError(f"Expected {name}={values!r} to be numbers.")
+    with replacing(TypeError, ValueError, by=lambda _: no_numbers):
+        several: list[Any] = [values] if np.isscalar(values) else list(values)
+        return tuple(float(value) for value in several)
 
 
 def _steps_of(unit: np.ndarray) -> np.ndarray:

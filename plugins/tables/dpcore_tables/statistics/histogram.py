@@ -1,4 +1,4 @@
-"""The number of rows in each bin of a column."""
+"""The number of rows in each bin of a column, and in each pair of bins of two."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from dpcore.plugin.parts import Block
 
-__all__ = ["Histogram", "sensitivity_of_bins"]
+__all__ = ["Histogram", "TwoWayTable", "sensitivity_of_bins"]
 
 
 class _Numbers(Protocol):
@@ -81,9 +81,9 @@ class Histogram:
         return np.zeros(self.n_bins, dtype=np.int64)
 
     def answer_block(self, block: Block) -> np.ndarray:
-        return np.bincount(self._bins(block), minlength=self.n_bins + 1)[: self.n_bins]
+        return np.bincount(self.bins(block), minlength=self.n_bins + 1)[: self.n_bins]
 
-    def _bins(self, block: Block) -> np.ndarray:
+    def bins(self, block: Block) -> np.ndarray:
         """Return the bin of every row; ``n_bins`` for none."""
         if isinstance(self.column, CategoricalColumn):
             return self.column.codes(block)
@@ -92,6 +92,56 @@ class Histogram:
         bins[steps == edges[-1]] = self.n_bins - 1
         bins[bins < 0] = self.n_bins
         return bins
+
+    def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
+        return sensitivity_of_bins(self.norm, relation)
+
+
+@sealed
+@dataclass(frozen=True, slots=True, eq=False)
+class TwoWayTable:
+    """How many rows are in a bin of the first histogram and a bin of the second, pair by pair, row
+    by row of the table; a row of no bin in one of them counts nowhere.
+
+    A row counts 1 in one pair at most, so that the counts move as those of one histogram
+    (``sensitivity_of_bins``; Dwork, McSherry, Nissim & Smith 2006, section 3).
+
+    Parameters
+    ----------
+    first, second : of the rows and of the columns of the table.
+    norm : of the sensitivity.
+
+    Examples
+    --------
+    >>> from dpcore.plugin import NeighboringRelation
+    >>> from dpcore_tables.statistics import CategoricalColumn, Histogram, TwoWayTable
+    >>> city = Histogram(CategoricalColumn((0, 1), ("Bern", "Basel")))
+    >>> hired = Histogram(CategoricalColumn((), ("no", "yes")))
+    >>> query = TwoWayTable(city, hired)
+    >>> query.n_bins, query.sensitivity(NeighboringRelation.ADD_OR_REMOVE_ONE).bound
+    (4, 1.0)
+    """
+
+    first: Histogram
+    second: Histogram
+    norm: Literal["l1", "l2"] = "l2"
+
+    kind: ClassVar[str] = "two-way"
+    thread_safe: ClassVar[bool] = True
+
+    @property
+    def n_bins(self) -> int:
+        return self.first.n_bins * self.second.n_bins
+
+    def start(self) -> np.ndarray:
+        return np.zeros(self.n_bins, dtype=np.int64)
+
+    def answer_block(self, block: Block) -> np.ndarray:
+        one, other = self.first.bins(block), self.second.bins(block)
+        width = self.second.n_bins
+        counted = (one < self.first.n_bins) & (other < width)
+        pairs = np.where(counted, one * width + other, self.n_bins)
+        return np.bincount(pairs, minlength=self.n_bins + 1)[: self.n_bins]
 
     def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
         return sensitivity_of_bins(self.norm, relation)

@@ -76,7 +76,7 @@ class NumericSums:
 
     def answer_block(self, block: Block) -> np.ndarray:
         half = LARGEST_STEP // 2
-        cells = np.array([column.steps(block) - half for column in self.columns])
+        cells = np.array([column.linear_steps(block) - half for column in self.columns])
         finer = self.grid_bits - FEATURE_BITS
         parts = [[block.n_rows << self.grid_bits], cells.sum(axis=1, dtype=np.int64) << finer]
         if self.products:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     )
     from dpcore.session.interactive_handle import OpenMechanism
 
-__all__ = ["PartSession", "WholeSession"]
+__all__ = ["PartSession", "SelectedSession", "WholeSession"]
 
 
 class WholeSession(TableSession):
@@ -59,6 +59,7 @@ class WholeSession(TableSession):
         a relation under which parts have no rule.
         """
         self._require_this_process()
+        self._require_rows()
         with self._lock:  # Of two threads with two columns one is refused.
             if self._column not in (None, column):
                 raise InvalidInputError(
@@ -66,6 +67,18 @@ class WholeSession(TableSession):
                     f"two parts at a time if they were by {column!r} too."
                 )
             self._column = column
+        return PartSession(self, name, engine, problem)
+
+    def selected(self, engine: Engine, problem: Problem) -> SelectedSession:
+        """Return the door to rows that meet a condition. ``engine`` : answers of these. ``problem``
+        : the public facts of them. Raises InvalidInputError as ``part`` does for a relation and for
+        units of several rows."""
+        self._require_this_process()
+        self._require_rows()
+        return SelectedSession(self, engine, problem)
+
+    def _require_rows(self) -> None:
+        """Raise where some of the rows have no rule."""
         if self._rows_per_unit is not None:
             raise InvalidInputError(
                 "Rows in parts are for units of one row: those of a unit of several may be in more "
@@ -76,7 +89,6 @@ class WholeSession(TableSession):
                 "Expected parts under add-or-remove-one or replace-one: under replace-special "
                 "no rule says in which part a special row is."
             )
-        return PartSession(self, name, engine, problem)
 
     @property
     def accountant(self) -> Accountant:
@@ -148,6 +160,26 @@ class PartSession(TableSession):
     def accountant(self) -> Accountant:
         """A copy of the filter that has least left of those that a release from here concerns."""
         return _tightest(self._account)
+
+
+class SelectedSession(PartSession):
+    """The door to the rows that meet a public condition on each row by itself, which is charged as
+    one to all rows.
+
+    Of two tables that differ in a row, the rows that meet it are the same, or differ in that row:
+    under add-or-remove-one it is there or not, and under replace-one it is there, gone, new or
+    another, which is why a question has the larger of both sensitivities there, as in a part. Their
+    number is private. Conditions may overlap, so that costs add up as for all rows.
+    """
+
+    def __init__(self, whole: WholeSession, engine: Engine, problem: Problem) -> None:
+        super().__init__(whole, "", engine, problem)
+        self._account = whole._account
+
+    def _entry(
+        self, kind: str, mechanism: Mechanism | InteractiveMechanism, event: DpEvent
+    ) -> LedgerEntry:
+        return replace(super()._entry(kind, mechanism, event), part=None)
 
 
 class PartAccount(Account[LedgerEntry]):

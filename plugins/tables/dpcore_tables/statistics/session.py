@@ -6,11 +6,13 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
+
 from dpcore.fitting.reporting import charged_in, unpromised
 from dpcore.fitting.table_ledger import found_in
 from dpcore.plugin import InvalidInputError
 from dpcore.session.charges import Charges
-from dpcore_tables.statistics.asking import Statistics
+from dpcore_tables.statistics.asking import Statistics, Where
 from dpcore_tables.statistics.categorical_column import CategoricalColumn
 from dpcore_tables.statistics.columns import column_of
 from dpcore_tables.statistics.part_session import WholeSession
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 
     from dpcore.data.schema.values import Value
     from dpcore.fitting.table_ledger import Charged
-    from dpcore.plugin.parts import Table
+    from dpcore.plugin.parts import Block, Table
     from dpcore_tables.statistics.opened import Opened
 
 __all__ = ["OpenSession"]
@@ -40,6 +42,7 @@ class OpenSession(Statistics):
         super().__init__(door, opened.schema, opened.problem)
         self._opened, self._table, self._charged = opened, table, charged
         self._told: AbstractContextManager[None] | None = None
+        self._selected: dict[tuple[Any, ...], Statistics] = {}
         self._parts: dict[str, dict[Value | None, Statistics]] = {}
 
     def __enter__(self) -> Self:
@@ -89,13 +92,50 @@ class OpenSession(Statistics):
         Raises InvalidInputError for a column without listed levels, or a second column.
         """
         if column not in self._parts:
-            levels = column_of(self.schema, column)
-            if not isinstance(levels, CategoricalColumn):
-                raise InvalidInputError(
-                    f"Column {column!r} is numeric; the rows are in parts by a column of levels."
-                )
-            self._parts[column] = self._split(column, levels)
+            self._parts[column] = self._split(column, self._levels(column))
         return dict(self._parts[column])
+
+    def _where(self, where: Where) -> Statistics:
+        """Return the door to the rows that meet a condition. Its rows are kept: to ask again does
+        not read them again.
+
+        Raises InvalidInputError for a column without listed levels, or a level that is none.
+        """
+        chosen = tuple(sorted((name, self._places(name, of)) for name, of in where.items()))
+        if not chosen:
+            raise InvalidInputError("Expected where= to name a column of levels, or several.")
+        if chosen not in self._selected:
+            columns = [(self._levels(name), places) for name, places in chosen]
+
+            def part(block: Block) -> np.ndarray:
+                met = np.ones(block.n_rows, dtype=np.int64)
+                for column, places in columns:
+                    met *= np.isin(column.codes(block), places)
+                return met
+
+            problem = replace(self.problem, n=None, n0=None)  # Their number is private.
+            table = split_table(self._table, part, 2)[1]
+            door = self._door.selected(self._opened.engine_of(table), problem)
+            self._selected[chosen] = Statistics(door, self.schema, problem)
+        return self._selected[chosen]
+
+    def _levels(self, column: str) -> CategoricalColumn:
+        levels = column_of(self.schema, column)
+        if not isinstance(levels, CategoricalColumn):
+            raise InvalidInputError(
+                f"Column {column!r} is numeric; where= and parts are of columns of levels."
+            )
+        return levels
+
+    def _places(self, column: str, asked: Any) -> tuple[int, ...]:
+        """Return the places of levels that a condition names."""
+        levels = self._levels(column).levels
+        several = [*asked] if isinstance(asked, (list, tuple, set)) else [asked]
+        if not several or any(level not in levels for level in several):
+            raise InvalidInputError(
+                f"Expected levels of column {column!r} in where=: {', '.join(map(str, levels))}."
+            )
+        return tuple(sorted({levels.index(level) for level in several}))
 
     def _split(self, column: str, levels: CategoricalColumn) -> dict[Value | None, Statistics]:
         problem = replace(self.problem, n=None, n0=None)  # The number of a part's rows is private.

@@ -12,6 +12,7 @@ from dpcore.data.blocks.frozen import freeze
 from dpcore.data.files import is_elsewhere
 from dpcore.data.weighted_labels import paired
 from dpcore.errors import DataError, InvalidInputError, replacing
+from dpcore_tables.weights.in_column import weights_in
 
 if TYPE_CHECKING:
     from dpcore.plugin.parts import Dataset
@@ -29,15 +30,25 @@ def require_bound(X: Any, sample_weight: Any, weight_bound: Any) -> None:
         )
     if sample_weight is None:
         raise InvalidInputError("Expected sample_weight beside weight_bound, which bounds it.")
-    if isinstance(X, (str, os.PathLike)) or is_elsewhere(X):
-        raise InvalidInputError("sample_weight is beside rows in memory, and those of X are not.")
+    is_path = isinstance(X, (str, os.PathLike))
+    if is_elsewhere(X) or is_path and not isinstance(sample_weight, str):
+        raise InvalidInputError(
+            "sample_weight is beside rows in memory, and those of X are not: of a file name the "
+            "column that has it, sample_weight=Weights('weight', bound=5.0)."
+        )
 
 
-def with_sample_weight(dataset: Dataset, sample_weight: Any, bound: float) -> Dataset:
-    """Return the data set with the weights of its rows, held to their bound;
-    DataError, without a word of any row, for what are none."""
+def with_sample_weight(dataset: Dataset, X: Any, sample_weight: Any, bound: float) -> Dataset:
+    """Return the data set with the weights of its rows, held to their bound. ``X`` : the rows that
+    it was made of, of which ``sample_weight`` may name a column.
+
+    Raises DataError for what are no weights: of a column with the place of the first, and without a
+    word of any row.
+    """
     if dataset.schema.unit is not None:
         raise InvalidInputError("sample_weight is not known to fit units of several rows.")
+    if isinstance(sample_weight, str):
+        sample_weight = weights_in(X, dataset.schema, sample_weight)
     no_numbers = DataError("Expected sample_weight to be numbers, one for each row.")
     with replacing(TypeError, ValueError, OverflowError, by=lambda _: no_numbers):
         weights = np.array(sample_weight, dtype=np.float64, order="C")

@@ -81,6 +81,8 @@ def test_what_is_not_row_by_row_needs_the_claim(dialect, text):
         ("select age from people where random() < 0.5", "postgres"),
         ("select age from people order by random() limit 5", "sqlite"),
         ("select age, gen_random_uuid() from people", "duckdb"),
+        ("select age from people using sample 10%", "duckdb"),
+        ("select age from people tablesample system (10)", "postgres"),
     ],
 )
 def test_what_changes_something_or_draws_is_never_asked(text, dialect):
@@ -137,8 +139,16 @@ DRAWN = {
         "localtimestamp",
         "now()",
         "clock_timestamp()",
+        "txid_current()",
     ],
-    "sqlite": ["date('now')", "datetime()", "strftime('%Y', 'now')", "CURRENT_TIMESTAMP"],
+    "sqlite": [
+        "date('now')",
+        "datetime()",
+        "date()",
+        "time()",
+        "strftime('%Y', 'now')",
+        "CURRENT_TIMESTAMP",
+    ],
     "duckdb": ["today()", "get_current_timestamp()", "current_localtime()", "age(born, now())"],
 }
 

@@ -219,4 +219,8 @@ def test_weights_are_held_to_their_bound_before_any_part_sees_them():
     from dpcore_tables.weights.of_rows import with_sample_weight
 
     data = dataset_from_arrays(X[:3], Y[:3].astype(float), bounds=(0, 1), row_norm=None)
-    assert with_sample_weight(data, [0.5, 2.0, 1e300], 2.0).weights.tolist() == [0.5, 2.0, 2.0]
+    assert with_sample_weight(data, None, [0.5, 2.0, 1e300], 2.0).weights.tolist() == [
+        0.5,
+        2.0,
+        2.0,
+    ]
