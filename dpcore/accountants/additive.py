@@ -184,7 +184,7 @@ class AdditiveAccountant(ABC):
     @classmethod
     def _has_rule(cls, event: DpEvent) -> bool:
         """Return whether ``_leaf_cost`` can bound this event, which is not several as one."""
-        return type(event) in cls.events
+        return any(type(event) is kind for kind in cls.events)
 
     def cost(self, event: DpEvent) -> Fraction:
         return Fraction(self._ticks(event), 1 << _UNIT_BITS)

@@ -16,8 +16,8 @@ import math
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
-from functools import lru_cache
 
+from dpcore.exact.plain import cached_by_number
 from dpcore.exact.rounding import exp_up, float_up, sqrt_down, sqrt_up
 
 __all__ = [
@@ -146,7 +146,7 @@ def _logarithm(ratio: Fraction) -> float:
     return math.log(ratio.numerator) - math.log(ratio.denominator)
 
 
-@lru_cache(maxsize=1024)  # A user, an epsilon of a comparison and a replay ask for it again.
+@cached_by_number(maxsize=1024)  # A user, an epsilon of a comparison and a replay ask for it again.
 def gaussian_mu_squared_down(epsilon: Fraction, delta: Fraction) -> Fraction:
     """Return a lower bound of the largest mu**2 for which mu-GDP is (epsilon, delta)-DP.
 
@@ -167,7 +167,7 @@ def gaussian_mu_squared_down(epsilon: Fraction, delta: Fraction) -> Fraction:
     return mu * mu
 
 
-@lru_cache(maxsize=1024)
+@cached_by_number(maxsize=1024)
 def gaussian_epsilon_up(mu_squared: Fraction, delta: Fraction) -> float:
     """Return an epsilon, rounded up, at which mu-GDP is (epsilon, delta)-DP; ``inf`` for a delta
     that no float but 0 is below, unless mu is 0."""

@@ -38,7 +38,8 @@ class ScaledNoise:
 
     def __post_init__(self) -> None:
         value = self.noise_multiplier
-        if not (type(value) in (float, np.float64) and math.isfinite(value) and value > 0):
+        is_float = type(value) is float or type(value) is np.float64
+        if not (is_float and math.isfinite(value) and value > 0):
             raise InvalidInputError(
                 f"Expected noise_multiplier={value!r} to be a finite float > 0."
             )

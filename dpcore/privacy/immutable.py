@@ -21,6 +21,7 @@ __all__ = [
     "attributes",
     "constant",
     "fault_of_unfrozen",
+    "fields_of",
     "of_class",
     "private_copy",
     "require_sealed",
@@ -125,7 +126,7 @@ def private_copy(part: Any, copies: Copies | None = None) -> Any:
     elif id(kind) in _CONTAINERS:
         copy = kind([private_copy(item, copies) for item in part])
     elif is_one:
-        given = (name for name, is_given in _fields(kind).items() if is_given)
+        given = (name for name, is_given in fields_of(kind).items() if is_given)
         copy = kind(**{name: private_copy(getattr(part, name), copies) for name in given})
     else:
         return part
@@ -137,7 +138,7 @@ _CONTAINERS = frozenset(map(id, (tuple, list, dict)))
 
 
 @of_class
-def _fields(kind: Any) -> dict[str, bool]:
+def fields_of(kind: Any) -> dict[str, bool]:
     """Return the names of a dataclass's fields, its class variables not among them, and whether it
     is made from each; of another class none."""
     is_one = dataclasses.is_dataclass(kind)
@@ -241,7 +242,7 @@ def _require_plain_state(part: Any, own: Any) -> None:
     held = getattr(part, "__dict__", None)
     if not held or is_class(part) or issubclass(own, Enum):
         return
-    fields = _fields(own)
+    fields = fields_of(own)
     for name, value in held.items():
         shadows = name not in fields and any(name in vars(cls) for cls in own.__mro__)
         if shadows or callable(value):

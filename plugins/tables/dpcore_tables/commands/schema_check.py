@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from dpcore.cli.terminal.printing import print_table
 from dpcore.plugin.commands import print_lines
+from dpcore_accounting.commands.printing import print_table
 
 if TYPE_CHECKING:
     from dpcore_tables.statistics.schema_check import SchemaCheck
