@@ -67,10 +67,8 @@ def validated_delta(delta: Any, zero_allowed: bool = False) -> float:
     dpcore.errors.InvalidInputError: Expected delta=1.5 < 1.
     """
     number = _number("delta", delta)
-    if number < 0 and zero_allowed:
-        raise InvalidInputError(f"Expected delta={delta!r} >= 0.")
     if number < 0:
-        raise InvalidInputError(f"Expected delta={delta!r} > 0.")
+        raise InvalidInputError(f"Expected delta={delta!r} {'>=' if zero_allowed else '>'} 0.")
     if number == 0 and not zero_allowed:
         raise PureBudgetError(
             f"Expected delta={delta!r} > 0. Only the pure accountant allows delta = 0: name it, or "

@@ -146,13 +146,17 @@ def _logarithm(ratio: Fraction) -> float:
     return math.log(ratio.numerator) - math.log(ratio.denominator)
 
 
-@cached_by_number(maxsize=1024)  # A user, an epsilon of a comparison and a replay ask for it again.
 def gaussian_mu_squared_down(epsilon: Fraction, delta: Fraction) -> Fraction:
     """Return a lower bound of the largest mu**2 for which mu-GDP is (epsilon, delta)-DP.
 
     Every ``a`` that passes gives a mu that is proved to be within delta; the search makes it large.
     0 for a delta that no float but 0 is below: no Gaussian is (epsilon, 0)-DP.
     """
+    return Fraction(_mu_squared_down(epsilon, delta))
+
+
+@cached_by_number(maxsize=1024)  # A user, an epsilon of a comparison and a replay ask for it again.
+def _mu_squared_down(epsilon: Fraction, delta: Fraction) -> Fraction:
     if delta < _SMALLEST_DELTA:
         return Fraction(0)
 

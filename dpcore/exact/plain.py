@@ -41,7 +41,8 @@ def plain_number(value: Any) -> Any:
 
 def cached_by_copy(copy: Callable[[Any], Any], maxsize: int) -> Callable[[Asked], Asked]:
     """Return a decorator that keeps the results of a function, as ``lru_cache`` does: what it is
-    called with, and found by, is the ``copy`` of each argument."""
+    called with, and found by, is the ``copy`` of each argument. What it returns is what is kept:
+    a fraction, whose numerator may be set, is copied by what hands it out."""
 
     def of(function: Any) -> Any:
         kept = lru_cache(maxsize)(function)

@@ -117,8 +117,7 @@ def add_modulo(exact: np.ndarray, noise: np.ndarray, grid_bits: int) -> np.ndarr
     require_steps(exact)
     if np.shape(noise) != exact.shape:
         raise InvalidInputError(f"Expected noise of shape {exact.shape}, not {np.shape(noise)}.")
-    noisy: np.ndarray = np.ldexp(np.add(exact, noise).astype(np.float64), -grid_bits)
-    return noisy
+    return np.asarray(np.ldexp(np.add(exact, noise).astype(np.float64), -grid_bits))
 
 
 def require_steps(exact: np.ndarray) -> None:

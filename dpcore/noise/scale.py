@@ -47,7 +47,7 @@ class GridScale:
 
         Raises InvalidInputError if the scale is 2^58 grid steps or more.
         """
-        return _at_least(noise_multiplier, bound, grid_bits)
+        return GridScale(*_at_least(noise_multiplier, bound, grid_bits))
 
     @property
     def steps(self) -> Fraction:
@@ -56,11 +56,11 @@ class GridScale:
 
     def over(self, bound: float, grid_bits: int) -> Fraction:
         """Return the scale over a sensitivity in the answer's unit: the noise multiplier."""
-        return _over(self.significand, self.shift, bound, grid_bits)
+        return Fraction(_over(self.significand, self.shift, bound, grid_bits))
 
 
 @cached_by_number(maxsize=256)
-def _at_least(noise_multiplier: float, bound: float, grid_bits: int) -> GridScale:
+def _at_least(noise_multiplier: float, bound: float, grid_bits: int) -> tuple[int, int]:
     steps = Fraction(noise_multiplier) * _in_steps(bound, grid_bits)
     # steps >= 2^(length - 1) or so; the bits behind the point that 53 significant ones allow.
     length = steps.numerator.bit_length() - steps.denominator.bit_length()
@@ -70,7 +70,7 @@ def _at_least(noise_multiplier: float, bound: float, grid_bits: int) -> GridScal
         shift -= 1
         significand = math.ceil(steps * 2**shift)
     common = min(shift, (significand & -significand).bit_length() - 1)
-    return GridScale(significand >> common, shift - common)
+    return significand >> common, shift - common
 
 
 @cached_by_number(maxsize=256)

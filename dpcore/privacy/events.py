@@ -7,7 +7,7 @@ an ``epsilon`` and a ``sampling_probability`` up.
 
 import math
 import sys
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 from dpcore.errors import InvalidInputError
@@ -55,8 +55,8 @@ class PositiveDpEvent(DpEvent):
     """Base of events whose every figure is a finite float > 0."""
 
     def __post_init__(self) -> None:
-        for each in fields(self):
-            require_positive(each.name, getattr(self, each.name))
+        for name in map(str, type(self).__slots__):
+            require_positive(name, getattr(self, name))
 
 
 @dataclass(frozen=True, slots=True)

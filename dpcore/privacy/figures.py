@@ -22,6 +22,12 @@ def _is_ours(kind: Any) -> bool:
     return is_ours(module_of(kind)) and found_by_name(kind) is kind
 
 
+@of_class
+def _names_of_ours(kind: Any) -> tuple[str, ...] | None:
+    """Return the names of the fields of a dataclass of dpcore's; ``None`` of any other class."""
+    return (*fields_of(kind),) if dataclasses.is_dataclass(kind) and _is_ours(kind) else None
+
+
 def plain(value: Any) -> Any:
     """Return a number, a text or a relation, or a copy of a tuple of such, or of an event or
     another dataclass of dpcore's that holds such alone.
@@ -29,13 +35,12 @@ def plain(value: Any) -> Any:
     Raises InvalidInputError for anything else, and what a dataclass raises of what it holds.
     """
     kind: Any = type(value)
-    if kind is NeighboringRelation:
+    if kind is NeighboringRelation or kind is float:
         return value
-    if issubclass(kind, tuple) and (kind is tuple or _is_ours(kind)):
+    if kind is tuple or (issubclass(kind, tuple) and _is_ours(kind)):
         return tuple.__new__(kind, map(plain, tuple.__iter__(value)))
-    if dataclasses.is_dataclass(kind) and _is_ours(kind):
-        fields = fields_of(kind)
-        return kind(**{name: plain(getattr(value, name)) for name in fields})  # type: ignore[operator]
+    if (names := _names_of_ours(kind)) is not None:
+        return kind(*[plain(getattr(value, name)) for name in names])
     return plain_number(value)
 
 

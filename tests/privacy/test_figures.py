@@ -14,6 +14,7 @@ from dpcore.plugin.parts import (
     GridScale,
     SeededNoise,
     cached_by_value,
+    gaussian_mu_squared_down,
     load_registry,
     plain_counts,
 )
@@ -143,3 +144,17 @@ def test_counts_of_a_schedule_are_whole_numbers_of_exact_events():
     assert {type(count) for count in counts.values()} == {int}
     with pytest.raises(InvalidInputError, match="whole number"):
         plain_counts({GaussianDpEvent(2.0): 1.5})
+
+
+def test_what_a_cache_hands_out_is_nobody_elses_to_set():
+    kept = lru_cache(lambda bound: Fraction(bound))
+    kept(0.5)._numerator = 10**30
+    assert kept(0.5) > 1  # the twin, which hands out the one that it keeps
+    ratio = GridScale.at_least(SMALL, 1.0, 0).over(1.0, 0)
+    figure = gaussian_mu_squared_down(Fraction(1), Fraction(1, 10**6))
+    before = Fraction(ratio), Fraction(figure)
+    scale = GridScale.at_least(SMALL, 1.0, 0)
+    object.__setattr__(scale, "shift", 0)
+    ratio._numerator = figure._numerator = 10**30
+    after = GridScale.at_least(SMALL, 1.0, 0).over(1.0, 0)
+    assert (after, gaussian_mu_squared_down(Fraction(1), Fraction(1, 10**6))) == before
