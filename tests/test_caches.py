@@ -58,7 +58,7 @@ def caches(tree):
     outer = [*tree.body, *(n for c in tree.body if isinstance(c, ast.ClassDef) for n in c.body)]
     for node in (each for each in outer if isinstance(each, ast.FunctionDef)):
         names = (ast.unparse(getattr(d, "func", d)) for d in node.decorator_list)
-        if any(name.split(".")[-1] in ("cache", "lru_cache") for name in names):
+        if any(name.split(".")[-1] in ("cache", "lru_cache", "cached_by_value") for name in names):
             yield node
 
 

@@ -39,7 +39,7 @@ REASONS = {
         Schedule Unshareable""",
     "pluggy's own; docs/plugins.md has a plugin that runs": "hookimpl",
     "its docstring, or docs/events.md, says what it states": """
-        DominatingPairDpEvent ExPostDpEvent NonPrivateDpEvent ObjectivePerturbationDpEvent
+        DominatingPairDpEvent ExPostDpEvent NonPrivateDpEvent
         PoissonSampledDpEvent RandomizedSensitivity RenyiDpEvent SampledWithoutReplacementDpEvent
         SkellamDpEvent""",
     "holds rows, or acts on them, so that an example has to make a table first": """

@@ -26,7 +26,9 @@ PAGES = {
     "dpcore_a_ddp.fixed_size_sample",
     "dpcore_accounting.advanced_composition",  # what other packages of ours import
     "dpcore_accounting.best",
+    "dpcore_accounting.commands.printing",
     "dpcore_accounting.laws",
+    "dpcore_accounting.laws.objective_perturbation",
     "dpcore_accounting.selections.exponential",
     "dpcore_accounting.selections.permute_and_flip",
     "dpcore_accounting.rdp",

@@ -67,10 +67,8 @@ def validated_delta(delta: Any, zero_allowed: bool = False) -> float:
     dpcore.errors.InvalidInputError: Expected delta=1.5 < 1.
     """
     number = _number("delta", delta)
-    if number < 0 and zero_allowed:
-        raise InvalidInputError(f"Expected delta={delta!r} >= 0.")
     if number < 0:
-        raise InvalidInputError(f"Expected delta={delta!r} > 0.")
+        raise InvalidInputError(f"Expected delta={delta!r} {'>=' if zero_allowed else '>'} 0.")
     if number == 0 and not zero_allowed:
         raise PureBudgetError(
             f"Expected delta={delta!r} > 0. Only the pure accountant allows delta = 0: name it, or "
@@ -184,7 +182,7 @@ class AdditiveAccountant(ABC):
     @classmethod
     def _has_rule(cls, event: DpEvent) -> bool:
         """Return whether ``_leaf_cost`` can bound this event, which is not several as one."""
-        return type(event) in cls.events
+        return any(type(event) is kind for kind in cls.events)
 
     def cost(self, event: DpEvent) -> Fraction:
         return Fraction(self._ticks(event), 1 << _UNIT_BITS)

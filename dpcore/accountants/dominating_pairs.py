@@ -6,9 +6,9 @@ at every g > 0 bounds its Renyi divergence of every order too.
 """
 
 from fractions import Fraction
-from functools import lru_cache
 
 from dpcore.exact.rounding import exp_up, log_down, log_up, sqrt_down, sqrt_up
+from dpcore.privacy.figures import cached_by_value
 from dpcore.privacy.stated_events import DominatingPairDpEvent
 
 __all__ = ["directions", "is_pure", "pair_epsilon_up", "pair_renyi_up", "pair_rho_up"]
@@ -21,7 +21,7 @@ _FIRST_ORDER, _RATIO = Fraction(1, 128), Fraction(5, 4)
 Shares = tuple[tuple[Fraction, Fraction], ...]
 
 
-@lru_cache(maxsize=64)
+@cached_by_value(maxsize=64)
 def _shares(event: DominatingPairDpEvent) -> Shares:
     """Return the exact probabilities of each outcome under both laws."""
     total_p, total_q = sum(event.p), sum(event.q)
@@ -34,7 +34,7 @@ def is_pure(event: DominatingPairDpEvent) -> bool:
     return all(event.p) and all(event.q)
 
 
-@lru_cache(maxsize=64)
+@cached_by_value(maxsize=64)
 def _log_ratios_up(event: DominatingPairDpEvent) -> tuple[Fraction, Fraction]:
     """Return upper bounds of the largest ln(p/q) and ln(q/p) of a pure pair, both > 0."""
     forth, back = (log_up(max(a / b for a, b in pairs)) for pairs in directions(event))
@@ -64,7 +64,7 @@ def pair_rho_up(event: DominatingPairDpEvent) -> Fraction:
     return min(by_range, _largest_slope_up(event)) if len(event.p) <= _FEW else by_range
 
 
-@lru_cache(maxsize=64)
+@cached_by_value(maxsize=64)
 def _largest_slope_up(event: DominatingPairDpEvent) -> Fraction:
     """Return an upper bound of D_alpha / alpha over all orders alpha > 1.
 
@@ -84,7 +84,7 @@ def _largest_slope_up(event: DominatingPairDpEvent) -> Fraction:
     return found
 
 
-@lru_cache(maxsize=1024)
+@cached_by_value(maxsize=1024)
 def pair_renyi_up(event: DominatingPairDpEvent, order: Fraction) -> Fraction:
     """Return an upper bound of the Renyi divergence of a pure pair at ``order`` > 1:
     ln(sum p^order q^(1 - order)) / (order - 1), the larger of the two directions."""
@@ -92,7 +92,7 @@ def pair_renyi_up(event: DominatingPairDpEvent, order: Fraction) -> Fraction:
     return max(_log_moment_up(forth, order), _log_moment_up(back, order)) / (order - 1)
 
 
-@lru_cache(maxsize=16)
+@cached_by_value(maxsize=16)
 def _log_shares(event: DominatingPairDpEvent) -> tuple[Shares, Shares]:
     """Return for each outcome an upper bound of ln p and a lower one of ln q; and for (Q, P)."""
     forth, back = (tuple((log_up(a), log_down(b)) for a, b in pairs) for pairs in directions(event))

@@ -57,12 +57,12 @@ _MORE = {
 
 def costs_no_more(event: DpEvent, stated: DpEvent) -> bool:
     """Return whether an event is another, or is known to cost no more than it."""
-    if event == stated:
-        return True
     kind: type[Any] = type(event)
-    less, more = _LESS.get(kind, ()), _MORE.get(kind, ())
-    if type(stated) is not kind or not (less or more):
+    if type(stated) is not kind:  # whatever it says that it equals
         return False
+    less, more = _LESS.get(kind, ()), _MORE.get(kind, ())
+    if not (less or more):
+        return bool(event == stated)
     for name in (field.name for field in fields(kind)):
         here, there = getattr(event, name), getattr(stated, name)
         if name in less:

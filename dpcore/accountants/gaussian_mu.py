@@ -52,10 +52,10 @@ Everything here is independent of the relation: an event's figures are relative 
 
 from collections.abc import Callable
 from fractions import Fraction
-from functools import lru_cache
 from statistics import NormalDist
 
 from dpcore.accountants.normal import normal_tail_up
+from dpcore.exact.plain import cached_by_number
 from dpcore.exact.rounding import exp_down, exp_up, sqrt_up
 
 __all__ = ["bounded_range_mu_up", "laplace_mu_up", "pure_mu_up"]
@@ -83,7 +83,7 @@ def laplace_mu_up(epsilon: Fraction) -> Fraction:
     return 2 * _laplace_quantile_up(epsilon / 2)
 
 
-@lru_cache(maxsize=4096)
+@cached_by_number(maxsize=4096)
 def _log_odds_quantile_up(x: Fraction) -> Fraction:
     """Return an upper bound of g(x): below by its slope at 0, as g is concave; above by Phi(-u) <=
     e^(-u^2/2) / 2."""
@@ -92,7 +92,7 @@ def _log_odds_quantile_up(x: Fraction) -> Fraction:
     return sqrt_up(2 * x) if x > _LARGE else _quantile_up(1 / (1 + exp_up(x)))
 
 
-@lru_cache(maxsize=4096)
+@cached_by_number(maxsize=4096)
 def _laplace_quantile_up(x: Fraction) -> Fraction:
     """Return an upper bound of v(x), outside as ``_log_odds_quantile_up`` does."""
     if x < _SMALL:

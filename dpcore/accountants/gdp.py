@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 from typing import Any, ClassVar
 
 from dpcore.accountants.gaussian_mu import bounded_range_mu_up, laplace_mu_up, pure_mu_up
@@ -22,6 +21,7 @@ from dpcore.privacy.events import (
     LaplaceDpEvent,
     PureDpEvent,
 )
+from dpcore.privacy.figures import cached_by_value
 
 __all__ = ["GdpAccountant"]
 
@@ -54,7 +54,7 @@ _RULES: dict[type[DpEvent], Callable[[Any], Fraction]] = {
 }
 
 
-@lru_cache(maxsize=256)
+@cached_by_value(maxsize=256)
 def _squared_mu(event: DpEvent) -> Fraction:
     mu = _RULES[type(event)](event)
     return mu * mu

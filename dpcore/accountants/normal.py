@@ -16,8 +16,8 @@ import math
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
-from functools import lru_cache
 
+from dpcore.exact.plain import cached_by_number
 from dpcore.exact.rounding import exp_up, float_up, sqrt_down, sqrt_up
 
 __all__ = [
@@ -146,13 +146,17 @@ def _logarithm(ratio: Fraction) -> float:
     return math.log(ratio.numerator) - math.log(ratio.denominator)
 
 
-@lru_cache(maxsize=1024)  # A user, an epsilon of a comparison and a replay ask for it again.
 def gaussian_mu_squared_down(epsilon: Fraction, delta: Fraction) -> Fraction:
     """Return a lower bound of the largest mu**2 for which mu-GDP is (epsilon, delta)-DP.
 
     Every ``a`` that passes gives a mu that is proved to be within delta; the search makes it large.
     0 for a delta that no float but 0 is below: no Gaussian is (epsilon, 0)-DP.
     """
+    return Fraction(_mu_squared_down(epsilon, delta))
+
+
+@cached_by_number(maxsize=1024)  # A user, an epsilon of a comparison and a replay ask for it again.
+def _mu_squared_down(epsilon: Fraction, delta: Fraction) -> Fraction:
     if delta < _SMALLEST_DELTA:
         return Fraction(0)
 
@@ -167,7 +171,7 @@ def gaussian_mu_squared_down(epsilon: Fraction, delta: Fraction) -> Fraction:
     return mu * mu
 
 
-@lru_cache(maxsize=1024)
+@cached_by_number(maxsize=1024)
 def gaussian_epsilon_up(mu_squared: Fraction, delta: Fraction) -> float:
     """Return an epsilon, rounded up, at which mu-GDP is (epsilon, delta)-DP; ``inf`` for a delta
     that no float but 0 is below, unless mu is 0."""

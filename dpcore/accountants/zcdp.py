@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 from typing import Any, ClassVar
 
 from dpcore.accountants import conversion as convert
@@ -19,6 +18,7 @@ from dpcore.privacy.events import (
     LaplaceDpEvent,
     PureDpEvent,
 )
+from dpcore.privacy.figures import cached_by_value
 from dpcore.privacy.stated_events import ApproximateDpEvent, DominatingPairDpEvent, ZcdpDpEvent
 
 __all__ = ["ZcdpAccountant"]
@@ -83,7 +83,7 @@ _RULES: dict[type[DpEvent], Callable[[Any], Fraction]] = {
 }
 
 
-@lru_cache(maxsize=4096)
+@cached_by_value(maxsize=4096)
 def _cost(event: DpEvent) -> Fraction:
     return _RULES[type(event)](event)
 

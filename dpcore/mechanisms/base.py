@@ -38,7 +38,8 @@ class ScaledNoise:
 
     def __post_init__(self) -> None:
         value = self.noise_multiplier
-        if not (type(value) in (float, np.float64) and math.isfinite(value) and value > 0):
+        is_float = type(value) is float or type(value) is np.float64
+        if not (is_float and math.isfinite(value) and value > 0):
             raise InvalidInputError(
                 f"Expected noise_multiplier={value!r} to be a finite float > 0."
             )
@@ -116,8 +117,7 @@ def add_modulo(exact: np.ndarray, noise: np.ndarray, grid_bits: int) -> np.ndarr
     require_steps(exact)
     if np.shape(noise) != exact.shape:
         raise InvalidInputError(f"Expected noise of shape {exact.shape}, not {np.shape(noise)}.")
-    noisy: np.ndarray = np.ldexp(np.add(exact, noise).astype(np.float64), -grid_bits)
-    return noisy
+    return np.asarray(np.ldexp(np.add(exact, noise).astype(np.float64), -grid_bits))
 
 
 def require_steps(exact: np.ndarray) -> None:

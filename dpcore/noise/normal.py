@@ -11,12 +11,12 @@ the rest of it.
 """
 
 from collections.abc import Callable
-from functools import lru_cache
 from math import floor
 from statistics import NormalDist
 
 import numpy as np
 
+from dpcore.exact.plain import cached_by_number
 from dpcore.noise import inversion
 from dpcore.noise.bulk import BulkLaw, LazyUniform
 from dpcore.noise.quantile import OCTAVES, ROW_BITS, SLACK, WIDE_SLACK, quantile_table
@@ -167,8 +167,13 @@ def _halves(x: np.ndarray | np.float64) -> tuple[np.ndarray | np.float64, ...]:
 _LAWS = (NormalLaw, WideNormalLaw)
 
 
-@lru_cache(maxsize=8)
 def normal_law(scale: GridScale) -> BulkLaw | None:
     """Return the law, whose bounds are worked out once for a scale that is drawn often; ``None``
     for a scale that is not drawn in bulk."""
+    return _law(scale.significand, scale.shift)
+
+
+@cached_by_number(maxsize=8)
+def _law(significand: int, shift: int) -> BulkLaw | None:
+    scale = GridScale(significand, shift)
     return next((law(scale) for law in _LAWS if law.holds(scale)), None)

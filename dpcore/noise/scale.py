@@ -1,12 +1,12 @@
 """The scale of a noise on the integer grid: one dyadic rational, never a rounded float."""
 
-import functools
 import math
 from dataclasses import dataclass
 from fractions import Fraction
 
 from dpcore.errors import InvalidInputError
 from dpcore.exact.grid import FLOAT_BITS, NOISE_BITS
+from dpcore.exact.plain import cached_by_number
 
 __all__ = ["GridScale"]
 
@@ -24,7 +24,7 @@ class GridScale:
 
     def __post_init__(self) -> None:
         if (
-            {type(self.significand), type(self.shift)} != {int}
+            not (type(self.significand) is type(self.shift) is int)
             or self.significand < 1
             or self.shift < 0
         ):
@@ -47,7 +47,7 @@ class GridScale:
 
         Raises InvalidInputError if the scale is 2^58 grid steps or more.
         """
-        return _at_least(noise_multiplier, bound, grid_bits)
+        return GridScale(*_at_least(noise_multiplier, bound, grid_bits))
 
     @property
     def steps(self) -> Fraction:
@@ -56,11 +56,11 @@ class GridScale:
 
     def over(self, bound: float, grid_bits: int) -> Fraction:
         """Return the scale over a sensitivity in the answer's unit: the noise multiplier."""
-        return _over(self, bound, grid_bits)
+        return Fraction(_over(self.significand, self.shift, bound, grid_bits))
 
 
-@functools.lru_cache(maxsize=256, typed=True)
-def _at_least(noise_multiplier: float, bound: float, grid_bits: int) -> GridScale:
+@cached_by_number(maxsize=256)
+def _at_least(noise_multiplier: float, bound: float, grid_bits: int) -> tuple[int, int]:
     steps = Fraction(noise_multiplier) * _in_steps(bound, grid_bits)
     # steps >= 2^(length - 1) or so; the bits behind the point that 53 significant ones allow.
     length = steps.numerator.bit_length() - steps.denominator.bit_length()
@@ -70,12 +70,12 @@ def _at_least(noise_multiplier: float, bound: float, grid_bits: int) -> GridScal
         shift -= 1
         significand = math.ceil(steps * 2**shift)
     common = min(shift, (significand & -significand).bit_length() - 1)
-    return GridScale(significand >> common, shift - common)
+    return significand >> common, shift - common
 
 
-@functools.lru_cache(maxsize=256, typed=True)
-def _over(scale: GridScale, bound: float, grid_bits: int) -> Fraction:
-    return scale.steps / _in_steps(bound, grid_bits)
+@cached_by_number(maxsize=256)
+def _over(significand: int, shift: int, bound: float, grid_bits: int) -> Fraction:
+    return Fraction(significand, 2**shift) / _in_steps(bound, grid_bits)
 
 
 def _in_steps(bound: float, grid_bits: int) -> Fraction:

@@ -10,8 +10,9 @@ bits.
 """
 
 from fractions import Fraction
-from functools import lru_cache
 from math import isqrt
+
+from dpcore.exact.plain import cached_by_number
 
 __all__ = ["tail_bounds"]
 
@@ -41,7 +42,7 @@ def tail_bounds(x: Fraction, bits: int) -> tuple[int, int]:
     )
 
 
-@lru_cache(maxsize=16)
+@cached_by_number(maxsize=16)
 def _inverse_root(bits: int) -> tuple[int, int]:
     """Return integers around ``2**bits / sqrt(2 pi)``."""
     pi_low, pi_high = _pi(bits)

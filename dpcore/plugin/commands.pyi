@@ -4,7 +4,7 @@ A command of a plugin is an ordinary program: it sees the files that it opens it
 the model alone.
 """
 
-from dpcore.cli.terminal.printing import print_bytes, print_json, print_lines
+from dpcore.cli.terminal.printing import print_json, print_lines
 from dpcore.fitting.planning.plan import make_plan
 from dpcore.fitting.planning.planned import Plan
 from dpcore.fitting.request.ledger_request import LedgerRequest
@@ -20,7 +20,6 @@ __all__ = [
     "Option",
     "Plan",
     "make_plan",
-    "print_bytes",
     "print_json",
     "print_lines",
     "train",

@@ -50,12 +50,12 @@ from dpcore.privacy.events import (
     GaussianDpEvent,
     LaplaceDpEvent,
     NonPrivateDpEvent,
-    ObjectivePerturbationDpEvent,
     PoissonSampledDpEvent,
     PureDpEvent,
     SampledWithoutReplacementDpEvent,
     SkellamDpEvent,
 )
+from dpcore.privacy.figures import cached_by_value, plain_counts
 from dpcore.privacy.immutable import constant, sealed
 from dpcore.privacy.sensitivity import RandomizedSensitivity, Sensitivity
 from dpcore.privacy.stated_events import (
@@ -118,7 +118,6 @@ __all__ = [
     "NOISE_BITS",
     "NoiseSource",
     "NonPrivateDpEvent",
-    "ObjectivePerturbationDpEvent",
     "OneProcess",
     "Optimizer",
     "PARAMETER_BITS",
@@ -150,6 +149,7 @@ __all__ = [
     "available_threads",
     "check_writable",
     "clamped_labels",
+    "cached_by_value",
     "clip_coefficients",
     "clipped_total",
     "coefficient",
@@ -174,6 +174,7 @@ __all__ = [
     "normal_digits",
     "optimizer_facts",
     "params_apart",
+    "plain_counts",
     "planned_accountant",
     "row_factors",
     "sealed",

@@ -8,6 +8,7 @@ an ``epsilon`` and a ``sampling_probability`` up.
 import math
 import sys
 from dataclasses import dataclass
+from typing import Any
 
 from dpcore.errors import InvalidInputError
 from dpcore.privacy.sensitivity import NeighboringRelation
@@ -20,7 +21,7 @@ __all__ = [
     "GaussianDpEvent",
     "LaplaceDpEvent",
     "NonPrivateDpEvent",
-    "ObjectivePerturbationDpEvent",
+    "PositiveDpEvent",
     "PoissonSampledDpEvent",
     "PureDpEvent",
     "RandomizedSensitivityGaussian",
@@ -33,11 +34,12 @@ __all__ = [
 # Of a type that is written in C, as float and NumPy's float64 are: a number of a class that is
 # written in Python may equal one number, and be another to an accountant.
 _IN_PYTHON = 1 << 9  # Py_TPFLAGS_HEAPTYPE
+_FLAGS: Any = vars(type)["__flags__"]  # Python's own, of which no metaclass says another.
 
 
 def require_positive(name: str, value: float) -> None:
     """Raise InvalidInputError unless a figure of an event is a finite float > 0."""
-    if type(value).__flags__ & _IN_PYTHON or not (
+    if _FLAGS.__get__(type(value)) & _IN_PYTHON or not (
         isinstance(value, float) and math.isfinite(value) and value > 0
     ):
         raise InvalidInputError(f"Expected {name}={value!r} to be a finite float > 0.")
@@ -49,7 +51,16 @@ class DpEvent:
 
 
 @dataclass(frozen=True, slots=True)
-class GaussianDpEvent(DpEvent):
+class PositiveDpEvent(DpEvent):
+    """Base of events whose every figure is a finite float > 0."""
+
+    def __post_init__(self) -> None:
+        for name in map(str, type(self).__slots__):
+            require_positive(name, getattr(self, name))
+
+
+@dataclass(frozen=True, slots=True)
+class GaussianDpEvent(PositiveDpEvent):
     """Normal noise of standard deviation ``noise_multiplier`` times the l2 sensitivity.
 
     Examples
@@ -62,12 +73,9 @@ class GaussianDpEvent(DpEvent):
 
     noise_multiplier: float
 
-    def __post_init__(self) -> None:
-        require_positive("noise_multiplier", self.noise_multiplier)
-
 
 @dataclass(frozen=True, slots=True)
-class LaplaceDpEvent(DpEvent):
+class LaplaceDpEvent(PositiveDpEvent):
     """Continuous Laplace noise, floored or not, of scale ``noise_multiplier`` times the l1
     sensitivity (pure epsilon = 1 / noise_multiplier).
 
@@ -80,12 +88,9 @@ class LaplaceDpEvent(DpEvent):
 
     noise_multiplier: float
 
-    def __post_init__(self) -> None:
-        require_positive("noise_multiplier", self.noise_multiplier)
-
 
 @dataclass(frozen=True, slots=True)
-class SkellamDpEvent(DpEvent):
+class SkellamDpEvent(PositiveDpEvent):
     """Symmetric Skellam noise in each coordinate of an integer vector (Agarwal, Kairouz & Liu
     2021): of the whole sum, where users draw it in shares.
 
@@ -99,13 +104,9 @@ class SkellamDpEvent(DpEvent):
     l1_bound: float
     l2_bound: float
 
-    def __post_init__(self) -> None:
-        for name in ("variance", "l1_bound", "l2_bound"):
-            require_positive(name, getattr(self, name))
-
 
 @dataclass(frozen=True, slots=True)
-class PureDpEvent(DpEvent):
+class PureDpEvent(PositiveDpEvent):
     """Any release that is ``epsilon``-DP, with nothing more known of it.
 
     Examples
@@ -117,60 +118,23 @@ class PureDpEvent(DpEvent):
 
     epsilon: float
 
-    def __post_init__(self) -> None:
-        require_positive("epsilon", self.epsilon)
-
 
 @dataclass(frozen=True, slots=True)
-class ExponentialMechanismDpEvent(DpEvent):
+class ExponentialMechanismDpEvent(PositiveDpEvent):
     """A release of bounded range ``epsilon`` (Dong, Durfee & Rogers 2020): the log-ratio of two
     outcomes' probabilities moves by at most ``epsilon`` between neighbours."""
 
     epsilon: float
 
-    def __post_init__(self) -> None:
-        require_positive("epsilon", self.epsilon)
-
 
 @dataclass(frozen=True, slots=True)
-class ExPostDpEvent(DpEvent):
+class ExPostDpEvent(PositiveDpEvent):
     """A release whose privacy loss is a function of its outcome (ex-post privacy: Ligett, Neel,
     Roth, Waggoner & Wu 2017, Definition 2.3), and at most ``epsilon`` whatever the outcome: the
     release is ``epsilon``-DP, and that cap is its cost. The figure of the outcome is known when the
     release has ended; it is reported beside the guarantee and never charged less."""
 
     epsilon: float
-
-    def __post_init__(self) -> None:
-        require_positive("epsilon", self.epsilon)
-
-
-@dataclass(frozen=True, slots=True)
-class ObjectivePerturbationDpEvent(DpEvent):
-    """A release whose likelihood ratio is at most e^``log_determinant`` times the largest of the
-    ratios of normal laws that are ``shifts[k]`` standard deviations apart: objective perturbation
-    with normal noise. The query that states such a ratio has the proof of it.
-
-    So its Renyi divergence and its delta are at most those sums over k: with m = ``shifts[k]``,
-
-        exp((alpha - 1) D_alpha) <= e^((alpha - 1) log_determinant) sum exp(alpha (alpha - 1) m^2/2)
-        delta(epsilon) <= sum delta_Gauss(m; epsilon - log_determinant)
-
-    Parameters
-    ----------
-    shifts : one or more, finite and > 0, rounded up.
-    log_determinant : finite and > 0, rounded up.
-    """
-
-    shifts: tuple[float, ...]
-    log_determinant: float
-
-    def __post_init__(self) -> None:
-        if type(self.shifts) is not tuple or not self.shifts:
-            raise InvalidInputError("Expected shifts to be a tuple of one number or more.")
-        for shift in self.shifts:
-            require_positive("shift", shift)
-        require_positive("log_determinant", self.log_determinant)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import operator
 import sys
 from enum import Enum
 from types import FunctionType, MemberDescriptorType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dpcore.errors import InvalidInputError
+from dpcore.exact.plain import plain_number
 from dpcore.privacy.first_party import found_by_name, is_class, is_ours, module_of, name_of
 
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ __all__ = [
     "attributes",
     "constant",
     "fault_of_unfrozen",
+    "fields_of",
     "of_class",
     "private_copy",
     "require_sealed",
@@ -114,7 +117,7 @@ def private_copy(part: Any, copies: Copies | None = None) -> Any:
     """
     kind: Any = type(part)
     if id(kind) not in _DEFINED and id(kind) not in _CONTAINERS:
-        return part
+        return _unshared(part)
     copies = {} if copies is None else copies
     if id(part) in copies:
         return copies[id(part)][1]
@@ -125,8 +128,9 @@ def private_copy(part: Any, copies: Copies | None = None) -> Any:
     elif id(kind) in _CONTAINERS:
         copy = kind([private_copy(item, copies) for item in part])
     elif is_one:
-        given = (name for name, is_given in _fields(kind).items() if is_given)
-        copy = kind(**{name: private_copy(getattr(part, name), copies) for name in given})
+        held = {name: private_copy(getattr(part, name), copies) for name in fields_of(kind)}
+        given = ((name, each) for name, each in fields_of(kind).items() if each.init)
+        copy = kind(**{name: _as_stated(each.type, held[name]) for name, each in given})
     else:
         return part
     copies[id(part)] = (part, copy)
@@ -134,14 +138,34 @@ def private_copy(part: Any, copies: Copies | None = None) -> Any:
 
 
 _CONTAINERS = frozenset(map(id, (tuple, list, dict)))
+_STATED: dict[str, Any] = {"bool": bool, "int": operator.index, "float": float}
+"""What a field that is stated to be one of these is made with: another is asked once."""
+
+
+def _as_stated(stated: Any, value: Any) -> Any:
+    """Return the value of a field as what its class states that it is, where that is a truth value
+    or a number."""
+    exact = _STATED.get(str(getattr(stated, "__name__", stated)).removesuffix(" | None"))
+    is_whole = exact is float and type(value) is int  # of any size, which a float is not
+    return value if exact is None or value is None or is_whole else exact(value)
+
+
+def _unshared(part: Any) -> Any:
+    """Return a copy of an array that nobody can write to, and a number of another class as what it
+    is to Python itself; any other part as it is."""
+    import numpy as np
+
+    if type(part) is np.ndarray and not part.dtype.hasobject:
+        return constant(part, part.dtype)
+    return plain_number(part) if issubclass(type(part), float | int) else part
 
 
 @of_class
-def _fields(kind: Any) -> dict[str, bool]:
-    """Return the names of a dataclass's fields, its class variables not among them, and whether it
-    is made from each; of another class none."""
+def fields_of(kind: Any) -> dict[str, Any]:
+    """Return the fields of a dataclass by name, its class variables not among them; of another
+    class none."""
     is_one = dataclasses.is_dataclass(kind)
-    return {each.name: each.init for each in dataclasses.fields(kind)} if is_one else {}
+    return {each.name: each for each in dataclasses.fields(kind)} if is_one else {}
 
 
 def constant(values: Any, dtype: Any = "float64") -> np.ndarray:
@@ -241,7 +265,7 @@ def _require_plain_state(part: Any, own: Any) -> None:
     held = getattr(part, "__dict__", None)
     if not held or is_class(part) or issubclass(own, Enum):
         return
-    fields = _fields(own)
+    fields = fields_of(own)
     for name, value in held.items():
         shadows = name not in fields and any(name in vars(cls) for cls in own.__mro__)
         if shadows or callable(value):

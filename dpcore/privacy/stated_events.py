@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpcore.errors import InvalidInputError
-from dpcore.privacy.events import DpEvent, require_positive
+from dpcore.privacy.events import DpEvent, PositiveDpEvent, require_positive
 
 __all__ = ["ApproximateDpEvent", "DominatingPairDpEvent", "RenyiDpEvent", "ZcdpDpEvent"]
 
@@ -17,7 +17,7 @@ _LARGEST_TOTAL = 2**1000
 
 
 @dataclass(frozen=True, slots=True)
-class ZcdpDpEvent(DpEvent):
+class ZcdpDpEvent(PositiveDpEvent):
     """Any release that is ``rho``-zCDP (Bun & Steinke 2016, Definition 1.1): its Renyi divergence
     is at most ``alpha rho`` at every order alpha > 1.
 
@@ -30,9 +30,6 @@ class ZcdpDpEvent(DpEvent):
     """
 
     rho: float
-
-    def __post_init__(self) -> None:
-        require_positive("rho", self.rho)
 
 
 @dataclass(frozen=True, slots=True)

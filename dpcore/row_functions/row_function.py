@@ -5,7 +5,6 @@ import ast
 import hashlib
 import re
 from dataclasses import dataclass
-from functools import lru_cache
 from types import FunctionType
 from typing import Any
 
@@ -14,6 +13,7 @@ import numpy as np
 
 from dpcore.errors import InvalidInputError, KernelError, replacing
 from dpcore.exact.compiled import KernelCache, source_digest
+from dpcore.exact.plain import cached_by_number
 from dpcore.privacy.immutable import sealed
 from dpcore.row_functions import code, compiled, functions, grammar
 from dpcore.row_functions.code import code_of, code_of_tree
@@ -174,12 +174,12 @@ def _require_room(depth: int) -> None:
         _require_room(depth - 1)
 
 
-@lru_cache(maxsize=256)
+@cached_by_number(maxsize=256)
 def _code(text: str, form: str) -> str:
     return code_of(text, form)
 
 
-@lru_cache(maxsize=256)
+@cached_by_number(maxsize=256)
 def _places(text: str) -> list[tuple[str, int]]:
     """Return the places of arrays that are written as numbers, each after the array's name."""
     return [
@@ -206,7 +206,7 @@ class _RowCache(KernelCache):
         super().save_overload(sig, data)
 
 
-@lru_cache(maxsize=256)
+@cached_by_number(maxsize=256)
 def _loop(text: str, form: str) -> Any:
     """Return the loop over rows, compiled; the functions themselves without the compiler."""
     made = _code(text, form)

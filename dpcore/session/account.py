@@ -18,13 +18,6 @@ Entry = TypeVar("Entry")
 Drawn = TypeVar("Drawn")
 
 
-class Filter(Protocol):
-    """An immutable value that consents to a charge or refuses it: an accountant, or several."""
-
-    def compose(self, event: Any, /) -> Any:
-        """Return the filter after the event; BudgetExceededError if it does not fit."""
-
-
 class Schedule(Protocol):
     """The releases that a run is held to where its filter is not fully adaptive."""
 

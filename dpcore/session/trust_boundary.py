@@ -151,12 +151,8 @@ class TrustedParts:
 
 def _limits(part: Any) -> list[tuple[str, Any]]:
     """Return the numbers of rows that a part states, for ``dpcore.protocols.Query``."""
-    found = []
-    for name in ("most_rows", "rows_that_fit"):
-        most = getattr(part, name, None)
-        if most is not None:
-            found.append((name, most))
-    return found
+    stated = [(name, getattr(part, name, None)) for name in ("most_rows", "rows_that_fit")]
+    return [(name, most) for name, most in stated if most is not None]
 
 
 def parts_within(whole: Any) -> Iterator[Any]:

@@ -22,7 +22,6 @@ from dpcore.plugin.parts import (
     GaussianDpEvent,
     LaplaceDpEvent,
     LocalEngine,
-    ObjectivePerturbationDpEvent,
     PoissonSampledDpEvent,
     PureDpEvent,
     RenyiDpEvent,
@@ -34,6 +33,7 @@ from dpcore.plugin.parts import (
 )
 from dpcore.privacy.events import RandomizedSensitivityGaussian
 from dpcore_accounting.advanced_composition import AdvancedCompositionAccountant
+from dpcore_accounting.laws.objective_perturbation import ObjectivePerturbationDpEvent
 from dpcore_accounting.samples import PoissonSample
 from dpcore_lab.checks import make_rows
 from dpcore_lab.made_tables.tables import make_problem

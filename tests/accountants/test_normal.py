@@ -123,7 +123,7 @@ def test_a_budget_takes_a_third_of_the_points_of_a_bisection(monkeypatch, epsilo
         return curve(a, b)
 
     monkeypatch.setattr(normal, "_delta_up", counted)
-    gaussian_mu_squared_down.__wrapped__(Fraction(epsilon), Fraction(delta))
+    normal._mu_squared_down.__wrapped__(Fraction(epsilon), Fraction(delta))
     assert len(asked) <= 18  # 55 by halves
 
 

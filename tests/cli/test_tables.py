@@ -1,6 +1,6 @@
 """Names in tables of the terminal are text, whatever they are."""
 
-from dpcore.cli.terminal.printing import print_table
+from dpcore_accounting.commands.printing import print_table
 
 
 def test_names_are_neither_markup_nor_control_characters(capsys):

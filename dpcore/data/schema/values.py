@@ -117,17 +117,6 @@ class Entry:
             return tuple(self._finite(key, v) for v in values)
         return tuple(_as_text(v) for v in values)
 
-    def one_of(self, key: str, values: tuple[Value, ...]) -> Value | None:
-        """Return a value that is one of ``values``, None if the key is not there."""
-        if key not in self.data:
-            return None
-        (value,) = self.values(key, [self.data[key]])
-        if not isinstance(values[0], type(value)) and isinstance(values[0], str):
-            value = _as_text(value)
-        if value not in values:
-            raise InvalidInputError(f"Expected {key} of {self.where} to be one of its values.")
-        return values[values.index(value)]
-
     def _check_text(self, text: str) -> None:
         if text != text.strip():
             raise InvalidInputError(

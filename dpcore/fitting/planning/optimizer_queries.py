@@ -11,6 +11,7 @@ import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import DpcoreError
+from dpcore.privacy.figures import plain_counts
 from dpcore.privacy.immutable import private_copy
 from dpcore.registry.tables.declarations import optimizer_facts
 
@@ -102,7 +103,7 @@ def stated_schedule(optimizer: Optimizer, problem: Problem) -> Schedule | None:
         return None
 
     def schedule(noise_multiplier: float) -> Mapping[DpEvent, int]:
-        return copy.deepcopy(dict(ask(private_copy(problem), noise_multiplier)))
+        return plain_counts(ask(private_copy(problem), noise_multiplier))
 
     return schedule
 

@@ -24,7 +24,12 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
 from dpcore.plugin import InvalidInputError
-from dpcore.plugin.parts import smallest_multiplier, validated_delta, validated_epsilon
+from dpcore.plugin.parts import (
+    cached_by_value,
+    smallest_multiplier,
+    validated_delta,
+    validated_epsilon,
+)
 from dpcore_accounting.joint_composition import JointAccountant, Round, Rounds
 from dpcore_accounting.smallest_epsilon import smallest_epsilon
 
@@ -45,7 +50,7 @@ _STRIDE = 200
 _MOST_ROUNDS = 10**9
 
 
-@lru_cache(maxsize=2**16)
+@cached_by_value(maxsize=2**16)
 def delta_after(rounds: int, noise_multiplier: float, p: float, epsilon: float) -> float:
     """Return the delta, rounded up, of so many rounds at ``epsilon`` >= 0.
 
@@ -57,7 +62,7 @@ def delta_after(rounds: int, noise_multiplier: float, p: float, epsilon: float) 
     return _law(((Round(noise_multiplier, p), rounds),)).delta_up(epsilon)
 
 
-@lru_cache(maxsize=2**16)
+@cached_by_value(maxsize=2**16)
 def rounds_within(noise_multiplier: float, p: float, epsilon: float, delta: float) -> int:
     """Return the largest number of rounds whose delta at ``epsilon`` is at most ``delta``, 0 if not
     even one is, at most 10^9. Figures as for ``delta_after``."""
@@ -65,7 +70,7 @@ def rounds_within(noise_multiplier: float, p: float, epsilon: float, delta: floa
     return most_rounds(lambda k: delta_after(k, noise_multiplier, p, epsilon) <= delta)
 
 
-@lru_cache(maxsize=2**16)
+@cached_by_value(maxsize=2**16)
 def noise_multiplier_for(rounds: int, p: float, epsilon: float, delta: float) -> float:
     """Return the smallest noise multiplier, to 1e-9, with which so many rounds have at most
     ``delta`` at ``epsilon``: verified at the value returned."""

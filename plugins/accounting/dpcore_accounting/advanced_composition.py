@@ -36,7 +36,6 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, ClassVar
 
 from dpcore.errors import InvalidInputError
@@ -44,6 +43,7 @@ from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.parts import (
     DpEvent,
     SampledWithoutReplacementDpEvent,
+    cached_by_value,
     smallest_multiplier,
     validated_delta,
     validated_epsilon,
@@ -99,14 +99,14 @@ def epsilon_of_shift_up(mu: float, delta: float) -> float:
     return smallest_epsilon(holds, 1.0, 1e-9)
 
 
-@lru_cache(maxsize=4096)
+@cached_by_value(maxsize=4096)
 def _one_release(each: Round, share: float) -> float:
     """Return the epsilon, rounded up, of one sampled release at a delta of ``share``."""
     base = epsilon_of_shift_up(1 / each.noise_multiplier * (1 + 2.0**-50), min(share / each.p, 1.0))
     return amplified_epsilon(base, each.p)
 
 
-@lru_cache(maxsize=4096)
+@cached_by_value(maxsize=4096)
 def epsilon_after(
     rounds: Any,
     delta: float,
@@ -134,7 +134,7 @@ def epsilon_after(
     return total * (1 + _MARGIN)
 
 
-@lru_cache(maxsize=4096)
+@cached_by_value(maxsize=4096)
 def noise_multiplier_for(rounds: int, p: float, epsilon: float, delta: float) -> float:
     """Return the smallest noise multiplier, to 1e-9, with which so many rounds, each over a sample
     that a row is in with probability ``p``, are (epsilon, delta)-DP: verified at the value."""

@@ -100,7 +100,7 @@ class JointAccountant(ABC):
     @classmethod
     def _has_rule(cls, event: DpEvent) -> bool:
         """Return whether this is one release that the theorem covers."""
-        if type(event) in (PoissonSampledDpEvent, SampledWithoutReplacementDpEvent):
+        if type(event) is PoissonSampledDpEvent or type(event) is SampledWithoutReplacementDpEvent:
             return type(getattr(event, "event", None)) is cls.released
         return type(event) is cls.released
 

@@ -23,12 +23,11 @@ is convex, then concave, and that place is a point. The Renyi bound's function i
 """
 
 from fractions import Fraction
-from functools import lru_cache
 from itertools import pairwise
 
 from dpcore.accountants.normal import gaussian_delta_up
 from dpcore.exact.rounding import sqrt_down
-from dpcore.plugin.parts import exp_up, float_up, log_up, sqrt_up
+from dpcore.plugin.parts import cached_by_value, exp_up, float_up, log_up, sqrt_up
 from dpcore.privacy.events import RandomizedSensitivityGaussian
 
 __all__ = [
@@ -53,7 +52,7 @@ def mixture_renyi_up(event: RandomizedSensitivityGaussian, order: Fraction) -> F
     return mixture_log_moment_up(event, order) / (order - 1)
 
 
-@lru_cache(maxsize=64)
+@cached_by_value(maxsize=64)
 def mixture_log_moment_up(event: RandomizedSensitivityGaussian, order: Fraction) -> Fraction:
     """Return an upper bound of ``(order - 1) D``, D the Renyi divergence at ``order`` > 1."""
     scale = order * (order - 1) / (2 * Fraction(event.sigma) ** 2)
@@ -63,7 +62,7 @@ def mixture_log_moment_up(event: RandomizedSensitivityGaussian, order: Fraction)
     return largest + log_up(Fraction(sum(q * exp_up(scale * d * d - largest) for d, q in atoms)))
 
 
-@lru_cache(maxsize=64)
+@cached_by_value(maxsize=64)
 def mixture_curve_up(event: RandomizedSensitivityGaussian, epsilon: Fraction) -> Fraction:
     """Return an upper bound, at most 1, of the delta at ``epsilon`` >= 0."""
     sigma = Fraction(event.sigma)
@@ -73,7 +72,7 @@ def mixture_curve_up(event: RandomizedSensitivityGaussian, epsilon: Fraction) ->
     return min(Fraction(1), Fraction(total))
 
 
-@lru_cache(maxsize=256)
+@cached_by_value(maxsize=256)
 def mixture_shifts_up(event: RandomizedSensitivityGaussian) -> tuple[tuple[float, float], ...]:
     """Return few shifts of normal laws, rounded up, and their shares, nearest, that come to no less
     than those of the event, at every epsilon."""
@@ -93,7 +92,7 @@ def _atoms(deltas: tuple[float, ...], weights: tuple[int, ...]) -> Atoms:
     return tuple((Fraction(delta), Fraction(w, total)) for delta, w in shares.items())
 
 
-@lru_cache(maxsize=64)
+@cached_by_value(maxsize=64)
 def _spread(
     deltas: tuple[float, ...],
     weights: tuple[int, ...],

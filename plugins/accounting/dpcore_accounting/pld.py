@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from dpcore.accountants.event_dominance import costs_no_more
 from dpcore.accountants.unsupported import unsupported
 from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError
-from dpcore.plugin.parts import ComposedDpEvent, DpEvent, validated_delta
+from dpcore.plugin.parts import ComposedDpEvent, DpEvent, plain_counts, validated_delta
 from dpcore_accounting.joint_composition import JointAccountant
 from dpcore_accounting.smallest_epsilon import smallest_epsilon
 
@@ -81,9 +81,11 @@ class PldAccountant(JointAccountant):
         multiplier = 1.0
         if schedule(1.0) != schedule(2.0):
             multiplier = _least_multiplier(delta_at, empty.delta)
-        if delta_at(multiplier) > empty.delta:
+        # Asked once more, it may answer otherwise: what is planned is what this delta is of.
+        plan = cls._counts(schedule(multiplier))
+        if _delta_up(plan, empty.epsilon, empty.delta) > empty.delta:
             return empty
-        return replace(empty, plan=cls._counts(schedule(multiplier)))
+        return replace(empty, plan=plan)
 
     def planned_releases(self) -> int:
         return sum(count for _, count in self.plan)
@@ -156,7 +158,8 @@ class PldAccountant(JointAccountant):
     @classmethod
     def _counts(cls, events: Mapping[DpEvent, int]) -> Counts:
         counts: dict[DpEvent, int] = {}
-        for event, count in events.items():
+        for event, count in plain_counts(events).items():
+            cls._require(event)
             for leaf in _leaves(event):
                 counts[leaf] = counts.get(leaf, 0) + count
         return tuple((event, count) for event, count in counts.items() if count > 0)

@@ -37,12 +37,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import lru_cache
 
 import numpy as np
 
 from dpcore.plugin import array_exp, array_expm1, array_log, ordered_dot, ordered_norm, ordered_sum
-from dpcore.plugin.parts import DpEvent
+from dpcore.plugin.parts import DpEvent, cached_by_value
 from dpcore_accounting.privacy_loss_curves import Curve, curves_of
 from dpcore_accounting.privacy_loss_distributions import DENSITY, LossLaw, law_of
 
@@ -72,7 +71,7 @@ Parts = tuple[np.ndarray, np.ndarray]
 """Real and imaginary parts."""
 
 
-@lru_cache(maxsize=4096)
+@cached_by_value(maxsize=4096)
 def composed_delta_up(
     events: tuple[tuple[DpEvent, int], ...], epsilon: float, about: float
 ) -> float:

@@ -116,10 +116,10 @@ def curves_of(event: DpEvent) -> tuple[Curve, ...]:
 
 def is_covered(event: DpEvent) -> bool:
     """Return whether a release has a curve here."""
-    if isinstance(event, (PoissonSampledDpEvent, SampledWithoutReplacementDpEvent)):
+    if type(event) is PoissonSampledDpEvent or type(event) is SampledWithoutReplacementDpEvent:
         return type(event.event) is GaussianDpEvent
     known = GaussianDpEvent, RandomizedSensitivityGaussian, *CLOSED_CURVES
-    return type(event) in known
+    return any(type(event) is kind for kind in known)
 
 
 def _noise(event: DpEvent) -> float:

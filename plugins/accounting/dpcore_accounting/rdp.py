@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
 from typing import Any, ClassVar, Self
 
 from dpcore.accountants import conversion as convert
@@ -21,12 +20,12 @@ from dpcore.plugin.parts import (
     ExPostDpEvent,
     GaussianDpEvent,
     LaplaceDpEvent,
-    ObjectivePerturbationDpEvent,
     PoissonSampledDpEvent,
     PureDpEvent,
     RenyiDpEvent,
     SkellamDpEvent,
     ZcdpDpEvent,
+    cached_by_value,
     exp_down,
     exp_up,
     float_up,
@@ -34,6 +33,7 @@ from dpcore.plugin.parts import (
     smallest_multiplier,
 )
 from dpcore.privacy.events import ExponentialMechanismDpEvent, RandomizedSensitivityGaussian
+from dpcore_accounting.laws.objective_perturbation import ObjectivePerturbationDpEvent
 from dpcore_accounting.mixture import mixture_renyi_up
 from dpcore_accounting.renyi_orders import best_order, stated_renyi_up
 from dpcore_accounting.sampled_gaussian import is_bounded, sampled_gaussian_renyi_up
@@ -106,7 +106,7 @@ _RULES: dict[type[DpEvent], Callable[[Any, Fraction], Fraction]] = {
 }
 
 
-@lru_cache(maxsize=4096)
+@cached_by_value(maxsize=4096)
 def _cost(event: DpEvent, order: Fraction) -> Fraction:
     if isinstance(event, ComposedDpEvent):
         return Fraction(sum(_cost(part, order) for part in event.events))

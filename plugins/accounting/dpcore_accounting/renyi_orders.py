@@ -13,11 +13,10 @@ import math
 from bisect import bisect_left
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from functools import lru_cache
 
 from dpcore.accountants.conversion import slack
 from dpcore.errors import UnsupportedEventError
-from dpcore.plugin.parts import DpEvent, RenyiDpEvent
+from dpcore.plugin.parts import DpEvent, RenyiDpEvent, cached_by_value
 
 __all__ = ["best_order", "stated_renyi_up"]
 
@@ -117,7 +116,7 @@ def stated_renyi_up(event: RenyiDpEvent, order: Fraction) -> Fraction:
     return ((1 - share) * at_low + share * at_high) / (order - 1)
 
 
-@lru_cache(maxsize=256)
+@cached_by_value(maxsize=256)
 def _hull(event: RenyiDpEvent) -> tuple[Point, ...]:
     """Return the lower convex hull of (1, 0) and the points (order, (order - 1) epsilon)."""
     hull: list[Point] = [(Fraction(1), Fraction(0))]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 
 import numpy as np
 
 from dpcore.exact.reproducible import SUM_ERROR
 from dpcore.plugin import array_exp, array_expm1, array_log, ordered_dot, ordered_sum
+from dpcore.plugin.parts import cached_by_value
 
 __all__ = ["array_log1p", "log_moment_up"]
 
@@ -40,7 +40,7 @@ def log_moment_up(m: float, p: float, t: float) -> float:
     return min(linear, _by_chords(m, p, t))
 
 
-@lru_cache(maxsize=4096)
+@cached_by_value(maxsize=4096)
 def _whole_order(m: float, p: float, order: int) -> float:
     from scipy.special import gammaln
 

@@ -4,7 +4,6 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
 from typing import Any, ClassVar, Self
 
 from dpcore.accountants.conversion import golden_maximum
@@ -19,14 +18,15 @@ from dpcore.plugin.parts import (
     DominatingPairDpEvent,
     DpEvent,
     GaussianDpEvent,
-    ObjectivePerturbationDpEvent,
     RenyiDpEvent,
     ZcdpDpEvent,
+    cached_by_value,
     exp_down,
     exp_up,
     log_up,
 )
 from dpcore.privacy.events import RandomizedSensitivityGaussian
+from dpcore_accounting.laws.objective_perturbation import ObjectivePerturbationDpEvent
 from dpcore_accounting.mixture import mixture_curve_up, mixture_log_moment_up
 from dpcore_accounting.smallest_epsilon import smallest_epsilon
 
@@ -125,7 +125,7 @@ def _approximate_delta_up(event: ApproximateDpEvent, epsilon: Fraction) -> Fract
     return delta + (1 - delta) * share
 
 
-@lru_cache(maxsize=64)
+@cached_by_value(maxsize=64)
 def _perturbed_delta_up(event: ObjectivePerturbationDpEvent, epsilon: Fraction) -> Fraction:
     """The event's own bound of the curve, at most 1."""
     left = epsilon - Fraction(event.log_determinant)
@@ -135,7 +135,7 @@ def _perturbed_delta_up(event: ObjectivePerturbationDpEvent, epsilon: Fraction) 
     return min(Fraction(1), Fraction(total))
 
 
-@lru_cache(maxsize=256)
+@cached_by_value(maxsize=256)
 def pair_curve_up(event: DominatingPairDpEvent, epsilon: Fraction) -> Fraction:
     """Return an upper bound of the delta at ``epsilon`` >= 0: sum max(0, p - e^epsilon q), exact
     but for e^epsilon, which is rounded down; the larger of the two directions."""
@@ -191,7 +191,9 @@ class SingleReleaseAccountant(AdditiveAccountant):
 
     @classmethod
     def supports(cls, event: DpEvent) -> bool:
-        return type(event) in cls.events  # not several as one: their deltas do not add up
+        return any(
+            type(event) is kind for kind in cls.events
+        )  # not several as one: their deltas do not add up
 
     def _ticks(self, event: DpEvent) -> int:
         if not self.supports(event):

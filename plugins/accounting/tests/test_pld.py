@@ -290,3 +290,40 @@ def test_what_has_no_theorem_is_refused():
 def test_extreme_noise_has_a_figure(m):
     found, once = composed_delta_up(((sampled(m, 0.01), 1000),), 1.0, 1e-6), 1 - 0.99**1000
     assert once <= found <= once * (1 + 1e-6) if m < 1 else found <= 1e-11
+
+
+def planned(schedule):
+    return PldAccountant.planned(1.0, 1e-6, schedule)
+
+
+def test_what_is_planned_is_what_was_worked_out():
+    answers, last = itertools.count(), -1
+
+    def otherwise(multiplier):
+        """Is cheap whenever its cost is worked out, if the plan is of the answer after that."""
+        return {GaussianDpEvent(2.0**-10 if next(answers) == last else 1e6): 1}
+
+    planned(otherwise)
+    last, answers = next(answers) - 1, itertools.count()
+    accountant = planned(otherwise)  # whose last answer is the one that would be kept
+    assert next(answers) == last + 1 and not accountant.plan
+    with pytest.raises(BudgetExceededError):
+        accountant.compose(GaussianDpEvent(2.0**-10))
+
+
+class Posed(type):
+    __hash__ = lambda cls: hash(GaussianDpEvent)  # noqa: E731
+    __eq__ = lambda cls, other: other is GaussianDpEvent  # noqa: E731
+
+
+class Every(GaussianDpEvent, metaclass=Posed):
+    """Equals every event."""
+
+    __hash__ = lambda self: 0  # noqa: E731
+    __eq__ = lambda self, other: True  # noqa: E731
+
+
+def test_a_stated_event_that_equals_every_other_takes_no_place():
+    assert GaussianDpEvent(0.01) == Every(1e6)
+    with pytest.raises(UnsupportedEventError):
+        planned(lambda multiplier: {Every(1e6): 1})

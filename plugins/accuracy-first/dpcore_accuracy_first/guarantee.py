@@ -18,11 +18,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
 from dpcore.plugin import InvalidInputError, array_exp, array_log, ordered_dot
+from dpcore.plugin.parts import cached_by_value
 from dpcore_accuracy_first.bisection import least
 
 __all__ = ["TestPlan", "exact_test", "failure_rates", "paper_test", "success_of_last"]
@@ -42,7 +42,7 @@ class TestPlan:
     threshold: float
 
 
-@lru_cache(maxsize=64)
+@cached_by_value(maxsize=64)
 def exact_test(tests: int, failure: float, beta: float) -> TestPlan:
     """Return about the cheapest test with both guarantees at a failure probability of ``failure``.
 
@@ -132,7 +132,7 @@ def _cdf(x: np.ndarray) -> np.ndarray:
     return below
 
 
-@lru_cache(maxsize=4)
+@cached_by_value(maxsize=4)
 def _quantiles(cells: int) -> np.ndarray:
     """Return the ends of ``cells`` cells of equal probability under the Laplace law of scale 1."""
     share = np.arange(cells + 1) / cells

@@ -229,3 +229,14 @@ def test_tests_with_noise_for_a_hundredth_of_the_sensitivity_are_caught():
 
     with pytest.raises(AssertionError, match="further apart"):
         check_interactive(lambda problem: reduced(problem, Loud))
+
+
+def test_a_bound_that_lies_leaves_no_other_scales():
+    class Small(float):
+        as_integer_ratio = lambda self: (1, 9)  # noqa: E731
+
+    add = NeighboringRelation.ADD_OR_REMOVE_ONE
+    asked = [Sensitivity("l2", 3.0, add, grid_bits=4) for _ in range(2)]
+    object.__setattr__(asked[0], "bound", Small(3.0))
+    first, honest = (increments((0.25, 0.5), 1e-6, each) for each in asked)
+    assert first == honest != increments.__wrapped__((0.25, 0.5), 1e-6, asked[0])

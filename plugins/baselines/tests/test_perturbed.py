@@ -14,11 +14,11 @@ from dpcore.losses.squared import Squared
 from dpcore.plugin import Gaussian, NeighboringRelation
 from dpcore.plugin.parts import (
     LocalEngine,
-    ObjectivePerturbationDpEvent,
     PureDpEvent,
     SeededNoise,
     Sensitivity,
 )
+from dpcore_accounting.laws.objective_perturbation import ObjectivePerturbationDpEvent
 from dpcore_accounting.rdp import RdpAccountant
 from dpcore_accounting.single import SingleReleaseAccountant
 from dpcore_baselines.losses.hinge import HingeSvm

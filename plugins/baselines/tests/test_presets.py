@@ -8,7 +8,6 @@ import pytest
 from dpcore.errors import InvalidInputError
 from dpcore.plugin import NeighboringRelation, Problem
 from dpcore.plugin.parts import (
-    ObjectivePerturbationDpEvent,
     PoissonSampledDpEvent,
     PureAccountant,
     SeededNoise,
@@ -16,6 +15,7 @@ from dpcore.plugin.parts import (
     optimizer_facts,
 )
 from dpcore_accounting.advanced_composition import AdvancedCompositionAccountant
+from dpcore_accounting.laws.objective_perturbation import ObjectivePerturbationDpEvent
 from dpcore_accounting.rdp import RdpAccountant
 from dpcore_accounting.single import SingleReleaseAccountant
 from dpcore_baselines.objpert import ObjPert

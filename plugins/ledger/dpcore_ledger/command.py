@@ -10,10 +10,10 @@ from dpcore.plugin.commands import (
     Argument,
     CommandGroup,
     Option,
-    print_bytes,
     print_json,
     print_lines,
 )
+from dpcore_accounting.commands.printing import print_bytes
 
 __all__ = ["ledger_commands"]
 
@@ -114,7 +114,7 @@ def show(
     ] = False,
 ) -> None:
     """Print the budget, what remains of it, and every run."""
-    from dpcore.cli.terminal.printing import print_table
+    from dpcore_accounting.commands.printing import print_table
     from dpcore_ledger.rendering import COLUMNS, remaining, run_rows, to_dict
     from dpcore_ledger.state import state_of
     from dpcore_ledger.verify import verified

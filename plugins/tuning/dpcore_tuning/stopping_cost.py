@@ -52,7 +52,6 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from dpcore.accountants.additive import ticks_down, ticks_up
@@ -63,6 +62,7 @@ from dpcore.exact.rounding import log_down
 from dpcore.plugin.parts import (
     AdditiveAccountant,
     PureAccountant,
+    cached_by_value,
     exp_up,
     float_down,
     float_up,
@@ -173,7 +173,7 @@ def _rho_of(
     return rho
 
 
-@lru_cache(maxsize=64)
+@cached_by_value(maxsize=64)
 def _order_of_zcdp(law: TruncatedNegativeBinomial, *whole: float) -> Fraction:
     """Return the order, less 1, at which a try's zCDP filter is largest."""
     rho = _rho_of(law, whole)  # type: ignore[arg-type]

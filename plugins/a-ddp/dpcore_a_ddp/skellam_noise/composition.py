@@ -16,11 +16,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 from typing import Any, ClassVar, NamedTuple
 
 from dpcore.errors import UnsupportedEventError
-from dpcore.plugin.parts import DpEvent, SkellamDpEvent, float_up, validated_delta
+from dpcore.plugin.parts import DpEvent, SkellamDpEvent, cached_by_value, float_up, validated_delta
 from dpcore_accounting.advanced_composition import (
     AmplifiedAccountant,
     amplified_epsilon,
@@ -43,7 +42,7 @@ class SkellamRound(NamedTuple):
     p: float
 
 
-@lru_cache(maxsize=2**14)
+@cached_by_value(maxsize=2**14)
 def _delta_of(hits: int, event: SkellamDpEvent, epsilon: float) -> float:
     """Return the delta, rounded up, of so many releases that move."""
     figures = (event.variance, event.l1_bound, event.l2_bound, epsilon)
@@ -65,7 +64,7 @@ def delta_after(rounds: int, each: SkellamRound, epsilon: float) -> float:
     return min(1.0, total * (1 + slack + (mass.size + 4) * 2.0**-52 + MARGIN))
 
 
-@lru_cache(maxsize=4096)
+@cached_by_value(maxsize=4096)
 def _epsilon_of(event: SkellamDpEvent, delta: float) -> float:
     """Return an epsilon, seen to hold, of one release at ``delta``."""
     return smallest_epsilon(lambda e: _delta_of(1, event, e) <= delta, 1.0, 1e-6, most=2.0**40)

@@ -14,14 +14,13 @@ fall (the law is log-concave), so the rest of the sum is below P(k) r_k / (1 - r
 
 from collections.abc import Callable
 from fractions import Fraction
-from functools import lru_cache
 from math import isqrt
 from typing import NamedTuple
 
 import numpy as np
 
 from dpcore.plugin import InvalidInputError
-from dpcore.plugin.parts import LazyUniform, NoiseSource
+from dpcore.plugin.parts import LazyUniform, NoiseSource, cached_by_value
 from dpcore_a_ddp.kernels import integer_first
 
 __all__ = [
@@ -174,10 +173,10 @@ class SkellamLaw:
         return bounds
 
 
-_exact_sums = lru_cache(maxsize=2)(tail_sums)
+_exact_sums = cached_by_value(maxsize=2)(tail_sums)
 
 
-@lru_cache(maxsize=8)
+@cached_by_value(maxsize=8)
 def skellam_law(variance: Fraction) -> SkellamLaw:
     """Return the law, whose table is made once in a process as long as few others are drawn."""
     return SkellamLaw(variance)

@@ -5,7 +5,6 @@ from typing import Annotated, Any
 
 from dpcore.accountants.registered import registered_accountants
 from dpcore.accountants.schedule import Schedule
-from dpcore.cli.terminal.printing import print_table
 from dpcore.exact.rounding import exact
 from dpcore.fitting.request.settings import FIGURES, checked_settings, figure_of
 from dpcore.plugin import (
@@ -28,6 +27,7 @@ from dpcore.plugin.parts import (
 )
 from dpcore.privacy.first_party import DISTRIBUTIONS
 from dpcore.privacy.relations import parse_relation
+from dpcore_accounting.commands.printing import print_table
 
 __all__ = ["account_command", "describe_budget", "describe_schedule", "epsilon_of"]
 

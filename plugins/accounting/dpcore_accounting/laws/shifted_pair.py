@@ -21,9 +21,10 @@ All points are multiples of 1/T: everything here is in whole numbers, and nothin
 
 from __future__ import annotations
 
-from functools import cmp_to_key, lru_cache
+from functools import cmp_to_key
 
 from dpcore.plugin import InvalidInputError
+from dpcore.plugin.parts import cached_by_value
 
 __all__ = ["Point", "hull_of_shifts"]
 
@@ -34,7 +35,7 @@ _MOST_WORK = 1 << 20
 """Of values times shifts: some seconds."""
 
 
-@lru_cache(maxsize=32)
+@cached_by_value(maxsize=32)
 def hull_of_shifts(weights: tuple[int, ...], most: int) -> tuple[Point, ...]:
     """Return the vertices of the hull over all shifts by 1 to ``most`` steps, both ways, from
     (0, 0) to (T, T).

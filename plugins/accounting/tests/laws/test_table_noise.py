@@ -352,3 +352,12 @@ def test_filters_without_a_rule_refuse_the_pair_before_a_charge(accountant):
     with pytest.raises(UnsupportedEventError, match="pld"):  # which can, of a fixed schedule
         opened.release(COUNTS, TableNoise(LAW, 2))
     assert opened.ledger == ()
+
+
+def test_a_table_of_numbers_that_add_up_otherwise_leaves_no_other_hull():
+    class Wide(int):
+        __add__ = __radd__ = lambda self, other: 10**6  # noqa: E731
+
+    weights = (1, 6, 15, 20, 15, 6, 1)
+    hull_of_shifts.cache_clear()
+    assert hull_of_shifts(tuple(map(Wide, weights)), 1) == hull_of_shifts.__wrapped__(weights, 1)

@@ -21,11 +21,10 @@ line, a mixture) are tail bounds of a Brownian motion, and give away more.
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import lru_cache
 
 import numpy as np
 
-from dpcore.plugin.parts import float_down
+from dpcore.plugin.parts import cached_by_value, float_down
 from dpcore_accounting.gaussian_floats import gaussian_deltas_up
 
 __all__ = ["least_clocks"]
@@ -33,7 +32,7 @@ __all__ = ["least_clocks"]
 _ROUNDS, _POINTS = 7, 65
 
 
-@lru_cache(maxsize=32)
+@cached_by_value(maxsize=32)
 def least_clocks(losses: tuple[float, ...], delta: float) -> tuple[Fraction, ...]:
     """Return for each level the largest mu^2 found at which its loss holds, rounded down.
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
@@ -29,6 +28,7 @@ from dpcore.plugin import (
     ordered_dot,
     ordered_sum,
 )
+from dpcore.plugin.parts import cached_by_value
 from dpcore_accuracy_first.bisection import least
 
 __all__ = ["ReducedPlan", "reduced_failure_rates", "reduced_test"]
@@ -49,7 +49,7 @@ class ReducedPlan:
     share: float = SHARE
 
 
-@lru_cache(maxsize=64)
+@cached_by_value(maxsize=64)
 def reduced_test(
     tests: int,
     failure: float,
@@ -155,7 +155,7 @@ def _bounds(
     return float(means[0]) - _SLACK, float(means[1]) - _SLACK
 
 
-@lru_cache(maxsize=4)
+@cached_by_value(maxsize=4)
 def _quantiles(cells: int) -> np.ndarray:
     """Return the ends of cells of equal probability under the exponential law of scale 1."""
     share = np.arange(cells + 1) / cells

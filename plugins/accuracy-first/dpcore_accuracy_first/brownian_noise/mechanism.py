@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -14,6 +13,7 @@ from dpcore.plugin import InvalidInputError
 from dpcore.plugin.parts import (
     ApproximateDpEvent,
     GridScale,
+    cached_by_value,
     float_up,
     sealed,
     sqrt_up,
@@ -143,7 +143,7 @@ def require_losses(losses: tuple[float, ...], delta: float) -> None:
         raise InvalidInputError(f"Expected 0 < delta={delta!r} < 1.")
 
 
-@lru_cache(maxsize=8)
+@cached_by_value(maxsize=8)
 def increments(
     losses: tuple[float, ...], delta: float, sensitivity: Sensitivity
 ) -> tuple[GridScale, ...]:

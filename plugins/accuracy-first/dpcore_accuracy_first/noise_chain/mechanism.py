@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from dpcore.plugin import InvalidInputError
-from dpcore.plugin.parts import ExPostDpEvent, GridScale, float_up, sealed
+from dpcore.plugin.parts import ExPostDpEvent, GridScale, cached_by_value, float_up, sealed
 from dpcore_accuracy_first.noise_chain.chain import NoiseChain
 from dpcore_accuracy_first.noise_chain.coupling import KeepOdds
 
@@ -197,13 +196,13 @@ class _Walk:
         return value
 
 
-@lru_cache(maxsize=8)
+@cached_by_value(maxsize=8)
 def _scales(levels: tuple[float, ...], sensitivity: Sensitivity) -> tuple[GridScale, ...]:
     steps = Fraction(sensitivity.bound) * Fraction(2) ** sensitivity.grid_bits
     return tuple(_at_least(steps / Fraction(epsilon)) for epsilon in levels)
 
 
-@lru_cache(maxsize=8)
+@cached_by_value(maxsize=8)
 def _losses(levels: tuple[float, ...], sensitivity: Sensitivity) -> tuple[Fraction, ...]:
     """Return epsilon of two-sided geometric noise at each level: the l1 sensitivity over the scale
     that is really drawn."""
@@ -216,6 +215,6 @@ def _at_least(steps: Fraction) -> GridScale:
     return GridScale.at_least(1.0, float_up(steps), 0)
 
 
-@lru_cache(maxsize=8)
+@cached_by_value(maxsize=8)
 def _odds(scales: tuple[GridScale, ...]) -> KeepOdds:
     return KeepOdds(scales)

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from dpcore.errors import InvalidInputError
-from dpcore.plugin.parts import BLOCK_SUM_BITS, FEATURE_BITS, Sensitivity, row_factors, sealed
+from dpcore.plugin.parts import (
+    BLOCK_SUM_BITS,
+    FEATURE_BITS,
+    Sensitivity,
+    cached_by_value,
+    row_factors,
+    sealed,
+)
 from dpcore_accuracy_first.queries.kernels import gram_sums
 from dpcore_baselines.queries.gradient_sum import bounded_labels
 
@@ -147,7 +153,7 @@ def symmetric(upper: np.ndarray, n_features: int) -> np.ndarray:
     return matrix
 
 
-@lru_cache(maxsize=4)
+@cached_by_value(maxsize=4)
 def _places(n_features: int) -> np.ndarray:
     """Return for each cell of the matrix its place in the upper triangle's rows."""
     places = np.zeros((n_features, n_features), dtype=np.intp)

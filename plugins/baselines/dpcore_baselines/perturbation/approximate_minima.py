@@ -11,7 +11,6 @@ import numpy as np
 
 from dpcore.plugin import InvalidInputError
 from dpcore.plugin.parts import (
-    ObjectivePerturbationDpEvent,
     PureDpEvent,
     ScaledNoise,
     add_modulo,
@@ -19,6 +18,7 @@ from dpcore.plugin.parts import (
     sealed,
     sqrt_up,
 )
+from dpcore_accounting.laws.objective_perturbation import ObjectivePerturbationDpEvent
 from dpcore_baselines.perturbation.gamma_law import gamma_deviates, modulo_2_64
 from dpcore_baselines.perturbation.sensitivity import PerturbedSensitivity
 

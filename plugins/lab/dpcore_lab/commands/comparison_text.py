@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from dpcore.cli.terminal.printing import print_table
 from dpcore.exact.rounding import exact
 from dpcore.plugin.commands import print_lines
+from dpcore_accounting.commands.printing import print_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -18,13 +18,13 @@ from dpcore.plugin.parts import (
     ExPostDpEvent,
     GaussianDpEvent,
     LaplaceDpEvent,
-    ObjectivePerturbationDpEvent,
     PureDpEvent,
     RenyiDpEvent,
     SkellamDpEvent,
     ZcdpDpEvent,
 )
 from dpcore.privacy.events import ExponentialMechanismDpEvent, RandomizedSensitivityGaussian
+from dpcore_accounting.laws.objective_perturbation import ObjectivePerturbationDpEvent
 from dpcore_lab.recount.ledger import UnknownEventError, renyi_divergence
 
 if TYPE_CHECKING:

@@ -11,7 +11,6 @@ from dpcore.plugin.parts import (
     ExPostDpEvent,
     GaussianDpEvent,
     LaplaceDpEvent,
-    ObjectivePerturbationDpEvent,
     PoissonSampledDpEvent,
     PureDpEvent,
     RenyiDpEvent,
@@ -20,6 +19,7 @@ from dpcore.plugin.parts import (
     ZcdpDpEvent,
 )
 from dpcore.privacy.events import ExponentialMechanismDpEvent, RandomizedSensitivityGaussian
+from dpcore_accounting.laws.objective_perturbation import ObjectivePerturbationDpEvent
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-from dpcore.cli.terminal.printing import print_table
 from dpcore.exact.rounding import exact
 from dpcore.plugin.commands import Option, print_json, print_lines
+from dpcore_accounting.commands.printing import print_table
 
 if TYPE_CHECKING:
     from fractions import Fraction

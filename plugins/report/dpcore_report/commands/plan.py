@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Annotated, Any
 
-from dpcore.cli.terminal.printing import print_table
 from dpcore.errors import InvalidInputError
 from dpcore.plugin.commands import Option, print_json, print_lines
+from dpcore_accounting.commands.printing import print_table
 
 if TYPE_CHECKING:
     from dpcore_report.forecast import Forecast

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Annotated
 
 from dpcore.errors import InvalidInputError
-from dpcore.plugin.commands import Argument, Option, print_bytes, print_lines
+from dpcore.plugin.commands import Argument, Option, print_lines
+from dpcore_accounting.commands.printing import print_bytes
 
 __all__ = ["report_command"]
 

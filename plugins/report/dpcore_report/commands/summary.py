@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from dpcore.cli.terminal.printing import print_table
 from dpcore.plugin.commands import Argument, Option, print_json, print_lines
+from dpcore_accounting.commands.printing import print_table
 
 __all__ = ["summary_command"]
 

@@ -12,8 +12,9 @@ from dpcore.model.margins import first_reason, margins_in_pieces, reading_of, wo
 from dpcore.model.model import load_model
 from dpcore.model.outfile import refuse_inputs, spooled
 from dpcore.model.probabilities import blank_rows
-from dpcore.plugin.commands import print_bytes, print_lines
+from dpcore.plugin.commands import print_lines
 from dpcore.plugin.parts import check_writable, write_whole
+from dpcore_accounting.commands.printing import print_bytes
 from dpcore_tables.databases.address import with_query
 from dpcore_tables.files.column_texts import column_texts
 from dpcore_tables.files.score_files import scores_as_bytes

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Annotated
 
 from dpcore.errors import InvalidInputError
-from dpcore.plugin.commands import Argument, Option, print_bytes, print_lines
+from dpcore.plugin.commands import Argument, Option, print_lines
+from dpcore_accounting.commands.printing import print_bytes
 from dpcore_tables.commands.query_options import Query, RowWiseClaim
 from dpcore_tables.databases.address import with_query
 from dpcore_tables.files.input_paths import name_of, refuse_stdin

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dpcore.cli.terminal.printing import print_table
 from dpcore.plugin.commands import print_lines
+from dpcore_accounting.commands.printing import print_table
 from dpcore_tables.statistics.check_text import notes_of, shares_told
 
 if TYPE_CHECKING:

@@ -121,14 +121,26 @@ class Boolean(FeatureColumn):
 
 def categorical_from(name: str, entry: Entry) -> Categorical:
     categories = entry.values("categories")
-    fill = entry.one_of("fill", categories)
+    fill = _fill(entry, categories)
     return Categorical(name, categories, fill, entry.flag("indicator"), entry.words("missing"))
 
 
 def ordinal_from(name: str, entry: Entry) -> Ordinal:
     levels = entry.values("levels")
-    fill = entry.one_of("fill", levels)
+    fill = _fill(entry, levels)
     return Ordinal(name, levels, fill, entry.flag("indicator"), entry.words("missing"))
+
+
+def _fill(entry: Entry, values: tuple[Value, ...]) -> Value | None:
+    """Return which of the values an empty cell counts as; ``None`` where the entry says none."""
+    if "fill" not in entry.data:
+        return None
+    (value,) = entry.values("fill", [entry.data["fill"]])
+    if not isinstance(values[0], type(value)) and isinstance(values[0], str):
+        value = str(value).lower() if isinstance(value, bool) else str(value)
+    if value not in values:
+        raise InvalidInputError(f"Expected fill of {entry.where} to be one of its values.")
+    return values[values.index(value)]
 
 
 def boolean_from(name: str, entry: Entry) -> Boolean:
