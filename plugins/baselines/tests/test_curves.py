@@ -116,7 +116,11 @@ def test_the_columns_that_count_have_the_facts_of_a_schema_without_knots():
     assert counted.raw_norm_bound == math.sqrt(2)
     assert Curves.of(PROBLEM, 1e5, 0.0, "all").counted is PROBLEM
     columns = Standardization(np.full(20, 128), np.zeros(20, dtype=np.int64), None)
-    assert Curves(PROBLEM, 100.0, True).width(columns, 9.0) == 4 + 3 * 16
+    assert Curves(PROBLEM, 100.0, True).width(columns, 9.0) == 20
+    scales = {u: set(Curves(PROBLEM, u, True).scales[1:9]) for u in (40.0, 45.0, 60.0, 1e3)}
+    assert scales == {40.0: {1 / 3}, 45.0: {0.5}, 60.0: {1.0}, 1e3: {1.0}}
+    assert set(Curves(PROBLEM, 45.0, True).scales[[0, 9, 18, 19]]) == {1.0}
+    assert set(Curves(PROBLEM, 45.0, True, "all").scales) == {1.0}
     assert Curves(PROBLEM, 100.0, True).details() == {"curves": 2, "u_with_hats": 100.0}
     assert Curves(replace(PROBLEM, curves=()), 100.0, False).details() == {}
 

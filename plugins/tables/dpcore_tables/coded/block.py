@@ -67,7 +67,7 @@ class RawCodedRows:
     def fill_margins(self, start: int, stop: int, w: np.ndarray, out: np.ndarray) -> None:
         numeric, codes = self._layout.split(w)
         with self._lend() as rows:
-            cells, hats = self._cells(rows, start, stop)
+            cells, hats = self._cells(rows, start, stop, self._layout.curves_of(codes))
             coded_margins(*cells, numeric, codes, out)
             if hats is not None:
                 add_hats(*hats, codes, out)
@@ -76,7 +76,7 @@ class RawCodedRows:
         numeric = np.zeros(self._layout.numeric.size)
         codes = np.zeros(self._layout.n_slots)
         with self._lend() as rows:
-            cells, hats = self._cells(rows, start, stop)
+            cells, hats = self._cells(rows, start, stop, self._layout.curves)
             coded_weighted_sum(*cells, c, numeric, codes)
             if hats is not None:
                 add_sums_of_hats(*hats, c, codes)
@@ -87,13 +87,9 @@ class RawCodedRows:
         both = entry if before is None else lambda entries: entry(before(entries))
         return RawCodedRows(self._lend, self._layout, both)
 
-    def _cells(self, rows: CodedRows, start: int, stop: int) -> tuple[Any, Any]:
+    def _cells(self, rows: CodedRows, start: int, stop: int, curves: np.ndarray) -> tuple[Any, Any]:
         """Return these rows for the kernels; and the hats of mapped ones, ``None`` of others."""
-        numeric, codes, curves = (
-            rows.numeric[start:stop],
-            rows.codes[start:stop],
-            rows.layout.curves,
-        )
+        numeric, codes = rows.numeric[start:stop], rows.codes[start:stop]
         if self._entry is None:
             return (numeric, codes, curves), None
         numbers = numeric.astype(np.float64)
@@ -189,15 +185,17 @@ class CodedBlock(CachedMargins):
         lend, places = self._within or (self._lend, None)
         with lend() as rows:
             out = np.empty(rows.shape[0])
-            coded_margins(rows.numeric, rows.codes, rows.layout.curves, numeric, codes, out)
+            cells = rows.numeric, rows.codes, self._layout.curves_of(codes)
+            coded_margins(*cells, numeric, codes, out)
         return out if places is None else out[places]
 
     def _fill_four(self, points: np.ndarray, out: np.ndarray) -> None:
-        numeric, codes = (np.ascontiguousarray(part.T) for part in self._layout.split(points))
+        parts = self._layout.split(points)
+        numeric, codes = (np.ascontiguousarray(part.T) for part in parts)
         lend, places = self._within or (self._lend, None)
         with lend() as rows:
             filled = out if places is None else np.empty((4, rows.shape[0]))
-            cells = rows.numeric, rows.codes, rows.layout.curves
+            cells = rows.numeric, rows.codes, self._layout.curves_of(parts[1])
             coded_margins_of_four(*cells, numeric, codes, filled)
         if places is not None:
             out[:] = filled[:, places]

@@ -96,6 +96,12 @@ class CodedLayout:
         """The smallest unsigned type that holds every code."""
         return np.min_scalar_type(max(0, self.code_features.size - 1))
 
+    def curves_of(self, codes: np.ndarray) -> np.ndarray:
+        """Return ``curves`` where a value of ``split`` for a hat is not 0, else none of them: rows
+        are looked at for what counts."""
+        bent = codes[..., self.code_features.size :].any()
+        return self.curves if bent else self.curves[:0]
+
     def split(self, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return a feature vector's numeric part and its value for every code and hat, float64; of
         several vectors, of shape (..., n_features), those of each."""
