@@ -31,8 +31,7 @@ def table_of(kind: str) -> dict[str, str]:
     from pathlib import Path
 
     text = Path(__file__).with_suffix(".toml").read_text("utf-8")
-    table: dict[str, str] = tomllib.loads(text)[kind]
-    return table
+    return dict(tomllib.loads(text)[kind])
 
 
 def where_to_get(kind: str, name: str) -> str:

@@ -80,8 +80,7 @@ class Model(LearntFacts):
         scores.
         """
         scores = step_class("evaluation", "exact_score", told="No package scores labelled rows.")
-        found: float = scores.exact_score(self, X, y, sample_weight)
-        return found
+        return float(scores.exact_score(self, X, y, sample_weight))
 
     def summary(self) -> Any:
         """Return the coefficients per unit of their columns, and per standard deviation of the
@@ -100,8 +99,7 @@ class Model(LearntFacts):
             place = place_of_name("dpcore", "model_table") or ""
         except ModuleNotFoundError:
             return None
-        html: str = importlib.import_module(place).model_table(self)
-        return html
+        return str(importlib.import_module(place).model_table(self))
 
     def __reduce__(self) -> tuple[Any, ...]:
         held = {each.name: getattr(self, each.name) for each in fields(self)}

@@ -29,8 +29,7 @@ def places_said(margins: np.ndarray, least: float = 0.0) -> np.ndarray:
 
 def blank_rows(margins: np.ndarray) -> np.ndarray:
     """Return which rows have no score, bool of shape (n_rows,)."""
-    blank: np.ndarray = np.isnan(margins if margins.ndim == 1 else margins[0])
-    return blank
+    return np.asarray(np.isnan(margins if margins.ndim == 1 else margins[0]))
 
 
 def macro_f1(counts: np.ndarray) -> float:

@@ -85,8 +85,7 @@ class NoiseSource(Unshareable):
         The difference of two floored exponential deviates, which are geometric.
         """
         first, second = (self._draw(_EXPONENTIAL, scale, size)[0] for _ in range(2))
-        drawn: np.ndarray = first - second
-        return drawn
+        return np.asarray(first - second)
 
     def bulk(self, law: BulkLaw, size: _Shape, threads: int = 1) -> np.ndarray:
         """Return integers of a law that is decided by the digits of a uniform number: int64 of

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import sys
+from collections.abc import Callable
 from enum import Enum
 from functools import lru_cache
+from operator import index
 from types import FunctionType, MemberDescriptorType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -92,10 +94,17 @@ def private_copy(part: Any, copies: Copies | None = None) -> Any:
     """Return a copy of a sealed part, and of every sealed part that it holds, which nobody else
     holds: what is found of it stays true until it has answered. Any other part is left as it is.
 
-    Each copy is made as such parts are made. ``copies`` : those that there are already, and more
+    Each copy is made as such parts are made, of fields as their classes state them (``_as_stated``)
+    and arrays that nobody can write to. ``copies`` : those that there are already, and more
     afterwards; what has a copy there is that copy.
+
+    Raises TypeError or ValueError for a field that cannot be what its class states.
     """
+    import numpy as np  # As in ``constant``.
+
     kind: Any = type(part)
+    if kind is np.ndarray:
+        return constant(part, part.dtype)
     if kind not in _DEFINED and kind not in _CONTAINERS:
         return part
     copies = {} if copies is None else copies
@@ -108,8 +117,13 @@ def private_copy(part: Any, copies: Copies | None = None) -> Any:
     elif kind in _CONTAINERS:
         copy = kind([private_copy(item, copies) for item in part])
     elif is_one:
-        given = (name for name, is_given in _fields(kind).items() if is_given)
-        copy = kind(**{name: private_copy(getattr(part, name), copies) for name in given})
+        copy = kind(
+            **{
+                name: _as_stated(private_copy(getattr(part, name), copies), stated)
+                for name, stated in _fields(kind).items()
+                if stated
+            }
+        )
     else:
         return part
     copies[id(part)] = (part, copy)
@@ -117,14 +131,27 @@ def private_copy(part: Any, copies: Copies | None = None) -> Any:
 
 
 _CONTAINERS = frozenset((tuple, list, dict))
+# By annotation, what makes a plain number of a value.
+_NUMBERS: dict[str, Callable[[Any], Any]] = {"bool": bool, "int": index, "float": float}
+
+
+def _as_stated(value: Any, stated: str) -> Any:
+    """Return the value of a field as its annotation has it, where that is a bool, an int, a float,
+    or a tuple of such: of a flag that is -1.25 truth and value would be two answers, and the bound
+    that is charged another question's than what is answered."""
+    kind, _, within = stated.removesuffix(" | None").removesuffix("]").partition("[")
+    if kind not in (*_NUMBERS, "tuple") or (value is None and stated.endswith(" | None")):
+        return value
+    inner = within.removesuffix(", ...")
+    return tuple(_as_stated(v, inner) for v in value) if within else _NUMBERS[kind](value)
 
 
 @lru_cache(maxsize=1024)
-def _fields(kind: Any) -> dict[str, bool]:
-    """Return the names of a dataclass's fields, its class variables not among them, and whether it
-    is made from each; of another class none."""
-    is_one = dataclasses.is_dataclass(kind)
-    return {each.name: each.init for each in dataclasses.fields(kind)} if is_one else {}
+def _fields(kind: Any) -> dict[str, str]:
+    """Return the names of a dataclass's fields, its class variables not among them, each with its
+    annotation where the class is made from it; of another class none."""
+    stated = dataclasses.fields(kind) if dataclasses.is_dataclass(kind) else ()
+    return {each.name: str(each.type) if each.init else "" for each in stated}
 
 
 def constant(values: Any, dtype: Any = "float64") -> np.ndarray:

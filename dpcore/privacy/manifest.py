@@ -64,5 +64,4 @@ def read(package: Path) -> dict[str, dict[str, Any]]:
         text = (package / FILE).read_text(encoding="utf-8")
     except FileNotFoundError:
         return {"dpcore": {"version": UNKNOWN, "files": digests(package)}}
-    found: dict[str, dict[str, Any]] = json.loads(text)
-    return found
+    return dict(json.loads(text))

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Accountant",
-    "CalibratedMechanism",
     "DerivedQuery",
     "Engine",
     "Loss",
@@ -65,15 +64,6 @@ class Mechanism(Protocol):
     def release(self, exact: np.ndarray, sensitivity: Sensitivity, noise: NoiseSource) -> Any:
         """Return the noisy value of ``exact`` (int64 steps of the sensitivity's grid): a float64
         array in the answer's unit, or, for a selection, the chosen index as an int."""
-
-
-@runtime_checkable
-class CalibratedMechanism(Mechanism, Protocol):
-    """A mechanism whose noise can be planned before there is a query: it may fill a slot."""
-
-    @classmethod
-    def nominal_event(cls, noise_multiplier: float) -> DpEvent:
-        """Return what a release with that noise costs at most, whatever the grid."""
 
 
 @runtime_checkable

@@ -134,8 +134,7 @@ def _stated_shape(query: Any) -> tuple[int, ...] | None:
     if getattr(start, "dtype", None) != np.int64:
         found = getattr(start, "dtype", type(start).__name__)
         raise AnswerError(f"{type(whole).__name__}.start must return int64, not {found}.")
-    shape: tuple[int, ...] = start.shape
-    return shape
+    return tuple(start.shape)
 
 
 def load_now(load: Callable[[], Any]) -> None:

@@ -240,8 +240,7 @@ class Schema(SchemaKeys):
 
     def to_toml(self) -> str:
         """Return the TOML text that ``from_toml`` reads back as an equal schema."""
-        text: str = _documents().schema_toml(self)
-        return text
+        return str(_documents().schema_toml(self))
 
 
 def _checked(keys: Mapping[str, Any], source: str, private_bounds: bool) -> Schema:

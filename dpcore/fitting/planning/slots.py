@@ -103,8 +103,7 @@ def _class_in(optimizer: Optimizer, slot: str) -> Any:
 
 def _filling(optimizer: Any, slot: str) -> str:
     """Return the name of the mechanism in a slot."""
-    name: str = optimizer.use.get(slot, optimizer.slots[slot].names[0])
-    return name
+    return str(optimizer.use.get(slot, optimizer.slots[slot].names[0]))
 
 
 def _require(algo: str, name: str, slot: Slot, filling: str, registry: Registry) -> None:
