@@ -149,9 +149,10 @@ def _as_stated(value: Any, stated: str) -> Any:
 @lru_cache(maxsize=1024)
 def _fields(kind: Any) -> dict[str, str]:
     """Return the names of a dataclass's fields, its class variables not among them, each with its
-    annotation where the class is made from it; of another class none."""
-    stated = dataclasses.fields(kind) if dataclasses.is_dataclass(kind) else ()
-    return {each.name: str(each.type) if each.init else "" for each in stated}
+    annotation as text, or "" where the class is not made from it; of another class none."""
+    fields = dataclasses.fields(kind) if dataclasses.is_dataclass(kind) else ()
+    stated = [each.type.__name__ if type(each.type) is type else str(each.type) for each in fields]
+    return {each.name: of if each.init else "" for each, of in zip(fields, stated, strict=True)}
 
 
 def constant(values: Any, dtype: Any = "float64") -> np.ndarray:
