@@ -197,8 +197,7 @@ def near_names(name: str, known: Iterable[str], command: str = "") -> str:
     return f"{hint} {command} shows all." if command and more > 0 else hint
 
 
-_MOST_NAMES = 20
-"""Names in a message."""
+_MOST_NAMES = 20  # in a message
 
 
 NOT_HERE = (
@@ -227,13 +226,11 @@ def visible(text: object) -> str:
     given = str(text)
     if given.isprintable():
         return given
-    return "".join(sign if _is_shown(sign) else _escaped(sign) for sign in given)
+    return "".join(
+        sign if _is_shown(sign) else sign.encode("unicode_escape").decode("ascii") for sign in given
+    )
 
 
 def _is_shown(sign: str) -> bool:
     # A blank of another width is none of Python's printable signs, and harmless.
     return sign.isprintable() or unicodedata.category(sign) == "Zs"
-
-
-def _escaped(sign: str) -> str:
-    return sign.encode("unicode_escape").decode("ascii")

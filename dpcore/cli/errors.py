@@ -54,7 +54,7 @@ class OneLineErrors(TyperGroup):
 def _mistake(error: Any) -> str:
     """Return what is wrong with the words of a command, and where an option is to be had."""
     where = where_to_get("option", getattr(error, "option_name", ""))
-    return str(f"{error.message.rstrip('.')}. {where}" if where else error.format_message())
+    return f"{error.message.rstrip('.')}. {where}" if where else str(error.format_message())
 
 
 def _notes(error: BaseException) -> str:

@@ -213,8 +213,7 @@ def _counted(training: Training) -> list[str]:
 def _diagnosed(training: Training) -> list[str]:
     """Return figures of rows that were computed without privacy, or why there are none."""
     if training.diagnostics:
-        told: list[str] = exact_figures().exact_in_words(training.diagnostics)
-        return told
+        return list(exact_figures().exact_in_words(training.diagnostics))
     lines = []
     if training.generated is not None:
         figure = f"{training.generated['test_accuracy']:.2%}"

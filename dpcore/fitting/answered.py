@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 __all__ = ["fit_answered", "fit_source", "open_source"]
 
 
-def open_source(plan: Plan, dataset: Dataset) -> AnswerSource:
-    """Return the source that answers a plan's optimizer. Nothing was asked of it yet."""
+def open_source(plan: Plan, dataset: Dataset) -> tuple[AnswerSource, str]:
+    """Return the source that answers a plan's optimizer, and the name of what was given the rows to
+    open it, which may hand out another's. Nothing was asked of it yet."""
     kind = load_source(optimizer_facts(type(plan.optimizer)).answered_by)
-    source: AnswerSource = kind.open(plan, dataset)
-    return source
+    return kind.open(plan, dataset), part_of(kind)
 
 
 def fit_answered(

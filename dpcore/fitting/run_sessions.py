@@ -7,6 +7,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from dpcore.errors import TargetNotMetError
 from dpcore.fitting.optimizer_run import run_optimizer
 from dpcore.fitting.ovr import solve_each
 from dpcore.fitting.planning.engines import engine_at_hand
@@ -45,9 +46,14 @@ def opened(
     def solve(session: TableSession) -> Solution:
         asked = plan.optimizer, plan.entry, problem, session
         try:
-            return run_optimizer(*asked, secret_rows=secret_rows)
+            solution = run_optimizer(*asked, secret_rows=secret_rows)
+        except TargetNotMetError:  # which is reported with a guarantee, as a model is
+            session.require_whole()
+            raise
         finally:
             session.close()  # An optimizer may keep it: what is stated is all that it released.
+        session.require_whole()  # It may have caught what an answer raised.
+        return solution
 
     if rows.engine is not None:
         session = over(rows.engine, door.on_release, door.ledger)

@@ -25,7 +25,8 @@ def _is_ours(kind: Any) -> bool:
 @of_class
 def _names_of_ours(kind: Any) -> tuple[str, ...] | None:
     """Return the names of the fields of a dataclass of dpcore's; ``None`` of any other class."""
-    return (*fields_of(kind),) if dataclasses.is_dataclass(kind) and _is_ours(kind) else None
+    is_one = dataclasses.is_dataclass(kind) and _is_ours(kind)
+    return tuple(name for name, is_given in fields_of(kind).items() if is_given) if is_one else None
 
 
 def plain(value: Any) -> Any:

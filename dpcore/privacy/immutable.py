@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import operator
 import sys
+from collections.abc import Callable
 from enum import Enum
+from operator import index
 from types import FunctionType, MemberDescriptorType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -14,8 +15,6 @@ from dpcore.exact.plain import plain_number
 from dpcore.privacy.first_party import found_by_name, is_class, is_ours, module_of, name_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import numpy as np
 
 __all__ = [
@@ -112,12 +111,19 @@ def private_copy(part: Any, copies: Copies | None = None) -> Any:
     """Return a copy of a sealed part, and of every sealed part that it holds, which nobody else
     holds: what is found of it stays true until it has answered. Any other part is left as it is.
 
-    Each copy is made as such parts are made. ``copies`` : those that there are already, and more
+    Each copy is made as such parts are made, of fields as their classes state them (``_as_stated``)
+    and arrays that nobody can write to. ``copies`` : those that there are already, and more
     afterwards; what has a copy there is that copy.
+
+    Raises TypeError or ValueError for a field that cannot be what its class states.
     """
+    import numpy as np  # As in ``constant``.
+
     kind: Any = type(part)
+    if kind is np.ndarray:
+        return constant(part, part.dtype)
     if id(kind) not in _DEFINED and id(kind) not in _CONTAINERS:
-        return _unshared(part)
+        return plain_number(part) if issubclass(kind, float | int) else part
     copies = {} if copies is None else copies
     if id(part) in copies:
         return copies[id(part)][1]
@@ -128,9 +134,13 @@ def private_copy(part: Any, copies: Copies | None = None) -> Any:
     elif id(kind) in _CONTAINERS:
         copy = kind([private_copy(item, copies) for item in part])
     elif is_one:
-        held = {name: private_copy(getattr(part, name), copies) for name in fields_of(kind)}
-        given = ((name, each) for name, each in fields_of(kind).items() if each.init)
-        copy = kind(**{name: _as_stated(each.type, held[name]) for name, each in given})
+        copy = kind(
+            **{
+                name: _as_stated(private_copy(getattr(part, name), copies), stated)
+                for name, stated in fields_of(kind).items()
+                if stated
+            }
+        )
     else:
         return part
     copies[id(part)] = (part, copy)
@@ -138,34 +148,28 @@ def private_copy(part: Any, copies: Copies | None = None) -> Any:
 
 
 _CONTAINERS = frozenset(map(id, (tuple, list, dict)))
-_STATED: dict[str, Any] = {"bool": bool, "int": operator.index, "float": float}
-"""What a field that is stated to be one of these is made with: another is asked once."""
+# By annotation, what makes a plain number of a value.
+_NUMBERS: dict[str, Callable[[Any], Any]] = {"bool": bool, "int": index, "float": float}
 
 
-def _as_stated(stated: Any, value: Any) -> Any:
-    """Return the value of a field as what its class states that it is, where that is a truth value
-    or a number."""
-    exact = _STATED.get(str(getattr(stated, "__name__", stated)).removesuffix(" | None"))
-    is_whole = exact is float and type(value) is int  # of any size, which a float is not
-    return value if exact is None or value is None or is_whole else exact(value)
-
-
-def _unshared(part: Any) -> Any:
-    """Return a copy of an array that nobody can write to, and a number of another class as what it
-    is to Python itself; any other part as it is."""
-    import numpy as np
-
-    if type(part) is np.ndarray and not part.dtype.hasobject:
-        return constant(part, part.dtype)
-    return plain_number(part) if issubclass(type(part), float | int) else part
+def _as_stated(value: Any, stated: str) -> Any:
+    """Return the value of a field as its annotation has it, where that is a bool, an int, a float,
+    or a tuple of such: of a flag that is -1.25 truth and value would be two answers, and the bound
+    that is charged another question's than what is answered."""
+    kind, _, within = stated.removesuffix(" | None").removesuffix("]").partition("[")
+    if kind not in (*_NUMBERS, "tuple") or (value is None and stated.endswith(" | None")):
+        return value
+    inner = within.removesuffix(", ...")
+    return tuple(_as_stated(v, inner) for v in value) if within else _NUMBERS[kind](value)
 
 
 @of_class
-def fields_of(kind: Any) -> dict[str, Any]:
-    """Return the fields of a dataclass by name, its class variables not among them; of another
-    class none."""
-    is_one = dataclasses.is_dataclass(kind)
-    return {each.name: each for each in dataclasses.fields(kind)} if is_one else {}
+def fields_of(kind: Any) -> dict[str, str]:
+    """Return the names of a dataclass's fields, its class variables not among them, each with its
+    annotation as text, or "" where the class is not made from it; of another class none."""
+    fields = dataclasses.fields(kind) if dataclasses.is_dataclass(kind) else ()
+    stated = [each.type.__name__ if type(each.type) is type else str(each.type) for each in fields]
+    return {each.name: of if each.init else "" for each, of in zip(fields, stated, strict=True)}
 
 
 def constant(values: Any, dtype: Any = "float64") -> np.ndarray:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Problem", "Solution"]
 
+# No product of it with what runs make of released values leaves float64.
 _LARGEST_L2 = 2.0**100
-"""No product of it with what runs make of released values leaves float64."""
 
 
 @sealed

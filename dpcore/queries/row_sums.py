@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CoefficientSum", "ContributionSum"]
 
-_CELLS = 2**20
-"""So many features are unfolded at a time."""
+_CELLS = 2**20  # So many features are unfolded at a time.
 
 
 @sealed

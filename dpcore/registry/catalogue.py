@@ -283,6 +283,8 @@ def _register_of(
     def register(
         name: str, target: str, *, summary: str = "", reference: str = "", **others: Any
     ) -> None:
+        # A text of a class of its own could say one thing here and another where it is loaded.
+        name, target = str.__str__(name), str.__str__(target)
         data = checked_data(kind, name, others)
         if not _NAME.fullmatch(name):
             raise InvalidInputError(f"Expected the name {name!r} in kebab case.")

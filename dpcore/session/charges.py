@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 __all__ = ["Bound", "Budget", "Charges", "Figures", "charged_by", "tell_of_ledger"]
 
+# Spent, budget and unit: functions of the events, so public.
 Figures = tuple[float, float, str]
-"""Spent, budget and unit: functions of the events, so public."""
 
 _CHARGED = "dpcore_charged"
 _OF_LEDGER = "dpcore_of_ledger"

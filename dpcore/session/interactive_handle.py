@@ -27,8 +27,8 @@ __all__ = [
     "require_within",
 ]
 
+# Queries, by identity, with their exact answers.
 Known = tuple[tuple[Any, np.ndarray], ...]
-"""Queries, by identity, with their exact answers."""
 
 
 class SessionExchange(Unshareable):

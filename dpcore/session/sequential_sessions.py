@@ -24,8 +24,7 @@ __all__ = ["OnRelease", "Released", "SequentialSessions"]
 Released: TypeAlias = "TableSession | SequentialSessions"
 """The charges and releases of a run, as far as its report asks: one session, or those of several
 fits. Either goes on with the ledger and the record of parts of the run's sessions before it."""
-OnRelease: TypeAlias = Callable[[Any], None] | None
-"""Is called with that after each release."""
+OnRelease: TypeAlias = Callable[[Any], None] | None  # called with that after each release
 
 
 @dataclass(eq=False)

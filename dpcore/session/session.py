@@ -9,8 +9,6 @@ from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from dpcore.accountants.pure import PureAccountant
 from dpcore.errors import InvalidInputError
 from dpcore.exact.rounding import float_up
@@ -102,6 +100,7 @@ class TableSession(ExactAnswers):
         Raises BudgetExceededError (nothing drawn, nothing charged), UnsupportedEventError or
         InvalidInputError (a mechanism that does not fit the query, a process that was forked after
         the session began, an interactive mechanism that is open), all before the data are asked.
+        What is raised after the charge is the session's end (``require_whole``).
         """
         self._require_this_process()
         with self._lock:
@@ -179,16 +178,16 @@ class TableSession(ExactAnswers):
             is_compared = getattr(type(opened.mechanism), "compares_answers", True)
             self._parts.note(parts, is_compared=is_compared)
             opened.asked += 1  # Before the answer: an interrupt must not make room for another.
-            try:
+
+            def draw() -> Any:
                 # The same question again, where an answer did not change it: no second pass.
                 exact = self._exact(query, (*opened.known, *opened.last))
                 opened.last = ((query, exact.copy()),)
                 opened.copies = {**opened.held, id(asked): (asked, held)}
-                value = np.errstate(all="ignore")(opened.state.reply)(exact)
-            except BaseException:
-                # The state may not know of this question: what it says next would be of another.
-                self._open = None
-                raise
+                return opened.state.reply(exact)
+
+            try:
+                value = self._account.draw(draw)
             finally:
                 self._note(opened)
         self._tell()
@@ -214,7 +213,13 @@ class TableSession(ExactAnswers):
         with self._lock:
             self._closed, self._open = True, None
 
+    def require_whole(self) -> None:
+        """Raise InvalidInputError if an answer ended in an error after it was charged: what was
+        released has no guarantee to state."""
+        self._account.require_whole()
+
     def _require_idle(self) -> None:
+        self.require_whole()
         if self._closed:
             raise InvalidInputError("This session was closed; open another one.")
         if self._open is not None:
@@ -273,5 +278,4 @@ class TableSession(ExactAnswers):
         return float_up(total)
 
 
-_PURE = PureAccountant.with_reserve(1.0, 0.5, 0.5)
-"""For its costs only."""
+_PURE = PureAccountant.with_reserve(1.0, 0.5, 0.5)  # for its costs only

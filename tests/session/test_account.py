@@ -8,7 +8,7 @@ import pytest
 
 from dpcore.accountants.schedule import FixedSchedule
 from dpcore.accountants.zcdp import ZcdpAccountant
-from dpcore.errors import BudgetExceededError, UnsupportedEventError
+from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError
 from dpcore.losses.logistic import Logistic
 from dpcore.plugin import ClippedGradientSum, Gaussian, NeighboringRelation
 from dpcore.plugin.parts import (
@@ -53,6 +53,25 @@ def test_what_a_draw_raises_takes_no_charge_back():
     with pytest.raises(ZeroDivisionError):
         account.charge_then_draw(PureDpEvent(0.25), lambda: "first", lambda: 1 // 0)
     assert account.ledger.entries == ("first",) and account.filter.spent == 0.25
+
+
+def test_nothing_is_drawn_after_a_draw_that_raised():
+    # Whether it raises may depend on a row, and whoever asked may catch it.
+    for error in (ValueError("a row"), KeyboardInterrupt()):
+        account = opened()
+
+        def fails(error=error):
+            raise error
+
+        account.charge_then_draw(PureDpEvent(0.25), lambda: "first", lambda: 1)
+        account.require_whole()
+        with pytest.raises(type(error)):
+            account.charge_then_draw(PureDpEvent(0.25), lambda: "second", fails)
+        with pytest.raises(InvalidInputError, match="ended in an error or an interrupt"):
+            account.charge_then_draw(PureDpEvent(0.25), never, never)
+        with pytest.raises(InvalidInputError, match="ended in an error or an interrupt"):
+            account.draw(never)
+        assert account.ledger.entries == ("first", "second") and account.filter.spent == 0.5
 
 
 def never():

@@ -299,7 +299,7 @@ def test_a_question_whose_answer_fails_is_the_last():
     with pytest.raises(MemoryError):
         exchange.ask(RowCount("l2"))
     Broken.fails = False
-    with pytest.raises(InvalidInputError, match="halted or was closed"):
+    with pytest.raises(InvalidInputError, match="ended in an error or an interrupt"):
         exchange.ask(RowCount("l2"))
 
 

@@ -219,7 +219,7 @@ def test_what_rows_gave_is_not_said():
         session.release(Answers(lambda block: block.y + block.y.max()), Gaussian(100.0))
     assert "returned" not in str(refusal.value) and "64," not in str(refusal.value)
     with pytest.raises(AnswerError, match=r"Derived.derive must return int64 in whole steps"):
-        session.release(Derived(), Gaussian(100.0))
+        open_session().release(Derived(), Gaussian(100.0))
 
 
 def test_the_noise_of_the_session_is_not_touched():

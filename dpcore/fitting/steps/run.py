@@ -119,6 +119,7 @@ def _ran(step: CheckedStep, session: TableSession, view: PublicFacts) -> Outcome
     try:
         with _told_by_place(step):
             outcome = step.request.run(ShareDoor(session, step.problem), view)
+            session.require_whole()  # It may have caught what an answer raised.
             return outcome if step.is_ours else Outcome(_plain(outcome.section, step.name))
     finally:
         session.close()  # A step may keep its door: what is stated is all that it released.

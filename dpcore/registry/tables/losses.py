@@ -5,7 +5,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from dpcore.privacy.immutable import sealed
 from dpcore.registry.tables.facts import Method, Shape, fact
 
 __all__ = ["LossFacts"]
@@ -22,7 +21,6 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-@sealed
 @dataclass(frozen=True, slots=True)
 class LossFacts:
     """The facts of a loss. Those with a default count only where the loss's own class states them,

@@ -58,6 +58,8 @@ class Level:
     thread_safe: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
+        for name in ("columns", "squares"):  # They are counted: 1 or 0, and nothing else.
+            object.__setattr__(self, name, bool(getattr(self, name)))
         if self.columns and not self.problem.intercept:
             raise InvalidInputError("Columns are weighted by the intercept's, and there is none.")
 

@@ -85,7 +85,7 @@ class ClippedLossScores:
         object.__setattr__(self, "_groups", tuple(np.split(points, cuts)))
         weight = 0.5 * problem.l2 * (problem.n_public or 0)
         steps = np.rint(np.ldexp(weight * ordered_dot(points, points), self.bits))
-        if not (steps < 2.0**61).all():
+        if not (np.abs(steps) < 2.0**61).all():
             raise InvalidInputError(
                 "The regulariser of a candidate is too large: lower --l2 (l2=)."
             )

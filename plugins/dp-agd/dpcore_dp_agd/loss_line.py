@@ -71,7 +71,7 @@ class ClippedLossLine:
             rounded = round_parameters(getattr(self, name), self.problem.raw_norm_bound)
             object.__setattr__(self, name, constant(rounded))
         sizes = constant(self.step_sizes)
-        if sizes.ndim != 1 or not np.isfinite(sizes).all():
+        if sizes.ndim != 1 or not sizes.size or not np.isfinite(sizes).all():
             raise InvalidInputError("Expected step_sizes to be a vector of finite numbers.")
         object.__setattr__(self, "step_sizes", sizes)
         offset = np.zeros(sizes.shape) if self.offset is None else constant(self.offset)

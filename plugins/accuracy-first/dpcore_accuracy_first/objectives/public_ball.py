@@ -42,12 +42,20 @@ class PublicBall:
     radius : l2 norm, rounded up.
     low, high : bounds of a row's loss at any ``w`` of the ball, rounded outward.
     slope : bound of ``|l'|`` there.
+
+    Raises InvalidInputError for a radius or a slope that is not > 0, and bounds in another order,
+    or below 0: a distance that is squared would hide a minus.
     """
 
     radius: float
     low: float
     high: float
     slope: float
+
+    def __post_init__(self) -> None:
+        in_order = 0 <= self.low <= self.high < math.inf
+        if not (in_order and 0 < self.radius < math.inf and 0 < self.slope < math.inf):
+            raise InvalidInputError("Expected radius and slope > 0, and 0 <= low <= high, finite.")
 
     @classmethod
     def of(cls, problem: Problem, slack: float = 0.0) -> PublicBall:

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from dpcore.plugin import InvalidInputError, RowCount, ordered_dot
-from dpcore.plugin.parts import Sensitivity, constant, sealed
+from dpcore.plugin import InvalidInputError, RowCount, ordered_dot, ordered_norm
+from dpcore.plugin.parts import Sensitivity, constant, loss_facts, sealed
 from dpcore_accuracy_first.objectives.public_ball import PublicBall, penalty_of
 from dpcore_accuracy_first.objectives.radial_penalty import (
     public_rows,
     require_relation,
     rows_at_most,
 )
-from dpcore_accuracy_first.queries.gram import unpack
+from dpcore_accuracy_first.queries.gram import GramMatrix, unpack
 from dpcore_baselines.queries.descent import minimize
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from dpcore.plugin import NeighboringRelation, Problem
     from dpcore.plugin.parts import NoiseSource
-    from dpcore_accuracy_first.queries.gram import GramMatrix
 
 __all__ = ["MinimumQuadratic", "QuadraticObjective"]
 
@@ -55,6 +54,15 @@ class _Quadratic:
     ball: PublicBall
 
     kind: ClassVar[str] = "objective"
+
+    def _require_parts(self) -> None:
+        """Raise InvalidInputError for another loss than the squared one, from which the ball and
+        the interval of a row's part follow, and for other parts than a GramMatrix and a ball."""
+        require_relation(self.problem, self.problem.relation)
+        if not loss_facts(self.problem.loss).quadratic:
+            raise InvalidInputError("A quadratic objective is that of squared loss alone.")
+        if not (isinstance(self.gram, GramMatrix) and isinstance(self.ball, PublicBall)):
+            raise InvalidInputError("Expected a GramMatrix and a PublicBall.")
 
     @property
     def less(self) -> float:
@@ -153,11 +161,16 @@ class QuadraticObjective(_Quadratic):
         return self.middle + self.excess
 
     def __post_init__(self) -> None:
-        require_relation(self.problem, self.problem.relation)
+        self._require_parts()
         most = self.spread if self.problem.n is None else 0.0
         if not 0 <= self.excess <= most:
             raise InvalidInputError(f"Expected excess={self.excess!r} to be from 0 to {most:g}.")
-        object.__setattr__(self, "w", constant(self.w))
+        w = constant(self.w)
+        if w.shape != self.problem.w_shape or not math.isfinite(ordered_norm(w)):
+            raise InvalidInputError(
+                f"Expected w of a finite norm, of shape {self.problem.w_shape}."
+            )
+        object.__setattr__(self, "w", w)
 
     def derive(self, ask: Callable[[Any], np.ndarray], noise: NoiseSource) -> np.ndarray:
         return self.at(self.ball.project(self.w), *self.sums(ask))
@@ -183,7 +196,7 @@ class MinimumQuadratic(_Quadratic):
     ball: PublicBall
 
     def __post_init__(self) -> None:
-        require_relation(self.problem, self.problem.relation)
+        self._require_parts()
         self._require_ball()
         importlib.import_module("scipy.linalg")  # which ``derive`` needs, after the charge
 

@@ -58,8 +58,10 @@ class Standardization:
         used = self.scales[self.scales != 0]
         if (used < 2**SCALE_BITS).any() or (used > _LARGEST).any():
             raise InvalidInputError("Expected scales from 1 to 256, or 0.")
-        if (np.abs(self.shifts) > _LARGEST).any():
+        if ((self.shifts > _LARGEST) | (self.shifts < -_LARGEST)).any():
             raise InvalidInputError("Expected shifts of size 256 at most.")
+        if self.constant is not None and not 0 <= self.constant < self.scales.size:
+            raise InvalidInputError("Expected the constant column to be one of the columns.")
         if self.shifts.any() if self.constant is None else self.shifts[self.constant]:
             raise InvalidInputError("Expected no shift of the constant column, or without one.")
         # Copies: a block keeps the norms under a map, so the map must not change.

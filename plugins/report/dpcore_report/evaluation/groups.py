@@ -38,6 +38,10 @@ class Groups:
     places: tuple[int, ...]
     names: tuple[str, ...]
 
+    def __post_init__(self) -> None:
+        if len(self.names) != len(self.places) + 1:
+            raise InvalidInputError("Expected a name for each place, and one for all other rows.")
+
     def of_rows(self, block: Block, n_features: int) -> np.ndarray:
         """Return the place of each row's group, int64: by the row's own features alone, so that
         every row has one and no other row has to do with it. ``n_features`` : of a row."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.plugin import ordered_dot, ordered_norm, ordered_sum
+from dpcore.plugin import InvalidInputError, ordered_dot, ordered_norm, ordered_sum
 from dpcore.plugin.parts import float_up, sealed, sqrt_up
 from dpcore_baselines.queries.standardization import SCALE_BITS, Standardization
 
@@ -44,6 +45,10 @@ class Centring:
     standardization: Standardization
     row_norm: float
     rest: float
+
+    def __post_init__(self) -> None:
+        if not (0 < self.row_norm < math.inf and 0 <= self.rest < math.inf):
+            raise InvalidInputError("Expected row_norm > 0 and rest >= 0, both finite.")
 
     def rows(self, rows: np.ndarray) -> np.ndarray:
         """Return rows of shape (n_rows, n_features) under the map, one above the bound as zeros.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from dpcore.plugin import NeighboringRelation
+from dpcore.plugin import InvalidInputError, NeighboringRelation
 from dpcore.plugin.parts import Sensitivity, float_up, sealed, sqrt_up
 from dpcore_tables.bounds.bins import BINS, LEAVES, leaves_of
 
@@ -43,6 +43,10 @@ class BinCounts:
 
     kind: ClassVar[str] = "bounds"
     thread_safe: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if self.n_columns < 1:
+            raise InvalidInputError(f"Expected n_columns={self.n_columns!r} >= 1.")
 
     def start(self) -> np.ndarray:
         return np.zeros(self.n_columns * sum(SIZES), dtype=np.int64)

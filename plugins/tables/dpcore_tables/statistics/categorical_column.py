@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcore.data.weighted_labels import plain_labels
+from dpcore.plugin import InvalidInputError
 from dpcore.plugin.parts import sealed
 
 if TYPE_CHECKING:
@@ -42,6 +43,10 @@ class CategoricalColumn:
 
     features: tuple[int, ...]
     levels: tuple[Value, ...]
+
+    def __post_init__(self) -> None:
+        if not self.levels or len(self.features) not in (0, len(self.levels)):
+            raise InvalidInputError("Expected levels, and of a feature one for each place.")
 
     def codes(self, block: Block) -> np.ndarray:
         """Return the code of every row, int64 of shape (n_rows,)."""

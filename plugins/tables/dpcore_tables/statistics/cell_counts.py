@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from dpcore.plugin import NeighboringRelation
+from dpcore.plugin import InvalidInputError, NeighboringRelation
 from dpcore.plugin.parts import Sensitivity, float_up, sealed, sqrt_up
 from dpcore_tables.statistics.raw_cells import BINS
 
@@ -40,6 +40,10 @@ class CellCounts:
 
     kind: ClassVar[str] = "cells"
     thread_safe: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if self.n_columns < 1:
+            raise InvalidInputError(f"Expected n_columns={self.n_columns!r} >= 1.")
 
     def start(self) -> np.ndarray:
         return np.zeros(1 + len(BINS) * self.n_columns, dtype=np.int64)

@@ -58,6 +58,7 @@ class NumericSums:
     thread_safe: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "products", bool(self.products))  # It is counted: 1 or 0.
         if not 1 <= len(self.columns) <= _MOST_COLUMNS:
             raise InvalidInputError(f"Expected 1 to {_MOST_COLUMNS} numeric columns.")
 

@@ -199,6 +199,12 @@ class PartAccount(Account[LedgerEntry]):
     ) -> Any:
         return self._of_all.charge_then_draw(InPart(self._part, event), entry, draw)
 
+    def draw(self, draw: Callable[[], Any]) -> Any:
+        return self._of_all.draw(draw)
+
+    def require_whole(self) -> None:
+        self._of_all.require_whole()
+
 
 def _tightest(account: Account[LedgerEntry]) -> Accountant:
     held: Accountant = copy.deepcopy(account.filter.tightest())

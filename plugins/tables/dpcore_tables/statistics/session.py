@@ -75,7 +75,11 @@ class OpenSession(Statistics):
 
     def statement(self) -> dict[str, Any]:
         """Return the privacy statement of all that was released so far, as JSON-able data; its
-        sentence is under ``sentence``. A model's ``privacy`` has the same keys."""
+        sentence is under ``sentence``. A model's ``privacy`` has the same keys.
+
+        Raises InvalidInputError where an answer ended in an error after it was charged.
+        """
+        self._door.require_whole()
         return self._opened.statement(self._door, self._charged.reference).to_dict(
             "What was released"
         )

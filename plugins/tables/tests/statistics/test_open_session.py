@@ -355,3 +355,25 @@ def test_a_session_of_another_version_is_named(monkeypatch):
         stated = session.statement()
     assert "dpcore_tables.statistics.opened:Opened" in stated["parts_not_from_dpcore"]
     assert "dpcore_tables.kinds.categorical:Categorical" in stated["parts_not_from_dpcore"]
+
+
+class Tells(ClippedGradientSum):
+    """A query of somebody's own that fails where a row is of the upper class."""
+
+    def answer_block(self, block):
+        if (block.y > 0).any():
+            raise ValueError("There is one.")
+        return super().answer_block(block)
+
+
+def test_after_an_answer_that_ended_in_an_error_there_is_no_statement():
+    session = open_session(
+        make_frame(40), schema=SCHEMA, epsilon=1.0, accountant="zcdp", delta=1e-6
+    )
+    with session:
+        assert session.statement()["epsilon"] == 1.0
+        zero = np.zeros(session.problem.n_features)
+        with pytest.raises(ValueError):
+            session.release(Tells(session.problem, zero, 1.0), Gaussian(1e6))
+        with pytest.raises(InvalidInputError, match="no guarantee to state"):
+            session.statement()

@@ -72,6 +72,27 @@ def assert_parts_of(parts, all_rows):
         assert total.tolist() == LocalEngine(all_rows).answer(query).tolist(), "A row leaks."
 
 
+class Tells(RowCount):
+    """A count that fails where there is a row: is the part empty?"""
+
+    def answer_block(self, block):
+        if block.n_rows:
+            raise ValueError("It is not.")
+        return super().answer_block(block)
+
+
+def test_an_answer_of_a_part_that_ends_in_an_error_ends_all_of_them():
+    whole, doors = opened()
+    with pytest.raises(ValueError):
+        doors["a"].release(Tells("l1"), costs(0.1))
+    for door in (whole, doors["a"], doors["b"]):
+        with pytest.raises(InvalidInputError, match="ended in an error or an interrupt"):
+            door.release(COUNT, costs(0.1))
+        with pytest.raises(InvalidInputError, match="no guarantee to state"):
+            door.require_whole()
+    assert len(whole.ledger) == 1 and whole.accountant.spent > 0
+
+
 def test_every_row_is_in_one_part():
     parts = split_table(table(), LEVELS.codes, 4)
     assert_parts_of(parts, table())
