@@ -73,8 +73,17 @@ hired = { kind = "label", classes = ["no", "yes"] }
 """
 
 
+LONG = {"docs/hooks.md", "docs/kernels.md"}
+"""Pages whose Python takes a second and more: their tests are slow."""
+
+
 def relative(path):
     return str(path.relative_to(ROOT))
+
+
+def case(page):
+    marks = [pytest.mark.slow] if relative(page) in LONG else []
+    return pytest.param(page, marks=marks, id=relative(page))
 
 
 def module_of(path):
@@ -155,7 +164,7 @@ def names(tmp_path, monkeypatch):
         del sys.modules[name]
 
 
-@pytest.mark.parametrize("page", WITH_PYTHON, ids=relative)
+@pytest.mark.parametrize("page", [case(page) for page in WITH_PYTHON])
 def test_python_of_the_documents_runs(page, names):
     blocks = re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)
     for block in blocks:

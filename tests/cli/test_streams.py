@@ -39,6 +39,7 @@ def test_a_closed_stream_is_opened_to_nowhere(numbers):
     assert done.stderr == ("" if 2 in numbers else "False\n")
 
 
+@pytest.mark.some_fast
 @pytest.mark.parametrize("numbers", [(2,), (1, 2)])
 @pytest.mark.parametrize(
     "arguments",

@@ -89,10 +89,8 @@ def test_no_row_moves_a_leaking_sum_by_more(function, norm):
     check_query(lambda p: ContributionSum(p, contribution(function), 3, 0.5, (1.0, 2.0), norm))
 
 
-@pytest.mark.parametrize(
-    ("function", "norm"),
-    [(moments, "l2"), pytest.param(wide, "l1", marks=slow), pytest.param(wide, "linf", marks=slow)],
-)
+@slow
+@pytest.mark.parametrize(("function", "norm"), [(moments, "l2"), (wide, "l1"), (wide, "linf")])
 def test_no_row_moves_a_sum_of_contributions_by_more(function, norm):
     check_query(lambda p: ContributionSum(p, contribution(function), 3, 0.5, (1.0, 2.0), norm))
 

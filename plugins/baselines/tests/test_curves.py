@@ -226,6 +226,7 @@ def test_several_classes_follow_curves():
     assert np.mean(model.predict(rows) == rows["y"]) > 0.9
 
 
+@pytest.mark.some_fast
 @pytest.mark.parametrize("params", [{}, {"clip_unit": True}, {"curves": "none"}])
 def test_units_and_weights_take_knots_as_they_take_columns(params):
     rows = bent_rows(6000).assign(who=np.arange(6000) // 2)

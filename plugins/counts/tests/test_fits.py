@@ -30,6 +30,7 @@ STATSMODELS = {
 OVERDISPERSION = {"negative-binomial": {"loss.overdispersion": 0.5 * 12 / 2}}
 
 
+@pytest.mark.some_fast
 @pytest.mark.parametrize("loss", STATSMODELS)
 def test_the_minimum_is_that_of_statsmodels(loss):
     y = AMOUNT if loss == "gamma" else COUNT

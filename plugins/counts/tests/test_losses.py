@@ -57,6 +57,7 @@ def test_a_slope_of_another_target_is_caught():
         check_loss(Halved())
 
 
+@pytest.mark.some_fast
 @pytest.mark.parametrize("loss", DEVIANCES, ids=repr)
 def test_a_value_is_half_the_deviance_of_statsmodels_times_its_factor(loss):
     # A factor makes the slope at a mean of 1/4 that of a Poisson loss, m - t.
