@@ -34,6 +34,7 @@ from dpcore.data.dataset import Dataset
 from dpcore.engines.local import available_threads
 from dpcore.fitting.planning.plan import make_plan
 from dpcore.fitting.request.settings import Settings
+from dpcore.fitting.rows.unbounded import encoded_rows
 from dpcore.fitting.run import fit_dataset
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.registry.catalogue import load_registry
@@ -81,7 +82,7 @@ def own_fit(train: Dataset, test: Dataset, settings: Settings) -> Fit:
         "steps": details.get("steps_taken", details.get("steps")),
         "again": details.get("gradients_remeasured", 0),
     }
-    right = (test.X.tocsr() @ model.w > 0) == (test.y > 0)
+    right = (encoded_rows(test, model.schema).X.tocsr() @ model.w > 0) == (test.y > 0)
     return {**seconds, **steps, "accuracy": 100 * float(right.mean())}
 
 

@@ -26,6 +26,7 @@ from printed import mean_and_error, parser_of
 from dpcore.data.dataset import Dataset
 from dpcore.fitting.planning.plan import make_plan
 from dpcore.fitting.request.settings import Settings
+from dpcore.fitting.rows.unbounded import encoded_rows
 from dpcore.fitting.run import fit_dataset
 from dpcore.registry.catalogue import load_registry
 from dpcore_tuning.candidates import grid_of
@@ -57,7 +58,8 @@ def split_of(name: str, seed: int) -> tuple[Dataset, Dataset]:
 
 
 def accuracy(model: Any, test: Dataset) -> float:
-    return 100 * float(np.mean((model.margins(test.X) > 0) == (test.y > 0)))
+    X = encoded_rows(test, model.schema).X
+    return 100 * float(np.mean((model.margins(X) > 0) == (test.y > 0)))
 
 
 def measure(name: str, epsilon: float, seed: int) -> list[float]:

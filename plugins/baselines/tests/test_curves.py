@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpcore import Schema, fit
+from dpcore import Calibration, Evaluation, Intervals, OneVsRest, Schema, Unit, fit
 from dpcore.plugin import InvalidInputError, NeighboringRelation, Problem
 from dpcore.plugin.parts import LocalEngine, Table, load_registry
 from dpcore_baselines.descent.curves import Curves
@@ -20,6 +20,7 @@ from dpcore_baselines.queries.standardization import Standardization
 from dpcore_baselines.queries.standardized import StandardizedGradientSum
 from dpcore_lab.checks import check_query
 from dpcore_tables.schemas import with_curves
+from dpcore_tables.store import convert
 
 RELATION = NeighboringRelation.ADD_OR_REMOVE_ONE
 PROBLEM = Problem(
@@ -239,3 +240,49 @@ def test_units_and_weights_take_knots_as_they_take_columns(params):
         rows = rows.drop(columns="who")
         weighted = fit(rows, schema=CURVES, class_weight={"1": 2.0}, **options)
         assert len(weighted.status) > 0 and weighted.details["curves"] == 2 * (not params)
+
+
+def test_rows_held_out_are_scored_with_the_curves_of_the_model():
+    rows = bent_rows(6000)
+    also = [Evaluation(share=0.2, test_fraction=0.3), Calibration(share=0.05)]
+    given = {"schema": LINES, "epsilon": 8.0, "delta": 1e-6, "seed": 3}
+    model = fit(rows, also=also, **given)
+    assert model.schema == CURVES and "curves" in model.status
+    exact = 100 * np.mean(model.predict(rows) == rows["y"])
+    assert 100 * model.evaluation["accuracy"]["value"] == pytest.approx(exact, abs=3.0)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        {"also": [Intervals(share=0.3)]},
+        {"loss": OneVsRest("logistic")},
+        {"class_weight": {"1": 2.0}},
+        {"unit": Unit("who", rows=2)},
+        {"algo": "dp-agd"},
+        {"row_norm": 0.5},
+    ],
+)
+def test_runs_whose_numbers_stay_lines(words):
+    rows = bent_rows(4000).assign(who=np.arange(4000))
+    rows = rows if "unit" in words else rows.drop(columns="who")
+    schema = replace(LINES, norm=words.pop("row_norm", None))
+    if "loss" in words:
+        rows["y"] = np.where(rows["x"] < 0.3, "low", np.where(rows["x"] < 0.7, "mid", "top"))
+        label = {"y": {"kind": "label", "classes": ["low", "mid", "top"]}}
+        schema = Schema.from_dict({"columns": COLUMNS | label})
+    model = fit(rows, schema=schema, epsilon=8.0, delta=1e-6, seed=3, **words)
+    assert model.schema.n_features == 3
+
+
+def test_a_store_and_an_array_take_the_curves_of_a_frame(tmp_path):
+    rows = bent_rows(4000)
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    convert(tmp_path / "rows.csv", tmp_path / "rows.dpcore", schema=LINES)
+    given = {"epsilon": 5.0, "delta": 1e-6, "seed": 3}
+    frame = fit(rows, schema=LINES, **given)
+    stored = fit(str(tmp_path / "rows.dpcore"), **given)
+    bounds, X = (0, 1.25), rows[["x", "z"]].to_numpy()
+    array = fit(X, rows["y"].to_numpy(), classes=(0, 1), bounds=bounds, row_norm=None, **given)
+    assert frame.w.tolist() == stored.w.tolist() == array.w.tolist()
+    assert np.array_equal(array.predict_proba(X), frame.predict_proba(rows))

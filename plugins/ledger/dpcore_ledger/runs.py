@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from dpcore.plugin.ledgers import TableRun
 
 __all__ = ["LedgerOfRuns"]
+
+_DIGITS = 9
 
 
 class LedgerOfRuns:
@@ -75,11 +78,17 @@ class LedgerOfRuns:
 
 
 def digest_of_schema(schema: Schema) -> str:
-    """Return the SHA-256 of a schema, the ledger that it names left out, and a number of knots:
-    hats follow from a number as it is read, and a run may give some to a table without."""
+    """Return the SHA-256 of a schema, the ledger that it names left out, and a number of knots with
+    what they add to a row's norm: hats follow from a number as it is read, and a run may give some
+    to a table without."""
     keys = {key: value for key, value in schema.to_dict().items() if key != "ledger"}
     if "columns" in keys:
-        keys["columns"] = [_as_read(column) for column in keys["columns"]]
+        columns = keys["columns"]
+        keys["columns"] = [_as_read(column) for column in columns]
+        n_curves = sum(new != old for new, old in zip(keys["columns"], columns, strict=True))
+        if "row_norm" in keys and n_curves:
+            square = max(0.0, keys["row_norm"] ** 2 - n_curves)
+            keys["row_norm"] = round(math.sqrt(square), _DIGITS)
     return hashlib.sha256(json.dumps(keys, sort_keys=True, default=str).encode()).hexdigest()
 
 

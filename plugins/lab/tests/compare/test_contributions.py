@@ -1,0 +1,64 @@
+"""What the columns of a model add, as figures and as a picture."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpcore import Schema, fit
+from dpcore.plugin import InvalidInputError
+from dpcore_lab.compare.contributions import contributions_of, write_contributions
+
+COLUMNS = {
+    "age": {"kind": "numeric", "lower": 10, "upper": 80, "knots": 8},
+    "pay": {"kind": "numeric", "lower": 1, "upper": 100, "scale": "log", "fill": 1.0},
+    "sex": {"kind": "categorical", "categories": ["f", "m"]},
+    "kept": {"kind": "boolean"},
+}
+ROWS = pd.DataFrame(
+    {"age": [10.0, 25.0, 80.0], "pay": [1.0, 10.0, 90.0], "sex": ["f", "m", "f"], "kept": True}
+)
+
+
+def model_of(label):
+    schema = Schema.from_dict({"columns": COLUMNS | {"y": label}})
+    y = np.resize(label.get("classes", [2.5]), 300)
+    rows = pd.concat([ROWS] * 100, ignore_index=True).assign(y=y)
+    return fit(rows, schema=schema, epsilon=50.0, algo="dp-gd", seed=1, params={"steps": 5})
+
+
+@pytest.mark.parametrize(
+    "label",
+    [
+        {"kind": "label", "classes": ["no", "yes"]},
+        {"kind": "label", "classes": ["a", "b", "c"]},
+        {"kind": "label", "lower": 0, "upper": 10},
+    ],
+)
+def test_contributions_add_up_to_the_scores_of_rows(label):
+    model = model_of(label)
+    total = np.zeros((len(np.atleast_2d(model.w)), len(ROWS)))
+    for of in contributions_of(model):
+        cells = ROWS[of.column]
+        if isinstance(of.cells, tuple):
+            place = [of.cells.index(cell) for cell in cells] if of.column == "sex" else [0] * 3
+            total += of.added[:, place]
+        else:
+            total += [np.interp(cells, of.cells, added) for added in of.added]
+    found = np.atleast_2d(model.decision_function(ROWS).T)
+    intercept = np.reshape(model.intercept_, (-1, 1))
+    held = np.clip(total + intercept, *(label.get("lower", -np.inf), label.get("upper", np.inf)))
+    assert held == pytest.approx(found, abs=0.05 * np.abs(total).max() + 1e-3)
+
+
+def test_a_picture_is_written_and_a_model_of_unnamed_features_is_refused(tmp_path):
+    pytest.importorskip("matplotlib")
+    model = model_of({"kind": "label", "classes": ["no", "yes"]})
+    write_contributions(tmp_path / "model.svg", model)
+    drawn = (tmp_path / "model.svg").read_text()
+    assert all(f">{name}<" in drawn for name in COLUMNS) and "the margin of yes" in drawn
+    write_contributions(tmp_path / "again.svg", model)
+    assert drawn == (tmp_path / "again.svg").read_text()
+    X = np.resize([[0.0, 0.5], [0.5, 0.0]], (100, 2))
+    unnamed = fit(X, np.resize([0, 1], 100), classes=(0, 1), seed=1)
+    with pytest.raises(InvalidInputError, match="named columns"):
+        write_contributions(tmp_path / "other.svg", unnamed)
