@@ -32,7 +32,7 @@ def encoded_rows(dataset: Dataset, schema: Schema) -> Dataset:
     get hat functions; the same one if it is encoded so already. The rows in waiting stay as they
     are. Rows that came without units are without them in the result, whatever the schema says: they
     are tested on."""
-    if not dataset.schema.unbounded and dataset.schema.encoding == schema.encoding:
+    if not dataset.schema.unbounded and dataset.schema.columns == schema.columns:
         return dataset
     if dataset.units is None:
         schema = schema.with_units(None)
