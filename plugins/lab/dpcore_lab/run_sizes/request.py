@@ -98,10 +98,11 @@ class LikeRun:
 
     def of_other_relations(self) -> Iterator[LikeRun]:
         """Yield the run under every other relation that its optimizer states, and takes with this
-        schema and budget."""
-        optimizer = self.plan.optimizer
+        schema and budget. No session has units of several rows under replace-special."""
+        optimizer, special = self.plan.optimizer, NeighboringRelation.REPLACE_SPECIAL.value
+        left_out = {self.relation.value, *((special,) if self.rows_per_unit else ())}
         for relation in optimizer.relations:
-            if relation != self.relation.value:
+            if relation not in left_out:
                 try:
                     yield LikeRun.of(self.request, optimizer, relation)
                 except DpcoreError:

@@ -1,6 +1,7 @@
 """Parts that leak from some size on are found at the sizes of a run; honest ones are not blamed."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -128,6 +129,12 @@ def test_units_of_a_schema_are_made(schema):
     assert like.rows_per_unit == 3 and like.problem.n is None
     assert max(map(list(like.rows.units).count, like.rows.units)) == 3
     assert "units of up to 3 rows" in like.words
+
+    class OfAllRelations(type(like.plan.optimizer)):
+        relations = ("add-or-remove-one", "replace-one", "replace-special")
+
+    others = replace(like, plan=replace(like.plan, optimizer=OfAllRelations()))
+    assert [other.relation.value for other in others.of_other_relations()] == ["replace-one"]
 
 
 def test_every_number_of_threads_is_tried_however_little_time_there_is(schema, monkeypatch):
