@@ -6,8 +6,7 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import InvalidInputError
-from dpcore.plugin import NeighboringRelation
-from dpcore.plugin.parts import load_registry, optimizer_facts
+from dpcore.plugin.parts import optimizer_facts
 from dpcore.registry.tables.declarations import OptimizerFacts, load_source
 from dpcore.registry.tables.facts import fault_of
 from dpcore_lab.checks.accountants import check_accountant
@@ -19,7 +18,7 @@ from dpcore_lab.checks.mechanisms import check_mechanism
 from dpcore_lab.checks.optimizers import checks_of_sessions
 from dpcore_lab.checks.queries import check_query
 from dpcore_lab.checks.samplers import check_sampler
-from dpcore_lab.made_tables.tables import make_problem, make_rows
+from dpcore_lab.made_tables.tables import made_of_problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -78,10 +77,8 @@ def kind_of(part: Any) -> str:
 
 def _kind_of_made(make: Any) -> str:
     """Return the kind of what a function makes of a problem."""
-    loss = load_registry().load("loss", "logistic")()
-    problem = make_problem(make_rows(12), NeighboringRelation.ADD_OR_REMOVE_ONE, loss)
     try:
-        made = make(problem)
+        made = made_of_problem(make)
     except Exception:
         return "query"  # whose check says what it raises
     kind = kind_of(made)

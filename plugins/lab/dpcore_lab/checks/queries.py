@@ -172,7 +172,7 @@ def _look_at_units(make_query: MakeQuery, loss: Loss) -> str:
         try:
             query: Any = unsampled(make_query(problem))
             query.sensitivity(relation)
-        except DpcoreError:
+        except (DpcoreError, ValueError):
             continue
         if hasattr(query, "answer_block"):
             require_frozen(query)
@@ -257,7 +257,7 @@ def _made(
     try:
         query = unsampled(make_query(make_problem(rows, relation, loss)))
         query.sensitivity(relation)
-    except DpcoreError:
+    except (DpcoreError, ValueError):
         return None
     require_frozen(query)
     return query

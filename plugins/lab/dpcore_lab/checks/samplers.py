@@ -16,7 +16,6 @@ from dpcore.plugin.parts import (
     GaussianDpEvent,
     PoissonSampledDpEvent,
     SampledWithoutReplacementDpEvent,
-    load_registry,
 )
 from dpcore_lab.checks.coverage_text import Tested
 from dpcore_lab.checks.guard import require_assertions, require_frozen
@@ -28,7 +27,7 @@ from dpcore_lab.made_tables.places import (
     rare_order,
     with_units,
 )
-from dpcore_lab.made_tables.tables import make_problem, make_rows
+from dpcore_lab.made_tables.tables import made_of_problem
 from dpcore_lab.outcomes.independence import (
     MOST_APART,
     assert_releases_are_apart,
@@ -60,9 +59,7 @@ def _made(make: SampledQuery | Callable[[Problem], SampledQuery]) -> Any:
     """Return the query, made from a problem of five features where it is not one yet."""
     if hasattr(make, "sampled_event") and not isinstance(make, type):
         return make
-    loss = load_registry().load("loss", "logistic")()
-    made: Any = make
-    return made(make_problem(make_rows(12), NeighboringRelation.ADD_OR_REMOVE_ONE, loss))
+    return made_of_problem(make)
 
 
 def check_sampler(

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpcore.errors import DpcoreError
 from dpcore.plugin import NeighboringRelation, Problem
-from dpcore.plugin.parts import Table
+from dpcore.plugin.parts import Table, load_registry
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from dpcore.plugin import Loss
 
@@ -24,6 +25,7 @@ __all__ = [
     "labels_of",
     "make_problem",
     "make_rows",
+    "made_of_problem",
     "neighbours",
     "some_short",
     "stretching_rows",
@@ -194,3 +196,21 @@ def make_problem(
         capacity=2**20,
         n_margins=rows.n_margins,
     )
+
+
+def made_of_problem(make: Callable[[Problem], Any]) -> Any:
+    """Return what a function makes of a problem of five features: of two classes; of three, or of
+    units of several rows, where it refuses those before. What takes none raises as of the first."""
+    refused, add = [], NeighboringRelation.ADD_OR_REMOVE_ONE
+    for n_classes, name, rows_per_unit in (
+        (2, "logistic", None),
+        (3, "softmax", None),
+        (2, "logistic", 3),
+    ):
+        loss = load_registry().load("loss", name)()
+        problem = make_problem(make_rows(12, n_classes=n_classes), add, loss)
+        try:
+            return make(replace(problem, rows_per_unit=rows_per_unit))
+        except (DpcoreError, ValueError) as error:
+            refused.append(error)
+    raise refused[0]

@@ -15,7 +15,15 @@ from dpcore_lab.outcomes.frequencies import largest_probability
 if TYPE_CHECKING:
     from dpcore.plugin.parts import DpEvent
 
-__all__ = ["halves", "most_telling", "scores_by_codes", "scores_by_line", "size_codes", "zero_bits"]
+__all__ = [
+    "excess",
+    "halves",
+    "most_telling",
+    "scores_by_codes",
+    "scores_by_line",
+    "size_codes",
+    "zero_bits",
+]
 
 _LEVELS = np.linspace(0.02, 0.98, 25)
 _MOST_LAYERS = 64
@@ -39,13 +47,20 @@ def most_telling(
     (here, tested_here), (there, tested_there) = halves(here), halves(there)
     best, threshold = -np.inf, 0.0
     for level in np.unique(np.quantile(np.concatenate((here, there)), _LEVELS)):
-        p, q = float((here >= level).mean()), float((there >= level).mean())
-        for least, most in ((p, q), (q, p), (1 - p, 1 - q), (1 - q, 1 - p)):
-            spread = (max(least * (1 - least), 1 / len(here)) / len(here)) ** 0.5
-            excess = (least - largest_probability(event, most)) / spread
-            if excess > best:
-                best, threshold = excess, float(level)
+        found = excess(event, here >= level, there >= level)
+        if found > best:
+            best, threshold = found, float(level)
     return tested_here[:, None] >= threshold, tested_there[:, None] >= threshold
+
+
+def excess(event: DpEvent, here: np.ndarray, there: np.ndarray) -> float:
+    """Return by how many deviations a set of outcomes, or its complement, comes up more often on
+    one neighbour than the event allows; ``here``, ``there`` : which draws fell into it."""
+    p, q = float(here.mean()), float(there.mean())
+    sides = (p, q), (q, p), (1 - p, 1 - q), (1 - q, 1 - p)
+    spreads = [(max(a * (1 - a), 1 / len(here)) / len(here)) ** 0.5 for a, _ in sides]
+    allowed = [largest_probability(event, b) for _, b in sides]
+    return float(max((a - c) / s for (a, _), c, s in zip(sides, allowed, spreads, strict=True)))
 
 
 def scores_by_line(

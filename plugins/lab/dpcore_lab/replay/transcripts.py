@@ -19,9 +19,17 @@ if TYPE_CHECKING:
 
     from dpcore.plugin.parts import DpEvent, NoiseSource, Sensitivity
 
-__all__ = ["Answers", "Transcript", "Script", "transcript_of", "shape_of", "telling_sets"]
+__all__ = [
+    "LEAST_RUNS",
+    "Answers",
+    "Transcript",
+    "Script",
+    "transcript_of",
+    "shape_of",
+    "telling_sets",
+]
 
-_LEAST_RUNS, _MOST_RUNS, _DEVIATES = 200, 1000, 1 << 21
+LEAST_RUNS, _MOST_RUNS, _DEVIATES = 200, 1000, 1 << 21
 """Transcripts on each neighbour, and the numbers that they are made of, about."""
 _LINE, _TOLD = 64, 7
 """Numbers that a line is put through, and those of each array that are told: the first ones, which
@@ -66,7 +74,7 @@ class Script:
     def n_runs(self) -> int:
         """How many transcripts are made on each neighbour: fewer of wide answers."""
         size = self.n_base + self.n_questions * self.n_asked
-        return max(_LEAST_RUNS, min(_MOST_RUNS, _DEVIATES // max(1, size)))
+        return max(LEAST_RUNS, min(_MOST_RUNS, _DEVIATES // max(1, size)))
 
     def still(self, level: int) -> Answers:
         """Return answers of 0 to the base, and of ``level`` to every question."""

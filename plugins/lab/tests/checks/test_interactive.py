@@ -16,6 +16,7 @@ from dpcore.plugin import (
 )
 from dpcore.plugin.parts import ExPostDpEvent, GaussianDpEvent, GridScale, Sensitivity
 from dpcore_lab.checks import check_interactive, check_mechanisms_and_queries
+from dpcore_lab.checks.kinds import kind_of
 from dpcore_lab.replay.recording import started_in
 from dpcore_lab.run_sizes.checks import _interactive, _parts
 from dpcore_lab.run_sizes.request import LikeRequest, LikeRun
@@ -93,6 +94,14 @@ class OneNoise(Course):
         return super().fresh(scale, shape) if self.asked else self.kept
 
 
+class Pooled(Course):
+    """The noise of ten answers serves all."""
+
+    def fresh(self, scale, shape):
+        self.pool = self.pool if self.asked else self.noise.gaussian(scale, (10, *shape))
+        return self.pool[self.asked % 10]
+
+
 class OwnNoise(Course):
     def fresh(self, scale, shape):
         return np.floor(np.random.default_rng().normal(size=shape) * 1e6).astype(np.int64)
@@ -119,7 +128,9 @@ def test_honest_ones_pass():
         pytest.param(
             {"answers": 1, "noise_multiplier": 1.0}, "further apart", marks=pytest.mark.slow
         ),
+        ({"answers": 3}, "further apart"),
         ({"course": OwnNoise}, "from elsewhere"),
+        ({"course": Pooled, "most_questions": 30, "answers": 31}, "one noise"),
     ],
 )
 def test_a_broken_one_is_caught(fields, reason):
@@ -151,7 +162,7 @@ class Walk:
         self.epsilon, self.first = mechanism.epsilon, None
         steps = mechanism.question.bound * 2.0**mechanism.question.grid_bits
         self.scales = [GridScale.at_least(k / mechanism.epsilon, steps, 0) for k in (2.0, 4.0)]
-        self.threshold = int(noise.unwrapped_laplace(self.scales[0], 1)[0])
+        self.threshold = mechanism.line + int(noise.unwrapped_laplace(self.scales[0], 1)[0])
 
     def reply(self, exact):
         if self.halted:
@@ -174,13 +185,14 @@ class Bare(Walk):
 
 @dataclass(frozen=True, eq=False)
 class Sparse:
-    """The sparse vector technique, which says which of eight questions is above 0."""
+    """The sparse vector technique, which says which of eight questions is above ``line``."""
 
     base: object
     question: object = field(default_factory=lambda: Sensitivity("l1", 1.0, ADD, 8))
     epsilon: float = 0.5
     most_questions: int = 8
     walk: type = Walk
+    line: int = 0
     reference = None
     kind = "sparse"
 
@@ -195,17 +207,19 @@ class Sparse:
         return self.walk(self, noise)
 
 
-def test_a_test_without_noise_is_caught():
+@pytest.mark.parametrize("line", [0, 700_077])
+def test_a_test_without_noise_is_caught(line):
     with pytest.raises(AssertionError, match="further apart"):
-        check_interactive(lambda problem: Sparse.of(problem, walk=Bare))
+        check_interactive(lambda problem: Sparse.of(problem, walk=Bare, line=line))
+
+
+class Beyond(Walk):
+    def reply(self, exact):
+        self.epsilon *= 1.5
+        return super().reply(exact)
 
 
 def test_a_loss_beyond_the_cap_is_caught():
-    class Beyond(Walk):
-        def reply(self, exact):
-            self.epsilon *= 1.5
-            return super().reply(exact)
-
     with pytest.raises(AssertionError, match="more than its cap"):
         check_interactive(lambda problem: Sparse.of(problem, walk=Beyond))
 
@@ -280,3 +294,29 @@ def test_what_is_made_of_a_problem_is_played_at_the_sizes_of_a_run(few_transcrip
     assert _interactive(lambda problem: Wide.of(problem, **few), like).what
     with pytest.raises(AssertionError, match="further apart"):
         _interactive(lambda problem: Wide.of(problem, course=NoNoise, **few), like)
+
+
+@pytest.mark.parametrize("refused", [InvalidInputError, ValueError])
+def test_one_for_several_classes_or_units_alone_is_played(refused):
+    def of_classes(problem):
+        if problem.n_margins < 3:
+            raise refused("For several classes.")
+        return Sparse(ClippedGradientSum(problem, np.ones(problem.w_shape), 1.0), walk=Beyond)
+
+    def of_units(problem):
+        if problem.rows_per_unit is None:
+            raise refused("For units of several rows.")
+        return Sparse.of(problem, walk=Beyond)
+
+    for make in (of_classes, of_units):
+        assert kind_of(make) == "interactive"
+        with pytest.raises(AssertionError, match="more than its cap"):
+            check_interactive(make)
+
+
+def test_what_takes_no_problem_says_why():
+    def none(problem):
+        raise InvalidInputError(f"Not of {problem.n_margins} margins.")
+
+    with pytest.raises(InvalidInputError, match="Not of 1 margins"):
+        check_interactive(none)
