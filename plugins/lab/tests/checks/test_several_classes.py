@@ -11,6 +11,7 @@ from dpcore.errors import InvalidInputError
 from dpcore.losses.logistic import Logistic, Softmax
 from dpcore.plugin import ClippedGradientSum, NeighboringRelation, Solution
 from dpcore.plugin.parts import FEATURE_BITS, Sensitivity, clip_coefficients
+from dpcore_accounting.samples import PoissonSample
 from dpcore_lab.checks import (
     check_huge_epsilon_limit,
     check_mechanisms_and_queries,
@@ -180,6 +181,10 @@ class HalfTheErrors:
 
     def sensitivity(self, relation):
         return Sensitivity("l1", 1.0, relation, 0)
+
+
+def test_a_sampler_of_several_classes_alone_is_none_of_the_queries():
+    assert kind_of(lambda problem: PoissonSample(of_several(problem), 0.1)) == "sampler"
 
 
 def test_a_refusal_in_other_words_is_one_too():
