@@ -157,7 +157,8 @@ def _as_stated(value: Any, stated: str) -> Any:
     or a tuple of such: of a flag that is -1.25 truth and value would be two answers, and the bound
     that is charged another question's than what is answered."""
     kind, _, within = stated.removesuffix(" | None").removesuffix("]").partition("[")
-    if kind not in (*_NUMBERS, "tuple") or (value is None and stated.endswith(" | None")):
+    is_number = kind in _NUMBERS or stated.startswith("tuple[")
+    if not is_number or (value is None and stated.endswith(" | None")):
         return value
     inner = within.removesuffix(", ...")
     return tuple(_as_stated(v, inner) for v in value) if within else _NUMBERS[kind](value)
