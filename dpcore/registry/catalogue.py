@@ -283,8 +283,6 @@ def _register_of(
     def register(
         name: str, target: str, *, summary: str = "", reference: str = "", **others: Any
     ) -> None:
-        # A text of a class of its own could say one thing here and another where it is loaded.
-        name, target = str.__str__(name), str.__str__(target)
         data = checked_data(kind, name, others)
         if not _NAME.fullmatch(name):
             raise InvalidInputError(f"Expected the name {name!r} in kebab case.")
@@ -295,7 +293,8 @@ def _register_of(
         if not summary or not summary.isprintable():
             raise InvalidInputError(f"register({name!r}, ...) needs summary=..., one line of text.")
         whose = summary, reference, *distribution_of(point)
-        entries.append(Entry(kind, name, target, *whose, data, point.module))
+        exact = map(str.__str__, (name, target))  # which say the same each time
+        entries.append(Entry(kind, *exact, *whose, data, point.module))
 
     register.__qualname__ = "register"
     return register

@@ -18,7 +18,7 @@ from dpcore.plugin.steps import Phase, mechanism_for
 
 X = np.linspace(0.0, 1.0, 60).reshape(20, 3)
 Y = np.where(X[:, 0] > 0.5, 1, -1)
-DpGd = load_registry().load("optimizer", "dp-gd")
+DpGd: Any = load_registry().load("optimizer", "dp-gd")
 ENDED = "ended in an error or an interrupt"
 
 

@@ -53,8 +53,9 @@ class Sub(float):
 
 def odd_values():
     """Return new ones: an array may be altered by whoever made it."""
-    numbers = (-1, -1.2499999, 0, 1.5, 1e300, 5e-324, 2**70, math.nan, math.inf)
-    return (*numbers, True, Sub(0.5), "odd", None, (), np.array(0.5), np.zeros(3))
+    numbers = (-1, -1.2499999, 0, 1.5, 1e300, 5e-324, 2**70, -1e300, math.nan, math.inf)
+    arrays = (np.array(0.5), np.zeros(0), np.zeros(3), np.full(3, 1e300), np.ones((2, 3)))
+    return (*numbers, True, Sub(0.5), "odd", None, (), *arrays)
 
 
 def part(place):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
@@ -97,7 +98,9 @@ class ClippedLossLine:
         z, z_direction = block.line(self.w, self.direction)
         if not block.n_rows:
             # Asked before a charge: what the next gradient, on along this line, needs is loaded.
-            block.margins(self.w - self.step_sizes[-1] * self.direction)
+            # Where that is too far for exact margins nothing is said: with rows it is not asked.
+            with suppress(InvalidInputError):
+                block.margins(self.w - self.step_sizes[-1] * self.direction)
         line_totals = _line_totals_of(self.loss)
         if self._step is not None and line_totals is not None:
             line, count = (z, z_direction, block.factor), self._start.size

@@ -84,8 +84,8 @@ class Search:
     def rests_on(self) -> tuple[str, ...]:
         """``"module:Class"`` of the algorithms, by class and registration, that have to keep
         nothing from one fit to the next: the theorems of a random number of tries are about tries
-        that are independent, of which the best alone is seen. Of a list, in equal parts of the
-        budget, every model could be released, and none has to."""
+        that are independent, and only the best is seen. Of a list, in equal parts of the budget,
+        every model could be released."""
         if self.law is None:
             return ()
         named = [(part_of(plan.optimizer), plan.entry.target) for plan in self.plans]

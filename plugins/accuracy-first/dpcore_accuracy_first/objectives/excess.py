@@ -49,6 +49,9 @@ class Excess:
             if type(part) not in classes:
                 known = ", ".join(each.__name__ for each in classes)
                 raise InvalidInputError(f"Expected {known} and not {type(part).__name__}.")
+        of_sums = type(self.reference) is MinimumQuadratic
+        if self.base is not (self.reference.gram if of_sums else self.reference.minimizer):
+            raise InvalidInputError("Expected the base that the reference is worked out from.")
 
     def derive(self, ask: Callable[[Any], np.ndarray], noise: NoiseSource) -> np.ndarray:
         base = ask(self.base)

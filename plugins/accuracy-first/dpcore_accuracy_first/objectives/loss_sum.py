@@ -123,7 +123,9 @@ def objective_bits(problem: Problem, ball: PublicBall) -> int:
     over those that errors are bounded for, below 2^61 steps."""
     if problem.n is None:
         # The public part is below n0 ``high``, which may be more than the spreads of all rows.
-        return min(30, 61 - math.frexp(ball.high)[1] - rows_at_most(problem).bit_length())
+        return min(
+            30, 61 - math.frexp(max(ball.high, -ball.low))[1] - rows_at_most(problem).bit_length()
+        )
     rows = max(problem.n, 2)
     return min(30, 61 - math.frexp(ball.high + ball.spread)[1] - rows.bit_length() - 1)
 

@@ -43,8 +43,8 @@ class PublicBall:
     low, high : bounds of a row's loss at any ``w`` of the ball, rounded outward.
     slope : bound of ``|l'|`` there.
 
-    Raises InvalidInputError for a radius or a slope that is not > 0, and bounds in another order,
-    or below 0: a distance that is squared would hide a minus.
+    Raises InvalidInputError for a radius or a slope that is not > 0, of which a square would hide
+    the minus, and for bounds in another order.
     """
 
     radius: float
@@ -53,9 +53,9 @@ class PublicBall:
     slope: float
 
     def __post_init__(self) -> None:
-        in_order = 0 <= self.low <= self.high < math.inf
+        in_order = -math.inf < self.low <= self.high < math.inf
         if not (in_order and 0 < self.radius < math.inf and 0 < self.slope < math.inf):
-            raise InvalidInputError("Expected radius and slope > 0, and 0 <= low <= high, finite.")
+            raise InvalidInputError("Expected radius and slope > 0, and low <= high, all finite.")
 
     @classmethod
     def of(cls, problem: Problem, slack: float = 0.0) -> PublicBall:
