@@ -36,6 +36,9 @@ def predict_command(
             "nothing."
         ),
     ] = None,
+    encoding: Annotated[
+        str | None, Option(help="The code page of this file, likewise: utf-8, cp1252 or another.")
+    ] = None,
     keep: Annotated[
         str | None,
         Option(

@@ -40,6 +40,7 @@ def predict(
     separator: str | None,
     decimal: str | None,
     thousands: str | None,
+    encoding: str | None,
     keep: str | None,
     proba: bool,
     threshold: float | None,
@@ -68,7 +69,7 @@ def predict(
     if not (quiet or fitted.privacy["private"]):
         reasons = "; ".join(fitted.privacy["why_not_private"])
         print_lines(f"dpcore: the model is not private: {reasons}", err=True)
-    schema = _schema_of_file(fitted, separator, decimal, thousands)
+    schema = _schema_of_file(fitted, separator, decimal, thousands, encoding)
     said = _Said(fitted, proba, least)
     output = _Output(said, schema, data, reading, _Kept(keep, data, schema))
     pieces = score_bytes(output.heads, output.kinds, output.rows())
@@ -86,7 +87,11 @@ def predict(
 
 
 def _schema_of_file(
-    model: Model, separator: str | None, decimal: str | None, thousands: str | None
+    model: Model,
+    separator: str | None,
+    decimal: str | None,
+    thousands: str | None,
+    encoding: str | None,
 ) -> Schema:
     """Return the model's schema, in the notation of the file to be read."""
     schema = model.schema
@@ -95,7 +100,8 @@ def _schema_of_file(
     decimal = schema.decimal if decimal is None else decimal
     if thousands is None:
         thousands = "" if schema.thousands == decimal else schema.thousands
-    return replace(schema, decimal=decimal, thousands=thousands)
+    encoding = schema.encoding if encoding is None else encoding
+    return replace(schema, decimal=decimal, thousands=thousands, encoding=encoding)
 
 
 class _Kept:

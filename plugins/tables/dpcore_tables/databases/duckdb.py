@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from dpcore.errors import DataError, InvalidInputError, replacing
 from dpcore_tables.databases.address import Address
-from dpcore_tables.databases.queries import Table, read_query, require_plain_definition
+from dpcore_tables.databases.queries import Table, read_query, relations_in
 from dpcore_tables.databases.rows import PIECE, QueryRows, Result
 from dpcore_tables.raw.reader import ReadFacts
 
@@ -37,6 +37,10 @@ _PARQUET = (".parquet", ".pq")
 _OWN = "SELECT 1 FROM duckdb_functions() WHERE NOT internal LIMIT 1"
 _OF_PATTERNS = frozenset("*?[{")
 _TEXT = "SELECT sql FROM duckdb_{kind}s() WHERE lower({kind}_name) = lower(?) AND NOT internal"
+_MACROS = """
+SELECT function_name, macro_definition FROM duckdb_functions()
+WHERE NOT internal AND macro_definition IS NOT NULL
+"""
 _KNOWN = """
 SELECT count(*) FROM duckdb_{kind}()
 WHERE lower({of}_name) = lower(?) AND (? = '' OR lower(schema_name) = lower(?)) AND NOT internal
@@ -114,12 +118,20 @@ class DuckDatabase:
         self._query.require_columns(known, lambda name, _: name.lower())
 
     def _refuse_drawn_columns(self, opened: Any) -> None:
-        """Raise for a table or a view with an expression of another value each time."""
-        for table in self._query.tables:
-            for kind in ("table", "view"):
-                asked = _TEXT.format(kind=kind)
-                for (text,) in opened.execute(asked, [table.name]).fetchall():
-                    require_plain_definition(text, "duckdb", f"{self.source}: {table.name!r}")
+        """Raise for a relation, or a function of the database's own, with an expression of another
+        value each time: of those that the query names, and of those that these are made of."""
+        left, seen = {table.name for table in self._query.tables if not table.is_file}, set[str]()
+        for name, text in opened.execute(_MACROS).fetchall():
+            if name.lower() in self._query.text.lower():
+                left |= relations_in(text, "duckdb", f"{self.source}: {name!r}")
+        while left := {name.lower() for name in left} - seen:
+            seen |= left
+            asked = [(kind, name) for name in sorted(left) for kind in ("table", "view")]
+            left = set()
+            for kind, name in asked:
+                for (text,) in opened.execute(_TEXT.format(kind=kind), [name]).fetchall():
+                    if kind == "view" or "GENERATED" in text:
+                        left |= relations_in(text, "duckdb", f"{self.source}: {name!r}")
 
     def _unopened(self, error: Exception) -> DataError:
         return DataError(

@@ -64,7 +64,7 @@ def _is_of_now(node: Any, dialect: str) -> bool:
 
 
 def _arguments(node: Any) -> list[Any]:
-    """Return the arguments of a function, of which sqlglot has a class or not."""
+    """Return the arguments of a function, whether or not sqlglot has a class for it."""
     of_class = [] if called(node) else [node.args.get("this")]
     return [*of_class, *node.expressions]
 

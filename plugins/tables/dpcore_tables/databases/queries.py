@@ -24,7 +24,7 @@ from dpcore.errors import InvalidInputError, replacing
 from dpcore_tables.databases.address import Address
 from dpcore_tables.databases.never_asked import called, require_plain, word_of
 
-__all__ = ["Query", "Table", "read_query", "require_plain_definition"]
+__all__ = ["Query", "Table", "read_query", "relations_in"]
 
 _ROW_WISE = frozenset(
     """Select From Where Table TableAlias Column Identifier Star Alias Literal Boolean Null Paren
@@ -151,23 +151,47 @@ def read_query(address: Address, dialect: str) -> Query:
     return Query(text, address.source, address.is_claimed, tables, columns)
 
 
-def require_plain_definition(text: str, dialect: str, where: str) -> None:
-    """Raise InvalidInputError for the definition of a table, or of a view, that draws a value each
-    time that it is read, or cannot be read here."""
-    import sqlglot
+def relations_in(text: str, dialect: str, where: str) -> set[str]:
+    """Return the names of the relations in the definition of a view or a function, or of a table's
+    columns that are made of others, where nothing in it is another value each time.
+
+    Raises InvalidInputError where something is, and for a definition that cannot be read here.
+    """
+    import sqlglot.expressions as exp
 
     unread = InvalidInputError(f"{where} is defined in a way that sqlglot does not read.")
-    with replacing(sqlglot.errors.SqlglotError, RecursionError, by=lambda _: unread):
-        tree = sqlglot.parse_one(text, dialect=dialect)
-    parts = [tree.expression] if tree.expression is not None else []
-    parts += list(tree.find_all(sqlglot.exp.GeneratedAsIdentityColumnConstraint))
-    parts += list(tree.find_all(sqlglot.exp.ComputedColumnConstraint))
+    with replacing(InvalidInputError, by=lambda _: unread):
+        trees = _trees(text, dialect)
+    if len(trees) != 1 or isinstance(trees[0], exp.Command):
+        raise unread
+    (tree,) = trees
+    made = exp.GeneratedAsIdentityColumnConstraint, exp.ComputedColumnConstraint
+    parts = [tree.expression or tree]
+    if isinstance(tree, exp.Create) and tree.expression is None:
+        parts = [*tree.find_all(*made)]
     for part in parts:
         with replacing(InvalidInputError, by=lambda e: InvalidInputError(f"{where}: {e}")):
             require_plain(part, dialect)
+    return {table.name for part in parts for table in part.find_all(exp.Table)}
 
 
 def _parsed(text: str, dialect: str) -> Any:
+    trees = _trees(text, dialect)
+    if len(trees) == 1 and isinstance(trees[0], _query_kinds()):
+        return trees[0]
+    raise InvalidInputError(
+        "Expected one SELECT as the query, as in --query 'select age, paid from people'."
+    )
+
+
+def _query_kinds() -> tuple[type, ...]:
+    import sqlglot.expressions as exp
+
+    return exp.Query, exp.Pivot
+
+
+def _trees(text: str, dialect: str) -> list[Any]:
+    """Return the statements in a text; InvalidInputError, without it, where it cannot be read."""
     try:
         import sqlglot
     except ImportError:
@@ -179,14 +203,9 @@ def _parsed(text: str, dialect: str) -> Any:
     before, log.disabled = log.disabled, True  # It would quote the query.
     try:
         with replacing(sqlglot.errors.SqlglotError, RecursionError, by=_no_sql):
-            trees = [tree for tree in sqlglot.parse(text, dialect=dialect) if tree is not None]
+            return [tree for tree in sqlglot.parse(text, dialect=dialect) if tree is not None]
     finally:
         log.disabled = before
-    if len(trees) == 1 and isinstance(trees[0], (sqlglot.exp.Query, sqlglot.exp.Pivot)):
-        return trees[0]
-    raise InvalidInputError(
-        "Expected one SELECT as the query, as in --query 'select age, paid from people'."
-    )
 
 
 def _no_sql(error: Exception) -> InvalidInputError:

@@ -40,7 +40,7 @@ def require_bound(X: Any, sample_weight: Any, weight_bound: Any) -> None:
 
 def with_sample_weight(dataset: Dataset, X: Any, sample_weight: Any, bound: float) -> Dataset:
     """Return the data set with the weights of its rows, held to their bound. ``X`` : the rows that
-    it was made of, of which ``sample_weight`` may name a column.
+    it was made of; ``sample_weight`` may name a column of theirs.
 
     Raises DataError for what are no weights: of a column with the place of the first, and without a
     word of any row.

@@ -259,6 +259,12 @@ def test_columns_that_are_drawn_each_time_are_refused(tmp_path):
         opened.execute("CREATE TABLE drawn (age INT, r DOUBLE GENERATED ALWAYS AS (random()))")
         opened.execute("CREATE TABLE twice (age INT, r INT GENERATED ALWAYS AS (2 * age))")
         opened.execute("CREATE VIEW seen AS SELECT age, random() AS r FROM twice")
+        opened.execute("CREATE VIEW of_seen AS SELECT * FROM seen WHERE age > 0")
+        opened.execute("CREATE MACRO jitter(x) AS x + random()")
+        opened.execute(
+            "CREATE TABLE odd (age INT, r INT, e ENUM('GENERATED', 'b'), s STRUCT(x INT))"
+        )
+        opened.execute("INSERT INTO odd VALUES (1, 2, 'b', NULL)")
         opened.execute("CREATE TABLE filled (age INT, r DOUBLE DEFAULT random())")
         opened.execute("INSERT INTO twice VALUES (1); INSERT INTO filled VALUES (1, 2)")
     schema = """[columns]
@@ -266,13 +272,15 @@ age = { kind = "numeric", lower = 0, upper = 90 }
 r = { kind = "label", lower = 0, upper = 5 }
 """
     address = f"duckdb:///{place}"
-    for name in ("drawn", "seen"):
+    with pytest.raises(InvalidInputError, match="'jitter': .*another value each time"):
+        read(address, "select jitter(age) as age, r from twice", True, schema=schema)
+    for name in ("drawn", "seen", "of_seen"):
         for claimed in (False, True):
             with pytest.raises(InvalidInputError, match="another value each time") as caught:
                 read(address, f"select age, r from {name}", claimed, schema=schema)
-            assert f"'{name}'" in str(caught.value)
-    for name in ("twice", "filled"):  # A default was drawn once, when the row was written.
-        assert len(read(address, f"select age, r from {name}", schema=schema).y) == 1
+            assert f"'{name.removeprefix('of_')}'" in str(caught.value)
+    for name in ("twice", "filled", "odd"):  # A default was drawn once, with its row.
+        assert len(read(address, f"select age, r from {name}", True, schema=schema).y) == 1
 
 
 def test_types_that_follow_from_the_names_of_folders_need_the_claim():

@@ -1,8 +1,9 @@
 """Text in code pages: read as its UTF-8 is, each byte by itself, or refused by line."""
 
 import pytest
+from golden.command import dpcore
 
-from dpcore import Schema
+from dpcore import Schema, fit
 from dpcore.errors import DataError, InvalidInputError
 from dpcore.plugin.parts import load_file
 from dpcore_tables.readers import pieces
@@ -42,6 +43,17 @@ def test_a_code_page_is_read_as_utf8_is(file, encoding, monkeypatch):
     assert f'encoding = "{encoding}"' in template and '"größe" = ' in template
     back = Schema.from_toml(schema(encoding).to_toml())
     assert back == schema(encoding) and back.encoding == encoding
+
+
+def test_a_file_to_score_may_be_in_another_code_page(file, tmp_path):
+    file.write_bytes(TEXT.encode("cp1252"))
+    fit(file, schema=schema(), epsilon=1.0, seed=1).save(tmp_path / "model.json")
+    other = tmp_path / "other.csv"
+    other.write_text(TEXT, "utf-8")
+    asked = f"dpcore predict {tmp_path / 'model.json'} --quiet --data"
+    wanted, found = dpcore(f"{asked} {file}"), dpcore(f"{asked} {other} --encoding utf-8")
+    assert wanted.status == 0 and found == wanted
+    assert "has no column" in (told := dpcore(f"{asked} {other}").err) or "no column" in told
 
 
 def test_a_byte_that_is_no_letter_is_a_malformed_line(file):

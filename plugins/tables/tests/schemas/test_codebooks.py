@@ -260,7 +260,7 @@ def test_rows_that_are_taken_for_a_codebook_are_not_quoted(rows, name):
 def test_a_mutated_codebook_is_refused_in_a_line_or_read(rows, name):
     rng, text = random.Random(name), FORMS[name].encode()
     n_refused = 0
-    for _ in range(120):
+    for _ in range(60):
         mutant = bytearray(text)
         for _ in range(rng.choice((1, 3, 20))):
             place = rng.randrange(len(mutant))
@@ -272,7 +272,7 @@ def test_a_mutated_codebook_is_refused_in_a_line_or_read(rows, name):
         except DpcoreError as error:
             assert "\n" not in str(error) and len(str(error)) < 300 + len(str(rows))
             n_refused += 1
-    assert n_refused > 10
+    assert n_refused > 5
 
 
 def test_a_file_that_is_gone_is_one_line(rows):
