@@ -30,7 +30,7 @@ from dpcore_baselines.descent.run import Run
 from dpcore_baselines.descent.sizes import released_sizes
 from dpcore_baselines.descent.standardize import MOMENTS_CLIP, from_moments, rehearsed, unchanged
 from dpcore_baselines.descent.step_size import StepSize
-from dpcore_baselines.options import noise_of, require_several
+from dpcore_baselines.options import noise_of_parts, require_several
 from dpcore_baselines.queries.moments import ColumnMoments
 from dpcore_baselines.queries.standardized import StandardizedGradientSum
 from dpcore_baselines.queries.unit_gradient import UnitGradientSum
@@ -277,7 +277,7 @@ class DpGd:
 
     def _noise(self, session: PrivacySession, parts: Fraction | int) -> Any:
         """Return the mechanism of one of so many equal parts of what is left of the budget."""
-        return noise_of(self, session.accountant, parts)
+        return noise_of_parts(self, session.accountant, parts)
 
     def refuse_hopeless(
         self, problem: Problem, session: PrivacySession, share: float = 1.0

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from dpcore.plugin import Accountant
     from dpcore.plugin.parts import DpEvent, Optimizer
 
-__all__ = ["noise_of", "require_several"]
+__all__ = ["noise_of_parts", "require_several"]
 
 
 def require_several(optimizer: Optimizer, accountant: Accountant, *events: DpEvent) -> None:
@@ -26,7 +26,7 @@ def require_several(optimizer: Optimizer, accountant: Accountant, *events: DpEve
         )
 
 
-def noise_of(optimizer: Any, accountant: Accountant, parts: Fraction | int) -> Any:
+def noise_of_parts(optimizer: Any, accountant: Accountant, parts: Fraction | int) -> Any:
     """Return the mechanism in the slot ``noise`` whose release costs one of so many equal parts of
     what is left of a budget."""
     kind, share = mechanism_in(optimizer, "noise"), Fraction(accountant.remaining) / parts

@@ -27,7 +27,7 @@ import numpy as np
 from dpcore.plugin import mechanism_in, ordered_sum
 from dpcore.plugin.parts import loss_facts
 from dpcore_baselines.descent import defaults
-from dpcore_baselines.options import noise_of
+from dpcore_baselines.options import noise_of_parts
 from dpcore_baselines.queries.kept_columns import KeptColumns
 from dpcore_baselines.queries.moments import ColumnMoments
 from dpcore_baselines.queries.standardization import SCALE_BITS, Standardization
@@ -59,7 +59,7 @@ def may_take_curves(optimizer: Any, problem: Problem, accountant: Accountant) ->
     event = mechanism_in(optimizer, "noise").nominal_event(1.0)
     if problem.n_public is None or not accountant.supports(event):
         return accountant.supports(event)
-    noise = noise_of(optimizer, accountant, 1)
+    noise = noise_of_parts(optimizer, accountant, 1)
     n, mu = float(problem.n_public), 1 / noise.noise_multiplier / problem.rows_changed
     return n >= _ROWS and defaults.signal(n, mu, problem.n_features) >= _SIGNAL
 
