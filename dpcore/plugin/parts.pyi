@@ -55,7 +55,7 @@ from dpcore.privacy.events import (
     SampledWithoutReplacementDpEvent,
     SkellamDpEvent,
 )
-from dpcore.privacy.figures import cached_by_value, plain_counts
+from dpcore.privacy.figures import cached_by_value, copied_figure, plain_counts
 from dpcore.privacy.immutable import constant, sealed
 from dpcore.privacy.sensitivity import RandomizedSensitivity, Sensitivity
 from dpcore.privacy.stated_events import (
@@ -155,6 +155,7 @@ __all__ = [
     "coefficient",
     "constant",
     "contribution",
+    "copied_figure",
     "dataset_from_arrays",
     "exp_down",
     "exp_up",

@@ -8,13 +8,13 @@ others.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from dpcore.noise.entropy import Unshareable
+from dpcore.privacy.figures import copied_figure
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -99,7 +99,7 @@ class LedgerEntry:
 
 def copied(entries: Iterable[LedgerEntry]) -> tuple[LedgerEntry, ...]:
     """Return copies of charges: what is done to them is not done to these."""
-    return tuple(replace(entry, event=copy.deepcopy(entry.event)) for entry in entries)
+    return tuple(replace(entry, event=copied_figure(entry.event)) for entry in entries)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
@@ -73,7 +72,8 @@ class TrustedParts:
 
         Raises InvalidInputError for a part of dpcore's that was altered.
         """
-        other = copy.copy(self)  # The sets of names and the limits are these.
+        # The sets of names and the limits are these; ``copyreg`` may have another copy made.
+        vars(other := TrustedParts()).update(vars(self))
         other._problem = None if problem is None else replace(problem)
         for part in parts:
             require_untouched(part)

@@ -12,8 +12,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpcore.losses.logistic import Logistic
-from dpcore.losses.squared import Squared
 from dpcore.plugin import (
     ClippedGradientSum,
     Gaussian,
@@ -40,6 +38,7 @@ from dpcore.privacy.immutable import private_copy
 from dpcore_lab.made_tables.tables import Rows, make_problem
 
 ROOT = Path(__file__).parents[2]
+Logistic, Squared = (load_registry().load("loss", name) for name in ("logistic", "ridge"))
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
 REFUSED = (TypeError, ValueError, ArithmeticError, AttributeError, LookupError)
 

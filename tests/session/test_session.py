@@ -16,6 +16,7 @@ from dpcore.losses.logistic import Logistic
 from dpcore.plugin import ClippedGradientSum, Gaussian, Laplace, NeighboringRelation, RowCount
 from dpcore.plugin.parts import LocalEngine, PureAccountant, SeededNoise, Sensitivity, SystemNoise
 from dpcore.session.session import TableSession
+from dpcore.session.trust_boundary import TrustedParts
 from dpcore_accounting.samples import PoissonSample
 from dpcore_accounting.selections.exponential import Exponential
 from dpcore_dp_agd.loss_line import ClippedLossLine
@@ -390,3 +391,25 @@ def test_a_registered_copy_is_no_filter_of_ours():
         assert opened.accountant == small
     finally:
         del copyreg.dispatch_table[ZcdpAccountant]
+
+
+@pytest.mark.parametrize("kind", [TrustedParts, type(ROWS.table().blocks[0])])
+def test_no_registered_copy_is_made_of_what_the_session_holds(kind):
+    def asked(whole):
+        seen.append(whole)
+        return kind, ()
+
+    seen = []
+    copyreg.pickle(kind, asked)
+    try:
+        opened = TableSession(
+            LocalEngine(ROWS.table()), ZcdpAccountant.from_budget(1.0, 1e-6), ADD, SystemNoise()
+        )
+        opened.release(RowCount(), Gaussian(1000.0))
+        assert ROWS.table().blocks[0].take(np.arange(3)).n_rows == 3
+        assert not seen
+        with pytest.raises((AttributeError, TypeError)):
+            copy.copy(ROWS.table().blocks[0] if kind is not TrustedParts else kind()).n_rows  # noqa: B018
+        assert seen  # as the twin would have asked
+    finally:
+        del copyreg.dispatch_table[kind]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import functools
 from typing import TYPE_CHECKING, Self
 
@@ -202,7 +201,7 @@ class CachedMargins:
         self.units = None if self.units is None else keep(self.units)
 
     def take(self, places: np.ndarray) -> Self:
-        part = copy.copy(self)
+        vars(part := object.__new__(type(self))).update(vars(self))
         part.y, part.n_rows = self.y[places], places.size
         part._norms = {norm: values[places] for norm, values in self._norms.items()}
         part.factor = self.factor[places]

@@ -11,7 +11,7 @@ import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import DpcoreError
-from dpcore.privacy.figures import plain_counts
+from dpcore.privacy.figures import copied_figure, plain_counts
 from dpcore.privacy.immutable import private_copy
 from dpcore.registry.tables.declarations import optimizer_facts
 
@@ -47,7 +47,7 @@ _CHOSEN = ("algo", "accountant", "conversion", "preset", "use", "params")
 def default_l2(optimizer: Optimizer, problem: Problem, accountant: Accountant) -> float | None:
     """Return the l2 that the optimizer takes by default; ``None`` where it states none."""
     ask = optimizer_facts(optimizer).default_l2
-    return None if ask is None else float(ask(private_copy(problem), copy.deepcopy(accountant)))
+    return None if ask is None else float(ask(private_copy(problem), copied_figure(accountant)))
 
 
 def expected_utility(plan: Plan, problem: Problem) -> ExpectedUtility | None:
@@ -56,7 +56,7 @@ def expected_utility(plan: Plan, problem: Problem) -> ExpectedUtility | None:
     none."""
     if plan.expected_utility is None:
         return None
-    return plan.expected_utility(private_copy(problem), copy.deepcopy(plan.accountant))
+    return plan.expected_utility(private_copy(problem), copied_figure(plan.accountant))
 
 
 def needed_epsilon(optimizer: Optimizer, problem: Problem) -> float | None:
@@ -72,7 +72,7 @@ def cost_forecast(optimizer: Optimizer, problem: Problem, accountant: Accountant
     if ask is None:
         return ""
     try:
-        return str(ask(private_copy(problem), copy.deepcopy(accountant)))
+        return str(ask(private_copy(problem), copied_figure(accountant)))
     except DpcoreError:
         return ""
 

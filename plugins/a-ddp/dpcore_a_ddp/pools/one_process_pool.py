@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dpcore.plugin import InvalidInputError
-from dpcore.plugin.parts import OneProcess
+from dpcore.plugin.parts import OneProcess, copied_figure
 from dpcore_a_ddp.pools.user_budgets import Filters, MakeFilter, middle_budget
 from dpcore_a_ddp.users.messages import User
 
@@ -69,7 +68,8 @@ class OneProcessPool(OneProcess):
             self._make_filter.plan(schedule)
 
     def filter_of(self, epsilon: float, delta: float) -> Accountant:
-        return copy.deepcopy(self._make_filter(epsilon, delta))
+        copied: Accountant = copied_figure(self._make_filter(epsilon, delta))
+        return copied
 
     def _require_no_rules(self) -> None:
         if self._rules is not None:
