@@ -349,8 +349,9 @@ def test_crosses_that_cannot_be(crosses, text):
 def test_queries_read_columns_of_levels():
     found = column_of(SCHEMA, "bins")
     assert found == CategoricalColumn((1, 2, 3, 4), ("<18", "[18,30.5)", ">=30.5", ""))
+    assert column_of(SCHEMA, "log").scale == "log" and column_of(SCHEMA, "day").unit == "day"
     with pytest.raises(InvalidInputError, match="No statistic takes column"):
-        column_of(SCHEMA, "log")
+        column_of(SCHEMA, "knots")
 
 
 def test_whole_numbers_come_back_as_such(tmp_path):
