@@ -176,7 +176,7 @@ class DpGd:
             raise InvalidInputError("clip_unit needs units of several rows: unit in the schema.")
         event = mechanism_in(self, "noise", session.accountant).nominal_event(1.0)
         require_several(self, session.accountant, event, event)
-        self.refuse_hopeless(problem, session)
+        self.refuse_hopeless(Curves.of(problem, 0.0, 0.0, self.curves).counted, session)
         clipped_sum = UnitGradientSum if self.clip_unit else StandardizedGradientSum
         zero = np.zeros(problem.w_shape), rehearsed(problem)
         session.rehearse(clipped_sum(problem, *zero, problem.row_norm))

@@ -286,3 +286,15 @@ def test_a_store_and_an_array_take_the_curves_of_a_frame(tmp_path):
     array = fit(X, rows["y"].to_numpy(), classes=(0, 1), bounds=bounds, row_norm=None, **given)
     assert frame.w.tolist() == stored.w.tolist() == array.w.tolist()
     assert np.array_equal(array.predict_proba(X), frame.predict_proba(rows))
+
+
+def test_no_budget_is_too_small_for_curves_that_is_not_for_lines():
+    rows = bent_rows(50)
+    for j in range(18):
+        rows[f"x{j}"] = rows["x"]
+    columns = {name: COLUMNS["x"] for name in rows.columns if name != "y"}
+    schema = Schema.from_dict({"columns": columns | {"y": {"kind": "label", "classes": [0, 1]}}})
+    model = fit(rows, schema=schema, epsilon=1e-7)
+    assert model.schema == schema
+    with pytest.raises(InvalidInputError, match="does not fit the 64-bit grid"):
+        fit(rows, schema=schema, epsilon=1e-7, params={"curves": "all"})

@@ -209,7 +209,8 @@ class PrivateEstimator(ABC, BaseEstimator):
     @property
     def coef_(self) -> np.ndarray:
         """The coefficients of the columns as encoded: numbers mapped by their bounds to [0, 1], and
-        a feature for each category (``model_.feature_names``)."""
+        a feature for each category, and of numbers that became curves for each of their hats
+        (``model_.feature_names``)."""
         return self.model_.coef_
 
     @property
