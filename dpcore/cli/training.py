@@ -233,4 +233,4 @@ def _charged(training: Training, ledger: str) -> str:
 
 def _up(epsilon: float) -> str:
     """Return four digits, rounded up."""
-    return str(+Decimal(epsilon).normalize(Context(prec=4, rounding=ROUND_CEILING)))
+    return str(Decimal(epsilon).normalize(Context(prec=4, rounding=ROUND_CEILING)))

@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 __all__ = ["fit_answered", "fit_source", "open_source"]
 
 
-def open_source(plan: Plan, dataset: Dataset) -> AnswerSource:
-    """Return the source that answers a plan's optimizer. Nothing was asked of it yet."""
-    kind = load_source(optimizer_facts(type(plan.optimizer)).answered_by)
-    source: AnswerSource = kind.open(plan, dataset)
-    return source
+def open_source(plan: Plan, dataset: Dataset) -> tuple[AnswerSource, str]:
+    """Return the source that answers a plan's optimizer, and the name of what was given the rows to
+    open it, which may hand out another's. Nothing was asked of it yet."""
+    kind = load_source(optimizer_facts(plan.optimizer).answered_by)
+    return kind.open(plan, dataset), part_of(kind)
 
 
 def fit_answered(
@@ -53,7 +53,7 @@ def fit_answered(
     charges.follow(source.charged)
     entry, asked = plan.entry, source.asked
     solution = run_optimizer(plan.optimizer, entry, problem, asked, secret_rows=secret_rows)
-    named = optimizer_facts(type(plan.optimizer)).answered_by
+    named = optimizer_facts(plan.optimizer).answered_by
     said = source.stated(plan.relation)
     parts = (*_named(said.parts), named, part_of(source), *trusted)
     return solution, PrivacyStatement(
@@ -82,7 +82,7 @@ def fit_source(plan: Plan, schema: Schema, source: AnswerSource, n_rows: int) ->
     Raises InvalidInputError for a plan that asks no source or does not fit the schema, before
     anything is spent.
     """
-    if not optimizer_facts(type(plan.optimizer)).answered_by:
+    if not optimizer_facts(plan.optimizer).answered_by:
         raise InvalidInputError(f"{plan.entry.name} needs all rows in one place.")
     problem = check_public(plan, schema, n_rows).problem
     charges = Charges()

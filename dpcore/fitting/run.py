@@ -227,8 +227,14 @@ def _model_of_source(run: Run, ready: Ready) -> Model:
     plan, problem, dataset = ready.plan, ready.problem, run.dataset
     charges = _charges_of(run)
     with charges.told():
-        source = open_source(plan, dataset)  # type: ignore[arg-type]
-        asked = charges, _trusted(run), run.why_not_private, dataset.typed_by, _is_secret(run)
+        source, opened_by = open_source(plan, dataset)  # type: ignore[arg-type]
+        asked = (
+            charges,
+            (*_trusted(run), opened_by),
+            run.why_not_private,
+            dataset.typed_by,
+            _is_secret(run),
+        )
         solution, statement = fit_answered(plan, problem, source, *asked)
         if dataset.part is not None:
             statement = replace(statement, part=dataset.part.name)

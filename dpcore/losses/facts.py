@@ -11,7 +11,7 @@ from dataclasses import MISSING
 from typing import TYPE_CHECKING
 
 from dpcore.errors import InvalidInputError
-from dpcore.privacy.immutable import fault_of_unfrozen, of_class
+from dpcore.privacy.immutable import by_identity, fault_of_unfrozen
 from dpcore.registry.tables.facts import Shape, fault_of, near_name
 from dpcore.registry.tables.losses import LossFacts
 
@@ -50,7 +50,7 @@ def loss_facts(loss: Loss) -> LossFacts:
     return facts
 
 
-@of_class
+@by_identity
 def _names_that_count(kind: type) -> tuple[str, ...]:
     """Return the facts to be read of a loss of this class: those it has to state, and its own."""
     if fault := fault_of_unfrozen(kind) or fault_of(LossFacts, kind):

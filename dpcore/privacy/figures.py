@@ -4,6 +4,7 @@ numbers in them (``dpcore.exact.plain``).
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -11,18 +12,18 @@ from typing import Any
 from dpcore.errors import InvalidInputError
 from dpcore.exact.plain import Asked, cached_by_copy, plain_number
 from dpcore.privacy.first_party import found_by_name, is_ours, module_of
-from dpcore.privacy.immutable import fields_of, of_class
+from dpcore.privacy.immutable import by_identity, fields_of
 from dpcore.privacy.sensitivity import NeighboringRelation
 
-__all__ = ["cached_by_value", "plain", "plain_counts"]
+__all__ = ["cached_by_value", "copied_figure", "plain", "plain_counts"]
 
 
-@of_class
+@by_identity
 def _is_ours(kind: Any) -> bool:
     return is_ours(module_of(kind)) and found_by_name(kind) is kind
 
 
-@of_class
+@by_identity
 def _names_of_ours(kind: Any) -> tuple[str, ...] | None:
     """Return the names of the fields of a dataclass of dpcore's; ``None`` of any other class."""
     is_one = dataclasses.is_dataclass(kind) and _is_ours(kind)
@@ -41,8 +42,14 @@ def plain(value: Any) -> Any:
     if kind is tuple or (issubclass(kind, tuple) and _is_ours(kind)):
         return tuple.__new__(kind, map(plain, tuple.__iter__(value)))
     if (names := _names_of_ours(kind)) is not None:
-        return kind(*[plain(getattr(value, name)) for name in names])
+        return kind(**{name: plain(getattr(value, name)) for name in names})
     return plain_number(value)
+
+
+def copied_figure(value: Any) -> Any:
+    """Return a copy of an event or a filter of dpcore's as ``plain`` makes it, and one of somebody
+    else's as its class does: ``copyreg``, where anyone registers a copy, is not asked for ours."""
+    return plain(value) if _is_ours(type(value)) else copy.deepcopy(value)
 
 
 def plain_counts(events: Mapping[Any, int]) -> dict[Any, int]:

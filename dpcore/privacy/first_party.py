@@ -95,10 +95,11 @@ def part_of(thing: Any) -> str:
 
 
 def found_by_name(named: Any) -> Any:
-    """Return what there is under a class's or a function's own name."""
+    """Return what there is under a class's or a function's own name: in its module, or in classes
+    there, and not in another module that this one knows."""
     found: Any = sys.modules.get(module_of(named))
-    for name in name_of(named).split("."):
-        found = getattr(found, name, None)
+    for place, name in enumerate(name_of(named).split(".")):
+        found = getattr(found, name, None) if not place or is_class(found) else None
     return found
 
 

@@ -23,7 +23,7 @@ __all__ = [
     "constant",
     "fault_of_unfrozen",
     "fields_of",
-    "of_class",
+    "by_identity",
     "private_copy",
     "require_sealed",
     "require_untouched",
@@ -33,10 +33,10 @@ __all__ = [
 Part = TypeVar("Part", bound=type)
 Value = TypeVar("Value")
 
+# Every sealed class by its id, with its attributes when it was defined.
 _DEFINED: dict[int, tuple[type, dict[str, Any]]] = {}
-"""Every sealed class by its id, with its attributes when it was defined."""
+# The same as names and ids: whatever has one of these ids is held above, and so is that value.
 _PRINTS: dict[int, tuple[Any, ...]] = {}
-"""The same as names and ids: whatever has one of these ids is held above, and so is that value."""
 _ABSENT = object()
 
 
@@ -63,20 +63,20 @@ def _print(cls: type) -> tuple[Any, ...]:
     return (*held, *map(id, held.values()))
 
 
-def of_class(function: Callable[[Any], Value]) -> Callable[[Any], Value]:
-    """Return a function of a class that is worked out once for each: for that very class, and for
-    none whose metaclass says that it equals it."""
-    known: dict[int, tuple[Any, Value]] = {}  # The class too: its id is then no other one's.
+def by_identity(function: Callable[[Any], Value]) -> Callable[[Any], Value]:
+    """Return a function that is worked out once for each object or class: for that very one, and
+    for none that says, itself or by a metaclass, that it equals it."""
+    known: dict[int, tuple[Any, Value]] = {}  # It too: its id is then no other one's.
 
-    def found(kind: Any) -> Value:
-        if id(kind) not in known:
-            known[id(kind)] = kind, function(kind)
-        return known[id(kind)][1]
+    def found(thing: Any) -> Value:
+        if id(thing) not in known:
+            known[id(thing)] = thing, function(thing)
+        return known[id(thing)][1]
 
     return found
 
 
-@of_class
+@by_identity
 def _slots(kind: Any) -> tuple[tuple[str, Any], ...]:
     """Return name and descriptor of every slot of a class and its bases."""
     held = [item for cls in kind.__mro__ for item in vars(cls).items()]
@@ -103,8 +103,8 @@ def _require_free(part: Any, name: str) -> None:
         )
 
 
+# Originals, which have to be kept for their ids to be theirs, and their copies.
 Copies = dict[int, tuple[Any, Any]]
-"""Originals, which have to be kept for their ids to be theirs, and their copies."""
 
 
 def private_copy(part: Any, copies: Copies | None = None) -> Any:
@@ -164,7 +164,7 @@ def _as_stated(value: Any, stated: str) -> Any:
     return tuple(_as_stated(v, inner) for v in value) if within else _NUMBERS[kind](value)
 
 
-@of_class
+@by_identity
 def fields_of(kind: Any) -> dict[str, str]:
     """Return the names of a dataclass's fields, its class variables not among them, each with its
     annotation as text, or "" where the class is not made from it; of another class none."""

@@ -293,7 +293,8 @@ def _register_of(
         if not summary or not summary.isprintable():
             raise InvalidInputError(f"register({name!r}, ...) needs summary=..., one line of text.")
         whose = summary, reference, *distribution_of(point)
-        entries.append(Entry(kind, name, target, *whose, data, point.module))
+        exact = map(str.__str__, (name, target))  # which say the same each time
+        entries.append(Entry(kind, *exact, *whose, data, point.module))
 
     register.__qualname__ = "register"
     return register

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpcore.errors import InvalidInputError, near_names
-from dpcore.privacy.immutable import of_class
+from dpcore.privacy.immutable import by_identity
 from dpcore.registry.slots import Slot
 
 __all__ = [
@@ -218,7 +218,7 @@ def _fields(part: type) -> tuple[dataclasses.Field[Any], ...]:
     return tuple(f for f in dataclasses.fields(part) if f.init and f.name not in _NOT_SET_BY_NAME)
 
 
-@of_class
+@by_identity
 def _annotations(part: type) -> dict[str, Any]:
     """Return the fields' types; a name that cannot be resolved leaves its text."""
     try:

@@ -72,9 +72,11 @@ class RowFunction:
         y : labels, of shape (n_rows,). ``parameters`` : public numbers, one after the other.
         out : of shape (n_rows,), or, of a contribution, (n_rows, width).
 
-        Raises KernelError where the function cannot be compiled.
+        Raises KernelError where the function cannot be compiled, or arrays have other lengths.
         """
         _require_usual_numbers()
+        if not len(rows) == len(y) == len(out):
+            raise KernelError("Expected a label and a place of out for each row.")
         loop = _loop(self.text, self.form)
         if isinstance(loop, FunctionType):  # without the compiler
             _require_room(code.MOST_HELPERS + _ROOM)

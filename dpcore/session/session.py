@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import threading
 from collections import Counter
 from fractions import Fraction
@@ -13,6 +12,7 @@ from dpcore.accountants.pure import PureAccountant
 from dpcore.errors import InvalidInputError
 from dpcore.exact.rounding import float_up
 from dpcore.privacy.events import ExPostDpEvent
+from dpcore.privacy.figures import copied_figure
 from dpcore.privacy.immutable import Copies, private_copy
 from dpcore.privacy.stated_events import ApproximateDpEvent
 from dpcore.session.account import Account
@@ -86,7 +86,7 @@ class TableSession(ExactAnswers):
     ) -> None:
         super().__init__(engine, accountant, relation, noise, problem, takes_shares, earlier)
         kept = Ledger[LedgerEntry]() if ledger is None else ledger
-        self._account = Account(copy.deepcopy(accountant), kept, schedule)
+        self._account = Account(copied_figure(accountant), kept, schedule)
         self._on_release = on_release
         self._lock, self._closed = threading.Lock(), False
         self._open: OpenMechanism | None = None
@@ -215,7 +215,8 @@ class TableSession(ExactAnswers):
 
     def require_whole(self) -> None:
         """Raise InvalidInputError if an answer ended in an error after it was charged: what was
-        released has no guarantee to state."""
+        released has no guarantee to state. So in a forked child, whose run is its parent's."""
+        self._require_this_process()
         self._account.require_whole()
 
     def _require_idle(self) -> None:
@@ -247,7 +248,7 @@ class TableSession(ExactAnswers):
     def accountant(self) -> Accountant:
         """A copy of the filter after all charges so far, a function of released values only: nobody
         else holds the filter that decides."""
-        held: Accountant = copy.deepcopy(self._account.filter)
+        held: Accountant = copied_figure(self._account.filter)
         return held
 
     @property

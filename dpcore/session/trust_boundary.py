@@ -28,8 +28,10 @@ if TYPE_CHECKING:
 
 __all__ = ["NUMPY_SCALARS", "TrustedParts", "parts_within"]
 
+# NumPy's own types of numbers: a subclass may do anything, whatever it calls its module.
 NUMPY_SCALARS = frozenset(np.sctypeDict.values())
-"""NumPy's own types of numbers: a subclass may do anything, whatever it calls its module."""
+# Types of data, which do nothing. Of these alone, and of no subclass, is nothing named; nor of a
+# class whose metaclass says that it equals one of them.
 _PLAIN = frozenset(
     id(kind)
     for kind in (
@@ -37,8 +39,6 @@ _PLAIN = frozenset(
         *(type(None), bool, int, float, complex, str, bytes, Fraction, Decimal, np.dtype),
     )
 )
-"""Types of data, which do nothing. Of these alone, and of no subclass, is nothing named; nor of a
-class whose metaclass says that it equals one of them."""
 _SEVERAL = frozenset(map(id, (tuple, list, set, frozenset)))
 _FACTS = ("n_features", "row_norm", "raw_norm_bound", "relation", "n", "rows_per_unit", "n_margins")
 _MOST_PARTS = 10_000

@@ -1,8 +1,11 @@
 """``dpcore train`` from arguments to report and model file, with the stub optimizer."""
 
+import decimal
 import json
 
 import pytest
+
+from dpcore.cli.training import _up
 
 KEYS = {
     *("algo", "data", "n_features", "loss", "l2", "epsilon", "delta", "neighboring_relation"),
@@ -282,3 +285,9 @@ def test_private_bounds_are_asked_for_by_a_flag(run, folder):
     (folder / "m.toml").write_text(half)
     checked = run("schema", "--check", "ages.csv", "m.toml")
     assert checked.exit_code == 0, checked.stderr
+
+
+def test_a_figure_is_rounded_up_whatever_the_process_has_set():
+    with decimal.localcontext(prec=2):
+        assert +decimal.Decimal("0.1235") < decimal.Decimal("0.12344")  # what a twin would print
+        assert _up(0.12344) == "0.1235"

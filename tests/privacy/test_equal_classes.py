@@ -107,3 +107,13 @@ def test_what_dpcores_parts_hold_is_found_whatever_was_looked_at_before():
         opened.release(Empty(), Gaussian(1000.0))
     opened.release(PoissonSample(Peek(), 0.5), Gaussian(1000.0))
     assert opened.foreign_parts == (part_of(Peek),)
+
+
+def test_a_name_of_ours_leads_into_no_other_module(monkeypatch):
+    class Exactly(RowCount):
+        __module__ = RowCount.__module__
+        __qualname__ = "np.Exactly"
+
+    monkeypatch.setattr(np, "Exactly", Exactly, raising=False)
+    assert np.Exactly is Exactly  # where the twin, which follows every dot, would find it
+    assert part_of(Exactly) == f"?{RowCount.__module__}:np.Exactly"

@@ -185,6 +185,24 @@ def test_a_malformed_registration_fails_its_plugin(tmp_path, monkeypatch, name, 
     assert registry.names("loss") == ()
 
 
+def test_a_target_that_says_otherwise_each_time_is_the_text_that_it_is(tmp_path, monkeypatch):
+    (tmp_path / "two_plugin.py").write_text(
+        "from dpcore.registry.hookspecs import hookimpl\n\n"
+        "class Two(str):\n"
+        "    def partition(self, sign):\n"
+        "        return 'two_plugin', ':', 'Two'\n\n"
+        "@hookimpl\ndef register_datasets(register):\n"
+        "    register('two', Two('dpcore_tables.datasets.a9a:load'), summary='ok')\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    registry = read_registry([metadata.EntryPoint("two_plugin", "two_plugin", "dpcore")])
+    (entry,) = registry.entries("dataset")
+    said = sys.modules["two_plugin"].Two(entry.target)
+    assert said.partition(":")[0] == "two_plugin" != entry.target.partition(":")[0]
+    assert type(entry.target) is str and registry.load("dataset", "two").__name__ == "load"
+    monkeypatch.delitem(sys.modules, "two_plugin")
+
+
 def test_every_kind_has_its_hook():
     from dpcore.registry import hookspecs
 

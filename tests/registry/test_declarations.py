@@ -9,7 +9,8 @@ import pytest
 from fact_tables import markdown
 
 from dpcore.registry.tables import declarations, parts
-from dpcore.registry.tables.declarations import OptimizerFacts, fault_of_part
+from dpcore.registry.tables.declarations import OptimizerFacts, fault_of_part, optimizer_facts
+from dpcore.registry.tables.facts import read
 from dpcore.registry.tables.losses import LossFacts
 
 ROOT = Path(__file__).parents[2]
@@ -71,3 +72,21 @@ def test_what_the_objects_of_an_accountant_have_is_no_misspelt_fact():
     assert fault_of_part("accountant", Own) == ""
     Own.conversionss = ("basic",)
     assert "Did you mean 'conversions'?" in fault_of_part("accountant", Own)
+
+
+def test_what_an_optimizer_states_is_what_it_stated_first():
+    class Turns:
+        """Is its authors' code whenever that is not looked at for the statement."""
+
+        relations = needs = ()
+        slots = {}
+        asked = iter(range(9))
+        as_published = property(lambda self: next(self.asked) % 2 == 1)
+
+        def minimize(self, problem, session):
+            return None
+
+    turns = Turns()
+    twin = [read(OptimizerFacts, turns).as_published for _ in range(2)]
+    assert twin == [False, True]
+    assert optimizer_facts(turns) is optimizer_facts(turns)

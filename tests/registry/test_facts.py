@@ -25,6 +25,10 @@ def kettle(**stated):
     return type("Kettle", (), {"rate": 2.0, **stated})
 
 
+class Word(str):
+    """May say something else each time that it is asked."""
+
+
 def pours_to(self, cup, most):
     return (cup, most)
 
@@ -42,6 +46,7 @@ def test_what_is_stated_is_read_and_the_rest_is_the_default():
         ({"rate": 0.0}, "has rate=0.0, which is not a number > 0."),
         ({"signals": "light"}, "has signals that are not a tuple of words."),
         ({"signals": ("wistle",)}, "the unknown signal 'wistle'. Did you mean whistle? Known: wh"),
+        ({"signals": (Word("light"),)}, "has signals that are not a tuple of words."),
         ({"pour": 3}, "has a pour that cannot be called."),
         ({"pour": lambda self, cup: cup}, "cannot be called as pour(self, cup, most)."),
         ({"signal": ("light",)}, "states 'signal', which nobody reads. Did you mean 'signals'?"),

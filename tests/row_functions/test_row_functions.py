@@ -495,3 +495,17 @@ def test_no_row_decides_whether_there_is_room_for_its_calls():
 
     for depth in range(700, 990, 3):
         assert (outcome(0.0, depth) is None) == (outcome(1.0, depth) is None)
+
+
+def test_nothing_behind_an_array_is_read():
+    three = coefficient(lambda_of_margin)
+    z, y, none = np.ones(6), np.ones(6), np.empty(0)
+    for given in ((z[:3], y, np.empty(6)), (z, y[:3], np.empty(6)), (z[:3], y[:3], np.empty(6))):
+        with pytest.raises(KernelError, match="a place of out for each row"):
+            three.fill(given[0], given[1], none, given[2])
+    three.fill(z[:3], y[:3], none, out := np.empty(3))
+    assert out.tolist() == [2.0, 2.0, 2.0]
+
+
+def lambda_of_margin(z, y, parameters):
+    return z + y

@@ -1,6 +1,7 @@
 """The door: order of its steps, refusals, the ledger."""
 
 import copy
+import copyreg
 import os
 import pickle
 import threading
@@ -359,3 +360,33 @@ def test_the_least_number_of_rows_that_a_query_promises_for_is_kept():
     for most, known in [(None, None), (2**40, 2**40), (1000, 1000), (2**27, 1000)]:
         opened.release(UpTo(most), Gaussian(100.0))
         assert opened.most_rows == known and opened.rows_that_fit == (known and 2 * known)
+
+
+def test_a_forked_child_has_no_guarantee_to_state():
+    opened = TableSession(
+        LocalEngine(ROWS.table()), ZcdpAccountant.from_budget(1.0, 1e-6), ADD, SystemNoise()
+    )
+    opened.require_whole()
+    reading, writing = os.pipe()
+    if not (child := os.fork()):
+        try:
+            opened.require_whole()
+        except InvalidInputError as error:
+            os.write(writing, str(error).encode())
+        os._exit(0)
+    os.waitpid(child, 0)
+    os.close(writing)
+    with os.fdopen(reading) as told:
+        assert told.read().startswith("This process was forked")
+
+
+def test_a_registered_copy_is_no_filter_of_ours():
+    small = ZcdpAccountant.from_budget(0.1, 1e-6)
+    large = ZcdpAccountant.from_budget(100.0, 1e-6)
+    copyreg.pickle(ZcdpAccountant, lambda accountant: (lambda: large, ()))
+    try:
+        assert copy.deepcopy(small) is large  # as the twin would open it
+        opened = TableSession(LocalEngine(ROWS.table()), small, ADD, SystemNoise())
+        assert opened.accountant == small
+    finally:
+        del copyreg.dispatch_table[ZcdpAccountant]

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import RegistryError, near_names, replacing
-from dpcore.privacy.immutable import fault_of_unfrozen
+from dpcore.privacy.first_party import is_class
+from dpcore.privacy.immutable import by_identity, fault_of_unfrozen
 from dpcore.registry.parameters import fault_of_presets
 from dpcore.registry.slots import Slot
 from dpcore.registry.step_options import fault_of_step
@@ -194,7 +195,13 @@ _TABLES: dict[str, type[Any]] = {
 
 
 def optimizer_facts(optimizer: Any) -> OptimizerFacts:
-    """Return what an optimizer, or its class, states."""
+    """Return what an optimizer, or its class, states: an optimizer what it stated when it was first
+    asked, so that a run is stated, held and named by what it was planned by."""
+    return read(OptimizerFacts, optimizer) if is_class(optimizer) else _facts_of(optimizer)
+
+
+@by_identity
+def _facts_of(optimizer: Any) -> OptimizerFacts:
     return read(OptimizerFacts, optimizer)
 
 
@@ -252,8 +259,9 @@ def fault_of_part(kind: str, target: Any) -> str:
     return fault or (_fault_of_optimizer(target) if kind == "optimizer" else "")
 
 
+# Kinds whose objects have a state: connections, files, users.
 _MAY_CHANGE = ("engine", "ledger", "ledger-store")
-"""Kinds whose objects have a state: connections, files, users."""
+# The functions that an object of a kind has to have.
 _CALLED = {
     "column-kind": ("read",),
     "row-store": ("open", "write", "schema", "check_target"),
@@ -266,7 +274,6 @@ _CALLED = {
         """.split()
     ),
 }
-"""The functions that an object of a kind has to have."""
 
 
 def _fault_of_object(kind: str, target: Any) -> str:

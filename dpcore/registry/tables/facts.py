@@ -84,7 +84,7 @@ class Words:
         return f"words among {', '.join(self.known)}" if self.known else "a tuple of words"
 
     def fault(self, name: str, value: Any) -> str:
-        if not (isinstance(value, (tuple, list)) and all(isinstance(v, str) for v in value)):
+        if not (isinstance(value, (tuple, list)) and all(map(_is_text, value))):
             return f"has {name} that are not a tuple of words."
         if len(value) < self.least:
             return f"has an empty {name}: at least one {self.word} is needed."
@@ -206,7 +206,7 @@ def _contract_of(table: type[Any]) -> str:
 
 
 def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
+    return type(value) is str  # One of another class may say something else each time.
 
 
 def _are_texts(values: Any) -> bool:

@@ -1,6 +1,7 @@
 """Losses of two functions of one row: run by the core, and their claims checked."""
 
 import math
+import pickle
 from dataclasses import dataclass
 
 import numpy as np
@@ -303,3 +304,16 @@ def test_it_states_what_is_infinite():
         smoothness = math.inf
 
     assert vars(Corner)["thread_safe"] is True
+
+
+@pytest.mark.parametrize("name", ["__reduce__", "__reduce_ex__", "__setstate__", "__copy__"])
+def test_a_loss_that_is_another_in_each_process_is_refused(name):
+    """Each worker of a cluster has its own copy of a query: one that is made otherwise there would
+    count what the assignment of partitions is."""
+    own = {name: lambda self, *given: (huber, ())}
+    with pytest.raises(InvalidInputError, match="and no value, dvalue"):
+        type("Turns", (RowLoss,), {**vars(Facts), **own}, value=huber, slope=huber_slope)
+    twin = type("Turns", (Huber,), own)(0.5)
+    assert not is_by_rows(twin)
+    again = pickle.loads(pickle.dumps(Huber(0.75)))
+    assert is_by_rows(again) and again == Huber(0.75)

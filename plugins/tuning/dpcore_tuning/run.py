@@ -164,12 +164,13 @@ def _found(ran: _Ran, dataset: Dataset, reasons: tuple[str, ...], parts: tuple[s
     """Return what is known of the guarantee, which all fits have to hold: parts and numbers of rows
     of every candidate, of the fit released and of the steps beside; where there is none, as many
     rows as any fit may have been for. A reason of any fit that was made, or of a step. The search
-    itself and the query of its scores are parts: of another version than the core's, say."""
+    itself, the query of its scores and what it rests on are parts."""
     tries, best, beside = ran.tries, ran.best, ran.beside
     held: Mapping[str, Any] = {"most_rows": tries.capacity}
     held = held if best is None else best.model.privacy
     used = {part for p in ran.search.plans for part in (part_of(p.loss), *p.targets)}
     used |= {part_of(ran.search), part_of(HeldOutLosses), *parts, *beside.parts}
+    used |= set(ran.search.rests_on)
     foreign = {*foreign_parts(used), *held.get("parts_not_from_dpcore", ()), *tries.foreign}
     why = dict.fromkeys((*reasons, *sorted(tries.why_not_private), *beside.why_not_private))
     limits = (held.get("most_rows"), tries.most_rows, beside.most_rows)

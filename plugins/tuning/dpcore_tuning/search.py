@@ -21,6 +21,7 @@ from dpcore.fitting.steps.shared_budget import with_shared_accountant
 from dpcore.plugin import Settings
 from dpcore.plugin.commands import make_plan
 from dpcore.plugin.parts import PureAccountant, accountant_facts, load_registry, optimizer_facts
+from dpcore.privacy.first_party import part_of
 from dpcore_tuning.candidates import settings_of
 from dpcore_tuning.scores import MEASURES
 from dpcore_tuning.stopping_cost import filter_of_a_try, whole_filter
@@ -78,6 +79,17 @@ class Search:
     @property
     def relation(self) -> NeighboringRelation:
         return self.plans[0].relation
+
+    @property
+    def rests_on(self) -> tuple[str, ...]:
+        """``"module:Class"`` of the algorithms, by class and registration, that have to keep
+        nothing from one fit to the next: the theorems of a random number of tries are about tries
+        that are independent, and only the best is seen. Of a list, in equal parts of the budget,
+        every model could be released."""
+        if self.law is None:
+            return ()
+        named = [(part_of(plan.optimizer), plan.entry.target) for plan in self.plans]
+        return tuple(sorted({part for pair in named for part in pair}))
 
     def within(self, left: Any) -> Search:
         """Return the search whose fits are within what its whole filter has left."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dpcore.exact.rounding import exact
+from dpcore.privacy.statement import foreign_parts
 from dpcore_tuning.stopping_cost import theorem_of
 
 if TYPE_CHECKING:
@@ -60,8 +61,16 @@ def _words(search: Search, part: Accountant) -> str:
     return (
         f"It is the best of a number of fits that was drawn from {search.law.words()}, of {many}, "
         f"each fit, and its score on {held}, within {figure} of a {part.name} filter; the "
-        "guarantee is for the whole search, whatever the number was"
+        f"guarantee is for the whole search, whatever the number was{_claim(search)}"
     )
+
+
+def _claim(search: Search) -> str:
+    """Return what the theorem takes from algorithms that are not from dpcore, with a comma before
+    it; empty where all are."""
+    named = foreign_parts(search.rests_on)
+    told = f"{' and '.join(named)} keeps nothing from one fit to the next, and shows nothing of it"
+    return f", provided that {told}" if named else ""
 
 
 def _plain(value: Any) -> Any:

@@ -3,7 +3,7 @@
 import json
 import logging
 import warnings
-from dataclasses import replace
+from dataclasses import fields, replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,6 +12,7 @@ from searches import L2, PURE, rows, searched, with_tries
 
 from dpcore import load_model
 from dpcore.errors import BudgetExceededError, OptimizerError
+from dpcore.plugin import Solution
 from dpcore.plugin.commands import LedgerRequest
 from dpcore.plugin.parts import Ledger, PureAccountant
 from dpcore.session.charges import Charges
@@ -309,3 +310,28 @@ def test_a_search_of_another_version_is_named(monkeypatch, kind):
         "dpcore_tuning.scores:HeldOutLosses",
         "dpcore_tuning.search:Search",
     ]
+
+
+KEPT = []
+"""What an optimizer of somebody's own keeps from fit to fit: a module-wide warm start."""
+
+
+@pytest.mark.parametrize("kind", ["random", "list"])
+def test_an_algorithm_that_is_not_dpcores_is_named_by_a_random_search(kind):
+    search = searched(settings={"epsilon": 50.0}, kind=kind)
+    first = search.plans[0].optimizer
+
+    class Warm(type(first)):
+        """Releases each fit's coefficients with those of all fits before."""
+
+        def minimize(self, problem, session):
+            KEPT.append(super().minimize(problem, session).w)
+            return Solution(np.sum(KEPT, axis=0), "Done.")
+
+    warm = Warm(**{each.name: getattr(first, each.name) for each in fields(first) if each.init})
+    plans = tuple(replace(plan, optimizer=warm) for plan in search.plans)
+    model = run.tune_dataset(replace(search, plans=plans), rows())
+    assert len(KEPT) > 0 and model.w.any()  # what the twin, of no such name, would promise of
+    (told, named) = model.privacy["sentence"], model.privacy["parts_not_from_dpcore"]
+    assert any(part.endswith("Warm") for part in named) == (kind == "random")
+    assert ("keeps nothing from one fit to the next" in told) == (kind == "random")

@@ -16,10 +16,17 @@ from dpcore.plugin.parts import coefficient, constant, sealed
 
 __all__ = ["RowLoss", "is_by_rows"]
 
-_CODE = ("value", "dvalue", "precise_dvalue", "line_totals", "__getattribute__")
-"""The names of code for rows: with some of its own, a class could keep something between rows."""
+_CODE = (
+    *("value", "dvalue", "precise_dvalue", "line_totals", "__getattribute__"),
+    *("__reduce__", "__reduce_ex__", "__getstate__", "__setstate__", "__new__"),
+    *("__getnewargs__", "__getnewargs_ex__", "__copy__", "__deepcopy__"),
+)
+"""The names of code for rows: with some of its own, a class could keep something between rows, or
+be another loss in each process that has some of them."""
+_OF_DATACLASSES = ("_dataclass_getstate", "_dataclass_setstate")
+"""Names of what a frozen dataclass with slots is given, which copies its fields."""
 _FUNCTIONS = ("value_of_row", "slope_of_row")
-_PLAIN = (type(None), bool, int, float, np.float64)
+_PLAIN = frozenset(map(id, (type(None), bool, int, float, np.float64)))
 _NO_NUMBER = object()
 _FIELDS = "__dataclass_fields__"
 _BASES, _ATTRIBUTES = vars(type)["__mro__"], vars(type)["__dict__"]
@@ -113,7 +120,7 @@ def _parameters(loss: Any) -> np.ndarray:
     if known is not None and known[0]() is loss:
         return known[1]
     held = _held(loss)
-    if not all(type(value) in _PLAIN for value in held.values()):
+    if not all(id(type(value)) in _PLAIN for value in held.values()):
         raise KernelError(
             f"Expected {', '.join(held)} of {type(loss).__name__} to be plain numbers or None: "
             "they are the parameters of the functions of a row."
@@ -202,7 +209,8 @@ def _has_two_functions(cls: type) -> bool:
     """Return whether a class has two functions of a row, and no other code for rows."""
     own = vars(cls)
     kinds = {type(own.get(name)) for name in _FUNCTIONS}
-    others = [name for name in _CODE if name in own and own[name] is not RowLoss.dvalue]
+    usual = [RowLoss.dvalue, *(getattr(dataclasses, name) for name in _OF_DATACLASSES)]
+    others = [name for name in _CODE if not any(own.get(name) is one for one in (None, *usual))]
     return kinds == {_ROW_FUNCTION} and not others
 
 
