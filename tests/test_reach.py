@@ -28,7 +28,7 @@ PAGES = {
     "dpcore_accounting.best",
     "dpcore_accounting.commands.printing",
     "dpcore_accounting.laws",
-    "dpcore_accounting.laws.objective_perturbation",
+    "dpcore_accounting.events.objective_perturbation",
     "dpcore_accounting.selections.exponential",
     "dpcore_accounting.selections.permute_and_flip",
     "dpcore_accounting.rdp",

@@ -33,7 +33,7 @@ from dpcore.plugin.parts import (
 )
 from dpcore.privacy.events import RandomizedSensitivityGaussian
 from dpcore_accounting.advanced_composition import AdvancedCompositionAccountant
-from dpcore_accounting.laws.objective_perturbation import ObjectivePerturbationDpEvent
+from dpcore_accounting.events.objective_perturbation import ObjectivePerturbationDpEvent
 from dpcore_accounting.samples import PoissonSample
 from dpcore_lab.checks import make_rows
 from dpcore_lab.made_tables.tables import make_problem

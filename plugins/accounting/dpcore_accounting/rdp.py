@@ -33,7 +33,7 @@ from dpcore.plugin.parts import (
     smallest_multiplier,
 )
 from dpcore.privacy.events import ExponentialMechanismDpEvent, RandomizedSensitivityGaussian
-from dpcore_accounting.laws.objective_perturbation import ObjectivePerturbationDpEvent
+from dpcore_accounting.events.objective_perturbation import ObjectivePerturbationDpEvent
 from dpcore_accounting.mixture import mixture_renyi_up
 from dpcore_accounting.renyi_orders import best_order, stated_renyi_up
 from dpcore_accounting.sampled_gaussian import is_bounded, sampled_gaussian_renyi_up

@@ -26,7 +26,7 @@ from dpcore.plugin.parts import (
     log_up,
 )
 from dpcore.privacy.events import RandomizedSensitivityGaussian
-from dpcore_accounting.laws.objective_perturbation import ObjectivePerturbationDpEvent
+from dpcore_accounting.events.objective_perturbation import ObjectivePerturbationDpEvent
 from dpcore_accounting.mixture import mixture_curve_up, mixture_log_moment_up
 from dpcore_accounting.smallest_epsilon import smallest_epsilon
 

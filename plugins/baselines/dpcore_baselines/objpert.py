@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from dpcore.errors import UnsupportedEventError
 from dpcore.plugin import InvalidInputError, Slot, Solution, check_ranges, option
 from dpcore.plugin.parts import PureDpEvent, accountants_for
-from dpcore_accounting.laws.objective_perturbation import ObjectivePerturbationDpEvent
+from dpcore_accounting.events.objective_perturbation import ObjectivePerturbationDpEvent
 from dpcore_baselines.perturbation.approximate_minima import ApproximateMinima
 from dpcore_baselines.perturbation.calibrate import least_noise
 from dpcore_baselines.perturbation.perturbed import PerturbedMinimizer, vertices

@@ -18,7 +18,7 @@ from dpcore.plugin.parts import (
     SeededNoise,
     Sensitivity,
 )
-from dpcore_accounting.laws.objective_perturbation import ObjectivePerturbationDpEvent
+from dpcore_accounting.events.objective_perturbation import ObjectivePerturbationDpEvent
 from dpcore_accounting.rdp import RdpAccountant
 from dpcore_accounting.single import SingleReleaseAccountant
 from dpcore_baselines.losses.hinge import HingeSvm

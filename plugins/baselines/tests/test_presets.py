@@ -15,7 +15,7 @@ from dpcore.plugin.parts import (
     optimizer_facts,
 )
 from dpcore_accounting.advanced_composition import AdvancedCompositionAccountant
-from dpcore_accounting.laws.objective_perturbation import ObjectivePerturbationDpEvent
+from dpcore_accounting.events.objective_perturbation import ObjectivePerturbationDpEvent
 from dpcore_accounting.rdp import RdpAccountant
 from dpcore_accounting.single import SingleReleaseAccountant
 from dpcore_baselines.objpert import ObjPert

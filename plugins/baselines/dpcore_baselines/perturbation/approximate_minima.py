@@ -18,7 +18,7 @@ from dpcore.plugin.parts import (
     sealed,
     sqrt_up,
 )
-from dpcore_accounting.laws.objective_perturbation import ObjectivePerturbationDpEvent
+from dpcore_accounting.events.objective_perturbation import ObjectivePerturbationDpEvent
 from dpcore_baselines.perturbation.gamma_law import gamma_deviates, modulo_2_64
 from dpcore_baselines.perturbation.sensitivity import PerturbedSensitivity
 

@@ -19,7 +19,7 @@ from dpcore.plugin.parts import (
     optimizer_facts,
 )
 from dpcore.session.units import sensitivity_of_units
-from dpcore_accounting.laws.objective_perturbation import ObjectivePerturbationDpEvent
+from dpcore_accounting.events.objective_perturbation import ObjectivePerturbationDpEvent
 from dpcore_lab.audit.pairs import ROW_NORM
 from dpcore_lab.audit.transcripts import Transcripts
 from dpcore_lab.made_tables.contributions import contributions, vectors_of

@@ -24,7 +24,7 @@ from dpcore.plugin.parts import (
     ZcdpDpEvent,
 )
 from dpcore.privacy.events import ExponentialMechanismDpEvent, RandomizedSensitivityGaussian
-from dpcore_accounting.laws.objective_perturbation import ObjectivePerturbationDpEvent
+from dpcore_accounting.events.objective_perturbation import ObjectivePerturbationDpEvent
 from dpcore_lab.recount.ledger import UnknownEventError, renyi_divergence
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from dpcore.plugin.parts import (
     ZcdpDpEvent,
 )
 from dpcore.privacy.events import ExponentialMechanismDpEvent, RandomizedSensitivityGaussian
-from dpcore_accounting.laws.objective_perturbation import ObjectivePerturbationDpEvent
+from dpcore_accounting.events.objective_perturbation import ObjectivePerturbationDpEvent
 
 if TYPE_CHECKING:
     from collections.abc import Callable

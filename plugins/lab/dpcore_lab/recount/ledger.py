@@ -21,7 +21,7 @@ from dpcore.plugin.parts import (
     ZcdpDpEvent,
 )
 from dpcore.privacy.events import ExponentialMechanismDpEvent, RandomizedSensitivityGaussian
-from dpcore_accounting.laws.objective_perturbation import ObjectivePerturbationDpEvent
+from dpcore_accounting.events.objective_perturbation import ObjectivePerturbationDpEvent
 from dpcore_lab.recount.normal import shift_of
 from dpcore_lab.recount.privacy_losses import epsilon_of_losses
 from dpcore_lab.recount.sampled import (

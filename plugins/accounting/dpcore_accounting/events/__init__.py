@@ -1,0 +1,1 @@
+"""Events of mechanisms that a package has and the core does not."""
