@@ -62,6 +62,9 @@ def part(place):
     return getattr(import_module(module), name)
 
 
+Logistic, Squared = part("dpcore.losses.logistic:Logistic"), part("dpcore.losses.squared:Squared")
+
+
 def tables(relation):
     """Return tables of few rows, of which each is a neighbour of the next."""
     X = np.array([[0.5, 0.2, 0.5], [-0.7, 0.1, 0.5], [0.1, -0.9, 0.5], [1.9, 0.0, 0.5]])

@@ -106,7 +106,6 @@ def _one_release(each: Round, share: float) -> float:
     return amplified_epsilon(base, each.p)
 
 
-@cached_by_value(maxsize=4096)
 def epsilon_after(
     rounds: Any,
     delta: float,

@@ -43,8 +43,8 @@ class PublicBall:
     low, high : bounds of a row's loss at any ``w`` of the ball, rounded outward.
     slope : bound of ``|l'|`` there.
 
-    Raises InvalidInputError for a radius or a slope that is not > 0, whose square would hide
-    the minus, and for bounds in another order.
+    Raises InvalidInputError for a radius or a slope that is not > 0, whose minus a square would
+    hide, and for bounds in another order.
     """
 
     radius: float
