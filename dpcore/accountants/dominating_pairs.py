@@ -13,8 +13,7 @@ from dpcore.privacy.stated_events import DominatingPairDpEvent
 
 __all__ = ["directions", "is_pure", "pair_epsilon_up", "pair_renyi_up", "pair_rho_up"]
 
-_FEW = 32
-"""Outcomes up to which a search through the orders is quick."""
+_FEW = 32  # outcomes up to which a search through the orders is quick
 _FIRST_ORDER, _RATIO = Fraction(1, 128), Fraction(5, 4)
 """Less 1; and that of each over that of the one before: rho is up to 1.3 % above the least."""
 

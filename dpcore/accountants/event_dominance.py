@@ -32,13 +32,14 @@ from dpcore.privacy.stated_events import ApproximateDpEvent, RenyiDpEvent, ZcdpD
 
 __all__ = ["costs_no_more"]
 
+# Figures that cost less when they grow.
 _LESS = {
     GaussianDpEvent: ("noise_multiplier",),
     LaplaceDpEvent: ("noise_multiplier",),
     SkellamDpEvent: ("variance",),
     RandomizedSensitivityGaussian: ("sigma",),
 }
-"""Figures that cost less when they grow."""
+# Figures that cost more when they grow: numbers, events, or several of them one by one.
 _MORE = {
     SkellamDpEvent: ("l1_bound", "l2_bound"),
     PureDpEvent: ("epsilon",),
@@ -52,7 +53,6 @@ _MORE = {
     SampledWithoutReplacementDpEvent: ("event",),
     ComposedDpEvent: ("events",),
 }
-"""Figures that cost more when they grow: numbers, events, or several of them one by one."""
 
 
 def costs_no_more(event: DpEvent, stated: DpEvent) -> bool:

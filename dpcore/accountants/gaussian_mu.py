@@ -63,8 +63,8 @@ __all__ = ["bounded_range_mu_up", "laplace_mu_up", "pure_mu_up"]
 _SMALL, _LARGE = Fraction(1, 2**12), Fraction(600)
 """Between them a quantile is sought; outside a closed form is above it, and near."""
 _PI_UP = Fraction(355, 113)
+# Relative step, above the error of the float that the search starts from.
 _GRAIN = Fraction(1, 2**40)
-"""Relative step, above the error of the float that the search starts from."""
 
 
 def bounded_range_mu_up(epsilon: Fraction) -> Fraction:

@@ -13,10 +13,10 @@ __all__ = ["OneLineErrors"]
 
 _UsageError: type[Exception] = typer.BadParameter.__bases__[0]
 
+# No mistake of the caller's: a run was made and charged, and gave no model.
 _NOT_MET = 3
-"""No mistake of the caller's: a run was made and charged, and gave no model."""
+# 128 and the number of the interrupt signal, as shells have it.
 _STOPPED = 130
-"""128 and the number of the interrupt signal, as shells have it."""
 
 
 class OneLineErrors(TyperGroup):

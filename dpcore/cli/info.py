@@ -44,12 +44,12 @@ _SHOWN = (
     "smoothness",
 )
 """Facts of parts that are no optimizers, as they are shown where a part states them."""
+# Data of registrations, and the commands of a group of them, as they are shown.
 _DATA = ("group", "suffixes", "schemes", "commands")
-"""Data of registrations, and the commands of a group of them, as they are shown."""
+# Letters of a line of names.
 _WIDTH = 78
-"""Letters of a line of names."""
+# Ends of the names of files: no registered name has a point, or a separator of folders.
 _OF_FILES = (".json", ".toml")
-"""Ends of the names of files: no registered name has a point, or a separator of folders."""
 _NOT_PRIVATE = "none: NOT PRIVATE, whatever epsilon and delta are"
 
 

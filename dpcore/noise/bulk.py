@@ -24,8 +24,8 @@ _CHUNK, _LARGE_CHUNK = 1 << 14, 1 << 16
 """Deviates of a chunk: multiples of 64, so that their bits fill whole words. Few, so that the words
 come from memory that is at hand (new pages took a third of a draw); more where the draw is large,
 so that threads seldom meet at the interpreter's lock."""
+# Deviates of a thread: for fewer, to wake one takes longer than it saves.
 _LEAST_PART = 1 << 13
-"""Deviates of a thread: for fewer, to wake one takes longer than it saves."""
 _FIRST_PRECISION = 192
 
 

@@ -57,8 +57,8 @@ SLACK = 2.0**-47
 WIDE_SLACK = 2.0**-56
 
 _TAIL_BITS = 160
+# Far above what rounding does to a bound computed in float64.
 _WIDENED = 1 + 2.0**-20
-"""Far above what rounding does to a bound computed in float64."""
 _CONTEXT = Context(prec=30, rounding=ROUND_HALF_EVEN)
 _ROOT_TWO_PI = Decimal("2.50662827463100050241576528481")
 

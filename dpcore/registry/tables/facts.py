@@ -42,8 +42,8 @@ __all__ = [
 
 Table = TypeVar("Table")
 
+# Of two names, by difflib, from which on one is taken for the other misspelt.
 _LIKENESS = 0.8
-"""Of two names, by difflib, from which on one is taken for the other misspelt."""
 
 
 class Kind(Protocol):
