@@ -130,6 +130,8 @@ def of_process():
     # The type, since a weak proxy of what is gone has no class to ask for.
     kernels = (one for one in objects if Dispatcher in type(one).__mro__)
     caches = (one for one in objects if functools._lru_cache_wrapper in type(one).__mro__)
+    # What is kept by the id of a class is told by its name: where it lies is nothing of a row's.
+    classes = {repr(id(one)): _name(one) for one in objects if type in type(one).__mro__}
     modules = {name: vars(module) for name, module in list(sys.modules.items())}
     told = {name: known.get("__warningregistry__", {}) for name, known in modules.items()}
     found = {
@@ -142,7 +144,7 @@ def of_process():
         "warnings": {name: _keys(known) for name, known in told.items() if known},
         "warned once": _keys(warnings.onceregistry),
         "globals": {
-            f"{module}.{name}": _contents(value)
+            f"{module}.{name}": _contents(value, classes)
             for module, known in modules.items()
             for name, value in known.items()
             if module.split(".")[0].split("_")[0] == "dpcore" and not name.startswith("__")
@@ -168,10 +170,10 @@ def _kept(cache):
 _CONTAINERS = (dict, list, set, collections.deque, weakref.WeakValueDictionary)
 
 
-def _contents(value):
+def _contents(value, classes):
     """Return the keys of a module's container, and all that an object of a class of ours holds."""
     if isinstance(value, _CONTAINERS):
-        return _keys(value)
+        return sorted(classes.get(key, key) for key in _keys(value))
     is_ours = type(value).__module__.startswith("dpcore")
     return repr(held(value)) if is_ours and not isinstance(value, type) else ""
 

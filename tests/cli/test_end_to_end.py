@@ -45,7 +45,7 @@ def test_train_and_predict_on_the_embedded_data(tmp_path):
 def test_train_on_adult():
     arguments = ("--data", "adult", "--epsilon", "0.4", "--test-fraction", "0.2", "--json")
     report = json.loads(dpcore("train", *arguments))
-    assert report["n_features"] == 108 and report["private"] is True
+    assert report["n_features"] == 156 and report["private"] is True
     assert report["diagnostics"]["test_accuracy"] > 0.80
 
 

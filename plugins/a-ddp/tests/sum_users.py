@@ -93,9 +93,9 @@ def light_primitives(monkeypatch):
     )
 
 
-# Fewer neighbours than a deployment takes: 100 users of 6 each, for the time that it takes.
+# Fewer neighbours than a deployment takes: 100 users of 8 each, for the time that it takes.
 PARAMETERS = SumParameters(
-    users=100, colluding=0, threshold=67, neighbours=6, shares=2, present=2, failure_bits=1
+    users=100, colluding=0, threshold=67, neighbours=8, shares=3, present=3, failure_bits=1
 )
 
 

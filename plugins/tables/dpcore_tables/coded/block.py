@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -70,7 +71,7 @@ class RawCodedRows:
             cells, hats = self._cells(rows, start, stop, self._layout.curves_of(codes))
             coded_margins(*cells, numeric, codes, out)
             if hats is not None:
-                add_hats(*hats, codes, out)
+                add_hats(*hats, np.array(codes), out)
 
     def weighted_sum(self, start: int, stop: int, c: np.ndarray) -> np.ndarray:
         numeric = np.zeros(self._layout.numeric.size)
@@ -79,7 +80,7 @@ class RawCodedRows:
             cells, hats = self._cells(rows, start, stop, self._layout.curves)
             coded_weighted_sum(*cells, c, numeric, codes)
             if hats is not None:
-                add_sums_of_hats(*hats, c, codes)
+                add_sums_of_hats(*hats, np.array(c), codes)
         return self._layout.join(numeric, codes)
 
     def mapped(self, entry: Callable[[np.ndarray], np.ndarray]) -> RawCodedRows:
@@ -97,7 +98,20 @@ class RawCodedRows:
         if not len(curves):
             return cells, None
         left, t = neighbours(numbers[:, curves[:, 0]], curves[:, 2])
-        return cells, (left + curves[:, 1], self._entry(1.0 - t), self._entry(t))
+        # Copies are of one form, so that each kernel is: those of ``_load_kernels_of_hats``.
+        return cells, (
+            np.array(left + curves[:, 1], order="C"),
+            np.array(self._entry(1.0 - t), np.float64, order="C"),
+            np.array(self._entry(t), np.float64, order="C"),
+        )
+
+
+@cache
+def _load_kernels_of_hats() -> None:
+    """Load what adds hats of mapped rows, before anything is charged."""
+    places, values, none = np.empty((0, 1), np.int64), np.empty((0, 1)), np.empty(0)
+    add_hats(places, values, values, none, none)
+    add_sums_of_hats(places, values, values, none, none)
 
 
 class CodedBlock(CachedMargins):
@@ -121,6 +135,8 @@ class CodedBlock(CachedMargins):
             steps = _steps(rows)
             squares = (steps * steps).sum(axis=1) + _n_ones(rows) * _ONE * _ONE
             squares += _squares_of_hats(rows, steps)
+            if len(self._layout.curves):
+                _load_kernels_of_hats()
             # A schema's bound is proved of its kinds of columns; it is verified in integers.
             if (squares > math.floor(Fraction(path.raw_norm_bound) ** 2 * _ONE**2)).any():
                 raise InvalidInputError("The raw norm bound is below what the columns allow.")

@@ -61,7 +61,8 @@ def write(path, separator, rows):
 def test_a_file_of_that_shape_is_fitted_and_predicted(tmp_path, name):
     file, separator, rows, loss, n_features = FILES[name]
     path = write(tmp_path / file, separator, rows)
-    model = fit(path, schema=name, loss=loss, algo="dp-gd", seed=1)
+    lines = {"curves": "none"}
+    model = fit(path, schema=name, loss=loss, algo="dp-gd", params=lines, seed=1)
     assert model.coef.shape[-1] == n_features
     scores = model.decision_function(str(path))
     assert len(scores) == ROWS and np.isfinite(scores).all()
