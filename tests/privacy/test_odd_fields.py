@@ -132,6 +132,9 @@ def samples(relation):
     yield part("dpcore_adassp.spreads:Spreads")(p, (0.5, 0.5))
     yield part(f"{b}queries.standardized:StandardizedGradientSum")(p, up, own, 0.5)
     yield part(f"{b}queries.moments:ColumnMoments")(p, 0.5, counted=alike)
+    yield part(f"{b}queries.kept_columns:KeptColumns")(
+        part(f"{b}queries.moments:ColumnMoments")(p, 0.5, counted=alike), (0, 1)
+    )
     yield part(f"{b}descent.sizes:ColumnSizes")((0, 1))
     yield part(f"{b}calibration.labelled_scores:LabelledScores")(p, up)
     yield part(f"{b}scores:ClippedLossScores")(p, np.stack([zero, up]), 1.0, True)
@@ -140,6 +143,8 @@ def samples(relation):
     levels = part(f"{statistics}categorical_column:CategoricalColumn")
     histogram = part(f"{statistics}histogram:Histogram")
     yield from (histogram(levels((), (0, 1))), histogram(levels((0, 1), ("a", "b"))))
+    two = histogram(levels((), (0, 1))), histogram(levels((0, 1), ("a", "b")))
+    yield part(f"{statistics}histogram:TwoWayTable")(*two)
     yield from (histogram(number, (0.0, 0.5, 1.0)), part(f"{statistics}unit_count:UnitCount")())
     yield part(f"{statistics}numeric_sums:NumericSums")((number,), True)
     yield part(f"{statistics}quantile:QuantileScores")(number, 0.5, (0.25, 0.5))

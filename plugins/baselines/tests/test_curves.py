@@ -298,3 +298,12 @@ def test_no_budget_is_too_small_for_curves_that_is_not_for_lines():
     assert model.schema == schema
     with pytest.raises(InvalidInputError, match="does not fit the 64-bit grid"):
         fit(rows, schema=schema, epsilon=1e-7, params={"curves": "all"})
+
+
+@pytest.mark.parametrize("kept", [(0, 0), (1, 0), (-1,), (20,), (0.5,)])
+def test_columns_are_kept_once_each(kept):
+    # One place many times over would count as often in the distance, and once in what is charged.
+    moments = ColumnMoments(PROBLEM, 1.0)
+    assert KeptColumns(moments, (0, 2)).kept == (0, 2)
+    with pytest.raises((InvalidInputError, TypeError)):
+        KeptColumns(moments, kept)

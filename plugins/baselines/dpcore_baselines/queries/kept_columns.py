@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
+from operator import index
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from dpcore.plugin import InvalidInputError
 from dpcore.plugin.parts import sealed
 
 if TYPE_CHECKING:
@@ -31,12 +34,22 @@ class KeptColumns:
     ----------
     query : the sum. ``kept`` : the public places of the columns, ascending; of a sum of as many
         numbers as several times the columns, those in each of its parts.
+
+    Raises InvalidInputError for places that are no columns' or not ascending: one that came twice
+    would count twice in the distance.
     """
 
     query: StandardizedGradientSum | UnitGradientSum | ColumnMoments
     kept: tuple[int, ...]
 
     thread_safe: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        kept = tuple(map(index, self.kept))
+        columns = range(self.query.problem.n_features)
+        if any(k not in columns for k in kept) or any(a >= b for a, b in pairwise(kept)):
+            raise InvalidInputError("Expected places of columns, ascending.")
+        object.__setattr__(self, "kept", kept)
 
     @property
     def kind(self) -> str:
