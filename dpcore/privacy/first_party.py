@@ -91,14 +91,18 @@ def part_of(thing: Any) -> str:
     # Others, too, may bear a name: one that they were given.
     named = thing if is_class(thing) or is_function(thing) else type(thing)
     module, name = module_of(named), name_of(named)
-    return f"{'?' * (is_ours(module) and found_by_name(named) is not named)}{module}:{name}"
+    return f"{'?' * (is_ours(module) and _found(module, name) is not named)}{module}:{name}"
 
 
 def found_by_name(named: Any) -> Any:
     """Return what there is under a class's or a function's own name: in its module, or in classes
     there, and not in another module that this one knows."""
-    found: Any = sys.modules.get(module_of(named))
-    for place, name in enumerate(name_of(named).split(".")):
+    return _found(module_of(named), name_of(named))
+
+
+def _found(module: str, names: str) -> Any:
+    found: Any = sys.modules.get(module)
+    for place, name in enumerate(names.split(".")):
         found = getattr(found, name, None) if not place or is_class(found) else None
     return found
 

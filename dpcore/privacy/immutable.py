@@ -117,9 +117,11 @@ def private_copy(part: Any, copies: Copies | None = None) -> Any:
 
     Raises TypeError or ValueError for a field that cannot be what its class states.
     """
+    kind: Any = type(part)
+    if id(kind) in _LEAVES:
+        return part
     import numpy as np  # As in ``constant``.
 
-    kind: Any = type(part)
     if kind is np.ndarray:
         return constant(part, part.dtype)
     if id(kind) not in _DEFINED and id(kind) not in _CONTAINERS:
@@ -148,6 +150,7 @@ def private_copy(part: Any, copies: Copies | None = None) -> Any:
 
 
 _CONTAINERS = frozenset(map(id, (tuple, list, dict)))
+_LEAVES = frozenset(map(id, (type(None), bool, int, float, str)))
 # By annotation, what makes a plain number of a value.
 _NUMBERS: dict[str, Callable[[Any], Any]] = {"bool": bool, "int": index, "float": float}
 
