@@ -108,6 +108,10 @@ def _drawn(found: list[Contribution], model: Model) -> Any:
         handles, labels = axes[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=min(5, len(labels)))
     figure.supylabel(_added_in_words(model))
+    if model.privacy["private"]:
+        figure.supxlabel(
+            "with the noise of a private release: where few rows are it is all there is"
+        )
     return figure
 
 

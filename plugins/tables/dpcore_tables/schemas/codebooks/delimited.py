@@ -104,6 +104,8 @@ def _entry(given: dict[str, str], where: str) -> Description:
     lower, upper = (
         bound_of(given.get(key), kind, f"{where}, column {key!r}") for key in ("lower", "upper")
     )
+    if isinstance(lower, int | float) and isinstance(upper, int | float) and lower >= upper:
+        raise refuse(where, "column 'lower' has no number below that of column 'upper'")
     words = [_value(word) for word in _split(given.get("labels", ""))]
     labels = values_of(words, kind, f"{where}, column 'labels'")
     missing, form = tuple(_split(given.get("missing", ""))), given.get("format") or None
