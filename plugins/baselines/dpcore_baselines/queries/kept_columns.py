@@ -35,8 +35,8 @@ class KeptColumns:
     query : the sum. ``kept`` : the public places of the columns, ascending; of a sum of as many
         numbers as several times the columns, those in each of its parts.
 
-    Raises InvalidInputError for places that are no columns' or not ascending: one that came twice
-    would count twice in the distance.
+    Raises InvalidInputError for places that are no columns' or not ascending: a place that
+    came twice would count twice in the distance.
     """
 
     query: StandardizedGradientSum | UnitGradientSum | ColumnMoments

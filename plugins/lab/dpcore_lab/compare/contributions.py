@@ -109,9 +109,7 @@ def _drawn(found: list[Contribution], model: Model) -> Any:
         figure.legend(handles, labels, loc="outside lower center", ncols=min(5, len(labels)))
     figure.supylabel(_added_in_words(model))
     if model.privacy["private"]:
-        figure.supxlabel(
-            "with the noise of a private release: where few rows are it is all there is"
-        )
+        figure.supxlabel("with the noise of a private release: where rows are few, little else")
     return figure
 
 

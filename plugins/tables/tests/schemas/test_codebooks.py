@@ -195,6 +195,7 @@ def test_columns_are_dropped_by_name_and_pattern(rows):
 FAULTS = {
     "column,type\nage,nmber\n": "line 2, column 'type': expected a type, one of number",
     "column,lower\n\nage,1\ncity,x\n": "line 4, column 'lower': expected a finite number",
+    "column,lower,upper\nage,80,18\n": "line 2: column 'lower' has no number below that of",
     "column,lower\nage,1e999\n": "line 2, column 'lower': expected a finite number",
     "column,type,upper\nborn,date,31.12.2020\n": "line 2, column 'upper': expected a date",
     "column,labels\ncity,a|b|a\n": "line 2, column 'labels': two labels are equal",
