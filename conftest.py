@@ -52,7 +52,7 @@ def pytest_collection():
         gc.enable()  # and not frozen: hypothesis asks the collector who holds an object
         # What thousands of tests keep is looked through seldom: of some rooms a sixth of the time
         # went there.
-        gc.set_threshold(100_000, 100, 100)
+        gc.set_threshold(100_000, 100, 10_000)
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m looks at the marks

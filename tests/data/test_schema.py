@@ -186,6 +186,7 @@ JUNK = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=20)
 @given(JUNK)
 def test_junk_is_refused_and_never_crashes(data):

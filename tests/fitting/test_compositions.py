@@ -113,6 +113,7 @@ def test_an_accountant_that_a_refusal_names_holds_the_algorithm():
     assert useless == []
 
 
+@pytest.mark.some_fast
 @pytest.mark.parametrize("algo", ["rsgd-ar", "psgd"])
 @pytest.mark.parametrize("accountant", ["zcdp", "gdp"])
 def test_a_random_batch_is_charged_as_the_worst_where_there_is_no_rule_for_it(algo, accountant):

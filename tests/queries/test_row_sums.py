@@ -194,6 +194,7 @@ def test_the_largest_entry_of_a_row_is_used_up_to_the_clip():
         block.row_norms("l3")
 
 
+@pytest.mark.slow
 def test_counts_are_whole_numbers():
     def sides(x, y, parameters, out):
         out[0 if x[0] < 0.0 else 1] = 1.0

@@ -70,6 +70,7 @@ def test_one_release_takes_the_whole_budget_and_no_more(optimizer, accountant, l
     assert np.isfinite(solution.w).all()
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(
     st.floats(0.02, 8.0), st.floats(-12, -3), st.sampled_from(NORMAL_AND_PURE),

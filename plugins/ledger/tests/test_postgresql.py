@@ -93,6 +93,7 @@ def test_the_command_line_opens_and_raises_one(server):
     assert "died" in run(app, ["ledger", "show", address]).output
 
 
+@pytest.mark.slow
 def test_ledgers_of_one_database_are_apart(ledger, server):
     other = TableLedger.create(server.address(), Terms.of(2.0, 1e-6))
     ledger.reserve(a_run(), STATED)

@@ -187,6 +187,7 @@ def test_a_sampler_of_several_classes_alone_is_none_of_the_queries():
     assert kind_of(lambda problem: PoissonSample(of_several(problem), 0.1)) == "sampler"
 
 
+@pytest.mark.slow
 def test_a_refusal_in_other_words_is_one_too():
     def refuses(problem):
         if problem.n_margins == 1:

@@ -27,6 +27,7 @@ def texts(axis):
     return [text.get_text() for text in axis.texts]
 
 
+@pytest.mark.slow
 def test_a_floor_far_below_does_not_squeeze_the_curves():
     """Majority at 80.3 took nine tenths of the panel from curves between 98.6 and 99.6."""
     (axis,) = draw(compared(80.3, 99.7), SETTINGS, "accuracy").axes
