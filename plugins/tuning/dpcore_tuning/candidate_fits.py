@@ -118,8 +118,12 @@ class Tries:
         return best_of_random_tries(law, len(self._plans), self._tried, self._noise)
 
     def _chosen(self) -> Tried | None:
-        """Return one of the list, in which a fit that failed is the public constant."""
+        """Return one of the list, in which a fit that failed is the public constant. Its algorithm
+        is named: whether an answer that it asked ended in an error may depend on a row."""
         models = [_outcome(partial(self._fit, place)) for place in range(len(self._plans))]
+        failed = [plan for plan, model in zip(self._plans, models, strict=True) if model is None]
+        named = [(part_of(plan.optimizer), plan.entry.target) for plan in failed]
+        self.foreign.update(foreign_parts({part for pair in named for part in pair}))
         zero = constant_of(self._rows.schema.w_shape)
         coefficients = [zero if model is None else model.w for model in models]
         place = self._held.choose(coefficients, self._search.epsilon)

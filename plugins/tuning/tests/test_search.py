@@ -335,3 +335,20 @@ def test_an_algorithm_that_is_not_dpcores_is_named_by_a_random_search(kind):
     (told, named) = model.privacy["sentence"], model.privacy["parts_not_from_dpcore"]
     assert any(part.endswith("Warm") for part in named) == (kind == "random")
     assert ("keeps nothing from one fit to the next" in told) == (kind == "random")
+
+
+def test_an_algorithm_whose_fits_of_a_list_fail_is_named():
+    search = searched(settings={"epsilon": 50.0}, kind="list")
+    first = search.plans[0].optimizer
+
+    class Fails(type(first)):
+        """Ends in an error, which an answer of its own may have had for a row."""
+
+        def minimize(self, problem, session):
+            super().minimize(problem, session)
+            raise RuntimeError
+
+    fails = Fails(**{each.name: getattr(first, each.name) for each in fields(first) if each.init})
+    plans = tuple(replace(plan, optimizer=fails) for plan in search.plans)
+    model = run.tune_dataset(replace(search, plans=plans), rows())
+    assert any(part.endswith("Fails") for part in model.privacy["parts_not_from_dpcore"])
