@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -97,6 +98,10 @@ def light_primitives(monkeypatch):
 PARAMETERS = SumParameters(
     users=100, colluding=0, threshold=67, neighbours=8, shares=3, present=3, failure_bits=1
 )
+
+
+# Enough for a single round to be opened though thirty of a hundred are lost in it.
+MORE_NEIGHBOURS = replace(PARAMETERS, neighbours=12, shares=4, present=4)
 
 
 def run_rounds(seed, users=100, lost=30, rounds=20, parameters=PARAMETERS):

@@ -212,3 +212,10 @@ def test_the_margins_of_released_moments_are_those_of_the_rows():
     noisy = MeanRow.of(columns, length, moments[:7] / 5000, 1e3)
     assert noisy.margins(v, np.zeros(7))[0] == pytest.approx(v[6], abs=1e-3)
     assert calibrate.can_be_calibrated(problem)
+
+
+@pytest.mark.parametrize("mean", [1e6, -1e6, 1e300])
+def test_margins_beyond_all_rates_end_no_run(mean):
+    # A rate of exactly 0 or 1 has no log odds: a run of pure noise ended in ValueError, charged.
+    a, b = calibrated_line(mean, 1.0, 1.0, 0.5)
+    assert np.isfinite(a) and 2.0**-6 <= b <= 1

@@ -1,7 +1,7 @@
 """A hundred users in one process, of whom thirty are lost at random steps of twenty rounds."""
 
 import pytest
-from sum_users import light_primitives, run_rounds
+from sum_users import MORE_NEIGHBOURS, light_primitives, run_rounds
 
 from dpcore_a_ddp.secure_sums.parameters import SumParameters
 
@@ -22,4 +22,4 @@ def test_every_sum_is_right_or_not_opened(seed, monkeypatch):
 
 @pytest.mark.slow
 def test_and_so_with_the_primitives_themselves():
-    assert run_rounds(1, rounds=1) == 1
+    assert run_rounds(1, rounds=1, parameters=MORE_NEIGHBOURS) == 1

@@ -45,7 +45,7 @@ _NODES = np.linspace(-4.0, 4.0, 65)
 _LEAST_SPREAD = 2.0**-10
 _STEPS, _LONGEST, _PART = 50, 1.0, 0.25
 """Newton steps: no longer than 1 in the log odds at the mean, and than 1/4 in b."""
-_FLAT = 2.0**-900
+_FLAT, _RAREST = 2.0**-900, 2.0**-53
 _LEAST_SLOPE = 2.0**-6
 """Where all rows are clipped margins have no scale, yet an order, which is kept."""
 
@@ -115,6 +115,7 @@ def calibrated_line(
     low = ordered_dot(np.minimum(rates, clip), weights)
     both = low + ordered_dot(np.minimum(1 - rates, clip), weights)
     start = float(ordered_dot(weights, low) / ordered_dot(weights, both))
+    start = min(max(start, _RAREST), 1 - _RAREST)  # Of margins beyond a rate's bits it is 0 or 1.
     a, b = math.log(start / (1 - start)), 0.0
     for _ in range(_STEPS):
         told = 1 / (1 + array_exp(-(a + b * _NODES)))
