@@ -194,6 +194,8 @@ def others():
     units = dataclasses.replace(p, rows_per_unit=2)
     unit_sum = part("dpcore_baselines.queries.unit_gradient:UnitGradientSum")
     yield unit_sum(units, np.zeros(3), own, 0.5)
+    of_units = part("dpcore_baselines.queries.kept_columns:KeptColumnsOfUnits")
+    yield of_units(unit_sum(units, np.zeros(3), own, 0.5), (0, 1))
     brownian, base = "dpcore_accuracy_first.brownian_noise.", RowCount("l2")
     yield part(f"{brownian}mechanism:Brownian")(base, (0.5, 1.0), 1e-6, asked)
     walk = part(f"{brownian}threshold:ReducedAboveThreshold")

@@ -9,6 +9,7 @@ import time
 
 import numpy as np
 import pytest
+from forked import refusal_in_a_child
 
 from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError
@@ -368,17 +369,7 @@ def test_a_forked_child_has_no_guarantee_to_state():
         LocalEngine(ROWS.table()), ZcdpAccountant.from_budget(1.0, 1e-6), ADD, SystemNoise()
     )
     opened.require_whole()
-    reading, writing = os.pipe()
-    if not (child := os.fork()):
-        try:
-            opened.require_whole()
-        except InvalidInputError as error:
-            os.write(writing, str(error).encode())
-        os._exit(0)
-    os.waitpid(child, 0)
-    os.close(writing)
-    with os.fdopen(reading) as told:
-        assert told.read().startswith("This process was forked")
+    assert refusal_in_a_child(opened.require_whole).startswith("This process was forked")
 
 
 def test_a_registered_copy_is_no_filter_of_ours():

@@ -80,7 +80,7 @@ def cost_forecast(optimizer: Optimizer, problem: Problem, accountant: Accountant
 def takes_curves(optimizer: Optimizer, problem: Problem, accountant: Accountant) -> bool:
     """Return whether the optimizer asks for hat functions beside numbers."""
     ask = optimizer_facts(optimizer).takes_curves
-    return ask is not None and bool(ask(private_copy(problem), copy.deepcopy(accountant)))
+    return ask is not None and bool(ask(private_copy(problem), copied_figure(accountant)))
 
 
 def feasible_targets(optimizer: Optimizer, problem: Problem, epsilon_max: float) -> str:

@@ -190,7 +190,7 @@ def test_numbers_are_curves_where_nobody_chose_it():
     rows = bent_rows(4000)
     model = fit(rows, schema=LINES, epsilon=5.0, delta=1e-6, seed=3)
     assert model.schema == CURVES
-    assert "2 numbers are curves: u is" in model.status
+    assert "2 numbers are curves: the signal is" in model.status
     knots = fit(rows, schema=CURVES, epsilon=5.0, delta=1e-6, seed=3)
     assert model.w.tolist() == knots.w.tolist()
     assert np.mean(model.predict(rows) == rows["y"]) > 0.93

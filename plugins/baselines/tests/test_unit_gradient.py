@@ -18,7 +18,9 @@ from dpcore.plugin.parts import LocalEngine, Table
 from dpcore.session.units import sensitivity_of_units
 from dpcore_accounting.samples import PoissonSample
 from dpcore_baselines.queries import unit_gradient as module
+from dpcore_baselines.queries.kept_columns import KeptColumns, KeptColumnsOfUnits
 from dpcore_baselines.queries.kernels import add_clipped_units, add_rows_to_units
+from dpcore_baselines.queries.moments import ColumnMoments
 from dpcore_baselines.queries.standardization import Standardization
 from dpcore_baselines.queries.standardized import StandardizedGradientSum
 from dpcore_baselines.queries.unit_gradient import UnitGradientSum
@@ -140,3 +142,13 @@ def test_clipped_units_are_within_the_limit_in_whole_numbers():
                 assert np.array_equal(total, unit)
             near = naive.clipped_units(unit[None, :], limit)
             assert np.abs(total - near).max() <= 1 + 1e-12 * limit
+
+
+def test_kept_columns_of_units_have_the_sensitivity_of_the_clip_of_a_unit():
+    whole = query()
+    of_units, of_rows = KeptColumnsOfUnits(whole, (0,)), KeptColumns(whole, (0,))
+    stated = sensitivity_of_units(whole, ADD, 8).bound
+    assert sensitivity_of_units(of_units, ADD, 8).bound == stated
+    assert sensitivity_of_units(of_rows, ADD, 8).bound == 8 * stated  # sound, and eight times more
+    with pytest.raises(InvalidInputError, match="clips whole units"):
+        KeptColumnsOfUnits(ColumnMoments(whole.problem, 1.0), (0,))

@@ -28,7 +28,7 @@ from dpcore.plugin import mechanism_in, ordered_sum
 from dpcore.plugin.parts import loss_facts
 from dpcore_baselines.descent import defaults
 from dpcore_baselines.options import noise_of_parts
-from dpcore_baselines.queries.kept_columns import KeptColumns
+from dpcore_baselines.queries.kept_columns import KeptColumns, KeptColumnsOfUnits
 from dpcore_baselines.queries.moments import ColumnMoments
 from dpcore_baselines.queries.standardization import SCALE_BITS, Standardization
 
@@ -156,7 +156,9 @@ class Curves:
         scales, shifts = self.among_all(columns.scales), self.among_all(columns.shifts)
         of_all = self.among_all(w), Standardization(scales, shifts, last)
         query = kind(self.problem, *of_all, clip, noise_multiplier)
-        return KeptColumns(query, tuple(self.kept.tolist()))
+        of_units = getattr(kind, "clips_units", False)
+        kept = KeptColumnsOfUnits if of_units else KeptColumns
+        return kept(query, tuple(self.kept.tolist()))
 
     def moments(self, clip: float, noise_multiplier: float) -> Any:
         """Return the sums of these columns and of their squares."""
@@ -190,5 +192,6 @@ class Curves:
         if not (m and self.are_used):
             return ""
         which = f"{m} numbers" if m > 1 else "1 number"
-        why = "as asked" if self.asked != "auto" else f"u is {self.u:.0f} with their hats"
+        why = f"the signal is {self.u:.0f}, and from {_SIGNAL:.0f} on they pay"
+        why = why if self.asked == "auto" else "as asked"
         return f" {which} {'are curves' if m > 1 else 'is a curve'}: {why}."

@@ -11,15 +11,15 @@ import numpy as np
 
 from dpcore.plugin import InvalidInputError
 from dpcore.plugin.parts import sealed
+from dpcore_baselines.queries.unit_gradient import UnitGradientSum
 
 if TYPE_CHECKING:
     from dpcore.plugin import NeighboringRelation
     from dpcore.plugin.parts import Block, Sensitivity
     from dpcore_baselines.queries.moments import ColumnMoments
     from dpcore_baselines.queries.standardized import StandardizedGradientSum
-    from dpcore_baselines.queries.unit_gradient import UnitGradientSum
 
-__all__ = ["KeptColumns"]
+__all__ = ["KeptColumns", "KeptColumnsOfUnits"]
 
 
 @sealed
@@ -74,3 +74,20 @@ class KeptColumns:
         width = self.query.problem.n_features
         parts = answer.reshape(-1, width)[:, list(self.kept)]
         return np.ascontiguousarray(parts.reshape(*answer.shape[:-1], -1))
+
+
+@sealed
+@dataclass(frozen=True, slots=True, eq=False)
+class KeptColumnsOfUnits(KeptColumns):
+    """The same of a sum whose clip is that of whole units, whatever the number of their rows: so is
+    its sensitivity.
+
+    Raises InvalidInputError for a sum of another class, whose clip is of a row.
+    """
+
+    clips_units: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if type(self.query) is not UnitGradientSum:
+            raise InvalidInputError("Expected a sum of gradients that clips whole units.")
+        KeptColumns.__post_init__(self)
