@@ -61,6 +61,7 @@ OF_THE_PROJECT = {
     "test_measures.py",
     "test_moved.py",
     "test_packaging.py",
+    "test_pages_read_well.py",
     "test_papers.py",
     "test_raises.py",
     "test_reach.py",

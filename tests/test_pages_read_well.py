@@ -1,0 +1,223 @@
+"""Measures of the pages, each with a limit, and ceilings that only fall for pages beyond it.
+
+python tests/test_pages_read_well.py    # prints the ceilings of today
+"""
+
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted(
+    page
+    for pattern in ("*.md", "docs/**/*.md", "plugins/*/*.md", "bench/**/*.md")
+    for page in ROOT.glob(pattern)
+)
+pytestmark = pytest.mark.skipif(not PAGES, reason="the pages are beside the sources alone")
+
+NOT_COUNTED = "CHANGELOG.md"
+"""The page whose words are neither limited nor in the sum: it grows with each version."""
+MOST_WORDS = 1200
+OTHER_WORDS = {
+    "README.md": 900,
+    "bench/README.md": 2000,
+    "docs/audit.md": 1798,
+    "docs/data.md": 2862,
+    "docs/design.md": 1800,
+    "docs/ledger.md": 1019,
+    "docs/plugins.md": 3049,
+    "plugins/baselines/README.md": 2000,
+}
+"""Pages with a limit of their own."""
+ALL_WORDS, ALL_WORDS_NOW = 45_000, 101_300
+"""Words of all pages together: the limit, and a ceiling that is lowered as pages become shorter."""
+
+
+class Measures(NamedTuple):
+    """Words of a page, and its longest cell and line in characters, and sentence in words."""
+
+    words: int
+    cell: int
+    line: int
+    sentence: int
+
+
+# One line a page, so that pages can be rewritten side by side. A ceiling is never raised; a page
+# within all limits has no line.
+CEILINGS: dict[str, Measures] = {
+    "CHANGELOG.md": Measures(0, 0, 635, 99),
+    "CONTRIBUTING.md": Measures(1260, 0, 207, 54),
+    "README.md": Measures(1141, 108, 139, 46),
+    "SECURITY.md": Measures(267, 0, 142, 65),
+    "bench/README.md": Measures(8020, 1218, 291, 75),
+    "bench/figures/README.md": Measures(10152, 326, 273, 33),
+    "docs/algorithms.md": Measures(1808, 89, 203, 54),
+    "docs/audit.md": Measures(3597, 44, 318, 72),
+    "docs/choosing.md": Measures(448, 115, 192, 52),
+    "docs/cluster.md": Measures(2740, 150, 172, 51),
+    "docs/compare.md": Measures(545, 0, 206, 33),
+    "docs/data.md": Measures(5724, 344, 382, 71),
+    "docs/design.md": Measures(5798, 373, 232, 48),
+    "docs/estimators.md": Measures(1530, 117, 215, 45),
+    "docs/events.md": Measures(426, 62, 160, 34),
+    "docs/grids.md": Measures(896, 59, 161, 40),
+    "docs/guarantee.md": Measures(1672, 0, 425, 47),
+    "docs/hooks.md": Measures(1352, 176, 158, 51),
+    "docs/interactive.md": Measures(1134, 0, 147, 40),
+    "docs/intervals.md": Measures(2068, 14, 192, 53),
+    "docs/kernels.md": Measures(840, 106, 145, 32),
+    "docs/ledger.md": Measures(2038, 0, 277, 60),
+    "docs/noise-laws.md": Measures(923, 61, 159, 44),
+    "docs/papers.md": Measures(3285, 196, 234, 33),
+    "docs/plugins.md": Measures(6098, 216, 225, 72),
+    "docs/report.md": Measures(1111, 0, 188, 51),
+    "docs/row-functions.md": Measures(893, 0, 144, 33),
+    "docs/scoring.md": Measures(2428, 166, 251, 61),
+    "docs/sharp-edges.md": Measures(609, 0, 220, 32),
+    "docs/sources.md": Measures(741, 0, 188, 54),
+    "docs/statistics.md": Measures(1103, 92, 211, 41),
+    "docs/theorems.md": Measures(638, 0, 488, 36),
+    "docs/tuning.md": Measures(1219, 58, 268, 51),
+    "docs/tutorials/adult.md": Measures(376, 78, 228, 35),
+    "docs/tutorials/classes.md": Measures(227, 0, 204, 23),
+    "docs/tutorials/own-table.md": Measures(501, 0, 199, 32),
+    "docs/tutorials/plugin.md": Measures(334, 0, 196, 32),
+    "docs/tutorials/start.md": Measures(368, 0, 171, 29),
+    "docs/tutorials/survival.md": Measures(557, 0, 184, 35),
+    "docs/tutorials/users.md": Measures(229, 0, 324, 23),
+    "plugins/a-ddp/FLOWER.md": Measures(1072, 0, 278, 49),
+    "plugins/a-ddp/README.md": Measures(2847, 247, 506, 59),
+    "plugins/a-ddp/SECURE_SUMS.md": Measures(1524, 60, 278, 51),
+    "plugins/accounting/README.md": Measures(418, 237, 148, 39),
+    "plugins/accuracy-first/README.md": Measures(2931, 211, 316, 70),
+    "plugins/adassp/README.md": Measures(1871, 252, 753, 84),
+    "plugins/baselines/README.md": Measures(7316, 207, 603, 87),
+    "plugins/counts/README.md": Measures(728, 58, 324, 34),
+    "plugins/dask/README.md": Measures(192, 0, 153, 34),
+    "plugins/dp-agd/README.md": Measures(1482, 0, 296, 46),
+    "plugins/lab/README.md": Measures(294, 94, 147, 17),
+    "plugins/ledger/README.md": Measures(356, 147, 152, 26),
+    "plugins/report/README.md": Measures(408, 102, 158, 34),
+    "plugins/rsgd-ar/README.md": Measures(2495, 188, 469, 77),
+    "plugins/sklearn/README.md": Measures(175, 59, 147, 21),
+    "plugins/tables/README.md": Measures(346, 108, 157, 34),
+    "plugins/tuning/README.md": Measures(310, 101, 150, 27),
+}
+
+
+def relative(page):
+    return str(page.relative_to(ROOT))
+
+
+def limits_of(name):
+    return Measures(OTHER_WORDS.get(name, MOST_WORDS), cell=160, line=120, sentence=45)
+
+
+def is_row(line):
+    return line.lstrip().startswith("|")
+
+
+def without_marks(text):
+    """Return a page without comments, which readers do not see."""
+    return re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)
+
+
+def cells_of(text):
+    rows = [line.strip() for line in text.split("\n") if is_row(line)]
+    return [cell.strip() for row in rows for cell in re.split(r"(?<!\\)\|", row.strip("|"))]
+
+
+def sentences_of(text):
+    """Return the sentences of paragraphs and items, with code and addresses as single words."""
+    text = re.sub(r"^ *(```|~~~).*?^ *\1", "\n", text, flags=re.DOTALL | re.MULTILINE)
+    text = "\n".join(line for line in text.split("\n") if not re.match(r"\s*(\||#)|    ", line))
+    text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", re.sub(r"`[^`]*`", "code", text))
+    parts = re.split(r"\n\s*\n|\n(?=\s*(?:[*-]|\d+\.) )", text)
+    parts = [re.sub(r"^\s*(?:[*-]|\d+\.) ", "", part) for part in parts]
+    return [each for part in parts for each in re.split(r"(?<=[.!?])[*_)\"]*\s+", part)]
+
+
+def without_code(text):
+    """Return the lines outside of blocks of code, for their cells."""
+    return re.sub(r"^ *(```|~~~).*?^ *\1", "", text, flags=re.DOTALL | re.MULTILINE)
+
+
+def measures_of(text):
+    seen = without_marks(text)
+    return Measures(
+        words=len(text.split()),
+        cell=max(map(len, cells_of(without_code(seen))), default=0),
+        line=max((len(line) for line in seen.split("\n") if not is_row(line)), default=0),
+        sentence=max((len(each.split()) for each in sentences_of(seen)), default=0),
+    )
+
+
+def measured(page):
+    found = measures_of(page.read_text("utf-8"))
+    return found._replace(words=0) if relative(page) == NOT_COUNTED else found
+
+
+def beyond(found, limits):
+    """Return the measures that are beyond their limits."""
+    return {name: size for name, size in found._asdict().items() if size > limits._asdict()[name]}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=relative)
+def test_a_page_is_within_its_limits_or_ceilings(page):
+    limits = limits_of(relative(page))
+    now = CEILINGS.get(relative(page), limits)
+    assert beyond(measured(page), Measures(*map(max, limits, now))) == {}
+
+
+def test_ceilings_are_of_pages_that_are_still_beyond_a_limit():
+    names = {relative(page): page for page in PAGES}
+    done = [
+        name
+        for name in CEILINGS
+        if name not in names or not beyond(measured(names[name]), limits_of(name))
+    ]
+    assert done == [], "Take their ceilings out."
+
+
+def test_all_pages_together_have_few_words():
+    assert sum(measured(page).words for page in PAGES) <= max(ALL_WORDS, ALL_WORDS_NOW)
+
+
+PROSE = "word " * 45
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("word " * 1201, "words"),
+        ("| a | " + "b" * 161 + " |", "cell"),
+        ("```\n" + "c" * 121 + "\n```", "line"),
+        (f"A short one. {PROSE}\nmore. A last one.", "sentence"),
+        (f"* An item\n* {PROSE} more", "sentence"),
+    ],
+)
+def test_a_page_beyond_a_limit_is_found(text, found):
+    assert found in beyond(measures_of(text), limits_of("docs/a.md"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "word " * 20 + "\n" + "word " * 20,
+        "| a | " + "b" * 160 + " | " + "b" * 160 + " |",
+        "<!-- " + "d" * 121 + " -->",
+        f"```\n{PROSE.replace(' ', chr(10))}\nmore\n```",
+        f"* {PROSE.replace(' w', chr(10) + 'w')}\n* {PROSE.replace(' w', chr(10) + 'w')}",
+    ],
+)
+def test_a_page_within_the_limits_is_not_blamed(text):
+    assert beyond(measures_of(text), limits_of("docs/a.md")) == {}
+
+
+if __name__ == "__main__":
+    for each in PAGES:
+        if beyond(sizes := measured(each), limits_of(relative(each))):
+            print(f'    "{relative(each)}": Measures{tuple(sizes)},')
+    print(sum(measured(each).words for each in PAGES))
