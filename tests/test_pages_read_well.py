@@ -31,7 +31,7 @@ OTHER_WORDS = {
     "plugins/baselines/README.md": 2000,
 }
 """Pages with a limit of their own."""
-ALL_WORDS, ALL_WORDS_NOW = 45_000, 93_100
+ALL_WORDS, ALL_WORDS_NOW = 45_000, 93_000
 """Words of all pages together: the limit, and a ceiling that is lowered as pages become shorter."""
 
 
@@ -47,7 +47,6 @@ class Measures(NamedTuple):
 # One line a page, so that pages can be rewritten side by side. A ceiling is never raised; a page
 # within all limits has no line.
 CEILINGS: dict[str, Measures] = {
-    "CHANGELOG.md": Measures(0, 0, 635, 99),
     "CONTRIBUTING.md": Measures(1260, 0, 207, 54),
     "bench/README.md": Measures(8020, 1218, 291, 75),
     "bench/figures/README.md": Measures(10152, 326, 273, 33),
@@ -61,13 +60,6 @@ CEILINGS: dict[str, Measures] = {
     "docs/papers.md": Measures(3285, 196, 234, 33),
     "docs/plugins.md": Measures(6098, 216, 225, 72),
     "docs/row-functions.md": Measures(893, 0, 144, 33),
-    "docs/tutorials/adult.md": Measures(376, 78, 228, 35),
-    "docs/tutorials/classes.md": Measures(227, 0, 204, 23),
-    "docs/tutorials/own-table.md": Measures(501, 0, 199, 32),
-    "docs/tutorials/plugin.md": Measures(334, 0, 196, 32),
-    "docs/tutorials/start.md": Measures(368, 0, 171, 29),
-    "docs/tutorials/survival.md": Measures(557, 0, 184, 35),
-    "docs/tutorials/users.md": Measures(229, 0, 324, 23),
     "plugins/a-ddp/FLOWER.md": Measures(1072, 0, 278, 49),
     "plugins/a-ddp/README.md": Measures(2847, 247, 506, 59),
     "plugins/a-ddp/SECURE_SUMS.md": Measures(1524, 60, 278, 51),
