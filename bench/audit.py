@@ -4,14 +4,14 @@ Every private algorithm, with every loss and relation that it takes, on the made
 ``dpcore audit``, at epsilon 4 and delta 1e-5 (0 where the algorithm is pure): the epsilon that
 final models prove, and the one that each release does, over the claimed one, rounded down: of the
 first and the last release of a kind where a run has several. Final models take as many runs as fit
-in ``--seconds`` of CPU time for each combination, and how many runs a second of it takes is printed
-beside the table: all on one pair of tables, a quarter learns a set of outcomes, the others are
-counted. ``--finals first`` audits those of an algorithm's first loss and relation alone, ``none``
-no final models.
-Noise is seeded: on a machine as fast the same command prints the same table.
+in ``--seconds`` of CPU time for each combination, and how many runs a second of it takes is
+printed: all on one pair of tables, a quarter learns a set of outcomes, the others are counted.
+``--finals first`` audits those of an algorithm's first loss and relation alone, ``none`` no final
+models. Noise is seeded: on a machine as fast the same command has the same results.
 
     python bench/audit.py [--seconds 10] [--draws 100000] [--jobs 2] [--finals all]
-        [--algo NAME] [--write docs/audit.md]
+        [--algo NAME] [--write bench/results/audit.csv]
+    python bench/audit.py --summary bench/results/audit.csv     # the table of docs/audit.md
 """
 
 from __future__ import annotations
@@ -20,8 +20,10 @@ import one_thread  # noqa: F401  (before NumPy)
 
 # isort: split
 import argparse
+import csv
 import math
 import multiprocessing
+import statistics
 import time
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
@@ -40,7 +42,7 @@ from dpcore_lab.audit.statistic import learn
 from dpcore_lab.audit.two_world import count_again
 
 EPSILON, SEED, MOST_RUNS = 4.0, 1, 3_000
-MARKS = "<!-- audit -->\n", "<!-- /audit -->"
+FIELDS = "algorithm loss relation audited first last runs verdict".split()
 PARAMS = {"a-ddp": {"most_rounds": 20}, "sgd-pass": {"rounds": 2}}
 """Where a run at its defaults takes seconds."""
 PAIRS = {"ridge": "a row against rows that agree"}
@@ -54,9 +56,9 @@ def ratio(found: float, claimed: float) -> str:
     return f"{math.floor(100 * found / claimed) / 100:.2f}"
 
 
-def of_finals(fits: Fits, seconds: float) -> tuple[str, bool]:
-    """Return the share that final models prove, with the runs counted, and whether they contradict
-    the claim; print the runs that a second of CPU time takes, by the least of three."""
+def of_finals(fits: Fits, seconds: float) -> tuple[list[str], bool]:
+    """Return the results of final models, with the runs counted, and whether they contradict the
+    claim; print the runs that a second of CPU time takes, by the least of three."""
     fits.run(0, 1, 0)
     times = []
     for number in range(1, 4):
@@ -73,7 +75,7 @@ def of_finals(fits: Fits, seconds: float) -> tuple[str, bool]:
     counted = learning, 3 * runs // 8
     found = count_again(fits.claim, fits.draw, pair, statistic, counted)
     share = ratio(found.epsilon, found.claim.epsilon)
-    return f"{share} ({found.counts.runs})", found.is_violation
+    return ["final model", share, share, str(found.counts.runs)], found.is_violation
 
 
 def enough(release: Any, whole: Claim, draws: int) -> int:
@@ -84,8 +86,8 @@ def enough(release: Any, whole: Claim, draws: int) -> int:
     return draws if own.sampled < 1 or 1 <= own.epsilon < 3 else draws // 4
 
 
-def of_releases(fits: Fits, draws: int) -> tuple[str, bool]:
-    """Return the share that each kind of release proves, and whether one contradicts its claim."""
+def of_releases(fits: Fits, draws: int) -> tuple[list[list[str]], bool]:
+    """Return the results of each kind of release, and whether one contradicts its claim."""
     shares: dict[str, list[str]] = {}
     releases = releases_of(fits, SEED)
     found = [
@@ -95,28 +97,30 @@ def of_releases(fits: Fits, draws: int) -> tuple[str, bool]:
     for one in found:
         share = ratio(one.finding.epsilon, one.finding.claim.epsilon)
         shares.setdefault(one.release.kind, []).append(share)
-    words = [f"{kind} {' / '.join(dict.fromkeys(each))}" for kind, each in shares.items()]
-    return ", ".join(words), any(one.is_violation for one in found)
+    told = [[kind, each[0], each[-1], ""] for kind, each in shares.items()]
+    return told, any(one.is_violation for one in found)
 
 
-def row(seconds: float, draws: int, asked: tuple[str, str, str, bool]) -> list[str] | None:
-    """Return the cells of a combination, nothing where its parts do not fit each other."""
+def rows_of(seconds: float, draws: int, asked: tuple[str, str, str, bool]) -> list[dict[str, str]]:
+    """Return the results of a combination, none where its parts do not fit each other."""
     name, loss, relation, with_finals = asked
     request = Request(name, loss, relation, EPSILON, params=PARAMS.get(name, {}), seed=SEED)
     try:
         fits = Fits(request)
         fits.try_out()
     except DpcoreError:
-        return None
-    finals, releases = ("", False), ("", False)
+        return []
+    told, violations = [], []
     if with_finals:
-        finals = of_finals(fits, seconds)
+        found, is_violation = of_finals(fits, seconds)
+        told, violations = [found], [is_violation]
     try:
-        releases = of_releases(fits, draws)
+        releases, is_violation = of_releases(fits, draws)
+        told, violations = [*told, *releases], [*violations, is_violation]
     except InvalidInputError:
         pass  # rows that stay with users
-    verdict = "VIOLATION" if finals[1] or releases[1] else "consistent"
-    return [f"`{name}`", loss, relation, finals[0], releases[0], verdict]
+    verdict = "VIOLATION" if any(violations) else "consistent"
+    return [dict(zip(FIELDS, [name, loss, relation, *each, verdict], strict=True)) for each in told]
 
 
 def combinations(only: list[str] | None, finals: str) -> list[tuple[str, str, str, bool]]:
@@ -144,19 +148,22 @@ def combinations(only: list[str] | None, finals: str) -> list[tuple[str, str, st
     return found
 
 
-def table(rows: list[list[str]], options: argparse.Namespace) -> str:
-    head = ["algorithm", "loss", "relation", "final model (runs counted)", "releases", "verdict"]
-    rows = [head, ["---"] * len(head), *rows]
-    if options.finals == "none":
-        rows = [cells[:3] + cells[4:] for cells in rows]
-    said = (
-        f"Audited over claimed, by `python bench/audit.py --seconds {options.seconds:g} --draws "
-        f"{options.draws} --finals {options.finals}`: epsilon {EPSILON:g}, delta 1e-5; a release "
-        "below epsilon 1 is audited at 4. Two figures are of the first and the last release of a "
-        "kind. Draws are of both answers together, a quarter of them at claims of 4; runs counted "
-        "are of each table.\n\n"
-    )
-    return said + "".join(f"| {' | '.join(cells)} |\n" for cells in rows)
+def summary(rows: list[dict[str, str]]) -> list[str]:
+    """Return a table with a line for each thing that is audited: the ratios of all algorithms,
+    losses and relations, of the first and the last release."""
+    ratios: dict[str, list[float]] = {}
+    algorithms: dict[str, list[str]] = {}
+    for row in rows:
+        ratios.setdefault(row["audited"], []).extend((float(row["first"]), float(row["last"])))
+        algorithms.setdefault(row["audited"], []).append(row["algorithm"])
+    lines = ["| audited | algorithms | least | median | largest |", "|---|---|---|---|---|"]
+    for audited in sorted(ratios, key=lambda each: -statistics.median(ratios[each])):
+        names = dict.fromkeys(algorithms[audited])
+        shown = ", ".join(f"`{name}`" for name in names) if len(names) < 8 else f"all {len(names)}"
+        found = ratios[audited]
+        figures = " | ".join(f"{f(found):.2f}" for f in (min, statistics.median, max))
+        lines.append(f"| {audited} | {shown} | {figures} |")
+    return lines
 
 
 def main() -> None:
@@ -168,19 +175,25 @@ def main() -> None:
     parser.add_argument("--finals", choices=("none", "first", "all"), default="all")
     parser.add_argument("--algo", action="append")
     parser.add_argument("--write", type=Path)
+    parser.add_argument("--summary", type=Path)
     options = parser.parse_args()
+    if options.summary is not None:
+        with options.summary.open(newline="") as file:
+            print("\n".join(summary(list(csv.DictReader(file)))))
+        return
     asked = combinations(options.algo, options.finals)
     context, rows = multiprocessing.get_context("spawn"), []
     with ProcessPoolExecutor(options.jobs, context) as pool:
-        for cells in pool.map(partial(row, options.seconds, options.draws), asked):
-            if cells is not None:
-                rows.append(cells)
-                print(" | ".join(cells), flush=True)
+        for told in pool.map(partial(rows_of, options.seconds, options.draws), asked):
+            rows.extend(told)
+            for each in told:
+                print(" | ".join(each.values()), flush=True)
     if options.write is not None:
-        before, rest = options.write.read_text().split(MARKS[0])
-        after = rest.split(MARKS[1])[1]
-        text = f"{before}{MARKS[0]}{table(rows, options)}{MARKS[1]}{after}"
-        options.write.write_text(text)
+        with options.write.open("w", newline="") as file:
+            writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(rows)
+    print("\n".join(summary(rows)))
 
 
 if __name__ == "__main__":

@@ -15,5 +15,5 @@ def markdown(table):
 
 def _shown(default):
     if default is dataclasses.MISSING:
-        return "has to be stated"
+        return "required"
     return "none" if default in (None, "", (), {}) else f"`{default!r}`"

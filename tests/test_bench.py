@@ -1,5 +1,6 @@
 """Every script of bench is imported, by the names that modules have now; its tables are listed."""
 
+import csv
 import importlib
 import itertools
 import re
@@ -281,3 +282,13 @@ def test_a_fault_of_a_listed_table_is_found(change):
     table = LISTED["tables"]["magic"] | change
     broken = {key: value for key, value in table.items() if value is not None}
     assert list(faults_of_listed({"tables": LISTED["tables"] | {"magic": broken}}))
+
+
+def test_the_table_of_audits_is_that_of_the_results_that_are_kept(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "bench"))
+    script = importlib.import_module("audit")
+    with (KEPT / "audit.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    page = (ROOT / "docs" / "audit.md").read_text().split("<!-- audit -->\n")[1]
+    assert page.split("<!-- /audit -->")[0].splitlines() == script.summary(rows)
+    assert len(script.summary(rows[:1])) == 3

@@ -1,5 +1,6 @@
 """The site: it builds without a warning, shows every part, and fetches nothing when it is read."""
 
+import dataclasses
 import re
 import subprocess
 import sys
@@ -9,6 +10,14 @@ import pytest
 
 from dpcore.plugin.parts import load_registry
 from dpcore.registry.catalogue import plural
+from dpcore.registry.tables.declarations import OptimizerFacts
+from dpcore.registry.tables.losses import LossFacts
+from dpcore.registry.tables.parts import (
+    AccountantFacts,
+    AnswerSourceFacts,
+    EngineFacts,
+    MechanismFacts,
+)
 
 pytest.importorskip("mkdocs", reason="in an environment of its own: .ci/run, step site")
 
@@ -73,6 +82,14 @@ def test_the_page_for_authors_of_parts_has_all_that_they_are_handed(site):
         "privacy.sensitivity.Sensitivity",
     ):
         assert f'id="dpcore.{name}"' in page, name
+
+
+def test_the_facts_of_all_parts_are_shown(site):
+    page = (site / "reference/facts.html").read_text()
+    shown = {*re.findall(r"<td><code>(\w+)</code></td>", page)}
+    tables = (OptimizerFacts, LossFacts, MechanismFacts, AccountantFacts, EngineFacts)
+    for table in (*tables, AnswerSourceFacts):
+        assert {field.name for field in dataclasses.fields(table)} <= shown, table
 
 
 def test_every_command_has_its_help(site):

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import runpy
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import typer
 
 from dpcore.cli import app
 from dpcore.registry.catalogue import Entry, load_registry, plural
+from dpcore.registry.tables import declarations, losses, parts
 
 ROOT = Path(__file__).parents[2]
 PAGES = ("*.md", "docs/*.md", "docs/tutorials/*.md", "plugins/*/*.md", "bench/**/README.md")
@@ -101,6 +103,18 @@ def names_of(module: str) -> str:
     return write(f"names/{module}.md", module, "\n".join(lines), *shown)
 
 
+def facts() -> str:
+    """Write all facts that the class of a part may state, a table for each kind."""
+    markdown = runpy.run_path(str(ROOT / "tests/fact_tables.py"))["markdown"]
+    sections = [
+        f"## {name.removesuffix('Facts')}\n\n{markdown(getattr(module, name))}"
+        for module in (declarations, losses, parts)
+        for name in module.__all__
+        if name.endswith("Facts")
+    ]
+    return write("facts.md", "Facts of parts", *sections)
+
+
 def commands() -> Iterator[str]:
     """Write what ``--help`` of every command prints."""
     group: Any = typer.main.get_command(app)
@@ -128,14 +142,15 @@ def navigation(sections: dict[str, list[str]]) -> None:
 def reference() -> None:
     """Write the reference."""
     registry = load_registry()
-    parts = {
+    found = {
         plural(kind).capitalize(): [page_of(entry) for entry in registry.entries(kind)]
         for kind in KINDS
     }
-    parts["Mechanisms"] += modules("mechanisms", OF_PLUGINS, "    def event(self")
-    parts["Queries"] = list(modules("queries", QUERIES, "    def sensitivity(self"))
+    found["Mechanisms"] += modules("mechanisms", OF_PLUGINS, "    def event(self")
+    found["Queries"] = list(modules("queries", QUERIES, "    def sensitivity(self"))
     names = [names_of(module) for module in PUBLIC]
-    navigation({"Commands": list(commands()), "Public names": names, **parts})
+    told = {"Commands": list(commands()), "Public names": names, "Facts": [facts()]}
+    navigation({**told, **found})
 
 
 copy_pages()

@@ -116,8 +116,8 @@ def _trained(
 
 
 _NO_TEST = {
-    True: "No test asked for; --test-fraction 0.2 holds rows out and reports on them.",
-    False: "No test asked for; --test FILE reports on the rows of another file.",
+    True: "The model was not tested; --test-fraction 0.2 holds rows out and tests it on them.",
+    False: "The model was not tested; --test FILE tests it on the rows of another file.",
 }
 """By whether this process has the rows trained on."""
 _DROPPED = (
@@ -149,7 +149,10 @@ def _print(training: Training, out: Path | None, ledger: str | None) -> None:
     counted = {"n_train": "rows", "units_train": "units"}
     rows = "".join(f", {report[key]} {what}" for key, what in counted.items() if key in report)
     data = report["data"] + (f" where {report['part']}" if "part" in report else "")
-    releases = ", ".join(f"{count} {kind}" for kind, count in report["releases"].items())
+    releases = ", ".join(
+        f"{kind} ({count} times)" if count > 1 else kind
+        for kind, count in report["releases"].items()
+    )
     each = "" if report["multiclass"] is None else ", each class against the rest"
     weights = report.get("class_weights"), report.get("weight_bound")
     loss = shown_loss(report["loss"], report["loss_parameters"], *weights)
@@ -157,10 +160,11 @@ def _print(training: Training, out: Path | None, ledger: str | None) -> None:
     lines = [
         f"Fitted {report['algo']} on {data}{each}: {loss} loss, l2 "
         f"{report['l2']:g}, {report['n_features']} features{rows}.",
-        *([f"Chosen by {c['name']}: {c['why']}."] if (c := report["chosen_by"]) else []),
+        *([f"Chosen by {c['name']}, for {c['why']}."] if (c := report["chosen_by"]) else []),
         f"Rows: {report['scaling']}",
         *([f"Bounds released: {bounds}."] if bounds else []),
-        f"Coefficients of norm {report['coef_norm']:.4g}; releases: {releases or 'none'}.",
+        f"Noisy answers released: {releases or 'none'}. The coefficients have norm "
+        f"{report['coef_norm']:.4g}.",
         f"Status: {report['status']}",
         f"Privacy: {privacy['sentence']}",
         *(_to_check(report, privacy["n0"]) if privacy["parts_not_from_dpcore"] else ()),
@@ -170,7 +174,7 @@ def _print(training: Training, out: Path | None, ledger: str | None) -> None:
         lines.append(_charged(training, ledger))
     lines += sections_in_words(training.model)
     lines += _diagnosed(training)
-    lines.append(f"Model: {out}" if out else "Model: not kept; --out model.json writes it.")
+    lines.append(f"Model: {out}" if out else "The model was not saved; --out model.json saves it.")
     print_lines(*lines)
 
 
@@ -204,8 +208,9 @@ def _counted(training: Training) -> list[str]:
         )
     if training.model.algo["parameters"] is not None:
         lines.append(
-            f"Book-keeping: {report['spent']:.4g} of {report['budget']:.4g} {report['unit']} "
-            f"charged by {report['accountant']} ({report['conversion']})."
+            f"Book-keeping: the {report['accountant']} accountant ({report['conversion']}) charged "
+            f"{report['spent']:.4g} of {report['budget']:.4g}, counted in {report['unit']}"
+            f"{'; the guarantee is the whole budget.' if report['private'] else '.'}"
         )
     return lines
 

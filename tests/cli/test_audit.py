@@ -18,7 +18,9 @@ def test_a_consistent_audit_says_so():
     found = audit("outpert", "--epsilon", "4", "--runs", "40", "--seed", "1")
     assert found.exit_code == 0, found.output
     last = found.output.splitlines()[-1]
-    assert re.fullmatch(r"consistent, at least [0-9.]+ of the claimed 4 at 95 %", last)
+    assert re.fullmatch(
+        r"consistent: with 95 % confidence, epsilon is at least [0-9.]+; the claim is 4", last
+    )
 
 
 @pytest.mark.slow

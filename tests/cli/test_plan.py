@@ -15,18 +15,18 @@ def forecasts(run, *arguments):
 def test_a_target_asks_for_an_epsilon_or_for_rows(run):
     shown = run(*RIDGE, "--rows", "2000", "--target-mse", ".5").stdout
     (found,) = forecasts(run, *RIDGE, "--rows", "2000", "--target-mse", ".5")
-    assert f"About 2,000 rows and epsilon = {found['epsilon']:g} are needed" in shown
+    assert f"It takes about 2,000 rows and epsilon = {found['epsilon']:g} to keep" in shown
     assert "no guarantee" in shown and "No data were read" in shown
     (back,) = forecasts(run, *RIDGE, "--epsilon", found["epsilon"], "--target-mse", ".5")
     assert 1700 <= back["rows"] <= 2000  # the epsilon was rounded up
-    assert "as at the middle of public tables" in shown
+    assert "the median of public tables" in shown
     lower = (*RIDGE, "--rows", "2000", "--target-mse", ".5", "--nonprivate-mse", ".1")
     assert forecasts(run, *lower)[0]["epsilon"] < found["epsilon"]
 
 
 def test_rows_and_epsilon_say_what_to_expect(run):
     few = (*CLASSES, "--rows", "300", "--epsilon", ".1", "--classes-share", ".76")
-    assert "Expect no more than a constant." in run(*few).stdout
+    assert "than a constant prediction. Expect no better." in run(*few).stdout
     (found,) = forecasts(run, *few)
     assert found["kept"] == 0 and found["accuracy"] == pytest.approx(0.76)
     assert found["rows_needed"] > 300
@@ -36,8 +36,10 @@ def test_rows_and_epsilon_say_what_to_expect(run):
 
 def test_nothing_but_features_prints_a_table(run):
     shown = run(*CLASSES).stdout
-    assert "Share of the gain kept" in shown and "epsilon 0.1" in shown and "100,000" in shown
-    assert "a run takes about 1 MB of memory" in shown
+    assert (
+        "Share of the gain that is kept" in shown and "epsilon 0.1" in shown and "100,000" in shown
+    )
+    assert "A run takes about 1 MB of memory" in shown
     assert json.loads(run(*CLASSES, "--json").stdout)["memory_bytes"] == 30 * 512
     found = forecasts(run, *CLASSES)
     assert len(found) == 24 and "accuracy" not in found[0]
@@ -50,7 +52,7 @@ def test_a_ridge_regression_is_told_between_what_shares_tables_kept(run):
     low, high = found["between"]
     assert 0 < low < found["kept"] < high < 1
     shown = run(*RIDGE, "--rows", "3000", "--epsilon", "1").stdout
-    assert f"({low:.0%} to {high:.0%})" in shown and "nine of ten kept theirs" in shown
+    assert f"({low:.0%} to {high:.0%})" in shown and "Nine in ten kept a share" in shown
     # Of classes none was measured.
     shown = run(*CLASSES, "--rows", "3000", "--epsilon", "1").stdout
     assert "between" not in shown and "%)" not in shown

@@ -81,9 +81,9 @@ def test_check_tells_what_the_schema_clamps_and_does_not_know(run, folder):
     assert shares(result.stdout, "age")[2:] == ["0.00%", "66.67%", "0.00%", "0.00%"]
     assert shares(result.stdout, "city")[2:] == ["66.67%", "0.00%"]
     assert shares(result.stdout, "label")[2:] == ["0.00%", "0.00%"]
-    assert "not private; bounds, categories or rows_per_unit changed after" in result.stdout
+    assert "not private. Bounds, categories or rows_per_unit that you change after" in result.stdout
     assert "frame[NAME].value_counts(dropna=False)" in result.stdout
-    assert "(`from_data = true` in the schema marks the model)" in result.stdout
+    assert "`from_data = true` in the schema marks the model" in result.stdout
 
 
 def test_check_tells_what_a_choice_of_rows_per_unit_leaves_out(run, folder):
@@ -103,7 +103,7 @@ def test_a_noisy_check_is_stated(run, folder):
     result = run("schema", "--check", "rows.csv", "schema.toml", "--epsilon", "50")
     told = "This table of shares is (50, 1e-08)-differentially private under add-or-remove-one"
     assert told in result.stdout and "not private" not in result.stdout
-    assert "has noise of standard deviation 0." in result.stdout and "about" in result.stdout
+    assert "have noise of standard deviation 0." in result.stdout and "about" in result.stdout
     pure = run("schema", "--check", "rows.csv", "schema.toml", "--epsilon", "2", "--delta", "0")
     assert "(2, 0)-differentially private" in pure.stdout
 

@@ -114,7 +114,7 @@ def test_one_against_the_rest_by_an_algorithm_of_two_classes(fitted, run):
     assert done.exit_code == 0, done.stderr
     assert "three.csv, each class against the rest: huber-svm" in done.stdout
     assert "It is of 3 fits, one for each class against the rest" in done.stdout
-    assert "releases: 3 minimizer." in done.stdout and "test macro f1" in done.stdout
+    assert "released: minimizer (3 times)." in done.stdout and "test macro f1" in done.stdout
     shown = run("info", "m.json").stdout
     assert "fitted by outpert, each class against the rest" in shown
     assert "status: 3 fits, one for each class against the rest" in shown

@@ -42,8 +42,11 @@ def test_the_first_lines_say_it_all(train):
     shown = train("--epsilon", "0.4").stdout
     head = "\n".join(shown.splitlines()[:10])
     assert "Fitted stub on rows" in head
-    assert "Coefficients of norm" in head and "2 count" in head
-    assert "Rows: Columns are encoded by their bounds and categories: no row is longer" in head
+    assert "coefficients have norm" in head and "count (2 times)" in head
+    assert (
+        "Rows: Columns are encoded by the bounds and categories of the schema. No row is longer"
+        in head
+    )
     assert "This model is (0.4, 1e-08)-differentially private under add-or-remove-one" in head
     assert "--test-fraction" in head
 
@@ -51,7 +54,7 @@ def test_the_first_lines_say_it_all(train):
 def test_rows_are_counted_under_replace_one_only(train):
     assert report(train("--relation", "replace-one", "--json"))["n_train"] == 6
     assert "6 rows" in train("--relation", "replace-one").stdout
-    assert "6" not in train("--seed", "1").stdout.split("Coefficients")[0]
+    assert "6" not in train("--seed", "1").stdout.split("Noisy answers")[0]
 
 
 def test_units_are_named_on_the_command_line_and_their_rows_are_not_counted(train, folder):

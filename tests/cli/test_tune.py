@@ -72,8 +72,8 @@ def test_the_address_of_a_ledger_is_taken_as_it_is(tune):
 
 def test_a_report_is_in_words(tune):
     shown = tune("--test-fraction", "0.2").stdout
-    assert "Fitted dp-gd on rows" in shown and "releases: 1 search" in shown
-    assert "of 2 candidates" in shown and "Computed WITHOUT privacy" in shown
+    assert "Fitted dp-gd on rows" in shown and "Noisy answers released: search" in shown
+    assert "of 2 candidates" in shown and "computed WITHOUT privacy" in shown
 
 
 @pytest.mark.parametrize(

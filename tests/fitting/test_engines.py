@@ -108,7 +108,7 @@ def test_a_test_is_offered_where_rows_are_at_hand(rows, capsys):
     for engine, offered in ((LocalEngine, "--test-fraction 0.2"), (ReadsFiles, "--test FILE")):
         training = train(plan(engine), DataRequest(str(rows), SCHEMA))
         tell_training(training, None, None, as_json=False, quiet=False)
-        assert f"No test asked for; {offered}" in capsys.readouterr().out
+        assert f"The model was not tested; {offered}" in capsys.readouterr().out
 
 
 @pytest.mark.slow

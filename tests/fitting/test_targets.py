@@ -63,7 +63,7 @@ def test_the_worst_case_is_the_budget_where_epsilon_is_an_output():
 @pytest.mark.parametrize(
     ("settings", "factory", "message"),
     [
-        (Settings(algo="asked", epsilon=1.0), Asked, "what asked puts out.*--epsilon-max"),
+        (Settings(algo="asked", epsilon=1.0), Asked, "asked takes a target.*--epsilon-max"),
         (
             Settings(algo="plain", epsilon_max=1.0),
             Plain,

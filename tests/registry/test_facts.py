@@ -94,7 +94,7 @@ def test_a_class_that_states_a_fact_by_its_earlier_name_is_told_the_new_one():
 
 def test_the_table_of_the_documentation():
     assert markdown(KettleFacts).splitlines()[2:] == [
-        "| `rate` | a number > 0 | has to be stated | How fast it boils. |",
+        "| `rate` | a number > 0 | required | How fast it boils. |",
         "| `signals` | words among whistle, light | none | What it gives. |",
         "| `pour` | method (cup, most) | none | Fills a cup. |",
     ]

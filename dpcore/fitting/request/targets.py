@@ -93,8 +93,8 @@ def budget_of(settings: Settings, factory: Any, registry: Registry) -> Budget:
         return epsilon, settings.delta, stated.accountant
     if settings.epsilon is not None:
         raise InvalidInputError(
-            f"Epsilon is what {settings.algo} puts out. Leave {option_of('epsilon')} away; "
-            f"{option_of('epsilon_max')} says what the worst case may be (default "
+            f"{settings.algo} takes a target, and its epsilon is a result. Leave out "
+            f"{option_of('epsilon')}; {option_of('epsilon_max')} bounds it (default "
             f"{_DEFAULT_WORST_CASE:g})."
         )
     worst = _DEFAULT_WORST_CASE if settings.epsilon_max is None else settings.epsilon_max

@@ -82,9 +82,8 @@ class OptimizerFacts:
     )
     needs: tuple[str, ...] = fact(
         Words("need", NEEDS),
-        "What a run must have. `public-size`: a public number of rows, under add-or-remove-one "
-        "the schema's. `fixed-schedule`: every event is fixed before the first release; "
-        "without it the accountant has to be fully adaptive.",
+        "What a run must have. `public-size`: a public number of rows. `fixed-schedule`: every "
+        "event is fixed before the first release.",
     )
     slots: Mapping[str, Slot] = fact(
         SLOTS, "What can fill each slot (`--use`), as `dpcore.plugin.Slot`; given as `use`."

@@ -103,7 +103,7 @@ def test_the_last_level_is_given_when_it_is_asked_for(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--epsilon", 1), "Epsilon is what output-nr puts out"),
+        (("--epsilon", 1), "output-nr takes a target, and its epsilon is a result"),
         (("--accountant", "zcdp"), "--accountant pure only"),
         (("--relation", "add-or-remove-one", "--set", "ball=paper"), "are for replace-one"),
         (("--epsilon-max", 1e-6), "or --epsilon-max 0.0956"),

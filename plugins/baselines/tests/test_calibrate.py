@@ -138,8 +138,8 @@ def test_probabilities_come_true(epsilon, bold):
     slope, added = (shrunk.details[key] for key in ("slope", "added"))
     expected = added + slope * plain.decision_function(tested)
     assert shrunk.decision_function(tested) == pytest.approx(expected, abs=1e-4)
-    assert f"Log odds were multiplied by {slope:.2f}" in shrunk.status
-    assert "slope" not in plain.details and "Log odds" not in plain.status
+    assert f"log odds were multiplied by {slope:.2f}" in shrunk.status
+    assert "slope" not in plain.details and "log odds" not in plain.status
 
 
 @pytest.mark.parametrize(

@@ -190,7 +190,7 @@ def test_numbers_are_curves_where_nobody_chose_it():
     rows = bent_rows(4000)
     model = fit(rows, schema=LINES, epsilon=5.0, delta=1e-6, seed=3)
     assert model.schema == CURVES
-    assert "2 numbers are curves: the signal is" in model.status
+    assert "2 numeric columns have curves, since the signal" in model.status
     knots = fit(rows, schema=CURVES, epsilon=5.0, delta=1e-6, seed=3)
     assert model.w.tolist() == knots.w.tolist()
     assert np.mean(model.predict(rows) == rows["y"]) > 0.93
@@ -223,7 +223,7 @@ def test_several_classes_follow_curves():
     columns = COLUMNS | {"y": {"kind": "label", "classes": ["low", "mid", "top"]}}
     schema = with_curves(Schema.from_dict({"columns": columns}))
     model = fit(rows, schema=schema, epsilon=5.0, delta=1e-6, seed=3)
-    assert "2 numbers are curves" in model.status
+    assert "2 numeric columns have curves" in model.status
     assert np.mean(model.predict(rows) == rows["y"]) > 0.9
 
 

@@ -110,8 +110,9 @@ def _remaining_of(state: State, place: int, terms: Terms) -> Iterator[str]:
     """Yield what remains of a budget, and of it for each part of the rows."""
     used = state.spent(place)
     yield (
-        f"Budget {place + 1}: {shown_up(used.spent)} of {shown_down(used.budget)} {used.unit} "
-        f"counts as spent, which is book-keeping; {shown_down(used.remaining)} remains."
+        f"Budget {place + 1}: {shown_down(used.remaining)} of {shown_down(used.budget)} "
+        f"{used.unit} remains, and {shown_up(used.spent)} counts as spent. This is book-keeping; "
+        "the guarantee is the whole budget."
     )
     for part in state.parts(place):
         seen = state.spent(place, part)
@@ -140,7 +141,7 @@ def remaining(state: State) -> list[str]:
     charged = [run for run in state.runs.values() if any(run.reserved)]
     if charged:
         last = charged[-1]
-        lines.append(f"Further runs like the last one that fit: {more_like(state, last)}.")
+        lines.append(f"Runs like the last one that still fit: {more_like(state, last)}.")
     open_runs = [str(run.number) for run in state.runs.values() if run.outcome == OPEN]
     if open_runs:
         lines.append(

@@ -141,7 +141,7 @@ def test_the_promise_is_of_the_ledger_and_its_table(ledger):
     with opened(ledger) as session:
         session.count(share=0.1)
     said = remaining(ledger.state())
-    assert any(line.startswith("Further runs like the last one that fit:") for line in said)
+    assert any(line.startswith("Runs like the last one that still fit:") for line in said)
     assert len(run_rows(ledger.state())) == 2
     y = (X[:, 0] > 0.5).astype(int)
     with pytest.raises(InvalidInputError, match="another schema"):

@@ -38,7 +38,8 @@ _DEVIATIONS = math.sqrt(12.0)
 _UNITS = {Day: "day", Lookup: "level"}
 """The unit of a plain number, where it is not 1, by how a cell is read."""
 _NONE = (
-    "No interval is stated for them: none was asked for by --intervals-share (intervals_share=)."
+    "They have no intervals: --intervals-share (intervals_share=) spends a share of the budget on "
+    "some."
 )
 _TARGET = (
     "Estimate, standard error and 95 % interval are for the minimum of the stated objective over "
@@ -233,9 +234,9 @@ def _notes(model: LearntFacts) -> tuple[str, ...]:
         notes.append("So e to its power is what one unit more multiplies the mean by.")
     if schema.width is None:
         notes.append(
-            "A deviation is that of the uniform law over the public bounds, their width over "
-            "sqrt(12). Numbers outside the bounds count as the nearer bound. The intercept is for "
-            "a row whose numbers are at their lower bounds and whose levels are none of those "
+            "A deviation is the width of the public bounds over sqrt(12), as of a uniform "
+            "distribution. Numbers outside the bounds count as the nearer bound. The intercept is "
+            "for a row whose numbers are at their lower bounds and whose levels are none of those "
             "listed."
         )
     if schema.width is not None or schema.row_norm < schema.raw_norm_bound:
@@ -246,12 +247,12 @@ def _notes(model: LearntFacts) -> tuple[str, ...]:
         )
     if curves := [*map(str, curves_of(model))]:
         notes.append(
-            "A column with knots has a coefficient for its line and one at each knot, which counts "
-            "in full there and for less beside it: read both together below, at the lower bound "
-            "too, where the intercept leaves them out."
+            "A column with a curve has a coefficient for its line and one at each knot, which "
+            "counts in full there and for less beside it. The lines below add both up, at the "
+            "lower bound too, which the intercept leaves out."
         )
     notes += curves
-    notes.append("Coefficients hold the noise of their release.")
+    notes.append("The coefficients contain the noise that makes them private.")
     return (*notes, *_notes_on_intervals(model.intervals))
 
 

@@ -199,7 +199,7 @@ def test_it_prints_as_a_table_without_empty_columns():
     head, *rows = text.splitlines()
     assert head.split() == ["column", "level", "unit", "per", "unit", "per", "deviation"]
     assert rows[0].startswith("age ")
-    assert "the log odds of 'yes'" in text and "No interval is stated" in text
+    assert "the log odds of 'yes'" in text and "They have no intervals" in text
 
 
 def test_the_command_prints_the_table_and_json(tmp_path):

@@ -60,15 +60,15 @@ def test_a_curve_is_what_the_model_adds_at_its_knots(label):
 def test_knots_of_logarithms_are_in_the_unit_of_cells():
     pay = next(curve for curve in curves_of(model_of("two")) if curve.column == "pay")
     assert pay.knots == pytest.approx([1, 2, 4, 8, 16])
-    assert str(pay).startswith("pay adds, number and hats together: ")
+    assert str(pay).startswith("pay adds, line and curve together: ")
     assert " at 1, " in str(pay) and str(pay).endswith(" at 16.")
 
 
 def test_the_report_says_which_numbers_are_curves_and_why():
     model = model_of("two", curves=2, u_with_hats=123.4)
     said = choice_in_words(model)
-    assert said.startswith("age, pay: curves,") and "u = 123" in said
+    assert "made curves of age, pay:" in said and "u = 123" in said
     assert said in [item.text for item in fitted_section(model).items]
     lines = dataclasses.replace(model, details={"curves": 0, "u_with_hats": 12.0})
-    assert "lines, their knots left out" in choice_in_words(lines)
+    assert "lines without curves" in choice_in_words(lines)
     assert choice_in_words(model_of("two")) == ""

@@ -9,9 +9,9 @@ __all__ = ["describe_scaling"]
 
 def describe_scaling(schema: Schema) -> str:
     """Return what becomes of the length of rows, as a sentence of public facts."""
-    how = "Columns are encoded by their bounds and categories"
+    how = "Columns are encoded by the bounds and categories of the schema"
     if schema.width is None and schema.row_norm >= schema.raw_norm_bound:
-        return f"{how}: no row is longer than sqrt({schema.square}), and none is scaled down."
+        return f"{how}. No row is longer than sqrt({schema.square}), so none is scaled down."
     scale, norm = schema.feature_scale, f"row_norm={schema.row_norm!r}"
     if scale != 1.0:
         power = round(-math.log2(scale))
@@ -21,6 +21,6 @@ def describe_scaling(schema: Schema) -> str:
         how = "Features are used as they are, without bounds"
     with_one = " (the intercept's 1 included)" if schema.intercept else ""
     return (
-        f"{how}; rows longer than {norm}{with_one} are scaled down to it: the public claim; how "
+        f"{how}. Rows longer than {norm}{with_one}, which is public, are scaled down to it; how "
         "many is private."
     )

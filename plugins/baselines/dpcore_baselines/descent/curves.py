@@ -191,7 +191,6 @@ class Curves:
         m = len(self.problem.curves)
         if not (m and self.are_used):
             return ""
-        which = f"{m} numbers" if m > 1 else "1 number"
-        why = f"the signal is {self.u:.0f}, and from {_SIGNAL:.0f} on they pay"
-        why = why if self.asked == "auto" else "as asked"
-        return f" {which} {'are curves' if m > 1 else 'is a curve'}: {why}."
+        which = f"{m} numeric columns have curves" if m > 1 else "1 numeric column has a curve"
+        why = f", since the signal-to-noise ratio is {self.u:.0f} and curves pay from {_SIGNAL:.0f}"
+        return f" {which}{why if self.asked == 'auto' else ', as set'}."

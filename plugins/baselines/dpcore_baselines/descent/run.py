@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 __all__ = ["Run"]
 
 _TAKEN = "All planned steps were taken."
-_SHRUNK = " Log odds were multiplied by {:.2f}{}: "
-_BY_NOISE = "clipping and noise had made them too large."
-_BY_COUNTS = "by what clipping and noise do to them, and by released counts of how rows came true."
+_SHRUNK = " The log odds were multiplied by {:.2f}{}, to correct "
+_BY_NOISE = "for clipping and noise, which make them too large."
+_BY_COUNTS = "for clipping and noise, and by noisy counts of the classes at each probability."
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Run:
             a, b = line.slope * a + line.added, line.slope * b
             why = _BY_COUNTS
             details["by_counts"] = {"slope": line.slope, "added": line.added}
-        added = f", and {a:+.2f} added" if abs(a) > 0.005 else ""
+        added = f" and moved by {a:+.2f}" if abs(a) > 0.005 else ""
         return w, _TAKEN + _SHRUNK.format(b, added) + why, {"slope": b, "added": a, **details}
 
     def _pulled_back(self, problem: Problem, v: np.ndarray) -> np.ndarray:

@@ -22,7 +22,10 @@ def sentence(claim: Claim, epsilon: float, is_violation: bool) -> str:
     """Return the verdict in words, the measured epsilon rounded down."""
     if is_violation:
         return "VIOLATION"
-    return f"consistent, at least {rounded_down(epsilon)} of the claimed {claim_of(claim)} at 95 %"
+    return (
+        f"consistent: with 95 % confidence, epsilon is at least {rounded_down(epsilon)}; the claim "
+        f"is {claim_of(claim)}"
+    )
 
 
 def rounded_down(epsilon: float) -> str:
@@ -54,9 +57,9 @@ def power(claim: Claim, counted: int, tests: int) -> str:
         factor = detectable_factor(event_of, counted, level)
     figure = "epsilon" if claim.mu is None else "mu"
     if math.isinf(factor):
-        return f"so few runs would find nothing with probability {PROBABILITY:g}"
+        return f"so few runs find no violation with probability {PROBABILITY:g}"
     times = f"{math.ceil(10 * factor) / 10:g} times the claimed {figure}"
-    return f"would find, with probability {PROBABILITY:g}, outcomes that show {times}"
+    return f"outcomes that show {times} would be found with probability {PROBABILITY:g}"
 
 
 def rarest_answer(drawn: int) -> int:

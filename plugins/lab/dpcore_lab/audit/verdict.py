@@ -89,9 +89,10 @@ def _of_worlds(fits: Fits, finding: Finding, file: Path | None) -> Verdict:
     counts, said = finding.counts, sentence(finding.claim, finding.epsilon, finding.is_violation)
     found = power(finding.claim, counts.runs, finding.tests)
     lines = (
-        f"{head['algorithm']}, {head['loss']}, {head['relation']}: the final model, {words}",
-        f"a set learned on other runs came up {counts.hits:,} times in {counts.runs:,} on one "
-        f"table, {counts.other_hits:,} in {counts.other_runs:,} on the other",
+        f"{head['algorithm']}, {head['loss']} loss, {head['relation']}: final models of two "
+        f"neighbouring tables ({words})",
+        f"a set of outcomes, learned on other runs, came up in {counts.hits:,} of {counts.runs:,} "
+        f"runs on one table and in {counts.other_hits:,} of {counts.other_runs:,} on the other",
         f"power: {found}",
         said,
         *_left("the tables and the set", finding.is_violation, file),
@@ -115,17 +116,21 @@ def _of_releases(fits: Fits, runs: int, file: Path | None, saved: Saved | None =
     if saved is not None:
         saved.require_answers(found)
     head = _head(fits, "releases")
-    lines = [f"{head['algorithm']}, {head['loss']}, {head['relation']}: each release by itself"]
+    lines = [
+        f"{head['algorithm']}, {head['loss']} loss, {head['relation']}: each release by itself"
+    ]
     rows = []
     for audited in found:
         finding, release = audited.finding, audited.release
         said = sentence(finding.claim, finding.epsilon, audited.is_violation)
-        at = f"epsilon {audited.own:.3g} in the run, answers {release.share:.3g} of its sensitivity"
-        lines.append(f"{release.name} ({at} apart): {said}{audited.fault and ': ' + audited.fault}")
+        at = f"it costs epsilon {audited.own:.3g} in the run"
+        far = f"the answers are {release.share:.3g} of its sensitivity apart"
+        lines.append(f"{release.name} ({at}; {far})")
+        lines.append(f"    {said}{audited.fault and ': ' + audited.fault}")
         strength = power(finding.claim, finding.counts.runs, finding.tests)
         if audited.drawn:
             rare = rarest_answer(audited.drawn)
-            strength += f", and an exact answer if it comes once in {rare:,} draws"
+            strength += f", and an exact answer in one of {rare:,} draws"
         lines.append(f"    power: {strength}")
         rows.append(
             {"release": release.name, "own_epsilon": audited.own, "share": release.share}

@@ -160,7 +160,10 @@ def _check_input(label: str) -> None:
             "references, exact and not private, are fitted anyway."
         )
     if stated.targets:
-        raise InvalidInputError(f"Epsilon is what {label} puts out, and a comparison sets it.")
+        raise InvalidInputError(
+            f"A comparison sets epsilon, and {label} takes a target, from which its epsilon "
+            "follows: leave it out."
+        )
 
 
 def _unfit_for_data(comparison: Comparison, plans: _Plans, must: tuple[str, ...]) -> dict[str, str]:

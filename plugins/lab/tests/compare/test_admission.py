@@ -30,7 +30,7 @@ def test_all_takes_third_parties_optimizers_that_fit(compared):
         ({"needs": ("strong-convexity",)}, "pass --l2 (l2=) greater than 0"),
         ({"relations": ()}, "has an empty relations: at least one relation is needed"),
         ({"private": False}, "stub declares that it is not private"),
-        ({"targets": ("target_risk",)}, "Epsilon is what stub puts out, and a comparison sets it"),
+        ({"targets": ("target_risk",)}, "and stub takes a target"),
     ],
 )
 def test_all_leaves_out_what_does_not_fit_and_says_why(compared, few, monkeypatch, declared, why):

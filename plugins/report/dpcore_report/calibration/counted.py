@@ -69,14 +69,16 @@ class CountedRows:
         prior = CALIBRATED if "slope" in solution.details else UNKNOWN
         line = counts_line(door.release(query, self.mechanism), deviation, prior)
         moved = round_parameters(line.of(w, w.size - 1), bound)
-        said = f"Log odds were multiplied by {line.slope:.2f}, and {line.added:+.2f} added"
+        said = f"The log odds were multiplied by {line.slope:.2f} and moved by {line.added:+.2f}"
         figures = {"share": float(self.share), "slope": line.slope, "added": line.added}
         figures["deviation"] = line.deviation
         spread = f"the slope is known to about {line.deviation:.2f}"
-        how = f"by counts of the rows by class and log odds, in which every row counts 1; {spread}"
+        how = (
+            f"by noisy counts of rows by class and log odds, in which every row counts 1; {spread}"
+        )
         return Outcome(
             Section(figures, (f"{said}, {how}.",)),
             solution=replace(
-                solution, w=moved, status=f"{solution.status} {said}, by released counts."
+                solution, w=moved, status=f"{solution.status} {said}, by noisy counts."
             ),
         )

@@ -18,8 +18,8 @@ __all__ = ["plan_command"]
 _ROWS = (300, 1000, 3000, 10_000, 30_000, 100_000)
 _EPSILONS = (0.1, 0.3, 1.0, 3.0)
 _RANGES = (
-    " In brackets is between what shares nine of ten kept theirs: a target far smaller than its "
-    "bounds keeps the least."
+    " Nine in ten kept a share within the range in brackets; a target far smaller than its bounds "
+    "keeps the least."
 )
 
 
@@ -96,13 +96,14 @@ def plan_command(
         for caution in cautions_of_budget(run["epsilon"] or 0.0, delta):
             print_lines(f"dpcore: warning: {caution}", err=True)
     by_default = nonprivate_accuracy is None and nonprivate_mse is None
-    source = ", as at the middle of public tables" if by_default else ""
+    source = ", the median of public tables" if by_default else ""
     print_lines(
-        f"Without privacy {without:.2g} of a constant's error is taken to be left{source}. This is "
-        f"a forecast and no guarantee: of public tables, half kept a share within "
-        f"{typical.spread:.2g} of it.{_RANGES if typical.between and kept is None else ''} Beside "
-        f"its rows a run takes about {gigabytes(forecast.memory())} of memory. No data were read, "
-        "and nothing was charged."
+        "The gain is what a model without privacy does better than a constant prediction: it is "
+        f"taken to make {without:.0%} of the constant's errors{source}. This is a forecast and no "
+        f"guarantee: half of the public tables kept a share within {typical.spread:.2g} of it."
+        f"{_RANGES if typical.between and kept is None else ''} A run takes about "
+        f"{gigabytes(forecast.memory())} of memory beside its rows. No data were read, and nothing "
+        "was charged."
     )
 
 
@@ -168,7 +169,7 @@ def _print(told: list[dict[str, Any]], kept: float | None) -> None:
         shares = {(run["rows"], run["epsilon"]): _shares(run) for run in told}
         columns = ("rows", *(f"epsilon {epsilon:g}" for epsilon in epsilons))
         lines = [(f"{n:,}", *(shares[n, epsilon] for epsilon in epsilons)) for n in all_rows]
-        print_table("Share of the gain kept", columns, lines)
+        print_table("Share of the gain that is kept", columns, lines)
 
 
 def _sentence(run: dict[str, Any], kept: float | None) -> str:
@@ -176,18 +177,18 @@ def _sentence(run: dict[str, Any], kept: float | None) -> str:
     rows, epsilon = run["rows"], run["epsilon"]
     if kept is None:
         figures = [f"{name} {run[name]:.3g}" for name in ("accuracy", "mse") if name in run]
-        few = " Expect no more than a constant." if rows < run["rows_needed"] else ""
+        few = " Expect no better." if rows < run["rows_needed"] else ""
         reached = "".join(f", {figure}" for figure in figures)
         return (
-            f"{rows:,} rows at epsilon = {epsilon:g}: about {_shares(run)} of the gain is kept"
-            f"{reached}. About {run['rows_needed']:,} rows are needed to do better than a "
-            f"constant.{few}"
+            f"{rows:,} rows at epsilon = {epsilon:g} keep about {_shares(run)} of the gain"
+            f"{reached}. It takes about {run['rows_needed']:,} rows to do better than a constant "
+            f"prediction.{few}"
         )
     goal = f"to keep {kept:.0%} of the gain"
     if rows is None or epsilon is None:
         given = f"epsilon = {epsilon:g}" if rows is None else f"{rows:,} rows"
         return f"There is no way {goal} with {given}: more rows and a larger epsilon help."
-    return f"About {rows:,} rows and epsilon = {epsilon:g} are needed {goal}."
+    return f"It takes about {rows:,} rows and epsilon = {epsilon:g} {goal}."
 
 
 def _shares(run: dict[str, Any]) -> str:

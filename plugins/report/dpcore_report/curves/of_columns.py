@@ -45,7 +45,7 @@ class CurveOfColumn:
             for knot, added in zip(self.knots, self.added, strict=True)
         )
         of = "" if self.of_class is None else f" to the margin of {self.of_class}"
-        return f"{self.column} adds{of}, number and hats together: {', '.join(places)}."
+        return f"{self.column} adds{of}, line and curve together: {', '.join(places)}."
 
 
 def curves_of(model: LearntFacts) -> Iterator[CurveOfColumn]:
@@ -75,10 +75,10 @@ def choice_in_words(model: LearntFacts) -> str:
     details = getattr(model, "details", None) or {}
     if not names or "curves" not in details:
         return ""
-    what = "curves" if details["curves"] else "lines, their knots left out"
+    what = "curves" if details["curves"] else "lines without curves"
     return (
-        f"{', '.join(names)}: {what}, by the public rule of the algorithm; the signal "
-        f"with all hats is u = {details['u_with_hats']:.0f}."
+        f"The algorithm's public rule made {what} of {', '.join(names)}: the signal-to-noise ratio "
+        f"with all curves is u = {details['u_with_hats']:.0f}."
     )
 
 

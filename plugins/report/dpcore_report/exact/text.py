@@ -20,7 +20,7 @@ def exact_in_words(figures: Mapping[str, Any]) -> list[str]:
     """Return the lines of figures that are in no file, with the sentence about a model that is
     worse than a constant one, if it is."""
     shown = ", ".join(figures_of(figures))
-    lines = [f"Computed WITHOUT privacy, in no file: {shown}."]
+    lines = [f"Exact, computed WITHOUT privacy and kept in no file: {shown}."]
     lines += [figures["verdict"]] if figures["verdict"] else []
     return [*lines, *confusion_of(figures), *calibration_of(figures)]
 
@@ -47,7 +47,7 @@ def confusion_of(figures: Mapping[str, Any]) -> list[str]:
         return []
     if len(counts) > _MOST_CLASSES:
         return [f"Which of {len(counts)} classes was taken for which: --json prints it."]
-    lines = ["Test rows of each class, and what the model says of them, WITHOUT privacy:"]
+    lines = ["Test rows of each class by the class predicted, exact, WITHOUT privacy:"]
     for name, of_class in counts.items():
         said = ", ".join(f"{said} {n}" for said, n in of_class.items()) or "no row"
         recall = _share(figures["test_recall"][name])

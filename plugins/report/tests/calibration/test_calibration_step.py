@@ -54,7 +54,7 @@ def test_one_release_is_charged_for_its_share_and_the_model_is_the_calibrated_on
     assert "Of the same budget 0.2 was for the step calibration" in model.privacy["sentence"]
     found = Calibration.of(model)
     slope, added = found.data["slope"], found.data["added"]
-    said = f"Log odds were multiplied by {slope:.2f}, and {added:+.2f} added"
+    said = f"The log odds were multiplied by {slope:.2f} and moved by {added:+.2f}"
     assert said in model.status and said in found.lines[0]
     assert "every row counts 1" in found.lines[0] and slope != 1.0
     assert any(f"calibration: {said}" in item.text for item in fitted_section(model).items)

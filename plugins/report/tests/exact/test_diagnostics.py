@@ -204,7 +204,7 @@ def test_figures_of_several_classes_in_words():
     words = ["test accuracy 50.00%", "test macro f1 0.2500", "always 'a': 60.00%"]
     assert figures_of(figures) == words
     assert confusion_of(figures) == [
-        "Test rows of each class, and what the model says of them, WITHOUT privacy:",
+        "Test rows of each class by the class predicted, exact, WITHOUT privacy:",
         "  a: a 3, b 1 (recall 75.00%, precision 60.00%)",
         "  b: no row (recall undefined, precision 0.00%)",
         "  c: a 2 (recall 0.00%, precision undefined)",

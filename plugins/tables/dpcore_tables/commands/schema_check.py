@@ -14,15 +14,17 @@ if TYPE_CHECKING:
 __all__ = ["print_check"]
 
 _LEGEND = (
-    "below, above: clamped to the bounds (of the features of a row: scaled down to row_norm); in "
-    "none: in no category, level or class, or no number, date or truth value; empty: no value. A "
-    "category in none has zeros in all features of its column. What else is in none, or is empty "
-    "without fill = VALUE or indicator = true, and a row without a label, is refused by train; "
-    "--bad-rows drop leaves it out."
+    "below, above: the value is outside the bounds and is clamped to them; for the features of a "
+    "row, the row is longer than row_norm and is scaled down. unknown: the value is none of the "
+    "categories, levels or classes of the schema, or cannot be read as a number, date or truth "
+    "value. empty: there is no value.",
+    "An unknown category has zeros in all features of its column. train refuses every other "
+    "unknown value, an empty cell of a column without fill = VALUE or indicator = true, and a row "
+    "without a label; --bad-rows drop leaves such rows out.",
 )
 _WORDS = (
-    "Which words are in none is not shown; the owner of the rows finds them by listing the values "
-    "of the column, as pandas does: frame[NAME].value_counts(dropna=False)."
+    "The unknown values themselves are not shown. The owner of the rows finds them by listing the "
+    "values of the column, with pandas by frame[NAME].value_counts(dropna=False)."
 )
 
 
@@ -34,7 +36,7 @@ def print_check(check: SchemaCheck, file: str) -> None:
     title = f"{file}: {about}{max(0, round(check.rows)):,} rows; share of the cells of a column"
     rows = [[name, kind, *cells] for (name, kind), cells in shares_told(check)]
     print_table(title, ["column", "kind", *BINS], rows)
-    print_lines(_LEGEND)
-    if check.sentence is None and check.counts[:, BINS.index("in none")].any():
+    print_lines(*_LEGEND)
+    if check.sentence is None and check.counts[:, BINS.index("unknown")].any():
         print_lines(_WORDS)
     print_lines(*notes_of(check))

@@ -13,4 +13,4 @@ def encoding_in_words(column: Mapping[str, Any]) -> str:
     it, with a comma before."""
     scale = ", by its logarithm" if column.get("scale") == "log" else ""
     parts = f", with {' and '.join(column['parts'])}" if "parts" in column else ""
-    return scale + parts + (f", and its curve by {n} hats" if (n := column.get("knots")) else "")
+    return scale + parts + (f", with a curve of {n} knots" if (n := column.get("knots")) else "")

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 __all__ = ["SchemaCheck", "notes_of", "share_told", "shares_told"]
 
 _NOT_PRIVATE = (
-    "These shares are exact: not private; bounds, categories or rows_per_unit changed after "
-    "reading this come from the data (`from_data = true` in the schema marks the model)."
+    "These shares are exact, not private. Bounds, categories or rows_per_unit that you change "
+    "after reading them come from the data: `from_data = true` in the schema marks the model."
 )
 _BOUNDED = ("numeric", "numeric label", "date")
 """The kinds whose cells are held against bounds."""
@@ -77,8 +77,8 @@ def notes_of(check: SchemaCheck) -> list[str]:
     if check.sentence is not None:
         points = share_told(check.deviation / max(1.0, check.rows))
         return [
-            f"Each number of cells, and that of rows, has noise of standard deviation "
-            f"{check.deviation:.4g}: {points} of the cells of a column.",
+            "The number of rows and each number of cells have noise of standard deviation "
+            f"{check.deviation:.4g}, which is {points} of the cells of a column.",
             f"Privacy: {check.sentence} Every other release of these rows adds to it.",
         ]
     units = [] if check.units is None else _of_units(check.units)

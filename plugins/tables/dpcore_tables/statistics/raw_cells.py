@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 __all__ = ["BINS", "RawCells", "checked_names", "raw_cells", "raw_pieces"]
 
-BINS = ("below", "above", "in none", "empty")
+BINS = ("below", "above", "unknown", "empty")
 """Where a cell of a column may fall that is not as the schema has it; in one of them at most.
 
-``below`` and ``above`` its bounds, to which it is clamped; ``in none`` of its categories or
+``below`` and ``above`` its bounds, to which it is clamped; ``unknown``: none of its categories or
 classes, or no number; ``empty``. The features of a row without names fall ``above`` where the row
-is scaled down, and ``in none`` where one is not finite.
+is scaled down, and are ``unknown`` where one is not finite.
 """
 _FEATURES = "the features of a row"
 

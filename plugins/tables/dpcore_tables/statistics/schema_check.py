@@ -89,7 +89,7 @@ def check_schema(
     >>> columns = {"paid": {"kind": "numeric", "lower": 500, "upper": 100000}}
     >>> columns["late"] = {"kind": "label", "classes": ["no", "yes"]}
     >>> print(str(check_schema(frame, {"columns": columns})).partition(" has ")[0])
-    column  kind     below   above  in none  empty
+    column  kind     below   above  unknown  empty
     paid    numeric  66.67%  0.00%  0.00%    0.00%
     late    label                   33.33%   0.00%
     'paid'
