@@ -99,12 +99,16 @@ def test_figures_of_a_page_are_those_of_the_files(page, monkeypatch):
     pages = figure_script("pages", monkeypatch)
     text = (ROOT / page).read_text()
     assert pages.filled(text) == text and page in pages.PAGES
-    marked = len(re.findall("<!--= ", text))
-    claims = len(re.findall("<!-- (?:long )?claim: ", text))
-    assert marked > 4 and marked + claims == text.count("<!--/-->")
+    marks = list(re.finditer(r"<!--= [^>]*-->[+-]?\d+\.\d", text))
+    assert len(marks) == text.count("<!--/-->")
+    # Figures of the table of the papers are of the files too.
+    whole = range(*(text.find(f"<!-- {mark} -->") for mark in ("papers", "/papers")))
+    cells = [found for found in re.finditer(r"\d\.\d ±", text) if found.start() in whole]
+    places = [found.end() - 1 for found in marks] + [found.start() for found in cells[:9]]
+    assert len(places) > 4
     # A figure that differs in one digit is found.
-    wrong = re.sub(r"(<!--= [^>]*-->\d*)\d", r"\g<1>x", text, count=1)
-    assert wrong != text and pages.filled(wrong) == text
+    for place in places:
+        assert pages.filled(f"{text[:place]}x{text[place + 1 :]}") == text
 
 
 @pytest.mark.parametrize("name", MADE)
