@@ -5,13 +5,17 @@ settings whose figure is known to four digits or so; and the noise multiplier of
 a run is calibrated, over that of `pld` (of `gdp` where that is exact), with the CPU seconds that
 `pld` took to find it.
 
-    python bench/accounting.py
+    python bench/accounting.py [--out FILE.csv]     # of the second table
 """
 
 from __future__ import annotations
 
+import argparse
 import time
 from collections.abc import Mapping
+from pathlib import Path
+
+from printed import OUT, keep
 
 from dpcore.accountants.registered import registered_accountants
 from dpcore.accountants.schedule import (
@@ -82,7 +86,9 @@ def print_known() -> None:
         print(f"| {m:g}, {p:g}, {rounds} | {known:.3f} | {found:.4f} |")
 
 
-def print_schedules() -> None:
+def print_schedules() -> list[dict[str, object]]:
+    """Print the table of schedules, and return its cells."""
+    rows: list[dict[str, object]] = []
     names = [accountant.name for accountant in registered_accountants()]
     print("\n| schedule | epsilon, delta | pld | seconds | " + " | ".join(names) + " |")
     print("|---" * (4 + len(names)) + "|")
@@ -100,8 +106,16 @@ def print_schedules() -> None:
         cells = [f"{found[n] / found['pld']:.4f}" if n in found else "-" for n in names]
         head = f"| {what.strip()} | {epsilon:g}, {delta:g} | {found['pld']:.5g} | {seconds:.2f} |"
         print(head + " " + " | ".join(cells) + " |")
+        row = {"schedule": what.strip(), "epsilon": epsilon, "pld seconds": f"{seconds:.2f}"}
+        for name, cell in zip(names, cells, strict=True):
+            rows.append(row | {"accountant": name, "noise over pld": cell})
+    return rows
 
 
 if __name__ == "__main__":
+    raw = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
+    parser.add_argument("--out", type=Path, help=OUT)
+    asked = parser.parse_args()
     print_known()
-    print_schedules()
+    keep(asked.out, print_schedules())

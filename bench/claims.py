@@ -8,8 +8,8 @@ tolerance.
 A page has `<!-- claim: COMMAND => REGULAR EXPRESSION; within TOLERANCE -->FIGURES<!--/-->`, and
 "long claim" where the command takes more than a second. Each group of the expression is a figure,
 and whatever is between the figures is words. One figure beside two groups is the ratio of the
-larger to the smaller. TOLERANCE is a number, or a share as in `1 %`. A FOLDER in the command is a
-new one. Exit code 1 if a claim does not hold.
+larger to the smaller. A line may end wherever there is a space. TOLERANCE is a number, or a
+share as in `1 %`. A FOLDER in the command is a new one. Exit code 1 if a claim does not hold.
 """
 
 from __future__ import annotations
@@ -28,9 +28,7 @@ from pathlib import Path
 __all__ = ["Claim", "claims_of", "fault_of", "main", "pages", "printed_by"]
 
 ROOT = Path(__file__).parents[1]
-_MARK = re.compile(
-    r"<!-- (long )?claim: (.*?) => (.*?); within (\S+)( %)? -->(.*?)<!--/-->", re.DOTALL
-)
+_MARK = re.compile(r"<!-- (long )?claim: (.*?) => (.*?); within (\S+)( %)? -->(.*?)<!--/-->")
 _NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?|\.\d+")
 
 
@@ -67,8 +65,8 @@ def _number(text: str) -> float:
 
 def claims_of(text: str, page: str) -> Iterator[Claim]:
     """Yield the claims of a page's text; ValueError for a mark that is none."""
-    marks = list(_MARK.finditer(text))
-    if len(marks) != len(re.findall(r"<!-- (?:long )?claim", text)):
+    marks = list(_MARK.finditer(" ".join(text.split())))
+    if len(marks) != len(re.findall(r"<!--\s+(?:long\s+)?claim", text)):
         raise ValueError(f"{page} has a claim that is not written as one.")
     for mark in marks:
         is_long, command, pattern, tolerance, share, shown = mark.groups()

@@ -27,6 +27,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from printed import OUT, keep
 
 from dpcore import fit
 from dpcore.errors import DpcoreWarning
@@ -153,9 +154,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--tables", default=",".join(TABLES))
     parser.add_argument("--repeats", type=int, default=1)
+    parser.add_argument("--out", type=Path, help=OUT)
     asked = parser.parse_args()
     warnings.simplefilter("ignore", DpcoreWarning)
     warnings.simplefilter("ignore", FutureWarning)
+    rows = []
     print(f"| table | loss | none | {' | '.join(map(str, EPSILONS))} |")
     print(f"|---|---|{'---|' * (1 + len(EPSILONS))}")
     for name in asked.tables.split(","):
@@ -164,6 +167,11 @@ def main() -> None:
         for loss in table.losses:
             cells = [line(table, loss, epsilon, asked.repeats) for epsilon in (None, *EPSILONS)]
             print(f"| {name}, {size} | {loss} | {' | '.join(cells)} |", flush=True)
+            for epsilon, cell in zip(("", *EPSILONS), cells, strict=True):
+                r2, d2 = cell.split(" / ")
+                row = {"table": name, "rows": len(table.rows), "columns": len(table.columns)}
+                rows.append(row | {"loss": loss, "epsilon": epsilon, "R2": r2, "D2": d2})
+    keep(asked.out, rows)
 
 
 if __name__ == "__main__":

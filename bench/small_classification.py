@@ -26,10 +26,11 @@ import math
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from printed import mean_and_error, parser_of
+from printed import OUT, keep, mean_and_error, parser_of
 from sklearn.datasets import load_breast_cancer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -119,7 +120,8 @@ def measure(source: Source, size: int | None, epsilon: float, samples: int) -> n
     return np.array(found)
 
 
-def print_line(source: Source, size: int | None, epsilon: float, samples: int) -> None:
+def print_line(source: Source, size: int | None, epsilon: float, samples: int) -> dict[str, str]:
+    """Print what was found of a size and an epsilon, and return it by its names."""
     found = measure(source, size, epsilon, samples)
     commoner, ours, plain, rows = found.mean(axis=0)
     error = mean_and_error(found[:, 1])[1]
@@ -130,6 +132,9 @@ def print_line(source: Source, size: int | None, epsilon: float, samples: int) -
         f"{plain:>13.1f}",
         flush=True,
     )
+    shown = {"rows": f"{rows:.0f}", "commoner": f"{commoner:.1f}", "non-private": f"{plain:.1f}"}
+    accuracy = {"accuracy": f"{ours:.1f}", "standard error": f"{error:.1f}"}
+    return shown | {"epsilon": f"{epsilon:g}"} | accuracy
 
 
 def main() -> None:
@@ -137,7 +142,9 @@ def main() -> None:
     parser.add_argument("--samples", type=int, default=40)
     parser.add_argument("--least", type=int, default=0, help="leave smaller samples out")
     parser.add_argument("--most", type=int, default=10**6, help="leave larger samples out")
+    parser.add_argument("--out", type=Path, help=OUT)
     asked = parser.parse_args()
+    rows = []
     warnings.simplefilter("ignore", DpcoreWarning)
     for name in asked.data or NAMES:
         source = source_of(name)
@@ -147,7 +154,9 @@ def main() -> None:
             if not asked.least <= (size or source.training or len(source.y)) <= asked.most:
                 continue
             for epsilon in asked.epsilon or source.epsilons:
-                print_line(source, size, epsilon, samples=asked.samples)
+                found = print_line(source, size, epsilon, samples=asked.samples)
+                rows.append({"table": name, "loss": source.loss} | found)
+    keep(asked.out, rows)
 
 
 if __name__ == "__main__":

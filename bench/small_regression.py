@@ -28,6 +28,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+from printed import OUT, keep, mean_and_error
 
 from dpcore import fit
 from dpcore.errors import DpcoreWarning
@@ -105,6 +106,7 @@ def main() -> None:
     parser.add_argument("--relation", default="add-or-remove-one")
     parser.add_argument("--repeats", type=int, default=1)
     parser.add_argument("--left-out", action="store_true")
+    parser.add_argument("--out", type=Path, help=OUT)
     asked = parser.parse_args()
     warnings.simplefilter("ignore", DpcoreWarning)
     folder = Path(os.environ["DPCORE_DATA_DIR"]) / "regression"
@@ -112,6 +114,7 @@ def main() -> None:
     if asked.left_out:
         left_out(folder, list(published), ["0.1", "0.5", "1"])
         return
+    rows = []
     for name in asked.sets.split(",") if asked.sets else published:
         X, y = prepared(folder / f"{name}.csv.gz")
         figures = published[name]["AdaSSP"]
@@ -123,12 +126,17 @@ def main() -> None:
         for algo in asked.algos.split(","):
             base, _, preset = algo.partition(":")
             words = {"algo": base, "preset": preset or None, "relation": asked.relation}
-            cells = [
-                cell(fold_errors(X, y, asked.repeats, epsilon=float(e), **words), limits[e])
-                for e in epsilons
-            ]
-            line(algo, cells)
+            found = {
+                e: fold_errors(X, y, asked.repeats, epsilon=float(e), **words) for e in epsilons
+            }
+            line(algo, [cell(errors, limits[e]) for e, errors in found.items()])
+            head = {"table": name, "rows": len(y), "columns": X.shape[1]}
+            for e, errors in found.items():
+                ratio, error = mean_and_error(errors)
+                row = head | {"epsilon": e, "algorithm": algo, "error ratio": f"{ratio:.3f}"}
+                rows.append(row | {"standard error": f"{error:.3f}", "published": figures[e]})
         line("non-private", [cell(fold_errors(X, y, asked.repeats, algo="nonprivate"))])
+    keep(asked.out, rows)
 
 
 if __name__ == "__main__":

@@ -36,6 +36,7 @@ from typing import Any
 import fit as warm_fits
 import numpy as np
 import pandas as pd
+from printed import OUT, keep
 from public_tables import TABLES, Table
 from sklearn.compose import make_column_transformer
 from sklearn.impute import SimpleImputer
@@ -230,6 +231,7 @@ def main() -> None:
         "--tables", metavar="NAMES", help=f"some, by commas, of {','.join(known)}; all by default"
     )
     parser.add_argument("--repeats", type=int, default=2, help="private fits of each fold; 2")
+    parser.add_argument("--out", type=Path, help=OUT)
     chosen = parser.parse_args()
     if chosen.repeats < 1:
         parser.error(f"expected --repeats={chosen.repeats} to be 1 or more")
@@ -255,6 +257,7 @@ def main() -> None:
             measured[table.name] = measure(table, chosen.repeats, environments)
             print_line(table.name, measured[table.name])
     print_claims(measured)
+    keep(chosen.out, [{"table": name} | found for name, found in measured.items()])
 
 
 if __name__ == "__main__":

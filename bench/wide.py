@@ -16,10 +16,11 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from printed import mean_and_error, parser_of
+from printed import OUT, keep, mean_and_error, parser_of
 from scipy import sparse
 
 from dpcore.data.blocks.table import Table
@@ -112,9 +113,11 @@ def main() -> None:
     parser.add_argument("--bits", action="append", type=int)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--algo", default="auto")
+    parser.add_argument("--out", type=Path, help=OUT)
     chosen = parser.parse_args()
     widths = Widths()
     narrow = widths.plain()
+    rows = []
     print("columns   eps  accuracy   error   plain   below    kept  steps  seconds    CPU")
     for bits in chosen.bits or (14, 16):
         wide = widths.crossed(bits)
@@ -131,6 +134,9 @@ def main() -> None:
                 f"{seconds:>9.2f}{used:>7.2f}",
                 flush=True,
             )
+            row = {"columns": 2**bits, "epsilon": epsilon, "accuracy": f"{mean:.2f}"}
+            rows.append(row | {"error": f"{error:.2f}", "plain": f"{plain:.2f}", "kept": kept})
+    keep(chosen.out, rows)
 
 
 if __name__ == "__main__":

@@ -61,20 +61,31 @@ def figure_script(name, monkeypatch):
 KEPT = ROOT / "bench" / "results"
 
 
-@pytest.mark.parametrize(
-    ("results", "table"),
-    [("a-ddp-composition", "table_of"), ("known-compositions", "known_table")],
-)
-def test_a_table_of_a_page_is_that_of_the_results_that_are_kept(results, table, monkeypatch):
+def test_a_table_of_a_page_is_that_of_the_results_that_are_kept(monkeypatch):
     script = figure_script("a_ddp_composition", monkeypatch)
-    said, rows = figure_script("committed", monkeypatch).read(KEPT / f"{results}.csv")
+    read = figure_script("committed", monkeypatch).read
+    said, rows = read(KEPT / "known-compositions.csv")
     page = (ROOT / "bench" / "README.md").read_text().splitlines()
-    lines = getattr(script, table)(rows)
+    lines = script.known_table(rows)
     assert len(lines) > 4 and not set(lines) - set(page)
     assert re.fullmatch("[0-9a-f]{40}", said["commit"]) and "a_ddp_composition" in said["command"]
     # A figure that differs in one digit is no line of the page.
     changed = [row | dict.fromkeys(list(row)[-5:], "0.0123") for row in rows]
-    assert set(getattr(script, table)(changed)) - set(page)
+    assert set(script.known_table(changed)) - set(page)
+    # The longer table is printed alone, of a file with the same head.
+    said, rows = read(KEPT / "a-ddp-composition.csv")
+    assert len(script.table_of(rows)) > 4 and "a_ddp_composition" in said["command"]
+
+
+@pytest.mark.parametrize("path", sorted(KEPT.glob("*.csv")), ids=lambda path: path.name)
+def test_rows_of_results_are_whole_and_a_page_or_a_script_names_their_file(path):
+    lines = path.read_text().splitlines()
+    rows = list(csv.DictReader(line for line in lines if not line.startswith("# ")))
+    assert rows and all(None not in row and None not in row.values() for row in rows)
+    readers = itertools.chain.from_iterable(
+        ROOT.glob(pattern) for pattern in ("bench/**/*.py", "bench/*.md", "plugins/*/*.md")
+    )
+    assert any(path.name in reader.read_text() for reader in readers)
 
 
 FIGURES = ROOT / "bench" / "figures"
@@ -88,12 +99,16 @@ def test_figures_of_a_page_are_those_of_the_files(page, monkeypatch):
     pages = figure_script("pages", monkeypatch)
     text = (ROOT / page).read_text()
     assert pages.filled(text) == text and page in pages.PAGES
-    marked = len(re.findall("<!--= ", text))
-    claims = len(re.findall("<!-- (?:long )?claim: ", text))
-    assert marked > 4 and marked + claims == text.count("<!--/-->")
+    marks = list(re.finditer(r"<!--= [^>]*-->[+-]?\d+\.\d", text))
+    assert len(marks) == text.count("<!--/-->")
+    # Figures of the table of the papers are of the files too.
+    whole = range(*(text.find(f"<!-- {mark} -->") for mark in ("papers", "/papers")))
+    cells = [found for found in re.finditer(r"\d\.\d ±", text) if found.start() in whole]
+    places = [found.end() - 1 for found in marks] + [found.start() for found in cells[:9]]
+    assert len(places) > 4
     # A figure that differs in one digit is found.
-    wrong = re.sub(r"(<!--= [^>]*-->\d*)\d", r"\g<1>x", text, count=1)
-    assert wrong != text and pages.filled(wrong) == text
+    for place in places:
+        assert pages.filled(f"{text[:place]}x{text[place + 1 :]}") == text
 
 
 @pytest.mark.parametrize("name", MADE)

@@ -102,6 +102,12 @@ def test_a_claim_is_held_to_its_tolerance(claims, within, shown, output, holds):
     assert (claims.fault_of(claim, lambda command: output) is None) == holds
 
 
+def test_a_claim_may_go_on_in_the_next_line(claims):
+    (claim,) = claims.claims_of(CLAIM.format("0.1", "1 and 2").replace(" ", "\n"), "page")
+    assert claim.command == "dpcore account" and claim.figures == (1.0, 2.0)
+    assert claims.fault_of(claim, lambda command: "rho 1 mu 2") is None
+
+
 def test_a_mark_that_is_no_claim_is_refused(claims):
     with pytest.raises(ValueError, match="page has a claim that is not written as one"):
         list(claims.claims_of("<!-- claim: dpcore account --> 1", "page"))

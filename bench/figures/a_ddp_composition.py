@@ -145,7 +145,7 @@ PRINTED = {
     "delta": ("1e-08", "0.001"),
     "epsilon": ("0.02", "0.5", "1", "2"),
 }
-"""The settings of the table in bench/README.md."""
+"""The settings of the table that is printed."""
 
 
 def table_of(rows: Sequence[Row]) -> list[str]:

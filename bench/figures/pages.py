@@ -7,13 +7,17 @@ with the files, or written from them.
 A page has a figure between `<!--= FILE; KEY; ...; COLUMN -->` and `<!--/-->`. The keys are values
 of the first columns of `bench/results/figures/FILE.csv`. A key with a comma is several, of which
 each has its figure; `A - B` is the difference of two, whose interval is the root of the sum of the
-squares, and `A / B` the ratio. With the column `e^COLUMN` a figure is the exponential. A table is
-between `<!-- table FILE; KEY; ...; COLUMN -->` and `<!-- /table -->`, each on a line.
+squares, and `A / B` the ratio. With the column `e^COLUMN` a figure is the exponential.
+
+The table of the papers' items, between `<!-- papers -->` and `<!-- /papers -->`, is written from
+`papers.csv` beside this script. Its cells have figures as `{FILE; KEY; ...; COLUMN}`; a row of one
+cell is a paper.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import functools
 import itertools
 import math
@@ -23,13 +27,13 @@ from pathlib import Path
 
 from committed import Row, read
 
-__all__ = ["PAGES", "figure_of", "filled", "main", "table_of"]
+__all__ = ["PAGES", "figure_of", "filled", "main", "papers_table"]
 
 ROOT = Path(__file__).parents[2]
 KEPT = ROOT / "bench" / "results" / "figures"
 PAGES = ("bench/figures/README.md", "docs/papers.md")
 _INLINE = re.compile(r"(<!--= (.*?) -->).*?(<!--/-->)", re.DOTALL)
-_TABLE = re.compile(r"(<!-- table (.*?) -->\n).*?(<!-- /table -->)", re.DOTALL)
+_PAPERS = re.compile(r"(<!-- papers -->\n).*?(<!-- /papers -->)", re.DOTALL)
 _BY = {" - ": lambda a, b: a - b, " / ": lambda a, b: a / b}
 _SIGNIFICANT = 3
 
@@ -86,41 +90,20 @@ def figure_of(query: str) -> str:
     return ", ".join(map("".join, zip(signs, shown, strict=True)))
 
 
-def table_of(query: str) -> str:
-    """Return the lines of a table of `FILE; KEY; ...; COLUMN`: the next column down, the one after
-    it across. A row that is the same at all of these has its figure once."""
-    name, *keys, column = (part.strip() for part in query.split(";"))
-    names = list(_rows(name)[0])
-    down, across = names[len(keys) : len(keys) + 2]
-    rows = [row for row in _rows(name) if list(row.values())[: len(keys)] == keys and row[column]]
-    heads = list(dict.fromkeys(row[across] for row in rows if row[across]))
-    heads.sort(key=float)
-    lines = [f"| {across} | {' | '.join(heads)} |", f"|---{'|---' * len(heads)}|"]
-    for label in dict.fromkeys(row[down] for row in rows):
-        cells = {row[across]: row for row in rows if row[down] == label}
-        told = [_cell(cells.get(head, cells.get("")), column) for head in heads]
-        lines.append(f"| {_named(label, cells)} | {' | '.join(told)} |")
-    return "\n".join([*lines, ""])
-
-
-def _cell(row: Row | None, column: str) -> str:
-    if row is None:
-        return ""
-    value = _shown(column, float(row[column]), float(row.get(f"{column} ±") or 0.0))
-    failed = f" ({row['failed']} failed)" if row.get("failed", "0") != "0" else ""
-    return value + failed
-
-
-def _named(label: str, cells: dict[str, Row]) -> str:
-    unsound = any(row.get("private") == "no" for row in cells.values())
-    unsound |= label.endswith(":as-published")
-    return f"{label}, not private" if unsound else label
+def papers_table() -> str:
+    """Return the lines of the table of the papers' items, with the figures of the files."""
+    with (Path(__file__).parent / "papers.csv").open(newline="") as file:
+        head, *rows = csv.reader(file)
+    lines = [head, *(row if any(row[1:]) else [f"**{row[0]}**", *row[1:]] for row in rows)]
+    text = "".join(f"| {' | '.join(line)} |\n" for line in lines)
+    text = text.replace("\n", f"\n|{'---|' * len(head)}\n", 1)
+    return re.sub(r"\{(.*?)\}", lambda found: figure_of(found[1]), text)
 
 
 def filled(text: str) -> str:
-    """Return the text of a page with the figures and tables of the files."""
+    """Return the text of a page with the figures of the files and the table of the papers."""
     text = _INLINE.sub(lambda found: f"{found[1]}{figure_of(found[2])}{found[3]}", text)
-    return _TABLE.sub(lambda found: f"{found[1]}\n{table_of(found[2])}\n{found[3]}", text)
+    return _PAPERS.sub(lambda found: f"{found[1]}\n{papers_table()}\n{found[2]}", text)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
