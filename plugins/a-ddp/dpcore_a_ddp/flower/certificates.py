@@ -1,7 +1,7 @@
 """Certificates and node keys for a trial on one machine, by the package ``cryptography``.
 
 In earnest the operator of a SuperLink has a certificate of its own, and each user makes the key of
-its own SuperNode, of which the operator gets the public half.
+its own SuperNode and hands the public half to the operator.
 """
 
 from __future__ import annotations

@@ -82,12 +82,12 @@ class Deployment:
         beside it. Raises DeploymentError where the SuperLink does not take the key."""
         private, public = make_node_key(Path(user_file).resolve().parent)
         self._register(public)
-        trust = ("--root-certificates", os.fspath(self._certificates.authority))
-        trust += ("--auth-supernode-private-key", os.fspath(private))
+        authority = ("--root-certificates", os.fspath(self._certificates.authority))
+        own_key = ("--auth-supernode-private-key", os.fspath(private))
         where = ("--host", _HOST, "--port", str(_free_port()))
         link = ("--superlink", f"{_HOST}:{self._port}")
         node_config = ("--node-config", f"user-file={_quoted(user_file)}")
-        self._start(name, "flower-supernode", *trust, *link, *where, *node_config)
+        self._start(name, "flower-supernode", *authority, *own_key, *link, *where, *node_config)
 
     def kill(self, name: str) -> None:
         """End a process and all that it started, at once, as a crash would."""

@@ -1,4 +1,4 @@
-"""What a user knows of a round between two messages, as bytes that another process of it can take.
+"""A user's memory of a round between two messages, as bytes that another process of it can take.
 
 It is secret, and of one round: it belongs into memory that the user alone reads, such as that of
 its own Flower node, and never onto a disk or to another. Who lost it has dropped out of the round.
@@ -20,7 +20,7 @@ from dpcore_a_ddp.secure_sums.statements import Advertisement
 __all__ = ["OVER", "RoundMemory"]
 
 OVER = -1
-"""What a user awaits that takes no message any more."""
+"""Awaited by a user that takes no message any more."""
 
 
 @dataclass

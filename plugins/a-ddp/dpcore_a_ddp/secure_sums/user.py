@@ -73,10 +73,8 @@ class SumUser:
     place : its own among the members.
     identity : its signing key.
     contribute : see ``Contribute``.
-    journal : the user's own, which outlives this object: a ``FileJournal``, or in a simulation a
-        ``RoundJournal``, the same in every round.
-    memory : where the user's process before this one left off, by its ``memory``; ``None`` before
-        ``begin``. Raises InvalidInputError for that of another round.
+    journal : the user's own, which outlives this object.
+    memory : that of the user's process before this one. InvalidInputError for another round's.
 
     ``dropped`` : the messages that it dropped, and why.
     """
@@ -92,14 +90,13 @@ class SumUser:
     ) -> None:
         self._context, self._place, self._identity = context, place, identity
         self._contribute, self._journal = contribute, journal
-        self._at = RoundMemory()
-        if memory is not None:
-            self._at = RoundMemory.unpacked(memory, context, journal)
+        known = None if memory is None else RoundMemory.unpacked(memory, context, journal)
+        self._at = known or RoundMemory()
         self.dropped: list[Dropped] = []
 
     @property
     def memory(self) -> bytes:
-        """What the user knows of the round, for a process that goes on with it: secret."""
+        """The user's knowledge of the round, for a process that goes on with it: secret."""
         return self._at.packed(self._context)
 
     def begin(self) -> bytes | None:
@@ -120,11 +117,10 @@ class SumUser:
 
     @property
     def _own(self) -> Advertisement:
-        """What the user advertised in this round."""
+        """The user's advertisement of this round."""
         assert self._at.own is not None
         return self._at.own
 
-    @property
     def _envelopes(self) -> Envelopes:
         return Envelopes(self._context, self._place, self._at.sealing, self._at.agreed)
 
@@ -164,7 +160,9 @@ class SumUser:
                 self._drop("keys from the server", str(fault))
         reader.end()
         self._require_present(others)
-        body = self._envelopes.sealed(others, self._own.neighbours, self._at.seed, self._at.masking)
+        body = self._envelopes().sealed(
+            others, self._own.neighbours, self._at.seed, self._at.masking
+        )
         self._at.others = others
         return self._step(ENVELOPES, SHARED, body)
 
@@ -188,7 +186,7 @@ class SumUser:
             try:
                 if place in masked:
                     raise BadMessage("its shares are there twice")
-                shares = self._envelopes.opened(place, sealed, self._at.others)
+                shares = self._envelopes().opened(place, sealed, self._at.others)
             except BadMessage as fault:
                 self._drop(self._name(place), str(fault))
                 continue
