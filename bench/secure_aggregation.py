@@ -19,7 +19,6 @@ import numpy as np
 
 from dpcore_a_ddp.secure_sums import primitives
 from dpcore_a_ddp.secure_sums.context import Identity, Members, RoundContext
-from dpcore_a_ddp.secure_sums.envelopes import Envelopes
 from dpcore_a_ddp.secure_sums.journal import RoundJournal
 from dpcore_a_ddp.secure_sums.messages import (
     AGREED,
@@ -55,7 +54,7 @@ class Crowd:
         keys = tuple(identity.public for identity in self._identities)
         members = Members(tuple(f"user-{place}" for place in range(users)), keys)
         self.context = RoundContext(members, self.parameters, 0, _WIDTH)
-        self._envelopes = [Envelopes(self.context, place) for place in range(users)]
+        self._sealing = [primitives.key_pair() for _ in range(users)]
         self._keys = [self._advertised(place) for place in range(users)]
         everyone = bits_of(range(users), users)
         # A user looks at the signatures of the first ``threshold`` users, and no further.
@@ -71,7 +70,7 @@ class Crowd:
         drawn = primitives.random_subset(self.parameters.users - 1, self.parameters.neighbours)
         neighbours = tuple(at + (at >= place) for at in drawn)
         public = primitives.key_pair()[1]
-        return Advertisement(place, public, self._envelopes[place].public, bytes(32), neighbours)
+        return Advertisement(place, public, self._sealing[place][1], bytes(32), neighbours)
 
     def _sent(self, kind: int, body: bytes) -> bytes:
         return head(kind, self.context, SERVER) + body
@@ -123,7 +122,7 @@ class Crowd:
 
     def _envelope(self, sender: int, own: Advertisement) -> bytes:
         about = self.context.pair(b"seal", sender, own.place)
-        agreed = primitives.agree(self._envelopes[sender]._secret, own.sealing)
+        agreed = primitives.agree(self._sealing[sender][0], own.sealing)
         is_holder = own.place in self._keys[sender].neighbours
         text = bytes(2 * SHARE_BYTES if is_holder else 0)
         sealed = primitives.seal(primitives.derive(agreed, about), text, about)

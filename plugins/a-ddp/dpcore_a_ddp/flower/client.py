@@ -5,13 +5,14 @@ from __future__ import annotations
 import sys
 import time
 
-from flwr.app import Context, Message
+from flwr.app import Context, Message, RecordDict
 from flwr.clientapp import ClientApp
 
 from dpcore.errors import DpcoreError
 from dpcore.plugin.parts import visible
 from dpcore_a_ddp.flower.member import FAILED, Member, answer
-from dpcore_a_ddp.flower.post import content_of, record_of
+from dpcore_a_ddp.flower.post import content_of, record_content, record_of
+from dpcore_a_ddp.flower.sum_member import answer_step
 from dpcore_a_ddp.flower.wire import pack_answer, unpack_question
 from dpcore_a_ddp.users.messages import Declined
 
@@ -37,17 +38,28 @@ def _content(message: Message, context: Context) -> bytes:
         _tell(error)
         return b""
     try:
-        index = unpack_question(content_of(message)).round
+        question = unpack_question(content_of(message))
+        index = question.round
         if time.time() > message.metadata.created_at + message.metadata.ttl:
             return pack_answer(Declined(member.user, index, LATE))
     except DpcoreError as error:
         _tell(error)
         return b""
     try:
-        return answer(member, content_of(message) or b"")
+        if question.step is None:
+            return answer(member, content_of(message) or b"")
+        sent, memory = answer_step(member, question, _remembered(context))
+        context.state = record_of(memory) if memory else RecordDict()
+        return sent
     except Exception as error:
         _tell(error)
         return pack_answer(Declined(member.user, index, FAILED))
+
+
+def _remembered(context: Context) -> bytes:
+    """Return what the user knew after its last step, which its own node keeps in memory: Flower
+    sends a context to nobody."""
+    return record_content(context.state) or b""
 
 
 def _tell(error: Exception) -> None:

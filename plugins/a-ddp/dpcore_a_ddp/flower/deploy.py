@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import signal
 import sys
@@ -18,10 +19,11 @@ from dpcore.plugin import InvalidInputError, Settings
 from dpcore.plugin.commands import make_plan
 from dpcore.plugin.parts import check_writable, visible, write_whole
 from dpcore_a_ddp.flower.job import Job
-from dpcore_a_ddp.flower.pool import check_trust
 from dpcore_a_ddp.flower.processes import Deployment, DeploymentError
-from dpcore_a_ddp.flower.split import count_rows, share_out
+from dpcore_a_ddp.flower.split import count_rows, list_identities, share_out
 from dpcore_a_ddp.pools.users_file import read_users
+from dpcore_a_ddp.secure_sums.parameters import SumParameters
+from dpcore_a_ddp.secure_sums.primitives import require_primitives
 
 if TYPE_CHECKING:
     from dpcore_a_ddp.users.messages import User
@@ -72,7 +74,6 @@ def deploy(
 
     Raises DpcoreError; before anything is started for what can be told beforehand.
     """
-    check_trust(settings.trust or "local")
     # Flower's processes run elsewhere.
     settings = replace(settings, users=os.path.abspath(settings.users))
     plan = make_plan(settings)
@@ -82,7 +83,13 @@ def deploy(
     n_rows = count_rows(data, Schema.read(schema))
     users = _users_of(settings.users, plan.optimizer, n_rows)
     names = (plan.relation.value, plan.accountant.name)
-    own = share_out(data, schema, users, folder / "users", *names, settings.seed)
+    colluding = None
+    if settings.trust == "secure-aggregation":
+        colluding = _colluding(plan.optimizer, len(users))
+    own = share_out(data, schema, users, folder / "users", *names, settings.seed, colluding)
+    if colluding is not None:
+        listed = list_identities(settings.users, folder / "users")
+        settings = replace(settings, users=os.fspath(listed.resolve()))
     progress, model = folder / "rounds.jsonl", folder / "model.json"
     for old in (progress, model):
         old.unlink(missing_ok=True)
@@ -96,6 +103,19 @@ def deploy(
     write_whole(out, model.read_bytes())
     for line in (f"Model: {out}", f"Users, with their ledgers: {folder / 'users'}"):
         print(visible(line))
+
+
+def _colluding(optimizer: Any, users: int) -> int:
+    """Return how many users may collude in secure sums; InvalidInputError for parameters with which
+    these prove nothing, or without the primitives."""
+    require_primitives()
+    colluding = math.floor(optimizer.colluding * users)
+    known = users, colluding, math.ceil(optimizer.threshold * users)
+    if optimizer.neighbours is None:
+        SumParameters.complete(*known)
+    else:
+        SumParameters.drawn(*known, optimizer.neighbours)
+    return colluding
 
 
 def _users_of(file: str, optimizer: Any, n_rows: int) -> tuple[User, ...]:

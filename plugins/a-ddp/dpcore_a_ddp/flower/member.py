@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 import tomllib
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,13 +21,16 @@ from dpcore.plugin import InvalidInputError
 from dpcore.plugin.parts import SeededNoise, load_file, load_registry
 from dpcore_a_ddp.flower.wire import Question, pack_answer, unpack_question
 from dpcore_a_ddp.pools.round_ledger import FileLedger
+from dpcore_a_ddp.pools.sum_rules import delta_of_rounds
 from dpcore_a_ddp.pools.user_session import UserSession, user_seed
 from dpcore_a_ddp.users.messages import User
 
 if TYPE_CHECKING:
     from dpcore_a_ddp.pools.round_ledger import RoundLedger
 
-__all__ = ["FAILED", "Member", "answer"]
+__all__ = ["FAILED", "Member", "answer", "opened_session"]
+
+Mask = Callable[[int], np.ndarray]
 
 FAILED = "This user's side failed; the reason is in its own log."
 
@@ -43,6 +47,10 @@ class Member:
     ledger : the file in which every round is debited before it is answered.
     relation : what its budget is about; rules of another one are refused.
     accountant : the registered name of its filter.
+    members, identity, journal : of secure sums: the file of all users and their identities that the
+        users agreed on, the file of this user's own, and the file of the rounds that it began.
+    colluding : the listed users of whom it reckons that they may collude: it joins no secure sum
+        that is safe from fewer only.
     seed : for tests only: what it sends is then not private.
     """
 
@@ -54,6 +62,10 @@ class Member:
     ledger: str
     relation: str = "replace-one"
     accountant: str = "pld"
+    members: str = ""
+    identity: str = ""
+    journal: str = ""
+    colluding: int = 0
     seed: int | None = None
 
     @classmethod
@@ -73,16 +85,21 @@ class Member:
             if type(value) not in _KINDS[key]:
                 raise DataError(f"{name}: the value of {key!r} is of another kind.")
         folder = Path(path).resolve().parent
-        return cls(**content | {key: str(folder / content[key]) for key in _PATHS})
+        if 0 < len(_OF_SUMS & content.keys()) < len(_OF_SUMS):
+            raise DataError(f"{name}: secure sums need {', '.join(sorted(_OF_SUMS))}.")
+        given = (key for key in _PATHS if key in content)
+        return cls(**content | {key: str(folder / content[key]) for key in given})
 
 
 _KINDS: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("user", "data", "schema", "ledger", "relation", "accountant"), (str,)),
+    **dict.fromkeys(("members", "identity", "journal"), (str,)),
     **dict.fromkeys(("epsilon", "delta"), (float, int)),
-    "seed": (int,),
+    **dict.fromkeys(("colluding", "seed"), (int,)),
 }
-_OPTIONAL = {"relation", "accountant", "seed"}
-_PATHS = ("data", "schema", "ledger")
+_OF_SUMS = {"members", "identity", "journal", "colluding"}
+_OPTIONAL = {"relation", "accountant", "seed", *_OF_SUMS}
+_PATHS = ("data", "schema", "ledger", "members", "identity", "journal")
 
 
 def answer(member: Member, data: bytes) -> bytes:
@@ -92,6 +109,20 @@ def answer(member: Member, data: bytes) -> bytes:
     a ledger's line says so.
     """
     question = unpack_question(data)
+    if question.step is not None:
+        raise InvalidInputError("Expected a question for a whole reply.")
+    with opened_session(member, question) as session:
+        return pack_answer(session.answer(question.round, question.w))
+
+
+@contextmanager
+def opened_session(
+    member: Member, question: Question, mask: Mask | None = None
+) -> Iterator[UserSession]:
+    """Open the user's session under the rules of a question, with its rows and its ledger.
+
+    ``mask`` : round to what a secure aggregation takes off the sum.
+    """
     rules = question.rules
     if rules.relation != member.relation:
         raise InvalidInputError(
@@ -107,15 +138,15 @@ def answer(member: Member, data: bytes) -> bytes:
     registry = load_registry()
     loss = registry.load("loss", rules.loss)()
     own_filter = registry.load("accountant", member.accountant)
-    empty = own_filter.from_budget(member.epsilon, member.delta)
+    empty = own_filter.from_budget(member.epsilon, delta_of_rounds(rules, member.delta))
     noise = None if member.seed is None else SeededNoise(user_seed(member.seed, user.name))
+    known = (user, dataset, loss, rules, empty, noise)
     # Without the ledger first: rules that are refused leave no trace in it.
-    trial = UserSession(user, dataset, loss, rules, empty, noise)
+    trial = UserSession(*known, mask=mask)
     with closing(FileLedger(member.ledger, user, rules)) as ledger:
         if noise is not None:
             _run_up(trial, ledger, question)
-        session = UserSession(user, dataset, loss, rules, empty, noise, ledger)
-        return pack_answer(session.answer(question.round, question.w))
+        yield UserSession(*known, ledger, mask)
 
 
 def _schema_of(member: Member) -> Schema:

@@ -10,7 +10,7 @@ import numpy as np
 
 from dpcore.errors import BudgetExceededError
 from dpcore.plugin import InvalidInputError
-from dpcore_a_ddp.flower.wire import Question, pack_question, unpack_answer
+from dpcore_a_ddp.flower.wire import Question, SumStep, pack_question, unpack_answer
 from dpcore_a_ddp.pools.round_rules import GradientRounds
 from dpcore_a_ddp.pools.user_budgets import middle_budget, rounds_of_users
 from dpcore_a_ddp.users.messages import Answers, Declined, Inbox
@@ -22,23 +22,7 @@ if TYPE_CHECKING:
     from dpcore_a_ddp.pools.user_budgets import MakeFilter
     from dpcore_a_ddp.users.messages import Reply, User
 
-__all__ = ["FlowerPool", "Post", "check_trust"]
-
-_NO_SECURE_AGGREGATION = (
-    "Expected trust={trust!r} to be local: over Flower nothing else is carried. Its SecAgg+ "
-    "workflow (flwr 1.41) is no secure aggregation to build on: it belongs to the older Strategy "
-    "interface and adds up quantised floats after clipping each user's message, which no privacy "
-    "proof of the sum survives; masks are drawn from NumPy's RandomState with a seed of 32 bits; "
-    "the server hands out the users' public keys, unsigned, and names the threshold. The protocol "
-    "of dpcore_a_ddp.secure_sums has none of these faults, and no messages over Flower yet."
-)
-
-
-def check_trust(trust: str) -> None:
-    """Raise InvalidInputError for a trust model that messages over Flower cannot carry."""
-    if trust != "local":
-        raise InvalidInputError(_NO_SECURE_AGGREGATION.format(trust=trust))
-
+__all__ = ["FlowerPool", "Post"]
 
 OnRound = Callable[[int, Answers, dict[str, str]], None]
 
@@ -118,35 +102,51 @@ class FlowerPool:
         """
         if self._rules is not None:
             raise InvalidInputError("The rules of a run are agreed on once.")
-        rules = GradientRounds.agreed(rules)
-        check_trust(rules.trust)
+        rules = self._agreed(GradientRounds.agreed(rules))
         if rules.noise_multiplier == 0 or rules.as_published:
             raise InvalidInputError("Users agree to no rules that are not private.")
-        limits = rounds_of_users(self.users, rules, self._make_filter, int(most))
-        if not limits.any():
-            raise BudgetExceededError("No user can join the first round. Nothing was spent.")
+        limits = self._limits(rules, int(most))
         self._rules, self._allowed = rules, limits
         return limits.copy()
 
     def round(self, index: int, w: np.ndarray) -> Answers:
         if self._rules is None:
             raise InvalidInputError("Expected rounds after the rules.")
-        question = pack_question(Question(self._rules, index, np.asarray(w, dtype=np.float64)))
-        inbox = Inbox(self._rules, self.users)
-        messages: list[Reply | Declined | None] = []
-        answers = inbox.collect(index, messages)
-        for content in self._post.ask(index, question):
-            messages.append(None if content is None else unpack_answer(content))
-            answers = inbox.collect(index, messages)
-            if answers.joined.size + answers.declined.size == len(self.users):
-                break
+        answers, said = self._answers(self._rules, index, np.asarray(w, dtype=np.float64))
         places = np.arange(len(self.users))
         self._joined = self._joined + np.isin(places, answers.joined)
         self._silent = 0 if answers.joined.size + answers.declined.size else self._silent + 1
         if self._silent == _MOST_SILENT:
             answers = replace(answers, declined=places)
         if self._on_round is not None:
-            said = {m.user: m.reason for m in messages if isinstance(m, Declined)}
             names = [self.users[place].name for place in answers.declined]
             self._on_round(index, answers, {name: said.get(name, _GONE) for name in names})
         return answers
+
+    def _agreed(self, rules: GradientRounds) -> GradientRounds:
+        """Return the rules as users get them; InvalidInputError for those of another trust."""
+        if rules.trust != self.trust:
+            raise InvalidInputError("Expected rules of local trust: users send whole replies.")
+        return rules
+
+    def _limits(self, rules: GradientRounds, most: int) -> np.ndarray:
+        """Return how many rounds each user may join; BudgetExceededError for none."""
+        limits = rounds_of_users(self.users, rules, self._make_filter, most)
+        if not limits.any():
+            raise BudgetExceededError("No user can join the first round. Nothing was spent.")
+        return limits
+
+    def _answers(
+        self, rules: GradientRounds, index: int, w: np.ndarray
+    ) -> tuple[Answers, dict[str, str]]:
+        """Return a round as the server has it, and why users declined, by their names."""
+        question = pack_question(Question(rules, index, w))
+        inbox = Inbox(rules, self.users)
+        messages: list[Reply | Declined | SumStep | None] = []
+        answers = inbox.collect(index, messages)
+        for content in self._post.ask(index, question):
+            messages.append(None if content is None else unpack_answer(content))
+            answers = inbox.collect(index, messages)
+            if answers.joined.size + answers.declined.size == len(self.users):
+                break
+        return answers, {m.user: m.reason for m in messages if isinstance(m, Declined)}

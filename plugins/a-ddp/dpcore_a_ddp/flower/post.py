@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from flwr.app import ConfigRecord, Message, MessageType, RecordDict
@@ -12,7 +12,7 @@ from flwr.common.constant import ErrorCode
 if TYPE_CHECKING:
     from flwr.serverapp import Grid
 
-__all__ = ["FlowerPost", "content_of", "record_of"]
+__all__ = ["FlowerPost", "content_of", "record_content", "record_of"]
 
 _RECORD, _KEY = "dpcore", "message"
 _GONE = (
@@ -30,9 +30,11 @@ def record_of(content: bytes) -> RecordDict:
 
 def content_of(message: Message) -> bytes | None:
     """Return what ``record_of`` was given; ``None`` for a message of another form, or an error."""
-    if message.has_error():
-        return None
-    records = message.content
+    return None if message.has_error() else record_content(message.content)
+
+
+def record_content(records: RecordDict) -> bytes | None:
+    """Return what ``record_of`` was given; ``None`` for a record of another form."""
     if set(records) != {_RECORD} or not isinstance(records[_RECORD], ConfigRecord):
         return None
     content = records[_RECORD].get(_KEY)
@@ -70,31 +72,61 @@ class FlowerPost:
             time.sleep(self._poll)
 
     def ask(self, index: int, question: bytes) -> Iterator[bytes | None]:
-        end = time.monotonic() + self._timeout
+        for _, content in self.ask_nodes(index, question):
+            yield content
+
+    def ask_nodes(self, index: int, question: bytes) -> Iterator[tuple[int, bytes | None]]:
+        """Yield the answers to round ``index`` as they come, each with its node."""
         asked: set[int] = set()
-        waiting: set[str] = set()
-        while True:
+
+        def unasked() -> dict[int, bytes]:
             new = [node for node in self._grid.get_node_ids() if node not in asked]
             asked.update(new)
-            waiting |= set(self._send(index, question, new))
-            for reply in list(self._grid.pull_messages(waiting)) if waiting else []:
-                waiting.discard(reply.metadata.reply_to_message_id)
-                if not _is_of_flower(reply):
-                    yield content_of(reply)
+            return dict.fromkeys(new, question)
+
+        return self._collect(index, unasked)
+
+    def send(self, index: int, messages: Mapping[int, bytes]) -> Iterator[tuple[int, bytes | None]]:
+        """Send each node a message of its own in round ``index``; yield the answers likewise."""
+        left = dict(messages)
+
+        def unsent() -> dict[int, bytes]:
+            new = dict(left)
+            left.clear()
+            return new
+
+        return self._collect(index, unsent)
+
+    def _collect(
+        self, index: int, unasked: Callable[[], dict[int, bytes]]
+    ) -> Iterator[tuple[int, bytes | None]]:
+        """Yield the answers to all that ``unasked`` returns, which is sent as it comes."""
+        end = time.monotonic() + self._timeout
+        asked = False
+        waiting: dict[str, int] = {}
+        while True:
+            new = unasked()
+            asked = asked or bool(new)
+            waiting |= self._send(index, new)
+            for reply in list(self._grid.pull_messages(list(waiting))) if waiting else []:
+                node = waiting.pop(reply.metadata.reply_to_message_id, None)
+                if node is not None and not _is_of_flower(reply):
+                    yield node, content_of(reply)
             if (asked and not waiting) or time.monotonic() > end:
                 return
             time.sleep(self._poll)
 
-    def _send(self, index: int, question: bytes, nodes: list[int]) -> list[str]:
+    def _send(self, index: int, content: dict[int, bytes]) -> dict[str, int]:
         messages = [
             Message(
-                record_of(question),
+                record_of(sent),
                 dst_node_id=node,
                 message_type=MessageType.TRAIN,
                 group_id=str(index),
                 ttl=self._timeout,
             )
-            for node in nodes
+            for node, sent in content.items()
         ]
         # Flower returns None in place of a message that it could not take.
-        return [sent for sent in self._grid.push_messages(messages) if sent] if messages else []
+        sent = self._grid.push_messages(messages) if messages else []
+        return {name: node for name, node in zip(sent, content, strict=True) if name}

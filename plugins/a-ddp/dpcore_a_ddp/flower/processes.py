@@ -1,6 +1,7 @@
 """Flower's processes on this machine: one SuperLink, and SuperNodes, started and stopped.
 
-Everything listens on 127.0.0.1 and writes into one folder. Flower's reports to its makers and its
+Everything listens on 127.0.0.1 by TLS and writes into one folder. A node has a key of its own, and
+the SuperLink takes registered keys alone. Flower's reports to its makers and its
 look for updates are switched off, and it installs nothing.
 """
 
@@ -9,6 +10,7 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import time
@@ -21,6 +23,7 @@ from typing import Self
 
 from dpcore.errors import DpcoreError
 from dpcore.plugin import InvalidInputError
+from dpcore_a_ddp.flower.certificates import make_certificates, make_node_key
 
 __all__ = ["APP", "Deployment", "DeploymentError"]
 
@@ -54,9 +57,11 @@ class Deployment:
         self.folder = Path(folder).resolve()
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
         self._port = 0
+        self._registered: set[Path] = set()
 
     def __enter__(self) -> Self:
         self.folder.mkdir(parents=True, exist_ok=True)
+        self._certificates = make_certificates(self.folder, _HOST)
         try:
             self._start_link()
         except BaseException:
@@ -73,11 +78,16 @@ class Deployment:
         self.stop()
 
     def start_node(self, name: str, user_file: str | os.PathLike[str]) -> None:
-        """Start the SuperNode of a user, whose settings are in ``user_file``."""
+        """Start the SuperNode of a user, whose settings are in ``user_file`` and whose key is made
+        beside it. Raises DeploymentError where the SuperLink does not take the key."""
+        private, public = make_node_key(Path(user_file).resolve().parent)
+        self._register(public)
+        authority = ("--root-certificates", os.fspath(self._certificates.authority))
+        own_key = ("--auth-supernode-private-key", os.fspath(private))
         where = ("--host", _HOST, "--port", str(_free_port()))
         link = ("--superlink", f"{_HOST}:{self._port}")
         node_config = ("--node-config", f"user-file={_quoted(user_file)}")
-        self._start(name, "flower-supernode", "--insecure", *link, *where, *node_config)
+        self._start(name, "flower-supernode", *authority, *own_key, *link, *where, *node_config)
 
     def kill(self, name: str) -> None:
         """End a process and all that it started, at once, as a crash would."""
@@ -92,9 +102,6 @@ class Deployment:
         ``watch`` : called several times a second meanwhile. Raises DeploymentError where
         ``flwr run`` fails or takes longer than ``seconds``.
         """
-        home = self._home("run")
-        link = f'[superlink.here]\naddress = "{_HOST}:{self._port}"\ninsecure = true\n'
-        (home / "config.toml").write_text(f'[superlink]\ndefault = "here"\n{link}')
         config = f"job={_quoted(job)}"
         command = ("flwr", "run", os.fspath(APP), "here", "--run-config", config, "--stream")
         process = self._start("run", *command)
@@ -130,12 +137,27 @@ class Deployment:
         self._port = _free_port()
         where = ("--host", _HOST, "--port", str(self._port))
         install = "--disable-runtime-dependency-installation"
-        link = self._start("superlink", "flower-superlink", "--insecure", *where, install)
+        authority, certificate, key = map(os.fspath, self._certificates)
+        tls = ("--ssl-ca-certfile", authority, "--ssl-certfile", certificate, "--ssl-keyfile", key)
+        command = ("flower-superlink", *tls, "--enable-supernode-auth", *where, install)
+        link = self._start("superlink", *command)
         end = time.monotonic() + _START_SECONDS
-        while not _answers(f"http://{_HOST}:{self._port}/health"):
+        while not _answers(f"https://{_HOST}:{self._port}/health", authority):
             if link.poll() is not None or time.monotonic() > end:
                 raise DeploymentError(f"The SuperLink did not start; see {self.log('superlink')}.")
             time.sleep(0.1)
+        here = f'address = "{_HOST}:{self._port}"\nroot-certificates = {_quoted(authority)}\n'
+        config = self._home("run") / "config.toml"
+        config.write_text(f'[superlink]\ndefault = "here"\n[superlink.here]\n{here}')
+
+    def _register(self, public: Path) -> None:
+        """Let the SuperLink know the public key of a node, once."""
+        if public in self._registered:
+            return
+        command = ("flwr", "supernode", "register", os.fspath(public), "here")
+        if self._start("run", *command).wait():
+            raise DeploymentError(f"The SuperLink took no key; see {self.log('run')}.")
+        self._registered.add(public)
 
     def _start(self, name: str, program: str, *arguments: str) -> subprocess.Popen[bytes]:
         programs = Path(sys.executable).parent
@@ -181,8 +203,9 @@ def _free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def _answers(url: str) -> bool:
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+def _answers(url: str, authority: str) -> bool:
+    tls = urllib.request.HTTPSHandler(context=ssl.create_default_context(cafile=authority))
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), tls)
     try:
         with opener.open(url, timeout=1.0):
             return True

@@ -16,8 +16,10 @@ from dpcore.plugin.commands import make_plan
 from dpcore_a_ddp.flower.job import Job
 from dpcore_a_ddp.flower.pool import FlowerPool
 from dpcore_a_ddp.flower.post import FlowerPost
+from dpcore_a_ddp.flower.sum_pool import FlowerSumPool
 from dpcore_a_ddp.pools.user_budgets import Filters
 from dpcore_a_ddp.pools.users_file import read_users
+from dpcore_a_ddp.secure_sums.context import Members
 from dpcore_a_ddp.users.user_fits import fit_pool
 
 if TYPE_CHECKING:
@@ -57,13 +59,13 @@ def _fit(job: Job, grid: Grid) -> Model:
         _note(job, {"round": index, "joined": joined, "declined": declined, "dropped": dropped})
 
     post = FlowerPost(grid, job.timeout)
-    pool = FlowerPool(
-        users,
-        post,
-        Filters(empty),
-        reference=None if job.settings.epsilon is None else (empty.epsilon, empty.delta),
-        on_round=note,
-    )
+    reference = None if job.settings.epsilon is None else (empty.epsilon, empty.delta)
+    known: dict[str, Any] = {"reference": reference, "on_round": note}
+    if job.settings.trust == "secure-aggregation":
+        members = Members.read(job.settings.users)
+        pool: FlowerPool = FlowerSumPool(users, members, post, Filters(empty), **known)
+    else:
+        pool = FlowerPool(users, post, Filters(empty), **known)
     connected = post.wait_for(job.n_nodes, job.start_timeout)
     if connected < job.n_nodes:
         raise InvalidInputError(f"{connected} nodes are connected, not {job.n_nodes}.")

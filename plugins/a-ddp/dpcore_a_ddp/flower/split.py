@@ -5,6 +5,8 @@ Whoever does this can read every row; in earnest each user has its own file to b
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import os
 from collections.abc import Sequence
@@ -15,11 +17,19 @@ from dpcore import Schema
 from dpcore.errors import DataError
 from dpcore.plugin import InvalidInputError
 from dpcore.plugin.parts import format_of
+from dpcore_a_ddp.flower.sum_member import read_identity
+from dpcore_a_ddp.secure_sums.context import Identity
 from dpcore_a_ddp.users.messages import User
 
-__all__ = ["count_rows", "share_out"]
+__all__ = ["count_rows", "list_identities", "share_out"]
 
 _LINES = ("csv", "whitespace", "libsvm")
+_IDENTITY, _MEMBERS = "identity.key", "members.csv"
+_OF_SUMS = f"""members = "../{_MEMBERS}"
+identity = "{_IDENTITY}"
+journal = "journal.jsonl"
+colluding = {{}}
+"""
 
 
 def count_rows(data: str | os.PathLike[str], schema: Schema) -> int:
@@ -37,8 +47,12 @@ def share_out(
     relation: str,
     accountant: str,
     seed: int | None,
+    colluding: int | None = None,
 ) -> list[Path]:
     """Return the users' files of settings, each in a folder of its own with the user's rows.
+
+    ``colluding`` : of secure sums, the users of whom each reckons that they may collude: then each
+    has an identity of its own too, and ``list_identities`` the file of all of them.
 
     What is there already stays: a folder that was shared out before keeps its ledgers. Raises
     InvalidInputError for a file that is no text of lines, or that is compressed.
@@ -56,9 +70,45 @@ def share_out(
             _keep(own / f"rows{suffix}", b"".join(head + rows))
             _keep(own / "schema.toml", schema.to_toml().encode())
             settings = _settings(user, f"rows{suffix}", relation, accountant, seed)
+            if colluding is not None:
+                settings += _OF_SUMS.format(colluding)
+                _make_identity(own / _IDENTITY)
             _keep(own / "user.toml", settings.encode())
             made.append(own / "user.toml")
     return made
+
+
+def list_identities(users_file: str | os.PathLike[str], folder: str | os.PathLike[str]) -> Path:
+    """Return the file of users with a column of their identities, as all of them would agree on it:
+    those that ``share_out`` made in the folder.
+
+    Raises InvalidInputError for a file that has such a column: these users have others.
+    """
+    with open(users_file, encoding="utf-8-sig", newline="") as file:
+        header, *rows = [[cell.strip() for cell in row] for row in csv.reader(file) if row]
+    if "identity" in header:
+        raise InvalidInputError(
+            "The users have identities of their own, and this command makes new ones to try a "
+            "deployment: take the column out, or start each user's SuperNode by itself."
+        )
+    listed = Path(folder) / _MEMBERS
+    keys = [
+        read_identity(listed.parent / f"user-{place}" / _IDENTITY).public.hex()
+        for place in range(len(rows))
+    ]
+    text = io.StringIO(newline="")
+    lines = [[*header, "identity"], *([*row, key] for row, key in zip(rows, keys, strict=True))]
+    csv.writer(text, lineterminator="\n").writerows(lines)
+    _keep(listed, text.getvalue().encode())
+    return listed
+
+
+def _make_identity(path: Path) -> None:
+    """Write a fresh identity into a file that its owner alone may read, unless there is one."""
+    if not path.exists():
+        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(fd, "w", encoding="ascii") as file:
+            file.write(Identity.fresh().secret.hex() + "\n")
 
 
 def _settings(user: User, data: str, relation: str, accountant: str, seed: int | None) -> str:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from dpcore_a_ddp.secure_sums.server import OpenedSum
     from dpcore_a_ddp.users.messages import User
 
-__all__ = ["MaskedPool", "OpenSession"]
+__all__ = ["MaskedPool", "OpenSession", "answers_of"]
 
 Mask = Callable[[int], np.ndarray]
 OpenSession = Callable[[GradientRounds, int, Mask], "UserSession"]
@@ -136,7 +136,7 @@ class MaskedPool(OneProcessPool):
         server = SumServer(context)
         sides = {int(place): self._masked[place].side(context, w) for place in np.flatnonzero(able)}
         opened = run_round(sides, server, self._carry)
-        return _answers(index, opened, server, declined, none)
+        return answers_of(index, opened, server, declined, none)
 
     def _context(self, rules: GradientRounds, index: int, w: np.ndarray) -> RoundContext:
         parameters = sums_of(rules)
@@ -146,7 +146,7 @@ class MaskedPool(OneProcessPool):
         return RoundContext(self._members, parameters, index, rules.n_features, agreed, question)
 
 
-def _answers(
+def answers_of(
     index: int,
     opened: OpenedSum | None,
     server: SumServer,

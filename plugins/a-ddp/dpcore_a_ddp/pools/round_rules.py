@@ -81,6 +81,7 @@ class GradientRounds:
     left_late : set by a pool, as published, once a user joined a round that its budget did not
         hold.
     masked : set by a pool whose users' messages are masked.
+    apart : set by a pool whose users are processes of their own.
     """
 
     loss: str
@@ -101,6 +102,7 @@ class GradientRounds:
     as_published: bool = False
     left_late: bool = False
     masked: bool = False
+    apart: bool = False
 
     def __post_init__(self) -> None:
         take_plain(self)
@@ -271,7 +273,7 @@ class GradientRounds:
     def to_dict(self) -> dict[str, Any]:
         """Return what is agreed on, as JSON-able data."""
         agreed = dataclasses.asdict(self)
-        del agreed["left_late"], agreed["masked"]
+        del agreed["left_late"], agreed["masked"], agreed["apart"]
         if not self.listed:  # The digest of rules of earlier versions stays as it was.
             del agreed["listed"], agreed["neighbours"]
         return agreed

@@ -35,6 +35,8 @@ class SumRules(Protocol):
     def neighbours(self) -> int: ...
     @property
     def masked(self) -> bool: ...
+    @property
+    def apart(self) -> bool: ...
 
 
 def sums_of(rules: SumRules) -> SumParameters | None:
@@ -89,7 +91,9 @@ def what_is_seen(rules: SumRules) -> str:
     parameters = sums_of(rules)
     shown = "each user adds a share of the noise, and the server sees who joins and "
     where = (
-        "all users and the server are in this process"
+        "each user is a process of its own, which masks what it sends"
+        if rules.apart
+        else "all users and the server are in this process"
         if rules.masked
         else "in this process the masks are simulated"
     )

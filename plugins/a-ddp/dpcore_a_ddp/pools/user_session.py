@@ -119,6 +119,20 @@ class UserSession(Unshareable):
         with self._ledger.turn:
             return self._answer(index, w)
 
+    def declines(self, index: int) -> Declined | None:
+        """Return why the user will not join a round that it was not asked for before, by its budget
+        and public figures alone; ``None`` where it can. Nothing is spent."""
+        debits = self._ledger.entries
+        if debits and index <= debits[-1]:
+            return self._declined(index, "The round is over: it was not joined, or its reply lost.")
+        if len(debits) != self._counted:
+            raise InvalidInputError("Another session spent from this ledger; open a new one on it.")
+        fit = rounds_before_failure(self._rules, self.user.delta, MOST_ROUNDS)
+        account = self._accounts[len(debits) % len(self._sessions)]
+        if len(debits) >= fit or not rounds_within(account.filter, self._event, 1):
+            return self._declined(index, "One round more would exceed the user's budget.")
+        return None
+
     def _answer(self, index: int, w: np.ndarray) -> Reply | Declined:
         point = self._point(w)
         asked = hashlib.sha256(point.astype("<f8").tobytes()).hexdigest()
@@ -127,17 +141,12 @@ class UserSession(Unshareable):
             return Reply(self.user.name, index, stored.copy())
         if stored is not None:
             return self._declined(index, "The round was answered at other parameters.")
-        debits = self._ledger.entries
-        if debits and index <= debits[-1]:
-            return self._declined(index, "The round is over: it was not joined, or its reply lost.")
-        if len(debits) != self._counted:
-            raise InvalidInputError("Another session spent from this ledger; open a new one on it.")
-        place = len(debits) % len(self._sessions)
+        declined = self.declines(index)
+        if declined is not None:
+            return declined
+        place = len(self._ledger) % len(self._sessions)
         session, account = self._sessions[place], self._accounts[place]
         query = self._rules.query(self._loss, point, self.user.n_rows)
-        fit = rounds_before_failure(self._rules, self.user.delta, MOST_ROUNDS)
-        if len(debits) >= fit or not rounds_within(account.filter, self._event, 1):
-            return self._declined(index, "One round more would exceed the user's budget.")
         session.rehearse(query)
 
         def draw() -> np.ndarray:

@@ -18,12 +18,18 @@ class Envelopes:
 
     Every neighbour gets an envelope, so that it knows who is still there; there are shares in it
     for those whom the sender drew. Each is sealed with a key for this round, sender and receiver.
+
+    Parameters
+    ----------
+    secret : the private key of what the user advertised for sealing.
+    agreed : what it agreed on with others, by their places, to which ``sealed`` adds.
     """
 
-    def __init__(self, context: RoundContext, place: int) -> None:
+    def __init__(
+        self, context: RoundContext, place: int, secret: bytes, agreed: dict[int, bytes]
+    ) -> None:
         self._context, self._place = context, place
-        self._secret, self.public = primitives.key_pair()
-        self._agreed: dict[int, bytes] = {}
+        self._secret, self._agreed = secret, agreed
 
     def sealed(
         self,

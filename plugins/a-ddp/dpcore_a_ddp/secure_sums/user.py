@@ -45,6 +45,7 @@ from dpcore_a_ddp.secure_sums.messages import (
     signed,
 )
 from dpcore_a_ddp.secure_sums.primitives import SIGNATURE_BYTES
+from dpcore_a_ddp.secure_sums.round_memory import OVER, RoundMemory
 from dpcore_a_ddp.secure_sums.statements import (
     OF_KEY,
     OF_SEED,
@@ -62,8 +63,6 @@ Contribute = Callable[[np.ndarray], np.ndarray | None]
 where the user does not join after all. Called once a round, after every check that can come first:
 a user charges its ledger and draws its noise in there."""
 
-_OVER = -1
-
 
 class SumUser:
     """A user in one round; the next round needs another one.
@@ -74,8 +73,8 @@ class SumUser:
     place : its own among the members.
     identity : its signing key.
     contribute : see ``Contribute``.
-    journal : the user's own, which outlives this object: a ``FileJournal``, or in a simulation a
-        ``RoundJournal``, the same in every round.
+    journal : the user's own, which outlives this object.
+    memory : that of the user's process before this one. InvalidInputError for another round's.
 
     ``dropped`` : the messages that it dropped, and why.
     """
@@ -87,16 +86,18 @@ class SumUser:
         identity: Identity,
         contribute: Contribute,
         journal: RoundJournal,
+        memory: bytes | None = None,
     ) -> None:
         self._context, self._place, self._identity = context, place, identity
         self._contribute, self._journal = contribute, journal
-        self._awaits = _OVER
+        known = None if memory is None else RoundMemory.unpacked(memory, context, journal)
+        self._at = known or RoundMemory()
         self.dropped: list[Dropped] = []
-        self._others: dict[int, Advertisement] = {}
-        self._held: dict[int, tuple[bytes, bytes]] = {}
-        self._masked: frozenset[int] = frozenset()
-        self._set: frozenset[int] = frozenset()
-        self._set_bits = b""
+
+    @property
+    def memory(self) -> bytes:
+        """The user's knowledge of the round, for a process that goes on with it: secret."""
+        return self._at.packed(self._context)
 
     def begin(self) -> bytes | None:
         """Return the user's keys and neighbours as its first message; ``None`` for a round that the
@@ -104,17 +105,24 @@ class SumUser:
         if not self._journal.begin(self._context.round):
             self._drop("", "the round was begun before, and is not answered again")
             return None
-        self._seed = primitives.random_bytes(primitives.KEY_BYTES)
-        self._masking, masking = primitives.key_pair()
-        self._envelopes = Envelopes(self._context, self._place)
+        seed = primitives.random_bytes(primitives.KEY_BYTES)
+        masking, public = primitives.key_pair()
+        sealing, sealing_public = primitives.key_pair()
         parameters = self._context.parameters
         drawn = primitives.random_subset(parameters.users - 1, parameters.neighbours)
         neighbours = tuple(at + (at >= self._place) for at in drawn)
-        self._own = Advertisement(
-            self._place, masking, self._envelopes.public, commitment(self._seed), neighbours
-        )
-        self._awaits = NEIGHBOURS
-        return self._own.signed(self._context, self._identity)
+        own = Advertisement(self._place, public, sealing_public, commitment(seed), neighbours)
+        self._at = RoundMemory(NEIGHBOURS, own, seed, masking, sealing)
+        return own.signed(self._context, self._identity)
+
+    @property
+    def _own(self) -> Advertisement:
+        """The user's advertisement of this round."""
+        assert self._at.own is not None
+        return self._at.own
+
+    def _envelopes(self) -> Envelopes:
+        return Envelopes(self._context, self._place, self._at.sealing, self._at.agreed)
 
     def receive(self, data: bytes) -> bytes | None:
         """Return the answer to a message of the server; ``None`` where it is dropped, after
@@ -136,8 +144,8 @@ class SumUser:
     def _require_turn(self, kind: int) -> None:
         if kind % 2 == 0:
             raise BadMessage("it is another user's")
-        if kind != self._awaits:
-            when = "too early" if 0 <= self._awaits < kind else "late, or for a second time"
+        if kind != self._at.awaits:
+            when = "too early" if 0 <= self._at.awaits < kind else "late, or for a second time"
             raise BadMessage(f"it is of the kind {KINDS[kind]}, {when}")
 
     def _share(self, reader: Reader) -> bytes:
@@ -152,8 +160,10 @@ class SumUser:
                 self._drop("keys from the server", str(fault))
         reader.end()
         self._require_present(others)
-        body = self._envelopes.sealed(others, self._own.neighbours, self._seed, self._masking)
-        self._others = others
+        body = self._envelopes().sealed(
+            others, self._own.neighbours, self._at.seed, self._at.masking
+        )
+        self._at.others = others
         return self._step(ENVELOPES, SHARED, body)
 
     def _read_keys(self, data: bytes) -> Advertisement:
@@ -176,7 +186,7 @@ class SumUser:
             try:
                 if place in masked:
                     raise BadMessage("its shares are there twice")
-                shares = self._envelopes.opened(place, sealed, self._others)
+                shares = self._envelopes().opened(place, sealed, self._at.others)
             except BadMessage as fault:
                 self._drop(self._name(place), str(fault))
                 continue
@@ -187,15 +197,15 @@ class SumUser:
         self._require_present(masked)
         mask = self._self_mask()
         for place in masked:
-            public = self._others[place].masking
-            mask += pair_mask(self._context, self._masking, self._place, place, public)
-        self._held, self._masked = held, frozenset(masked)
-        self._awaits = _OVER
+            public = self._at.others[place].masking
+            mask += pair_mask(self._context, self._at.masking, self._place, place, public)
+        self._at.held, self._at.masked = held, frozenset(masked)
+        self._at.awaits = OVER
         self._journal.note(self._context.round, "masked")
         values = self._contribute(mask.view(np.int64))
         if values is None:
             return None
-        self._awaits = PROPOSED
+        self._at.awaits = PROPOSED
         of_others = sorted(masked.difference(self._own.neighbours))
         rest = numbers(of_others) + values.astype("<i8").tobytes()
         among = [i for i, place in enumerate(self._own.neighbours) if place in masked]
@@ -203,7 +213,7 @@ class SumUser:
         return statement.signed(self._context, self._identity) + rest
 
     def _self_mask(self) -> np.ndarray:
-        return self_mask(self._context, self._seed)
+        return self_mask(self._context, self._at.seed)
 
     def _agree(self, reader: Reader) -> bytes:
         parameters = self._context.parameters
@@ -211,9 +221,9 @@ class SumUser:
         reader.end()
         self._require_size(found)
         if self._place in found:
-            self._require_present(found & self._masked)
-        self._set, self._set_bits = found, bits_of(found, parameters.users)
-        return self._step(UNMASKING, AGREED, self._set_bits)
+            self._require_present(found & self._at.masked)
+        self._at.proposed = found
+        return self._step(UNMASKING, AGREED, bits_of(found, parameters.users))
 
     def _require_size(self, found: frozenset[int]) -> None:
         """Raise BadMessage for a set of fewer users than the rules say."""
@@ -229,27 +239,27 @@ class SumUser:
         self._require_signed(dict(zip(signers, signatures, strict=True)))
         shown = self._well_masked(statements)
         revealed = []
-        for place, (of_seed, of_key) in self._held.items():
-            if place not in self._set:
+        for place, (of_seed, of_key) in self._at.held.items():
+            if place not in self._at.proposed:
                 revealed.append(Revealed(place, OF_KEY, of_key))
             elif place in shown:
                 revealed.append(Revealed(place, OF_SEED, of_seed))
             else:
                 self._drop(self._name(place), "too few of its own neighbours are in the set")
-        answer = self._step(_OVER, REVEALED, packed_shares(revealed))
+        answer = self._step(OVER, REVEALED, packed_shares(revealed))
         self._forget()
         return answer
 
     def _forget(self) -> None:
-        """Let go of the secrets of the round."""
-        self._seed, self._masking, self._held = b"", b"", {}
+        self._at.forget()
 
     def _require_signed(self, signatures: dict[int, bytes]) -> None:
         """Raise BadMessage unless ``threshold`` users signed the set that this one signed."""
         threshold, members, signed_by = self._context.parameters.threshold, self._context.members, 0
+        bits = bits_of(self._at.proposed, self._context.parameters.users)
         for place, signature in signatures.items():
             known = place < len(members)
-            text = head(AGREED, self._context, place) + self._set_bits
+            text = head(AGREED, self._context, place) + bits
             if known and primitives.verify(members.keys[place], signature, text):
                 signed_by += 1
             else:
@@ -268,9 +278,9 @@ class SumUser:
             except BadMessage as fault:
                 self._drop("a statement from the server", str(fault))
                 continue
-            if statement.place in self._held:
-                neighbours = self._others[statement.place].neighbours
-                present = sum(neighbours[at] in self._set for at in statement.among)
+            if statement.place in self._at.held:
+                neighbours = self._at.others[statement.place].neighbours
+                present = sum(neighbours[at] in self._at.proposed for at in statement.among)
                 if present >= self._context.parameters.present:
                     shown.add(statement.place)
         return shown
@@ -278,7 +288,7 @@ class SumUser:
     def _step(self, awaits: int, kind: int, body: bytes) -> bytes:
         """Write the step down, and return its message."""
         self._journal.note(self._context.round, KINDS[kind])
-        self._awaits = awaits
+        self._at.awaits = awaits
         return signed(kind, self._context, self._place, self._identity, body)
 
     def _name(self, place: int) -> str:

@@ -14,7 +14,7 @@ from dpcore.plugin import Settings
 from dpcore.plugin.commands import make_plan
 from dpcore.plugin.parts import load_file
 from dpcore_a_ddp.flower.member import Member, answer
-from dpcore_a_ddp.flower.pool import FlowerPool, check_trust
+from dpcore_a_ddp.flower.pool import FlowerPool
 from dpcore_a_ddp.flower.wire import pack_answer
 from dpcore_a_ddp.pools.in_process import InProcessPool
 from dpcore_a_ddp.users.messages import Declined, Reply, User
@@ -175,12 +175,6 @@ def test_rules_that_are_not_private_are_not_even_sent(own_files, rules, users):
     pool.begin(rules, 5)
     with pytest.raises(InvalidInputError, match="agreed on once"):
         pool.begin(rules, 5)
-
-
-def test_secure_aggregation_is_refused_with_what_is_missing():
-    check_trust("local")
-    with pytest.raises(InvalidInputError, match="seed of 32 bits.*no messages over Flower yet"):
-        check_trust("secure-aggregation")
 
 
 def test_the_ledgers_hold_what_was_taken(own_files, rules, users):

@@ -327,7 +327,7 @@ def test_a_user_is_not_cut_off_from_all_its_neighbours(kind, falls):
     attack.context = attack.group.context()
     attack.users = attack.group.users(kinds=dict.fromkeys(range(60), kind))
     attack.up_to_the_set()
-    masked = attack.users[VICTIM]._masked
+    masked = attack.users[VICTIM]._at.masked
     places = [place for place in range(60) if place not in masked]
     signed = attack.propose(places, [place for place in range(60) if place != VICTIM])
     signers = [place for place, data in signed.items() if data is not None]
