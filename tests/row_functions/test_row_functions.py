@@ -161,6 +161,7 @@ def rows_of(n):
     return np.ascontiguousarray(rng.normal(size=(n, 3)))
 
 
+@pytest.mark.some_fast
 @pytest.mark.parametrize("function", leaking.HELD, ids=lambda function: function.__name__)
 def test_a_row_of_a_contribution_sees_itself_alone(function):
     """Each row's result is the same alone, among others, and in another order."""
@@ -267,6 +268,7 @@ LARGEST = "(2147483647 * (2147483646 * 2 + 6) + 1)"
 """2^63 - 1, if whole numbers were added as they are."""
 
 
+@pytest.mark.some_fast
 @pytest.mark.parametrize(
     "place",
     [
