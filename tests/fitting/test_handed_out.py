@@ -91,7 +91,7 @@ def parquet_of(folder, cells):
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_of_columns_of_text(tmp_path, kind):
-    # Each kind in every other form and each cell in half of these: all pairs of kind, cell and form.
+    # Each kind in two forms, each with half of the cells: all pairs of a cell and a kind or form.
     cells = legal(kind, [None, "", "NA", "  ", "x", "-9", "none", KINDS[kind][1]])
     forms = (
         (fitted, arrow_of),
@@ -101,7 +101,7 @@ def test_of_columns_of_text(tmp_path, kind):
     )
     first = [*KINDS].index(kind)
     for number, (hand_out, write) in [*enumerate(forms)][first % 4 // 2 :: 2]:
-        if chosen := cells[(first + number) % 2 :: 2]:
+        if chosen := cells[(first + number // 2) % 2 :: 2]:
             a_cell_more(hand_out, write, kind, chosen)
 
 

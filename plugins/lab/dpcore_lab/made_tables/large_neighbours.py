@@ -42,12 +42,8 @@ def compare_large_neighbours(query_for: Callable[[int], Any], made: LargeTables)
     if made.of_units:
         relation = NeighboringRelation.ADD_OR_REMOVE_ONE
     rng = np.random.default_rng(_SEED)
-    ended, pairs, sizes, share = (
-        time.process_time() + sums.SHARE * made.seconds[1],
-        0,
-        {made.n_rows},
-        0.0,
-    )
+    ended = time.process_time() + sums.SHARE * made.seconds[1]
+    pairs, sizes, share = 0, {made.n_rows}, 0.0
     lengths = _lengths(pool)
     ends = _ends(lengths)
     for _ in range(_ROUNDS):
