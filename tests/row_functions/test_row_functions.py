@@ -268,14 +268,18 @@ LARGEST = "(2147483647 * (2147483646 * 2 + 6) + 1)"
 """2^63 - 1, if whole numbers were added as they are."""
 
 
-@pytest.mark.some_fast
 @pytest.mark.parametrize(
     "place",
     [
         f"int(2.0 * parameters[k] + 1.0) + {LARGEST}",
-        "k * (2147483647 * 2147483647) + k * (2147483647 * 2)",
-        f"int(abs(x[0]) * 1000000000.0) + {LARGEST}",
-        "len(x) * 2147483647 * 2147483647 * 4 + k",
+        *(
+            pytest.param(place, marks=pytest.mark.slow)
+            for place in (
+                "k * (2147483647 * 2147483647) + k * (2147483647 * 2)",
+                f"int(abs(x[0]) * 1000000000.0) + {LARGEST}",
+                "len(x) * 2147483647 * 2147483647 * 4 + k",
+            )
+        ),
     ],
 )
 def test_places_do_not_leave_their_numbers(place):
