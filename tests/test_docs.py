@@ -244,7 +244,7 @@ def test_the_plugin_of_the_documents_is_admitted(page, name, tmp_path):
 @pytest.mark.slow
 def test_the_mechanism_of_the_documents_is_admitted(tmp_path):
     mechanism = documented("plugins.md", tmp_path, "mechanism").LaplaceAndNormal
-    tested = check_mechanism(mechanism, most_coordinates=1000)
+    tested = check_mechanism(mechanism, most_coordinates=5)
     assert "releases and as many on each neighbour" in tested.what
 
 

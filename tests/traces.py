@@ -122,8 +122,9 @@ class Replay:
 _PLACE = re.compile(r" at 0x[0-9a-f]+")
 
 
-def of_process():
-    """Return what the process has that code which ran on rows may have left there."""
+def of_process(*asked):
+    """Return what the process has that code which ran on rows may have left there, by name: all of
+    it, or what was asked for."""
     gc.unfreeze()  # of what is frozen, such as kernels and caches of modules, nothing is told
     gc.collect()
     objects = gc.get_objects()
@@ -135,21 +136,24 @@ def of_process():
     modules = {name: vars(module) for name, module in list(sys.modules.items())}
     told = {name: known.get("__warningregistry__", {}) for name, known in modules.items()}
     found = {
-        "modules": sorted(modules),
-        "kernels": sorted([_name(one.py_func), *map(str, one.signatures)] for one in kernels),
-        "caches": sorted(
+        "modules": lambda: sorted(modules),
+        "kernels": lambda: sorted(
+            [_name(one.py_func), *map(str, one.signatures)] for one in kernels
+        ),
+        "caches": lambda: sorted(
             (_name(one.__wrapped__), _kept(one)) for one in caches
         ),  # some share names
-        "patterns": sorted(map(repr, re._cache)),
-        "warnings": {name: _keys(known) for name, known in told.items() if known},
-        "warned once": _keys(warnings.onceregistry),
-        "globals": {
+        "patterns": lambda: sorted(map(repr, re._cache)),
+        "warnings": lambda: {name: _keys(known) for name, known in told.items() if known},
+        "warned once": lambda: _keys(warnings.onceregistry),
+        "globals": lambda: {
             f"{module}.{name}": _contents(value, classes)
             for module, known in modules.items()
             for name, value in known.items()
             if module.split(".")[0].split("_")[0] == "dpcore" and not name.startswith("__")
         },
     }
+    found = {name: found[name]() for name in asked or found}
     return json.loads(_PLACE.sub("", json.dumps(found)))
 
 

@@ -104,6 +104,7 @@ def test_a_name_of_two_kinds_asks_for_the_kind(run, monkeypatch):
     assert result.exit_code == 2 and "of mechanism and loss: say --kind which" in result.stderr
 
 
+@pytest.mark.slow
 def test_train_names_the_command_that_checks_a_foreign_part_at_its_sizes(run, train):
     told = train().stdout
     line = "dpcore check stub --like SCHEMA --rows 6 --epsilon 1.0 --algo stub"

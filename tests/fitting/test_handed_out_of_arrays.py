@@ -28,6 +28,7 @@ def a_row_more(rows=ODD, matrix=np.asarray, **asked):
     assert_alike(of(X, Y), *(of(np.vstack([X, row]), np.append(Y, 0)) for row in rows))
 
 
+@pytest.mark.some_fast
 @pytest.mark.parametrize(
     "asked",
     [

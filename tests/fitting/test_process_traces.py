@@ -203,11 +203,11 @@ def test_a_kernel_for_another_type_is_found():
         return x[-1]
 
     last(np.zeros(1))
-    before = of_process()["kernels"]
+    before = of_process("kernels")
     read_only = np.zeros(1)
     read_only.setflags(write=False)
     last(read_only)
-    assert before != of_process()["kernels"]
+    assert before != of_process("kernels")
 
 
 @pytest.mark.slow
@@ -217,6 +217,6 @@ def test_what_was_frozen_at_the_start_of_the_tests_is_seen():
         return x
 
     gc.freeze()
-    before = of_process()["caches"]
+    before = of_process("caches")
     kept(0.25)
-    assert before != of_process()["caches"]
+    assert before != of_process("caches")

@@ -352,7 +352,7 @@ def require_plain(whole):
 KINDS = {"bool": bool, "int": int, "float": float}
 
 
-@pytest.mark.parametrize("relation", [ADD, REPLACE])
+@pytest.mark.parametrize("relation", [pytest.param(ADD, marks=pytest.mark.slow), REPLACE])
 def test_odd_fields_are_refused_or_change_no_guarantee(relation):
     with np.errstate(all="ignore"):
         hold(samples(relation), relation)
@@ -466,6 +466,7 @@ def released(query):
     return session.release(query, Gaussian(100.0))
 
 
+@pytest.mark.slow
 def test_odd_fields_of_losses_and_mechanisms_are_refused_or_state_what_is_so():
     z, y = np.linspace(-8.0, 8.0, 65), np.where(np.arange(65) % 2, 1.0, -1.0)
     for loss in losses():

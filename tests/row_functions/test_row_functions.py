@@ -161,6 +161,7 @@ def rows_of(n):
     return np.ascontiguousarray(rng.normal(size=(n, 3)))
 
 
+@pytest.mark.some_fast
 @pytest.mark.parametrize("function", leaking.HELD, ids=lambda function: function.__name__)
 def test_a_row_of_a_contribution_sees_itself_alone(function):
     """Each row's result is the same alone, among others, and in another order."""
@@ -271,9 +272,14 @@ LARGEST = "(2147483647 * (2147483646 * 2 + 6) + 1)"
     "place",
     [
         f"int(2.0 * parameters[k] + 1.0) + {LARGEST}",
-        "k * (2147483647 * 2147483647) + k * (2147483647 * 2)",
-        f"int(abs(x[0]) * 1000000000.0) + {LARGEST}",
-        "len(x) * 2147483647 * 2147483647 * 4 + k",
+        *(
+            pytest.param(place, marks=pytest.mark.slow)
+            for place in (
+                "k * (2147483647 * 2147483647) + k * (2147483647 * 2)",
+                f"int(abs(x[0]) * 1000000000.0) + {LARGEST}",
+                "len(x) * 2147483647 * 2147483647 * 4 + k",
+            )
+        ),
     ],
 )
 def test_places_do_not_leave_their_numbers(place):

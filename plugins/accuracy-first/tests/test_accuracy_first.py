@@ -34,6 +34,7 @@ def test_it_is_admitted(optimizer, check):
     check(optimizer)
 
 
+@pytest.mark.slow
 @parametrize_with_checks(
     [OutputNr(target_accuracy=0.5, slack=0.4, levels=7, release_last=True, threshold="paper")]
 )

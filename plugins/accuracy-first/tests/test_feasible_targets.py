@@ -45,6 +45,7 @@ def refusal(algo, n, asked, cap=5.0):
     return ""
 
 
+@pytest.mark.some_fast
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("n", [10, 100, 442, 3000])
 @pytest.mark.parametrize("kind", KINDS)

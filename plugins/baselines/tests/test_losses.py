@@ -33,6 +33,7 @@ def filled(function, z, y):
     return out
 
 
+@pytest.mark.some_fast
 @pytest.mark.parametrize("loss", [HingeSvm(), HuberSvm(), *WIDTHS, *QUANTILES])
 def test_constants_and_rows_on_their_own(loss):
     check_loss(loss)

@@ -243,7 +243,7 @@ def test_an_audit_admits_it_and_catches_noise_that_is_too_small(law, monkeypatch
 def test_the_second_noise_alone_is_audited_at_what_the_solver_leaves(law, monkeypatch):
     query = PerturbedMinimizer(make_problem(make_rows(20), ADD, Logistic()), 3.0, 1.5, law)
     known = query.sensitivity(ADD)
-    check_mechanism(ApproximateMinima, known, most_coordinates=1000)
+    check_mechanism(ApproximateMinima, known, most_coordinates=5)
     with pytest.raises(InvalidInputError, match="that its query has perturbed"):
         check_mechanism(ApproximateMinima)
     # Its broken twin: the charge says more noise than is drawn.
@@ -254,7 +254,7 @@ def test_the_second_noise_alone_is_audited_at_what_the_solver_leaves(law, monkey
 
     monkeypatch.setattr(ApproximateMinima, "release", quiet)
     with pytest.raises(AssertionError, match="further apart"):
-        check_mechanism(ApproximateMinima, known, most_coordinates=1000)
+        check_mechanism(ApproximateMinima, known, most_coordinates=5)
 
 
 def test_a_capacity_that_is_too_small_makes_no_bound_smaller():

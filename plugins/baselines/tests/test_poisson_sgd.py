@@ -59,6 +59,7 @@ def test_without_a_public_number_the_rows_are_counted_as_a_charged_release(make)
     assert session.releases == {"count": 1, "gradient": 5}
 
 
+@pytest.mark.some_fast
 @pytest.mark.parametrize("epsilon", [0.01, 0.05, 0.4, 1.6, 8.0])
 @pytest.mark.parametrize(("make", "accountant"), [(SgdMa, "rdp"), (SgdAdv, "advanced-composition")])
 def test_the_noise_is_on_the_right_side_of_every_budget(make, accountant, epsilon):

@@ -8,9 +8,11 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
 import dpcore
 from dpcore import Schema, load_model
+from dpcore.cli import app
 from dpcore.errors import EngineError, InvalidInputError
 from dpcore_dask.engine import DaskEngine
 from dpcore_lab.checks import check_engine
@@ -18,14 +20,18 @@ from dpcore_lab.compare.admission import admit
 from dpcore_lab.compare.runner import run
 from dpcore_lab.compare.settings import Comparison
 
-COMMAND = [sys.executable, "-c", "from dpcore.cli import app; app()", "train", "--json"]
+COMMAND = [sys.executable, "-c", "from dpcore.cli import app; app()"]
+
+
+def words_of(folder, schema, *options):
+    (folder.parent / "schema.toml").write_text(schema.to_toml())
+    asked = ["--data", f"{folder}/*.parquet", "--schema", str(folder.parent / "schema.toml")]
+    return ["train", "--json", *asked, "--algo", "dp-gd", "--seed", "3", *options]
 
 
 def train(folder, schema, *options, **environment):
-    (folder.parent / "schema.toml").write_text(schema.to_toml())
-    asked = ["--data", f"{folder}/*.parquet", "--schema", str(folder.parent / "schema.toml")]
     done = subprocess.run(
-        [*COMMAND, *asked, "--algo", "dp-gd", "--seed", "3", *options],
+        [*COMMAND, *words_of(folder, schema, *options)],
         capture_output=True,
         text=True,
         env={**os.environ, **environment},
@@ -49,7 +55,7 @@ def test_a_cluster_for_the_time_of_a_command(folder, schema):
 
 
 @pytest.mark.slow
-def test_predictions_of_a_number_are_held_to_its_bounds_on_a_cluster_alike(tmp_path):
+def test_predictions_of_a_number_are_held_to_its_bounds_on_a_cluster_alike(cluster, tmp_path):
     place = tmp_path / "rows"
     place.mkdir()
     x = np.random.default_rng(1).uniform(0, 1, 4000)
@@ -58,13 +64,13 @@ def test_predictions_of_a_number_are_held_to_its_bounds_on_a_cluster_alike(tmp_p
     columns = {"x": {"kind": "numeric", "lower": 0, "upper": 1}}
     label = {"y": {"kind": "label", "lower": 0, "upper": 20}}
     schema, reports = Schema.from_dict({"rows": 4000, "columns": columns | label}), []
-    options = "--threads", "1", "--test", str(place / "1.parquet"), "--epsilon", "20"
-    for engine in ("local", "dask"):
-        out = tmp_path / f"{engine}.json"
+    options = "--test", str(place / "1.parquet"), "--epsilon", "20"
+    for engine in ("local", f"dask:{cluster.scheduler_address}"):
+        out = tmp_path / f"{engine.partition(':')[0]}.json"
         asked = [*options, "--engine", engine, "--out", str(out)]
-        status, printed, told = train(place, schema, *asked)
-        assert status == 0, told
-        reports.append(json.loads(printed)["diagnostics"])
+        told = CliRunner().invoke(app, words_of(place, schema, *asked))
+        assert told.exit_code == 0, told.output
+        reports.append(json.loads(told.stdout)["diagnostics"])
         said = load_model(out).predict(pd.DataFrame({"x": x[2000:]}))
         assert said.min() >= 0 and said.max() == 20
         truth = np.clip(40 * x[2000:] - 10, 0, 20)

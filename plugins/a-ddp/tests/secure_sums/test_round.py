@@ -41,6 +41,7 @@ def test_the_sum_of_all_users_is_opened_modulo_2_64(group):
     assert not server.dropped and not any(user.dropped for user in users.values())
 
 
+@pytest.mark.some_fast
 @pytest.mark.parametrize("step", range(9))
 def test_users_may_be_lost_at_any_step(group, step):
     opened, server, _ = group.run(lost((step, 2), (step, 5)))

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from dpcore_lab.made_tables.tables import Rows
 
-__all__ = ["Compared", "LargeTables", "compare_sums"]
+__all__ = ["SHARE", "Compared", "LargeTables", "compare_sums"]
 
 _THREADS = (1, 4)
 _MOST_CELLS = 1 << 23
@@ -35,6 +35,8 @@ _FEWEST, _TIMED = 256, 16
 _EXCHANGED = 300
 """Rows that take the place of each other, under replace-one."""
 _SEED = 22
+SHARE = 1.0
+"""Of the seconds that checks on large tables may take: tests of many parts take fewer."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,7 +144,7 @@ def compare_sums(query: Any, made: LargeTables) -> Compared:
     pool = _pool(query, made)
     share = _largest(query, pool, made)
     start, rng = query.start(), np.random.default_rng(_SEED)
-    ended, tables, rare, most = time.process_time() + made.seconds[1], 0, 0, 0
+    ended, tables, rare, most = time.process_time() + SHARE * made.seconds[1], 0, 0, 0
     given = pool.labels, made.n_rows, rng, made.only_n, pool.lengths
     for words, places in islice(choices(*given), made.most_tables):
         if tables > 2 and time.process_time() > ended:
@@ -195,7 +197,7 @@ def _assert_equal(query: Any, found: np.ndarray, expected: np.ndarray, words: st
 def _pool(query: Any, made: LargeTables) -> _Pool:
     rows, size = made.rows, max(1, int(query.start().size))
     most = int(min(len(rows.y), made.most_parts, max(_FEWEST, _MOST_CELLS // size)))
-    ended = time.process_time() + made.seconds[0]
+    ended = time.process_time() + SHARE * made.seconds[0]
     members = None
     if getattr(type(query), "clips_units", False) and rows.units is not None:
         ends = np.flatnonzero(np.diff(rows.units, append=-1)) + 1

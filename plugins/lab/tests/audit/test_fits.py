@@ -115,7 +115,7 @@ AUDITED = [
     and optimizer_facts(load_registry().load("optimizer", entry.name)).private
 ]
 
-FEW_STEPS = {"sgd-ma": {"steps": 20}, "sgd-adv": {"steps": 20}, "dp-agd": {"steps": 10}}
+FEW_STEPS = {"sgd-ma": {"steps": 4}, "sgd-adv": {"steps": 4}, "dp-agd": {"steps": 4}}
 """Of those that take hundreds by default."""
 
 

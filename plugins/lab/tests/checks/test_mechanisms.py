@@ -127,6 +127,7 @@ def halved(kind, share=0.5):
     return Halved
 
 
+@pytest.mark.some_fast
 @pytest.mark.parametrize("kind", BUILT_IN)
 def test_half_the_noise_is_caught(kind, look_at):
     look_at(2)
@@ -317,6 +318,7 @@ def test_what_a_rho_allows_is_more_than_its_laws_have(rho):
         assert allowed[20] == pytest.approx(0.5 + 0.5 * shift, rel=1e-3)
 
 
+@pytest.mark.some_fast
 @pytest.mark.parametrize(("which", "scalar"), [(0, True), (0, False), (1, False)])
 def test_events_that_state_a_bound_are_looked_at(which, scalar, look_at):
     look_at(2)

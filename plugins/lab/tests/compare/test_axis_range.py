@@ -39,6 +39,7 @@ def test_a_floor_far_below_does_not_squeeze_the_curves():
     assert axis.get_ylim()[0] < 98.4 and texts(axis)[0] == "majority: 98.4"
 
 
+@pytest.mark.slow
 def test_a_ceiling_far_above_is_named_at_the_edge():
     (axis,) = draw(compared(98.5, 99.7, (60.0, 61.0, 62.0)), SETTINGS, "accuracy").axes
     assert axis.get_ylim()[1] < 63 and texts(axis)[1] == "not private: 99.7 ↑"

@@ -50,6 +50,7 @@ def test_contributions_add_up_to_the_scores_of_rows(label):
     assert held == pytest.approx(found, abs=0.05 * np.abs(total).max() + 1e-3)
 
 
+@pytest.mark.slow
 def test_a_picture_is_written_and_a_model_of_unnamed_features_is_refused(tmp_path):
     pytest.importorskip("matplotlib")
     model = model_of({"kind": "label", "classes": ["no", "yes"]})

@@ -79,6 +79,7 @@ def ended(tmp_path_factory):
     return folders, done.stdout.split(), done.stderr
 
 
+@pytest.mark.slow
 def test_a_killed_conversion_leaves_no_store_and_the_next_one_begins_anew(ended):
     (tmp_path, _), (status, _), _ = ended
     rows, out = tmp_path / "rows.csv", tmp_path / "rows.dpcore"
