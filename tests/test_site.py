@@ -92,6 +92,11 @@ def test_the_facts_of_all_parts_are_shown(site):
         assert {field.name for field in dataclasses.fields(table)} <= shown, table
 
 
+def test_all_keys_of_a_schema_are_shown(site):
+    page = (site / "reference/schema-keys.html").read_text()
+    assert "rows_per_unit = 5" in page and "how many features" in page
+
+
 def test_every_command_has_its_help(site):
     page = (site / "reference/commands/train.html").read_text()
     assert "--epsilon" in page and "Usage: dpcore train" in page

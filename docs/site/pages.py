@@ -16,6 +16,7 @@ import typer
 from dpcore.cli import app
 from dpcore.registry.catalogue import Entry, load_registry, plural
 from dpcore.registry.tables import declarations, losses, parts
+from dpcore_tables.schemas import key_reference
 
 ROOT = Path(__file__).parents[2]
 PAGES = ("*.md", "docs/*.md", "docs/tutorials/*.md", "plugins/*/*.md", "bench/**/README.md")
@@ -115,6 +116,11 @@ def facts() -> str:
     return write("facts.md", "Facts of parts", *sections)
 
 
+def schema_keys() -> str:
+    """Write what ``dpcore schema --help-keys`` prints."""
+    return write("schema-keys.md", "Keys of a schema", f"```text\n{key_reference.reference()}```")
+
+
 def commands() -> Iterator[str]:
     """Write what ``--help`` of every command prints."""
     group: Any = typer.main.get_command(app)
@@ -150,6 +156,7 @@ def reference() -> None:
     found["Queries"] = list(modules("queries", QUERIES, "    def sensitivity(self"))
     names = [names_of(module) for module in PUBLIC]
     told = {"Commands": list(commands()), "Public names": names, "Facts": [facts()]}
+    told["Schemas"] = [schema_keys()]
     navigation({**told, **found})
 
 
