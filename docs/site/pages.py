@@ -19,7 +19,7 @@ from dpcore.registry.tables import declarations, losses, parts
 
 ROOT = Path(__file__).parents[2]
 PAGES = ("*.md", "docs/*.md", "docs/tutorials/*.md", "plugins/*/*.md", "bench/**/README.md")
-BESIDE = ("LICENSE", "bench/*.svg", "bench/figures/*.svg", "docs/*.svg")
+BESIDE = ("LICENSE", "bench/results/*.csv", "bench/*.svg", "bench/figures/*.svg", "docs/*.svg")
 _WITH_FOLDERS = ("a-ddp", "accuracy-first", "baselines")
 OF_PLUGINS = (
     "plugins/*/dpcore_*/*.py",
