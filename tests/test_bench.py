@@ -83,7 +83,8 @@ def test_rows_of_results_are_whole_and_a_page_or_a_script_names_their_file(path)
     rows = list(csv.DictReader(line for line in lines if not line.startswith("# ")))
     assert rows and all(None not in row and None not in row.values() for row in rows)
     readers = itertools.chain.from_iterable(
-        ROOT.glob(pattern) for pattern in ("bench/**/*.py", "bench/*.md", "plugins/*/*.md")
+        ROOT.glob(pattern)
+        for pattern in ("bench/**/*.py", "bench/*.md", "docs/*.md", "plugins/*/*.md")
     )
     assert any(path.name in reader.read_text() for reader in readers)
 
