@@ -247,6 +247,16 @@ def test_results_say_when_the_code_that_made_them_is_in_no_commit(tmp_path, monk
     assert said["commit"] == clean and rows == [{"a": "1", "b": "x, y"}]
 
 
+def test_rows_of_a_script_are_kept_where_a_file_is_named(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "bench"))
+    printed = importlib.import_module("printed")
+    printed.keep(None, [{"a": 1}])
+    printed.keep(tmp_path / "r.csv", [{"a": 1, "b": 0.5}])
+    said, rows = figure_script("committed", monkeypatch).read(tmp_path / "r.csv")
+    assert rows == [{"a": "1", "b": "0.5"}] and {"commit", "command"} == set(said)
+    assert list(tmp_path.iterdir()) == [tmp_path / "r.csv"]
+
+
 LISTED = tomllib.loads((ROOT / "bench" / "development.toml").read_text())
 REQUIRED = {"use", "task", "package", "file", "sha256", "target"}
 OPTIONAL = {"positive", "keep", "drop", "categories", "names", "only", "separator"}
