@@ -83,7 +83,8 @@ def test_rows_of_results_are_whole_and_a_page_or_a_script_names_their_file(path)
     rows = list(csv.DictReader(line for line in lines if not line.startswith("# ")))
     assert rows and all(None not in row and None not in row.values() for row in rows)
     readers = itertools.chain.from_iterable(
-        ROOT.glob(pattern) for pattern in ("bench/**/*.py", "bench/*.md", "plugins/*/*.md")
+        ROOT.glob(pattern)
+        for pattern in ("bench/**/*.py", "bench/*.md", "docs/*.md", "plugins/*/*.md")
     )
     assert any(path.name in reader.read_text() for reader in readers)
 
@@ -244,6 +245,16 @@ def test_results_say_when_the_code_that_made_them_is_in_no_commit(tmp_path, monk
     committed.write(tmp_path / "r.csv", [{"a": "1", "b": "x, y"}])
     said, rows = committed.read(tmp_path / "r.csv")
     assert said["commit"] == clean and rows == [{"a": "1", "b": "x, y"}]
+
+
+def test_rows_of_a_script_are_kept_where_a_file_is_named(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "bench"))
+    printed = importlib.import_module("printed")
+    printed.keep(None, [{"a": 1}])
+    printed.keep(tmp_path / "r.csv", [{"a": 1, "b": 0.5}])
+    said, rows = figure_script("committed", monkeypatch).read(tmp_path / "r.csv")
+    assert rows == [{"a": "1", "b": "0.5"}] and {"commit", "command"} == set(said)
+    assert list(tmp_path.iterdir()) == [tmp_path / "r.csv"]
 
 
 LISTED = tomllib.loads((ROOT / "bench" / "development.toml").read_text())
