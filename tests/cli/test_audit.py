@@ -25,7 +25,7 @@ def test_a_consistent_audit_says_so():
 @pytest.mark.parametrize("name", ["output-doubling", "output-bnr"])
 def test_a_claim_is_pure_or_has_the_delta_that_was_asked_for(name):
     few = ("--set", "levels=3") if name == "output-bnr" else ()
-    words = (*few, "--epsilon", "40", "--delta", "1e-6", "--runs", "2", "--seed", "1", "--json")
+    words = (*few, "--epsilon", "40", "--delta", "1e-6", "--runs", "8", "--seed", "1", "--json")
     found = audit(name, *words)
     assert found.exit_code == 0, found.output
     told = json.loads(found.output)
@@ -56,7 +56,7 @@ def test_a_slot_is_filled_as_train_fills_it():
 @pytest.mark.slow
 def test_a_violation_ends_with_1_and_a_file_to_count_again(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    words = ("rsgd-ar", "--as-published", "--rows", "4001", "--runs", "150", "--seed", "1")
+    words = ("rsgd-ar", "--as-published", "--rows", "4001", "--runs", "400", "--seed", "1")
     found = audit(*words)
     # The authors normalise gradients; their batches are of 4,000 rows.
     assert found.exit_code == 1 and "\nVIOLATION\n" in found.output

@@ -167,9 +167,8 @@ def test_with_the_bits_as_they_are():
 @pytest.mark.parametrize(
     "changes",
     [
-        {"FEATURE_BITS": 12},
+        {"FEATURE_BITS": 12, "PARAMETER_BITS": 28, "BLOCK_ROWS": 1024},
         {"FEATURE_BITS": 18, "PARAMETER_BITS": 21, "DIRECTION_BITS": 9},
-        {"PARAMETER_BITS": 28, "BLOCK_ROWS": 1024},
     ],
 )
 def test_with_other_bits_everything_is_exact(changes):

@@ -202,7 +202,6 @@ def test_a_fit_on_a_damaged_cache_says_so_in_one_line(tmp_path):
     done = train(environment)
     assert done.returncode == 0 and len(done.stderr.splitlines()) == 1
     assert done.stderr.startswith("dpcore: warning: the cached kernel ")
-    assert train(environment).stderr == ""
     assert sorted(files(tmp_path)) == paths
     paths[0].write_bytes(truncate(paths[0].read_bytes()))
     done = train(environment, "--quiet")
