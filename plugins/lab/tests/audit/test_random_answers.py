@@ -129,7 +129,7 @@ def test_steps_of_a_mechanism_are_played_by_script(name):
     (release,) = releases_of(Fits(Request(name, epsilon=4.0, seed=1)), 1)
     courses = [len(set(release._ends(level))) for level in release._levels()]
     assert max(courses) > 1 and math.isfinite(release.share)
-    assert not audited(release, 24).is_violation
+    assert not audited(release, 64).is_violation
 
 
 @pytest.mark.parametrize("name", ["rsgd-ar", "psgd"])
