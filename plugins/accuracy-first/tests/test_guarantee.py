@@ -116,11 +116,11 @@ def test_a_model_beside_the_target_is_returned_no_more_often_than_stated():
 @pytest.mark.slow
 def test_a_last_level_that_is_good_is_found_as_often_as_stated():
     # The worst sequence: only the last level is good, and it is no better than beta.
-    found = runs(exact_test(TESTS, FAILURE, BETA), [1.0001] * (TESTS - 1) + [BETA], RUNS)
+    found = runs(exact_test(TESTS, FAILURE, BETA), [1.0001] * (TESTS - 1) + [BETA], RUNS // 2)
     failed = found != TESTS - 1
     assert least_rate(failed) <= FAILURE
     # And the equation is solved: it fails nearly that often, within 4.7 standard errors.
-    assert 0.09 < failed.mean() < 0.11
+    assert 0.086 < failed.mean() < 0.114
 
 
 @pytest.mark.slow
