@@ -1,5 +1,5 @@
-"""The same bits from code for other processors: AVX2, and none of it. This one's code is that of a
-processor with AVX-512 where it has it."""
+"""The same bits from code for other processors: without all instructions since SSE2, and that
+of AVX2 unless this one's code is of AVX-512, which lies farther from the first."""
 
 import hashlib
 import os
@@ -91,6 +91,8 @@ def test_the_same_bits_on_another_processor(name, tmp_path):
     missing = set(NEEDED[name]) - features()
     if missing:
         pytest.skip(f"this processor lacks {', '.join(sorted(missing))}")
+    if name == "avx2" and "avx512f" in features():
+        pytest.skip("between this processor's code and that of the other test")
     environment = {**os.environ, **PROCESSORS[name], "NUMBA_CACHE_DIR": str(tmp_path)}
     script = f"import runpy; print(runpy.run_path({str(Path(__file__))!r})['answers']())"
     done = subprocess.run(

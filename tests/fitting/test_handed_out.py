@@ -68,7 +68,7 @@ def test_of_text_with_bad_rows_dropped(tmp_path, kind):
 def test_of_text(tmp_path, kind):
     # All pairs of kind and cell are in the test above; here each kind has a fourth of them.
     cells = legal(kind, [cell for cell in TEXTS if not {*'",'} & {*cell}])
-    chosen = cells[[*KINDS].index(kind) % 4 :: 4]
+    chosen = cells[[*KINDS].index(kind) % 4 % len(cells) :: 4]
     a_cell_more(fitted, functools.partial(csv_of, tmp_path), kind, chosen)
 
 
@@ -123,8 +123,9 @@ def test_of_columns_of_numbers(kind):
         a_cell_more(fitted, write, kind, [*cells, 1.0, 3.0])
 
 
+# Of two like kinds the second, which has more parts.
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [*KINDS][1::2])
 def test_a_model_keeps_nothing_of_the_rows_that_it_scores(tmp_path, kind):
     model = fit(frame_of(good_cells(kind)), schema=Schema.from_dict(schema_of(kind)), **ASKED)
     before = of_objects({"model": model})

@@ -75,7 +75,11 @@ def test_no_row_moves_a_sum_of_coefficients_by_more(function, norm):
 OF_VALUES = [leaking.divides_by_zero, leaking.multiplies_a_rare_row]
 NORMS = ["l1", "l2", "linf"]
 # Values meet the clip of each norm. A place that no array has is none before there is a norm.
-LEAKING = {f"{each.__name__}-{norm}": (each, norm) for each in OF_VALUES for norm in NORMS}
+LEAKING = {
+    f"{each.__name__}-{norm}": (each, norm)
+    for each, norms in zip(OF_VALUES, (NORMS[:2], NORMS[2:]), strict=True)
+    for norm in norms
+}
 LEAKING |= {
     each.__name__: (each, NORMS[k % 3])
     for k, each in enumerate(leaking.HELD)

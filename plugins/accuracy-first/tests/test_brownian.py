@@ -194,9 +194,9 @@ def descent(problem, kind=Brownian):
     return kind(base, (0.1, 0.2, 0.4, 0.8), 1e-6, base.sensitivity(ADD))
 
 
-def reduced(problem, kind=ReducedAboveThreshold):
-    losses, tests = (0.1, 0.2, 0.4, 0.8), (0.3, 0.4, 0.5, 0.5)
-    return kind(GramInL2(problem), losses, 1e-6, tests, 0.4, (0.0,) * 4, ASKED)
+def reduced(problem, kind=ReducedAboveThreshold, levels=4):
+    losses, tests = (0.1, 0.2, 0.4, 0.8)[:levels], (0.3, 0.4, 0.5, 0.5)[:levels]
+    return kind(GramInL2(problem), losses, 1e-6, tests, 0.4, (0.0,) * levels, ASKED)
 
 
 @pytest.mark.slow
@@ -228,7 +228,7 @@ def test_tests_with_noise_for_a_hundredth_of_the_sensitivity_are_caught():
             return ReducedAboveThreshold.begin(less, exact, sensitivity, reference, noise)
 
     with pytest.raises(AssertionError, match="further apart"):
-        check_interactive(lambda problem: reduced(problem, Loud))
+        check_interactive(lambda problem: reduced(problem, Loud, levels=2))
 
 
 def test_a_bound_that_lies_leaves_no_other_scales():

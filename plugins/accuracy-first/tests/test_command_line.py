@@ -133,7 +133,7 @@ def test_info_and_check_know_it():
         in run("info", "output-bnr").stdout
     )
     assert "epsilon is an output" not in run("info", "dp-agd").stdout
-    checked = run("check", "output-doubling")
+    checked = run("check", "cov-doubling")
     assert checked.exit_code == 0 and "FAILED" not in checked.stdout
     assert checked.stdout.startswith("ok ")
 

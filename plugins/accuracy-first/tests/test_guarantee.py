@@ -102,8 +102,8 @@ def least_rate(failures):
 
 
 TESTS, FAILURE, BETA = 10, 0.1, 0.25
-# Of so many runs a rate of 0.115 instead of 0.1 is found 49 times of 50, and 0.11 every other time.
-RUNS = 20_000
+# Of so many runs a rate of 0.12 instead of 0.1 is found 19 times of 20, and 0.115 every other time.
+RUNS = 10_000
 
 
 @pytest.mark.slow
@@ -120,7 +120,7 @@ def test_a_last_level_that_is_good_is_found_as_often_as_stated():
     failed = found != TESTS - 1
     assert least_rate(failed) <= FAILURE
     # And the equation is solved: it fails nearly that often, within 4.7 standard errors.
-    assert 0.09 < failed.mean() < 0.11
+    assert 0.086 < failed.mean() < 0.114
 
 
 @pytest.mark.slow
@@ -129,4 +129,4 @@ def test_a_threshold_that_is_too_easy_is_caught():
     # quarter of the runs finds all but once in 10^6.
     plan = exact_test(TESTS, FAILURE, BETA)
     easy = TestPlan(plan.cost, plan.threshold - 0.15)
-    assert least_rate(runs(easy, [1.0001] * TESTS, RUNS // 4) >= 0) > FAILURE
+    assert least_rate(runs(easy, [1.0001] * TESTS, RUNS // 2) >= 0) > FAILURE

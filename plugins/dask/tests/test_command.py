@@ -8,11 +8,9 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
 import dpcore
 from dpcore import Schema, load_model
-from dpcore.cli import app
 from dpcore.errors import EngineError, InvalidInputError
 from dpcore_dask.engine import DaskEngine
 from dpcore_lab.checks import check_engine
@@ -20,18 +18,14 @@ from dpcore_lab.compare.admission import admit
 from dpcore_lab.compare.runner import run
 from dpcore_lab.compare.settings import Comparison
 
-COMMAND = [sys.executable, "-c", "from dpcore.cli import app; app()"]
-
-
-def words_of(folder, schema, *options):
-    (folder.parent / "schema.toml").write_text(schema.to_toml())
-    asked = ["--data", f"{folder}/*.parquet", "--schema", str(folder.parent / "schema.toml")]
-    return ["train", "--json", *asked, "--algo", "dp-gd", "--seed", "3", *options]
+COMMAND = [sys.executable, "-c", "from dpcore.cli import app; app()", "train", "--json"]
 
 
 def train(folder, schema, *options, **environment):
+    (folder.parent / "schema.toml").write_text(schema.to_toml())
+    asked = ["--data", f"{folder}/*.parquet", "--schema", str(folder.parent / "schema.toml")]
     done = subprocess.run(
-        [*COMMAND, *words_of(folder, schema, *options)],
+        [*COMMAND, *asked, "--algo", "dp-gd", "--seed", "3", *options],
         capture_output=True,
         text=True,
         env={**os.environ, **environment},
@@ -68,9 +62,9 @@ def test_predictions_of_a_number_are_held_to_its_bounds_on_a_cluster_alike(clust
     for engine in ("local", f"dask:{cluster.scheduler_address}"):
         out = tmp_path / f"{engine.partition(':')[0]}.json"
         asked = [*options, "--engine", engine, "--out", str(out)]
-        told = CliRunner().invoke(app, words_of(place, schema, *asked))
-        assert told.exit_code == 0, told.output
-        reports.append(json.loads(told.stdout)["diagnostics"])
+        status, printed, told = train(place, schema, *asked)
+        assert status == 0, told
+        reports.append(json.loads(printed)["diagnostics"])
         said = load_model(out).predict(pd.DataFrame({"x": x[2000:]}))
         assert said.min() >= 0 and said.max() == 20
         truth = np.clip(40 * x[2000:] - 10, 0, 20)

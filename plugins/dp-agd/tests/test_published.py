@@ -72,6 +72,10 @@ def test_the_published_selection_voids_the_statement_whoever_releases_it(seed):
     assert told["private"] is False and told["why_not_private"][1 if seed else 0] == (
         "parts that promise no privacy were released: dpcore_dp_agd.published:PublishedNoisyMin"
     )
+
+
+@pytest.mark.slow
+def test_the_published_selection_is_found_by_the_check():
     with pytest.raises(AssertionError, match="releases parts that are not: .*PublishedNoisyMin"):
         check_mechanisms_and_queries(Unmarked())
 
