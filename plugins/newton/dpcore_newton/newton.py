@@ -158,8 +158,8 @@ class Newton:
         "gradients are clipped, steps have momentum, iterates are averaged, log odds calibrated; "
         "in the preset nothing of it",
         "replace-one with its own constants; the paper has the other relation",
-        "LAPACK's error and rounding are charged with a direction; the constant of a clipped spectrum "
-        "is proved anew, and is less than that of the authors' code",
+        "LAPACK's error and rounding are charged with a direction; the constant of a clipped "
+        "spectrum is proved anew, and is less than that of the authors' code",
     )
     presets: ClassVar[dict[str, dict[str, Any]]] = {
         # 15 passes, seven tenths for gradients, a tenth of the rest for traces, and half of the

@@ -63,7 +63,9 @@ def noise_below(deviation: float, width: int) -> float:
 
 @dataclass(frozen=True)
 class Plan:
-    """Parameters
+    """What each pass of a run does, and its share.
+
+    Parameters
     ----------
     passes, hessians : their numbers; no Hessian where its noise would hide it.
     clip : of a row's gradient. ``added`` : to all eigenvalues of a Hessian over n.
