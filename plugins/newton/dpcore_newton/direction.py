@@ -91,7 +91,7 @@ class NewtonDirection:
 
     @property
     def _error(self) -> float:
-        """What LAPACK's rounding moves the answer by, at most."""
+        """A bound of the distance by which LAPACK's rounding moves the answer."""
         d = self.hessian.problem.n_features
         share = 2.0**-50 * d**2
         return share * (math.sqrt(d) * self.hessian.clip * self.most_rows / self.least + 8.0)

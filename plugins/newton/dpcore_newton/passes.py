@@ -25,7 +25,6 @@ from dpcore_newton.spectrum import Curvature
 if TYPE_CHECKING:
     from dpcore.plugin import PrivacySession, Problem
     from dpcore_baselines.calibration.of_a_run import CountedScores
-    from dpcore_newton.newton import Newton
     from dpcore_newton.rows import ReleasedRows
 
 __all__ = ["Passes", "refuse_hopeless"]
@@ -46,7 +45,7 @@ class Passes:
 
     def __init__(
         self,
-        optimizer: Newton,
+        optimizer: Any,
         problem: Problem,
         session: PrivacySession,
         rows: ReleasedRows,
@@ -144,7 +143,7 @@ class Passes:
         return np.asarray(answer * (ordered_norm(gradient) * n / least))
 
 
-def refuse_hopeless(optimizer: Newton, problem: Problem, session: PrivacySession) -> None:
+def refuse_hopeless(optimizer: Any, problem: Problem, session: PrivacySession) -> None:
     """Raise InvalidInputError, before anything is spent, if the noise of the smallest part of the
     budget does not fit the grid, or a sum has no room; load what the passes ask for."""
     zero, mapped, same = np.zeros(problem.w_shape), rehearsed(problem), unchanged(problem)
@@ -166,7 +165,7 @@ def refuse_hopeless(optimizer: Newton, problem: Problem, session: PrivacySession
         session.rehearse(query)
 
 
-def _of_the_smallest_part(optimizer: Newton, problem: Problem, session: PrivacySession) -> Any:
+def _of_the_smallest_part(optimizer: Any, problem: Problem, session: PrivacySession) -> Any:
     """Return the mechanism of a part of the budget that is no larger than any of a run."""
     passes = Fraction(optimizer.passes or PLAIN_PASSES)
     share, moments = Fraction(optimizer.hessian_share), moments_share(optimizer, problem)

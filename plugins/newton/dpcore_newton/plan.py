@@ -21,7 +21,6 @@ from dpcore_newton.spectrum import edge
 if TYPE_CHECKING:
     from dpcore.plugin import PrivacySession, Problem
     from dpcore_baselines.queries.standardization import Standardization
-    from dpcore_newton.newton import Newton
     from dpcore_newton.rows import ReleasedRows
 
 __all__ = ["Plan", "curvature_of", "hessian_of", "noise_below"]
@@ -30,11 +29,11 @@ PASSES, PLAIN_PASSES = 12, 20
 """Passes with a Hessian, and without."""
 _TELLING = 1.0
 """The eigenvalues of a Hessian's noise over the mean one of the Hessian, at most, where it is told.
-Above, on adult, a9a and 20,000 x 784 of ``bench/newton.py`` (2 to 4), a fit without is as good or
-better; of correlated columns one with it is from 0.7 on down."""
+Above, on adult, a9a and 20,000 x 784 of ``bench/newton.py`` (2 to 4), a fit without it is as good
+or better; below, of correlated columns, a fit with it is better."""
 _TIMES = 4.0
-"""The largest eigenvalue over the mean one that a step without a Hessian is for: steps with
-momentum bear one that is several times as large, and released gradients show a larger one."""
+"""The largest eigenvalue over the mean one, for which a step without a Hessian is made: with
+momentum it bears several times as much, and where that is too little released gradients show it."""
 _LIKE_DP_GD = 0.85
 """The momentum at which dp-gd's rule for the time holds."""
 
@@ -45,7 +44,7 @@ def curvature_of(problem: Problem) -> float:
 
 
 def hessian_of(
-    optimizer: Newton, problem: Problem, w: np.ndarray, columns: Standardization, length: float
+    optimizer: Any, problem: Problem, w: np.ndarray, columns: Standardization, length: float
 ) -> HessianSum:
     """Return the sum of Hessians at ``w``. A row of the typical length, of the largest curvature,
     is not clipped; where rows are weighted up to 16 times that, as its gradients are."""
@@ -63,7 +62,7 @@ def noise_below(deviation: float, width: int) -> float:
 
 @dataclass(frozen=True)
 class Plan:
-    """What each pass of a run does, and its share.
+    """The passes of a run, each with what it does and may spend.
 
     Parameters
     ----------
@@ -84,7 +83,7 @@ class Plan:
 
     @classmethod
     def of(
-        cls, optimizer: Newton, problem: Problem, session: PrivacySession, rows: ReleasedRows
+        cls, optimizer: Any, problem: Problem, session: PrivacySession, rows: ReleasedRows
     ) -> Plan:
         """Return the plan of a run once its rows are counted and standardised."""
         loss, length = problem.loss, rows.mean.length
@@ -134,9 +133,7 @@ class Plan:
         }
 
 
-def _is_told(
-    optimizer: Newton, problem: Problem, session: PrivacySession, rows: ReleasedRows
-) -> bool:
+def _is_told(optimizer: Any, problem: Problem, session: PrivacySession, rows: ReleasedRows) -> bool:
     """Return whether the eigenvalues of a Hessian's noise are at most ``_TELLING`` times the mean
     one of what it is the sum of, were no row less curved than it may be."""
     parts = 1 / Fraction(optimizer.hessian_share)

@@ -1,4 +1,4 @@
-"""What a run knows of its rows from released figures: their number, map and length."""
+"""Figures of the rows that a run releases first: their number, map and length."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from dpcore.plugin import ordered_dot
 __all__ = ["CHANGES", "Curvature", "changed", "edge"]
 
 CHANGES = ("clip", "add")
-"""What is done to small eigenvalues: brought up to a least value, or all of them raised by it."""
+"""The ways to lift eigenvalues: small ones up to a least value, or all of them by it."""
 
 
 def changed(values: np.ndarray, least: float, change: str) -> np.ndarray:
