@@ -59,7 +59,7 @@ class Newton:
         None,
         "noisy gradients, each of an equal share",
         "passes",
-        "12; 20 without a Hessian",
+        "12; 18 without a Hessian",
         range=(1, 1000),
     )
     hessians: int | None = option(

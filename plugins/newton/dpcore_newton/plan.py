@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Plan", "curvature_of", "hessian_of", "noise_below"]
 
-PASSES, PLAIN_PASSES = 12, 20
+PASSES, PLAIN_PASSES = 12, 18
 """Passes with a Hessian, and without."""
 _TELLING = 1.0
 """The eigenvalues of a Hessian's noise over the mean one of the Hessian, at most, where it is told.

@@ -1,10 +1,14 @@
 """Public facts of a problem, and the share of a sensitivity that rows take."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from dpcore.plugin import NeighboringRelation, Problem
-from dpcore.plugin.parts import Table, load_registry
+from dpcore.plugin.parts import SeededNoise, Table, load_registry
+from dpcore_lab.checks import RecordingSession
+from dpcore_lab.made_tables.tables import make_problem
 
 _ROW_NORM, _LONGEST = 1.5, 2.0
 
@@ -19,6 +23,22 @@ def problem_of():
         return Problem(logistic, 0.0, width, relation=relation, capacity=capacity, **norms)
 
     return problem
+
+
+@pytest.fixture(scope="session")
+def record_run():
+    """Return a function that runs an optimizer on rows: its session and solution."""
+    registry = load_registry()
+
+    def run(optimizer, rows, relation, epsilon=1.0, n0=400):
+        problem = make_problem(rows, relation, registry.load("loss", "logistic")(), l2=0.0)
+        problem = replace(problem, n0=n0)
+        opened = registry.load("accountant", "gdp").from_budget(epsilon, 1e-6)
+        noise = SeededNoise(3)
+        session = RecordingSession(rows.table(), opened, relation, noise, problem=problem)
+        return session, optimizer.minimize(problem, session)
+
+    return run
 
 
 def extreme_rows(width):
