@@ -19,6 +19,7 @@ __all__ = ["SparseRows"]
 
 _CELLS_AT_ONCE = 2**21
 _Part = tuple[np.ndarray, np.ndarray, np.ndarray]
+_NONE: _Part = (np.empty(0, np.int64), np.empty(0, np.uint32), np.empty(0, np.int32))
 
 
 class SparseRows:
@@ -31,12 +32,13 @@ class SparseRows:
     """
 
     def __init__(self, blocks: Sequence[Block], n_features: int) -> None:
-        parts = [part for block in blocks for part in _parts_of(block)]
+        parts = [_NONE, *(part for block in blocks for part in _parts_of(block))]
         counts, indices, steps = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
         self.indptr = np.append(0, np.cumsum(counts, dtype=np.int64))
         self.indices, self.steps = indices, steps
-        self.y = np.concatenate([clamped_labels(block.y) for block in blocks])
-        self.factor = np.concatenate([block.factor for block in blocks])
+        labels = [clamped_labels(block.y) for block in blocks] or [np.empty(0)]
+        self.y = np.concatenate(labels)
+        self.factor = np.concatenate([np.empty(0), *(block.factor for block in blocks)])
         largest = np.zeros(self.y.size, dtype=np.int64)
         largest_steps(self.indptr, steps, largest)
         self.largest = np.ldexp(largest.astype(np.float64), -FEATURE_BITS)
