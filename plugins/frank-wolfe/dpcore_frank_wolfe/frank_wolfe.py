@@ -52,15 +52,16 @@ class FrankWolfe:
         None,
         "selections, each of an equal share of the budget",
         "steps",
-        f"(n mu / ln(2 n_features))^(2/3), from 10 to 1000; {_STEPS_UNKNOWN} without a public n",
+        "0.1 radius n / (m ln(2 n_features)), from 10 to 1000, m the noise multiplier, twice it "
+        f"under replace-one; {_STEPS_UNKNOWN} without a public n",
         range=(1, MOST_STEPS),
     )
-    radius: float = option(10.0, "of the l1 ball", "l1 norm of w", range=(2.0**-20, 2.0**20))
+    radius: float = option(20.0, "of the l1 ball", "l1 norm of w", range=(2.0**-20, 2.0**20))
     clip: float | None = option(
         None,
         "bound of each entry of a row's gradient",
         "slope times entry",
-        "the loss's Lipschitz constant (1 of a loss without) times row_norm, 1 of a larger one",
+        "half the loss's Lipschitz constant (1 of a loss without) times row_norm, or 1 if less",
         range=(2.0**-20, 2.0**12),
     )
     use: Mapping[str, str] = field(default_factory=dict)
@@ -146,7 +147,7 @@ class FrankWolfe:
         if self.clip is not None:
             return self.clip
         slope = loss_facts(problem.loss).lipschitz
-        bound = min(1.0, problem.row_norm) * (slope if math.isfinite(slope) else 1.0)
+        bound = 0.5 * min(1.0, problem.row_norm) * (slope if math.isfinite(slope) else 1.0)
         return min(2.0**12, max(2.0**-20, bound))
 
     def memory(self, problem: Problem) -> float:

@@ -20,12 +20,12 @@ _SIGN = np.uint64(1 << 63)
 
 @njit(cache=True, error_model="numpy", nogil=True)
 def largest_steps(indptr: np.ndarray, steps: np.ndarray, out: np.ndarray) -> None:
-    """Write the size of each row's largest entry to ``out``, int64."""
+    """Raise ``out``, int64, to the size of each row's largest entry."""
     for i in range(out.shape[0]):
-        largest = 0
         for j in range(indptr[i], indptr[i + 1]):
-            largest = max(largest, abs(np.int64(steps[j])))
-        out[i] = largest
+            size = abs(np.int64(steps[j]))
+            if size > out[i]:
+                out[i] = size
 
 
 @njit(cache=True, error_model="numpy", nogil=True)

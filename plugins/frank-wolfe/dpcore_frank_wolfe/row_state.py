@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from dpcore.plugin.parts import Block, Table
     from dpcore_frank_wolfe.vertex_scores import VertexScores
 
-__all__ = ["RowState", "state_for"]
+__all__ = ["RowState", "keep", "state_for"]
 
 _KEPT: WeakKeyDictionary[Table, RowState] = WeakKeyDictionary()
 
@@ -70,7 +70,7 @@ class RowState:
         return self._gradient
 
     def _slopes(self, query: VertexScores) -> np.ndarray:
-        """Return the rows' clipped coefficients, int64: each a function of its row and the query."""
+        """Return the rows' clipped coefficients, int64: functions of a row and the query each."""
         rows = self._rows
         z = self._margins * (query.scale * 2.0**-FEATURE_BITS) * rows.factor
         c = np.empty(z.shape)

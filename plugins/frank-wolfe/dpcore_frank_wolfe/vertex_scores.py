@@ -47,11 +47,12 @@ class VertexScores:
       D: the range of the change is 2 D, and not D, which is right for scores of one sign.
     * replace-one: g moves by c x - c' x', at most 2 D in each entry, and the range is 4 D.
 
-    Both are reached: a row with one entry at the bound, and one in its place of the other sign.
+    Both are reached, by rows of slope D with entries 1 and -1 in one column
+    (``tests/test_vertex_scores.py``).
 
-    w is ``2 radius / (t (t + 1)) sum_{k <= t} k s_k e_{j_k}`` for the vertices of t steps: what steps
-    of sizes ``2 / (k + 1)``, k = 1, ..., t, from 0 come to. So margins are whole numbers times a
-    public factor, and a step changes those of the rows with an entry in its column.
+    w is ``2 radius / (t (t + 1)) sum_{k <= t} k s_k e_{j_k}`` for the vertices s_k e_{j_k} of t
+    steps: what steps of sizes ``2 / (k + 1)``, k = 1, ..., t, from 0 come to. So margins are whole
+    numbers times a public factor; a step adds to those of the rows with an entry in its column.
 
     Parameters
     ----------

@@ -64,7 +64,7 @@ def test_noise_is_of_twice_the_scale_under_replace_one():
 def test_other_selections_and_accountants_hold_it(accountant, use):
     session, solution = run(FrankWolfe(steps=4, use=use), accountant=accountant)
     assert session.accountant.spent <= session.accountant.budget
-    assert np.abs(solution.w).sum() <= 10.0 * (1 + 1e-12)
+    assert np.abs(solution.w).sum() <= 20.0 * (1 + 1e-12)
 
 
 def test_a_schedule_is_fixed_beforehand_from_public_facts():
@@ -106,4 +106,4 @@ def test_three_classes_are_refused_before_a_charge():
 
 def test_a_clip_follows_the_loss_and_the_rows():
     _, solution = run(FrankWolfe(steps=1))
-    assert math.isclose(solution.details["clip"], 1.0)
+    assert math.isclose(solution.details["clip"], 0.5)

@@ -37,7 +37,9 @@ def distance(utilities, multiplier, **more):
     drawn = np.array(utilities, dtype=object)[drawn_of(utilities, multiplier, **more)]
     law = naive.probabilities(utilities, Fraction(multiplier))
     values = sorted(set(utilities))
-    expected = [DRAWS * sum(p for u, p in zip(utilities, law, strict=True) if u == v) for v in values]
+    expected = [
+        DRAWS * sum(p for u, p in zip(utilities, law, strict=True) if u == v) for v in values
+    ]
     counted = [(sum(drawn == v), e) for v, e in zip(values, expected, strict=True) if e >= 8]
     assert sum(e for _, e in counted) > 0.99 * DRAWS
     square = sum((count - e) ** 2 / e for count, e in counted)
