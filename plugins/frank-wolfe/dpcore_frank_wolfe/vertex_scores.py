@@ -11,7 +11,7 @@ import numpy as np
 from dpcore.plugin import InvalidInputError
 from dpcore.plugin.parts import FEATURE_BITS, Sensitivity, constant, sealed
 from dpcore_frank_wolfe.kernels import signed_scores
-from dpcore_frank_wolfe.row_state import RowState, keep, state_for
+from dpcore_frank_wolfe.row_state import Point, RowState, keep, state_for
 
 if TYPE_CHECKING:
     from dpcore.plugin import NeighboringRelation, Problem
@@ -86,18 +86,19 @@ class VertexScores:
         if self.problem.n_margins > 1:
             raise InvalidInputError("Expected a problem of one margin: scores are of one vector.")
         object.__setattr__(self, "picks", picks)
-        self._take_offset()
+        moved, offset = self._regulariser()
+        object.__setattr__(self, "_moved", constant(moved, np.int64))
+        object.__setattr__(self, "_offset", constant(offset, np.int64))
 
-    def _take_offset(self) -> None:
-        """Set the columns that have a regulariser's part, and it, in grid steps."""
+    def _regulariser(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the columns that have a regulariser's part, and it, in grid steps."""
         weight = self.problem.l2 * (self.problem.n_public or 0)
         asked = self.picks if weight else self.picks[:0]
         moved, w = sparse_point(asked, self.problem.n_features, self.radius)
         steps = np.rint(np.ldexp(weight * w, FEATURE_BITS + self.bits))
         if not (np.abs(steps) < 2.0**61).all():
             raise InvalidInputError("The regulariser is too large: lower --l2 (l2=).")
-        object.__setattr__(self, "_moved", constant(moved, np.int64))
-        object.__setattr__(self, "_offset", constant(steps, np.int64))
+        return moved, steps
 
     @property
     def bits(self) -> int:
@@ -106,7 +107,7 @@ class VertexScores:
 
     @property
     def scale(self) -> float:
-        """What the sum of the steps' numbers times their vertices of radius 1 is multiplied by."""
+        """The factor of the sum of k s_k e_{j_k} over the steps k."""
         t = self.picks.size
         return 2 * self.radius / (t * (t + 1)) if t else 0.0
 
@@ -118,7 +119,8 @@ class VertexScores:
 
     def scores(self, state: RowState) -> np.ndarray:
         """Return the scores, int64 of shape (2 n_features,), from a state of the rows."""
-        gradient = state.gradient(self)
+        point = Point(self.problem.loss, self.picks, self.scale, self.clip, self.bits)
+        gradient = state.gradient(point)
         scores = np.empty(2 * gradient.size, dtype=np.int64)
         signed_scores(gradient, scores)
         scores[self._moved] -= self._offset

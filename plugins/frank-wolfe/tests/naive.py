@@ -1,4 +1,4 @@
-"""What the kernels compute, from the formulas, in whole numbers of Python."""
+"""Twins of the kernels, from the formulas, in whole numbers of Python."""
 
 import math
 from fractions import Fraction

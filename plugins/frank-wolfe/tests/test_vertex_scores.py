@@ -6,14 +6,14 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from dpcore.errors import InvalidInputError
-from dpcore.losses.logistic import Logistic
 from dpcore.plugin import NeighboringRelation, Problem
-from dpcore.plugin.parts import SeededNoise, Sensitivity, Table
+from dpcore.plugin.parts import SeededNoise, Sensitivity, Table, load_registry
 from dpcore_frank_wolfe.vertex_scores import LoadedKernels, VertexScores, sparse_point
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
 PICKS = np.array([2, 9, 2, 6, 0, 2, 11, 5])
 D = 6
+LOGISTIC = load_registry().load("loss", "logistic")()
 
 
 def rows_of(n=40, seed=0):
@@ -27,7 +27,7 @@ def table_of(X, y, row_norm=1.0, **more):
 
 
 def problem_of(relation=ADD, row_norm=1.0, **more):
-    return Problem(Logistic(), more.pop("l2", 0.0), D, row_norm, 4.0, relation, **more)
+    return Problem(LOGISTIC, more.pop("l2", 0.0), D, row_norm, 4.0, relation, **more)
 
 
 def asked(table, picks, radius=3.0, clip=0.75, **more):
@@ -44,7 +44,7 @@ def test_scores_are_those_of_the_formula(layout, clip):
     assert (factors < 1).any() and (factors == 1).any()
     for t in (0, 1, 5, len(PICKS)):
         query = VertexScores(problem_of(), 3.0, clip, PICKS[:t])
-        expected = naive.scores(X, y, factors, Logistic(), 3.0, clip, query.bits, PICKS[:t])
+        expected = naive.scores(X, y, factors, LOGISTIC, 3.0, clip, query.bits, PICKS[:t])
         assert query.answer_table(table, SeededNoise(0)).tolist() == expected
 
 
