@@ -63,6 +63,10 @@ class GroupedExponential(Exponential):
     """
 
     name: ClassVar[str] = "grouped-exponential"
+    theorem: ClassVar[str] = (
+        "a choice with probability exp(utility / scale) is of bounded range, range over scale "
+        "(McSherry & Talwar 2007; Dong, Durfee & Rogers 2020; Cesar & Rogers 2021)"
+    )
 
     def release(self, exact: np.ndarray, sensitivity: Sensitivity, noise: NoiseSource) -> int:
         scale = self.scale(sensitivity)
