@@ -12,8 +12,8 @@ def register_optimizers(register: Callable[..., None]) -> None:
     register(
         "frank-wolfe",
         "dpcore_frank_wolfe.frank_wolfe:FrankWolfe",
-        summary="Frank-Wolfe over an l1 ball; each step selects a vertex. For sparse, wide tables.",
-        reference="Talwar, Thakurta & Zhang, NeurIPS 2015; Raff, Khanna & Lu, NeurIPS 2023",
+        summary="Selects a column in each step: sparse models of wide tables.",
+        reference="Talwar et al., NeurIPS 2015",
     )
 
 
