@@ -14,7 +14,8 @@ of rows.
 
     DPCORE_DATA_DIR=... python bench/frank_wolfe.py use [--epsilon .1 --epsilon .5] [--repeats 5]
 
-Both take the mean, or median, of `--repeats` fits, and write bench/results/frank_wolfe_*.csv.
+Both take the mean, or median, of `--repeats` fits, and write frank_wolfe_time.csv and
+frank_wolfe_use.csv in bench/results.
 """
 
 from __future__ import annotations
