@@ -98,6 +98,7 @@ KEPT = {
     "dpcore/exact/compiled.py": "whether it was said that no kernel can be kept on disk",
     "dpcore/session/one_process.py": "sessions, weakly, which a forked child may not use",
     "dpcore/data/blocks/frozen.py": "arrays that cannot change, weakly: they go with their rows",
+    "plugins/frank-wolfe/dpcore_frank_wolfe/row_state.py": "margins, weakly: with their table",
     "plugins/baselines/dpcore_baselines/losses/row_loss.py": "parameters of losses, with them",
     "plugins/lab/dpcore_lab/compare/workers.py": "a comparison's rows, in a process of its own",
     "plugins/lab/dpcore_lab/audit/processes.py": "tables that an audit makes itself",
