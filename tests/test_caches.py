@@ -26,6 +26,7 @@ def filled_later(tree):
                     yield f"{called.lineno}: {node.name} sets a member"
 
 
+@pytest.mark.slow
 def test_nothing_fills_in_a_member_later():
     assert faults_by_file(filled_later) == []
 

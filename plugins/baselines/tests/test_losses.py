@@ -4,6 +4,7 @@ import naive
 import numpy as np
 import pytest
 
+from dpcore_baselines.losses import hinge, huber, quantile
 from dpcore_baselines.losses.hinge import HingeSvm
 from dpcore_baselines.losses.huber import HuberSvm
 from dpcore_baselines.losses.quantile import Quantile
@@ -37,6 +38,24 @@ def filled(function, z, y):
 @pytest.mark.parametrize("loss", [HingeSvm(), HuberSvm(), *WIDTHS, *QUANTILES])
 def test_constants_and_rows_on_their_own(loss):
     check_loss(loss)
+
+
+@pytest.mark.parametrize(
+    ("value", "slope", "parameters"),
+    [
+        (hinge.hinge, hinge.hinge_slope, ()),
+        (huber.huber, huber.huber_slope, (0.5,)),
+        (quantile.pinball, quantile.pinball_slope, (0.9, 0.25)),
+        (quantile.pinball, quantile.pinball_slope, (0.1, 0.0)),
+    ],
+)
+def test_a_slope_is_that_of_the_value_as_both_are_written(value, slope, parameters):
+    # The functions themselves: what is compiled, or run without the compiler, is made of them.
+    given, step = np.array(parameters), 2.0**-20
+    for z in np.linspace(-3.03, 3.03, 40):
+        for y in (-1.0, 1.0):
+            rise = value(z + step, y, given) - value(z - step, y, given)
+            assert slope(z, y, given) == pytest.approx(rise / (2 * step), abs=1e-6)
 
 
 @pytest.mark.parametrize("loss", [HuberSvm(), *WIDTHS])

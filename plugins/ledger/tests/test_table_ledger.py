@@ -196,6 +196,7 @@ def spend(ledger: TableLedger) -> None:
     ledger.close()
 
 
+@pytest.mark.slow
 def test_no_flipped_byte_makes_a_ledger_forget(file_ledger, tmp_path):
     spend(file_ledger)
     whole, before = pathlib.Path(file_ledger.path).read_bytes(), file_ledger.state()
