@@ -103,7 +103,8 @@ class TrustedParts:
         return self._limits.get("rows_that_fit")
 
     def check(self, *wholes: Any) -> list[Any]:
-        """Return these and all that they hold, for ``note``.
+        """Return these and all that they hold, for ``note``. They are named from now on: a
+        rehearsal, too, hands them objects that others of the run use.
 
         Raises InvalidInputError for a part of dpcore's that was altered, a dataclass that is not
         frozen, public facts other than the run's, a ``most_rows`` or ``rows_that_fit`` that is no
@@ -120,6 +121,8 @@ class TrustedParts:
             for name, most in _limits(part):
                 if not (type(most) is int and most > 0):
                     raise InvalidInputError(f"Expected {name}={most!r} to be an int >= 1, or None.")
+        for part in parts:
+            self._name(part)
         return parts
 
     def note(self, parts: Iterable[Any], is_compared: bool = False) -> None:
@@ -127,7 +130,6 @@ class TrustedParts:
         is taken for a number, as by a test: where it wraps around it moves by more than is stated,
         so that the promise is for tables whose sums do not."""
         for part in parts:
-            self._name(part)
             if getattr(type(part), "private", True) is False:
                 self._not_private.add(part_of(part))
             for name, most in _limits(part):
