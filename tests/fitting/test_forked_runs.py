@@ -7,7 +7,7 @@ import sys
 import pytest
 from forked import refusal_in_a_child
 
-from dpcore.session.one_process import OneProcess
+from dpcore.plugin.parts import OneProcess
 
 # It forks where it is asked something, and both processes went on with the run: two runs of the
 # whole budget, each with the promise of one.
