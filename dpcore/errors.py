@@ -223,14 +223,10 @@ def visible(text: object) -> str:
     >>> print(visible("age\x1b[2J"))
     age\x1b[2J
     """
-    given = str(text)
-    if given.isprintable():
-        return given
-    return "".join(
-        sign if _is_shown(sign) else sign.encode("unicode_escape").decode("ascii") for sign in given
-    )
-
-
-def _is_shown(sign: str) -> bool:
     # A blank of another width is none of Python's printable signs, and harmless.
-    return sign.isprintable() or unicodedata.category(sign) == "Zs"
+    return "".join(
+        sign
+        if sign.isprintable() or unicodedata.category(sign) == "Zs"
+        else sign.encode("unicode_escape").decode("ascii")
+        for sign in str(text)
+    )

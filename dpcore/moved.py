@@ -30,8 +30,7 @@ def table_of(kind: str) -> dict[str, str]:
     import tomllib
     from pathlib import Path
 
-    text = Path(__file__).with_suffix(".toml").read_text("utf-8")
-    return dict(tomllib.loads(text)[kind])
+    return dict(tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))[kind])
 
 
 def where_to_get(kind: str, name: str) -> str:

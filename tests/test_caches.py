@@ -97,6 +97,7 @@ KEPT = {
     "dpcore/privacy/immutable.py": "classes as they were defined",
     "dpcore/fitting/fits.py": "the sums of the budgets of the process's fits",
     "dpcore/exact/compiled.py": "whether it was said that no kernel can be kept on disk",
+    "dpcore/exact/plain.py": "names of what others had registered when kernels were compiled",
     "dpcore/session/one_process.py": "sessions, weakly, which a forked child may not use",
     "dpcore/data/blocks/frozen.py": "arrays that cannot change, weakly: they go with their rows",
     "plugins/frank-wolfe/dpcore_frank_wolfe/row_state.py": "margins, weakly: with their table",

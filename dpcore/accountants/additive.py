@@ -281,12 +281,8 @@ class AdditiveAccountant(ABC):
 
     def _would_hold(self, event: DpEvent, epsilon: float) -> bool:
         """Return whether a budget of another epsilon would hold the event as its first."""
-        trial = self._trial(epsilon)
+        trial: Any = self.from_budget(epsilon, self.delta, self.conversion)
         try:
             return bool(trial._ticks(event) <= trial.budget_ticks)
         except UnsupportedEventError:  # at its order, which follows the epsilon
             return False
-
-    def _trial(self, epsilon: float) -> Any:
-        """Return the empty accountant of another epsilon."""
-        return self.from_budget(epsilon, self.delta, self.conversion)

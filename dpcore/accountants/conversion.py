@@ -42,14 +42,12 @@ def slack(t: float, delta: float) -> float:
 
 
 def _slack_down(t: Fraction, delta: float) -> Fraction:
-    entropy = (1 + t) * log_down(1 + t) - t * log_up(t)
-    return (log_down(Fraction(delta)) + entropy) / t
+    return (log_down(Fraction(delta)) + (1 + t) * log_down(1 + t) - t * log_up(t)) / t
 
 
 def golden_maximum(objective: Callable[[float], float]) -> Fraction:
     """Return a ``t`` near the maximum: a grid in ``ln t``, then golden section around its best."""
-    steps = int(2 * _LOG_RANGE)
-    grid = [-_LOG_RANGE + i for i in range(steps + 1)]
+    grid = [-_LOG_RANGE + i for i in range(int(2 * _LOG_RANGE) + 1)]
     best = max(grid, key=lambda u: objective(math.exp(u)))
     low, high, golden = best - 1, best + 1, (math.sqrt(5) - 1) / 2
     for _ in range(45):

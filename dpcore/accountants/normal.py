@@ -101,9 +101,7 @@ def _delta_up(a: Fraction, b_up: Fraction) -> Fraction:
 def gaussian_delta_up(mu: Fraction, epsilon: Fraction) -> Fraction:
     """Return an upper bound of the delta of mu-GDP at ``epsilon``, for ``mu > 0``."""
     a = epsilon / mu - mu / 2
-    if a < _SMALLEST_A:
-        return Fraction(1)
-    return min(Fraction(1), _delta_up(a, a + mu))
+    return Fraction(1) if a < _SMALLEST_A else min(Fraction(1), _delta_up(a, a + mu))
 
 
 def _smallest(ratio: Callable[[Fraction], Fraction], low: float, high: float) -> Fraction:
@@ -164,10 +162,7 @@ def _mu_squared_down(epsilon: Fraction, delta: Fraction) -> Fraction:
         return sqrt_up(a * a + 2 * epsilon)
 
     a = _smallest(lambda x: _share(_delta_up(x, root_up(x)), delta), _SMALLEST_A, _LARGEST_A)
-    if a > 0:
-        mu = 2 * epsilon / (root_up(a) + a)
-    else:
-        mu = sqrt_down(a * a + 2 * epsilon) - a
+    mu = 2 * epsilon / (root_up(a) + a) if a > 0 else sqrt_down(a * a + 2 * epsilon) - a
     return mu * mu
 
 

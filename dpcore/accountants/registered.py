@@ -39,8 +39,7 @@ def registered_accountants() -> tuple[Any, ...]:
 def which_support(event: DpEvent) -> list[str]:
     """Return the names of the accountants that can bound an event; of those for a fixed schedule
     alone only where it is a sample's."""
-    sampled = hasattr(event, "event")
-    usable = [c for c in registered_accountants() if sampled or c.fully_adaptive]
+    usable = [c for c in registered_accountants() if hasattr(event, "event") or c.fully_adaptive]
     return [c.name for c in usable if c.supports(event)]
 
 

@@ -110,8 +110,7 @@ def _stated(function: Callable[..., None]) -> Callable[..., None]:
 
 def _annotation(hint: Any) -> Any:
     kind, *told = typing.get_args(hint)
-    parts = [_parameter(part) for part in told]
-    return Annotated[(kind, *parts)]
+    return Annotated[(kind, *map(_parameter, told))]
 
 
 def _parameter(part: Any) -> Any:

@@ -63,6 +63,5 @@ def _notes(error: BaseException) -> str:
 
 
 def _fail(message: str, error: BaseException, status: int = 2) -> None:
-    line = " ".join(message.split())
-    print_lines(f"dpcore: {line}", err=True)
+    print_lines(" ".join(("dpcore:", *message.split())), err=True)
     raise typer.Exit(status) from error

@@ -37,12 +37,8 @@ def list_command(
     failures = registry.failures
     if strict:
         failures += find_failures(registry)
-    if as_json:
-        _print_json(registry, kinds, failures)
-    elif markdown:
-        _print_markdown(registry, kinds, failures)
-    else:
-        _print_tables(registry, kinds, failures)
+    in_text = _print_markdown if markdown else _print_tables
+    (_print_json if as_json else in_text)(registry, kinds, failures)
     if strict and failures:
         raise SystemExit(1)
 
@@ -67,8 +63,7 @@ def _kind_of(word: str) -> str:
 
 def _print_json(registry: Registry, kinds: list[str], failures: _Failures) -> None:
     tables = {plural(kind): [_row(e) for e in registry.entries(kind)] for kind in kinds}
-    failed = [asdict(failure) for failure in failures]
-    print_json({**tables, "failed": failed})
+    print_json({**tables, "failed": [asdict(failure) for failure in failures]})
 
 
 def _row(entry: Entry) -> dict[str, str]:

@@ -84,8 +84,7 @@ class FrameParts:
 
     def __post_init__(self) -> None:
         # A series has a column too, but neither names nor types of several.
-        two_dimensions = getattr(self.frame, "ndim", None) == 2
-        if not (two_dimensions and hasattr(self.frame, "columns")):
+        if getattr(self.frame, "ndim", None) != 2 or not hasattr(self.frame, "columns"):
             raise InvalidInputError(
                 "Expected rows of Dask to be a frame of named columns, its label among them."
             )
@@ -130,8 +129,7 @@ class Registered:
 
         from dpcore.exact.grid import BLOCK_ROWS
 
-        block = np.arange(whole.n_units) // BLOCK_ROWS
-        blocks = -(-whole.n_units // BLOCK_ROWS)
+        block, blocks = np.arange(whole.n_units) // BLOCK_ROWS, -(-whole.n_units // BLOCK_ROWS)
         return whole.take(block * count // max(1, blocks) == place)
 
 

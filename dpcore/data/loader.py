@@ -221,7 +221,5 @@ def named_parts(entry: Entry) -> tuple[str, ...]:
     where another package than that of the target made it, since its data say what the rows' types
     rest on. Whose a package is its files say, and no distribution of itself."""
     package = entry.target.partition(":")[0].partition(".")[0]
-    is_its_own = entry.registered_by.partition(".")[0] == package
-    if is_its_own or package not in DISTRIBUTIONS.values():
-        return (entry.target,)
-    return entry.target, f"{entry.distribution}:{entry.name}"
+    others = {*DISTRIBUTIONS.values()} - {entry.registered_by.partition(".")[0]}
+    return entry.target, *([f"{entry.distribution}:{entry.name}"] if package in others else ())

@@ -36,8 +36,7 @@ def split_rows(
         raise InvalidInputError(f"Expected 0 < fraction={fraction} < 1.")
     if relation.size_is_public:
         return _subset(n_rows, math.floor(Fraction(fraction) * n_rows + Fraction(1, 2)), rng_bytes)
-    threshold = math.floor(Fraction(fraction) * 2**64)
-    return _words(n_rows, rng_bytes) < np.uint64(threshold)
+    return _words(n_rows, rng_bytes) < np.uint64(math.floor(Fraction(fraction) * 2**64))
 
 
 def _subset(n_rows: int, size: int, rng_bytes: Callable[[int], bytes]) -> np.ndarray:

@@ -100,8 +100,7 @@ def placed(codes: np.ndarray, lookup: Lookup) -> np.ndarray:
 def _positions(cells: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Return the position of each number among ``values``, or UNKNOWN: int32."""
     order = np.argsort(values)
-    at = np.minimum(np.searchsorted(values, cells, sorter=order), len(values) - 1)
-    found = order[at]
+    found = order[np.minimum(np.searchsorted(values, cells, sorter=order), len(values) - 1)]
     return np.where(values[found] == cells, found, UNKNOWN).astype(np.int32)
 
 

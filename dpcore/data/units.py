@@ -44,9 +44,7 @@ _STREAMS = {"split": 1, "units": 2}
 
 def coins_of(seed: int | None, purpose: Literal["split", "units"]) -> Coins:
     """Return what draws random bytes: fresh ones, or, for a purpose, those of a run's seed."""
-    if seed is None:
-        return os.urandom
-    return np.random.default_rng((seed, _STREAMS[purpose])).bytes
+    return os.urandom if seed is None else np.random.default_rng((seed, _STREAMS[purpose])).bytes
 
 
 class UnitIds:

@@ -3,10 +3,11 @@
 They lie where numba has a place for them: beside the module, in the user's cache folder, or in
 ``NUMBA_CACHE_DIR``. Beside what numba does, a file is loaded only if its digest is that of its
 content and it was made of the very source that runs now; it is written whole or not at all, and
-replaced if it cannot be used. A file is loaded without importing what numba compiles with. Where
-nothing can be read or written the kernel is compiled in memory, and one line of the process says
-so. The digest finds what was damaged. It is no seal: whoever may write to the cache can run code
-here, as with Python's own byte code.
+replaced if it cannot be used. None is written of a kernel that was compiled by registrations of
+others than numba (``dpcore.exact.compiler``). A file is loaded without importing what numba
+compiles with. Where nothing can be read or written the kernel is compiled in memory, and one line
+of the process says so. The digest finds what was damaged. It is no seal: whoever may write to the
+cache can run code here, as with Python's own byte code.
 """
 
 import functools
@@ -22,11 +23,14 @@ from pathlib import Path
 from typing import Any
 
 import numba
-from numba.core.caching import FunctionCache
+from numba.core.caching import FunctionCache, NullCache
 from numba.core.runtime.nrt import rtsys
 from numba.core.serialize import dumps
 
-__all__ = ["KernelCache", "njit", "source_digest"]
+from dpcore.exact import compiler
+from dpcore.exact.compiler import note_registrations
+
+__all__ = ["KernelCache", "Unkept", "njit", "source_digest"]
 
 _DIGEST_BYTES = 32
 _NEXT = "Kernels are compiled in memory."
@@ -53,7 +57,10 @@ def njit(*, cache: bool = False, **options: Any) -> Callable[[Callable[..., Any]
 
     def define(function: Callable[..., Any]) -> Any:
         kernel = numba.njit(**options)(function)
-        if cache and kernel is not function:  # NUMBA_DISABLE_JIT leaves the function as it is.
+        if kernel is function:  # NUMBA_DISABLE_JIT leaves it as it is.
+            return kernel
+        kernel._cache = Unkept()
+        if cache:
             try:
                 kernel._cache = KernelCache(function)
             except RuntimeError:  # what numba raises where it finds no folder to write to
@@ -63,13 +70,21 @@ def njit(*, cache: bool = False, **options: Any) -> Callable[[Callable[..., Any]
     return define
 
 
+class Unkept(NullCache):
+    """The cache of a kernel that is kept in memory alone."""
+
+    def save_overload(self, sig: Any, cres: Any) -> None:
+        note_registrations(cres)
+
+
 class KernelCache(FunctionCache):
     """The cache of one kernel: it never fails, since there is always the compiler."""
 
     def __init__(self, function: Callable[..., Any], *more: str) -> None:
         super().__init__(function)  # type: ignore[no-untyped-call]  # as numba is
         source = source_digest(inspect.getfile(function))
-        stamp = (numba.__version__, self._impl.locator.get_source_stamp(), source, *more)
+        checked = source_digest(compiler.__file__)
+        stamp = (numba.__version__, self._impl.locator.get_source_stamp(), source, checked, *more)
         self._files = _KernelFiles(Path(self.cache_path, self._impl.filename_base), stamp)
         self._cache_file: Any = self._files  # where numba looks for them
 
@@ -78,6 +93,7 @@ class KernelCache(FunctionCache):
             # All that compiled code asks of numba. Its own method first imports all that a compiler
             # needs, which is more than a hundred modules and SciPy's linear algebra.
             rtsys.initialize(target_context)
+            note_registrations()
             return self._load_overload(sig, target_context)  # type: ignore[no-untyped-call]
         except OSError as error:
             _tell(f"the kernel cache cannot be read: {self._place(error)}. {_NEXT}")
@@ -90,7 +106,8 @@ class KernelCache(FunctionCache):
 
     def save_overload(self, sig: Any, data: Any) -> None:
         try:
-            super().save_overload(sig, data)  # type: ignore[no-untyped-call]
+            if note_registrations(data):
+                super().save_overload(sig, data)  # type: ignore[no-untyped-call]
         except OSError as error:
             _tell(f"the kernel cache cannot be written: {self._place(error)}. {_NEXT}")
 

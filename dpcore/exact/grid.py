@@ -107,8 +107,7 @@ def round_to(values: np.ndarray | float, bits: int) -> np.ndarray:
     >>> round_to(0.3, 2)  # to quarters
     np.float64(0.25)
     """
-    array = np.asarray(values, dtype=np.float64)
-    return np.ldexp(np.rint(np.ldexp(array, bits)), -bits)
+    return np.ldexp(np.rint(np.ldexp(np.asarray(values, dtype=np.float64), bits)), -bits)
 
 
 def round_parameters(w: np.ndarray, raw_norm_bound: float) -> np.ndarray:

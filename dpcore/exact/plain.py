@@ -14,7 +14,11 @@ from typing import Any, TypeVar
 
 from dpcore.errors import InvalidInputError
 
-__all__ = ["cached_by_number", "cached_by_copy", "plain_number"]
+__all__ = ["REGISTERED_BY_OTHERS", "cached_by_number", "cached_by_copy", "plain_number"]
+
+REGISTERED_BY_OTHERS: set[str] = set()
+"""``"module:name"`` of what others than numba had registered when a kernel of this process was
+compiled (``dpcore.exact.compiler``)."""
 
 Asked = TypeVar("Asked", bound=Callable[..., Any])
 _EXACT = frozenset(map(id, (type(None), bool, int, float, str)))

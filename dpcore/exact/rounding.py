@@ -126,8 +126,7 @@ def exp_up(x: Fraction) -> Fraction:
     >>> float(exp_up(Fraction(1)))
     2.718281828459045
     """
-    x = max(x, Fraction(_SMALLEST_EXPONENT))
-    return _outward_up(_UP.exp(_decimal_up(x)))
+    return _outward_up(_UP.exp(_decimal_up(max(x, Fraction(_SMALLEST_EXPONENT)))))
 
 
 def exp_down(x: Fraction) -> Fraction:
@@ -141,9 +140,7 @@ def exp_down(x: Fraction) -> Fraction:
     >>> exp_down(Fraction(-2001))
     Fraction(0, 1)
     """
-    if x < _SMALLEST_EXPONENT:
-        return Fraction(0)
-    return _outward_down(_DOWN.exp(_decimal_down(x)))
+    return Fraction(0) if x < _SMALLEST_EXPONENT else _outward_down(_DOWN.exp(_decimal_down(x)))
 
 
 def log_up(x: Fraction) -> Fraction:

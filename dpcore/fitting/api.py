@@ -156,5 +156,4 @@ def fit(
     """
     words = {**locals()}
     started = time.perf_counter()
-    words = with_old_words(words, words.pop("old"))
-    return fit_asked(asked_of(words), started)
+    return fit_asked(asked_of(with_old_words(words, words.pop("old"))), started)

@@ -57,9 +57,8 @@ def _fault_of_value(value: Any) -> str:
         return "" if abs(value) < _LARGEST else "a whole number has more than 64 bits."
     if value is None or kind in (bool, float):
         return ""
-    if kind is np.ndarray or kind in NUMPY_SCALARS:
-        if value.dtype.kind in "biuf":
-            return ""
+    if (kind is np.ndarray or kind in NUMPY_SCALARS) and value.dtype.kind in "biuf":
+        return ""
     return (
         f"a {kind.__name__} is none of what they may hold: numbers, texts, arrays of numbers, and "
         "lists and dicts of these."

@@ -81,8 +81,7 @@ def full_text(error: BaseException, module: str) -> str:
 
 
 def _whole(error: BaseException, module: str) -> str:
-    text = f": {error}" if str(error) else ""
-    return f"{type_and_place(error, module)}{text}"
+    return ": ".join(filter(None, (type_and_place(error, module), str(error))))
 
 
 def _cause(error: BaseException) -> BaseException | None:
@@ -102,12 +101,10 @@ def _place(error: BaseException, module: str) -> str:
     frames = list(traceback.walk_tb(error.__traceback__))
     own = [f for f in frames if str(f[0].f_globals.get("__name__")).split(".")[0] in packages]
     frame, line = (own or frames)[-1]
-    path = Path(frame.f_code.co_filename)
-    return f"{'/'.join(path.parts[-2:])}:{line}"
+    return f"{'/'.join(Path(frame.f_code.co_filename).parts[-2:])}:{line}"
 
 
 def _packages() -> set[str]:
     """Return the packages whose parts are registered."""
-    registry = load_registry()
-    entries = [entry for kind in KINDS for entry in registry.entries(kind)]
+    entries = [entry for kind in KINDS for entry in load_registry().entries(kind)]
     return {entry.target.partition(":")[0].split(".")[0] for entry in entries}

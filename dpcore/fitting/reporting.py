@@ -184,8 +184,7 @@ def _is_exact(event: DpEvent) -> bool:
     if isinstance(event, ComposedDpEvent):
         return any(map(_is_exact, event.events))
     within = getattr(event, "event", None)  # Of a sample, say.
-    sampled = isinstance(within, DpEvent) and _is_exact(within)
-    return sampled or isinstance(event, NonPrivateDpEvent)
+    return isinstance(event, NonPrivateDpEvent) or isinstance(within, DpEvent) and _is_exact(within)
 
 
 def summarise(ledger: Iterable[LedgerEntry]) -> tuple[dict[str, Any], ...]:

@@ -41,7 +41,6 @@ def opened(
     def over(engine: Engine, on_release: OnRelease, ledger: Ledger[LedgerEntry]) -> TableSession:
         told: dict[str, Any] = {"on_release": on_release, "problem": problem, "ledger": ledger}
         told |= {"schedule": fixed_schedule(plan, problem), "earlier": door.parts}
-        door.require_here()  # after the last question to the optimizer before its run
         return TableSession(engine, part, plan.relation, door.noise, **told)
 
     def solve(session: TableSession) -> Solution:

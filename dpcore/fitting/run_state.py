@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from dpcore.errors import InvalidInputError
 from dpcore.fitting.reporting import charged_in
 from dpcore.fitting.rows.run_rows import RunRows
 from dpcore.fitting.steps.views import PublicFacts
@@ -41,13 +39,6 @@ class RunDoor:
     charges: Charges
     ledger: Ledger[LedgerEntry]
     parts: TrustedParts = field(default_factory=TrustedParts, init=False)
-    process: int = field(default_factory=os.getpid, init=False)
-
-    def require_here(self) -> None:
-        """Raise InvalidInputError in a child that was forked since the run began: it would make a
-        run of its own, with the promise of this one."""
-        if os.getpid() != self.process:
-            raise InvalidInputError("This process was forked during a run, which is its parent's.")
 
     def session(self, engine: Engine, accountant: Any, problem: Any, **told: Any) -> TableSession:
         """Return a session over the rows of an engine, under what its filter has left."""

@@ -84,10 +84,6 @@ def _loss(value: Any) -> bool:
     return _table(value["parameters"]) and all(map(_optional(_class), value["parameters"].values()))
 
 
-def _weights(value: Any) -> bool:
-    return _table(value) and all(map(_positive, value.values()))
-
-
 def _sections(value: Any) -> bool:
     fields: dict[str, _Check] = {"data": _table, "lines": _list_of(_text), "part": _text}
     return _table(value) and all(
@@ -245,7 +241,8 @@ def _check_fields(name: str, content: Mapping[str, Any]) -> None:
     if content.get("multiclass") not in (None, *_MULTICLASS[content["format_version"]]):
         raise ModelFileError(f"{name!r} has another multiclass than this dpcore knows.")
     _check_each(name, _PRIVACY, content["privacy"])
-    if not _weights(content.get("class_weights", {})):
+    weights = content.get("class_weights", {})
+    if not (_table(weights) and all(map(_positive, weights.values()))):
         raise ModelFileError(f"Expected 'class_weights' in {name!r} to be numbers > 0 by class.")
     if not _optional(_positive)(content.get("weight_bound")):
         raise ModelFileError(f"Expected 'weight_bound' in {name!r} to be a number > 0.")

@@ -86,8 +86,7 @@ class Model(LearntFacts):
         """Return the coefficients per unit of their columns, and per standard deviation of the
         columns' public ranges, with their intervals where those were released; it prints as a
         table. Raises ModuleNotFoundError where the package that makes it is not installed."""
-        place = place_of_name("dpcore", "summary_of") or ""
-        return importlib.import_module(place).summary_of(self)
+        return importlib.import_module(place_of_name("dpcore", "summary_of") or "").summary_of(self)
 
     def __repr__(self) -> str:
         return text_of(self)

@@ -94,13 +94,11 @@ def fitted_in_words(model: LearntFacts) -> str:
     if label.is_real:
         kind = f"{_MEAN * model.log_link}a number from {label.lower:g} to {label.upper:g}"
     inner = " and an intercept" if model.schema.intercept else ""
-    weights = model.class_weights, model.weight_bound
-    loss = shown_loss(model.loss, model.loss_parameters, *weights)
-    count = model.coef.shape[-1]
+    facts = model.loss, model.loss_parameters, model.class_weights, model.weight_bound
+    loss, count = shown_loss(*facts), model.coef.shape[-1]
     features = f"{count} feature" if count == 1 else f"{count} features"
     each = "" if model.multiclass is None else ", each class against the rest"
-    by = f"fitted by {model.algo['name']}{each}"
-    return f"{kind} by {loss} loss, {features}{inner}, {by}"
+    return f"{kind} by {loss} loss, {features}{inner}, fitted by {model.algo['name']}{each}"
 
 
 def classes_in_words(names: Sequence[str]) -> str:

@@ -108,8 +108,7 @@ def _found(module: str, names: str) -> Any:
 
 
 def _kept(named: Any, attribute: str) -> str:
-    kind = type if is_class(named) else type(named)
-    value = vars(kind)[attribute].__get__(named)
+    value = vars(type if is_class(named) else type(named))[attribute].__get__(named)
     return str.__str__(value) if issubclass(type(value), str) else UNKNOWN
 
 

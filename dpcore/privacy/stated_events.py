@@ -51,8 +51,7 @@ class RenyiDpEvent(DpEvent):
         for name, values in (("order", self.orders), ("epsilon", self.epsilons)):
             for value in values:
                 require_positive(name, value)
-        below = (1.0, *self.orders)
-        if not all(low < high for low, high in zip(below, self.orders, strict=False)):
+        if not all(low < high for low, high in zip((1.0, *self.orders), self.orders, strict=False)):
             raise InvalidInputError("Expected orders to increase, from above 1.")
 
 
@@ -113,8 +112,7 @@ class DominatingPairDpEvent(DpEvent):
 
     def __post_init__(self) -> None:
         _require_pairs("p", self.p, "q", self.q)
-        weights = (*self.p, *self.q)
-        if not all(type(weight) is int and weight >= 0 for weight in weights):
+        if not all(type(weight) is int and weight >= 0 for weight in (*self.p, *self.q)):
             raise InvalidInputError("Expected p and q to be whole numbers >= 0.")
         if not all(map(any, zip(self.p, self.q, strict=True))):
             raise InvalidInputError("Expected p or q of every outcome to be > 0.")

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from dpcore.exact.plain import REGISTERED_BY_OTHERS
 from dpcore.exact.rounding import exact as _exact
 from dpcore.exact.rounding import exp_in_words
 from dpcore.privacy.first_party import (
@@ -139,7 +140,7 @@ class PrivacyStatement:
             f"{self.accountant} filter ({self.conversion} conversion){trust}. {self._in_words()}"
             f"{self._of_part()}{self._ex_post()}{self._of_users()}{self._of_bounds()}"
             f"{self._of_counts()}{self._of_evaluation()}{self._of_intervals()}{self._of_steps()}"
-            f"{self._of_fits()}{self._of_search()}{self._of_code()}"
+            f"{self._of_fits()}{self._of_rest()}"
         )
 
     def _claim(self) -> str:
@@ -235,11 +236,9 @@ class PrivacyStatement:
         )
         return said if self.fits > 1 else ""
 
-    def _of_search(self) -> str:
-        return "" if self.search is None else f" {self.search['words']}"
-
-    def _of_code(self) -> str:
-        return f" Code: {self.code}." if self.code else ""
+    def _of_rest(self) -> str:
+        search = "" if self.search is None else f" {self.search['words']}"
+        return f"{search} Code: {self.code}." if self.code else search
 
     def _in_words(self) -> str:
         """Return the definition: P(S) <= e^epsilon P'(S) + delta for every set S of outcomes."""
@@ -288,7 +287,8 @@ class PrivacyStatement:
 
 
 def foreign_parts(parts: Iterable[str]) -> tuple[str, ...]:
-    """Return those of the ``"module:Class"`` names that are not of this repository, sorted, and the
-    packages that were imported under a name of ours with other files."""
+    """Return those of the ``"module:Class"`` names that are not of this repository, sorted, the
+    packages that were imported under a name of ours with other files, and what others registered of
+    the compiler of kernels."""
     foreign = {part for part in parts if not is_ours(part.partition(":")[0])}
-    return tuple(sorted(foreign | unknown_packages()))
+    return tuple(sorted(foreign | unknown_packages() | REGISTERED_BY_OTHERS))

@@ -168,9 +168,9 @@ def convert_all(
 def convert(name: str, annotation: Any, value: Any) -> Any:
     """Return ``value`` as the annotated type; InvalidInputError if it is none of it."""
     choices = _alternatives(annotation)
-    if value is None or (isinstance(value, str) and value.lower() in ("none", "auto")):
-        if types.NoneType in choices:
-            return None
+    is_none = value is None or (isinstance(value, str) and value.lower() in ("none", "auto"))
+    if is_none and types.NoneType in choices:
+        return None
     for choice in choices:
         converted = _as_type(choice, value)
         if converted is not None:

@@ -21,8 +21,7 @@ class Form:
     @property
     def arguments(self) -> tuple[str, ...]:
         first = "x" if "x" in self.arrays else ""
-        others = (*self.numbers, *self.arrays)
-        return tuple(sorted(others, key=lambda name: name != first))
+        return tuple(sorted((*self.numbers, *self.arrays), key=lambda name: name != first))
 
 
 FORMS = {

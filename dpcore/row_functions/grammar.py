@@ -56,7 +56,13 @@ class Writer:
         if sorted(given) != sorted(self.form.arguments):
             expected = ", ".join(self.form.arguments)
             refuse(self.tree, f"takes ({', '.join(given)}), where ({expected}) are expected")
-        self._variables = _assigned(self.tree)
+        self._variables = {
+            target.id
+            for node in ast.walk(self.tree)
+            if isinstance(node, ast.Assign | ast.AugAssign)
+            for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
+            if isinstance(target, ast.Name)
+        }
         taken = {*self.known, *FUNCTIONS, *BUILTINS}
         if clash := self._variables & {*self.form.arrays}:
             refuse(
@@ -256,25 +262,13 @@ class Writer:
             end = "the end of a range is a literal, len(x), written out, or made of these by + - *"
             refuse(node, f"counts to {what}", end)
         self._number(node)  # refuses what is no number at all
-        whole = f"write int({what}) or a whole number"
-        refuse(node, f"has {what} as a place in an array", whole)
+        refuse(node, f"has {what} as a place in an array", f"write int({what}) or a whole number")
 
 
 def _literal(node: ast.expr, value: float) -> str:
     if not abs(value) <= sys.float_info.max:
         refuse(node, "has a number that is not finite")
     return repr(float(value))
-
-
-def _assigned(tree: ast.FunctionDef) -> set[str]:
-    """Return the names that are assigned to anywhere in a function."""
-    return {
-        target.id
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Assign | ast.AugAssign)
-        for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
-        if isinstance(target, ast.Name)
-    }
 
 
 def _always_returns(body: list[ast.stmt]) -> bool:

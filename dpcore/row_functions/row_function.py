@@ -12,7 +12,7 @@ import numba
 import numpy as np
 
 from dpcore.errors import InvalidInputError, KernelError, replacing
-from dpcore.exact.compiled import KernelCache, source_digest
+from dpcore.exact.compiled import KernelCache, Unkept, source_digest
 from dpcore.exact.plain import cached_by_number
 from dpcore.privacy.immutable import sealed
 from dpcore.row_functions import code, compiled, functions, grammar
@@ -208,6 +208,14 @@ class _RowCache(KernelCache):
         super().save_overload(sig, data)
 
 
+class _Unkept(Unkept):
+    """The cache of a loop that is kept in memory alone."""
+
+    def save_overload(self, sig: Any, cres: Any) -> None:
+        require_pure(cres.library.get_llvm_str())
+        super().save_overload(sig, cres)
+
+
 @cached_by_number(maxsize=256)
 def _loop(text: str, form: str) -> Any:
     """Return the loop over rows, compiled; the functions themselves without the compiler."""
@@ -229,18 +237,14 @@ def _compile(kernel: Any, loop: Any, text: str, dimensions: int) -> None:
     """Compile a loop, or load it, and hold what was compiled to what it may do."""
     try:
         kernel._cache = _RowCache(loop, text)
-        is_kept = True
     except RuntimeError:  # what numba raises where it finds no folder to write to
-        is_kept = False
+        kernel._cache = _Unkept()
     vector = numba.types.Array(numba.float64, 1, "C", readonly=True)
     rows = numba.types.Array(numba.float64, dimensions, "C", readonly=True)
     out = numba.types.Array(numba.float64, dimensions, "C")
     with replacing(RecursionError, by=lambda _: KernelError(_TOO_DEEP)):
         kernel.compile((rows, vector, vector, out))
     kernel.disable_compile()
-    if not is_kept:
-        [made] = kernel.overloads.values()
-        require_pure(made.library.get_llvm_str())
 
 
 def _coefficients(row: Any) -> Any:

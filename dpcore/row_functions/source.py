@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from dpcore.errors import InvalidInputError, replacing
+from dpcore.row_functions.refusals import refuse
 
 __all__ = ["tree_of"]
 
@@ -124,6 +125,8 @@ class _Names(ast.NodeTransformer):
             new = ast.UnaryOp(ast.USub(), new) if is_below else new
         elif inspect.isfunction(value) or hasattr(value, "py_func"):
             new = ast.Name(_write(value, self._written, self._within), ast.Load())
+        elif new is node and ast.unparse(node) in _OURS and value is not _ABSENT:
+            refuse(node, f"has {ast.unparse(node)}, which is another function of that name")
         return ast.copy_location(new, node)
 
     def _value(self, node: ast.expr) -> Any:

@@ -217,10 +217,11 @@ class TableSession(ExactAnswers):
         """Raise InvalidInputError if an answer ended in an error after it was charged: what was
         released has no guarantee to state. So in a forked child, whose run is its parent's."""
         self._require_this_process()
-        self._account.require_whole()
+        with self._lock:  # An answer that is being made, for another thread, ended in no error.
+            self._account.require_whole()
 
     def _require_idle(self) -> None:
-        self.require_whole()
+        self._account.require_whole()
         if self._closed:
             raise InvalidInputError("This session was closed; open another one.")
         if self._open is not None:

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.errors import InvalidInputError
-from dpcore.privacy.first_party import is_class, is_function, is_ours, module_of, part_of
+from dpcore.privacy.first_party import is_class, is_function, is_ours, part_of
 from dpcore.privacy.immutable import (
     attributes,
+    by_identity,
     fault_of_unfrozen,
     require_sealed,
     require_untouched,
@@ -38,6 +39,7 @@ _PLAIN = frozenset(
         *(type(None), bool, int, float, complex, str, bytes, Fraction, Decimal, np.dtype),
     )
 )
+_named = by_identity(part_of)
 _SEVERAL = frozenset(map(id, (tuple, list, set, frozenset)))
 _FACTS = ("n_features", "row_norm", "raw_norm_bound", "relation", "n", "rows_per_unit", "n_margins")
 _MOST_PARTS = 10_000
@@ -54,7 +56,10 @@ class TrustedParts:
         self._limits: dict[str, int] = {}
 
     def _name(self, part: Any) -> None:
-        name = part_of(part)
+        # A class has the name that it was first found by. Functions come and go.
+        name = (
+            part_of(part) if is_function(part) else _named(part if is_class(part) else type(part))
+        )
         self._names.add(name)
         if not is_ours(name.partition(":")[0]):
             self._foreign.add(name)
@@ -103,7 +108,8 @@ class TrustedParts:
         return self._limits.get("rows_that_fit")
 
     def check(self, *wholes: Any) -> list[Any]:
-        """Return these and all that they hold, for ``note``.
+        """Return these and all that they hold, for ``note``. They are named from now on: a
+        rehearsal, too, hands them objects that others of the run use.
 
         Raises InvalidInputError for a part of dpcore's that was altered, a dataclass that is not
         frozen, public facts other than the run's, a ``most_rows`` or ``rows_that_fit`` that is no
@@ -120,6 +126,8 @@ class TrustedParts:
             for name, most in _limits(part):
                 if not (type(most) is int and most > 0):
                     raise InvalidInputError(f"Expected {name}={most!r} to be an int >= 1, or None.")
+        for part in parts:
+            self._name(part)
         return parts
 
     def note(self, parts: Iterable[Any], is_compared: bool = False) -> None:
@@ -127,7 +135,6 @@ class TrustedParts:
         is taken for a number, as by a test: where it wraps around it moves by more than is stated,
         so that the promise is for tables whose sums do not."""
         for part in parts:
-            self._name(part)
             if getattr(type(part), "private", True) is False:
                 self._not_private.add(part_of(part))
             for name, most in _limits(part):
@@ -151,8 +158,11 @@ class TrustedParts:
 
 def _limits(part: Any) -> list[tuple[str, Any]]:
     """Return the numbers of rows that a part states, for ``dpcore.protocols.Query``."""
-    stated = [(name, getattr(part, name, None)) for name in ("most_rows", "rows_that_fit")]
-    return [(name, most) for name, most in stated if most is not None]
+    return [
+        (name, most)
+        for name in ("most_rows", "rows_that_fit")
+        if (most := getattr(part, name, None)) is not None
+    ]
 
 
 def parts_within(whole: Any) -> Iterator[Any]:
@@ -195,6 +205,6 @@ def _held(part: Any) -> list[Any]:
         return []
     if issubclass(type(part), partial):
         return [part.func, part.args, part.keywords]
-    if not is_ours(module_of(type(part))):
+    if not is_ours(_named(type(part)).partition(":")[0]):
         return [getattr(part, name, None) for name in ("loss", "query", "problem")]
     return [value for _, value in attributes(part) if id(type(value)) not in _PLAIN]

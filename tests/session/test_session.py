@@ -404,3 +404,27 @@ def test_no_registered_copy_is_made_of_what_the_session_holds(kind):
         assert seen  # as the twin would have asked
     finally:
         del copyreg.dispatch_table[kind]
+
+
+def test_a_release_of_another_thread_is_waited_for():
+    # A statement was refused meanwhile: an answer had ended in an error, it said.
+    asked, goes_on = threading.Event(), threading.Event()
+
+    class Slow(LocalEngine):
+        def answer(self, query):
+            asked.set()
+            goes_on.wait(30)
+            return super().answer(query)
+
+    opened = session(engine=Slow(ROWS.table()))
+    releases = threading.Thread(target=opened.release, args=(RowCount(), Gaussian(8.0)))
+    releases.start()
+    assert asked.wait(30)
+    states = threading.Thread(target=opened.require_whole)
+    states.start()
+    states.join(0.05)
+    assert states.is_alive()
+    goes_on.set()
+    for each in (releases, states):
+        each.join(30)
+    opened.require_whole()

@@ -343,6 +343,13 @@ def test_a_part_that_is_not_private_is_told_once_it_is_released(query, told):
     assert opened.parts_not_private == tuple(f"{HERE}:{name}" for name in told)
 
 
+def test_a_part_is_named_once_it_is_rehearsed():
+    # A rehearsal hands it objects that all blocks of the table share: it may leave its own there.
+    opened = session()
+    opened.rehearse(Peek())
+    assert opened.foreign_parts == (f"{HERE}:Peek",)
+
+
 def test_a_later_session_of_a_run_names_the_parts_of_those_before_it():
     record = TrustedParts()
     first, second, other = session(earlier=record), session(earlier=record), session()

@@ -128,10 +128,6 @@ class CachedMargins:
             raise InvalidInputError(f"Expected {self.n_features} numbers, one for each feature.")
         return self._path.rounded(v, each=each)
 
-    def _square_product(self, v: np.ndarray) -> np.ndarray:
-        """Return ``sum_j v_j x_j^2`` of every raw row, float64, up to the rounding of a sum."""
-        return _margins(self.raw_rows().mapped(np.square), self.n_rows, v)
-
     def weighted_sum(self, c: np.ndarray) -> np.ndarray:
         return self._sum(c) if c.ndim == 1 else self._sums(c)
 
@@ -179,7 +175,11 @@ class CachedMargins:
         known, asked = self._standardized, (type(standardization), standardization.key, least)
         if known is None or known[0] != asked:
             product = functools.partial(_margins, self.raw_rows(), self.n_rows)
-            norms = standardization.norms_up(product, self._square_product)
+            norms = standardization.norms_up(
+                product,
+                # ``sum_j v_j x_j^2`` of every raw row, float64, up to the rounding of a sum.
+                lambda v: _margins(self.raw_rows().mapped(np.square), self.n_rows, v),
+            )
             norms = np.maximum(norms, least * self.row_norms("l2")) if least else norms
             known = self._standardized = (asked, _read_only(norms))
         return known[1]

@@ -64,8 +64,7 @@ def _without_duplicates(entries: coo_matrix) -> csr_matrix:
     first[1:] = (row[1:] != row[:-1]) | (col[1:] != col[:-1])
     if not first.all():
         values = np.bincount(np.cumsum(first) - 1, weights=values)  # One after the other.
-    counts = np.bincount(row[first], minlength=entries.shape[0])
-    indptr = np.concatenate([[0], np.cumsum(counts)])
+    indptr = np.r_[0, np.cumsum(np.bincount(row[first], minlength=entries.shape[0]))]
     rows = csr_matrix((values, col[first], indptr), shape=entries.shape)
     rows.eliminate_zeros()  # Some formats store those of a row for the sake of another.
     return rows

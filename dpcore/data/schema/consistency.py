@@ -105,8 +105,7 @@ def _check_columns(columns: Sequence[Column], width: int | None, intercept: bool
     if len(labels) != 1:
         found = f"columns {labels[0]!r} and {labels[1]!r} are labels" if labels else "none is"
         raise InvalidInputError(f"Expected one column of kind label in the schema; {found}.")
-    n_used = sum(not isinstance(c, (Label, Drop)) for c in columns)
-    if width is None and n_used == 0:
+    if width is None and all(isinstance(c, (Label, Drop)) for c in columns):
         raise InvalidInputError("The schema has no columns to learn from.")
     if width is not None and len(columns) > 1:
         raise InvalidInputError("A schema with a width has no columns but the label.")

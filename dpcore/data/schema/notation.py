@@ -75,5 +75,4 @@ class Notation:
 def _number_in_text(notation: Notation) -> str:
     point, between = re.escape(notation.decimal), re.escape(notation.thousands)
     groups = f"|[0-9]{{1,3}}(?:{between}[0-9]{{3}})+" if between else ""
-    whole = f"(?:[0-9]+{groups})"
-    return f"^[+-]?(?:{whole}(?:{point}[0-9]*)?|{point}[0-9]+)(?:[eE][+-]?[0-9]+)?$"
+    return f"^[+-]?(?:(?:[0-9]+{groups})(?:{point}[0-9]*)?|{point}[0-9]+)(?:[eE][+-]?[0-9]+)?$"

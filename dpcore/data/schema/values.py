@@ -115,7 +115,7 @@ class Entry:
                 self._check_text(value)
         if all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in values):
             return tuple(self._finite(key, v) for v in values)
-        return tuple(_as_text(v) for v in values)
+        return tuple(str(v).lower() if isinstance(v, bool) else str(v) for v in values)
 
     def _check_text(self, text: str) -> None:
         if text != text.strip():
@@ -200,7 +200,3 @@ def short(value: object) -> str:
 def written(number: float) -> str:
     """Return an edge or a knot as the name of a feature has it."""
     return str(int(number)) if number.is_integer() else repr(number)
-
-
-def _as_text(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)

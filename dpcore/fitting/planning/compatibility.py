@@ -48,7 +48,7 @@ def check_label(loss: Loss, schema: Schema, *, one_against_rest: bool = False) -
         f"The loss {loss.name} does not fit a label with "
         f"{kinds.get(n_classes, f'{n_classes} classes')}; use --loss "
         f"{fitting.get(n_classes, 'softmax')} (loss=)"
-        f"{_against_the_rest(facts.classification, n_classes)}."
+        f"{f', {_AGAINST_THE_REST}' * (facts.classification and n_classes > 2)}."
     )
 
 
@@ -127,10 +127,6 @@ def _advice(problem: Problem, accountant: Accountant, own: str | None) -> dict[s
         "adaptive-accountant": f"a fully adaptive filter, and {accountant.name} is none; its own "
         f"is {own}",
     }
-
-
-def _against_the_rest(classification: bool, n_classes: int) -> str:
-    return f", {_AGAINST_THE_REST}" if (classification and n_classes > 2) else ""
 
 
 def _instead(relation: str, unmet: set[str]) -> str:

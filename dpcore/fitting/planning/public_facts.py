@@ -108,9 +108,8 @@ def with_default_l2(problem: Problem, plan: Plan) -> Problem:
     """Return the problem with the l2 that the optimizer takes where the plan leaves it open: a
     function of public facts and the budget, ``default_l2(problem, accountant)``."""
     stated = optimizer_facts(plan.optimizer)
-    if plan.settings.l2 is not None:
+    # A relation that it does not hold is refused by check_fits.
+    if plan.settings.l2 is not None or plan.relation.value not in stated.relations:
         return problem
-    if plan.relation.value not in stated.relations:
-        return problem  # what check_fits refuses
     l2 = default_l2(plan.optimizer, problem, plan.accountant)
     return problem if l2 is None else replace(problem, l2=l2)

@@ -41,8 +41,10 @@ def loss_of_rows(
         return _OF_MORE if _count(classes) > 2 else _OF_TWO
     if schema is None and target_bounds is not None:
         return _OF_NUMBERS
-    is_path = isinstance(X, (str, os.PathLike))
-    return loss_of_schemas(_schema_of_store(os.fspath(X)) if schema is None and is_path else schema)
+    # A file may keep a schema of its own.
+    if schema is None and isinstance(X, (str, os.PathLike)) and os.path.isfile(X):
+        schema = file_loader().schema_of(os.fspath(X))
+    return loss_of_schemas(schema)
 
 
 def _count(classes: Any) -> int:
@@ -50,8 +52,3 @@ def _count(classes: Any) -> int:
         return len(classes)
     except TypeError:  # What is no list of classes is refused where they are read.
         return 0
-
-
-def _schema_of_store(path: str) -> Schema | None:
-    """Return the schema of a file that keeps its own, if it is one and there."""
-    return file_loader().schema_of(path) if os.path.isfile(path) else None

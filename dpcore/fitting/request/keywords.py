@@ -91,8 +91,7 @@ def _settings(words: Mapping[str, Any], schema: Schema | None, weights: Weights)
     algorithm, budget = _as(Algorithm, words["algo"]), _as(Budget, words["epsilon"])
     engine, users, asked = words["engine"], _as(Users, words["users"]), words["loss"]
     threads = engine if isinstance(engine, Threads) else Threads(engine=engine)
-    of_each = isinstance(asked, OneVsRest)
-    multiclass, loss = (OVR, asked.loss) if of_each else (None, asked)
+    multiclass, loss = (OVR, asked.loss) if isinstance(asked, OneVsRest) else (None, asked)
     known = schema, words["classes"], multiclass, words["target_bounds"]
     return Settings(
         algo=default_algorithm() if algorithm.name is None else algorithm.name,

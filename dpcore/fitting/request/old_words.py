@@ -44,8 +44,7 @@ def with_old_words(words: Mapping[str, Any], old: Mapping[str, Any]) -> dict[str
     if not isinstance(also, (list, tuple)):
         require_step(also)
         also = (also,)
-    asked = _steps(found, steps)
-    return {**found, "also": (*asked, *also)}
+    return {**found, "also": (*_steps(found, steps), *also)}
 
 
 def _moved(word: str, kind: Any, plain: str, now: Any, given: dict[str, Any]) -> Any:

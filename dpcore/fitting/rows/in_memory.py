@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -112,10 +111,12 @@ def _require_target_bounds(asked: Asked, plan: Plan) -> None:
 
 
 def _class_values(asked: Asked, schema: Schema) -> tuple[Any, ...] | None:
+    """Return one value for each class as the caller wrote it, so that predictions compare equal to
+    the labels: the schema holds text and float64 only."""
     classes = asked.public["classes"]
     if classes is None:
         return _truth_classes(asked.X, asked.y, schema)
-    return _own_classes(classes)
+    return tuple(c[0] if isinstance(c, (list, tuple)) else c for c in classes)
 
 
 def _truth_classes(X: Any, y: Any, schema: Schema) -> tuple[bool, bool] | None:
@@ -125,9 +126,3 @@ def _truth_classes(X: Any, y: Any, schema: Schema) -> tuple[bool, bool] | None:
     if sorted(words) != ["false", "true"] or not declares_truth(X, y, schema.label.name):
         return None
     return words[0] == "true", words[1] == "true"
-
-
-def _own_classes(classes: Sequence[Any]) -> tuple[Any, ...]:
-    """Return one value for each class as the caller wrote it, so that predictions compare equal to
-    the labels: the schema holds text and float64 only."""
-    return tuple(c[0] if isinstance(c, (list, tuple)) else c for c in classes)

@@ -39,8 +39,7 @@ class Need:
 
 def _is_unweighted(facts: PublicFacts) -> bool:
     loss, settings = loss_facts(facts.plan.loss), facts.plan.settings
-    weighted = loss.largest_weight != 1.0 or loss.weighs_rows
-    return not (weighted or settings.class_weight is not None)
+    return not (loss.largest_weight != 1.0 or loss.weighs_rows or settings.class_weight is not None)
 
 
 NEEDS: Mapping[str, Need] = {

@@ -80,12 +80,9 @@ def mechanism_for(accountant: Accountant, share: float | Fraction) -> Gaussian |
     none."""
     if not 0 < share <= 1:
         raise InvalidInputError("Expected the share of a release to be above 0, and 1 at most.")
-    cost, noise = Fraction(share) * Fraction(accountant.budget), _noise_in(accountant)
+    noise = Gaussian if accountant.supports(Gaussian.nominal_event(1.0)) else Geometric
+    cost = Fraction(share) * Fraction(accountant.budget)
     return noise(noise_multiplier(accountant, noise.nominal_event, cost))
-
-
-def _noise_in(accountant: Accountant) -> type[Gaussian] | type[Geometric]:
-    return Gaussian if accountant.supports(Gaussian.nominal_event(1.0)) else Geometric
 
 
 def norm_of(mechanism: Gaussian | Geometric) -> Literal["l1", "l2"]:

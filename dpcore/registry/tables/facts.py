@@ -67,8 +67,7 @@ class Shape:
     def fault(self, name: str, value: Any) -> str:
         if self.holds(value):
             return ""
-        shown = " ".join(reprlib.repr(value).split())
-        return f"has {name}={shown}, which is not {self.says}."
+        return f"has {name}={' '.join(reprlib.repr(value).split())}, which is not {self.says}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +144,8 @@ def fault_of(table: type[Any], part: Any, others: Iterable[str] = ()) -> str:
     nothing. A name like one of the table's that the class does not state is taken for it, unless it
     is one of ``others``, which its objects have."""
     own = _public_names(part)
-    held = {field.name for field in _fields_of(part)}
+    fields = dataclasses.fields(part) if dataclasses.is_dataclass(part) else ()
+    held = {field.name for field in fields}
     known = {*others, *(field.name for field in dataclasses.fields(table))}
     for field in dataclasses.fields(table):
         if field.name not in own and field.name not in held:
@@ -193,10 +193,6 @@ def _public_names(part: Any) -> dict[str, bool]:
     stated = {name: value for cls in bases for name, value in vars(cls).items()}
     methods = (FunctionType, classmethod, staticmethod)
     return {name: isinstance(v, methods) for name, v in stated.items() if not name.startswith("_")}
-
-
-def _fields_of(part: Any) -> tuple[dataclasses.Field[Any], ...]:
-    return dataclasses.fields(part) if dataclasses.is_dataclass(part) else ()
 
 
 def _contract_of(table: type[Any]) -> str:

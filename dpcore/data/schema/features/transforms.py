@@ -82,9 +82,9 @@ class Lookup:
     unknown: Literal["none", "fault"] = "none"
 
     def __post_init__(self) -> None:
-        if self.places is not None:
-            if len(self.places) != len(self.values) or min(self.places, default=0) < 0:
-                raise InvalidInputError("Expected places of a lookup, one from 0 for each value.")
+        places = range(len(self.values)) if self.places is None else self.places
+        if len(places) != len(self.values) or min(places, default=0) < 0:
+            raise InvalidInputError("Expected places of a lookup, one from 0 for each value.")
 
     @property
     def takes_numbers(self) -> bool:
