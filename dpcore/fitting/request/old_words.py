@@ -40,11 +40,11 @@ def with_old_words(words: Mapping[str, Any], old: Mapping[str, Any]) -> dict[str
     for (word, kind, plain), given in values.items():
         change = _several if word == "loss" else _moved
         found[word] = change(word, getattr(fit_options, kind), plain, found[word], given)
-    also = found["also"]
+    asked, also = _steps(found, steps), found["also"]  # The first takes words out.
     if not isinstance(also, (list, tuple)):
         require_step(also)
         also = (also,)
-    return {**found, "also": (*_steps(found, steps), *also)}
+    return {**found, "also": (*asked, *also)}
 
 
 def _moved(word: str, kind: Any, plain: str, now: Any, given: dict[str, Any]) -> Any:
