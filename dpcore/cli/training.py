@@ -203,8 +203,8 @@ def _counted(training: Training) -> list[str]:
     if report.get("ex_post_epsilon") is not None:
         void = "" if report["private"] else " (void: this run is NOT private)"
         lines.append(
-            f"Ex-post epsilon of this outcome{void}: {_up(report['ex_post_epsilon'])}; worst case "
-            f"agreed to beforehand{void}: epsilon = {report['epsilon']!r}."
+            f"Ex-post epsilon of this outcome{void}: {_up(report['ex_post_epsilon'])}. The worst "
+            f"case agreed to beforehand{void} is epsilon = {report['epsilon']!r}."
         )
     if training.model.algo["parameters"] is not None:
         lines.append(

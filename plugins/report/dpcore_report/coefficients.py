@@ -252,7 +252,7 @@ def _notes(model: LearntFacts) -> tuple[str, ...]:
             "lower bound too, which the intercept leaves out."
         )
     notes += curves
-    notes.append("The coefficients contain the noise that makes them private.")
+    notes.append("The coefficients contain the noise of the fit.")
     return (*notes, *_notes_on_intervals(model.intervals))
 
 
