@@ -50,6 +50,6 @@ def forecast(
     if level is None:
         return f"{told}; expect that no level meets the target: its noise alone is too much."
     return (
-        f"{told}; expect at most about {costs[level]:.3g} (level {level + 1}), where by public facts "
-        "the noise adds half of the excess risk."
+        f"{told}; expect at most about {costs[level]:.3g} (level {level + 1}), where by public "
+        "facts the noise adds half of the excess risk."
     )

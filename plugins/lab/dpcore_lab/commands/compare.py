@@ -166,11 +166,7 @@ def compare_command(
     comparison = _admitted(asked, plot, by_default=not relation, quiet=quiet)
     finished = out is not None and out.is_file()
     results = _run(comparison, out, jobs, engine, hidden=quiet or as_json)
-    told = (
-        f"Results: {out}"
-        if out
-        else "The results were not saved; --out results.parquet saves them."
-    )
+    told = f"Results: {out}" if out else "Results: not saved; --out results.parquet saves them."
     told = f"All fits were in {out}: nothing was fitted." if finished else told
     _tell(results, plot, told, as_json=as_json, markdown=markdown, quiet=quiet)
     if failed := all_failed(results.rows):
