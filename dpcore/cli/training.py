@@ -160,7 +160,7 @@ def _print(training: Training, out: Path | None, ledger: str | None) -> None:
     lines = [
         f"Fitted {report['algo']} on {data}{each}: {loss} loss, l2 "
         f"{report['l2']:g}, {report['n_features']} features{rows}.",
-        *([f"Chosen by {c['name']}, for {c['why']}."] if (c := report["chosen_by"]) else []),
+        *([f"Chosen by {c['name']}: {c['why']}."] if (c := report["chosen_by"]) else []),
         f"Rows: {report['scaling']}",
         *([f"Bounds released: {bounds}."] if bounds else []),
         f"Noisy answers released: {releases or 'none'}. The coefficients have norm "
