@@ -210,9 +210,10 @@ NOT_HERE = (
 
 
 def visible(text: object) -> str:
-    r"""Return a text in one line in which nothing is a command and nothing is hidden: control
-    characters (those above 127 and line breaks included), marks that turn the direction of letters
-    and signs without a width are Python's escapes, such as ``\x1b``.
+    r"""Return a text in one line in which no character is a command or hidden.
+
+    Control characters, line breaks, marks that turn the direction of letters and signs without a
+    width become Python's escapes, such as ``\x1b``.
 
     Names of columns, classes and files, and what models, ledgers and plugins say, are whatever
     someone chose.

@@ -62,8 +62,10 @@ class FixedSchedule:
 
 
 def schedule_noise_multiplier(accountant: Accountant, schedule: Schedule) -> float:
-    """Return the smallest noise multiplier, to 1e-9, with which all of the schedule fits into what
-    remains of the accountant's budget: verified at the value returned.
+    """Return the smallest noise multiplier, to 1e-9, with which a schedule fits the remaining
+    budget.
+
+    The value returned is verified to fit.
 
     Raises InvalidInputError if no amount of noise makes it fit, and UnsupportedEventError, naming
     what can, if the accountant cannot hold the schedule's events.
@@ -96,8 +98,10 @@ def _holds(accountant: Accountant, events: Mapping[DpEvent, int]) -> bool:
 def planned_accountant(
     accountant_class: Any, epsilon: float, delta: float, conversion: str | None, schedule: Schedule
 ) -> Accountant:
-    """Return the accountant of the budget, with what it fixes beforehand (the rdp accountant's
-    order, the reserve for releases that have a delta) fixed for the schedule.
+    """Return the accountant of the budget, planned for a schedule.
+
+    It has fixed what has to be fixed beforehand: the order of rdp, and the reserve of releases with
+    a delta.
 
     Examples
     --------

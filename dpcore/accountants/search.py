@@ -10,8 +10,9 @@ _LARGEST, _SMALLEST = 2.0**300, 2.0**-300
 
 
 def smallest_multiplier(holds: Callable[[float], bool], precision: float = 1e-9) -> float:
-    """Return the smallest noise multiplier, to the relative precision, at which ``holds`` was seen
-    true; it is expected to hold from some multiplier on.
+    """Return the smallest noise multiplier, to the relative precision, at which ``holds`` is true.
+
+    ``holds`` is expected to be true from some multiplier on.
 
     Raises InvalidInputError if it holds for none.
 

@@ -160,7 +160,7 @@ def _print(training: Training, out: Path | None, ledger: str | None) -> None:
     lines = [
         f"Fitted {report['algo']} on {data}{each}: {loss} loss, l2 "
         f"{report['l2']:g}, {report['n_features']} features{rows}.",
-        *([f"Chosen by {c['name']}, for {c['why']}."] if (c := report["chosen_by"]) else []),
+        *([f"Chosen by {c['name']}: {c['why']}."] if (c := report["chosen_by"]) else []),
         f"Rows: {report['scaling']}",
         *([f"Bounds released: {bounds}."] if bounds else []),
         f"Noisy answers released: {releases or 'none'}. The coefficients have norm "
@@ -203,8 +203,8 @@ def _counted(training: Training) -> list[str]:
     if report.get("ex_post_epsilon") is not None:
         void = "" if report["private"] else " (void: this run is NOT private)"
         lines.append(
-            f"Ex-post epsilon of this outcome{void}: {_up(report['ex_post_epsilon'])}; worst case "
-            f"agreed to beforehand{void}: epsilon = {report['epsilon']!r}."
+            f"Ex-post epsilon of this outcome{void}: {_up(report['ex_post_epsilon'])}. The worst "
+            f"case agreed to beforehand{void} is epsilon = {report['epsilon']!r}."
         )
     if training.model.algo["parameters"] is not None:
         lines.append(

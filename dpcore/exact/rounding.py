@@ -144,7 +144,7 @@ def exp_down(x: Fraction) -> Fraction:
 
 
 def log_up(x: Fraction) -> Fraction:
-    """Return an upper bound of ``ln x``, for ``x > 0``.
+    """Return an upper bound of ``ln x`` for ``x > 0``.
 
     Examples
     --------

@@ -76,8 +76,7 @@ def _named(parts: Iterable[Any]) -> Iterator[str]:
 
 
 def fit_source(plan: Plan, schema: Schema, source: AnswerSource, n_rows: int) -> Model:
-    """Return the model of a plan whose optimizer asks a source that is open already, over so many
-    rows elsewhere.
+    """Return the model of a plan whose optimizer asks an open source of so many rows elsewhere.
 
     Raises InvalidInputError for a plan that asks no source or does not fit the schema, before
     anything is spent.

@@ -28,7 +28,7 @@ _SHAPES = {
 
 
 def loss_facts(loss: Loss) -> LossFacts:
-    """Return what a loss states.
+    """Return the facts that a loss states.
 
     Raises InvalidInputError, with the name that is meant, for a fact that is misspelt, missing or
     of another type.

@@ -145,7 +145,7 @@ class Model(LearntFacts):
 
 
 def load_model(path: str | os.PathLike[str]) -> Model:
-    """Return the model of a file; ModelFileError if it is not a whole, unaltered model file.
+    """Return the model of a file. Raises ModelFileError for a file that is damaged or altered.
 
     Examples
     --------

@@ -50,8 +50,9 @@ def check_writable(path: str | os.PathLike[str]) -> None:
 def write_whole(
     path: str | os.PathLike[str], content: str | bytes | Iterable[bytes], mode: int = 0o666
 ) -> None:
-    """Write bytes, all at once or in pieces, or text as UTF-8, so that a reader finds the old file
-    or the whole new one.
+    """Write a file whole: a reader finds the old file or the new one.
+
+    The content is bytes, all at once or in pieces, or text, as UTF-8.
 
     ``mode`` : the permissions of a new file, less those that the system takes away. A device or a
     pipe is written directly, when all pieces are there. Raises InvalidInputError if it cannot be

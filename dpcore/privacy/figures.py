@@ -47,8 +47,10 @@ def plain(value: Any) -> Any:
 
 
 def copied_figure(value: Any) -> Any:
-    """Return a copy of an event or a filter of dpcore's as ``plain`` makes it, and one of somebody
-    else's as its class does: ``copyreg``, where anyone registers a copy, is not asked for ours.
+    """Return a copy of an event or a filter.
+
+    Those of dpcore are copied as ``plain`` does, without ``copyreg``, where anyone registers a
+    copy; those of others as their class does.
 
     Examples
     --------
@@ -61,8 +63,9 @@ def copied_figure(value: Any) -> Any:
 
 
 def plain_counts(events: Mapping[Any, int]) -> dict[Any, int]:
-    """Return how many of each event, with exact copies of dpcore's own events; those of somebody
-    else's are left as they are, and are none of dpcore's.
+    """Return how many of each event a schedule has, with exact copies of dpcore's own events.
+
+    Those of others are left as they are, and are none of dpcore's.
 
     Raises InvalidInputError for a number of them that is not whole.
 
@@ -82,8 +85,7 @@ def plain_counts(events: Mapping[Any, int]) -> dict[Any, int]:
 
 
 def cached_by_value(maxsize: int) -> Callable[[Asked], Asked]:
-    """Return a decorator that keeps the results of a function of such figures, as ``lru_cache``
-    does: what it is called with, and found by, is their copies.
+    """Return a decorator that caches a function of such figures by copies of its arguments.
 
     Examples
     --------

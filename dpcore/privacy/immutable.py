@@ -41,7 +41,7 @@ _ABSENT = object()
 
 
 def sealed(cls: Part) -> Part:
-    """Return a frozen dataclass with slots, whose every attribute is refused to whoever sets it.
+    """Return a frozen dataclass with slots, none of whose attributes can be set from outside.
 
     Sensitivities rest on a part's methods and constants as much as on its fields, so none of them
     can be set on an object of the class; a subclass from elsewhere may keep attributes of its own.

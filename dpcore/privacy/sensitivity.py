@@ -27,7 +27,7 @@ def require_norm(norm: str) -> None:
 
 @sealed
 class NeighboringRelation(Enum):
-    """When two tables count as neighbours (names as in Google's dp_accounting).
+    """The relation between two neighbouring tables, with the names of Google's dp_accounting.
 
     ``ADD_OR_REMOVE_ONE``: one has a row more; the number of rows is private.
     ``REPLACE_ONE``: one row differs; the number of rows is public. About twice as strong at the

@@ -34,8 +34,9 @@ class SourceStatement:
 
 @runtime_checkable
 class AnswerSource(Protocol):
-    """Answers an optimizer in place of a session: a class, which the optimizer's class names as
-    ``answered_by = "module:Class"``.
+    """A class whose object answers an optimizer in place of a session.
+
+    The optimizer's class names it as ``answered_by = "module:Class"``.
 
     It has the rows, so it is inside the trust boundary, whosever the optimizer is: the statement
     names it, and the parts that it states, wherever they are not dpcore's. It is handed the empty

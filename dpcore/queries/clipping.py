@@ -37,8 +37,7 @@ def clip_rows(
 def clip_coefficients(
     c: np.ndarray, factor: np.ndarray, norms: np.ndarray, clip: float, scale: float
 ) -> None:
-    """Scale ``c`` by the row's factor, clip it against ``clip / norms``, truncate it to 1 / scale,
-    a power of two.
+    """Scale ``c`` by the row's factor, clip it to ``clip / norms``, and truncate it to 1 / scale.
 
     The quotient rounds to nearest; 2^-52 of it taken off puts the limit below the real one.
     Finite and within: kept; finite and above: the limit; not finite (or a row of zeros): zero.

@@ -23,7 +23,7 @@ __all__ = ["ClippedGradientSum", "ClippedGradients", "ClippedRows"]
 
 @sealed
 class ClippedGradients:
-    """Base of the sums over rows of gradients that are clipped, at a released point ``w``."""
+    """Base of sums of clipped gradients of rows, at a released point ``w``."""
 
     __slots__ = ()
 
@@ -106,8 +106,10 @@ class ClippedRows(ClippedGradients):
 @sealed
 @dataclass(frozen=True, slots=True, eq=False)
 class ClippedGradientSum(ClippedRows):
-    """``sum_i clip(l'(x_i.w, y_i) x_i)``: every row's gradient scaled down to norm ``clip``; of
-    several classes, the gradient in all of their parameters.
+    """The sum of the rows' gradients, each clipped: ``sum_i clip(l'(x_i.w, y_i) x_i)``.
+
+    Every row's gradient is scaled down to norm ``clip``; of several classes, the gradient in all of
+    their parameters.
 
     Sensitivity (Abadi et al. 2016, section 3.1; Lee & Kifer 2018, gradient approximation): a row
     contributes a vector of norm at most ``clip``, so the sum moves by at most ``clip`` under

@@ -33,9 +33,11 @@ _CELLS = 2**20  # So many features are unfolded at a time.
 @sealed
 @dataclass(frozen=True, slots=True, eq=False)
 class CoefficientSum(ClippedRows):
-    """``sum_i clip(c_i x_i)``, c_i a function of the row's margin ``x_i.w`` and its label: a
-    gradient of somebody's own. A row with a weight contributes its weight times as much before the
-    clip.
+    """The sum ``sum_i clip(c_i x_i)``, with c_i from a function of the row's margin ``x_i.w`` and
+    label.
+
+    It is a gradient of somebody's own. A row with a weight contributes its weight times as much
+    before the clip.
 
     Sensitivity: ``clip`` times the rows in which neighbours differ, by the argument at the head of
     this file. In integers it holds as that of ClippedGradientSum does, whose clip this is.
@@ -120,9 +122,11 @@ class CoefficientSum(ClippedRows):
 @sealed
 @dataclass(frozen=True, slots=True, eq=False)
 class ContributionSum:
-    """``sum_i clip(v_i)``, v_i a short vector that a function makes of a row's features and label:
-    a histogram, moments, or scores. A row with a weight contributes its weight times as much before
-    the clip; numbers that are not finite count as 0.
+    """The sum ``sum_i clip(v_i)``, with v_i a short vector from a function of a row's features and
+    label.
+
+    It is a histogram, moments, or scores. A row with a weight contributes its weight times as much
+    before the clip; numbers that are not finite count as 0.
 
     Sensitivity: ``clip`` times the rows in which neighbours differ, by the argument at the head of
     this file. In integers: the vector is truncated after the clip, so that no entry grows.

@@ -7,9 +7,9 @@ __all__ = ["ExpectedUtility"]
 
 @dataclass(frozen=True, kw_only=True)
 class ExpectedUtility:
-    """A forecast from other tables, no guarantee. The gain of a model is the part of a constant's
-    errors that it does without: accuracy above the commoner class's, squared error below the
-    variance.
+    """The forecast of how much of a model's gain privacy keeps, from other tables; no guarantee.
+
+    The gain is accuracy above that of the more frequent class, or squared error below the variance.
 
     Parameters
     ----------

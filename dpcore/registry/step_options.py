@@ -29,8 +29,9 @@ _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 @dataclass(frozen=True)
 class StepOption:
-    """An option of ``dpcore train`` that a step has, or an algorithm: its target of that name, by
-    ``name``, ``type``, ``default``, ``help`` and ``group`` alone.
+    """An option of ``dpcore train`` that belongs to a step, or a target of an algorithm.
+
+    A target has ``name``, ``type``, ``default``, ``help`` and ``group`` alone.
 
     Parameters
     ----------

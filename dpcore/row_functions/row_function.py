@@ -100,8 +100,9 @@ class RowFunction:
 
 
 def coefficient(function: Any) -> RowFunction:
-    """Return the ``RowFunction`` of a Python function ``(z, y, parameters)`` that returns a number:
-    what a row of margin z and label y is multiplied by.
+    """Return the row function of a Python function ``(z, y, parameters)``, a factor for each row.
+
+    The row's features are multiplied by the number that it returns for the margin z and label y.
 
     Raises InvalidInputError, with the line, for what a function of a row cannot do.
 
@@ -118,8 +119,10 @@ def coefficient(function: Any) -> RowFunction:
 
 
 def contribution(function: Any) -> RowFunction:
-    """Return the ``RowFunction`` of a Python function ``(x, y, parameters, out)`` that writes to
-    ``out``: what a row of features x and label y contributes to a sum.
+    """Return the row function of a Python function ``(x, y, parameters, out)``, a vector for each
+    row.
+
+    It writes to ``out`` what a row of features x and label y contributes to a sum.
 
     Raises InvalidInputError, with the line, for what a function of a row cannot do.
 
@@ -135,8 +138,9 @@ def contribution(function: Any) -> RowFunction:
 
 
 def weight(function: Any) -> RowFunction:
-    """Return the ``RowFunction`` of a Python function ``(z, y, parameters)`` that returns a number:
-    what the product x x' of a row of margin z and label y is multiplied by.
+    """Return the row function of a Python function ``(z, y, parameters)``, a weight for each row.
+
+    The row's product x x' is multiplied by the number that it returns for the margin z and label y.
 
     Raises InvalidInputError, with the line, for what a function of a row cannot do.
 

@@ -12,10 +12,12 @@ __all__ = ["OneProcess"]
 
 
 class OneProcess(Unshareable):
-    """Can be neither copied nor pickled, and is refused in a forked child, which holds a copy all
-    the same: each would have the whole of what is left of a budget to itself. A child that was
-    forked within a run, by what the run asked, makes none: it would make a run of its own, with the
-    promise of this one."""
+    """Base of objects that can be neither copied nor pickled, nor used in a forked child.
+
+    Each copy would have the whole of what is left of a budget to itself. A child that was forked
+    within a run, by what the run asked, makes none: it would make a run of its own, with the
+    promise of this one.
+    """
 
     _elsewhere: ClassVar[str]
     """The message to a forked child."""

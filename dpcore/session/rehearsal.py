@@ -138,7 +138,7 @@ def _stated_shape(query: Any) -> tuple[int, ...] | None:
 
 
 def load_now(load: Callable[[], Any]) -> None:
-    """Call what loads kernels or modules and does nothing else that matters.
+    """Call a function for the kernels or modules that it loads, and drop its result.
 
     Raises KernelError where one of them cannot be had, EngineError where the engine's processes are
     lost, AnswerError for an answer that is none; any other error is let pass.

@@ -50,7 +50,7 @@ def test_a_relation_that_all_have_is_taken_and_named(compare, monkeypatch):
     assert "delta 1e-08, replace-one" in " ".join(done.stdout.split())
     best, line = done.stdout.partition("Best, ")[2].splitlines()[:2]
     assert "itself a release" in best and line.startswith("  stub-rows, at epsilon 0.5: ")
-    assert "under replace-one, which all that are named have" in done.stderr
+    assert "under replace-one, which all of these algorithms have" in done.stderr
     asked = compare("--relation", "add-or-remove-one")
     assert asked.exit_code == 2 and "no guarantee under add-or-remove-one" in asked.stderr
     assert compare("--quiet", "--out", "r.parquet").stderr == ""

@@ -16,7 +16,7 @@ def test_a_target_asks_for_an_epsilon_or_for_rows(run):
     shown = run(*RIDGE, "--rows", "2000", "--target-mse", ".5").stdout
     (found,) = forecasts(run, *RIDGE, "--rows", "2000", "--target-mse", ".5")
     assert f"It takes about 2,000 rows and epsilon = {found['epsilon']:g} to keep" in shown
-    assert "no guarantee" in shown and "No data were read" in shown
+    assert "no guarantee" in shown and "No data were read, nothing was charged" in shown
     (back,) = forecasts(run, *RIDGE, "--epsilon", found["epsilon"], "--target-mse", ".5")
     assert 1700 <= back["rows"] <= 2000  # the epsilon was rounded up
     assert "the median of public tables" in shown
@@ -39,7 +39,7 @@ def test_nothing_but_features_prints_a_table(run):
     assert (
         "Share of the gain that is kept" in shown and "epsilon 0.1" in shown and "100,000" in shown
     )
-    assert "A run takes about 1 MB of memory" in shown
+    assert "A run takes about 1 MB beside its rows" in shown
     assert json.loads(run(*CLASSES, "--json").stdout)["memory_bytes"] == 30 * 512
     found = forecasts(run, *CLASSES)
     assert len(found) == 24 and "accuracy" not in found[0]

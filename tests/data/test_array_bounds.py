@@ -58,7 +58,7 @@ def test_features_that_nobody_scaled_are_told_apart_once_they_have_bounds():
     y = np.where(x[:, 0] > x[:, 1], 1, -1)
     scaled, raw = (fit(x, y, epsilon=1.0, seed=1, **b) for b in ({"bounds": (400, 500)}, {}))
     assert (scaled.predict(x) == y).mean() > 0.9
-    assert "without bounds; rows longer than row_norm=1.0 (the" in raw.report["scaling"]
+    assert "without bounds. Rows longer than row_norm=1.0 (the" in raw.report["scaling"]
 
 
 REFUSED = [
@@ -144,13 +144,13 @@ def test_a_model_of_a_large_row_norm_is_one_of_the_features_as_given(tmp_path):
     model.save(tmp_path / "m.json")
     again = load_model(tmp_path / "m.json")
     assert (again.w.tobytes(), again.row_norm) == (model.w.tobytes(), 20_000.0)
-    assert model.report["scaling"].startswith("Features and row_norm=20000.0 are divided by 2^7;")
+    assert model.report["scaling"].startswith("Features and row_norm=20000.0 are divided by 2^7.")
 
 
 def test_the_line_on_scaling_knows_public_facts_only():
-    assert describe_scaling(named()).endswith("longer than sqrt(4), and none is scaled down.")
-    assert "rows longer than row_norm=0.5 (the intercept's 1" in describe_scaling(named(0.5))
+    assert describe_scaling(named()).endswith("longer than sqrt(4), so none is scaled down.")
+    assert "Rows longer than row_norm=0.5 (the intercept's 1" in describe_scaling(named(0.5))
     text = describe_scaling(width_schema(3, row_norm=2, intercept=False))
     assert text.endswith(
-        "row_norm=2.0 are scaled down to it: the public claim; how many is private."
+        "row_norm=2.0, which is public, are scaled down to it; how many is private."
     )

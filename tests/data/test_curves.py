@@ -85,7 +85,7 @@ def test_a_model_of_curves_predicts_alike_from_its_file_and_a_store(tmp_path):
     age, pay = rng.uniform(0, 70, 3000), rng.uniform(1, 128, 3000)
     frame = pd.DataFrame({"age": age, "pay": pay, "y": (np.abs(age - 35) < 15).astype(int)})
     model = fit(frame, schema=SCHEMA, epsilon=50.0, delta=1e-6, seed=1)
-    assert "2 numbers are curves" in model.status
+    assert "2 numeric columns have curves" in model.status
     odds = model.decision_function(frame)
     assert np.mean((odds > 0) == (frame["y"] == 1)) > 0.9  # 0.57 are of one class
     model.save(tmp_path / "model.json")

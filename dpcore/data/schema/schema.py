@@ -64,7 +64,7 @@ for the noise of a small budget (at 2^10 dp-gd is refused at epsilon = 1)."""
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
 class Schema(SchemaKeys):
-    """The public description of a table; the keys are those of the TOML file above.
+    """The public description of a table, by the keys of the TOML file above.
 
     What follows from these is worked out when it is built, and nothing is kept in it later, so that
     it tells nothing of rows that it read: ``notation``, how cells of text are written; ``label``;

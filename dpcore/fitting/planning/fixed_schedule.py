@@ -80,8 +80,8 @@ def _of_what_is_needed(plan: Plan, needed: float, told: str) -> Accountant:
     asked = plan.accountant
     if needed > asked.epsilon:
         raise InvalidInputError(
-            f"{plan.entry.name} asks for epsilon={exact(needed)}, and the worst case is to be "
-            f"{exact(asked.epsilon)}. "
+            f"{plan.entry.name} needs epsilon={exact(needed)} for its target, and the worst case "
+            f"is {exact(asked.epsilon)}. "
             f"{told or 'Raise --epsilon-max (epsilon_max=) to that, or ask for less.'}"
         )
     return type(asked).from_budget(needed, asked.delta, asked.conversion)

@@ -27,7 +27,7 @@ OF_LOSS = "loss"
 
 
 def params_apart(params: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the parameters of the algorithm, and those of the loss by its own names."""
+    """Return the parameters of the algorithm, and those of the loss."""
     start = f"{OF_LOSS}."
     of_loss = {k.removeprefix(start): v for k, v in params.items() if k.startswith(start)}
     return {k: v for k, v in params.items() if not k.startswith(start)}, of_loss

@@ -44,8 +44,7 @@ def fill_slots(
 
 
 def mechanism_in(optimizer: Optimizer, slot: str, accountant: Accountant | None = None) -> Any:
-    """Return the class of the mechanism in a slot of an optimizer, a field ``use`` of it or the
-    slot's default.
+    """Return the class of the mechanism in a slot of an optimizer, from its ``use`` or the default.
 
     ``accountant`` : the run's, which has to hold what every slot releases.
 
@@ -69,8 +68,10 @@ def mechanism_in(optimizer: Optimizer, slot: str, accountant: Accountant | None 
 
 
 def accountants_for(optimizer: Optimizer, *events: DpEvent) -> str:
-    """Return the option that names the accountants under which an optimizer may release all of
-    these, its own first; empty if there is none."""
+    """Return the ``--accountant`` options under which an optimizer may make all of these releases.
+
+    Its own accountant comes first; the text is empty where there is none.
+    """
     stated = optimizer_facts(optimizer)
     own = load_registry().load("accountant", stated.accountant)
     usable = [

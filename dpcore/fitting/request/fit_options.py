@@ -104,9 +104,9 @@ class Ledger:
 
 @dataclass(frozen=True)
 class OneVsRest:
-    """A fit of each of three classes and more against the rest, all within the one budget:
-    ``fit(X, y, loss=OneVsRest())``, for algorithms and losses of two classes. Of two classes it is
-    one fit as ever.
+    """One fit of each class against the rest, within one budget: ``fit(X, y, loss=OneVsRest())``.
+
+    It is for algorithms and losses of two classes. Of two classes it is a single fit.
 
     Parameters
     ----------
@@ -144,8 +144,7 @@ class Rows:
 
 @dataclass(frozen=True)
 class Threads:
-    """An engine and how many threads it may use: ``fit(X, y, engine=Threads(2))``. The model is
-    the same.
+    """An engine and its number of threads, which leaves the model the same: ``engine=Threads(2)``.
 
     Parameters
     ----------

@@ -58,7 +58,7 @@ class Run:
 
 @dataclass(frozen=True)
 class DataRequest:
-    """Where the rows come from, as it was asked for on the command line.
+    """The request for rows: a data set or files, a schema, and how to read them.
 
     ``data`` : a registered name or a path. ``schema`` : its path, or itself. ``target`` : the label
     column that is meant; it has to be the schema's. ``bad_rows`` : ``"refuse"``, or ``"drop"``

@@ -54,7 +54,7 @@ def default_algorithm() -> str:
 
 @dataclass(frozen=True)
 class Settings:
-    """One fit as it was asked for: names, figures, and what was left open.
+    """The settings of one fit, as given, with ``None`` for what was left open.
 
     Parameters
     ----------

@@ -75,9 +75,11 @@ def require_share(plan: Plan, what: str, instead: str) -> None:
 
 
 def mechanism_for(accountant: Accountant, share: float | Fraction) -> Gaussian | Geometric:
-    """Return the mechanism of a release of counts that costs this share of the whole budget:
-    normal noise where the filter holds it, else geometric. InvalidInputError for a share that is
-    none."""
+    """Return the mechanism of a release of counts that costs this share of the whole budget.
+
+    Its noise is normal where the filter holds that, else geometric. Raises InvalidInputError for
+    a share that is none.
+    """
     if not 0 < share <= 1:
         raise InvalidInputError("Expected the share of a release to be above 0, and 1 at most.")
     noise = Gaussian if accountant.supports(Gaussian.nominal_event(1.0)) else Geometric

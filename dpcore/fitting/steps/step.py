@@ -162,7 +162,7 @@ class OneRelease:
 
 
 class RunStep(Protocol):
-    """A step of a run, with its options as fields: a frozen dataclass.
+    """A frozen dataclass that makes a release beside the fit; its fields are its options.
 
     It declares what ``dpcore.fitting.steps.facts.StepFacts`` lists, as class variables or fields.
     """

@@ -83,7 +83,7 @@ class PublicFacts:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ResultView(PublicFacts):
-    """The same, with the optimizer's solution: one, however many fits it is of."""
+    """The public facts of a run with the optimizer's solution, one for all of its fits."""
 
     solution: Solution
 

@@ -199,8 +199,8 @@ _TABLES: dict[str, type[Any]] = {
 
 
 def optimizer_facts(optimizer: Any) -> OptimizerFacts:
-    """Return what an optimizer, or its class, states: an optimizer what it stated when it was first
-    asked, so that a run is stated, held and named by what it was planned by."""
+    """Return the facts that an optimizer, or its class, states. An optimizer's are those of
+    the first call, so that a run is stated, held and named by what it was planned by."""
     return read(OptimizerFacts, optimizer) if is_class(optimizer) else _facts_of(optimizer)
 
 
@@ -215,7 +215,7 @@ def engine_facts(engine: Any) -> EngineFacts:
 
 
 def accountant_facts(accountant: Any) -> AccountantFacts:
-    """Return what an accountant, or its class, states."""
+    """Return the facts that an accountant, or its class, states."""
     return read(AccountantFacts, accountant)
 
 

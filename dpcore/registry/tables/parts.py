@@ -17,9 +17,9 @@ class MechanismFacts:
     name: str = fact(TEXT, "Its registered name, for messages.")
     needs: str = fact(
         Shape("l2, l1, linf or range", lambda value: value in FIGURES),
-        "The figure of the sensitivity that its noise is scaled to.",
+        "The norm of the sensitivity, or its range, that the noise is scaled to.",
     )
-    noise_multiplier: float = fact(NUMBER, "A field: the scale of its noise over that figure.")
+    noise_multiplier: float = fact(NUMBER, "A field: the scale of its noise over that bound.")
     is_share: bool = fact(
         TRUTH,
         "True where it draws a part of the noise of a sum: refused by any session but that of a "
@@ -94,7 +94,7 @@ class AccountantFacts:
     )
     of_figure: Callable[..., Any] | None = fact(
         Method(("figure", "delta", "conversion"), of_class=True),
-        "Returns the filter of a budget in its own figure (`--rho`, `--mu`).",
+        "Returns the filter of a budget in its own unit (`--rho`, `--mu`).",
         None,
     )
     with_reserve: Callable[..., Any] | None = fact(

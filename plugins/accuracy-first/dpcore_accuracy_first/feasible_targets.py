@@ -63,7 +63,7 @@ def too_dear(
     least = epsilon * loosest.asked / loosest.limit if loosest.limit > 0 else math.inf
     told = advice(loosest, problem, enough, least / half, epsilon / half, cap)
     return InvalidInputError(
-        f"{what} epsilon={epsilon:.4g}, and the worst case is to be {cap:.4g}. {told}"
+        f"{what} epsilon={epsilon:.4g}, too much of the worst case of {cap:.4g}. {told}"
     )
 
 

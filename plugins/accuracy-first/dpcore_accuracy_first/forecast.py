@@ -40,16 +40,16 @@ def forecast(
         the minimiser with noise on it; ``None`` for any other target.
     """
     told = (
-        f"the ex-post epsilon will be {costs[0]:.3g} at least, where the first of {len(costs)} "
-        f"levels passes its test, and {costs[-1]:.3g} at most"
+        f"the ex-post epsilon will be between {costs[0]:.3g} and {costs[-1]:.3g}, by which of "
+        f"{len(costs)} noise levels meets the target first"
     )
     if excess is None:
-        return f"{told}: which level passes is a fact about the rows, and no public figure."
+        return f"{told}. That depends on the rows, so no public figure tells it."
     needed = precision_for(base, _SHARE * excess)
     level = next((k for k, each in enumerate(precisions) if each >= needed), None)
     if level is None:
         return f"{told}; expect that no level meets the target: its noise alone is too much."
     return (
-        f"{told}; expect at most about {costs[level]:.3g} (level {level + 1}), where noise adds "
-        "half of the excess risk by public facts."
+        f"{told}; expect at most about {costs[level]:.3g} (level {level + 1}), where by public "
+        "facts the noise adds half of the excess risk."
     )

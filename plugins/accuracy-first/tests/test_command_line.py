@@ -32,7 +32,7 @@ def test_a_target_that_is_met_gives_a_model_and_two_figures(tmp_path):
     assert "accuracy of at least 0.75 on the training rows (the target of 0.77" in shown.stdout
     assert "except with probability 0.1." in shown.stdout
     assert "Ex-post epsilon of this outcome: " in shown.stdout
-    assert "worst case agreed to beforehand: epsilon = 4.0." in shown.stdout
+    assert "worst case agreed to beforehand is epsilon = 4.0." in shown.stdout
     privacy = json.loads(out.read_text())["privacy"]
     assert privacy["epsilon"] == 4.0 and 0 < privacy["ex_post_epsilon"] < 4
     assert load_model(out).privacy["ex_post_epsilon"] == privacy["ex_post_epsilon"]
@@ -59,7 +59,7 @@ def test_an_epsilon_known_beforehand_is_the_guarantee_and_no_worst_case_is_shown
     assert "worst case" not in report["sentence"] and "50" not in report["sentence"].split("In")[0]
     refused = run(*THEORY, 2)
     assert refused.exit_code == 2
-    assert f"output-theory asks for epsilon={epsilon!r}, and the worst case is to be 2" in (
+    assert f"output-theory needs epsilon={epsilon!r} for its target, and the worst case is 2" in (
         refused.stderr
     )
     # Held to it: exactly that much, agreed to, is enough.

@@ -45,7 +45,7 @@ def test_the_forecast_names_the_first_level_of_that_precision(kind):
     budget = (200.0, optimizer.delta) if kind is OutputBnr else (200.0, 0.0)
     accountant = PureAccountant.with_reserve(*budget, budget[1])
     told = optimizer.cost_forecast(problem, accountant)
-    assert "expect at most about" in told and "and 200 at most" in told
+    assert "expect at most about" in told and " and 200, by which of" in told
     for risk, passes in ((1e-9, False), (0.1, True)):
         levels = [0.01, 0.1, 1.0, 10.0, 100.0]
         words = forecast(levels, levels, OutputBaseInL2(problem), risk)

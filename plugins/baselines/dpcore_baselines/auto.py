@@ -83,12 +83,12 @@ class Auto:
             name = settings.accountant or PureAccountant.name
             return cls._choose_pure(replace(settings, accountant=name))
         if settings.accountant == ObjPert.accountant and not loss_facts(_loss(settings)).multiclass:
-            return replace(settings, algo=ObjPert.name), "the accountant bounds one release"
+            return replace(settings, algo=ObjPert.name), "this accountant bounds a single release"
         is_plain = settings.weight_bound is None  # A matrix of products is of rows that weigh 1.
         if loss_facts(_loss(settings)).quadratic and is_plain and _is_installed(_FOR_SQUARES):
-            why = "delta > 0 and squared loss: a matrix of products, then residuals"
+            why = "for squared loss and delta > 0, it releases a matrix of products, then residuals"
             return replace(settings, algo=_FOR_SQUARES), why
-        why = "delta > 0: normal noise adds up exactly, for any loss under either relation"
+        why = "with delta > 0, normal noise adds up exactly, for any loss under either relation"
         return replace(settings, algo=DpGd.name, params=_counted_once(settings)), why
 
     @classmethod
@@ -97,12 +97,12 @@ class Auto:
         name = _FOR_TARGETS[is_squared, has_delta]
         if not _is_installed(name):
             raise InvalidInputError(
-                f"A target is what {name} is asked for, and it is not installed: pip install "
+                f"Targets are for {name}, which is not installed: pip install "
                 "dpcore-accuracy-first."
             )
         noise = "normal noise, half of the cost of a test" if has_delta else "pure epsilon"
         where = "X'X and X'y, for squared loss" if is_squared else "the minimiser"
-        why = f"a target, and epsilon is an output: {noise}; noise is taken off {where}"
+        why = f"for a target it reduces the noise on {where} until that is met, with {noise}"
         return replace(settings, algo=name), why
 
     @classmethod
@@ -113,13 +113,13 @@ class Auto:
                 "above 0, such as 1e-6, and no pure accountant."
             )
         if settings.units:
-            why = "pure epsilon and units of several rows: selections, which hold for units"
+            why = "for pure epsilon and units of several rows, it selects, which holds for units"
             return replace(settings, algo=PrivGene.name), why
         if _bends(settings):
             use = {"noise": "gamma", **settings.use}
-            why = "pure epsilon and a smooth loss of bounded slope: one release of the minimiser"
+            why = "for pure epsilon and a smooth loss of bounded slope, it releases a minimiser"
             return replace(settings, algo=ObjPert.name, use=use), why
-        why = "pure epsilon and a loss without a bounded slope and curvature: selections"
+        why = "for pure epsilon and a loss without bounded slope and curvature, it makes selections"
         return replace(settings, algo=PrivGene.name), why
 
     @classmethod

@@ -42,8 +42,8 @@ if TYPE_CHECKING:
 __all__ = ["DpGd"]
 
 _FEW_ROWS = (
-    "the budget does not tell for sure which class is the commoner one; about {:,} rows would. The "
-    "model may predict worse than a constant."
+    "the noise of this budget may hide which class has more rows; about {:,} rows would show it. "
+    "The model may predict worse than a constant."
 )
 
 

@@ -74,7 +74,9 @@ def test_a_target_has_an_algorithm_whose_epsilon_is_an_output(asked, algo):
     plan = make_plan(Settings(**asked, targets={"target_risk": 0.6, "slack": 0.1}))
     assert (plan.entry.name, plan.accountant.name) == (algo, "pure")
     assert plan.accountant.delta == asked.get("delta", 1e-8)
-    assert plan.chosen_by is not None and "epsilon is an output" in plan.chosen_by["why"]
+    assert (
+        plan.chosen_by is not None and "for a target it reduces the noise" in plan.chosen_by["why"]
+    )
 
 
 def test_one_that_was_named_was_not_chosen():
@@ -112,7 +114,7 @@ def test_the_model_names_what_was_chosen_and_why(tmp_path):
 def test_the_command_line_takes_it_by_default():
     shown = CliRunner().invoke(app, ["train", "--set", "steps=2", "--data", "census-sim"])
     assert "Fitted dp-gd on census-sim" in shown.stdout
-    assert "Chosen by auto, for delta > 0" in shown.stdout
+    assert "Chosen by auto: with delta > 0" in shown.stdout
     shown = CliRunner().invoke(app, ["train", "--set", "steps=2", "--json"])
     assert json.loads(shown.stdout)["chosen_by"]["name"] == "auto"
 

@@ -33,7 +33,7 @@ def test_from_a_signal_on_it_is_the_last_release_for_its_share():
     before = sum(entry["cost"] for entry in model.ledger if entry["kind"] not in later)
     assert last["cost"] == pytest.approx(share * (budget - before), rel=1e-3)
     assert 0.999 * budget < model.privacy["spent"] <= budget
-    assert "by released counts of how rows came true" in model.status
+    assert "to match noisy counts of the classes" in model.status
     assert set(model.details["by_counts"]) == {"slope", "added"}
     none = fit(X, positive, **PUBLIC, epsilon=1.0, params={"calibrate_share": 0})
     assert "calibration" not in none.privacy["releases"] and "by_counts" not in none.details

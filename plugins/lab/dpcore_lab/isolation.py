@@ -43,7 +43,7 @@ def is_apart() -> bool:
 
 
 def not_isolated() -> tuple[str, ...]:
-    """Return, as clauses, what ``run_apart`` keeps nobody from on this platform."""
+    """Return clauses on what ``run_apart`` does not prevent on this platform."""
     if not is_apart():
         return ("what is kept in globals or written to files: there is no process apart here",)
     return (

@@ -74,7 +74,7 @@ def test_the_page_says_what_the_ledger_says_and_json_has_it_too(ledger):
     assert [run["outcome"] for run in said["runs"]] == ["finished", "open"]
     for budget in said["budgets"]:
         assert f"epsilon {budget['epsilon_that_fits']:.4g}" in text
-    assert f"that fit: {said['more_like_the_last']}" in text
+    assert f"that still fit: {said['more_like_the_last']}" in text
     for row in ("finished", "open", "exact figures"):
         assert row in read.texts
 

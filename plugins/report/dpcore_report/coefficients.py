@@ -10,6 +10,7 @@ Dividing by sqrt(12) makes coefficients of different columns comparable.
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +36,8 @@ HEADS = (
 )
 _DEVIATIONS = math.sqrt(12.0)
 """Standard deviations in the width of a uniform law."""
+_LONG = r"\d+\.\d{6,}"
+"""Knots between bounds, as floats print them."""
 _UNITS = {Day: "day", Lookup: "level"}
 """The unit of a plain number, where it is not 1, by how a cell is read."""
 _NONE = (
@@ -216,7 +219,9 @@ def _level(name: str, column: str) -> str:
     """Return the level of a feature by its name: ``column=level``, ``column@knot``,
     ``column.month=May`` or ``column is empty``."""
     rest = name[len(column) :]
-    return f"at {rest[1:]}" if rest[:1] == "@" else rest[1:]
+    if rest[:1] != "@":
+        return rest[1:]
+    return f"at {re.sub(_LONG, lambda found: f'{float(found[0]):.6g}', rest[1:])}"
 
 
 def _notes(model: LearntFacts) -> tuple[str, ...]:
@@ -252,7 +257,7 @@ def _notes(model: LearntFacts) -> tuple[str, ...]:
             "lower bound too, which the intercept leaves out."
         )
     notes += curves
-    notes.append("The coefficients contain the noise that makes them private.")
+    notes.append("The coefficients contain the noise of the fit.")
     return (*notes, *_notes_on_intervals(model.intervals))
 
 

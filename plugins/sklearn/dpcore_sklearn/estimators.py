@@ -86,8 +86,10 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
 @with_inherited_parameters
 @dataclass(kw_only=True, eq=False, repr=False)
 class PrivateLogisticRegression(PrivateClassifier):
-    """Logistic regression under differential privacy, of three classes and more multinomial (the
-    loss ``softmax``): one fit and one clip for all of them, or ``multiclass="ovr"``.
+    """Logistic regression under differential privacy, of two classes or more.
+
+    Of three classes and more it is multinomial, by the loss ``softmax``: one fit and one clip for
+    all of them, or ``multiclass="ovr"``.
 
     In a plain ``Pipeline`` the steps before this one cannot be looked into: a step that learns from
     the rows, such as a StandardScaler, voids the guarantee, and the statement does not say so.

@@ -59,7 +59,7 @@ class PublicTransformer(ABC, TransformerMixin, BaseEstimator):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class PublicScaler(OneToOneFeatureMixin, PublicTransformer):
-    """Clamps numbers to public bounds and maps these to [0, 1]; learns nothing from rows.
+    """A scaler of numbers from public bounds to [0, 1]; it learns nothing from rows.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ class PublicScaler(OneToOneFeatureMixin, PublicTransformer):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class PublicEncoder(PublicTransformer):
-    """A feature of 0 and 1 for each public category; learns nothing from rows.
+    """An encoder of public categories as features of 0 and 1; it learns nothing from rows.
 
     A cell that holds no listed category is zeros in all features of its column.
 

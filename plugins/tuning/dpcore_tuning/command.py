@@ -151,7 +151,9 @@ def _values(texts: list[str], by_old_name: list[str]) -> dict[str, list[str]]:
         )
     given = assigned([*texts, *by_old_name], "--candidates")
     if not given:
-        raise InvalidInputError("Expected --candidates KEY=VALUE,VALUE,...: what is to be chosen.")
+        raise InvalidInputError(
+            "Expected --candidates KEY=VALUE,VALUE,...: the values to choose among."
+        )
     found = {key: [value.strip() for value in text.split(",")] for key, text in given.items()}
     for key, several in found.items():
         if not all(several):

@@ -24,7 +24,7 @@ __all__ = ["Run"]
 _TAKEN = "All planned steps were taken."
 _SHRUNK = " The log odds were multiplied by {:.2f}{}, to correct "
 _BY_NOISE = "for clipping and noise, which make them too large."
-_BY_COUNTS = "for clipping and noise, and by noisy counts of the classes at each probability."
+_BY_COUNTS = "for clipping and noise and to match noisy counts of the classes."
 
 
 @dataclass(frozen=True)

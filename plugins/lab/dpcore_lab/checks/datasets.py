@@ -47,7 +47,7 @@ class _Loaded:
 
 
 def check_dataset(load: Load) -> Tested:
-    """Raise AssertionError if what a data set tells of itself follows from its rows.
+    """Raise AssertionError if the public facts of a data set follow from its rows.
 
     ``load`` : returns the data set. It is loaded again in another process and folder, which has to
     give the same rows. Then the files that it read are put in another order and cut to a few rows

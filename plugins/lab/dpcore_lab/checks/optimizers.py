@@ -56,8 +56,10 @@ _BUDGETS = (0.05, 1.0, 8.0)
 
 
 def check_outputs_released(optimizer: Optimizer) -> Tested:
-    """Replayed values give bit-equal results on unrelated rows, of another number of them where
-    the number is private: every output is a function of released values and public facts.
+    """Raise AssertionError unless replayed values give bit-equal results on unrelated rows.
+
+    Every output is then a function of released values and public facts. The number of rows differs
+    too where it is private.
 
     The runs are recorded in one process and replayed in another, and neither writes a file: what a
     part keeps of its rows outside the session is not there in the replay, or another value.
@@ -107,8 +109,12 @@ def _replay_all(optimizer: Optimizer, recorded: list[tuple[list[Record], Solutio
 
 
 def check_sensitivity_on_neighbours(optimizer: Optimizer) -> Tested:
-    """Replayed on neighbouring tables, no exact answer moves by more than was declared for it; nor
-    does that of a query of its own that is no sum, on tables that are searched for the worst."""
+    """Raise AssertionError unless exact answers on neighbouring tables stay within the declared
+    change.
+
+    A run is replayed on neighbours. A query of its own that is no sum is held to it on tables
+    that are searched for the worst.
+    """
     pairs, searched = 0, set()
     for relation, n_classes in cases_of(optimizer):
         rows = make_rows(60, seed=3, n_classes=n_classes)
@@ -159,9 +165,12 @@ def assert_same_when_replayed(
 
 
 def check_never_overspends(optimizer: Optimizer) -> Tested:
-    """The ledger, counted again by other formulas, stays within the budget, and every exact
-    answer that was computed was charged. A budget may be refused with nothing asked, as the least
-    one is where some noise has a fixed cost; one of them is not."""
+    """Raise AssertionError unless the ledger, counted again by other formulas, stays within the
+    budget.
+
+    Every exact answer that was computed was charged. A budget may be refused with nothing asked,
+    as the least one is where some noise has a fixed cost; one of them is not.
+    """
     refused: set[float] = set()
     for relation, n_classes in cases_of(optimizer):
         rows = make_rows(80, seed=5, n_classes=n_classes)
@@ -196,7 +205,8 @@ def check_never_overspends(optimizer: Optimizer) -> Tested:
 
 
 def check_tiny_budget_refused(optimizer: Optimizer) -> Tested:
-    """A budget too small for one release is refused by a DpcoreError, with nothing asked."""
+    """Raise AssertionError unless a budget too small for one release is refused with nothing
+    asked."""
     for relation, n_classes in cases_of(optimizer):
         rows = make_rows(50, seed=6, n_classes=n_classes)
         session = open_session(optimizer, rows, relation, epsilon=1e-250, delta=1e-250)
@@ -214,7 +224,8 @@ def check_tiny_budget_refused(optimizer: Optimizer) -> Tested:
 
 
 def check_repeatable_when_seeded(optimizer: Optimizer) -> Tested:
-    """The same seed gives the same bits: no random draw comes from anywhere but the session."""
+    """Raise AssertionError unless the same seed gives the same bits, so that all draws are the
+    session's."""
     for relation, n_classes in cases_of(optimizer):
         if relation is relations_of(optimizer)[0]:
             rows = make_rows(100, seed=8, n_classes=n_classes)

@@ -23,7 +23,7 @@ __all__ = ["check_bad_parameters_refused", "check_declarations"]
 
 
 def check_bad_parameters_refused(optimizer: Optimizer) -> Tested:
-    """A frozen dataclass, whose parameters are refused, before any release, if not finite."""
+    """Raise AssertionError unless parameters that are not finite are refused before any release."""
     parameters: Any = getattr(type(optimizer), "__dataclass_params__", None)
     assert parameters is not None and parameters.frozen, (
         "An optimizer is a frozen dataclass: write @dataclass(frozen=True)."
@@ -48,8 +48,11 @@ def check_bad_parameters_refused(optimizer: Optimizer) -> Tested:
 
 
 def check_declarations(optimizer: Optimizer) -> Tested:
-    """Every fact that its class states is one, and each preset sets parameters and slots that there
-    are, to values that can be built, and names an accountant, and a conversion, that there is."""
+    """Raise AssertionError unless the facts and presets that the class states are valid.
+
+    Every fact is known, and each preset sets existing parameters and slots to values that can be
+    built, and names an existing accountant and conversion.
+    """
     instance: Any = optimizer
     fault = fault_of_part("optimizer", type(optimizer))
     assert not fault, f"{type(optimizer).__name__} {fault}"

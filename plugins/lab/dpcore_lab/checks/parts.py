@@ -46,11 +46,14 @@ _ALARM = 1e-7
 
 
 def check_mechanisms_and_queries(optimizer: Optimizer) -> Tested:
-    """Mechanisms, samplers and queries used in a run that are not dpcore's own: ``check_mechanism``
-    with the sensitivity of the run, ``check_sampler``, and sums over rows whose rows stay within
-    the declared sensitivity, and which are the sums of their rows' parts on twenty full blocks too.
-    Whosever they are, none states that it is not private, and what a run adds to exact answers is
-    neither nothing, nor what it added before, nor too little (``dpcore_lab.outcomes.residuals``).
+    """Raise AssertionError unless the mechanisms, samplers and queries of a run bear out their
+    claims.
+
+    Those that are not dpcore's own get ``check_mechanism`` with the sensitivity of the run and
+    ``check_sampler``; rows of a sum stay within the declared sensitivity, and a sum is that of its
+    rows' parts on twenty full blocks too. None states that it is not private. A run adds to exact
+    answers neither nothing, nor what it added before, nor too little
+    (``dpcore_lab.outcomes.residuals``).
 
     An interactive mechanism has no release to repeat: ``check_interactive`` is the audit of a
     foreign class, with answers of the run's sizes. A mechanism without a noise multiplier, such as

@@ -30,7 +30,7 @@ _APART_ALREADY = ("optimizer", "query", "dataset")
 
 @dataclass(frozen=True)
 class Outcome:
-    """The end of a check: what it has tested if it passed, else the reason why it did not.
+    """The outcome of a check: the words of what was tested, or the reason of its failure.
 
     ``of_utility`` : whether what it missed is a threshold of utility, and no fault of privacy.
     """
@@ -95,9 +95,11 @@ def _told_of(optimizer: Optimizer) -> list[Outcome]:
 
 
 def parametrize_with_checks(parts: Iterable[Any], utility: bool = True) -> Callable[[Any], Any]:
-    """Return a pytest decorator: the test, of a part under any name and a ``check``, gets every
-    pair of a part and a check of its kind; ``utility`` : thresholds of utility among them, which a
-    private part may miss."""
+    """Return a pytest decorator that runs a test for every pair of a part and a check of its kind.
+
+    The test takes the part under any name and a ``check``. ``utility`` : include thresholds of
+    utility, which a private part may miss.
+    """
     require_assertions()
     import pytest
 

@@ -21,10 +21,12 @@ __all__ = ["UTILITY_CHECKS", "check_huge_epsilon_limit"]
 
 
 def check_huge_epsilon_limit(optimizer: Optimizer) -> Tested:
-    """With a huge epsilon the objective comes within 5 % of what scipy's minimiser gains; an
-    optimizer that is asked for an excess risk is asked for 3 % of it. It is a threshold of utility,
-    and raises BelowThreshold: an algorithm that is slow, or whose paper fixes its steps, may miss
-    it and be as private as any."""
+    """Raise BelowThreshold unless a huge epsilon reaches 95 % of the gain of scipy's minimiser.
+
+    An optimizer with a target of excess risk gets 3 % of that gain. This is a threshold of
+    utility: an algorithm that is slow, or whose paper fixes its steps, may miss it and be as
+    private as any.
+    """
     from scipy.optimize import minimize
 
     gains = []

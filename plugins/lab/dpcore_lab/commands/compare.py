@@ -166,7 +166,7 @@ def compare_command(
     comparison = _admitted(asked, plot, by_default=not relation, quiet=quiet)
     finished = out is not None and out.is_file()
     results = _run(comparison, out, jobs, engine, hidden=quiet or as_json)
-    told = f"Results: {out}" if out else "Results: not kept; --out results.parquet does."
+    told = f"Results: {out}" if out else "Results: not saved; --out results.parquet saves them."
     told = f"All fits were in {out}: nothing was fitted." if finished else told
     _tell(results, plot, told, as_json=as_json, markdown=markdown, quiet=quiet)
     if failed := all_failed(results.rows):
@@ -195,8 +195,8 @@ def _admitted(asked: Comparison, plot: Path | None, *, by_default: bool, quiet: 
         raise InvalidInputError("--plot draws against epsilon, which the references do not take.")
     if by_default and not quiet and asked.relation != default_relation(()):
         print_lines(
-            f"dpcore: under {asked.relation}, which all that are named have; "
-            f"not all have {default_relation(())}.",
+            f"dpcore: comparing under {asked.relation}, which all of these algorithms have; not "
+            f"all have {default_relation(())}.",
             err=True,
         )
     for line in () if quiet else left_out_for(left_out):

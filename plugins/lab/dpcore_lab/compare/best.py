@@ -12,7 +12,7 @@ from dpcore_lab.compare.table import RISING, Mean
 __all__ = ["Best", "best_lines", "best_of"]
 
 _CHOOSING = (
-    "Best, and all whose interval reaches the best mean; to choose by this on private data is "
+    "The best, and all whose interval reaches its mean. Choosing by this on private data is "
     "itself a release, which no budget here covers:"
 )
 

@@ -34,10 +34,10 @@ _MOST = 1000
 """Folds, and repeats: a public figure, since the number of private rows cannot bound them."""
 
 STATEMENT = (
-    "Accuracy, objective and seconds (exact_... in the results file) are diagnostics, computed "
-    "WITHOUT privacy; accuracies are fractions of a fold's rows, and so tell how many rows there "
-    "are. On private data, to choose an algorithm or a parameter by them is itself a release, "
-    "which no budget here covers."
+    "Accuracy, objective and seconds (exact_... in the results file) are computed WITHOUT privacy. "
+    "An accuracy is a fraction of a fold's rows, and so tells how many rows there are. Choosing an "
+    "algorithm or a parameter by them on private data is itself a release, which no budget here "
+    "covers."
 )
 
 

@@ -40,8 +40,8 @@ RISING = (*SHARES, "r2")
 """Measures that are better where they are more."""
 _OF_NUMBERS = ("rmse", "mae", "r2")
 INTERVAL = (
-    "mean and its 95 % interval (Student's t) over the fits of all folds and repeats, taken as one "
-    "sample; a reference is fitted once a fold, so that its sample is another"
+    "mean and its 95 % interval (Student's t) over all folds and repeats; a reference is fitted "
+    "once a fold"
 )
 _LEVEL = 0.975
 """Quantile whose t bounds a two-sided interval of 95 %."""

@@ -38,8 +38,11 @@ _NONE_ABOVE = 1e-13
 
 
 def epsilon_of_losses(events: Iterable[DpEvent], delta: float) -> float:
-    """Return the epsilon at ``delta`` of all events together by the laws of their losses, both
-    orders; ``inf`` where an event has none here.
+    """Return the epsilon at ``delta`` of all events together, by the distributions of their privacy
+    loss.
+
+    Both orders of the neighbours count; the result is ``inf`` where an event has no such
+    distribution here.
 
     Examples
     --------

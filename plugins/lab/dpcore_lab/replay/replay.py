@@ -42,7 +42,7 @@ _OTHER_SEED = 12
 
 
 class ReplaySession(CountingSession):
-    """A session that charges, asks and draws as ever, and gives the recorded values.
+    """A session that charges, asks and draws as usual, and returns recorded values.
 
     Mechanisms run on this table's answers too, and what they draw is thrown away: an answer that a
     mechanism keeps elsewhere, for an optimizer to find, is another one than in the recorded run.

@@ -34,7 +34,7 @@ def test_each_column_of_exact_figures_says_so_whatever_is_taken_out_of_the_file(
     names = pq.read_schema(path).names
     assert {"exact_accuracy", "exact_objective", "exact_seconds", "private"} <= set(names)
     assert not {"accuracy", "objective", "seconds"} & set(names)
-    assert "tell how many rows there are" in STATEMENT
+    assert "tells how many rows there are" in STATEMENT
 
 
 def test_it_is_readable_by_its_owner_only(results, tmp_path):

@@ -27,7 +27,7 @@ _USUAL = 0.03
 
 @dataclass(frozen=True)
 class Calibration:
-    """Log odds z of two classes become a + b z, by counts of rows by class and log odds.
+    """Calibrated log odds of two classes: z becomes a + b z, from noisy counts of rows.
 
     The model's coefficients are those of the calibrated log odds, so that whatever reads the model
     has them, and an evaluation and intervals beside it are of them.

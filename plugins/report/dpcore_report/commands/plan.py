@@ -102,8 +102,7 @@ def plan_command(
         f"taken to make {without:.0%} of the constant's errors{source}. This is a forecast and no "
         f"guarantee: half of the public tables kept a share within {typical.spread:.2g} of it."
         f"{_RANGES if typical.between and kept is None else ''} A run takes about "
-        f"{gigabytes(forecast.memory())} of memory beside its rows. No data were read, and nothing "
-        "was charged."
+        f"{gigabytes(forecast.memory())} beside its rows. No data were read, nothing was charged."
     )
 
 

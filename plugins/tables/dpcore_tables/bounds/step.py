@@ -30,7 +30,7 @@ SHARE = Fraction(1, 10)
 
 @dataclass(frozen=True)
 class PrivateBounds:
-    """The release of the bounds that a schema lacks.
+    """Noisy bounds of the columns for which a schema has none.
 
     One release: noisy counts of cells in public bins (``BinCounts``), normal noise where the filter
     holds it, else geometric; the bounds follow from these (``bounds_of``). It is charged, like

@@ -154,8 +154,8 @@ def column_of(schema: Schema, name: str) -> NumericColumn | CategoricalColumn:
                 lower, upper = (end.toordinal() - EPOCH for end in (column.lower, column.upper))
                 return NumericColumn(at, float(lower), float(upper), unit="day")
             raise InvalidInputError(
-                f"No statistic takes column {name!r}: expected categories, buckets or bins, or a "
-                "number or a date between lower and upper."
+                f"No statistic takes column {name!r}: expected a column of categories, buckets or "
+                "bins, or of numbers or dates between lower and upper."
             )
         at += width
     raise InvalidInputError(f"The schema encodes no column {name!r}.")

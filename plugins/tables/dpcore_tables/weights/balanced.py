@@ -28,7 +28,7 @@ SHARE = Fraction(1, 20)
 
 @dataclass(frozen=True)
 class BalancedWeights:
-    """Weights that even the classes out, by counts that are released.
+    """Balanced weights of the classes, from noisy counts of their rows.
 
     One release: how many rows are of each class (``Histogram``, with its sensitivity: 1 in l2 under
     add-or-remove-one, the square root of 2 under replace-one), by normal noise where the filter
