@@ -83,9 +83,7 @@ def test_fits_of_a_comparison_are_tasks(cluster, parts, schema, tmp_path):
     whole, by = tmp_path / "rows.parquet", tmp_path / "schema.toml"
     parts[0].to_parquet(whole)
     by.write_text(schema.to_toml())
-    asked = Comparison(
-        ("dp-gd", "dp-agd"), (str(whole),), (1.0,), folds=2, schema=str(by), seed=5
-    )
+    asked = Comparison(("dp-gd", "dp-agd"), (str(whole),), (1.0,), folds=2, schema=str(by), seed=5)
     comparison, _ = admit(asked)
     here = run(comparison, None)
     there = run(comparison, tmp_path / "r.parquet", engine=f"dask:{cluster.scheduler_address}")
