@@ -31,7 +31,7 @@ OTHER_WORDS = {
     "plugins/baselines/README.md": 2000,
 }
 """Pages with a limit of their own."""
-ALL_WORDS, ALL_WORDS_NOW = 45_000, 52_430
+ALL_WORDS, ALL_WORDS_NOW = 45_000, 52_200
 """Words of all pages together: the limit, and a ceiling that is lowered as pages become shorter."""
 
 
@@ -47,9 +47,7 @@ class Measures(NamedTuple):
 # One line a page, so that pages can be rewritten side by side. A ceiling is never raised; a page
 # within all limits has no line.
 CEILINGS: dict[str, Measures] = {
-    "docs/audit.md": Measures(1265, 83, 148, 39),
     "docs/papers.md": Measures(1960, 103, 115, 27),
-    "docs/plugins.md": Measures(2994, 129, 121, 34),
 }
 
 
