@@ -12,6 +12,6 @@ def register_optimizers(register: Callable[..., None]) -> None:
     register(
         "newton",
         "dpcore_newton.newton:Newton",
-        summary="Newton's method: a dozen gradients, divided by a noisy Hessian.",
-        reference="Ganesh, Haghifam, Steinke & Thakurta, NeurIPS 2023",
+        summary="Newton's method with a noisy Hessian.",
+        reference="Ganesh et al., NeurIPS 2023",
     )
