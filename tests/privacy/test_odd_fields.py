@@ -160,6 +160,11 @@ def samples(relation):
     yield part("dpcore_tuning.scores:HeldOutLosses")(p, (up,), "loss", "linf")
     yield part("dpcore_dp_agd.loss_line:ClippedLossLine")(p, zero, up, np.array([0.0, 0.5]), 1.0)
     yield part("dpcore_a_ddp.record_gradient:RecordGradientSum")(p, up, 0.5, 12)
+    hessian_of = part("dpcore_newton.hessian:HessianSum")
+    hessian = hessian_of(p, up, weight(curve), 0.5, standardization=own)
+    yield from (hessian, part("dpcore_newton.hessian:HessianTrace")(hessian))
+    for change in ("add", "clip"):
+        yield part("dpcore_newton.direction:NewtonDirection")(hessian, up, 0.5, change)
 
 
 def solvers(relation):
