@@ -184,3 +184,11 @@ def test_a_forgotten_hessian_share_is_seen_by_the_recount(monkeypatch, record_ru
     )
     with pytest.raises((DpcoreError, ZeroDivisionError, ValueError)):
         record_run(Newton(passes=4, hessians=1), make_rows(80), ADD, 4.0)
+
+
+def test_a_share_is_left_for_counts_of_log_odds():
+    X, y, _ = correlated(3000)
+    words = {"algo": "newton", "bounds": (0, 1), "epsilon": 8.0, "delta": 1e-6, "seed": 1}
+    model = fit(X, y, params={"passes": 3, "calibrate_share": 0.1}, **words)
+    assert set(model.report["details"]["by_counts"]) == {"slope", "added"}
+    assert 0.999 * model.privacy["budget"] <= model.privacy["spent"] <= model.privacy["budget"]
