@@ -166,6 +166,7 @@ ALLOWED = {
     "plugins/baselines/dpcore_baselines/without_privacy/references.py": "a reference",
     "plugins/adassp/dpcore_adassp/products.py": WHOLE_NUMBERS,
     "plugins/adassp/dpcore_adassp/row_map.py": WHOLE_NUMBERS,
+    "plugins/newton/dpcore_newton/hessian.py": WHOLE_NUMBERS,
     "plugins/adassp/dpcore_adassp/whitening.py": "beside LAPACK; rounded to whole steps",
 }
 

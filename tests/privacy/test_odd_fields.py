@@ -62,7 +62,6 @@ def part(place):
     return getattr(import_module(module), name)
 
 
-Logistic, Squared = part("dpcore.losses.logistic:Logistic"), part("dpcore.losses.squared:Squared")
 
 
 def tables(relation):
@@ -165,6 +164,7 @@ def samples(relation):
     yield from (hessian, part("dpcore_newton.hessian:HessianTrace")(hessian))
     for change in ("add", "clip"):
         yield part("dpcore_newton.direction:NewtonDirection")(hessian, up, 0.5, change)
+    yield part("dpcore_frank_wolfe.vertex_scores:VertexScores")(p, 2.0, 0.5, np.array([0, 4]))
 
 
 def solvers(relation):
@@ -208,6 +208,9 @@ def others():
     reduction = part("dpcore_accuracy_first.noise_chain.mechanism:NoiseReduction")
     yield reduction(RowCount("l1"), (0.5, 1.0), 0.5, 1.0, asked)
     yield part("dpcore_accounting.laws.continuous_law:ContinuousLaw")((("normal", 1.0),))
+    vertices = "dpcore_frank_wolfe.vertex_scores:"
+    scores = part(f"{vertices}VertexScores")(p, 2.0, 0.5, np.array([0, 4]))
+    yield part(f"{vertices}LoadedKernels")(scores)
     yield part("dpcore_tables.weights.sample_weighted:SampleWeighted")(Logistic(), 2.0)
 
 
@@ -232,6 +235,7 @@ def mechanisms():
         part(f"{laws}noisy_maximum:TableMaximum")(law, 2),
     )
     yield part(f"{selections}exponential:Exponential")(8.0)
+    yield part("dpcore_frank_wolfe.grouped_exponential:GroupedExponential")(8.0)
     yield part(f"{selections}permute_and_flip:PermuteAndFlip")(8.0)
     yield part(f"{selections}report_noisy_max:ReportNoisyMax")(8.0)
     yield part("dpcore_baselines.perturbation.approximate_minima:ApproximateMinima")(8.0)

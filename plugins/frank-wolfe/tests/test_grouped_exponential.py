@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 
-import naive
+import naive_vertices as naive
 import numpy as np
 import pytest
 

@@ -88,12 +88,12 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
 class PrivateLogisticRegression(PrivateClassifier):
     """Logistic regression under differential privacy, of two classes or more.
 
-    Of three classes and more it is multinomial, by the loss ``softmax``: one fit and one clip for
-    all of them, or ``multiclass="ovr"``.
-
     In a plain ``Pipeline`` the steps before this one cannot be looked into: a step that learns from
     the rows, such as a StandardScaler, voids the guarantee, and the statement does not say so.
     ``dpcore_sklearn.make_pipeline`` refuses such steps.
+
+    Of three classes and more it is multinomial, by the loss ``softmax``: one fit and one clip for
+    all of them, or ``multiclass="ovr"``.
 
     ``score``, ``cross_val_score``, the scores of ``GridSearchCV`` and so its ``best_params_`` are
     exact figures of the rows, outside every epsilon. Each fit costs its whole epsilon again, folds

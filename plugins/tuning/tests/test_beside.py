@@ -75,7 +75,7 @@ def test_a_calibration_alters_the_model_that_is_released_and_its_figures(monkeyp
         if not found:
             monkeypatch.setattr(run.Tries, "best", lambda self: None)
         model = tuned({"epsilon": 20.0}, also=(STEPS[0], Calibration(0.1)))
-        assert model.intercept > 900 and "+1000.00 added, by released counts" in model.status
+        assert model.intercept > 900 and "moved by +1000.00, by noisy counts" in model.status
         assert model.privacy["steps"] == {"calibration": {"share": 0.1}}
         kinds = [entry["kind"] for entry in model.ledger]
         assert kinds == ["search", "calibration", "evaluation"]
