@@ -62,8 +62,6 @@ def part(place):
     return getattr(import_module(module), name)
 
 
-
-
 def tables(relation):
     """Return tables of few rows, of which each is a neighbour of the next."""
     X = np.array([[0.5, 0.2, 0.5], [-0.7, 0.1, 0.5], [0.1, -0.9, 0.5], [1.9, 0.0, 0.5]])

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dpcore.errors import replacing
 from dpcore.plugin import InvalidInputError
 
 __all__ = ["take_plain"]
@@ -29,4 +30,6 @@ def take_plain(part: Any) -> None:
             kind = type(value).__name__
             raise InvalidInputError(f"Expected {field.name} to be a {field.type}, not a {kind}.")
         if field.type.startswith("float") and value is not None:  # type: ignore[union-attr]
-            object.__setattr__(part, field.name, float(value))
+            too_large = InvalidInputError(f"Expected {field.name} to be a number of 64 bits.")
+            with replacing(OverflowError, by=lambda _, error=too_large: error):
+                object.__setattr__(part, field.name, float(value))

@@ -115,6 +115,8 @@ class FrankWolfe:
         mechanism = mechanism_in(self, "selection")(multiplier)
         load_groups()
         clip, picks = self._clip(problem), np.empty(self._steps(problem, multiplier), np.int64)
+        # The regulariser's part is largest after one step. Refused here, before anything is spent.
+        VertexScores(problem, self.radius, clip, np.zeros(1, dtype=np.int64))
         for k in range(picks.size):
             query = VertexScores(problem, self.radius, clip, picks[:k])
             picks[k] = session.release(query, mechanism)

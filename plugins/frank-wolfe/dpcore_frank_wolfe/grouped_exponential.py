@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import decimal
 import functools
+import itertools
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -107,7 +108,7 @@ def _is_kept(missing: int, group: int, weight: int, scale: GridScale, noise: Noi
     # t with probability exp(-t / significand): once for each whole scale, and for what is left.
     unit = GridScale(scale.significand)
     scales, rest = divmod(missing * 2**scale.shift, scale.significand)
-    for least in (*(scale.significand for _ in range(scales - group)), rest):
+    for least in itertools.chain(itertools.repeat(scale.significand, scales - group), (rest,)):
         if int(noise.exponential(unit, 1)[0]) < least:
             return False
     uniform = LazyUniform(int(noise.words(1)[0]), _WORD_BITS, lambda: int(noise.words(1)[0]))

@@ -119,3 +119,11 @@ def test_three_classes_are_refused_before_a_charge():
 def test_a_clip_follows_the_loss_and_the_rows():
     _, solution = run(FrankWolfe(steps=1))
     assert math.isclose(solution.details["clip"], 0.5)
+
+
+def test_a_regulariser_without_room_is_refused_before_anything_is_spent():
+    accountant = Zcdp.from_budget(1.0, 1e-6)
+    session = TableSession(LocalEngine(ROWS.table()), accountant, REPLACE, SeededNoise(3))
+    with pytest.raises(InvalidInputError, match="regulariser is too large"):
+        FrankWolfe(steps=5).minimize(problem_of(REPLACE, l2=1e12), session)
+    assert not session.ledger

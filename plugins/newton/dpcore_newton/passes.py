@@ -155,8 +155,13 @@ def refuse_hopeless(optimizer: Any, problem: Problem, session: PrivacySession) -
     widest_sums: list[Any] = [StandardizedGradientSum(problem, zero, same, clip, multiplier)]
     sums: list[Any] = [StandardizedGradientSum(problem, zero, mapped, problem.row_norm)]
     if optimizer.hessians != 0:
-        widest_sums.append(hessian_of(optimizer, problem, zero, same, widest))
+        hessian = hessian_of(optimizer, problem, zero, same, widest)
+        widest_sums.append(hessian)
         sums.append(hessian_of(optimizer, problem, zero, mapped, problem.row_norm))
+        if optimizer.noise_on == "direction":
+            # Its error follows from public facts and four times a row's largest Hessian.
+            one = np.ones(problem.n_features)
+            NewtonDirection(hessian, one, 4 * hessian.clip, optimizer.change)
     if moments_share(optimizer, problem):
         sums.append(ColumnMoments(problem, MOMENTS_CLIP * problem.row_norm, multiplier))
     for query in widest_sums:

@@ -11,9 +11,14 @@ import pytest
 
 from dpcore import fit
 from dpcore.errors import DpcoreError, InvalidInputError
-from dpcore.plugin import NeighboringRelation
-from dpcore.plugin.parts import gaussian_mu_squared_down
-from dpcore_lab.checks import check_huge_epsilon_limit, make_rows, parametrize_with_checks
+from dpcore.plugin import NeighboringRelation, Problem
+from dpcore.plugin.parts import SeededNoise, Table, gaussian_mu_squared_down, load_registry
+from dpcore_lab.checks import (
+    RecordingSession,
+    check_huge_epsilon_limit,
+    make_rows,
+    parametrize_with_checks,
+)
 from dpcore_newton import passes as module
 from dpcore_newton.newton import Newton
 
@@ -154,6 +159,17 @@ def test_fields_that_do_not_fit_are_refused():
 def test_a_budget_without_room_is_refused_before_anything_is_asked(record_run):
     with pytest.raises(DpcoreError):
         record_run(Newton(), make_rows(80), ADD, 1e-250)
+
+
+def test_a_direction_of_too_many_columns_is_refused_before_anything_is_spent():
+    wide = Problem(load_registry().load("loss", "logistic")(), 0.0, 600, 1.0, 1.0, ADD)
+    opened = load_registry().load("accountant", "gdp").from_budget(1.0, 1e-6)
+    rows = np.eye(20, 600) / 30
+    table = Table.from_matrix(rows, np.ones(20), row_norm=1.0, raw_norm_bound=1.0)
+    session = RecordingSession(table, opened, ADD, SeededNoise(3), problem=wide)
+    with pytest.raises(InvalidInputError, match="Too many rows or columns"):
+        PAPER.minimize(wide, session)
+    assert not session.ledger
 
 
 def test_the_first_preset_takes_its_figures_from_the_authors_code():

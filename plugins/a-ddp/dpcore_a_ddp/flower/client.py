@@ -8,7 +8,6 @@ import time
 from flwr.app import Context, Message, RecordDict
 from flwr.clientapp import ClientApp
 
-from dpcore.errors import DpcoreError
 from dpcore.plugin.parts import visible
 from dpcore_a_ddp.flower.member import FAILED, Member, answer
 from dpcore_a_ddp.flower.post import content_of, record_content, record_of
@@ -42,7 +41,7 @@ def _content(message: Message, context: Context) -> bytes:
         index = question.round
         if time.time() > message.metadata.created_at + message.metadata.ttl:
             return pack_answer(Declined(member.user, index, LATE))
-    except DpcoreError as error:
+    except Exception as error:
         _tell(error)
         return b""
     try:

@@ -60,7 +60,9 @@ class Deployment:
         self._registered: set[Path] = set()
 
     def __enter__(self) -> Self:
-        self.folder.mkdir(parents=True, exist_ok=True)
+        # A node's log tells its owner of its rows.
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.folder.chmod(0o700)
         self._certificates = make_certificates(self.folder, _HOST)
         try:
             self._start_link()

@@ -102,3 +102,11 @@ def test_what_is_no_question_is_refused(rules, change):
     unpack_question(message(head, bytes(24)))
     with pytest.raises(InvalidInputError):
         unpack_question(message({**head, **change}, bytes(24)))
+
+
+def test_rules_with_a_number_beyond_64_bits_are_refused(rules):
+    whole = pack_question(Question(rules, 0, np.zeros(3)))
+    huge = whole.replace(b'"clip": 1.0', b'"clip": 1%b' % (b"0" * 400))
+    assert huge != whole
+    with pytest.raises(InvalidInputError):
+        unpack_question(huge)
