@@ -30,6 +30,10 @@ def take_plain(part: Any) -> None:
             kind = type(value).__name__
             raise InvalidInputError(f"Expected {field.name} to be a {field.type}, not a {kind}.")
         if field.type.startswith("float") and value is not None:  # type: ignore[union-attr]
-            too_large = InvalidInputError(f"Expected {field.name} to be a number of 64 bits.")
-            with replacing(OverflowError, by=lambda _, error=too_large: error):
-                object.__setattr__(part, field.name, float(value))
+            object.__setattr__(part, field.name, _plain_float(field.name, value))
+
+
+def _plain_float(name: str, value: Any) -> float:
+    too_large = InvalidInputError(f"Expected {name} to be a number of 64 bits.")
+    with replacing(OverflowError, by=lambda _: too_large):
+        return float(value)
