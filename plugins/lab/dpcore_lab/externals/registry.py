@@ -84,7 +84,7 @@ class External:
 
     @property
     def marks(self) -> tuple[str, ...]:
-        """What is said of it wherever its figures are."""
+        """The words that stand beside its name wherever its figures are."""
         told = (
             (self.pure, "pure"),
             (self.relation != _USUAL, self.relation),

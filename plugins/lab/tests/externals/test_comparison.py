@@ -65,7 +65,9 @@ def test_fits_are_marked_and_ends_are_told_apart(folder, registered, capsys):
     assert f"| made ({NOT_OURS}; pure) |" in printed and "2 of 2 reached a cap" in printed
     assert "Reached a cap: stuck, 2 fits: stopped at its cap of 0.4 seconds." in printed
     assert "Failed: broken, 2 fits: ended with exit status 3" in printed
-    assert SECRET not in printed and SECRET.encode() not in (folder / "results.parquet").read_bytes()
+    assert (
+        SECRET not in printed and SECRET.encode() not in (folder / "results.parquet").read_bytes()
+    )
 
 
 @pytest.mark.slow

@@ -23,7 +23,10 @@ from .conftest import X, arrow, rows_of
 SECRET = "4711"
 
 
-def end_of(script, *words, caps=Caps(20.0, 2.0), test=None):
+LONG = Caps(20.0, 2.0)
+
+
+def end_of(script, *words, caps=LONG, test=None):
     """Return how a shell script ended, whose ``$1`` is the folder, and ``$2`` the first word."""
     # The folder is the last argument: it is put before the others.
     text = f'for each; do last=$each; done; set -- "$last" "$@"; {script}'
