@@ -184,7 +184,7 @@ def draw(rows: Sequence[Row], path: Path) -> None:
     matplotlib.use("svg")
     import matplotlib.pyplot as plt
 
-    plt.rcParams.update({"svg.hashsalt": "dpcore", "font.size": 9})
+    plt.rcParams.update({"svg.hashsalt": "dpcore", "svg.fonttype": "none", "font.size": 9})
     found = [ranking for m in DRAWN if (ranking := ranking_of(rows, m)) is not None]
     most = max(len(ranking.ranks) for ranking in found)
     figure, axes = plt.subplots(1, len(found), figsize=(3.6 * len(found), 0.8 + 0.3 * most))
