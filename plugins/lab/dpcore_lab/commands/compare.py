@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from dpcore.cli.terminal.progress import shown
 from dpcore.cli.terminal.streams import ended_as_interrupted, hush
-from dpcore.errors import InvalidInputError, replacing
+from dpcore.errors import InvalidInputError
 from dpcore.plugin.commands import Option, print_json, print_lines
-from dpcore.registry.parameters import parse_assignment
+from dpcore_lab.commands.option_texts import caps_in, numbers_in, params_in, words_in
 from dpcore_lab.commands.progress import FitsMade
 
 if TYPE_CHECKING:
@@ -30,8 +29,8 @@ def compare_command(
     algos: Annotated[
         str,
         Option(
-            help="Algorithms, by commas: NAME, NAME:PRESET or NAME:as-published; all for every one "
-            "installed that fits."
+            help="Algorithms, by commas: NAME, NAME:PRESET, NAME:as-published or an external one; "
+            "all for every one installed that fits and is not external."
         ),
     ] = "all",
     data: Annotated[
@@ -105,6 +104,9 @@ def compare_command(
             "rows; local: this machine's processes.",
         ),
     ] = "local",
+    external_caps: Annotated[
+        str, Option(help="Most seconds and GiB of memory of a fit by an external algorithm.")
+    ] = "600,4",
     out: Annotated[
         Path | None, Option(help="Results file (Parquet); what was interrupted goes on.")
     ] = None,
@@ -138,23 +140,24 @@ def compare_command(
 
     hush(quiet)
     _check_told(quiet and not (out or plot or as_json), as_json and markdown)
-    labels = _words(algos)
+    labels = words_in(algos)
     asked = Comparison(
         algorithms=labels,
-        data=_words(data),
-        epsilons=_numbers(epsilon),
+        data=words_in(data),
+        epsilons=numbers_in(epsilon, "--epsilon"),
         delta=delta,
         folds=folds,
         repeats=repeats,
-        loss=loss or default_loss(_words(data), schema, multiclass),
+        loss=loss or default_loss(words_in(data), schema, multiclass),
         l2=l2,
         relation=relation or default_relation(labels),
         schema=None if schema is None else str(schema),
-        params=_params(assignments, "--set"),
-        use=_params(use, "--use"),
+        params=params_in(assignments, "--set"),
+        use=params_in(use, "--use"),
         seed=seed,
         trust=trust,
         multiclass=multiclass,
+        caps=caps_in(external_caps),
     )
     if quick:
         ends = dict.fromkeys((min(asked.epsilons), max(asked.epsilons)))
@@ -268,28 +271,3 @@ def _run(
             kept = f"the fits that were done are in {out}.journal; the same command goes on"
         print_lines(f"dpcore: stopped; {kept}.", err=True)
         raise SystemExit(_STOPPED) from stop
-
-
-def _words(text: str) -> tuple[str, ...]:
-    return tuple(word.strip() for word in text.split(",") if word.strip())
-
-
-def _numbers(text: str) -> tuple[float, ...]:
-    no_numbers = InvalidInputError(f"Expected --epsilon {text!r} as numbers, by commas.")
-    with replacing(ValueError, by=lambda _: no_numbers):
-        return tuple(float(word) for word in _words(text))
-
-
-def _params(texts: Sequence[str] | None, option: str) -> dict[str, dict[str, str]]:
-    """Return the parameters, or slots, of each label of ``LABEL.KEY=VALUE``."""
-    params: dict[str, dict[str, str]] = {}
-    for text in texts or ():
-        left, value = parse_assignment(text, option)
-        label, dot, key = left.rpartition(".")
-        if not (dot and label and key):
-            form = "KEY=VALUE, or loss.KEY=VALUE" if option == "--set" else "SLOT=NAME"
-            raise InvalidInputError(f"Expected {option} {text!r} as ALGORITHM.{form}.")
-        if key in params.setdefault(label, {}):
-            raise InvalidInputError(f"{option} sets the same name twice.")
-        params[label][key] = value
-    return params

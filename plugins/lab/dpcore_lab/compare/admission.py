@@ -15,8 +15,10 @@ from dpcore.plugin.commands import LedgerRequest, make_plan
 from dpcore.plugin.parts import load_registry, make_loss, optimizer_facts
 from dpcore.privacy.relations import parse_relation, usual_relation
 from dpcore_lab.compare.data_rows import Rows, is_private, request_for
+from dpcore_lab.compare.external_fits import admit_externals, externals_among, refuse_ledger
 from dpcore_lab.compare.folds import fold_key
 from dpcore_lab.compare.settings import REFERENCES, check_alone, check_figures
+from dpcore_lab.externals.exchange import check_rows
 from dpcore_tables.files.requested import schema_of_rows
 
 if TYPE_CHECKING:
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dpcore.fitting.rows.loading import Data
+    from dpcore.plugin import Loss
     from dpcore.plugin.commands import Plan
     from dpcore_lab.compare.settings import Comparison
 
@@ -37,7 +40,9 @@ def default_relation(labels: Sequence[str]) -> str:
     that are named. Raises RegistryError for a name that is not known, InvalidInputError where no
     relation is common to all."""
     check_alone(labels)
-    names = dict.fromkeys(label.partition(":")[0] for label in labels)
+    externals = externals_among([label for label in labels if label not in REFERENCES])
+    ours = [label for label in labels if label not in externals]
+    names = dict.fromkeys(label.partition(":")[0] for label in ours)
     of_ours = [name for name in names if name not in (*REFERENCES, "all")]
     factories = {name: load_registry().load("optimizer", name) for name in of_ours}
     usual = usual_relation(*factories.values())
@@ -78,14 +83,23 @@ def admit(comparison: Comparison) -> tuple[Comparison, dict[str, str]]:
     if named and not labels:
         return _admit_references(comparison), {}
     _check_params(comparison, labels)
+    loss = _loss_of(comparison)
+    externals = externals_among(labels) if named else ()
+    admit_externals(comparison, externals, classification=loss.classification)
+    comparison = replace(comparison, externals=externals)
+    labels = tuple(label for label in labels if label not in externals)
     must = labels if named else comparison.labels_set
     plans, left_out = _plans(comparison, labels, must)
     left_out |= _unfit_for_data(comparison, plans, must)
-    if not plans:
+    if not (plans or externals):
         raise _nothing_fits(left_out)
-    classification = next(iter(plans.values()))[0].loss.classification
-    references = REFERENCES if classification else ("nonprivate",)
-    return replace(comparison, algorithms=tuple(plans), references=references), left_out
+    references = REFERENCES if loss.classification else ("nonprivate",)
+    algorithms = (*plans, *externals)
+    return replace(comparison, algorithms=algorithms, references=references), left_out
+
+
+def _loss_of(comparison: Comparison) -> Loss:
+    return make_loss(comparison.loss, comparison.loss_params, load_registry())
 
 
 def _admit_references(comparison: Comparison) -> Comparison:
@@ -98,7 +112,7 @@ def _admit_references(comparison: Comparison) -> Comparison:
     named = tuple(name for name in REFERENCES if name in comparison.algorithms)
     _check_params(comparison, ())
     checked_settings(comparison.settings(named[0], comparison.epsilons[0], comparison.seed))
-    loss = make_loss(comparison.loss, comparison.loss_params, load_registry())
+    loss = _loss_of(comparison)
     if "majority" in named and not loss.classification:
         raise InvalidInputError(f"majority is of classes, and {loss.name} is for real values.")
     for name in comparison.data:
@@ -172,9 +186,14 @@ def _unfit_for_data(comparison: Comparison, plans: _Plans, must: tuple[str, ...]
     """
     left_out: dict[str, str] = {}
     rows = Rows(comparison, fold_key(comparison.seed))
-    for name in comparison.data if plans else ():
+    for name in comparison.data if plans or comparison.externals else ():
         request = LedgerRequest() if is_private(name) else None
         data = rows.data(name)
+        if comparison.externals:
+            check_label(_loss_of(comparison), data.train.schema)
+            check_drop(parse_relation(comparison.relation), data.train)
+            check_rows(data.train)
+            refuse_ledger(comparison.externals[0], name, data.train.schema)
         if request is not None:
             note_outside(request, data.train.schema, "a comparison: its scores are exact")
         unfit = _unfit(plans, data)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from dpcore.exact.rounding import exact
-from dpcore_lab.compare.settings import REFERENCES
+from dpcore_lab.compare.settings import REFERENCES, shown_name
 from dpcore_lab.compare.table import RISING, Mean
 
 __all__ = ["Best", "best_lines", "best_of"]
@@ -49,14 +49,20 @@ def _reaching(group: list[tuple[float, float, str]]) -> tuple[str, ...]:
     return tuple(name for value, width, name in ordered if value + width >= most)
 
 
+def _marked(names: Sequence[str], said: Mapping[str, str | None]) -> Iterator[str]:
+    for name in names:
+        yield shown_name(name, guarantee=said[name])
+
+
 def best_lines(means: Sequence[Mean], measure: str) -> Iterator[str]:
     """Yield what choosing is, and a line for each data set; nothing where there is no choice."""
     found = best_of(means, measure)
+    said = {mean.algorithm: mean.guarantee for mean in means}
     if found:
         yield _CHOOSING
     for data in dict.fromkeys(best.data for best in found):
         figures = (
-            f"at epsilon {exact(best.epsilon)}: {', '.join(best.algorithms)}"
+            f"at epsilon {exact(best.epsilon)}: {', '.join(_marked(best.algorithms, said))}"
             for best in found
             if best.data == data
         )

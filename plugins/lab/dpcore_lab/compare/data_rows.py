@@ -34,6 +34,7 @@ class Fold:
 
     data: Data
     train: Dataset
+    test: Dataset
     train_table: Table
     test_table: Table
 
@@ -67,7 +68,7 @@ class Rows:
             self._fold = None  # let go of it before the next one is built
             data, numbers = self._loaded(name)
             train, test = data.train.take(numbers != number), data.train.take(numbers == number)
-            self._fold = (name, number), Fold(data, train, train.table(), test.table())
+            self._fold = (name, number), Fold(data, train, test, train.table(), test.table())
         return self._fold[1]
 
     def _loaded(self, name: str) -> tuple[Data, np.ndarray]:

@@ -142,7 +142,9 @@ def draw(
         _scale(axis, measure)
         folded |= set_range(axis, alike, range_of(alike, levels, measure), measure)
         draw_levels(axis, levels, upwards=measure in RISING)
-        _label(axis, _titled(panel, remarks), alike, settings)
+        said = {mean.guarantee for mean in of_panel} if shared else set()
+        title = shown_name(panel, guarantee=said.pop()) if any(said) else panel
+        _label(axis, _titled(panel, remarks, title), alike, settings)
     for axis in list(axes)[len(panels) :]:
         axis.set_axis_off()
     figure.supylabel(MEASURES[measure])
@@ -169,13 +171,14 @@ def _styles(
     names = dict.fromkeys(getattr(mean, line) for mean in curves)
     unsound = {mean.algorithm for mean in curves if mean.unsound and line == "algorithm"}
     unsound |= {name for name in names if name.endswith(f":{AS_PUBLISHED}")}
+    said = {mean.algorithm: mean.guarantee for mean in curves} if line == "algorithm" else {}
     return {
         name: (
             line,
             {
                 **curve_style(place, private=name not in unsound),
                 **looks.get(name, {}),
-                "label": shown_name(name, unsound=name in unsound),
+                "label": shown_name(name, unsound=name in unsound, guarantee=said.get(name)),
             },
         )
         for place, name in enumerate(names)
@@ -225,9 +228,9 @@ def _laid_out(n_panels: int) -> tuple[tuple[int, int], tuple[float, float]]:
     return (rows, columns), (max(width * columns, 6.0), height * rows + 0.6)
 
 
-def _titled(panel: str, remarks: Mapping[str, str] | None) -> str:
+def _titled(panel: str, remarks: Mapping[str, str] | None, title: str) -> str:
     remark = (remarks or {}).get(panel)
-    return f"{panel} ({remark})" if remark else panel
+    return f"{title} ({remark})" if remark else title
 
 
 def _label(axis: Any, title: str, means: Sequence[Mean], settings: Mapping[str, Any]) -> None:

@@ -23,6 +23,7 @@ from dpcore.session.charges import Charges
 from dpcore_baselines.without_privacy.macro_f1 import macro_f1
 from dpcore_baselines.without_privacy.references import fit_nonprivate, majority_label, objective_of
 from dpcore_lab.compare.data_rows import Rows
+from dpcore_lab.compare.external_fits import external_row
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -60,6 +61,10 @@ class Fitter:
             yield from map(self._reference, cells)
             return
         fold = self._rows.fold(cells[0].data, cells[0].fold)
+        if cells[0].algorithm in self._comparison.externals:
+            for cell in cells:
+                yield self._external(cell, fold)
+            return
         plans = [make_plan(self._settings(cell)) for cell in cells]
         self._warm_up(cells[0], plans[0], fold)
         for cell, plan in zip(cells, plans, strict=True):
@@ -98,6 +103,9 @@ class Fitter:
             "parts_not_from_dpcore": _json(privacy["parts_not_from_dpcore"]),
             "message": model.status,
         }
+
+    def _external(self, cell: Cell, fold: Fold) -> dict[str, Any]:
+        return self._blank(cell) | external_row(cell, self._comparison, fold, self._threads)
 
     def _settings(self, cell: Cell) -> Settings:
         assert cell.epsilon is not None
@@ -215,6 +223,7 @@ class Fitter:
             "exact_rmse": None,
             "exact_mae": None,
             "exact_r2": None,
+            "guarantee": None,
         }
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from dpcore.exact.rounding import exact
 from dpcore_lab.compare.results import foreign_parts_of
+from dpcore_lab.compare.settings import CAPPED
 from dpcore_lab.compare.table import EXACT, Mean, means_of
 
 __all__ = ["all_failed", "left_out_for", "notes_of"]
@@ -28,11 +29,13 @@ def left_out_for(reasons: Mapping[str, str]) -> Iterator[str]:
 
 
 def notes_of(rows: Sequence[Mapping[str, Any]], means: Sequence[Mean]) -> list[str]:
-    """Return what stood for a name that chooses, which fits failed or had no rows to measure on,
-    which are worse than a constant, and what the guarantees ask for beside their figures."""
+    """Return what stood for a name that chooses, which fits failed, reached a cap or had no rows to
+    measure on, which are worse than a constant, and what the guarantees ask for beside their
+    figures."""
     told = (
         _chosen(rows),
         _failures(rows),
+        _guarantees(rows),
         _untested(means),
         _below_constant(rows),
         _units(rows),
@@ -55,10 +58,17 @@ def _chosen(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def _failures(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    failed = [row for row in rows if row["status"] == "failed"]
-    reasons = Counter((row["algorithm"], row["message"]) for row in failed)
-    for (algorithm, message), count in reasons.items():
-        yield f"Failed: {algorithm}, {count} fit{'s' * (count > 1)}: {message}"
+    for status, heading in (("failed", "Failed"), (CAPPED, "Reached a cap")):
+        ended = [row for row in rows if row["status"] == status]
+        reasons = Counter((row["algorithm"], row["message"]) for row in ended)
+        for (algorithm, message), count in reasons.items():
+            yield f"{heading}: {algorithm}, {count} fit{'s' * (count > 1)}: {message}"
+
+
+def _guarantees(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    for name, told in dict.fromkeys((row["algorithm"], row.get("guarantee")) for row in rows):
+        if told:
+            yield f"{name}: {told}."
 
 
 def _untested(means: Sequence[Mean]) -> Iterator[str]:

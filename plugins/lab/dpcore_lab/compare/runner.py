@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -83,26 +83,27 @@ def _fit_missing(
     """Make the fits that the journal has not, and return the rows of all."""
     cells = list(cells_of(comparison))
     done = [_key(cell) in journal.rows for cell in cells]
-    missing = [cell for cell, is_done in zip(cells, done, strict=True) if not is_done]
+    left = [cell for cell, is_done in zip(cells, done, strict=True) if not is_done]
+    missing = [cell for cell in left if cell.algorithm not in comparison.externals]
+    outside = [cell for cell in left if cell.algorithm in comparison.externals]
 
     def keep(row: dict[str, Any]) -> None:
         journal.append(row)
         on_row(len(journal.rows), len(cells), row)
 
+    here = _groups(outside, 1)  # What it starts ends with this process, whatever becomes of others.
     if engine != LOCAL:
         workers = jobs if jobs > 1 else None
         groups = list(_groups(missing, max(jobs, _MANY)))
         fit_on_engine(comparison, groups, journal.key, engine, workers, keep)
-        return [journal.rows[_key(cell)] for cell in cells]
-    jobs = min(jobs, available_threads(), max(1, len(missing)))
-    groups = list(_groups(missing, jobs))
-    if jobs > 1:
-        fit_in_processes(comparison, groups, journal.key, jobs, keep)
+    elif (jobs := min(jobs, available_threads(), max(1, len(missing)))) > 1:
+        fit_in_processes(comparison, list(_groups(missing, jobs)), journal.key, jobs, keep)
     else:
-        fitter = Fitter(comparison, journal.key, threads=None)
-        for group in groups:
-            for row in fitter.rows(group):
-                keep(row)
+        here = chain(_groups(missing, 1), here)
+    fitter = Fitter(comparison, journal.key, threads=None)
+    for group in here:
+        for row in fitter.rows(group):
+            keep(row)
     return [journal.rows[_key(cell)] for cell in cells]
 
 

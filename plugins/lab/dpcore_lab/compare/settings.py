@@ -15,6 +15,7 @@ from dpcore.plugin import NeighboringRelation, Settings
 
 __all__ = [
     "AS_PUBLISHED",
+    "CAPPED",
     "REFERENCES",
     "STATEMENT",
     "Cell",
@@ -30,6 +31,9 @@ REFERENCES = ("majority", "nonprivate")
 
 AS_PUBLISHED = "as-published"
 
+CAPPED = "capped"
+"""The status of an external's fit that reached a cap of time or memory."""
+
 _MOST = 1000
 """Folds, and repeats: a public figure, since the number of private rows cannot bound them."""
 
@@ -41,8 +45,11 @@ STATEMENT = (
 )
 
 
-def shown_name(label: str, *, unsound: bool = False) -> str:
-    """Return a label as tables and figures name it: marked where it has no guarantee."""
+def shown_name(label: str, *, unsound: bool = False, guarantee: str | None = None) -> str:
+    """Return a label as tables and figures name it: marked where it has no guarantee, or by what is
+    said of that of an external."""
+    if guarantee:
+        return f"{label} ({guarantee})"
     unsound = unsound or label in REFERENCES or label.endswith(f":{AS_PUBLISHED}")
     return f"{label} (not private)" if unsound else label
 
@@ -74,6 +81,8 @@ class Comparison:
     references : those of ``REFERENCES`` that the loss has a use for, or that are compared alone.
     trust : what the server of users sees; ``None`` for the first trust model there is.
     multiclass : ``"ovr"`` for fits of each class against the rest.
+    externals : the labels that are external algorithms (``dpcore_lab.externals``).
+    caps : of each fit of theirs, in seconds and in GiB of memory.
     """
 
     algorithms: tuple[str, ...]
@@ -92,6 +101,8 @@ class Comparison:
     trust: str | None = None
     multiclass: str | None = None
     use: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    externals: tuple[str, ...] = ()
+    caps: tuple[float, float] = (600.0, 4.0)
 
     @property
     def measured_l2(self) -> float:
@@ -115,10 +126,13 @@ class Comparison:
         return replace(self, params={OF_LOSS: self.loss_params}, use={})
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the settings as JSON-able data; a trust model, fits against the rest, and filled
-        slots only where they were asked for, so that results of before there were any go on."""
+        """Return the settings as JSON-able data; a trust model, fits against the rest, filled slots
+        and externals only where they were asked for, so that results of before there were any go
+        on."""
         settings = asdict(self)
-        for name in ("trust", "multiclass", "use"):
+        if not self.externals:
+            del settings["caps"]
+        for name in ("trust", "multiclass", "use", "externals"):
             if not settings[name]:
                 del settings[name]
         return {k: list(v) if isinstance(v, tuple) else v for k, v in settings.items()}

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from dpcore.errors import InvalidInputError
 from dpcore.exact.rounding import exact
-from dpcore_lab.compare.settings import REFERENCES, shown_name
+from dpcore_lab.compare.settings import CAPPED, REFERENCES, shown_name
 
 __all__ = [
     "INTERVAL",
@@ -59,6 +59,8 @@ class Mean:
     fits, failed : how many fits have a value, the interval's sample, and how many failed.
     unsound : a fit is not private, and not for its seed alone.
     untested : how many fits there are beside those, without a row to measure on.
+    capped : how many were stopped at a cap.
+    guarantee : what is said of that of an external.
     """
 
     data: str
@@ -70,15 +72,19 @@ class Mean:
     failed: int
     unsound: bool = False
     untested: int = 0
+    capped: int = 0
+    guarantee: str | None = None
 
     @property
     def made(self) -> int:
         """The number of fits that were begun, whatever came of them."""
-        return self.fits + self.failed + self.untested
+        return self.fits + self.failed + self.capped + self.untested
 
     def text(self) -> str:
-        """Return mean and half width, and the failures if any."""
-        failed = f" ({self.failed} of {self.made} failed)" if self.failed else ""
+        """Return mean and half width, and how many failed or reached a cap, if any."""
+        ends = (self.failed, "failed"), (self.capped, "reached a cap")
+        ended = ", ".join(f"{count} of {self.made} {how}" for count, how in ends if count)
+        failed = f" ({ended})" if ended else ""
         if self.mean is None:
             return failed.strip(" ()") or "none"
         digits = 2 if self.mean >= 10 else 4
@@ -126,10 +132,13 @@ def _mean(key: tuple[str, str, float | None], rows: list[Mapping[str, Any]], mea
     mean = math.fsum(values) / len(values) if values else None
     # With a seed no fit is private, which says nothing of the algorithm.
     unsound = any(row["private"] is False and row["seed"] is None for row in rows)
-    # The commoner class has no objective, on any rows.
-    has_none = (measure, key[1]) == ("objective", "majority")
-    untested = 0 if has_none else len(rows) - len(values) - failed
-    return Mean(*key, mean, _half_width(values), len(values), failed, unsound, untested)
+    capped = sum(row["status"] == CAPPED for row in rows)
+    guarantee = next((row["guarantee"] for row in rows if row.get("guarantee")), None)
+    # The commoner class has no objective, on any rows, nor has what may be no linear model.
+    has_none = measure == "objective" and (key[1] == "majority" or guarantee is not None)
+    untested = 0 if has_none else len(rows) - len(values) - failed - capped
+    made = Mean(*key, mean, _half_width(values), len(values), failed, unsound)
+    return replace(made, untested=untested, capped=capped, guarantee=guarantee)
 
 
 def _half_width(values: list[float]) -> float | None:
@@ -156,13 +165,14 @@ def tables_of(means: Sequence[Mean]) -> Iterator[tuple[str, list[str], list[list
         cells = {(m.algorithm, m.epsilon): m.text() for m in means if m.data == data}
         names = list(dict.fromkeys(name for name, _ in cells))
         unsound = {mean.algorithm for mean in means if mean.unsound}
+        said = {mean.algorithm: mean.guarantee for mean in means}
         ordered = sorted(names, key=lambda name: name in REFERENCES)
         yield (
             data,
             heads,
             [
                 [
-                    shown_name(name, unsound=name in unsound),
+                    shown_name(name, unsound=name in unsound, guarantee=said[name]),
                     *(cells.get((name, e)) or cells.get((name, None), "") for e in epsilons),
                 ]
                 for name in ordered

@@ -65,7 +65,7 @@ def test_files_and_journals_of_before_the_columns_said_so_are_read(results, tmp_
     assert list(again.rows.values()) == results.rows
 
 
-FIGURES = ["exact_macro_f1", "exact_rmse", "exact_mae", "exact_r2"]
+FIGURES = ["exact_macro_f1", "exact_rmse", "exact_mae", "exact_r2", "guarantee"]
 
 
 @pytest.mark.parametrize(
@@ -75,6 +75,7 @@ FIGURES = ["exact_macro_f1", "exact_rmse", "exact_mae", "exact_r2"]
         ["unit_of_protection", *FIGURES],
         FIGURES,
         FIGURES[1:],
+        FIGURES[-1:],
     ],
 )
 def test_a_file_of_before_the_last_columns_is_read(results, tmp_path, added):
