@@ -5,6 +5,7 @@ from __future__ import annotations
 import decimal
 import functools
 import itertools
+import sys
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -108,7 +109,8 @@ def _is_kept(missing: int, group: int, weight: int, scale: GridScale, noise: Noi
     # t with probability exp(-t / significand): once for each whole scale, and for what is left.
     unit = GridScale(scale.significand)
     scales, rest = divmod(missing * 2**scale.shift, scale.significand)
-    for least in itertools.chain(itertools.repeat(scale.significand, scales - group), (rest,)):
+    whole = min(scales - group, sys.maxsize)  # beyond it none is kept but e^-(2^63)
+    for least in itertools.chain(itertools.repeat(scale.significand, whole), (rest,)):
         if int(noise.exponential(unit, 1)[0]) < least:
             return False
     uniform = LazyUniform(int(noise.words(1)[0]), _WORD_BITS, lambda: int(noise.words(1)[0]))

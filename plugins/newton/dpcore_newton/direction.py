@@ -87,7 +87,7 @@ class NewtonDirection:
 
     @property
     def most_rows(self) -> int:
-        return self.hessian.most_rows
+        return self.hessian._most_rows
 
     @property
     def _error(self) -> float:

@@ -98,7 +98,7 @@ class HessianSum(CoefficientSum):
             )
 
     @property
-    def most_rows(self) -> int:
+    def _most_rows(self) -> int:
         problem = self.problem
         return problem.capacity if problem.n is None else problem.n
 
@@ -107,7 +107,7 @@ class HessianSum(CoefficientSum):
         """Root vectors are in steps of ``2**-steps_bits``: a block's sums are below 2^53 steps, and
         all rows', weighted, below 2^62."""
         largest = math.frexp(max(self.clip, 2.0**-20))[1]
-        room = 61 - self.most_rows.bit_length() - _WEIGHT_BITS - largest
+        room = 61 - self._most_rows.bit_length() - _WEIGHT_BITS - largest
         return min(FEATURE_BITS, (BLOCK_SUM_BITS - largest) // 2, room // 2)
 
     def start(self) -> np.ndarray:

@@ -66,6 +66,7 @@ def share_out(
         for place, user in enumerate(users):
             own = Path(folder) / f"user-{place}"
             own.mkdir(mode=0o700, parents=True, exist_ok=True)
+            own.chmod(0o700)
             rows = list(islice(lines, user.n_rows))
             _keep(own / f"rows{suffix}", b"".join(head + rows))
             _keep(own / "schema.toml", schema.to_toml().encode())

@@ -41,7 +41,7 @@ def files(table):
 
 def test_with_a_seed_the_weights_are_those_of_one_process(table, monkeypatch):
     monkeypatch.chdir(table)
-    asked = settings(Path(), "a-ddp", rounds=1, most_rounds=1)
+    asked = settings(Path(), "a-ddp", rounds=2, most_rounds=2)
     deploy(asked, **files(Path()), out=Path("model.json"))
     deployed = load_model(table / "model.json")
     schema = Schema.read(table / "schema.toml")
@@ -60,7 +60,7 @@ def test_with_a_seed_the_weights_are_those_of_one_process(table, monkeypatch):
     assert not deployed.privacy["private"]
     assert deployed.details == here.details
     told = lines(table / "run" / "rounds.jsonl")
-    assert [line["round"] for line in told] == [0]
+    assert [line["round"] for line in told] == [0, 1]
     # Noise is one for all: anna's budget, a quarter of theirs, holds no round.
     assert told[0]["joined"] == ["ben", "cleo"]
 
@@ -86,22 +86,23 @@ def test_a_node_killed_in_mid_round_costs_its_round_and_nothing_twice(table, mon
         run(self, job, seconds, lambda: (watch(), crash(self)))
 
     monkeypatch.setattr(Deployment, "run", watched)
-    asked = settings(table, "sgd-maj", rounds=3)
+    asked = settings(table, "sgd-maj", rounds=4)
     deploy(asked, **files(table), out=table / "model.json", timeout=60.0)
     assert done == ["killed", "back"]
     rounds = lines(told)
-    assert [line["round"] for line in rounds] == [0, 1, 2]
+    assert [line["round"] for line in rounds] == [0, 1, 2, 3]
     assert all(line["dropped"] == [] for line in rounds)
     # On a machine that is wanted many times over, one answer of hers may be late.
-    assert sum("cleo" in line["joined"] for line in rounds) >= 2
-    assert list(rounds[2]["declined"]) == ["anna"]
+    assert sum("cleo" in line["joined"] for line in rounds) >= 3
+    assert list(rounds[3]["declined"]) == ["anna"]
     entries = lines(ledger)[1:]
     debits = [line["debit"] for line in entries if "debit" in line]
     replies = [line["reply"] for line in entries if "reply" in line]
-    assert debits == [0, 1, 2]
-    assert replies == sorted(set(replies)) and {0, 2} <= set(replies)
+    # A node that is not up again when the others have answered is not in round 2.
+    assert debits in ([0, 1, 2, 3], [0, 1, 3])
+    assert replies == sorted(set(replies)) and {0, 3} <= set(replies)
     taken = {line["round"] for line in rounds if "ben" in line["joined"]}
-    assert {0, 2} <= taken <= set(replies)
+    assert {0, 3} <= taken <= set(replies)
     assert load_model(table / "model.json").w.any()
 
 
