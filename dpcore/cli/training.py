@@ -163,7 +163,8 @@ def _print(training: Training, out: Path | None, ledger: str | None) -> None:
         *([f"Chosen by {c['name']}: {c['why']}."] if (c := report["chosen_by"]) else []),
         f"Rows: {report['scaling']}",
         *([f"Bounds released: {bounds}."] if bounds else []),
-        f"Noisy answers released: {releases or 'none'}. The coefficients have norm "
+        f"{'Exact' if 'exact answer' in report['releases'] else 'Noisy'} answers released: "
+        f"{releases or 'none'}. The coefficients have norm "
         f"{report['coef_norm']:.4g}.",
         f"Status: {report['status']}",
         f"Privacy: {privacy['sentence']}",

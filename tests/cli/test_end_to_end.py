@@ -54,12 +54,18 @@ def test_the_ten_first_lines_say_what_how_and_how_private(run, folder):
     head = "\n".join(shown.splitlines()[:10])
     for text in (
         "Fitted dp-agd on rows.csv",
-        "Coefficients of norm",
+        "The coefficients have norm",
         "gradient",
         "--test-fraction",
     ):
         assert text in head
     assert "(1, 1e-08)-differentially private under add-or-remove-one of a row" in head
+
+
+def test_the_answers_of_a_baseline_are_called_exact(run, folder):
+    rows = ("--data", "rows.csv", "--schema", "schema.toml")
+    assert "\nExact answers released: " in run("train", "--algo", "majority", *rows).stdout
+    assert "\nNoisy answers released: " in run("train", "--algo", "dp-agd", *rows).stdout
 
 
 def test_a_hundred_thousand_columns_are_legal(run):

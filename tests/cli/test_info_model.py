@@ -48,7 +48,7 @@ def test_a_model_is_told_with_its_sentence_and_its_columns(run, saved):
         "  pay: numeric in [1, 100000], by its logarithm",
         "  visits: numeric, bins 1, 5",
         "  dose: numeric, knots 0, 2.5, 50",
-        "  day: date in [2020-01-01, 2021-01-01], with month, empty: a feature",
+        "  day: date in [2020-01-01, 2021-01-01], with month, empty cells have a feature",
         "  city: hashed, 8 buckets",
         "  level: ordinal, 2 levels",
         "  label: label, 'no' or 'yes'",

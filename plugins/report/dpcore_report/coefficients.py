@@ -192,7 +192,7 @@ def _features(schema: Schema) -> Iterator[tuple[str, str, str, float | None]]:
     for column in schema.features:
         unit, width = _range(column)
         for name in column.feature_names:
-            level = _level(name, column.name)
+            level = _level(name, column.name, doublings=unit == "doubling")
             if level:
                 yield column.name, level, "if so", None
             else:
@@ -215,12 +215,15 @@ def _range(column: FeatureColumn) -> tuple[str, float | None]:
     return _UNITS.get(type(encoding.reading), "1"), upper - lower
 
 
-def _level(name: str, column: str) -> str:
+def _level(name: str, column: str, *, doublings: bool = False) -> str:
     """Return the level of a feature by its name: ``column=level``, ``column@knot``,
-    ``column.month=May`` or ``column is empty``."""
+    ``column.month=May`` or ``column is empty``. Knots in ``doublings`` are given in the cells'
+    own unit."""
     rest = name[len(column) :]
     if rest[:1] != "@":
         return rest[1:]
+    if doublings:
+        return f"at {2.0 ** float(rest[1:]):.6g}"
     return f"at {re.sub(_LONG, lambda found: f'{float(found[0]):.6g}', rest[1:])}"
 
 

@@ -86,8 +86,8 @@ class Explained:
             f"{percent_up(self.guessed())} of the time{self._by_mu()}; a test that says yes in 1 "
             f"of {few.denominator:,} cases where it is not so says yes in at most "
             f"{percent_up(self.caught(few))} of those where it is.",
-            f"This is for one of them: a person with {_SEVERAL} {self.several} counts {_SEVERAL} "
-            f"times, and 50 % become {_bound(several)}.",
+            f"A person with {_SEVERAL} {self.several} counts {_SEVERAL} times: there 50 % become "
+            f"{_bound(several)}.",
         ]
 
     def to_dict(self) -> dict[str, Any]:

@@ -86,7 +86,7 @@ KINDS = {
             "(0.5, 1e-06)-differentially private, add-or-remove-one",
             "50 % sure that you are in the table can become at most 62.3 % sure, except with",
             "at most 73.2 % sure of one, except with probability about 2.65e-06: under add-or-",
-            "a person with 5 rows counts 5 times",
+            "A person with 5 rows counts 5 times",
             "The number of rows is private.",
             "Charged: 0.125 of 0.25 (rho), by the zcdp filter",
             "gradient Gaussian 3 0.125 50 %",
@@ -188,7 +188,7 @@ KINDS = {
         [
             "that a certain value of 'id' has rows in the table",
             "two possible contents of the rows of one value of 'id'",
-            "a person with 5 values of 'id' counts 5 times",
+            "A person with 5 values of 'id' counts 5 times",
             "if one has one value of 'id' more than the other",
             "of which at most 3 are used. Rows without an id: per row.",
             "protects: all rows of one value of 'id'",

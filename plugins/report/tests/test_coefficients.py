@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from dpcore import Schema, load_model
+from dpcore import Schema, fit, load_model
 from dpcore.cli import app
 from dpcore.errors import RegistryError
 from dpcore.plugin.parts import Model, load_registry
@@ -220,3 +220,13 @@ def test_a_model_without_the_package_says_what_to_install(monkeypatch):
     monkeypatch.setattr("dpcore.registry.step_class.load_registry", lambda kind: none)
     with pytest.raises(RegistryError, match=r"intervals\. .*pip install dpcore-report\.$"):
         model().predict_interval([])
+
+
+def test_knots_of_a_logarithmic_scale_are_in_the_unit_of_the_cells():
+    pay = {"kind": "numeric", "lower": 1, "upper": 1024, "scale": "log", "knots": 3}
+    label = {"kind": "label", "classes": ["no", "yes"]}
+    schema = Schema.from_dict({"columns": {"pay": pay, "y": label}})
+    rows = pd.DataFrame({"pay": [1.0, 900.0] * 50, "y": ["no", "yes"] * 50})
+    fitted = fit(rows, schema=schema, algo="dp-gd", seed=1, params={"steps": 5})
+    levels = [each.level for each in fitted.summary().coefficients if each.column == "pay"]
+    assert levels == ["", "at 1", "at 32", "at 1024"]

@@ -34,7 +34,7 @@ def test_delta_is_an_exception_in_every_belief_and_grows_with_groups():
     # 1e-6 (1 + e^.5) = 2.6487e-6, rounded up.
     assert "except with probability about 2.65e-06: under" in value
     assert "right at most 62.3 % of the time;" in attack
-    assert several.startswith("This is for one of them: a person with 5 rows counts 5 times")
+    assert several.startswith("A person with 5 rows counts 5 times: there 50 % become")
 
 
 def test_where_the_coin_is_all_but_certain_no_bound_is_said_to_be_left():

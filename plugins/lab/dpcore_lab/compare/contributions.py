@@ -38,7 +38,8 @@ class Contribution:
 
     Parameters
     ----------
-    cells : of a number, in its own unit, ascending; of a column of levels their names.
+    cells : of a number, in its own unit, ascending, of a date in days since 1970-01-01; of a column
+        of levels their names.
     added : to the margin, or, of a number to predict, in the unit of the target: float64 of shape
         (n_classes, n_cells), of two classes and of a number of one row.
     """
@@ -49,7 +50,8 @@ class Contribution:
 
 
 def contributions_of(model: Model) -> Iterator[Contribution]:
-    """Yield the contribution of each column, in their order.
+    """Yield the contribution of each column, in their order, and after a date's those of its
+    parts, such as ``joined.weekday``.
 
     Raises InvalidInputError for a model of unnamed features. Nothing is private here: coefficients
     were released, and cells are those of the public schema.
@@ -62,19 +64,30 @@ def contributions_of(model: Model) -> Iterator[Contribution]:
     at = 0
     for column in schema.features:
         width = len(column.feature_names)
-        yield _of_column(column, w[:, at : at + width])
+        yield from _of_column(column, w[:, at : at + width])
         at += width
 
 
-def _of_column(column: FeatureColumn, w: np.ndarray) -> Contribution:
-    encoding = column.encoding
-    bounds, last = encoding.bounds, encoding.chains[0][-1]
-    if bounds is None or isinstance(last, OneHot):
+def _of_column(column: FeatureColumn, w: np.ndarray) -> Iterator[Contribution]:
+    """Yield what a column adds: as a number or by level, and as a date by each part of it too."""
+    encoding, at = column.encoding, 0
+    if encoding.bounds is None or isinstance(encoding.chains[0][-1], OneHot):
         names = tuple(name.removeprefix(f"{column.name}=") for name in column.feature_names)
-        return Contribution(column.name, names, w)
-    cells = np.linspace(*bounds, _POINTS)
-    parts = [part.reshape(_POINTS, -1) for part in features_of(encoding, cells)]
-    return Contribution(column.name, cells, w @ np.hstack(parts).T)
+        yield Contribution(column.name, names, w)
+        return
+    cells = np.linspace(*encoding.bounds, _POINTS)
+    added, by_part = np.zeros((len(w), _POINTS)), []
+    for part, found in zip(encoding.parts, features_of(encoding, cells), strict=True):
+        own, names = w[:, at : at + part.width], column.feature_names[at : at + part.width]
+        at += part.width
+        if part.is_code:
+            of, _, _ = names[0].partition("=")
+            levels = tuple(name.removeprefix(f"{of}=") for name in names)
+            by_part.append(Contribution(of, levels, own))
+        else:
+            added = added + own @ found.reshape(_POINTS, -1).T
+    yield Contribution(column.name, cells, added)
+    yield from by_part
 
 
 def write_contributions(path: str | os.PathLike[str], model: Model) -> None:

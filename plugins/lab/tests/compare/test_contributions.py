@@ -50,6 +50,22 @@ def test_contributions_add_up_to_the_scores_of_rows(label):
     assert held == pytest.approx(found, abs=0.05 * np.abs(total).max() + 1e-3)
 
 
+def test_a_date_adds_as_a_number_and_by_each_of_its_parts():
+    joined = {"kind": "date", "lower": "2020-01-01", "upper": "2021-12-31", "parts": ["weekday"]}
+    label = {"kind": "label", "classes": ["no", "yes"]}
+    schema = Schema.from_dict({"columns": {"joined": joined, "y": label}})
+    days = ["2020-01-01", "2020-07-04", "2021-12-31"]
+    rows = pd.DataFrame({"joined": days * 100, "y": ["no", "yes", "yes"] * 100})
+    model = fit(rows, schema=schema, epsilon=50.0, algo="dp-gd", seed=1, params={"steps": 5})
+    number, weekday = contributions_of(model)
+    assert (number.column, weekday.column) == ("joined", "joined.weekday")
+    assert weekday.cells == ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+    at = np.array(days, dtype="datetime64[D]").astype(float)
+    places = [weekday.cells.index(name) for name in ("Wed", "Sat", "Fri")]
+    total = np.interp(at, number.cells, number.added[0]) + weekday.added[0, places]
+    assert total + model.intercept_ == pytest.approx(model.decision_function(rows[:3]), abs=1e-3)
+
+
 @pytest.mark.slow
 def test_a_picture_is_written_and_a_model_of_unnamed_features_is_refused(tmp_path):
     pytest.importorskip("matplotlib")

@@ -111,9 +111,9 @@ def _class(values: Any) -> str:
 def _empty(column: dict[str, Any]) -> Iterator[str]:
     """Yield what becomes of empty cells, where the schema says it."""
     if "fill" in column:
-        yield f"empty: {_written(column['fill'])}"
+        yield f"empty cells count as {_written(column['fill'])}"
     if column.get("indicator"):
-        yield "empty: a feature"
+        yield "empty cells have a feature"
 
 
 def _written(value: Any) -> str:

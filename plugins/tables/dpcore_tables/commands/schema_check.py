@@ -18,9 +18,9 @@ _LEGEND = (
     "row, the row is longer than row_norm and is scaled down. unknown: the value is none of the "
     "categories, levels or classes of the schema, or cannot be read as a number, date or truth "
     "value. empty: there is no value.",
-    "An unknown category has zeros in all features of its column. train refuses every other "
-    "unknown value, an empty cell of a column without fill = VALUE or indicator = true, and a row "
-    "without a label; --bad-rows drop leaves such rows out.",
+    "An unknown or empty category has zeros in all features of its column. train refuses every "
+    "other unknown value, every other empty cell of a column without fill = VALUE or indicator = "
+    "true, and a row without a label; --bad-rows drop leaves such rows out.",
 )
 _WORDS = (
     "The unknown values themselves are not shown. The owner of the rows finds them by listing the "

@@ -114,6 +114,6 @@ def _of_units(check: UnitCheck) -> list[str]:
         f"Units by {units.column!r}: {check.sizes.size:,} in {check.n_rows:,} rows; without an id "
         f"{share_told(check.n_empty / rows)} of the rows, {fate}; cells that can be no id "
         f"{share_told(check.n_no_id / rows)}, malformed rows.",
-        f"Rows with an id that rows_per_unit = k leaves out, by k: {', '.join(shares)}. A larger k "
-        "keeps more rows; noise grows in proportion to k.",
+        f"Rows with an id that are left out, by rows_per_unit: {', '.join(shares)}. A larger one "
+        "keeps more rows; noise grows in proportion to it.",
     ]
