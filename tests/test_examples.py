@@ -73,7 +73,7 @@ hired = { kind = "label", classes = ["no", "yes"] }
 """
 
 
-LONG = {"docs/hooks.md", "docs/kernels.md", "docs/plugins.md"}
+LONG = {"docs/hooks.md", "docs/kernels.md", "docs/plugins.md", "plugins/frank-wolfe/README.md"}
 """Pages whose Python takes a second and more: their tests are slow."""
 
 

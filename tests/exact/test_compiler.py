@@ -73,6 +73,7 @@ def run(tmp_path):
 
 
 @needs_compiler
+@pytest.mark.slow
 def test_who_registers_a_lowering_is_named_and_its_kernel_is_not_kept(run):
     # It was compiled with an abs() that bounds nothing, named nobody, and was kept for the next
     # process, which never imports the plugin.
@@ -84,6 +85,7 @@ def test_who_registers_a_lowering_is_named_and_its_kernel_is_not_kept(run):
 
 
 @needs_compiler
+@pytest.mark.slow
 def test_who_links_a_function_of_c_anew_is_named(run):
     # trunc was linked so in kernels that were kept, too: they are linked when they are loaded.
     run("nothing")

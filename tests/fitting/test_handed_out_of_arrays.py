@@ -96,7 +96,14 @@ LABELS = {
 }
 
 
-@pytest.mark.parametrize(("asked", "known", "odd"), LABELS.values(), ids=LABELS)
+SLOW = {"several": pytest.mark.slow}
+"""It compiles the kernels of softmax."""
+
+
+@pytest.mark.parametrize(
+    ("asked", "known", "odd"),
+    [pytest.param(*case, id=name, marks=SLOW.get(name, ())) for name, case in LABELS.items()],
+)
 def test_of_odd_labels(asked, known, odd):
     labels = [known[i % len(known)] for i in range(20)]
 
