@@ -44,7 +44,7 @@ def test_a_model_is_told_with_its_sentence_and_its_columns(run, saved):
     assert lines[1] == f"  privacy: {sentence}" and "all rows of a value of 'who'" in sentence
     assert "  unit: 'who'" in lines
     assert lines[lines.index("columns") + 1 :] == [
-        "  age: numeric in [0, 100], empty: 40",
+        "  age: numeric in [0, 100], empty cells count as 40",
         "  pay: numeric in [1, 100000], by its logarithm",
         "  visits: numeric, bins 1, 5",
         "  dose: numeric, knots 0, 2.5, 50",
