@@ -60,7 +60,7 @@ class FrankWolfe:
         None,
         "bound of each entry of a row's gradient",
         "slope times entry",
-        "half the loss's Lipschitz constant (1 of a loss without) times row_norm, or 1 if less",
+        "half the loss's Lipschitz constant (1 of a loss without), times row_norm if that is < 1",
         range=(2.0**-20, 2.0**12),
     )
     use: Mapping[str, str] = field(default_factory=dict)
