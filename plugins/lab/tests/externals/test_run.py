@@ -171,7 +171,7 @@ def test_an_interrupt_removes_the_rows(tmp_path, monkeypatch):
     before = signal.signal(signal.SIGUSR1, signal.default_int_handler)
     try:
         with pytest.raises(KeyboardInterrupt):
-            end_of(f"kill -USR1 {os.getpid()}; sleep 600")
+            end_of(f"sleep 0.5; kill -USR1 {os.getpid()}; sleep 600")
     finally:
         signal.signal(signal.SIGUSR1, before)
     assert not list(tmp_path.iterdir())
