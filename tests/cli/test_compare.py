@@ -48,7 +48,7 @@ def test_a_relation_that_all_have_is_taken_and_named(compare, monkeypatch):
     monkeypatch.setattr(dpcore_stub.Stub, "relations", ("replace-one",))
     done = compare("--algos", "stub,dp-agd")
     assert "delta 1e-08, replace-one" in " ".join(done.stdout.split())
-    best, line = done.stdout.partition("Best, ")[2].splitlines()[:2]
+    best, line = done.stdout.partition("The best, ")[2].splitlines()[:2]
     assert "itself a release" in best and line.startswith("  stub-rows, at epsilon 0.5: ")
     assert "under replace-one, which all of these algorithms have" in done.stderr
     asked = compare("--relation", "add-or-remove-one")

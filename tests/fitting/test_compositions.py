@@ -16,7 +16,7 @@ THEOREM = r"\b(Theorem|Lemma|Proposition|proof)\b"
 """Words of a refusal that gives its reason as a theorem."""
 REMEDY = (
     r"(--(accountant|use|loss|set|relation|algo|engine)\b|such as|It takes|its own is|"
-    r"[a-z-]+ can\b|holds Gaussian ones|Raise epsilon)"
+    r"[a-z-]+ can\b|holds Gaussian ones|every release|Raise epsilon)"
 )
 """Words of a refusal that says what to do."""
 FEW = {

@@ -79,6 +79,8 @@ class VertexScores:
             if not lowest <= value <= highest:
                 raise InvalidInputError(f"Expected {lowest:g} <= {name}={value!r} <= {highest:g}.")
             object.__setattr__(self, name, value)
+        if np.asarray(self.picks).dtype.kind not in "iu":
+            raise InvalidInputError("Expected places of vertices to be whole numbers.")
         picks = constant(self.picks, np.int64)
         is_known = picks.ndim == 1 and picks.size <= MOST_STEPS
         if not (is_known and ((picks >= 0) & (picks < 2 * width)).all()):
