@@ -53,6 +53,7 @@ def test_a_search_is_told_and_kept(tune, tmp_path, kind):
     assert all(line.startswith("dpcore: warning") for line in result.stderr.splitlines())
 
 
+@pytest.mark.slow
 def test_a_ledger_is_charged_one_run(tune, run, tmp_path):
     opened = run(*("ledger", "init", "t.ledger", "--epsilon", "9", "--delta", "1e-4"))
     assert opened.exit_code == 0

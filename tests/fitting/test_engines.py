@@ -81,6 +81,7 @@ def test_files_that_an_engine_reads_give_the_model_of_rows_at_hand(rows, relatio
     assert len(ReadsFiles.opened) == len(ReadsFiles.closed) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "asked", [{"class_weight": "balanced"}, {"intervals_share": 0.5, "epsilon": 50.0}]
 )

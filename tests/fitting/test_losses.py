@@ -69,6 +69,7 @@ def fitted(tau, **more):
     return model, float(np.mean(y < model.predict(X)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("more", [{}, {"loss.half_width": 0.125}])
 def test_the_share_below_the_prediction_is_tau(more):
     # With next to no noise; a smoothed corner is a little beside it.

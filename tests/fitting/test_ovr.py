@@ -309,6 +309,7 @@ def test_units_are_protected_in_every_fit():
     assert model.w.shape == (3, 3) and model.privacy["private"]
 
 
+@pytest.mark.slow
 def test_a_public_number_of_rows_is_that_of_every_fit():
     X, y = rows()
     model = fit(X, y, algo="psgd", relation="replace-one", epsilon=4.0, **OVR)

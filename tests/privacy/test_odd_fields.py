@@ -359,7 +359,8 @@ def require_plain(whole):
 KINDS = {"bool": bool, "int": int, "float": float}
 
 
-@pytest.mark.parametrize("relation", [pytest.param(ADD, marks=pytest.mark.slow), REPLACE])
+@pytest.mark.slow
+@pytest.mark.parametrize("relation", [ADD, REPLACE])
 def test_odd_fields_are_refused_or_change_no_guarantee(relation):
     with np.errstate(all="ignore"):
         hold(samples(relation), relation)

@@ -260,6 +260,7 @@ def test_releases_from_many_threads_are_one_at_a_time():
     assert [e.index for e in opened.ledger] == list(range(len(opened.ledger)))
 
 
+@pytest.mark.slow
 def test_a_thousand_releases_on_the_same_rows_all_differ(monkeypatch):
     # A generator seeded with one byte would give 256 results at most. The entropy is the system's.
     sizes = []

@@ -55,6 +55,7 @@ class AgreesTwice(InProcessPool):
         pass
 
 
+@pytest.mark.slow
 def test_the_pool_in_one_process_passes():
     assert "12 rounds" in check_pool(InProcessPool).what
 

@@ -124,6 +124,7 @@ def test_sessions_and_the_pool_join_the_same_rounds_to_the_bit():
         assert ours.joined.tolist() == theirs.joined.tolist()
 
 
+@pytest.mark.slow
 def test_a_users_filter_holds_its_rounds_and_no_other_release():
     rules, _ = agreed()
     event, empty = rules.event(100), PldAccountant.from_budget(0.3, 1e-6)

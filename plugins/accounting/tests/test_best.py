@@ -52,6 +52,7 @@ def test_the_best_is_the_one_with_the_least_noise(schedule, epsilon, chosen):
         assert multiplier * worth >= least * (1 - 1e-8)
 
 
+@pytest.mark.slow
 def test_an_adaptive_filter_is_left_for_more_than_a_hundredth_of_the_noise(monkeypatch):
     # pld was taken for a Laplace release with 5e-7 less noise, and the run was held to a schedule.
     one = lambda m: {LaplaceDpEvent(m): 1}  # noqa: E731

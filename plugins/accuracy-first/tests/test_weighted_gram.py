@@ -64,6 +64,7 @@ def exact_norm(part, norm):
     return {"l1": sum(sizes), "l2": sum(s * s for s in sizes), "linf": max(sizes)}[norm]
 
 
+@pytest.mark.slow
 @pytest.mark.some_fast
 @pytest.mark.parametrize("norm", ["l1", "l2", "linf"])
 @pytest.mark.parametrize("function", [of_margin, *LEAKING], ids=lambda f: f.__name__)

@@ -123,6 +123,7 @@ def made_rows(n, seed, scale=2.0):
     return X, rng.random(n) < special.expit(X @ w - 1.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("epsilon", "bold"), [(0.1, 0.75), (1.0, 0.85)])
 def test_probabilities_come_true(epsilon, bold):
     # Seeded, so it cannot fail by chance; the slope's own error on these rows is .03.

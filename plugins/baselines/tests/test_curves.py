@@ -161,6 +161,7 @@ LINES = Schema.from_dict({"columns": COLUMNS | {"y": {"kind": "label", "classes"
 CURVES = with_curves(LINES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", ["logistic", "hinge-svm", "huber-svm"])
 def test_curves_fit_what_lines_cannot(loss):
     rows = bent_rows(4000)
@@ -252,6 +253,7 @@ def test_rows_held_out_are_scored_with_the_curves_of_the_model():
     assert 100 * model.evaluation["accuracy"]["value"] == pytest.approx(exact, abs=3.0)
 
 
+@pytest.mark.some_fast
 @pytest.mark.parametrize(
     "words",
     [

@@ -236,6 +236,7 @@ def test_ridge_takes_the_rows_as_they_are_unless_told_otherwise():
     assert errors[None] < 0.5 * errors[0.1], errors
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", ["huber-svm", "logistic"])
 def test_steps_are_no_larger_than_an_l2_allows(loss):
     # Scales of up to 16, squared, times l2 and a step of 40: parameters grew until a release was

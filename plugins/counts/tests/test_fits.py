@@ -138,6 +138,7 @@ def test_classes_are_refused():
         dpcore.fit(frame, schema={"columns": columns}, loss="poisson")
 
 
+@pytest.mark.slow
 def test_a_private_fit_nears_the_minimum_and_tells_of_rows_held_out():
     rows = np.resize(np.arange(400), 20_000)
     words = {**PUBLIC, "n0": 20_000, "epsilon": 4.0}

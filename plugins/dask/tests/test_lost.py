@@ -106,6 +106,7 @@ def test_a_pass_goes_on_with_workers_that_come_when_all_have_ended(
                 engine.close()
 
 
+@pytest.mark.slow
 def test_no_partition_is_bound_to_the_worker_that_opened_it(cluster, folder, schema, monkeypatch):
     def bound():
         found = cluster.scheduler.tasks.items()
@@ -175,6 +176,7 @@ def test_a_sum_that_ends_every_worker_is_told():
         raise KilledWorker("answer", None, 4)
 
 
+@pytest.mark.slow
 def test_a_lost_scheduler_is_told_and_the_charge_stays(asked, folder, schema, tmp_path):
     class Watched(RowCount):
         """Counts rows, slowly."""

@@ -70,6 +70,7 @@ def raced(path: str, racers: int, rounds: int) -> None:
         assert process.exitcode == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("racers", [2, pytest.param(8, marks=pytest.mark.slow)])
 def test_racing_processes_never_pass_the_cap_together(place, racers):
     ledger = TableLedger.create(place, Terms.of(1.0, 1e-6))

@@ -20,6 +20,7 @@ def schema_of(**keys):
     return Schema.from_dict({"columns": columns})
 
 
+@pytest.mark.slow
 def test_runs_with_curves_and_without_are_of_one_table(tmp_path):
     path = str(tmp_path / "table.ledger")
     TableLedger.create(path, Terms.of(20.0, 1e-5)).close()

@@ -70,6 +70,7 @@ def test_nothing_else_is_kept():
         unfitted.predict(X)
 
 
+@pytest.mark.slow
 def test_it_is_what_its_estimator_is():
     assert is_classifier(search()) and not hasattr(search(PrivateLinearSVC()), "predict_proba")
     ridge = search(PrivateRidge(bounds=(0, 1), target_bounds=(0, 1), algo="dp-gd"))

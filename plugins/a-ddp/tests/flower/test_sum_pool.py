@@ -114,6 +114,7 @@ def test_sums_are_those_of_one_process_to_the_bit(table, five, sum_rules):
     assert "process of its own" in apart.rules.server_sees
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [0, 2, 3])
 def test_a_user_is_lost_at_any_step(five, sum_rules, step):
     lost = Nodes(five, lambda at, place, data: None if (at, place) == (step, 2) else data)

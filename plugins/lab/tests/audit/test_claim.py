@@ -85,6 +85,7 @@ def test_the_pair_and_the_line_are_found(epsilon):
     assert false.is_violation
 
 
+@pytest.mark.slow
 def test_honest_claims_are_seldom_below_their_bound():
     # With 95 % the epsilon found is at most the true one. Of 200 audits so many or fewer are above
     # it but with probability 1e-6 (binomial law).

@@ -39,6 +39,7 @@ def test_the_authors_noisy_min_is_a_violation():
     assert not sound.is_violation
 
 
+@pytest.mark.slow
 def test_half_the_sensitivity_under_replace_one_is_a_violation():
     far = [3, -1], [3, 1]
     halved = release(Gaussian(1.1), *far, bound=1.0, relation=REPLACE)

@@ -36,6 +36,7 @@ def test_a_query_of_any_facts_passes_with_all_of_them(make):
     assert "rows of 18 tables with other public facts" in check_query(make).what
 
 
+@pytest.mark.slow
 def test_a_query_of_five_features_is_asked_for_five():
     tested = check_query(lambda p: ClippedGradientSum(p, np.ones(5), 0.5), Logistic())
     assert "rows of 8 tables" in tested.what

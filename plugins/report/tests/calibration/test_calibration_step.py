@@ -183,6 +183,7 @@ def test_a_share_that_is_none_is_refused(share):
         Calibration(share)
 
 
+@pytest.mark.slow
 def test_auto_counts_once():
     X, y = rows(20_000)
     given = {"epsilon": 4.0, "seed": 1, **PUBLIC}

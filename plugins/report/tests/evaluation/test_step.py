@@ -216,6 +216,7 @@ def test_of_a_number_there_are_errors_and_a_verdict(tmp_path):
     assert load_model(tmp_path / "model.json").evaluation == figures
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_of_features_of_noise_the_model_is_not_preferred(tmp_path, seed):
     # Errors of the model were clipped at half of the range, those of the mean were not: at this

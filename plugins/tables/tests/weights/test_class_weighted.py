@@ -69,6 +69,7 @@ def test_bounds_times_a_weight_are_rounded_up(weight, half_width):
         assert exact <= Fraction(getattr(weighted, name)) <= exact * (1 + Fraction(1, 2**50))
 
 
+@pytest.mark.slow
 def test_the_facts_of_a_weighted_loss_of_several_classes_hold():
     check_loss(ClassWeighted(Softmax(), OF_17))
 

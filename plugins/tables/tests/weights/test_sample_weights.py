@@ -80,6 +80,7 @@ def test_weights_are_held_to_their_bound():
     np.testing.assert_allclose(held.w, fitted(**options, sample_weight=np.ones(N)).w)
 
 
+@pytest.mark.slow
 def test_targets_classes_and_private_bounds_go_with_weights(tmp_path):
     target = X[:, 0] - 0.5
     options = {"target_bounds": (-1, 1), "loss": "ridge", "bounds": (0, 1), "row_norm": None}
