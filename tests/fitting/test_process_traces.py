@@ -81,7 +81,7 @@ def texts(folder, kinds=tuple(KINDS)):
     write = writer(folder, "csv", lambda cells, path: path.write_text(text_of(cells)))
     for kind in kinds:
         good = write(good_cells(kind))
-        for cell in TEXTS[[*KINDS].index(kind) % 4 :: 4]:
+        for cell in TEXTS[[*KINDS].index(kind) % 8 :: 8]:
             yield good, write([*good_cells(kind), cell]), schema_of(kind)
 
 
@@ -101,11 +101,11 @@ def columns(folder):
         pq.write_table(pa.table({"x": cells, "y": labels}), path)
 
     write = writer(folder, "parquet", write)
-    # Of text files each kind has a fourth of the cells, and each cell a fourth of the kinds; here
-    # an eighth, of the others.
+    # Each kind has an eighth of the cells, and each cell an eighth of the kinds: others than those
+    # of text files.
     for number, kind in enumerate(KINDS):
         good = write(good_cells(kind))
-        for cell in TEXTS[(number + 2) % 8 :: 8]:
+        for cell in TEXTS[(number + 4) % 8 :: 8]:
             yield good, write([*good_cells(kind), cell]), schema_of(kind)
 
 

@@ -26,6 +26,8 @@ _NEVER_CALLED = re.compile(
 _OF_NOW = frozenset(("now", "today", "tomorrow", "yesterday"))
 """Words that a database takes for a time: PostgreSQL in a cast and wherever a time is expected,
 SQLite in its functions of dates, which are also of now where they have no argument."""
+_FIRST_OF_NOW = frozenset(("subsec", "subsecond"))
+"""Words that SQLite adds to a time, and where they come first, to that of now."""
 _SQLITE_DATES = re.compile(r"(date|time|datetime|julianday|unixepoch|strftime)", re.IGNORECASE)
 _WORDS = {
     "Anonymous": "a function that is not known to look at one row alone",
@@ -57,10 +59,15 @@ def _is_of_now(node: Any, dialect: str) -> bool:
     function = called(node) or type(node).__name__
     if dialect == "sqlite" and _SQLITE_DATES.fullmatch(function) and not any(_arguments(node)):
         return True
+    if function.lower() == "age" and len(node.expressions) == 1:  # since a time: until today
+        return True
     if type(node).__name__ != "Literal" or not node.is_string:
         return False
     is_function = type(node.parent).__name__ not in ("EQ", "In", "Like", "NEQ", "Select", "Alias")
-    return node.name.strip().lower() in _OF_NOW and (dialect == "postgres" or is_function)
+    word = node.name.strip().lower()
+    if dialect == "sqlite" and is_function and (node.arg_key == "this" or node.index == 0):
+        return word in _OF_NOW | _FIRST_OF_NOW
+    return word in _OF_NOW and (dialect == "postgres" or is_function)
 
 
 def _arguments(node: Any) -> list[Any]:

@@ -140,6 +140,7 @@ DRAWN = {
         "now()",
         "clock_timestamp()",
         "txid_current()",
+        "age(born)",
     ],
     "sqlite": [
         "date('now')",
@@ -148,8 +149,17 @@ DRAWN = {
         "time()",
         "strftime('%Y', 'now')",
         "CURRENT_TIMESTAMP",
+        "unixepoch('subsec')",
+        "datetime('subsecond')",
+        "strftime('%s', 'subsec')",
     ],
-    "duckdb": ["today()", "get_current_timestamp()", "current_localtime()", "age(born, now())"],
+    "duckdb": [
+        "age(born)",
+        "today()",
+        "get_current_timestamp()",
+        "current_localtime()",
+        "age(born, now())",
+    ],
 }
 
 
@@ -164,6 +174,14 @@ def test_a_word_of_the_moment_may_be_a_category():
     for dialect in ("sqlite", "duckdb"):
         assert read("select age, 'now' as x from people where city = 'today'", dialect)
     assert read("select age, 'nowhere' as x from people where city = 'todays'", "postgres")
+    assert read("select age, 'subsec' as x from people where city = 'subsec'", "sqlite")
+
+
+def test_a_time_of_the_row_may_have_a_part_of_a_second():
+    text = "select {} as x from people"
+    assert read(text.format("datetime(born, 'subsec')"), "sqlite", claimed=True)
+    assert read(text.format("unixepoch(born, 'subsec')"), "sqlite", claimed=True)
+    assert read(text.format("age(died, born)"), "postgres", claimed=True)
 
 
 @pytest.mark.parametrize(
