@@ -31,7 +31,7 @@ OTHER_WORDS = {
     "plugins/baselines/README.md": 2000,
 }
 """Pages with a limit of their own."""
-ALL_WORDS, ALL_WORDS_NOW = 45_000, 53_600
+ALL_WORDS, ALL_WORDS_NOW = 45_000, 45_120
 """Words of all pages together: the limit, and a ceiling that is lowered as pages become shorter."""
 
 
