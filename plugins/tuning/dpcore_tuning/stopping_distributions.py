@@ -94,8 +94,8 @@ class TruncatedNegativeBinomial:
         }
 
     def words(self) -> str:
-        named = {Fraction(1): "geometric law", Fraction(0): "logarithmic law"}
-        name = named.get(self.eta, f"truncated negative binomial law of eta = {self.eta}")
+        named = {Fraction(1): "geometric distribution", Fraction(0): "logarithmic distribution"}
+        name = named.get(self.eta, f"truncated negative binomial distribution of eta = {self.eta}")
         return f"the {name} with gamma = {self.gamma}"
 
 
@@ -127,7 +127,7 @@ class Poisson:
         return {"law": "Poisson", "mean": str(self.mean)}
 
     def words(self) -> str:
-        return f"the Poisson law of mean {self.mean}"
+        return f"the Poisson distribution of mean {self.mean}"
 
 
 def law_of(name: str, tries: float, eta: float | None = None) -> Law:

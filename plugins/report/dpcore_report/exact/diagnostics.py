@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["accuracy_figures", "class_figures", "confusion", "diagnose"]
 
-_RELEASE = "What is changed on reading this comes from the rows."
+_RELEASE = "Whatever you change after reading this depends on the rows."
 
 
 def diagnose(loss: Loss, model: Model, train: Dataset | None, test: Dataset) -> dict[str, Any]:
