@@ -83,8 +83,8 @@ class Explained:
             f"Someone to whom two possible contents of {self.holder} are equally likely can become "
             f"{_bound(self.value, ' sure of one')}{self._why_value()}.",
             f"A guess {_whether(self.secret)}, after a fair coin decided it, is right at most "
-            f"{percent_up(self.guessed())} of the time{self._by_mu()}. A test that is wrong in 1 of "
-            f"{few.denominator:,} cases where the answer is no finds at most "
+            f"{percent_up(self.guessed())} of the time{self._by_mu()}. A test that is wrong in 1 "
+            f"of {few.denominator:,} cases where the answer is no finds at most "
             f"{percent_up(self.caught(few))} of those where it is yes.",
             f"For a person with {_SEVERAL} {self.several} epsilon counts {_SEVERAL} times: 50 % "
             f"sure becomes {_bound(several)}.",
