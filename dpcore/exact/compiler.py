@@ -89,7 +89,8 @@ def _is_known(thing: Any) -> bool:
     the names that a function sees are those of a module. All else makes no code."""
     if isinstance(thing, FunctionType):
         names = thing.__globals__
-    elif isinstance(thing, type) and issubclass(thing, AttributeTemplate | FunctionTemplate):
+    elif isinstance(thing, type) and {AttributeTemplate, FunctionTemplate} & {*thing.__mro__}:
+        # Not issubclass(), which asks every template that numba ever made, for seconds.
         names = vars(sys.modules.get(thing.__module__, sys))
     else:
         return True
