@@ -90,7 +90,7 @@ def without_code(text):
 def measures_of(text):
     seen = without_marks(text)
     return Measures(
-        words=len(text.split()),
+        words=len(seen.split()),
         cell=max(map(len, cells_of(without_code(seen))), default=0),
         line=max((len(line) for line in seen.split("\n") if not is_row(line)), default=0),
         sentence=max((len(each.split()) for each in sentences_of(seen)), default=0),
@@ -149,7 +149,7 @@ def test_a_page_beyond_a_limit_is_found(text, found):
     [
         "word " * 20 + "\n" + "word " * 20,
         "| a | " + "b" * 160 + " | " + "b" * 160 + " |",
-        "<!-- " + "d" * 121 + " -->",
+        "<!-- " + "d" * 121 + " d" * 1200 + " -->",
         f"```\n{PROSE.replace(' ', chr(10))}\nmore\n```",
         f"* {PROSE.replace(' w', chr(10) + 'w')}\n* {PROSE.replace(' w', chr(10) + 'w')}",
     ],
