@@ -46,8 +46,8 @@ class Model(LearntFacts):
 
     def predict(self, X: Any, bad_rows: str = "blank") -> np.ndarray:
         """Return the predicted class of every row, or the predicted value of a regression, held to
-        the target's public bounds; for a row without a score None, in an array of objects, or NaN.
-        """
+        the target's public bounds. A row without a score has None, in an array of objects, or
+        NaN."""
         return self.labels(margins_of(self, X, bad_rows))
 
     def predict_proba(self, X: Any, bad_rows: str = "blank") -> np.ndarray:

@@ -115,8 +115,9 @@ class Poisson:
             raise InvalidInputError(f"Expected a mean of {float(self.mean)!r} tries to be > 0.")
 
     def draw(self, noise: NoiseSource) -> int:
-        """Return a number of tries: the sum of as many of mean 1 as the mean has whole ones, and of
-        one more, each of whose tries stays with the probability that is left of the mean."""
+        """Return a number of tries. It is the sum of as many draws of mean 1 as the mean has whole
+        ones, and of one more, each of whose tries stays with the probability that is left of the
+        mean."""
         whole, rest = divmod(self.mean, 1)
         total = sum(_of_mean_one(noise) for _ in range(int(whole)))
         if rest:
