@@ -152,17 +152,13 @@ def summary(rows: list[dict[str, str]]) -> list[str]:
     """Return a table with a line for each thing that is audited: the ratios of all algorithms,
     losses and relations, of the first and the last release."""
     ratios: dict[str, list[float]] = {}
-    algorithms: dict[str, list[str]] = {}
     for row in rows:
         ratios.setdefault(row["audited"], []).extend((float(row["first"]), float(row["last"])))
-        algorithms.setdefault(row["audited"], []).append(row["algorithm"])
-    lines = ["| audited | algorithms | least | median | largest |", "|---|---|---|---|---|"]
+    lines = ["| audited | least | median | largest |", "|---|---|---|---|"]
     for audited in sorted(ratios, key=lambda each: -statistics.median(ratios[each])):
-        names = dict.fromkeys(algorithms[audited])
-        shown = ", ".join(f"`{name}`" for name in names) if len(names) < 8 else f"all {len(names)}"
         found = ratios[audited]
         figures = " | ".join(f"{f(found):.2f}" for f in (min, statistics.median, max))
-        lines.append(f"| {audited} | {shown} | {figures} |")
+        lines.append(f"| {audited} | {figures} |")
     return lines
 
 

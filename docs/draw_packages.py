@@ -49,7 +49,7 @@ def picture(text: str) -> str:
     }
     top = len(rows) * _ROW + 20
     drawn = [_arrow(places[name], places[other]) for name, other in edges]
-    drawn += [_arrow((_WIDTH / 2, top - 34), (_WIDTH / 2, top))]
+    drawn += [_arrow((_WIDTH / 2, top - 46), (_WIDTH / 2, top + _BOX / 2))]
     drawn += [_box(name, *place, 118) for name, place in places.items()]
     height = top + 42 + 38 * len(rooms)
     drawn.append(_rect(10, top, _WIDTH - 20, height - top - 8, "core"))

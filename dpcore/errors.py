@@ -93,8 +93,8 @@ class _Replacing:
 
 
 def replacing(*kinds: type[BaseException], by: Callable[[Any], BaseException]) -> _Replacing:
-    """Raise, in place of an error of these kinds that ends the block, what ``by`` makes of it,
-    without the first as its context; its cause is as ``by`` leaves it, none for a new error.
+    """Replace an error of these kinds by what ``by`` makes of it, without the first as its
+    context. Its cause is as ``by`` leaves it: none for a new error.
 
     The text of a library's error may quote a row. Every raise within ``except`` keeps it as
     ``__context__``; ``from None`` hides it from Python's own tracebacks only.

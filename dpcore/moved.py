@@ -34,9 +34,9 @@ def table_of(kind: str) -> dict[str, str]:
 
 
 def where_to_get(kind: str, name: str) -> str:
-    """Return which distribution of this repository registers a name, or an ``option`` such as
-    ``--evaluate-share``, as a sentence; empty if none does, and for an option whose distribution is
-    installed: another command has it."""
+    """Return a sentence that says which distribution of this repository registers a name, or an
+    ``option`` such as ``--evaluate-share``. It is empty if none does, and for an option whose
+    distribution is installed: another command has it."""
     owner = table_of("parts").get(f"{kind} {name}")
     if owner and kind == "option" and find_spec(owner.replace("-", "_")):
         return ""

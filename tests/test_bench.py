@@ -95,7 +95,9 @@ SOURCES = {path.name: path for path in (*KEPT.glob("*.csv"), *KEPT.glob("figures
 MADE = sorted(name for name, path in SOURCES.items() if path.read_text().startswith("# commit: "))
 
 
-@pytest.mark.parametrize("page", ["bench/figures/README.md", "docs/papers.md"])
+@pytest.mark.parametrize(
+    "page", ["bench/figures/README.md", "docs/papers.md", "docs/papers-and-baselines.md"]
+)
 def test_figures_of_a_page_are_those_of_the_files(page, monkeypatch):
     # `sgd-maj` at .5 was drawn at 38.4, and 51.7 in the table.
     pages = figure_script("pages", monkeypatch)
@@ -104,8 +106,8 @@ def test_figures_of_a_page_are_those_of_the_files(page, monkeypatch):
     marks = list(re.finditer(r"<!--= [^>]*-->[+-]?\d+\.\d", text))
     assert len(marks) == text.count("<!--/-->")
     # Figures of the table of the papers are of the files too.
-    whole = range(*(text.find(f"<!-- {mark} -->") for mark in ("papers", "/papers")))
-    cells = [found for found in re.finditer(r"\d\.\d ±", text) if found.start() in whole]
+    whole = range(*(text.find(f"<!-- {mark}") for mark in ("papers", "/papers")))
+    cells = [found for found in re.finditer(r"\d\.\d+ ±", text) if found.start() in whole]
     places = [found.end() - 1 for found in marks] + [found.start() for found in cells[:9]]
     assert len(places) > 4
     # A figure that differs in one digit is found.

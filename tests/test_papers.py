@@ -1,4 +1,4 @@
-"""The page of the papers: each row has a verdict, and names what there is."""
+"""The pages of the papers: each row has a verdict, and names what there is."""
 
 import re
 from pathlib import Path
@@ -8,16 +8,22 @@ import pytest
 from dpcore.plugin.parts import load_registry, optimizer_facts
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "papers.md"
+PAGES = [ROOT / "docs" / f"{name}.md" for name in ("papers", "papers-and-baselines")]
 VERDICTS = ("same", "within the interval", "differs because", "not run: ")
-pytestmark = pytest.mark.skipif(not PAGE.exists(), reason="the pages are beside the sources alone")
+pytestmark = pytest.mark.skipif(
+    not PAGES[0].exists(), reason="the pages are beside the sources alone"
+)
 
 
 def rows(text):
     """Return the cells of the rows that are an item's."""
     lines = [line for line in text.splitlines() if line.startswith("| ")]
     cells = [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
-    return [row for row in cells[1:] if not row[0].startswith("**")]
+    return [row for row in cells if row[0] != "item" and not row[0].startswith("**")]
+
+
+def all_pages():
+    return "".join(page.read_text() for page in PAGES)
 
 
 def faults(text):
@@ -41,12 +47,12 @@ def faults(text):
 
 
 def test_every_item_has_a_verdict_and_a_command_that_there_is():
-    text = PAGE.read_text()
+    text = all_pages()
     assert len(rows(text)) > 55 and list(faults(text)) == []
 
 
 def test_every_algorithm_of_the_papers_has_a_row():
-    registry, text = load_registry(), PAGE.read_text()
+    registry, text = load_registry(), all_pages()
     with_presets = [
         name
         for name in registry.names("optimizer")

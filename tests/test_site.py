@@ -98,6 +98,8 @@ def test_a_line_of_code_is_shown_to_its_end(site):
     # At 1,280 pixels the ends of lines, mostly comments, were cut off in 400 of 1,131 blocks.
     sheet = (site / "code.css").read_text()
     assert ".md-typeset pre > code { white-space: pre-wrap;" in sheet
+    # A picture without a ground of its own was dark on dark.
+    assert '.md-typeset img[src$=".svg"] { background: white }' in sheet
     pages = [path.read_text() for path in site.rglob("*.html")]
     assert all(re.search(r'<link rel="stylesheet" href="[./]*code.css">', page) for page in pages)
 

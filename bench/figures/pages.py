@@ -9,9 +9,9 @@ of the first columns of `bench/results/figures/FILE.csv`. A key with a comma is 
 each has its figure; `A - B` is the difference of two, whose interval is the root of the sum of the
 squares, and `A / B` the ratio. With the column `e^COLUMN` a figure is the exponential.
 
-The table of the papers' items, between `<!-- papers -->` and `<!-- /papers -->`, is written from
-`papers.csv` beside this script. Its cells have figures as `{FILE; KEY; ...; COLUMN}`; a row of one
-cell is a paper.
+A table of papers' items, between `<!-- papers: NAME; NAME -->` and `<!-- /papers -->`, has the rows
+of the papers of these names in `papers.csv` beside this script. Its cells have figures as
+`{FILE; KEY; ...; COLUMN}`; a row of one cell is a paper, whose first words are its name.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ __all__ = ["PAGES", "figure_of", "filled", "main", "papers_table"]
 
 ROOT = Path(__file__).parents[2]
 KEPT = ROOT / "bench" / "results" / "figures"
-PAGES = ("bench/figures/README.md", "docs/papers.md")
+PAGES = ("bench/figures/README.md", "docs/papers.md", "docs/papers-and-baselines.md")
 _INLINE = re.compile(r"(<!--= (.*?) -->).*?(<!--/-->)", re.DOTALL)
-_PAPERS = re.compile(r"(<!-- papers -->\n).*?(<!-- /papers -->)", re.DOTALL)
+_PAPERS = re.compile(r"(<!-- papers: (.*?) -->\n).*?(<!-- /papers -->)", re.DOTALL)
 _BY = {" - ": lambda a, b: a - b, " / ": lambda a, b: a / b}
 _SIGNIFICANT = 3
 
@@ -90,20 +90,33 @@ def figure_of(query: str) -> str:
     return ", ".join(map("".join, zip(signs, shown, strict=True)))
 
 
-def papers_table() -> str:
-    """Return the lines of the table of the papers' items, with the figures of the files."""
+def papers_table(names: Sequence[str]) -> str:
+    """Return the lines of the table of these papers' items, with the figures of the files.
+
+    LookupError is raised for a name that no paper has.
+    """
     with (Path(__file__).parent / "papers.csv").open(newline="") as file:
         head, *rows = csv.reader(file)
-    lines = [head, *(row if any(row[1:]) else [f"**{row[0]}**", *row[1:]] for row in rows)]
+    of: dict[str, list[list[str]]] = {}
+    for row in rows:
+        if not any(row[1:]):
+            name, row[0] = row[0].partition(" (")[0], f"**{row[0]}**"
+            of[name] = []
+        of[name].append(row)
+    lines = [head, *(row for name in names for row in of[name])]
     text = "".join(f"| {' | '.join(line)} |\n" for line in lines)
     text = text.replace("\n", f"\n|{'---|' * len(head)}\n", 1)
     return re.sub(r"\{(.*?)\}", lambda found: figure_of(found[1]), text)
 
 
+def _with_its_table(found: re.Match[str]) -> str:
+    return f"{found[1]}\n{papers_table(found[2].split('; '))}\n{found[3]}"
+
+
 def filled(text: str) -> str:
     """Return the text of a page with the figures of the files and the table of the papers."""
     text = _INLINE.sub(lambda found: f"{found[1]}{figure_of(found[2])}{found[3]}", text)
-    return _PAPERS.sub(lambda found: f"{found[1]}\n{papers_table()}\n{found[2]}", text)
+    return _PAPERS.sub(_with_its_table, text)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

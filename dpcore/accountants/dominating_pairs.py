@@ -53,10 +53,10 @@ def pair_epsilon_up(event: DominatingPairDpEvent) -> Fraction:
 
 
 def pair_rho_up(event: DominatingPairDpEvent) -> Fraction:
-    """Return a rho of a pure pair: length^2 / 8, by Hoeffding's lemma on a log-ratio that lies in
-    an interval of that length (as in Cesar & Rogers 2021: ln E_Q exp(alpha L) is 0 at alpha = 0 and
-    1, and its second derivative is at most length^2 / 4); of few outcomes what their divergences of
-    all orders come to, where that is less."""
+    """Return a rho of a pure pair. It is length^2 / 8, by Hoeffding's lemma on a log-ratio that
+    lies in an interval of that length, or for few outcomes what their divergences of all orders
+    come to, where that is less. As in Cesar & Rogers 2021, ln E_Q exp(alpha L) is 0 at alpha = 0
+    and 1, and its second derivative is at most length^2 / 4."""
     forth, back = _log_ratios_up(event)
     length = forth + back
     by_range = length * length / 8

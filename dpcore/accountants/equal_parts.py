@@ -36,8 +36,8 @@ def splits(accountant: Accountant) -> bool:
 
 
 def require_within(part: Accountant, whole: Accountant, parts: int) -> None:
-    """Raise InvalidInputError unless so many of a part are within what remains of the whole filter,
-    by their own figures: of the unit, of the delta that is kept for releases, and of delta."""
+    """Raise InvalidInputError unless so many equal parts are within what remains of the whole
+    filter. Compared are its unit, the delta that is kept for releases, and delta."""
     budgets = parts * Fraction(part.budget) <= Fraction(nextafter(whole.remaining, inf))
     if isinstance(part, AdditiveAccountant) and isinstance(whole, AdditiveAccountant):
         budgets = parts * part.budget_ticks <= whole.budget_ticks - whole.spent_ticks

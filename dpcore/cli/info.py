@@ -217,9 +217,7 @@ def _of_optimizer(facts: dict[str, Any]) -> Iterator[str]:
     lines = {
         f"  privacy: {facts['privacy_definition']}": True,
         f"  neighboring relations: {', '.join(facts['neighboring_relations'])}": True,
-        "  neighbours may also differ in a unit of several rows: unit in the schema": facts[
-            "for_units"
-        ],
+        "  a unit of several rows can be protected: unit in the schema": facts["for_units"],
         "  the label may have three classes and more": facts["multiclass"],
         f"  theorem: {facts['theorem'] or 'not stated'}": True,
         f"  needs: {', '.join(facts['needs']) or 'nothing'}": True,

@@ -42,7 +42,7 @@ TARGETS, USERS = "Where epsilon is an output", "Where rows stay with users"
 Algorithm = Annotated[
     str | None,
     typer.Option(
-        help="Algorithm; see dpcore list optimizers. By default the one that chooses another.",
+        help="Algorithm; see dpcore list optimizers. By default auto, which chooses another one.",
         rich_help_panel=ALGORITHM,
     ),
 ]
@@ -89,7 +89,7 @@ BadRows = Annotated[
     ),
 ]
 TestFile = Annotated[
-    str | None, typer.Option(help="A second file to report on.", rich_help_panel=DATA)
+    str | None, typer.Option(help="A second file to test on.", rich_help_panel=DATA)
 ]
 Unit = Annotated[
     str | None,

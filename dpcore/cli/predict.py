@@ -91,11 +91,11 @@ def predict_command(
         bool, Option("--quiet", help="Print nothing but errors, and scores without --out.")
     ] = False,
 ) -> None:
-    """Write a CSV line of log_odds and label for each row (margin and label, where the loss is not
-    logistic; of three classes or more a column for each, probability_NAME, and label; of a model
-    one-vs-rest ovr_probability_NAME: each class against the rest, divided by their sum; margins of
-    a loss without probabilities; of a number to predict the label alone, in its own unit).
-    Predictions on rows are not private."""
+    """Write a CSV line of scores and a label for each row. Predictions on rows are not private.
+
+    Of two classes the score is log_odds, or margin where the loss is not logistic. Of more classes
+    each has a column: probability_NAME, ovr_probability_NAME of a model one-vs-rest, or
+    margin_NAME. Of a number to predict there is the label alone, in its own unit."""
     asked = {**locals()}
     from dpcore.data.loader import file_loader
 

@@ -41,16 +41,16 @@ def train_command(
     loss: Annotated[
         str | None,
         typer.Option(
-            help="Loss; see dpcore list losses. By default, as the label has two classes, more, or "
-            "is a number: logistic, softmax or ridge.",
+            help="Loss; see dpcore list losses. By default logistic for two classes, softmax for "
+            "more, ridge for a number.",
             rich_help_panel=options.PROBLEM,
         ),
     ] = None,
     multiclass: Annotated[
         str | None,
         typer.Option(
-            help="ovr: of three classes or more a fit of each against the rest, all within the "
-            "budget, for algorithms and losses of two classes. One fit of all by default.",
+            help="ovr: fit each of three classes or more against the rest, all within the budget, "
+            "by algorithms and losses of two classes. By default one fit of all.",
             rich_help_panel=options.PROBLEM,
         ),
     ] = None,

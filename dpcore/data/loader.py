@@ -217,9 +217,9 @@ def format_of(path: str, format: str | None = None) -> str:
 
 
 def named_parts(entry: Entry) -> tuple[str, ...]:
-    """Return what the statement names of what reads rows: its target, and the registration too
-    where another package than that of the target made it, since its data say what the rows' types
-    rest on. Whose a package is its files say, and no distribution of itself."""
+    """Return the names of a reader that the statement checks: its target, and the package that
+    registered it if that is another one, since its data say what the rows' types rest on. Whose a
+    package is its files say, and no distribution of itself."""
     package = entry.target.partition(":")[0].partition(".")[0]
     others = {*DISTRIBUTIONS.values()} - {entry.registered_by.partition(".")[0]}
     return entry.target, *([f"{entry.distribution}:{entry.name}"] if package in others else ())

@@ -38,7 +38,7 @@ def scale_to_unit(values: np.ndarray, lower: float, upper: float) -> np.ndarray:
 
 
 def held_to(values: np.ndarray, lower: float, upper: float) -> np.ndarray:
-    """Return ``values`` clamped to public bounds, NaN as it is: by comparisons alone, so that a
+    """Return ``values`` clamped to public bounds, NaN as it is. Comparisons alone do it, so that a
     graph of the same ones has the same bits, those of -0.0 at a bound of 0 too."""
     raised = np.where(values < lower, lower, values)
     return np.where(raised > upper, upper, raised)

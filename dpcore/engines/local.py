@@ -163,8 +163,8 @@ class _Pass:
             self._idle.release()
 
     def end(self) -> None:
-        """Give out no further block, and return when no other thread holds one: after an interrupt
-        too, which is raised then."""
+        """Give out no further block, and return when no other thread holds one. An interrupt
+        meanwhile is raised then."""
         interrupt: BaseException | None = None
         while True:
             try:

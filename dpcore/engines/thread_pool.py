@@ -29,8 +29,8 @@ class ThreadPool:
         weakref.finalize(self, _dismiss, self._queue, count)
 
     def call(self, work: Work) -> None:
-        """Have each thread call ``work`` as soon as it is awake; where no more threads are to be
-        had, those there are. ``work`` raises nothing, and may find that all is done."""
+        """Have each thread that there is call ``work`` as soon as it is awake. ``work`` raises
+        nothing, and may find that all is done."""
         with contextlib.suppress(RuntimeError):  # can't start new thread
             while self._started < self._count:
                 arguments = (self._queue,)

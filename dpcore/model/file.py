@@ -152,8 +152,8 @@ _PRIVACY: dict[str, tuple[_Check, str]] = {
 def check_out(
     path: str | os.PathLike[str] | None, inputs: Mapping[str, str | os.PathLike[str] | None]
 ) -> None:
-    """Raise InvalidInputError for a path, if there is one, at which no model may or can be written:
-    that of an input (option to file), or of what is no model."""
+    """Raise InvalidInputError if no model can be written to the path: it is an input (option to
+    file), or a file that is no model."""
     if path is not None:
         refuse_inputs(path, inputs)
         check_writable(path)

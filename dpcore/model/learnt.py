@@ -97,15 +97,17 @@ class LearntFacts:
 
     @property
     def coef_(self) -> np.ndarray:
-        """``coef`` of shape (1, n) for two classes, (n_classes, n) for more; of shape (n,) for a
-        regression, where it is in the target's own unit, or of the logarithm of the mean."""
+        """``coef`` as scikit-learn has it: of shape (1, n) for two classes, (n_classes, n) for
+        more, (n,) for a regression. There it is in the target's own unit, or of the mean's
+        logarithm."""
         half = 1.0 if self.log_link else self.schema.label.scale[1]
         return half * self.coef if self.schema.label.is_real else np.atleast_2d(self.coef)
 
     @property
     def intercept_(self) -> float | np.ndarray:
-        """``intercept`` of shape (1,) for two classes, (n_classes,) for more; a number in the
-        target's own unit for a regression, or the logarithm of a mean in that unit."""
+        """``intercept`` as scikit-learn has it: of shape (1,) for two classes, (n_classes,) for
+        more. For a regression it is a number in the target's own unit, or the logarithm of a
+        mean."""
         middle, half = self.schema.label.scale
         middle, half = (math.log(half), 1.0) if self.log_link else (middle, half)
         is_real = self.schema.label.is_real
@@ -198,9 +200,10 @@ class LearntFacts:
         return probabilities_of(margins, one_vs_rest=self.multiclass is not None)
 
     def labels(self, margins: np.ndarray, least: float = 0.0) -> np.ndarray:
-        """Return the class that each row's margins say, of two the positive one above ``least``, of
-        several the first with the largest, None where they are NaN; for a regression, the value in
-        the target's own unit, held to its public bounds."""
+        """Return the predicted class of each row, or its value in the target's own unit.
+
+        Of two classes it is the positive one above ``least``, of several the first of the largest
+        margin, and None where margins are NaN. A value is held to the target's public bounds."""
         if self.classes is None:
             return number_of(self.schema.label, margins, self.log_link)
         blank = blank_rows(margins)

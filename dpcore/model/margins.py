@@ -50,8 +50,8 @@ def margins_of(
 def margins_in_pieces(
     of_rows: Callable[[Rows], np.ndarray], pieces: Iterable[tuple[Rows, np.ndarray | None]]
 ) -> Iterator[np.ndarray]:
-    """Yield the margins of each piece of encoded rows, by a function of them, NaN in the places of
-    those that were not kept (bool, None if all were)."""
+    """Yield the margins of each piece of encoded rows, by a function of them. They are NaN for rows
+    that were not kept (bool, None if all were)."""
     for rows, kept in pieces:
         margins = of_rows(rows)
         if kept is not None:

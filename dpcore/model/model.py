@@ -46,8 +46,8 @@ class Model(LearntFacts):
 
     def predict(self, X: Any, bad_rows: str = "blank") -> np.ndarray:
         """Return the predicted class of every row, or the predicted value of a regression, held to
-        the target's public bounds; for a row without a score None, in an array of objects, or NaN.
-        """
+        the target's public bounds. A row without a score has None, in an array of objects, or
+        NaN."""
         return self.labels(margins_of(self, X, bad_rows))
 
     def predict_proba(self, X: Any, bad_rows: str = "blank") -> np.ndarray:
@@ -60,9 +60,10 @@ class Model(LearntFacts):
         return self.probabilities(margins_of(self, X, bad_rows))
 
     def predict_interval(self, X: Any, bad_rows: str = "blank") -> np.ndarray:
-        """Return the 95 % interval of every row's margin at the minimum over the population, of
-        shape (n_rows, 2): of a logistic model of the log odds, whose 1 / (1 + e^-m) are the bounds
-        of its probability; for a regression of the predicted value, between the same bounds.
+        """Return the ends of each row's 95 % interval, float64 of shape (n_rows, 2).
+
+        It is an interval of the log odds, or for a regression of the predicted value, at the
+        minimum over the population. 1 / (1 + e^-m) of log odds m is a probability.
 
         Raises InvalidInputError for a model without intervals (``fit(also=[Intervals(...)])``),
         RegistryError, with what to install, where no package makes them.

@@ -7,8 +7,10 @@ __all__ = ["blank_rows", "places_said", "probabilities_of"]
 
 def probabilities_of(margins: np.ndarray, *, one_vs_rest: bool = False) -> np.ndarray:
     """Return the probabilities of the classes, of shape (n_rows, n_classes), each to full relative
-    precision: of log odds, of shape (n_rows,), those of the negative and the positive class; else
-    the softmax of margins of shape (n_classes, n_rows).
+    precision.
+
+    From log odds, of shape (n_rows,), they are those of the negative and the positive class; from
+    margins of shape (n_classes, n_rows) they are the softmax.
 
     ``one_vs_rest`` : such margins are the log odds of each class against the rest; the
     probabilities that follow are divided by their sum, as scikit-learn does it: in logarithms, so

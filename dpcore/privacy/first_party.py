@@ -86,8 +86,8 @@ def module_of(named: Any) -> str:
 
 
 def part_of(thing: Any) -> str:
-    """Return the ``"module:Class"`` of an object, or of a class or function itself, with a ``?``
-    before it where it bears the name of a module of ours that has another there, or none."""
+    """Return the ``"module:Class"`` of an object, or of a class or function itself. A ``?`` is
+    before it where it bears the name of a module of ours that has another thing there, or none."""
     # Others, too, may bear a name: one that they were given.
     named = thing if is_class(thing) or is_function(thing) else type(thing)
     module, name = module_of(named), name_of(named)

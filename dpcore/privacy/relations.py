@@ -9,9 +9,9 @@ __all__ = ["parse_relation", "usual_relation"]
 
 
 def usual_relation(*factories: Any) -> str:
-    """Return the relation where none is asked for: add-or-remove-one, unless an optimizer names
-    another one first, which all of them have; where one has no guarantee under that, the first that
-    all of them have, if there is one."""
+    """Return the relation of a run that names none. It is add-or-remove-one where all optimizers
+    have a guarantee under that and none names another one first, else the first that all of them
+    have, if there is one."""
     usual = NeighboringRelation.ADD_OR_REMOVE_ONE.value
     others = [factory.relations[0] for factory in factories if factory.relations[0] != usual]
     shared = [

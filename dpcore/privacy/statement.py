@@ -287,8 +287,8 @@ class PrivacyStatement:
 
 
 def foreign_parts(parts: Iterable[str]) -> tuple[str, ...]:
-    """Return those of the ``"module:Class"`` names that are not of this repository, sorted, the
-    packages that were imported under a name of ours with other files, and what others registered of
-    the compiler of kernels."""
+    """Return the ``"module:Class"`` names that are not of this repository, sorted. With them are
+    the packages that were imported under a name of ours with other files, and what others
+    registered with the compiler of kernels."""
     foreign = {part for part in parts if not is_ours(part.partition(":")[0])}
     return tuple(sorted(foreign | unknown_packages() | REGISTERED_BY_OTHERS))

@@ -62,8 +62,8 @@ def over(a: float, b: float) -> float:
 
 @_njit
 def held(place: int) -> int:
-    """Return a whole number below 2^31 in size, and the least of these for another: so no sum and
-    no product of two of them leaves int64, where the compiler might take anything for it."""
+    """Return a whole number of size below 2^31, and the least of these for a larger one. So no sum
+    and no product of two of them leaves int64."""
     return place if -_MOST_PLACE < place < _MOST_PLACE else 1 - _MOST_PLACE
 
 

@@ -1,5 +1,5 @@
-"""The ledger of a budget: its charges, entry by entry, of a session and of users alike; and the
-contract of a table's ledger with a run: a place that is charged, written to, and closed.
+"""The ledger of a budget: its charges, entry by entry, of a session and of users alike. With it is
+the contract of a table's ledger with a run.
 
 A package keeps ledgers of tables and registers them (``register_ledgers``). Such a ledger sees no
 row. It decides what runs over one table may cost together, so that the statement names a ledger of

@@ -33,10 +33,11 @@ __all__ = ["Rehearsal", "load_noise", "load_now"]
 
 
 class Rehearsal:
-    """Asks each kind of sum once of an engine without rows, which the session's engine offers
-    (``without_rows``); under another one nothing is rehearsed. Nothing is drawn from the session's
-    noise. Of a query that is no sum (derived, of a whole table) the sums are asked that it holds,
-    or that a method ``rehearsed`` of a part of it returns.
+    """Asks each kind of sum once of an engine without rows, before it is charged.
+
+    The session's engine offers that one by ``without_rows``; else nothing is rehearsed. Nothing is
+    drawn from the session's noise. Of a query that is no sum the sums are asked that it holds, or
+    that a method ``rehearsed`` of a part of it returns.
 
     ``problem`` : given the run's facts, the first query comes with the sum that most runs ask
     later, so that its kernels are there before the first charge.

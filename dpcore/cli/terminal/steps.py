@@ -50,8 +50,8 @@ class FilesRead:
 
 
 class ReleasesMade:
-    """The releases of a fit, and the share of its budget that they were charged; under a filter
-    that charges all of it with the first, how many of the releases that it was planned for."""
+    """The releases of a fit, and the share of its budget that they were charged. Under a filter
+    that charges all of it with the first, it is the share of the releases that were planned."""
 
     def __init__(self) -> None:
         self.step: Step | None = None

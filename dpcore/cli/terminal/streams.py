@@ -14,8 +14,8 @@ __all__ = ["ended_as_interrupted", "hush", "open_closed_streams", "tell_outlook"
 
 
 def open_closed_streams() -> None:
-    """Open to nowhere each of the three that the caller closed (``2>&-``): Python has ``None`` in
-    its place, and the first file that is opened would take its number and what is written to it."""
+    """Open each of the three streams that the caller closed (``2>&-``) to nowhere. Else the first
+    file that is opened would take its number, and what is written to it."""
     for number in range(3):
         try:
             os.fstat(number)

@@ -105,8 +105,8 @@ class Block(Protocol):
         """Return an upper bound of each raw row's norm, float64 of shape (n_rows,)."""
 
     def standardized_norms(self, standardization: RowMap, least: float = 0.0) -> np.ndarray:
-        """Return an upper bound of the l2 norm of each raw row once it is mapped, and of ``least``
-        times its own, float64 of shape (n_rows,), read only; those of the last map are cached."""
+        """Return an upper bound of the l2 norm of each mapped raw row, float64 of shape (n_rows,),
+        read only: ``least`` times its own at least. Those of the last map are cached."""
 
     def factors_within(self, row_norm: float) -> np.ndarray:
         """Return the factors, as ``factor``, that hold the rows to another l2 norm."""
@@ -115,12 +115,12 @@ class Block(Protocol):
         """Return the (scaled) rows, a float64 copy of shape (n_rows, n_features)."""
 
     def take(self, places: np.ndarray) -> Block:
-        """Return a block of the rows at ``places`` (int64, each at most once), norms and factors as
-        they are: a row contributes to a sum there, to the bit, what it contributes here."""
+        """Return a block of the rows at ``places``, int64, each at most once. A row contributes to
+        a sum there, to the bit, what it contributes here."""
 
     def settle(self, keep: Callable[[np.ndarray], np.ndarray]) -> None:
-        """Let go of cached margins, and let ``keep`` have what else is kept of each row beside its
-        cells (labels, norms, factors, units): it returns an array of the same type and content."""
+        """Drop cached margins, and replace labels, norms, factors and units by what ``keep`` makes
+        of them: arrays of the same type and content."""
 
     def weighted_sum(self, c: np.ndarray) -> np.ndarray:
         """Return ``sum_i c_i raw_i``, float64 of shape (n_features,); of ``c`` of shape (n_classes,

@@ -172,8 +172,8 @@ def dense_square_product(values: np.ndarray, v: np.ndarray, out: np.ndarray) -> 
 @njit(cache=True, error_model="numpy", nogil=True)
 def grid_squares(values: np.ndarray, per_one: float, bound: float, squares: np.ndarray) -> bool:
     """Write each row's sum of squared grid steps to ``squares``, int64, and return whether all
-    entries are on the feature grid and of size ``bound`` at most, whose square in steps, times the
-    width, is below 2^63."""
+    entries are on the feature grid and of size ``bound`` at most. The square of ``bound`` in steps,
+    times the width, is below 2^63."""
     most, fits = bound * per_one, True
     for i in range(values.shape[0]):
         row, total = values[i], np.int64(0)

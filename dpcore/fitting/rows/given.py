@@ -29,9 +29,10 @@ _CLASSES = "The classes are -1 and 1 unless you name them: classes=(negative, po
 
 
 def schema_of(schema: Any, private_bounds: bool = False) -> Schema | None:
-    """Return the schema of a Schema, its keys as a mapping, the path of its TOML file or the
-    name of a shipped one: never the caller's own, which is not to read rows. ``private_bounds`` :
-    those of its numeric columns without any."""
+    """Return the schema of a Schema, a mapping of keys, the path of a TOML file or the name of a
+    shipped one. It is never the caller's own object, which is not to read rows.
+
+    ``private_bounds`` : those of its numeric columns without any."""
     from dpcore.data.schema.schema import Schema
 
     if schema is None:

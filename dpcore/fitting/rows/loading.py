@@ -80,8 +80,8 @@ def load_data(
 def split(
     dataset: Dataset, fraction: float, relation: NeighboringRelation, seed: int | None
 ) -> tuple[Dataset, Dataset]:
-    """Return the rows kept and the rows held out: by a coin per row (or unit) under
-    add-or-remove-one, of a fixed size where the number of rows (or units) is public."""
+    """Return the rows kept and the rows held out. A coin for each row or unit decides, or, where
+    their number is public, a fixed number is held out."""
     held_out = split_rows(dataset.n_units, fraction, relation, coins_of(seed, "split"))
     if dataset.units is not None:  # A unit is on one side.
         held_out = held_out[dataset.units]

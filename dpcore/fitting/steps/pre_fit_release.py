@@ -120,10 +120,10 @@ class _NoRows(TableSession):
 def rehearse_run(
     ready: Ready, table: Table, schema: Schema, first: TableSession, ledger: Ledger[LedgerEntry]
 ) -> TableSession:
-    """Load what the run needs, and raise what refuses it, before any charge: the run goes over no
-    rows, with noise that is nobody's, up to the first release after those of ``first``, a session
-    over no rows too, whose ledger this is. Returns the session after that release, for what it
-    knows of the parts. ``table`` : one of no rows, encoded by ``schema``."""
+    """Run the algorithm on an empty table before any charge, to load what it needs and raise what
+    refuses it. It goes on to the first release after those of ``first``, a session over no rows,
+    with noise of its own. Returns the session after that release, for what it knows of the parts.
+    ``table`` : one of no rows, encoded by ``schema``."""
     plan, problem = ready.plan, ready.problem
     load_noise(in_bulk=True)
     usual = _NoRows(

@@ -19,9 +19,8 @@ __all__ = ["is_shared", "with_shared_accountant"]
 
 
 def is_shared(plan: Plan, schema: Schema, fits: int) -> bool:
-    """Return whether the budget of a run is shared, from public facts alone: bounds, counts of
-    classes, an evaluation, intervals or a step of somebody's own are released for a part of it, or
-    so many fits are made."""
+    """Return whether several releases or fits share the budget of a run, from public facts alone:
+    bounds, counts of classes, an evaluation, intervals, steps of plugins."""
     steps = (step_facts(step) for step in plan.settings.also)
     beside = any(step.phase is not Phase.SCHEMA for step in steps)
     return beside or bool(schema.unbounded) or fits > 1

@@ -77,8 +77,8 @@ def with_public_weights(plan: Any, label: Label) -> Any:
 
 
 def with_weights(plan: Any, weights: tuple[float, ...]) -> Any:
-    """Return the plan with these weights of the classes, in their order (none for ``()``), and of
-    rows where its settings have a bound of theirs, for those that its loss has, if it has some.
+    """Return the plan with these weights of the classes, in their order, in place of those that its
+    loss has: none for ``()``. Rows have weights where its settings have a bound of them.
 
     What weighs is a part of the run, as its loss is.
     """

@@ -52,9 +52,9 @@ _OPTIONS = tuple(
         ("target-accuracy", "float", None, "Share of training rows to classify right."),
         ("target-excess-risk", "float", None, "Largest mean objective above the minimum."),
         ("target-risk", "float", None, "Largest mean objective."),
-        ("slack", "float", None, "How far beside its accuracy or risk a model may be."),
+        ("slack", "float", None, "By how much a model may miss that accuracy or risk."),
         ("failure-probability", "float", None, "Chance that a target is missed unnoticed; 0.1."),
-        ("release-last", "flag", False, "Target not met: the last model all the same."),
+        ("release-last", "flag", False, "Release the last model where the target is not met."),
     )
 )
 """The options of a run that these algorithms take; each states in ``targets`` which."""

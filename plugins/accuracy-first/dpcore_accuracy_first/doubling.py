@@ -142,8 +142,9 @@ def test_epsilon(target: Target, rounds: int, failure: float, beta: float) -> fl
 
 
 def paper_epsilon(target: Target, rounds: int, failure: float) -> float:
-    """Return the epsilon of each of ``rounds`` tests that accept at half of alpha: by the union
-    bound R e^(-alpha / 2b) / 2 = ``failure`` for a model above alpha, as in the authors' code."""
+    """Return the epsilon of each of ``rounds`` tests that accept at half of alpha. It follows from
+    the union bound R e^(-alpha / 2b) / 2 = ``failure`` for a model above alpha, as in the authors'
+    code."""
     return target.distance * 2 * math.log(rounds / (2 * failure)) / target.alpha
 
 

@@ -60,8 +60,8 @@ class Target:
 
 
 def absolute_target(options: TargetOptions, problem: Problem, ball: PublicBall) -> Target:
-    """Return the test of an accuracy (errors are counted: one row moves them by at most 1, whatever
-    its norm) or of a risk (no minimiser is needed: half the sensitivity of an excess risk)."""
+    """Return the test of an accuracy or of a risk. One row moves a count of errors by at most 1,
+    whatever its norm. A risk needs no minimiser, and has half the sensitivity of an excess risk."""
     n = public_rows(problem)
     share = options.slack or 0.0
     slack, is_private = n * share, problem.n is None
@@ -106,8 +106,8 @@ def excess_target(options: Any, problem: Problem, minimizer: Minimizer) -> Targe
 
 
 def tested_excess(options: Any, problem: Problem, spread: float) -> float:
-    """Return the excess risk that is tested: what was asked for, and where n is private at most the
-    spread of a row's part, which no more than the l2 term exceeds: the stricter test keeps the
+    """Return the excess risk that is tested. It is the target, and where n is private at most the
+    spread of a row's part, which no more than the l2 term exceeds. The stricter test keeps the
     promise, and what is subtracted for each row stays as large as what a row adds."""
     asked: float = options.target_excess_risk or 0.0
     return asked if problem.n is not None else min(asked, spread)

@@ -124,9 +124,9 @@ def spreads_asked(problem: Problem) -> tuple[Level, Spreads] | None:
 def pilot_release(
     optimizer: Any, share: float, problem: Problem, session: PrivacySession
 ) -> PilotRelease:
-    """Return what two releases of half of this share of the budget each tell, those of means and
-    spreads of columns between them where rows are enough, and another of the level where they show
-    no signal."""
+    """Return what two releases tell, each of half of this share of the budget. Where rows are
+    enough, means and spreads of columns are released between them, and where they show no signal,
+    the level again."""
     mu = 1 / noise_of(optimizer, session, 1).noise_multiplier / problem.rows_changed
     first, second = pilot_releases(problem)
     mechanism = noise_of(optimizer, session, share / 2)

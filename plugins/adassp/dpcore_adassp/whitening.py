@@ -22,8 +22,8 @@ _LENGTH_BITS, _LONGEST = 20, 2.0**10
 def whitened(
     matrix: np.ndarray, deviation: float, rows: float, length: float
 ) -> tuple[tuple[tuple[int, ...], ...], float]:
-    """Return the turn T, as ``RowMap`` has it, by which rows are about as long in all directions as
-    their number and the noise let it be told, and the typical length of a turned row.
+    """Return the turn T, as ``RowMap`` has it, and the typical length of a turned row. By T rows
+    are about as long in all directions, as far as their number and the noise let it be told.
 
     With eigenvalues a and eigenvectors B of the matrix, T = B (a + t)^-1/2 B' over its largest
     entry. Noise of equal size in all coordinates of sums of turned rows does least harm to a

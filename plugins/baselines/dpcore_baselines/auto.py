@@ -86,9 +86,9 @@ class Auto:
             return replace(settings, algo=ObjPert.name), "this accountant bounds a single release"
         is_plain = settings.weight_bound is None  # A matrix of products is of rows that weigh 1.
         if loss_facts(_loss(settings)).quadratic and is_plain and _is_installed(_FOR_SQUARES):
-            why = "for squared loss and delta > 0, it releases a matrix of products, then residuals"
+            why = "its noisy sums of products suit squared loss where delta is above 0"
             return replace(settings, algo=_FOR_SQUARES), why
-        why = "with delta > 0, normal noise adds up exactly, for any loss under either relation"
+        why = "it fits any loss, under either relation, by normal noise, which needs delta > 0"
         return replace(settings, algo=DpGd.name, params=_counted_once(settings)), why
 
     @classmethod

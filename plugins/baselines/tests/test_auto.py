@@ -114,7 +114,7 @@ def test_the_model_names_what_was_chosen_and_why(tmp_path):
 def test_the_command_line_takes_it_by_default():
     shown = CliRunner().invoke(app, ["train", "--set", "steps=2", "--data", "census-sim"])
     assert "Fitted dp-gd on census-sim" in shown.stdout
-    assert "Chosen by auto: with delta > 0" in shown.stdout
+    assert "Chosen by auto: it fits any loss" in shown.stdout
     shown = CliRunner().invoke(app, ["train", "--set", "steps=2", "--json"])
     assert json.loads(shown.stdout)["chosen_by"]["name"] == "auto"
 

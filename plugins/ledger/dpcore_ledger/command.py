@@ -157,7 +157,7 @@ def verify(
     if unknown:
         counts = f"{len(unknown)} of {len(models or ())}"
         raise LedgerError(f"{file} does not account for {counts} models.")
-    known = f"; {len(models)} models known" if models else ""
+    known = f"; {len(models)} model{'s' * (len(models) > 1)} known" if models else ""
     print_lines(f"{file}: {len(entries)} entries, none altered{known}.")
 
 

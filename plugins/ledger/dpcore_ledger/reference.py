@@ -15,8 +15,8 @@ __all__ = ["entry_of", "reference_of"]
 
 
 def reference_of(id: str, run: int, entry: Entry, store: str) -> dict[str, Any]:
-    """Return the reference to a run: the ledger's id, the run's number, number and digest of the
-    entry that reserved it, and the ledger's store, ``"module:Class"``, where that is not ours: it
+    """Return the reference to a run: the ledger's id, the run's number, and number and digest of
+    the entry that reserved it. A store that is not ours, ``"module:Class"``, is in it too, since it
     decides what was charged, and the statement names it."""
     of_run = {"id": id, "run": run, "entry": entry.number, "digest": entry.digest}
     return {**of_run, "store": store} if foreign_parts([store]) else of_run

@@ -40,8 +40,8 @@ def budget_that_holds(state: State, cost: Cost, budget: int, part: Part | None =
 
 
 def epsilon_that_fits(state: State, run: Run, budget: int | None = None) -> float | None:
-    """Return an epsilon of four digits, near the largest, of such a run that a budget of the ledger
-    would hold, any of them where none is named; ``None`` for none of 1e-6 or more."""
+    """Return about the largest epsilon, of four digits, of such a run that a budget of the ledger
+    would hold: any budget where none is named. It is ``None`` where none of 1e-6 or more fits."""
     asked = range(len(state.budgets)) if budget is None else (budget,)
 
     def holds(epsilon: float) -> bool:

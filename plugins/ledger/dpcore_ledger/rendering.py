@@ -121,9 +121,9 @@ def _remaining_of(state: State, place: int, terms: Terms) -> Iterator[str]:
         )
     name, delta = terms.filter.name, exact(terms.filter.delta)
     if fits := _fitting_epsilon(state, place, terms):
-        yield f"A run of the {name} accountant fits at epsilon {fits:.4g}, delta {delta}."
+        yield f"A run under the {name} accountant fits up to epsilon {fits:.4g}, at delta {delta}."
     else:
-        yield f"No run of the {name} accountant fits at delta {delta}."
+        yield f"No run under the {name} accountant fits at delta {delta}."
 
 
 def _fitting_epsilon(state: State, place: int, terms: Terms) -> float | None:

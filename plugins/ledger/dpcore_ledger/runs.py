@@ -78,9 +78,9 @@ class LedgerOfRuns:
 
 
 def digest_of_schema(schema: Schema) -> str:
-    """Return the SHA-256 of a schema, the ledger that it names left out, and a number of knots with
-    what they add to a row's norm: hats follow from a number as it is read, and a run may give some
-    to a table without."""
+    """Return the SHA-256 of a schema, without the ledger that it names, and without a number of
+    knots and what they add to a row's norm. Hats follow from a number as it is read, and a run may
+    give some to a table without."""
     keys = {key: value for key, value in schema.to_dict().items() if key != "ledger"}
     if "columns" in keys:
         columns = keys["columns"]

@@ -146,8 +146,8 @@ def test_each_budget_says_what_fits_into_it(tmp_path):
     assert 1.5 < fits[0] <= 2.0
     assert 0.09 < fits[1] <= 0.1
     said = remaining(state)
-    assert any("zcdp accountant fits at epsilon" in line for line in said)
-    assert any("gdp accountant fits at epsilon" in line for line in said)
+    assert any("zcdp accountant fits up to epsilon" in line for line in said)
+    assert any("gdp accountant fits up to epsilon" in line for line in said)
 
 
 def test_a_budget_of_no_unit_by_name_is_refused():

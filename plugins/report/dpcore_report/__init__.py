@@ -1,6 +1,5 @@
-"""A guarantee and a model for those who answer for them: in words, as a page, as a graph that other
-programs run; figures and intervals of the model within its budget; and what to expect of a run
-before it is made."""
+"""A guarantee and a model for those who answer for them: reports, graphs for other programs,
+figures and intervals within the budget, and forecasts."""
 
 from collections.abc import Callable
 

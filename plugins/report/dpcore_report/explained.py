@@ -83,11 +83,11 @@ class Explained:
             f"Someone to whom two possible contents of {self.holder} are equally likely can become "
             f"{_bound(self.value, ' sure of one')}{self._why_value()}.",
             f"A guess {_whether(self.secret)}, after a fair coin decided it, is right at most "
-            f"{percent_up(self.guessed())} of the time{self._by_mu()}; a test that says yes in 1 "
-            f"of {few.denominator:,} cases where it is not so says yes in at most "
-            f"{percent_up(self.caught(few))} of those where it is.",
-            f"A person with {_SEVERAL} {self.several} counts {_SEVERAL} times: there 50 % become "
-            f"{_bound(several)}.",
+            f"{percent_up(self.guessed())} of the time{self._by_mu()}. A test that is wrong in 1 "
+            f"of {few.denominator:,} cases where the answer is no finds at most "
+            f"{percent_up(self.caught(few))} of those where it is yes.",
+            f"For a person with {_SEVERAL} {self.several} epsilon counts {_SEVERAL} times: 50 % "
+            f"sure becomes {_bound(several)}.",
         ]
 
     def to_dict(self) -> dict[str, Any]:
@@ -109,10 +109,10 @@ class Explained:
 
     def _why_value(self) -> str:
         if steps_of_a_value(self.relation) == 1:
-            return f": under {self.relation.value} a value counts once"
+            return f". Under {self.relation.value} epsilon counts once for a value"
         return (
-            f": under {self.relation.value} a value counts as twice epsilon, one removed and "
-            "another added"
+            f". Under {self.relation.value} epsilon counts twice for a value: one row is removed "
+            "and another added"
         )
 
     def _by_mu(self) -> str:

@@ -85,8 +85,8 @@ KINDS = {
         [
             "(0.5, 1e-06)-differentially private, add-or-remove-one",
             "50 % sure that you are in the table can become at most 62.3 % sure, except with",
-            "at most 73.2 % sure of one, except with probability about 2.65e-06: under add-or-",
-            "A person with 5 rows counts 5 times",
+            "at most 73.2 % sure of one, except with probability about 2.65e-06. Under add-or-",
+            "For a person with 5 rows epsilon counts 5 times",
             "The number of rows is private.",
             "Charged: 0.125 of 0.25 (rho), by the zcdp filter",
             "gradient Gaussian 3 0.125 50 %",
@@ -122,7 +122,7 @@ KINDS = {
     "replace-one": (
         changed(relation="replace-one"),
         {},
-        ["under replace-one a value counts once", "of rows is public", "* The number of rows."],
+        ["Under replace-one epsilon counts once", "of rows is public", "* The number of rows."],
         ["twice epsilon", "73.2 %"],
     ),
     "units, replace-one": (
@@ -188,7 +188,7 @@ KINDS = {
         [
             "that a certain value of 'id' has rows in the table",
             "two possible contents of the rows of one value of 'id'",
-            "A person with 5 values of 'id' counts 5 times",
+            "For a person with 5 values of 'id' epsilon counts 5 times",
             "if one has one value of 'id' more than the other",
             "of which at most 3 are used. Rows without an id: per row.",
             "protects: all rows of one value of 'id'",

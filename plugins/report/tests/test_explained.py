@@ -23,23 +23,23 @@ def test_a_value_counts_twice_under_add_or_remove_and_once_under_replace():
     presence, value, *_ = Explained(0.5, 0.0, ADD).sentences()
     assert presence.startswith("Someone who is 50 % sure that you are in the table can become at ")
     assert presence.endswith("at most 62.3 % sure.")
-    assert "at most 73.2 % sure of one: under add-or-remove-one a value counts as twice" in value
+    assert "at most 73.2 % sure of one. Under add-or-remove-one epsilon counts twice" in value
     _, once, *_ = Explained(0.5, 0.0, REPLACE).sentences()
-    assert "at most 62.3 % sure of one: under replace-one a value counts once" in once
+    assert "at most 62.3 % sure of one. Under replace-one epsilon counts once" in once
 
 
 def test_delta_is_an_exception_in_every_belief_and_grows_with_groups():
     presence, value, attack, several = Explained(0.5, 1e-6, ADD).sentences()
     assert presence.endswith("at most 62.3 % sure, except with probability about 1e-06.")
     # 1e-6 (1 + e^.5) = 2.6487e-6, rounded up.
-    assert "except with probability about 2.65e-06: under" in value
-    assert "right at most 62.3 % of the time;" in attack
-    assert several.startswith("A person with 5 rows counts 5 times: there 50 % become")
+    assert "except with probability about 2.65e-06. Under" in value
+    assert "right at most 62.3 % of the time." in attack
+    assert several.startswith("For a person with 5 rows epsilon counts 5 times: 50 % sure becomes")
 
 
 def test_where_the_coin_is_all_but_certain_no_bound_is_said_to_be_left():
     *_, several = Explained(4.0, 1e-6, ADD).sentences()
-    assert several.endswith("50 % become 100 % (no bound is left).")
+    assert several.endswith("50 % sure becomes 100 % (no bound is left).")
     assert "probability about 1" not in "".join(Explained(30.0, 1e-6, ADD).sentences()[1:])
 
 

@@ -99,8 +99,7 @@ def theorem_of(law: Law, accountant: str) -> str:
 
 def whole_filter(law: Law, accountant: str, epsilon: float, delta: float) -> Whole:
     """Return the empty filter of a search whose tries run under an accountant, and of the steps
-    beside it: of (epsilon, delta), pure, or of a Renyi divergence at the order at which the search
-    is bounded.
+    beside it. It is pure, or of a Renyi divergence at the order at which the search is bounded.
 
     Raises InvalidInputError for an accountant without a theorem.
     """

@@ -94,8 +94,8 @@ class TruncatedNegativeBinomial:
         }
 
     def words(self) -> str:
-        named = {Fraction(1): "geometric law", Fraction(0): "logarithmic law"}
-        name = named.get(self.eta, f"truncated negative binomial law of eta = {self.eta}")
+        named = {Fraction(1): "geometric distribution", Fraction(0): "logarithmic distribution"}
+        name = named.get(self.eta, f"truncated negative binomial distribution of eta = {self.eta}")
         return f"the {name} with gamma = {self.gamma}"
 
 
@@ -115,8 +115,9 @@ class Poisson:
             raise InvalidInputError(f"Expected a mean of {float(self.mean)!r} tries to be > 0.")
 
     def draw(self, noise: NoiseSource) -> int:
-        """Return a number of tries: the sum of as many of mean 1 as the mean has whole ones, and of
-        one more, each of whose tries stays with the probability that is left of the mean."""
+        """Return a number of tries. It is the sum of as many draws of mean 1 as the mean has whole
+        ones, and of one more, each of whose tries stays with the probability that is left of the
+        mean."""
         whole, rest = divmod(self.mean, 1)
         total = sum(_of_mean_one(noise) for _ in range(int(whole)))
         if rest:
@@ -127,7 +128,7 @@ class Poisson:
         return {"law": "Poisson", "mean": str(self.mean)}
 
     def words(self) -> str:
-        return f"the Poisson law of mean {self.mean}"
+        return f"the Poisson distribution of mean {self.mean}"
 
 
 def law_of(name: str, tries: float, eta: float | None = None) -> Law:

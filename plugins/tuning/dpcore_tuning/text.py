@@ -49,19 +49,20 @@ def description_of(search: Search, part: Accountant, chosen: int | None) -> dict
 
 def _words(search: Search, part: Accountant) -> str:
     count = len(search.plans)
-    held = f"the part of {search.held_out:g} of the rows that was held out"
+    held = f"rows that were held out ({search.held_out:g} of all)"
     figure = f"{exact(part.budget)} {part.unit}"
     many = "1 candidate" if count == 1 else f"{count} candidates"
     if search.law is None:
         return (
-            f"It is one of {many}, each fitted within an equal part of the budget ({figure} of the "
-            f"{part.name} filter) and one of them chosen on {held}; the guarantee is for all of "
+            f"It is one of {many}. Each was fitted within an equal part of the budget ({figure} of "
+            f"the {part.name} filter), and one was chosen on {held}; the guarantee is for all of "
             "them together"
         )
     return (
-        f"It is the best of a number of fits that was drawn from {search.law.words()}, of {many}, "
-        f"each fit, and its score on {held}, within {figure} of a {part.name} filter; the "
-        f"guarantee is for the whole search, whatever the number was{_claim(search)}"
+        f"It is the best of several fits of {many}. The number of fits was drawn from "
+        f"{search.law.words()}, and is secret. Each fit, with its score on {held}, was held to "
+        f"{figure} by a {part.name} filter; the guarantee is for the whole search, whatever the "
+        f"number was{_claim(search)}"
     )
 
 

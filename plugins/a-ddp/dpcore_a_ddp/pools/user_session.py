@@ -189,9 +189,9 @@ def _check(
 
 
 def require_rows_as_given(data: Dataset) -> None:
-    """Raise InvalidInputError for rows that are left of more, or that have units: a round is
-    charged for one row, by the public number of a user's rows, and a unit's rows would move what
-    is sent k times as far."""
+    """Raise InvalidInputError for rows that are left of more, or that have units. A round is
+    charged for one row, by the public number of a user's rows, and a unit's rows would move what is
+    sent k times as far."""
     if data.units is not None:
         raise InvalidInputError(
             "A user is charged for one row, and its schema asks for units of several rows: take "

@@ -53,9 +53,9 @@ def account_command(
     ] = "add-or-remove-one",
     as_json: Annotated[bool, Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Print what (epsilon, delta) buys: the budget in each accountant's unit (rho, mu^2), and the
-    noise multiplier of one Gaussian release that takes all of it; with --rounds, of each of so many
-    releases."""
+    """Print what (epsilon, delta) buys under each accountant. That is the budget in its unit, such
+    as rho or mu^2, and the noise multiplier of one Gaussian release that takes all of it, or with
+    --rounds of each of so many releases."""
     from dpcore.privacy.statement import NOTIONS
 
     epsilon, figure = epsilon_of(epsilon, delta, rho, mu)

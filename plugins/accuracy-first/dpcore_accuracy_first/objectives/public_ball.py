@@ -99,9 +99,9 @@ def penalty_of(problem: Problem) -> RadialPenalty:
 
 
 def paper_slack(problem: Problem) -> float:
-    """Return by how much the paper's ball is larger: sqrt(2 l(0) / l2), which follows from
-    (l2 / 2) ||theta*||^2 <= L(0): sqrt(2 ln 2 / l2) for logistic, sqrt(1 / l2) for squared loss
-    with |y| <= 1 (sections 3.1 and 3.2)."""
+    """Return by how much the paper's ball is larger. Its radius is sqrt(2 l(0) / l2), from (l2 / 2)
+    ||theta*||^2 <= L(0): sqrt(2 ln 2 / l2) for logistic, sqrt(1 / l2) for squared loss with |y| <=
+    1 (sections 3.1 and 3.2)."""
     at_zero = loss_at_zero(problem)
     return max(0.0, math.sqrt(2 * at_zero / problem.l2) - PublicBall.of(problem).radius)
 

@@ -91,9 +91,10 @@ class MeanRow:
 
 
 def can_be_calibrated(problem: Problem) -> bool:
-    """Return whether margins are log odds of two classes that the rule is for: not of weighted
-    rows, which are clipped by their weights, nor of a regulariser that was asked for; nor of one
-    class against the rest, whose probabilities are divided by their sum, which takes bold ones."""
+    """Return whether margins are log odds of two classes that the rule is for. It is not for
+    weighted rows, which are clipped by their weights, nor for a stated regulariser. Nor is it for
+    one class against the rest, whose probabilities are divided by their sum, which takes bold
+    ones."""
     loss = problem.loss
     is_plain = loss.name == "logistic" and loss_facts(loss).largest_weight == 1.0
     return is_plain and problem.l2 == 0 and problem.intercept and not problem.one_vs_rest

@@ -89,8 +89,9 @@ def effective_width(n_features: int, length: float) -> float:
 
 
 def coordinates(problem: Problem, width: float | None = None) -> float:
-    """Return the number of columns, by default all, as the signal counts them: of several classes
-    times their number over two, so that two would count as they do in a loss of one margin."""
+    """Return the number of columns, by default all, as the signal counts them. Of several classes
+    it is times their number over two, so that two would count as they do in a loss of one
+    margin."""
     width = problem.n_features if width is None else width
     return width if problem.n_margins == 1 else width * problem.n_margins / 2
 
@@ -193,9 +194,10 @@ def largest_step(loss: Loss, momentum: float) -> float:
 
 
 def regularised_step(curvature: float, momentum: float) -> float:
-    """Return the longest step that a regulariser of this curvature (l2 times the largest factor by
-    which standardisation lengthens parameters, squared) allows: half of its limit, so that the
-    regulariser alone brings iterates together, and clipped gradients cannot take them far."""
+    """Return the longest step that a regulariser of this curvature allows: half of its limit. The
+    curvature is l2 times the square of the largest factor by which standardisation lengthens
+    parameters. The regulariser alone then brings iterates together, and clipped gradients cannot
+    take them far."""
     return _limit(momentum) / 2 / curvature if curvature > 0 else math.inf
 
 

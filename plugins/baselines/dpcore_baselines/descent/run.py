@@ -50,10 +50,10 @@ class Run:
     def finished(
         self, problem: Problem, descent: AveragedDescent
     ) -> tuple[np.ndarray, str, dict[str, Any]]:
-        """Return the parameters of the rows as they are, the status, and details: the averaged
-        iterate, shrunk where the signal is small, its log odds, where they are calibrated, brought
-        to a line by what clipping and noise did to them (``descent.calibrate``), then to that of
-        the counts of ``scores``, if there are to be any."""
+        """Return the parameters of the rows as they are, the status, and details. The parameters
+        are the averaged iterate, shrunk where the signal is small. Calibrated log odds are brought
+        to a line by what clipping and noise did to them (``descent.calibrate``), then by the counts
+        of ``scores``, if there are any."""
         constant, v = self.rows.columns.constant, descent.average
         if constant is None or not problem.loss.classification:
             return self._pulled_back(problem, v), _TAKEN, {}

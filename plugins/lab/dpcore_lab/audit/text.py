@@ -57,7 +57,7 @@ def power(claim: Claim, counted: int, tests: int) -> str:
         factor = detectable_factor(event_of, counted, level)
     figure = "epsilon" if claim.mu is None else "mu"
     if math.isinf(factor):
-        return f"so few runs find no violation with probability {PROBABILITY:g}"
+        return f"so few runs cannot find a violation with probability {PROBABILITY:g}"
     times = f"{math.ceil(10 * factor) / 10:g} times the claimed {figure}"
     return f"outcomes that show {times} would be found with probability {PROBABILITY:g}"
 

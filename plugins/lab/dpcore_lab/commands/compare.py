@@ -52,9 +52,7 @@ def compare_command(
     ] = None,
     multiclass: Annotated[
         str | None,
-        Option(
-            help="ovr: of three classes or more a fit of each against the rest, within the budget."
-        ),
+        Option(help="ovr: fit each of three classes or more against the rest, within the budget."),
     ] = None,
     l2: Annotated[
         float | None,

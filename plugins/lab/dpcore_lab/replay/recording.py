@@ -44,8 +44,8 @@ QUESTION, REFERENCE = ("question",), ("reference",)
 
 @dataclass(frozen=True)
 class Record:
-    """One release of a run: what was asked, the exact answer, what was given, and the random
-    choices that the exact answer took: the words of a secret permutation, the coins of a sample."""
+    """One release of a run: the query, the exact answer, the released value, and the random choices
+    of the exact answer. These are the words of a secret permutation, or the coins of a sample."""
 
     query: tuple[Any, ...]
     mechanism: tuple[Any, ...]

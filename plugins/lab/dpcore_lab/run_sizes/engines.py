@@ -26,8 +26,8 @@ _SECONDS = 10.0
 
 def check_engine_of_run(engine: Any, like: LikeRun, session: RecordingSession) -> Tested:
     """Raise AssertionError unless an engine adds up each block's answer once over the run's table
-    and over one of forty blocks, whatever the number of threads: of the queries of a check, and of
-    the run's own ``session``."""
+    and over one of forty blocks, whatever the number of threads. Asked are the queries of a check,
+    and those of the run's own ``session``."""
     sums: list[Any] = [query for query, _ in session.parts if hasattr(query, "answer_block")]
     chosen = sums[:: max(1, len(sums) // _QUERIES)][:_QUERIES]
     table = like.rows.table()

@@ -28,10 +28,10 @@ __all__ = ["check_run"]
 
 
 def check_run(like: LikeRun) -> Tested:
-    """Raise AssertionError if a run at the request's sizes goes by more than it was released: the
-    same values, replayed on other rows, on fewer of them, and on neighbours, end at the same bits;
-    no neighbour's exact answer moves by more than was declared, and the ledger, counted again, is
-    within the budget."""
+    """Raise AssertionError if a run at the request's sizes depends on more than was released to it.
+    The same values, replayed on other rows, on fewer of them, and on neighbours, end at the same
+    bits. No neighbour's exact answer moves by more than was declared, and the ledger, counted
+    again, is within the budget."""
     recorded = run_apart(partial(_record, like))
     tables = _tables(like)
     run_apart(partial(_replay_all, like, recorded, tables))

@@ -98,7 +98,7 @@ def plan_command(
     by_default = nonprivate_accuracy is None and nonprivate_mse is None
     source = ", the median of public tables" if by_default else ""
     print_lines(
-        "The gain is what a model without privacy does better than a constant prediction: it is "
+        "The gain is how many fewer errors a model without privacy makes than a constant; it is "
         f"taken to make {without:.0%} of the constant's errors{source}. This is a forecast and no "
         f"guarantee: half of the public tables kept a share within {typical.spread:.2g} of it."
         f"{_RANGES if typical.between and kept is None else ''} A run takes about "

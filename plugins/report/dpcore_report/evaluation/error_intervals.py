@@ -152,8 +152,8 @@ def variance_of_targets(of: Moments) -> Estimate:
 
 
 def r2_of(of: Moments) -> Estimate:
-    """Return R2, 1 less the squared error of the model over that of always the mean: no value where
-    the former has none, and no bounds where noise leaves every ratio of the two."""
+    """Return R2: 1 less the squared error of the model over that of always the mean. It has no
+    value where the former has none, and no bounds where noise leaves every ratio of the two."""
     variance = variance_of_targets(of)
     if variance.value is None:
         return _NOTHING

@@ -111,10 +111,10 @@ def _known(groups: Mapping[str, Any], name: str) -> Iterator[tuple[str, _Figure]
 
 
 def gap_of(top: _Figure, bottom: _Figure, *, independent: bool) -> dict[str, float]:
-    """Return the difference of two figures of different rows, with its interval at 95 %: from the
-    distances of each figure to the ends of its own interval, whose squares add up (Newcombe 1998,
-    method 10; Zou & Donner 2008). Where rows of a unit may be in both groups the figures depend on
-    each other, and the distances add up themselves, which bounds whatever the dependence is."""
+    """Return the difference of two figures of different rows, with its interval at 95 %. The
+    squares of each figure's distances to the ends of its own interval add up (Newcombe 1998, method
+    10; Zou & Donner 2008). Where rows of a unit may be in both groups the figures depend on each
+    other, and the distances add up themselves, which bounds whatever the dependence is."""
     value = top["value"] - bottom["value"]
     below = top["value"] - top["low"], bottom["high"] - bottom["value"]
     above = top["high"] - top["value"], bottom["value"] - bottom["low"]

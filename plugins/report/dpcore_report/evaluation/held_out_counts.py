@@ -74,8 +74,8 @@ def _mechanism(
 
 def mechanism_of_epsilon(accountant: Accountant, epsilon: float) -> Any:
     """Return the mechanism with the least noise of a release of counts that is, by itself,
-    (epsilon, delta)-DP by the accountant's own conversion, delta that of the whole budget: what the
-    filter says of it as its only release, rounded up, was seen to be at most epsilon.
+    (epsilon, delta)-DP, with the delta of the whole budget. What the filter says of it as its only
+    release, rounded up, is at most epsilon.
 
     ``accountant`` : empty. Raises InvalidInputError where this is no part of its budget.
     """

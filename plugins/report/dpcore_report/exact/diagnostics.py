@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["accuracy_figures", "class_figures", "confusion", "diagnose"]
 
-_RELEASE = "What is changed on reading this comes from the rows."
+_RELEASE = "Whatever you change after reading this depends on the rows."
 
 
 def diagnose(loss: Loss, model: Model, train: Dataset | None, test: Dataset) -> dict[str, Any]:
@@ -42,9 +42,9 @@ def diagnose(loss: Loss, model: Model, train: Dataset | None, test: Dataset) -> 
 
 
 def accuracy_figures(model: Model, margins: np.ndarray, y: np.ndarray) -> dict[str, Any]:
-    """Return the accuracy on labelled rows, that of their commonest class for all, which class that
-    is, and a ``verdict`` as ``diagnose`` does: ``None`` each where there are no rows, and no
-    verdict on a model of weighted classes or rows."""
+    """Return the accuracy on labelled rows, that of always their commonest class, which class that
+    is, and a ``verdict`` as ``diagnose`` does. Each is ``None`` where there are no rows, and there
+    is no verdict on a model of weighted classes or rows."""
     names = ("test_accuracy", "majority_accuracy", "majority_class", "verdict")
     if not y.size or model.classes is None:
         return dict.fromkeys(names)
@@ -72,9 +72,9 @@ def confusion(model: Model, margins: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def class_figures(classes: tuple[Any, ...], counts: np.ndarray) -> dict[str, Any]:
-    """Return the macro F1, the recall and the precision of each class, ``None`` where no row is of
-    it or is said to be, and the confusion counts by name: of each class how many rows the model
-    says to be of each. ``None`` each where there are no rows."""
+    """Return the macro F1, the recall and the precision of each class, and the confusion counts by
+    name. These are, for each class, how many of its rows the model predicts to be of each. A figure
+    is ``None`` where no row is of the class or predicted to be."""
     keys = ("test_macro_f1", "test_recall", "test_precision", "test_confusion")
     if not counts.any():
         return dict.fromkeys(keys)

@@ -43,9 +43,9 @@ def probability_scores(model: Model, margins: np.ndarray, y: np.ndarray) -> dict
 
 
 def calibration(chances: np.ndarray, places: np.ndarray) -> list[dict[str, float]]:
-    """Return, for ten equal bins of probabilities that have rows, how many rows there are, their
-    mean probability, and the share for which it came true: of two classes that of the positive one,
-    of more that of the likeliest."""
+    """Return the count of rows, their mean probability, and the share for which it came true, for
+    those of ten equal bins of probabilities that have rows. Of two classes the probability is that
+    of the positive one, of more that of the likeliest."""
     if chances.shape[1] == 2:
         given, came_true = chances[:, 1], places == 1
     else:

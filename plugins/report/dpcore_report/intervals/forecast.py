@@ -31,8 +31,9 @@ LEAST = 0.2
 
 
 def clearness(inference: Inference, n: float | None) -> float | None:
-    """Return by how much the curvature of ``n`` rows may exceed its noise; ``None`` where no number
-    of rows is public, or where an l2 term is above the noise, so that the rows do not decide it."""
+    """Return by how much the curvature of ``n`` rows may exceed its noise. It is ``None`` where no
+    number of rows is public, or where an l2 term is above the noise, so that the rows do not decide
+    it."""
     query, mechanism = inference.releases[3][0], inference.noise.curvature
     problem, centring, d = inference.problem, inference.centring, inference.problem.n_features
     noise = noise_norm(deviation_of(mechanism, query, problem) / ON_DIAGONAL, d)

@@ -55,8 +55,8 @@ _MOST_CHANGE, _MOST_BIAS = 0.4, 0.1
 
 WEAK = (
     "the noise of the curvature is as large as the curvature in some direction of the columns. A "
-    "larger share or epsilon, more rows, fewer columns, or a larger l2 would help; where a "
-    "category lists every level that there is, one listed less"
+    "larger share or epsilon, more rows, fewer columns, or a larger l2 would help, and so "
+    "would one listed level less of a category that lists all"
 )
 LONG = (
     "the last Newton step is too long for its linear form. A larger share or epsilon, more rows, "

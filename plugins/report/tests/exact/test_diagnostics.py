@@ -51,7 +51,11 @@ def two_classes(slope, loss="logistic"):
 @pytest.mark.parametrize(
     ("w", "accuracy", "text"),
     [
-        ([-1.0], 0.25, "right on 25.00% of these rows, always 'yes' on 75.00%. What is changed"),
+        (
+            [-1.0],
+            0.25,
+            "right on 25.00% of these rows, always 'yes' on 75.00%. Whatever you change",
+        ),
         ([1.0], 1.0, None),
         ([0.0], 0.25, "below the constant model"),
     ],

@@ -58,8 +58,8 @@ def target_bounds_of(
 def share_beyond(
     counts: np.ndarray, noise: CountNoise, lower: float, upper: float
 ) -> tuple[float, float, float]:
-    """Return noisy shares of rows, from 0 to 1: in the last power of two within either bound, and
-    in four of them beyond each; and the deviation of the noise of the latter."""
+    """Return noisy shares of rows, from 0 to 1, and the deviation of the noise of the latter. They
+    are of the last power of two within either bound, and of four of them beyond each."""
     coarse = counts[: SIZES[0]]
     edges = np.array([edge(k * BRANCHES) for k in range(BINS + 1)])
     rows = max(float(_rows(coarse, noise).sum()), 1.0)

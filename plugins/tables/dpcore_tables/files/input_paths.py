@@ -52,8 +52,8 @@ def parquet_files(path: str) -> list[str]:
 
 def partition_files(path: str) -> list[str]:
     """Return the Parquet files, or the stores, of a folder or of a pattern, in the order of their
-    names, or the one file; DataError if there is none, or where rows would count twice: in files
-    beside stores that were made of them, or in one file under two names."""
+    names, or the one file. Raises DataError if there is none, or where rows would count twice: in
+    files beside stores that were made of them, or in one file under two names."""
     kinds = (*_PARQUET, _STORE)
     if glob.has_magic(path) and not is_there(path):
         raise DataError(f"No such file: {path}.")

@@ -39,8 +39,8 @@ def even_hats(x: np.ndarray, n_hats: int) -> np.ndarray:
 
 
 def hats_behind(encoding: Encoding) -> int:
-    """Return how many hats follow from the feature of an encoding's number, which rows hold alone;
-    0 where there are none, or where an empty cell, which has no hat, would show as a number."""
+    """Return how many hats follow from the feature of an encoding's number, so that rows hold that
+    alone. It is 0 where there are none, or where an empty cell would show as a number."""
     last = encoding.chains[-1][-1]
     if not isinstance(last, EvenHats) or encoding.indicator and encoding.fill is None:
         return 0

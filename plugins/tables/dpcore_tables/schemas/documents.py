@@ -28,8 +28,8 @@ def schema_keys(text: str, source: str) -> dict[str, Any]:
 
 
 def schema_file(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return the keys of a TOML file, or of the shipped schema of that name; the ledger that it
-    names from the folder of the file on, so that runs from any folder are charged to one.
+    """Return the keys of a TOML file, or of the shipped schema of that name. A ledger in it is
+    found from the folder of the file on, so that runs from any folder are charged to one.
 
     Raises InvalidInputError if it cannot be read, or is no TOML.
     """

@@ -66,8 +66,8 @@ def fits(wildcard: str, name: str) -> bool:
 
 
 def alike_columns(columns: Sequence[tuple[str, str]]) -> dict[str, tuple[str, tuple[str, ...]]]:
-    """Return, for columns (name, type) whose names differ in a number at their end, the wildcard
-    that does for them and their names; for those of one type that are eight or more.
+    """Return wildcards for columns (name, type), each with the names that it matches: eight or
+    more of one type, which differ in a number at their end.
 
     Of wildcards that would fit each other's columns the one of more columns is taken.
     """

@@ -133,10 +133,10 @@ class Statistics(Unshareable):
         share: float,
         where: Where | None = None,
     ) -> np.ndarray:
-        """Return noisy counts of rows: of each level of a column of levels, in the schema's order,
-        or between each two public ``edges`` of numbers or dates (``numpy.histogram``'s bins, told
-        apart to 2^-16 of the column's bounds, of a log scale's on that scale). Cells beyond the
-        bounds were clamped to these."""
+        """Return noisy counts of the rows of each level, in the schema's order, or in each bin.
+
+        Bins of numbers or dates lie between public ``edges``, as those of ``numpy.histogram``, told
+        apart to 2^-16 of the column's range. Cells beyond the bounds were clamped to these."""
         if where is not None:
             return self._where(where).histogram(column, edges, share=share)
         noise = self._noise(share)
@@ -152,8 +152,8 @@ class Statistics(Unshareable):
         where: Where | None = None,
     ) -> np.ndarray:
         """Return noisy counts of rows for each pair of bins of two columns, of shape
-        (bins of ``rows``, bins of ``columns``): levels in the schema's order, or what lies between
-        public ``edges``, by column, of numbers or dates, as ``histogram`` has them."""
+        (bins of ``rows``, bins of ``columns``). Bins are those of ``histogram``, with public
+        ``edges`` by column."""
         if where is not None:
             return self._where(where).table(rows, columns, edges=edges, share=share)
         given, noise = edges or {}, self._noise(share)
@@ -187,8 +187,8 @@ class Statistics(Unshareable):
         return first.told(np.asarray(held[0] + (held[1] - held[0]) * unit))
 
     def covariance(self, *columns: str, share: float, where: Where | None = None) -> np.ndarray:
-        """Return the noisy covariance matrix of numeric columns, of dates in days (of n, not
-        n - 1), with eigenvalues below 0, which noise makes, set to 0."""
+        """Return the noisy covariance matrix of columns of numbers or dates (in days). It divides
+        by n, not n - 1, and eigenvalues below 0, which noise makes, are set to 0."""
         if where is not None:
             return self._where(where).covariance(*columns, share=share)
         noise = self._noise(share)
@@ -213,9 +213,10 @@ class Statistics(Unshareable):
         candidates: Iterable[Any] | None = None,
         where: Where | None = None,
     ) -> np.ndarray:
-        """Return a noisy quantile of a column of numbers or dates for each of ``q`` (for one
-        number: an array of one), rising with q: each one of the public ``candidates``, by default
-        1,024 evenly spaced within the bounds, on the column's scale, or each day."""
+        """Return a noisy quantile of a column of numbers or dates for each of ``q``, rising with q.
+
+        Each is one of the public ``candidates``: by default 1,024 evenly spaced within the bounds,
+        on the column's scale, or each day. One number ``q`` gives an array of one."""
         if where is not None:
             return self._where(where).quantiles(column, q, share=share, candidates=candidates)
         held = numeric_column(self.schema, column)

@@ -150,10 +150,10 @@ class TwoWayTable:
 def sensitivity_of_bins(
     norm: Literal["l1", "l2"], relation: NeighboringRelation, grid_bits: int = 0
 ) -> Sensitivity:
-    """Return how far counts move where a row counts 1 in one of them at most: by 1 in every norm
-    under add-or-remove-one and replace-special; under replace-one a row may leave one count for
-    another, 2 in l1 and the square root of 2 in l2 (Dwork, McSherry, Nissim & Smith 2006, section
-    3)."""
+    """Return how far counts move where a row counts 1 in one of them at most. Under
+    add-or-remove-one and replace-special they move by 1 in every norm. Under replace-one a row may
+    leave one count for another: 2 in l1 and the square root of 2 in l2 (Dwork, McSherry, Nissim &
+    Smith 2006, section 3)."""
     bound = 1.0
     if relation is NeighboringRelation.REPLACE_ONE:
         bound = 2.0 if norm == "l1" else float_up(sqrt_up(2))  # type: ignore[arg-type]

@@ -72,9 +72,10 @@ def check_schema(
     delta: float = 1e-8,
     charges: Charges | None = None,
 ) -> SchemaCheck:
-    """Return how the schema fits the rows of a file or a frame: exactly, which is not private, or,
-    with an ``epsilon``, in one (epsilon, delta)-differentially private release under
-    add-or-remove-one.
+    """Return which shares of the cells of a file or a frame the schema clamps or does not know.
+
+    They are exact, which is not private, or, with an ``epsilon``, one (epsilon, delta)-
+    differentially private release under add-or-remove-one.
 
     ``schema`` : as ``dpcore.fit`` has it. ``charges`` : the caller's, to follow.
 

@@ -57,8 +57,8 @@ class UnitCheck:
 
 
 def check_units(source: Any, schema: Schema) -> UnitCheck | None:
-    """Return the units of the rows of a file or a frame, None where the schema has none; DataError
-    for a file that cannot be read, or a column of another type than ids have."""
+    """Return the units of the rows of a file or a frame, None where the schema has none. Raises
+    DataError for a file that cannot be read, or a column of another type than ids have."""
     units = schema.units
     if units is None:
         return None

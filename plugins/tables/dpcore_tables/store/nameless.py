@@ -22,8 +22,8 @@ __all__ = ["nameless_rows"]
 def nameless_rows(
     pieces: Iterable[tuple[Any, np.ndarray | None]], schema: Schema
 ) -> tuple[StoredRows, np.ndarray]:
-    """Return encoded rows, which stay in a file of the system's folder for such (``TMPDIR``), and
-    their labels (float64 of shape (n_rows,), read only).
+    """Return encoded rows, which stay in a temporary file, and their labels, float64 of shape
+    (n_rows,), read only.
 
     The file has no name, from its first byte on where the system can do that, and may be read by
     its owner only: nothing is left of it, however the process ends. ``schema`` : with bounds.

@@ -91,7 +91,7 @@ class BalancedWeights:
 
 def balanced_weights(counts: np.ndarray, floor: float, largest: float) -> tuple[float, ...]:
     """Return the weight n / (K count) of each of K classes, at most ``largest``, from released
-    counts: each taken for ``floor`` where it is less, and n for their sum.
+    counts, whose sum is n. A count below ``floor`` is taken for that.
 
     Every weight is from 1 / K to ``largest``. ``floor`` : public, > 0: the noise's deviation, below
     which a count tells nothing.

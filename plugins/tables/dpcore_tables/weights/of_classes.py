@@ -27,8 +27,8 @@ __all__ = [
 
 
 def weights_asked(plan: Plan, label: Label) -> tuple[float, ...]:
-    """Return the weights of classes that a plan is checked with: those of its settings, or, of
-    ``balanced`` ones, the bound that they will have, in the place of each; ``()`` for none.
+    """Return the weights of classes that a plan is checked with, ``()`` for none. They are those of
+    its settings, and for ``balanced`` ones the bound that they will have.
 
     Raises InvalidInputError for weights that do not fit the label, the loss or the algorithm.
     """
@@ -60,8 +60,8 @@ def weights_asked(plan: Plan, label: Label) -> tuple[float, ...]:
 
 
 def weighted(loss: Loss, weights: tuple[float, ...], bound: float | None) -> Loss:
-    """Return the loss with these weights of the classes, in their order (none for ``()``), and of
-    rows up to a bound, if there is one, for those that it has, if it has some."""
+    """Return the loss with these weights of the classes, in their order, in place of those that it
+    has: none for ``()``. Rows have weights up to a bound, if there is one."""
     found: Any = unweighted(loss)
     if weights:
         found = ClassWeighted(found, weights)

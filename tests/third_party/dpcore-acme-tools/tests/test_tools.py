@@ -100,7 +100,7 @@ def test_its_store_holds_the_charges_of_all_runs(run, ledger):
     privacy = json.loads(Path("model.json").read_text())["privacy"]
     assert privacy["parts_not_from_dpcore"] == ["acme_tools.lines:LinesStore"]
     assert "acme_tools.lines:LinesStore" in privacy["sentence"]
-    assert "none altered; 1 models known" in run("ledger", "verify", LEDGER, "model.json")
+    assert "none altered; 1 model known" in run("ledger", "verify", LEDGER, "model.json")
     (done,) = json.loads(run("ledger", "show", LEDGER, "--json"))["runs"]
     assert done["outcome"] == "finished"
     before = ledger.read_bytes()
