@@ -22,6 +22,7 @@ from dpcore.plugin.parts import LocalEngine, Query, Table, load_now
 from dpcore_dask.kept import KeptFile, allow_files
 from dpcore_dask.mmap_store import MmapStore
 from dpcore_dask.versions import require_versions
+from dpcore_dask.wire import packed, unpacked
 
 if TYPE_CHECKING:
     from dpcore.plugin.parts import Block
@@ -127,9 +128,10 @@ class Partition:
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self._sent is None:
-            return Partition, (self._source,)
+            return _again, (Partition, packed(self._source))
         with self._lock:
-            return self._sent(self._source, self._failed, self._open)
+            make, (source, *others) = self._sent(self._source, self._failed, self._open)
+        return _again, (make, packed(source), *others)
 
     def __sizeof__(self) -> int:
         return 1024 + (0 if self._open is None else _BYTES_PER_ROW * self._open.table.n_rows)
@@ -194,6 +196,10 @@ class Partition:
             opened.settle()
             self._open = opened
         return self._open
+
+
+def _again(make: Callable[..., Partition], source: bytes, *others: Any) -> Partition:
+    return make(unpacked(source), *others)
 
 
 def _spent() -> Opened:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from dpcore.errors import EngineError
 from dpcore_dask import tasks
 from dpcore_dask.cluster import lost_is_told
+from dpcore_dask.wire import packed, unpacked
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -45,7 +46,8 @@ class Shares:
             if frames is None:
                 self._partitions = self._opened(sources)
             else:
-                self._partitions = client.map(tasks.hold_partition, frames, sources, pure=False)
+                packets = [packed(source) for source in sources]
+                self._partitions = client.map(tasks.hold_partition, frames, packets, pure=False)
         self._dealt: list[tuple[str, list[int]]] = []
 
     def close(self) -> None:
@@ -70,17 +72,18 @@ class Shares:
         of_threads = cycle(_threads(self._client) or [None])
         asked: dict[str, Any] = {"allow_other_workers": True, "pure": False}
         partitions = [
-            self._client.submit(tasks.open_partition, source, workers=worker, **asked)
+            self._client.submit(tasks.open_partition, packed(source), workers=worker, **asked)
             for source, worker in zip(sources, of_threads, strict=False)
         ]
         _unbind(self._client, partitions)
         return partitions
 
-    def _of_each(self, task: Callable[..., Outcome], query: Any, seals: Sequence[str]) -> list[Any]:
+    def _of_each(self, task: Callable[..., bytes], query: Any, seals: Sequence[str]) -> list[Any]:
         if not self._dealt:
             with lost_is_told():
                 self._dealt = self._deal()
-        given = [(query, [seals[place] for place in places]) for _, places in self._dealt]
+        sent = packed(query)
+        given = [(sent, [seals[place] for place in places]) for _, places in self._dealt]
         return self._asked(self._dealt, task, given)
 
     def _deal(self) -> list[tuple[str, list[int]]]:
@@ -98,7 +101,7 @@ class Shares:
     def _asked(
         self,
         shares: Sequence[tuple[str, list[int]]],
-        task: Callable[..., Outcome],
+        task: Callable[..., bytes],
         given: Sequence[tuple[Any, ...]],
     ) -> list[Any]:
         """Return what a task says of each share, in their order. ``given`` : to that of each."""
@@ -129,8 +132,8 @@ def outcomes_of(client: Client, futures: Sequence[Future]) -> list[Outcome]:
         # A worker that ends now takes what its tasks came to with it: they are to be done again.
         # Or the sums are large, and come by a slow line: the next time they have longer.
         with suppress(TimeoutError):
-            outcomes: list[Outcome] = client.sync(gather, futures, callback_timeout=seconds)
-            return outcomes
+            told = client.sync(gather, futures, callback_timeout=seconds)
+            return [unpacked(content) for content in told]
         seconds *= 2
 
 

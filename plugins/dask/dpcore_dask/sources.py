@@ -24,6 +24,7 @@ from dpcore_dask.frames import FrameSource
 from dpcore_dask.registered import RegisteredSource, require_one_whole
 from dpcore_dask.shares import Shares, outcomes_of
 from dpcore_dask.versions import own_versions
+from dpcore_dask.wire import packed, unpacked
 from dpcore_tables.files import entry_of
 from dpcore_tables.readers.frame_parts import require_claimed
 
@@ -70,8 +71,8 @@ def shared_rows(
 
 def _files(files: Files, schema: Schema | None, client: Client) -> tuple[Sequence[Source], Shares]:
     with lost_is_told():
-        named: tasks.Outcome = client.submit(tasks.names, files, schema, pure=False).result()
-    names = named.get()
+        named = client.submit(tasks.names, packed((files, schema)), pure=False).result()
+    names = unpacked(named).get()
     _require_few(len(names), "files of one table: join some of them")
     coins: list[PartCoins | None] = [None for _ in names]
     if schema is not None and schema.unit is not None:

@@ -1,5 +1,5 @@
-"""The tasks that a worker runs. An error comes back as a value: a worker's log, which others read,
-holds none of its text."""
+"""The tasks that a worker runs. What decides a sum comes and goes as bytes of ``wire``. An error
+comes back as a value: a worker's log, which others read, holds none of its text."""
 
 from __future__ import annotations
 
@@ -10,13 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from dpcore import Schema
 from dpcore.errors import DpcoreError, EngineError
-from dpcore.plugin.engines import Files
-from dpcore.plugin.parts import Query
 from dpcore_dask.files import names_of, rows_in
-from dpcore_dask.frames import FrameSource, held
-from dpcore_dask.partition import Partition, Source
+from dpcore_dask.frames import held
+from dpcore_dask.partition import Partition
+from dpcore_dask.wire import packed, require_unregistered, unpacked
 
 __all__ = [
     "Outcome",
@@ -45,66 +43,68 @@ class Outcome:
         return self.value
 
 
-def names(files: Files, schema: Schema | None) -> Outcome:
+def names(files_and_schema: bytes) -> bytes:
     """Return the names of the partitions."""
-    return _outcome(lambda: names_of(files, schema))
+    return _outcome(lambda: names_of(*unpacked(files_and_schema)))
 
 
-def rows_of_file(name: str) -> Outcome:
+def rows_of_file(name: str) -> bytes:
     return _outcome(lambda: rows_in(name))
 
 
-def rows_of_frame(frame: Any) -> Outcome:
+def rows_of_frame(frame: Any) -> bytes:
     return _outcome(lambda: len(frame))
 
 
-def open_partition(source: Source) -> Partition:
+def open_partition(source: bytes) -> Partition:
     """Return the partition, open unless ``facts`` is to say why it is not."""
-    partition = Partition(source)
+    partition = Partition(unpacked(source))
     _outcome(partition.facts)
     return partition
 
 
-def hold_partition(frame: Any, source: FrameSource) -> Partition:
+def hold_partition(frame: Any, source: bytes) -> Partition:
     """Return the partition of a frame, which is let go of once it is in a store."""
-    partition = held(source, frame)
+    partition = held(unpacked(source), frame)
     _outcome(partition.facts)
     return partition
 
 
-def facts(partitions: Sequence[Partition]) -> Outcome:
+def facts(partitions: Sequence[Partition]) -> bytes:
     return _outcome(lambda: [partition.facts() for partition in partitions])
 
 
-def rehearse(partitions: Sequence[Partition], query: Query, seals: Sequence[str]) -> Outcome:
-    return _outcome(lambda: partitions[0].rehearse(query, seals[0]))
+def rehearse(partitions: Sequence[Partition], query: bytes, seals: Sequence[str]) -> bytes:
+    return _outcome(lambda: partitions[0].rehearse(unpacked(query), seals[0]))
 
 
-def answer(partitions: Sequence[Partition], query: Query, seals: Sequence[str]) -> Outcome:
+def answer(partitions: Sequence[Partition], query: bytes, seals: Sequence[str]) -> bytes:
     """Return the sum over the rows of several partitions, each looked at once."""
 
     def work() -> np.ndarray:
-        total = np.zeros_like(query.start())
+        asked = unpacked(query)
+        total = np.zeros_like(asked.start())
         for partition, seal in zip(partitions, seals, strict=True):
-            total += partition.answer(query, seal)
+            total += partition.answer(asked, seal)
+        require_unregistered(Partition)  # Else Dask may have moved another one here.
         return total
 
     return _outcome(work)
 
 
-def _outcome(work: Callable[[], Any]) -> Outcome:
+def _outcome(work: Callable[[], Any]) -> bytes:
     from distributed import get_worker
 
     address = get_worker().address
     try:
-        return Outcome(work(), worker=address)
+        return packed(Outcome(work(), worker=address))
     except DpcoreError as error:
-        return Outcome(error=error, worker=address)
+        told = error
     except OSError as error:
         # The system's word alone: the error's own text may be of a file's content.
         reason = os.strerror(error.errno) if error.errno else type(error).__name__
-        return Outcome(error=EngineError(f"In a worker's sum: {reason}."), worker=address)
+        told = EngineError(f"In a worker's sum: {reason}.")
     except Exception as error:
         # Its own text may hold a private value.
         told = EngineError(f"{type(error).__name__} in a worker's sum.")
-        return Outcome(error=told, worker=address)
+    return packed(Outcome(error=told, worker=address))

@@ -23,6 +23,7 @@ from dpcore.session.rehearsal import Rehearsal
 from dpcore_dask import shares, sources
 from dpcore_dask.cluster import connected, lost_is_told
 from dpcore_dask.engine import DaskEngine
+from dpcore_dask.wire import packed
 from dpcore_ledger import TableLedger, Terms
 
 ON_WORKERS = str(Path(__file__).parent / "on_workers")
@@ -282,7 +283,7 @@ def test_sums_that_come_slowly_are_waited_for_longer(monkeypatch):
             if callback_timeout < 5 * shares._SECONDS:  # A twin would ask for ever.
                 assert len(given) < 9
                 raise TimeoutError
-            return ["sums"]
+            return [packed("sums")]
 
     assert shares.outcomes_of(SlowLine(), []) == ["sums"]
     assert given == [times * shares._SECONDS for times in (1, 2, 4, 8)]

@@ -14,6 +14,7 @@ from dpcore_dask import tasks
 from dpcore_dask.files import FileSource
 from dpcore_dask.mmap_store import MmapStore
 from dpcore_dask.partition import Partition
+from dpcore_dask.wire import unpacked
 
 
 @pytest.mark.parametrize("claims", [True, False])
@@ -85,7 +86,7 @@ def test_a_system_that_refuses_says_why(cluster):
         raise OSError(errno.EMFILE, "of /secret")
 
     with cluster.get_client() as client:
-        outcome = client.submit(tasks._outcome, refuse, pure=False).result()
+        outcome = unpacked(client.submit(tasks._outcome, refuse, pure=False).result())
     with pytest.raises(EngineError, match="In a worker's sum: Too many open files.$"):
         outcome.get()
 
