@@ -17,7 +17,10 @@ from dpcore.plugin import (
 from dpcore.plugin.parts import ExPostDpEvent, GaussianDpEvent, GridScale, Sensitivity
 from dpcore_lab.checks import check_interactive, check_mechanisms_and_queries
 from dpcore_lab.checks.kinds import kind_of
+from dpcore_lab.outcomes.frequencies import assert_as_private_as
+from dpcore_lab.replay import positives
 from dpcore_lab.replay.recording import started_in
+from dpcore_lab.replay.transcripts import Script
 from dpcore_lab.run_sizes.checks import _interactive, _parts
 from dpcore_lab.run_sizes.request import LikeRequest, LikeRun
 
@@ -211,6 +214,46 @@ class Sparse:
 def test_a_test_without_noise_is_caught(line):
     with pytest.raises(AssertionError, match="further apart"):
         check_interactive(lambda problem: Sparse.of(problem, walk=Bare, line=line))
+
+
+class GoesOn(Walk):
+    """Ends at the ``positives``-th answer above the threshold, not at the first."""
+
+    positives = 5
+
+    def reply(self, exact):
+        above = super().reply(exact)
+        self.positives -= above
+        self.halted = self.positives == 0 or self.asked == self.mechanism.most_questions
+        return above
+
+
+class GoesOnForLong(GoesOn):
+    positives = 16
+
+
+@pytest.mark.slow
+def test_five_positives_at_the_price_of_the_first_are_caught():
+    fields = {"line": 4000 * 256, "epsilon": 2.0, "most_questions": 30}
+    check_interactive(lambda problem: Sparse.of(problem, **fields))
+    with pytest.raises(AssertionError, match="further apart"):
+        check_interactive(lambda problem: Sparse.of(problem, walk=GoesOn, **fields))
+
+
+@pytest.mark.parametrize("walk", [Walk, GoesOnForLong])
+def test_positives_show_in_many_questions_together(monkeypatch, walk):
+    for name, few in (("_LEARNED", 1500), ("_TESTED", 6000)):
+        monkeypatch.setattr(positives, name, few)
+    sparse = Sparse(None, walk=walk, epsilon=2.0, most_questions=16)
+    one = sparse.question
+    script = Script(one, None, one, 1, 1, 8)
+    event = sparse.event(one, None)
+    here, there = positives.positives_that_tell(sparse, script, event, 0, 17)
+    if walk is GoesOnForLong:
+        with pytest.raises(AssertionError, match="further apart"):
+            assert_as_private_as(event, [(here, there)], "sparse")
+    else:
+        assert_as_private_as(event, [(here, there)], "sparse")
 
 
 class Beyond(Walk):
