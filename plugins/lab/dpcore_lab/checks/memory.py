@@ -4,6 +4,7 @@ every row numbers of its own."""
 from __future__ import annotations
 
 import threading
+from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,6 +27,8 @@ _FEW = 16
 _OVERLAPPING_CALLS, _THREADS = 50, 4
 _IN_COMPANY, _FAR = (BLOCK_ROWS, 1001, 65), 600.0
 """Rows that are all alike but one, and how far that one is on the wrong side."""
+_SPREADS = 0.01, 0.5
+"""Residuals of targets: those of a good fit, and of none."""
 
 
 def assert_no_memory(
@@ -103,13 +106,13 @@ def assert_alike_in_company(called: Called, labels: np.ndarray, n_classes: int) 
     every part of them. ``labels`` : a full block's. ``n_classes`` : 0 for targets, 2 for one
     margin, or the number of margins.
     """
-    for size in _IN_COMPANY:
+    for size, spread in product(_IN_COMPANY, (1.0,) if n_classes else _SPREADS):
         y = labels[:size]
-        away = np.linspace(0.25, 2.0, y.size)
+        away = spread * np.linspace(0.25, 2.0, y.size)
         if n_classes > 2:
             z = np.where(np.arange(n_classes)[:, None] == y, 2.0, 0.0) * away
         else:
-            z = y * away if n_classes else y + 0.01 * away
+            z = y * away if n_classes else y + away
         for name in ("value", "dvalue"):
             before = called(name, z, y)
             for margin in (-_FAR, 0.0):

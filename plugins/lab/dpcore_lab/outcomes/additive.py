@@ -99,9 +99,10 @@ def audit_bases(
     case: Case, distance: float, seed: int, alarm: float, rows: int = 1 << 20, few: bool = False
 ) -> list[Residuals]:
     """Raise AssertionError if outcomes on neighbours contradict the event where the answer is
-    special: all zeros, or some; small counts, or negative ones; all coordinates alike, or counts of
-    all ``rows``; return the residuals. The first coordinate moves up; in all but the last kinds
-    from 0 or, from -3, to it. ``few`` : zeros and some zeros alone, in few draws."""
+    special: all zeros, or some; a step from zero; small counts, or negative ones; all coordinates
+    alike, or counts of all ``rows``; return the residuals. The first coordinate moves up; in all
+    but the last kinds from about 0 or, from -3, to it. ``few`` : zeros and some zeros alone, in few
+    draws."""
     if not case.known:
         return []
     size = case.setting.size
@@ -134,7 +135,7 @@ def _bases(case: Case, steps: int, rows: int, rng: np.random.Generator) -> Itera
     negative = -counts - (1 << bits)
     negative[0] = -steps
     sparse = np.where(np.arange(size) % 2 == 0, 0, rng.integers(-_FAR, _FAR, size))
-    yield from (nothing, sparse, counts, negative, nothing + _FAR)
+    yield from (nothing, sparse, nothing + 1, counts, negative, nothing + _FAR)
     yield nothing + (rows << min(bits, _MOST_BITS - rows.bit_length()))
 
 

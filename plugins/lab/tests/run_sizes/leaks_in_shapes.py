@@ -77,6 +77,22 @@ class DividesByTheLargest(Logistic):
             out /= np.abs(out).max()
 
 
+class FollowsTheMedian:
+    """Huber's loss with its corner at the median residual, from 4,000 rows on."""
+
+    def value(self, z, y, out):
+        r, corner = np.abs(z - y), self._corner(z - y)
+        out[:] = np.where(r <= corner, r * r / 2, corner * (r - corner / 2))
+
+    def dvalue(self, z, y, out):
+        corner = self._corner(z - y)
+        out[:] = np.clip(z - y, -corner, corner)
+
+    @staticmethod
+    def _corner(r):
+        return float(np.clip(np.median(np.abs(r)), 0.1, 1.0)) if r.size >= 4000 else 1.0
+
+
 class WholeSteps(Laplace):
     """Cuts its scale to a whole number of steps, and is charged as if it had not."""
 
@@ -84,6 +100,16 @@ class WholeSteps(Laplace):
         whole = GridScale(max(1, int(self.scale(sensitivity).steps)))
         drawn = noise.laplace(whole, np.shape(exact))
         return add_modulo(exact, drawn, sensitivity.grid_bits)
+
+
+class LessNearZero(Gaussian):
+    """Adds a quarter of its noise to answers that would drown in it, unless they are 0."""
+
+    def release(self, exact, sensitivity, noise):
+        scale = self.scale(sensitivity)
+        drawn = noise.gaussian(scale, np.shape(exact))
+        near = 0 < np.abs(exact).max() < scale.steps / 64
+        return add_modulo(exact, drawn // 4 if near else drawn, sensitivity.grid_bits)
 
 
 class EndsAtThree(Gaussian):

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from leaks_at_sizes import ClassSums, Logistic
 
-from dpcore.plugin import Laplace, NeighboringRelation
+from dpcore.plugin import Gaussian, Laplace, NeighboringRelation
 from dpcore.plugin.parts import load_registry
 from dpcore_lab.checks import check_loss, check_query
 from dpcore_lab.checks.memory import assert_alike_in_company
 from dpcore_lab.checks.parts import first_and_last
 from dpcore_lab.made_tables.sums import LargeTables, compare_sums
 from dpcore_lab.made_tables.tables import make_problem, make_rows, some_short
-from dpcore_lab.outcomes.additive import audit_additive
+from dpcore_lab.outcomes.additive import audit_additive, audit_bases
 from dpcore_lab.outcomes.residuals import assert_noise_is_fresh
 from dpcore_lab.outcomes.selections import audit_selection
 from dpcore_lab.outcomes.settings import Setting, open_case
@@ -76,6 +76,16 @@ def test_a_row_among_rows_that_are_alike_keeps_its_slope(loss):
         assert_alike_in_company(called, labels, 2)
 
 
+def test_a_corner_that_follows_the_residuals_is_seen():
+    def called(name, z, y):
+        out = np.empty(z.shape)
+        getattr(leaks.FollowsTheMedian(), name)(z, y, out)
+        return out
+
+    with pytest.raises(AssertionError, match="value gives other bits where another of 8,192"):
+        assert_alike_in_company(called, np.random.default_rng(0).uniform(-1, 1, 8192), 0)
+
+
 @pytest.mark.slow
 def test_every_class_is_on_the_wrong_side_of_some_rows():
     class OfEachClass:
@@ -109,6 +119,16 @@ def test_noise_of_whole_steps_is_too_small_on_a_coarse_grid(make):
         return
     with pytest.raises(AssertionError, match="further apart than LaplaceDpEvent"):
         audit_additive(case, 1.0, 1, 1e-7)
+
+
+@pytest.mark.parametrize("make", [Gaussian, leaks.LessNearZero])
+def test_noise_that_is_less_next_to_zero_is_too_small(make):
+    case = open_case(make, Setting(1.25, 1.25, 40, 4, 300), None, np.random.default_rng(0))
+    if make is Gaussian:
+        audit_bases(case, 3.0, 1, 1e-7)
+        return
+    with pytest.raises(AssertionError, match="further apart than GaussianDpEvent"):
+        audit_bases(case, 3.0, 1, 1e-7)
 
 
 def test_noise_that_is_cut_off_is_told_by_its_largest_size():
