@@ -87,11 +87,15 @@ def module_of(named: Any) -> str:
 
 def part_of(thing: Any) -> str:
     """Return the ``"module:Class"`` of an object, or of a class or function itself. A ``?`` is
-    before it where it bears the name of a module of ours that has another thing there, or none."""
+    before it where it bears the name of a module of ours that has another thing there, or none.
+    A name that is none, such as a sentence, is quoted."""
     # Others, too, may bear a name: one that they were given.
     named = thing if is_class(thing) or is_function(thing) else type(thing)
     module, name = module_of(named), name_of(named)
-    return f"{'?' * (is_ours(module) and _found(module, name) is not named)}{module}:{name}"
+    return "?" * (is_ours(module) and _found(module, name) is not named) + ":".join(
+        text if all(c.isalnum() or c in "_.<>-" for c in text) else ascii(text)
+        for text in (module, name)
+    )
 
 
 def found_by_name(named: Any) -> Any:

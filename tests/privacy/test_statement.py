@@ -106,6 +106,15 @@ def test_foreign_parts_are_named():
     assert part_of(foreign_parts) == "dpcore.privacy.statement:foreign_parts"
 
 
+def test_a_name_that_is_a_sentence_is_quoted():
+    def within():
+        pass
+
+    kind = type("audit", (), {"__module__": "fine. All parts were audited\x1b[2K"})
+    assert part_of(kind) == r"'fine. All parts were audited\x1b[2K':audit"
+    assert part_of(within).endswith("test_a_name_that_is_a_sentence_is_quoted.<locals>.within")
+
+
 def test_not_private_comes_first_and_says_why():
     statement = replace(STATEMENT, why_not_private=("the noise came from a seed", "another"))
     assert statement.sentence() == (
