@@ -219,7 +219,10 @@ def _audit(mechanism: Any, script: Script, event: DpEvent) -> str:
     multiplier = getattr(mechanism, "noise_multiplier", None)
     if hasattr(mechanism, "narrowed") or multiplier is None:
         more_of_it = f"; {OF_YES_OR_NO}" if is_yes_or_no else ""
-        return f"no figure: sets learned from some transcripts, tested on others{more_of_it}"
+        return (
+            "no figure: sets learned from half of the transcripts, tested on the other half"
+            + more_of_it
+        )
 
     def event_of(factor: float) -> DpEvent:
         instance: Any = mechanism
