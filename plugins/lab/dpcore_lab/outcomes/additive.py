@@ -40,13 +40,11 @@ ADDITIVE = (
     Setting(1.0, 4.0, 40, 12_000, 4, bound=48.25),
     Setting(100.0, 3000.0, 30, 3, 300),
     Setting(1.0, 4.0, 40, 70_000, 2, bound=48.25, relation=_ADD),
-    Setting(0.5, 0.6, 35, 128, 600),
 )
 """The first multiplier is not 1, at which noise divided by it would be noise multiplied by it. With
 the second, two coordinates at half the sensitivity each are where noise that is right coordinate by
 coordinate costs most together. Just below two steps noise of a whole number of steps is too small.
-The last but one is of more deviates than a buffer of 2^16 has. The last has draws enough to tell
-noise of long answers that is too small by a factor of 3^0.5."""
+The last is of more deviates than a buffer of 2^16 has."""
 
 _FAR = 1 << 44
 _THRESHOLDS = np.array([-1.0, 0.0, 0.5, 1.0, 2.0])

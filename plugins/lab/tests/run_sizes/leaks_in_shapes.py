@@ -112,15 +112,6 @@ class LessNearZero(Gaussian):
         return add_modulo(exact, drawn // 4 if near else drawn, sensitivity.grid_bits)
 
 
-class MeansOfThree(Gaussian):
-    """Adds the mean of three draws to more than 100 coordinates."""
-
-    def release(self, exact, sensitivity, noise):
-        scale, n_draws = self.scale(sensitivity), 3 if exact.size > 100 else 1
-        drawn = sum(noise.gaussian(scale, np.shape(exact)) for _ in range(n_draws)) // n_draws
-        return add_modulo(exact, drawn, sensitivity.grid_bits)
-
-
 class EndsAtThree(Gaussian):
     """Holds its noise within three standard deviations."""
 
