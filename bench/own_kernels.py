@@ -11,7 +11,10 @@ the median over rounds in which both take turns.
   vector operation for each step, without averages;
 * a-ddp: the gradient of one row of each of 391 users, truncated; NumPy user by user;
 * accuracy-first: X'X of whole numbers, dense; NumPy's product, whose sums are rounded;
-* baselines: a step of the descent with its average and spread; NumPy's, array by array.
+* baselines: a step of the descent with its average and spread; NumPy's, array by array;
+* adassp: sums of clipped residuals times rows, whole numbers, dense; NumPy's line by line;
+* newton: rows standardised and held to the clip by their curvature, as whole numbers; NumPy's;
+* frank-wolfe: the gradient from the rows whose slope moved, an eighth of them; SciPy's product.
 """
 
 from __future__ import annotations
@@ -28,8 +31,11 @@ from scipy import sparse
 
 from dpcore_a_ddp.kernels import add_drawn, drawn_margins
 from dpcore_accuracy_first.queries.kernels import gram_sums
+from dpcore_adassp.kernels import residual_sums
 from dpcore_baselines.descent.kernels import averaged_step
 from dpcore_dp_agd.logistic_line import logistic_totals
+from dpcore_frank_wolfe.kernels import add_rows
+from dpcore_newton.kernels import write_roots
 from dpcore_rsgd_ar.schedule import Facts, Schedule
 from dpcore_rsgd_ar.sensitivity import batch_sensitivities
 
@@ -114,6 +120,40 @@ def baselines(rng: np.random.Generator) -> Case:
     return "baselines", lambda: averaged_step(gradient, figures, before, after), numpy
 
 
+def adassp(rng: np.random.Generator) -> Case:
+    X = np.trunc(2.0**12 * rng.normal(size=(N, 38)))
+    y, at, out = rng.normal(size=N), rng.normal(size=38) * 2.0**-14, np.zeros(38)
+
+    def numpy() -> np.ndarray:
+        return np.trunc(2.0**12 * np.clip((y - X @ at) / 0.5, -1, 1)) @ X
+
+    return "adassp", lambda: residual_sums(X, y, at, np.array([0.5, 2.0**12]), out), numpy
+
+
+def newton(rng: np.random.Generator) -> Case:
+    X, c, maps = rng.normal(size=(N, 38)), rng.uniform(0, 0.25, N), np.ones((2, 38))
+    out, figures = np.empty_like(X), np.array([1.0, 2.0**12, 37.0])
+
+    def numpy() -> np.ndarray:
+        phi = X * maps[0] - X[:, -1:] * maps[1]
+        roots = np.sqrt(np.minimum(c, 1.0 / (phi * phi).sum(axis=1)))
+        return np.trunc(2.0**12 * roots[:, None] * phi)
+
+    return "newton", lambda: write_roots(X, c, maps, figures, out), numpy
+
+
+def frank_wolfe(rng: np.random.Generator) -> Case:
+    X = sparse.random(N, 10_000, ONES / 10_000, "csr", np.int64, rng)
+    X.data[:] = 1 << 20
+    change = np.where(rng.random(N) < 0.125, rng.integers(-9, 9, N), 0)
+    steps, total = X.data.astype(np.int32), np.zeros(10_000, np.int64)
+
+    def ours() -> None:
+        add_rows(X.indptr, X.indices, steps, change, total)
+
+    return "frank-wolfe", ours, lambda: X.T @ change
+
+
 def milliseconds(run: Callable[[], object], calls: int) -> float:
     started = time.process_time()
     for _ in range(calls):
@@ -123,7 +163,8 @@ def milliseconds(run: Callable[[], object], calls: int) -> float:
 
 def measured(rounds: int) -> Iterator[tuple[str, float, float]]:
     """Yield the package and the medians, kernel and NumPy."""
-    for make in (dp_agd, rsgd_ar, a_ddp, accuracy_first, baselines):
+    every = (dp_agd, rsgd_ar, a_ddp, accuracy_first, baselines, adassp, newton, frank_wolfe)
+    for make in every:
         name, ours, numpy = make(np.random.default_rng(0))
         ours(), numpy()
         calls = max(1, int(20 / max(milliseconds(ours, 3), 0.01)))

@@ -182,11 +182,29 @@ def fitted(tmp_path, monkeypatch, *options):
 def test_a_reduced_run_is_of_few_fits_and_its_figures_say_so(tmp_path, monkeypatch):
     ((reduced,), how) = fitted(tmp_path, monkeypatch, "--reduced")
     assert (reduced.epsilons, reduced.folds) == ((0.05, 0.4), 3) and "REDUCED" in how.note
+    assert how.leaves_out("kddcup99-10") and not how.leaves_out("a9a")
+    assert "not fitted to kddcup99-10" in how.note
     # Its files are beside its fits, and none that is committed is written.
     assert how.kept == how.pictures == tmp_path
     ((whole,), how) = fitted(tmp_path, monkeypatch)
     assert (len(whole.epsilons), whole.folds, how.note) == (6, 5, "")
     assert (how.kept, how.pictures) == (KEPT / "figures", FIGURES)
+
+
+def test_data_sets_that_a_user_brings_are_in_the_figures_where_their_files_are(
+    tmp_path, monkeypatch
+):
+    panels = figure_script("panels", monkeypatch)
+    how = panels.asked("", ["--results", str(tmp_path), "--reduced"])
+    monkeypatch.setenv("DPCORE_DATA_DIR", str(tmp_path))
+    shipped = ("a9a", "bank", "kddcup99-10")
+    assert how.some(panels.EPSILONS) == shipped
+    (tmp_path / "IPUMS-BR.dat").touch()
+    assert how.some(panels.EPSILONS) == (*shipped, "ipums-br")
+    runs = figure_script("accuracy_first_runs", monkeypatch)
+    assert runs.ridge_data() == "buzz-sim"
+    (tmp_path / "Twitter.data").touch()
+    assert runs.ridge_data() == "buzz-twitter"
 
 
 def test_fits_of_two_commits_are_not_in_one_folder(tmp_path, monkeypatch, capsys):

@@ -241,11 +241,14 @@ def draw(path: Path, how: Run) -> None:
         panel.set_xlabel({"rounds": "T", "epsilon": "epsilon of a round"}.get(name, name))
     panels[0].set_ylabel("delta at the epsilon of\nadvanced composition")
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
+    if how.note:
+        figure.supxlabel(f"{how.note} {WHOLE if how.reduced else ''}".strip(), fontsize=7.5)
     out = how.pictures / f"{path.stem}.svg"
     out.write_bytes(svg_of(figure))
     sign(out, path)
 
 
+WHOLE = "This figure is whole."
 LOOKS = {
     "paper": ("#D55E00", "o", "-"),
     "sound": ("#0072B2", "s", "-"),

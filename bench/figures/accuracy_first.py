@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from accuracy_first_runs import Cell, interval, results_of
+from accuracy_first_runs import Cell, interval, results_of, ridge_data
 from committed import Row, made_in, read, write
 from kept_means import sign
 from panels import Run, asked
@@ -41,7 +41,11 @@ PANELS = {
     "c": ("ridge", "against doubling", (DOUBLING, NR)),
     "d": ("logistic", "against doubling", (DOUBLING, NR)),
 }
-TITLES = {"ridge": "ridge, buzz-sim (generated)", "logistic": "logistic, KDD Cup 1999 *"}
+TITLES = {
+    "buzz-sim": "ridge, buzz-sim (generated)",
+    "buzz-twitter": "ridge, Twitter",
+    "kddcup99-10": "logistic, KDD Cup 1999 *",
+}
 LOOKS = {NR: curve_style(0), OUTPUT: curve_style(2), COV: curve_style(3), DOUBLING: curve_style(5)}
 """Colours and markers, which tell the curves apart in grey; dashes tell their constants."""
 LINES = {"": "-", "paper": "--", AS_PUBLISHED: ":"}
@@ -160,8 +164,8 @@ def draw(panel: str, path: Path, how: Run) -> None:
     from matplotlib.figure import Figure
 
     task, against, curves = PANELS[panel]
-    rows = read(path)[1]
-    means = curves_of(rows)
+    said, rows = read(path)
+    means, title = curves_of(rows), TITLES[said["data"]]
     with style.context(["default", {**STYLE, "font.size": 9.5}]):
         figure = Figure(figsize=(5.2, 5.2), layout="constrained")
         axis = figure.subplots()
@@ -176,7 +180,7 @@ def draw(panel: str, path: Path, how: Run) -> None:
                 axis.plot(list(at), list(at.values()), label=f"{curve}, printed", **look)
         axis.set_yscale("log")
         axis.yaxis.set_major_formatter("{x:g}")
-        axis.set_title(f"1{panel}: {TITLES[task]}, {against}", fontsize=10)
+        axis.set_title(f"1{panel}: {title}, {against}", fontsize=10)
         axis.set_xlabel("excess risk asked for")
         axis.set_ylabel("ex-post epsilon")
         axis.grid(axis="y", color="0.9", lw=0.8)
@@ -219,7 +223,8 @@ def main() -> None:
             runs = results_of(cells, how.results, how.jobs)
             if not runs:
                 continue
-            said = made_in(how.results) | {"zeros": f"{runs[0]['zero']:.4f}"}
+            data = ridge_data() if task == "ridge" else "kddcup99-10"
+            said = made_in(how.results) | {"zeros": f"{runs[0]['zero']:.4f}", "data": data}
             write(path, epsilon_rows(runs), said)
             write(path.with_stem(f"{path.stem}-runs"), run_rows(runs), made_in(how.results))
         for panel, (of, *_) in PANELS.items():

@@ -1,4 +1,5 @@
-"""All figures of the papers, one script after the other, with the minutes that each took.
+"""All figures of the papers, one script after the other, with the minutes that each took by the
+clock, and the seconds of CPU time of its processes.
 
 DPCORE_DATA_DIR=... python bench/figures/all.py --results FOLDER [--quick | --reduced]
 python bench/figures/all.py             # draws what is kept in bench/results/figures
@@ -6,6 +7,7 @@ python bench/figures/all.py             # draws what is kept in bench/results/fi
 
 from __future__ import annotations
 
+import resource
 import subprocess
 import sys
 import time
@@ -30,12 +32,23 @@ def main() -> None:
     how = asked(__doc__)
     if how.results is not None:
         print(f"fits of commit {made_in(how.results)['commit']}")
-    began = time.perf_counter()
+    began = spent_so_far()
     for script in SCRIPTS:
-        started = time.perf_counter()
+        started = spent_so_far()
         subprocess.run([sys.executable, HERE / f"{script}.py", *sys.argv[1:]], check=True)
-        print(f"\n{script}: {(time.perf_counter() - started) / 60:.1f} minutes", flush=True)
-    print(f"all: {(time.perf_counter() - began) / 60:.1f} minutes")
+        print(f"\n{script}: {since(started)}", flush=True)
+    print(f"all: {since(began)}")
+
+
+def spent_so_far() -> tuple[float, float]:
+    """Return seconds by the clock, and of the CPU time of processes that have ended."""
+    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.perf_counter(), ended.ru_utime + ended.ru_stime
+
+
+def since(before: tuple[float, float]) -> str:
+    clock, cpu = (now - then for now, then in zip(spent_so_far(), before, strict=True))
+    return f"{clock / 60:.1f} minutes, {cpu:.0f} CPU s"
 
 
 if __name__ == "__main__":

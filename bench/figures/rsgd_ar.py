@@ -23,6 +23,7 @@ from panels import (
     DEVELOPED_ON,
     EPSILONS,
     HERE,
+    LARGEST,
     Row,
     Run,
     admitted_of,
@@ -50,7 +51,7 @@ ALGORITHMS = (
 )
 SGD_MA = "sgd-ma (at half of epsilon)"
 L2 = 0.001
-DELTAS = {"a9a": 1e-8, "bank": 1e-8, "kddcup99-10": 1e-12}
+DELTAS = {name: 1e-12 if name == LARGEST else 1e-8 for name in EPSILONS}
 LOSSES = {"logistic": "logistic", "svm": "huber-svm"}
 NOTE = (
     "Rows of norm 1; l2 = 0.001 in every fit and in the objective of every curve. SGD-MA is bounded"

@@ -8,15 +8,15 @@ from dataclasses import replace
 
 from dpcore.data.dataset import Dataset
 from dpcore.plugin import hookimpl
-from dpcore_tables.datasets import a9a, bank, fetch, kddcup99
+from dpcore_tables.datasets import a9a, bank, beside, fetch, kddcup99
 from dpcore_tables.files import assemble, encode_piece
 from dpcore_tables.readers.libsvm import LibsvmFile
 
 
 @hookimpl
 def register_datasets(register: Callable[..., None]) -> None:
-    for name in ("a9a", "bank", "kddcup99-10"):
-        load = f"dpcore_unit_rows:load_{name.partition('cup')[0]}"
+    for name in ("a9a", "bank", "kddcup99-10", "ipums-br", "ipums-us"):
+        load = f"dpcore_unit_rows:load_{name.partition('cup')[0].replace('-', '_')}"
         register(f"{name}-unit", load, summary=f"{name}, rows of norm 1.")
 
 
@@ -34,6 +34,14 @@ def load_bank() -> Dataset:
 
 def load_kdd() -> Dataset:
     return _unit(kddcup99.load())
+
+
+def load_ipums_br() -> Dataset:
+    return _unit(beside.load_ipums_br())
+
+
+def load_ipums_us() -> Dataset:
+    return _unit(beside.load_ipums_us())
 
 
 def _unit(dataset: Dataset) -> Dataset:

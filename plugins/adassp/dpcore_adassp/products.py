@@ -18,6 +18,7 @@ from dpcore.plugin.parts import (
     sealed,
     sqrt_up,
 )
+from dpcore_adassp.kernels import residual_sums
 from dpcore_baselines.queries.gradient_sum import bounded_labels
 
 if TYPE_CHECKING:
@@ -122,12 +123,13 @@ class Products:
             gram = (rows.T @ rows).astype(np.int64)
             weights = np.full(gram.shape, _PAIR) + (_ONE - _PAIR) * np.eye(len(gram), dtype=int)
             return np.asarray((gram * weights)[np.triu_indices(len(gram))])
-        residuals = self.stretch * shrunk * bounded_labels(block)
-        if self.at is not None:
-            for column, coefficient in zip(rows.T, np.ldexp(self.at, -self.bits), strict=True):
-                residuals -= coefficient * column  # in the columns' order, whatever the layout
-        targets = np.trunc(np.ldexp(np.clip(residuals / self.clip, -1.0, 1.0), self.bits))
-        return np.asarray((rows.T @ targets).astype(np.int64) * _ONE)
+        targets = self.stretch * shrunk * bounded_labels(block)
+        at = np.zeros(rows.shape[1]) if self.at is None else np.ldexp(self.at, -self.bits)
+        sums = np.zeros(rows.shape[1])
+        # A block without rows has to be of the layout of any other, which the kernel is made for.
+        whole = np.ascontiguousarray(rows)
+        residual_sums(whole, targets, at, np.array([self.clip, 2.0**self.bits]), sums)
+        return np.asarray(sums.astype(np.int64) * _ONE)
 
     def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
         bound = 1.0
