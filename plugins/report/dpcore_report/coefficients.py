@@ -21,9 +21,10 @@ from dpcore.plugin.columns import Day, FeatureColumn, Log, Lookup, Truth
 from dpcore.plugin.parts import visible
 from dpcore_report.curves.of_columns import curves_of
 from dpcore_report.intervals.estimate import NORMAL_975, estimate_of
+from dpcore_report.intervals.text import notes_on_intervals
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from dpcore import Schema
     from dpcore.model.learnt import LearntFacts
@@ -40,17 +41,6 @@ _LONG = r"\d+\.\d{6,}"
 """Knots between bounds, as floats print them."""
 _UNITS = {Day: "day", Lookup: "level"}
 """The unit of a plain number, where it is not 1, by how a cell is read."""
-_NONE = (
-    "They have no intervals: --intervals-share (intervals_share=) spends a share of the budget on "
-    "some."
-)
-_TARGET = (
-    "Estimate, standard error and 95 % interval are for the minimum of the stated objective over "
-    "the population that the rows are independent draws from, at the fit's number of rows. They "
-    "count the noise of all releases behind them and the rows as a sample, and follow from one "
-    "Newton step: the estimate is not the model's own coefficient. How many intervals are looked "
-    "at is not corrected for."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +80,9 @@ class Summary:
     notes: tuple[str, ...]
 
     def cells(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-        """Return the heads and the rows of a table, without a column that is empty."""
-        rows = [_cells(coefficient) for coefficient in self.coefficients]
+        """Return the heads and the rows of a table, without a column that is empty; of a model that
+        is mostly zeros the others alone, the largest of each class first."""
+        rows = [_cells(coefficient) for coefficient in _told(self.coefficients)]
         kept = [at for at in range(len(HEADS)) if any(row[at] for row in rows)]
         heads = tuple(HEADS[at] for at in kept)
         return heads, [tuple(row[at] for at in kept) for row in rows]
@@ -116,7 +107,7 @@ def summary_of(model: LearntFacts) -> Summary:
     found, notes = _coefficients(model), _notes(model)
     estimate = estimate_of(model.intervals)
     if estimate is None:
-        return Summary(tuple(found), notes)
+        return Summary(tuple(found), (*_note_on_zeros(found), *notes))
     places = [replace(model, w=w) for w in (estimate.values, *estimate.bounds())]
     values, lows, highs = (_coefficients(each) for each in places)
     shown = tuple(
@@ -130,6 +121,22 @@ def summary_of(model: LearntFacts) -> Summary:
         for each, value, low, high in zip(found, values, lows, highs, strict=True)
     )
     return Summary(shown, (*notes, *_note_on_those_outside(shown)))
+
+
+def _told(coefficients: Sequence[Coefficient]) -> Sequence[Coefficient]:
+    """Return the coefficients that a table shows, in its order. An intercept has no unit."""
+    told = [x for x in coefficients if x.per_unit or x.estimate is not None or not x.unit]
+    if 2 * len(told) > len(coefficients):
+        return coefficients
+    of = [*dict.fromkeys(x.of_class for x in told)].index
+    size = {x: abs(x.per_unit if x.per_deviation is None else x.per_deviation) for x in told}
+    return sorted(told, key=lambda x: (of(x.of_class), not x.unit, -size[x]))
+
+
+def _note_on_zeros(coefficients: Sequence[Coefficient]) -> tuple[str, ...]:
+    n, left_out = len(coefficients), len(coefficients) - len(_told(coefficients))
+    note = f"{left_out:,} of {n:,} coefficients are zero; the table leaves them out."
+    return (note,) if left_out else ()
 
 
 def _note_on_those_outside(coefficients: Sequence[Coefficient]) -> tuple[str, ...]:
@@ -261,16 +268,7 @@ def _notes(model: LearntFacts) -> tuple[str, ...]:
         )
     notes += curves
     notes.append("The coefficients contain the noise of the fit.")
-    return (*notes, *_notes_on_intervals(model.intervals))
-
-
-def _notes_on_intervals(intervals: Mapping[str, Any] | None) -> tuple[str, ...]:
-    """Return what is to be known of a model's intervals, or why it has none."""
-    if intervals is None:
-        return (_NONE,)
-    if "why_not" in intervals:
-        return (f"There is no interval: {intervals['why_not']}.",)
-    return (_TARGET,)
+    return (*notes, *notes_on_intervals(model.intervals))
 
 
 def _cells(found: Coefficient) -> tuple[str, ...]:

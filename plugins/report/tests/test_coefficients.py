@@ -215,6 +215,25 @@ def test_the_command_prints_the_table_and_json(tmp_path):
     assert missing.exit_code == 2 and "Cannot read model file" in missing.output
 
 
+def test_the_table_of_a_sparse_model_leaves_out_zeros_and_has_the_largest_first(tmp_path):
+    columns = {f"c{k:04}": {"kind": "numeric", "lower": 0, "upper": 1} for k in range(3000)}
+    columns["y"] = COLUMNS["y"]
+    wide, w = model(columns, ()), np.zeros(3001)
+    w[[2, 1500, 2999, 3000]] = 1.0, -3.0, 2.0, -0.5
+    sparse = replace(wide, w=w)
+    _, rows = sparse.summary().cells()
+    assert [row[0] for row in rows] == ["c1500", "c2999", "c0002", "intercept"]
+    sparse.save(tmp_path / "m.json")
+    shown = CliRunner().invoke(app, ["summary", str(tmp_path / "m.json")]).output
+    assert "2,997 of 3,001 coefficients are zero" in shown and shown.count("\n") < 40
+    told = CliRunner().invoke(app, ["summary", str(tmp_path / "m.json"), "--json"])
+    names = [each["column"] for each in json.loads(told.output)["coefficients"]]
+    assert names == [*list(columns)[:3000], "intercept"]
+    w[:1600] = 1.0  # more than half: a model whose table is in the schema's order
+    dense = replace(wide, w=w).summary()
+    assert len(dense.cells()[1]) == 3001 and "are zero" not in " ".join(dense.notes)
+
+
 def test_a_model_without_the_package_says_what_to_install(monkeypatch):
     none = type(load_registry())(())
     monkeypatch.setattr("dpcore.registry.step_class.load_registry", lambda kind: none)

@@ -55,7 +55,8 @@ def asked_schema(target: str | None, columns: Columns) -> str:
     rows = _asked("Rows, as a public figure, or Enter", _whole_or_none)
     keys = {**({} if rows is None else {"rows": rows}), **columns.keys}
     lines = [f"{key} = {format_value(value)}" for key, value in keys.items()]
-    text = "\n".join([*lines, *([""] if lines else []), *column_lines(tables, label)]) + "\n"
+    listed = column_lines(tables, label, columns.keys.get("header", True))
+    text = "\n".join([*lines, *([""] if lines else []), *listed]) + "\n"
     Schema.from_toml(text, "the schema of these answers")
     return text
 

@@ -34,18 +34,21 @@ def frame_types(frame: Any) -> list[tuple[str, ColumnType]]:
     return [(str(field.name), _declared(field.type)) for field in frame_schema(frame)]
 
 
-def file_types(source: str, encoding: str = UTF_8) -> tuple[list[tuple[str, ColumnType]], str]:
+def file_types(
+    source: str, encoding: str = UTF_8, separator: str | None = None
+) -> tuple[list[tuple[str, ColumnType]], str]:
     """Return names and types of a file's columns, those of a text file without one, and the
-    separator of its cells, by the header. ``encoding`` : of a text file.
+    separator of its cells, by the header where it is ``None``. ``encoding`` : of a text file.
 
     Raises DataError for a header that cannot be read, InvalidInputError for a format of no names.
     """
     form = format_of(source)
     if form == "csv":
         content = to_utf8(read_bytes(source), checked_encoding(encoding))
-        separator = separator_of(source, form)
         utf8_lines(first_line(content)[0], source)
-        separator = separator_in(source, form, read_header(content, source, separator))
+        if separator is None:
+            header = read_header(content, source, separator_of(source, form))
+            separator = separator_in(source, form, header)
         header = read_header(content, source, separator)
         return [(name, "unknown") for name in header], separator
     if is_store(source, form):

@@ -11,8 +11,8 @@ from typing import Any
 from dpcore.data.schema.keys import TOP_KEYS
 from dpcore.errors import DataError, InvalidInputError, near_names
 from dpcore.plugin.parts import visible
-from dpcore_tables.files.formats import STORE, entry_of
-from dpcore_tables.files.input_paths import name_of
+from dpcore_tables.files.formats import STORE, entry_of, format_of
+from dpcore_tables.files.input_paths import is_there, name_of
 from dpcore_tables.memory.frames import frame_of, is_frame
 from dpcore_tables.raw.raw_table import refuse_repeated
 from dpcore_tables.readers.code_pages import UTF_8
@@ -22,6 +22,8 @@ from dpcore_tables.readers.column_types import (
     frame_types,
     query_types,
 )
+from dpcore_tables.schemas.codebooks.description import Codebook
+from dpcore_tables.schemas.codebooks.dialect import layout_of
 from dpcore_tables.schemas.codebooks.reading import read_codebook
 from dpcore_tables.schemas.column_table import Known, column_table, label_table
 from dpcore_tables.schemas.key_reference import column_kinds
@@ -55,6 +57,7 @@ row_norm = 1.0        # rows, with the intercept's 1, are scaled down to this l2
 [columns]
 {label} = {{ kind = "label", classes = ["FILL-IN", "FILL-IN"] }}
 """
+_BY_DEFAULT = {"separator": ",", "header": True, "encoding": UTF_8}
 _FOR_ALIKE = "# {} columns that are alike, {} to {}; one that is not gets a line of its own."
 
 
@@ -145,20 +148,17 @@ def columns_of(
     """Return the columns of a frame, or of a source with named columns, as ``schema_template``
     takes them. Raises as it does."""
     keys: dict[str, Any] = {}
+    book = _codebook(source, codebook)
     if is_frame(source):
         name, types = "the frame", frame_types(source)
     elif entry_of(name := os.fspath(source)).data["query"]:
         types, name = query_types(name), name_of(name)
     else:
-        types, separator = file_types(name, encoding)
-        keys = {} if separator == "," else {"separator": separator}
-        keys |= {} if encoding == UTF_8 else {"encoding": encoding}
+        types, keys = _types_of_file(name, book, encoding)
     names = [each for each, _ in types]
     refuse_repeated(names, name)
-    known: dict[str, Known] = {}
-    if codebook is not None:
-        book = read_codebook(codebook, os.path.basename(name))
-        known, keys = book.of_columns(names), {**keys, **book.keys}
+    known = {} if codebook is None else book.of_columns(names)
+    keys = {**keys, **book.keys}
     for pattern in drop:
         dropped = [each for each in names if fits(pattern, each)]
         if not dropped:
@@ -167,6 +167,31 @@ def columns_of(
             )
         known |= dict.fromkeys(dropped, Known("drop"))
     return Columns(name, types, known, keys)
+
+
+def _codebook(source: Any, path: str | os.PathLike[str] | None) -> Codebook:
+    """Return the codebook of rows, an empty one for no path."""
+    if path is None:
+        return Codebook("", ())
+    return read_codebook(path, "" if is_frame(source) else name_of(os.fspath(source)))
+
+
+def _types_of_file(
+    name: str, book: Codebook, encoding: str
+) -> tuple[list[tuple[str, ColumnType]], dict[str, Any]]:
+    """Return the columns of a file, and the keys that say how its text is written: those of a
+    codebook, then what the header shows. Without a header the names are the codebook's, in order.
+    """
+    keys = layout_of(book.resource, book.source) if format_of(name) == "csv" else {}
+    keys |= {} if encoding == UTF_8 else {"encoding": encoding}
+    if keys.get("header") is False:
+        if not is_there(name):
+            raise DataError(f"No such file: {name}.")
+        types: list[tuple[str, ColumnType]] = [(each.names[0], "unknown") for each in book.entries]
+    else:
+        types, separator = file_types(name, keys.get("encoding", UTF_8), keys.get("separator"))
+        keys = {"separator": separator, **keys}
+    return types, {key: value for key, value in keys.items() if value != _BY_DEFAULT[key]}
 
 
 def _template(columns: Columns, target: str | None, codebook: str | os.PathLike[str] | None) -> str:
@@ -182,13 +207,18 @@ def _template(columns: Columns, target: str | None, codebook: str | os.PathLike[
         )
     lines += [f"{key} = {format_value(value)}\n" for key, value in columns.keys.items()]
     label = names[-1] if target is None else target
-    return "\n".join([*lines, *column_lines(columns.tables(label), label)]) + "\n"
+    header = columns.keys.get("header", True)
+    return "\n".join([*lines, *column_lines(columns.tables(label), label, header)]) + "\n"
 
 
-def column_lines(tables: Mapping[str, Mapping[str, Any]], label: str) -> list[str]:
-    """Return the lines of ``[columns]``; columns that are alike in name and keys have one."""
+def column_lines(
+    tables: Mapping[str, Mapping[str, Any]], label: str, header: bool = True
+) -> list[str]:
+    """Return the lines of ``[columns]``; columns that are alike in name and keys have one, where
+    the file has a ``header`` to tell them by."""
     texts = {name: format_table(table) for name, table in tables.items()}
-    alike = alike_columns([(name, text) for name, text in texts.items() if name != label])
+    many = [(name, text) for name, text in texts.items() if name != label]
+    alike = alike_columns(many if header else [])
     lines = ["[columns]"]
     for name, text in texts.items():
         if name not in alike:

@@ -58,6 +58,11 @@ class WholeSession(TableSession):
         a relation under which parts have no rule.
         """
         self._require_this_process()
+        if self._rows_per_unit is not None:
+            raise InvalidInputError(
+                "Rows in parts are for units of one row: those of a unit of several may be in more "
+                "than one part. Ask of all rows, or of some by where=."
+            )
         self._require_rows()
         with self._lock:  # Of two threads with two columns one is refused.
             if self._column not in (None, column):
@@ -70,19 +75,13 @@ class WholeSession(TableSession):
 
     def selected(self, engine: Engine, problem: Problem) -> SelectedSession:
         """Return the door to rows that meet a condition. ``engine`` : answers of these. ``problem``
-        : the public facts of them. Raises InvalidInputError as ``part`` does for a relation and for
-        units of several rows."""
+        : the public facts of them. Raises InvalidInputError as ``part`` does for a relation."""
         self._require_this_process()
         self._require_rows()
         return SelectedSession(self, engine, problem)
 
     def _require_rows(self) -> None:
         """Raise where some of the rows have no rule."""
-        if self._rows_per_unit is not None:
-            raise InvalidInputError(
-                "Rows in parts are for units of one row: those of a unit of several may be in more "
-                "than one part. Ask of all rows."
-            )
         if self._relation is NeighboringRelation.REPLACE_SPECIAL:
             raise InvalidInputError(
                 "Expected parts under add-or-remove-one or replace-one: under replace-special "
@@ -169,6 +168,14 @@ class SelectedSession(PartSession):
     under add-or-remove-one it is there or not, and under replace-one it is there, gone, new or
     another, which is why a question has the larger of both sensitivities there, as in a part. Their
     number is private. Conditions may overlap, so that costs add up as for all rows.
+
+    Between units of at most k rows: of two tables that differ in all rows of a unit, the rows that
+    meet the condition differ in those of the unit that do. They are some of its rows, so k at most
+    on either side, and the theorem of ``dpcore.session.units`` holds for them, whatever the two
+    numbers of rows are: k times the bound of a sum under add-or-remove-one, 2 k times under
+    replace-one. (One row's bound, which ``_sensitivity`` compares that with, is smaller.) A unit
+    may be left with no row: a query that states its bound between units itself has the larger of
+    those under both relations. Which rows of a unit are used was drawn before, from the unit alone.
     """
 
     def __init__(self, whole: WholeSession, engine: Engine, problem: Problem) -> None:

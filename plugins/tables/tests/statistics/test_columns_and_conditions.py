@@ -1,6 +1,7 @@
 """Statistics of log and date columns, of two columns, and of rows with listed levels."""
 
 import datetime
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -179,11 +180,40 @@ def test_what_no_condition_can_be_is_refused_before_a_charge():
         with pytest.raises(InvalidInputError, match="not of a part"):
             parts["f"].count(where={"city": "Bern"}, share=0.1)
         assert session.accountant.spent == 0 and session.ledger == ()
-    of_units = SCHEMA.with_units("who", 2)
-    frame = FRAME.assign(who=range(N))
-    with open_session(frame, schema=of_units, epsilon=1.0) as session:
-        with pytest.raises(InvalidInputError, match="units of one row"):
-            session.count(where={"sex": "f"}, share=0.1)
+
+
+STEPS = {"add-or-remove-one": 1, "replace-one": 2}
+OF_UNITS = SCHEMA.with_units("who", 2)
+
+
+@pytest.mark.parametrize("relation", STEPS)
+def test_the_sensitivity_of_units_under_a_condition_covers_every_change(relation):
+    rows = [(age, sex) for age in (0, 90) for sex in ("f", "m")]
+    pairs = [pd.DataFrame([*two, (40, "f")], columns=["age", "sex"]) for two in product(rows, rows)]
+    others = [pd.DataFrame([(40, "f")], columns=["age", "sex"])] if STEPS[relation] == 1 else pairs
+    moved = [selected_sums(one) - selected_sums(other) for one in pairs for other in others]
+    worst = max(map(np.linalg.norm, moved))
+    query = NumericSums((numeric_column(SCHEMA, "age"),))
+    frame = FRAME.assign(who=np.arange(N) // 2)
+    with open_session(frame, schema=OF_UNITS, relation=relation) as session:
+        door = session._where({"sex": "f"})._door
+        stated = door._sensitivity(query).bound
+        assert door._sensitivity(RowCount()).bound == 2 * STEPS[relation]
+    assert worst <= stated == pytest.approx(2 * STEPS[relation] * np.sqrt(1.25))
+    # A twin that takes what a row does.
+    assert worst > query.sensitivity(NeighboringRelation(relation)).bound
+
+
+def test_a_condition_asks_of_the_rows_of_units_that_are_used():
+    frame = FRAME.assign(who=np.arange(N) // 4, sex=np.tile(["f", "f", "m", "m"], N // 4))
+    units = SCHEMA.with_units("who", 4)
+    with open_session(frame, schema=units, rho=1e10) as session:
+        assert alike(session.count(where={"sex": "f"}, share=0.1), N // 2)
+        (mean,) = session.mean("age", where={"sex": "f"}, share=0.1)
+        session.quantiles("age", 0.5, where={"sex": "f"}, share=0.1)
+        with pytest.raises(InvalidInputError, match=r"units of one row.* where="):
+            session.parts("sex")
+    assert mean == pytest.approx(frame["age"][frame["sex"] == "f"].mean(), rel=1e-3)
 
 
 def test_a_closed_session_answers_no_condition():

@@ -50,11 +50,13 @@ class Description:
 
 @dataclass(frozen=True)
 class Codebook:
-    """The entries of a codebook, and keys of the whole schema, such as ``missing``."""
+    """The entries of a codebook, and keys of the whole schema, such as ``missing``. ``resource`` :
+    what says how a file of text is written (``layout_of``)."""
 
     source: str
     entries: tuple[Description, ...]
     keys: Mapping[str, Any] = field(default_factory=dict)
+    resource: Mapping[str, Any] = field(default_factory=dict)
 
     def of_columns(self, names: Iterable[str]) -> dict[str, Known]:
         """Return what is known of a file's columns, by name; columns without an entry are left out.

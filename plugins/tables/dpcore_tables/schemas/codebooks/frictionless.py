@@ -47,16 +47,20 @@ def is_table_schema(document: Mapping[str, Any]) -> bool:
 def codebook_of_table_schema(document: Mapping[str, Any], source: str, rows: str) -> Codebook:
     """Return the entries of a Table Schema. ``rows`` : the name of the file, which one of several
     resources has. Raises InvalidInputError with the field and its key."""
-    schema = _schema_in(document, source, rows)
+    resource = _resource_in(document, source, rows)
+    schema = resource if "fields" in resource else table_at(resource, "schema", source)
     fields = list_of_tables(schema, "fields", source)
     keys = _one_key(schema.get("primaryKey"))
     entries = tuple(
         _entry(field, f"{source}, field {k}", keys) for k, field in enumerate(fields, 1)
     )
-    return Codebook(source, entries, _keys(schema, fields, source))
+    of_all = _keys(schema, fields, source)
+    if empty := text_at(table_at(resource, "dialect", source), "nullSequence", source):
+        of_all["missing"] = [*dict.fromkeys([*of_all.get("missing", [""]), empty])]
+    return Codebook(source, entries, of_all, resource)
 
 
-def _schema_in(document: Mapping[str, Any], source: str, rows: str) -> Mapping[str, Any]:
+def _resource_in(document: Mapping[str, Any], source: str, rows: str) -> Mapping[str, Any]:
     if "resources" in document:
         found = list_of_tables(document, "resources", source)
         if len(found) > 1:
@@ -66,7 +70,7 @@ def _schema_in(document: Mapping[str, Any], source: str, rows: str) -> Mapping[s
         if len(found) != 1:
             raise refuse(f"{source}, key 'resources'", "not one of them has the file of the rows")
         document = found[0]
-    return document if "fields" in document else table_at(document, "schema", source)
+    return document
 
 
 def _entry(field: Mapping[str, Any], where: str, keys: tuple[str, ...]) -> Description:
