@@ -185,7 +185,7 @@ class PrivacyStatement:
         names = ", ".join(map(repr, self.private_bounds["columns"]))
         return (
             f" The bounds of {names} were not public: they were released from the rows, for "
-            f"{self.private_bounds['share']:.0%} of the same budget, and the guarantee is for both."
+            f"{self.private_bounds['share']:.0%} of the same budget, within the guarantee."
         )
 
     def _of_counts(self) -> str:
@@ -193,8 +193,7 @@ class PrivacyStatement:
             return ""
         return (
             " The weights of the classes follow from their counts, which were released from the "
-            f"rows, for {self.balanced['share']:.0%} of the same budget, and the guarantee is for "
-            "both."
+            f"rows, for {self.balanced['share']:.0%} of the same budget, within the guarantee."
         )
 
     def _of_evaluation(self) -> str:
@@ -204,8 +203,7 @@ class PrivacyStatement:
         alone = "" if of_own is None else f" (an epsilon of {_exact(of_own)} by themselves)"
         return (
             " Figures of the model were released from rows held out, for "
-            f"{self.evaluation['share']:.3g} of the same budget{alone}, and the guarantee is for "
-            "both."
+            f"{self.evaluation['share']:.3g} of the same budget{alone}, within the guarantee."
         )
 
     def _of_intervals(self) -> str:
@@ -219,13 +217,13 @@ class PrivacyStatement:
             )
         return (
             " Sums behind intervals of the coefficients were released from the rows, for at most "
-            f"{share}, and the guarantee is for both."
+            f"{share}, within the guarantee."
         )
 
     def _of_steps(self) -> str:
         return "".join(
-            f" Of the same budget {stated['share']:.3g} was for the step {name}, and the guarantee "
-            "is for both."
+            f" Of the same budget {stated['share']:.3g} was for the step {name}, within the "
+            "guarantee."
             for name, stated in (self.steps or {}).items()
         )
 

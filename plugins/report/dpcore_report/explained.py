@@ -111,8 +111,8 @@ class Explained:
         if steps_of_a_value(self.relation) == 1:
             return f". Under {self.relation.value} epsilon counts once for a value"
         return (
-            f". Under {self.relation.value} epsilon counts twice for a value: one row is removed "
-            "and another added"
+            f". Under {self.relation.value} epsilon counts twice for a value: the old one is "
+            "removed and a new one added"
         )
 
     def _by_mu(self) -> str:
@@ -124,15 +124,16 @@ def _whether(secret: str) -> str:
 
 
 def _bound(promise: Promise, of_what: str = "") -> str:
-    """Return what a belief of 50 % becomes at most, and for which probability that does not hold.
-    About: it is that of a coin beside the release, as ``dpcore_report.attack_bounds`` has it.
-    Where the coin is all but certain, there is no bound."""
+    """Return what a belief of 50 % becomes at most: in a game that tells at least as much as the
+    release, as ``dpcore_report.attack_bounds`` has it, unless its coin gives everything away. Where
+    the coin is all but certain, there is no bound."""
     if promise.delta >= _CERTAIN:
         return f"100 %{of_what} (no bound is left)"
     bound = f"at most {percent_up(promise.surest(_EVEN))}{of_what}"
     if promise.delta == 0:
         return bound
-    return f"{bound}, except with probability about {figure_up(promise.delta)}"
+    everything = f"everything with probability {figure_up(promise.delta)}"
+    return f"{bound} (in a game that tells as much or more, and {everything})"
 
 
 def _beliefs(promise: Promise) -> dict[str, Any]:

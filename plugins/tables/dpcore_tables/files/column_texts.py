@@ -65,7 +65,10 @@ def _texts(path: str, schema: Schema, name: str) -> Iterator[str]:
 
 
 def _text(cell: object) -> str:
-    """Return the text of a cell; a sheet has no other kind of 7 than 7.0."""
+    """Return the text of a cell; a sheet has no other kind of 7 than 7.0, and where words for
+    missing cells are a table's own, a reader gives bytes."""
+    if isinstance(cell, bytes):
+        return cell.decode()
     return f"{cell:.0f}" if isinstance(cell, float) and cell.is_integer() else str(cell)
 
 

@@ -6,6 +6,7 @@ import os
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import Any
 
 from dpcore.data.schema.keys import TOP_KEYS
@@ -245,8 +246,11 @@ def _comments() -> str:
 
 def check_target(target: str | None, names: list[str], source: str) -> None:
     if target is not None and target not in names:
+        # Nothing of the line is told: where a file has no header, it is a row.
+        near = " The name of one is like it." if get_close_matches(target, names) else ""
         raise InvalidInputError(
-            f"{source} has no column {target!r} to be the target.{near_names(target, names)}"
+            f"{source} has no column {target!r} to be the target: its first line is taken for the "
+            f"names of its columns.{near} If that line is a row, its schema has header = false."
         )
 
 

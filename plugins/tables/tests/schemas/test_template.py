@@ -208,7 +208,7 @@ def test_a_schema_from_the_data_is_marked(csv):
 @pytest.mark.parametrize(
     ("text", "target", "error", "message"),
     [
-        (ROWS, "z", InvalidInputError, "no column 'z' to be the target. Known: "),
+        (ROWS, "z", InvalidInputError, "no column 'z' to be the target: its first line"),
         (ROWS + "3,Bern\n", "y", DataError, "cannot be read"),
         ("a,a,y\n", "y", DataError, "duplicate column name 'a'"),
         (ROWS.replace("no", "yes"), "y", InvalidInputError, "bounds of a number, in a schema"),
@@ -219,3 +219,10 @@ def test_a_schema_from_bad_data_is_refused(csv, text, target, error, message):
     csv.write_text(text)
     with pytest.raises(error, match=message):
         schema_from_data(csv, target)
+
+
+def test_a_first_line_that_is_a_row_is_not_told(tmp_path):
+    (tmp_path / "r.csv").write_text("P00000,48,Yes\nP00001,17,No\n")
+    with pytest.raises(InvalidInputError, match="header = false") as caught:
+        schema_from_data(tmp_path / "r.csv", "Ye")
+    assert "P0" not in str(caught.value) and "48" not in str(caught.value)
