@@ -7,7 +7,7 @@ from dpcore_tables.files.column_texts import column_texts
 
 COLUMNS = {
     "y": {"kind": "label", "classes": [0, 1]},
-    "x": {"kind": "bounded", "lower": 0, "upper": 9},
+    "x": {"kind": "numeric", "lower": 0, "upper": 9},
     "id": {"kind": "drop"},
 }
 
