@@ -28,12 +28,21 @@ _CLOSE = 1.01
 
 @dataclass(frozen=True)
 class Forecast:
-    """The runs of one kind: settings without an epsilon, and columns, the intercept's included."""
+    """The runs of one kind: settings without an epsilon, and columns, the intercept's included.
+
+    ``rows_per_unit`` : the rows of a unit at most, where units of several are protected; the noise
+    is then for as many times what a row changes, as that of a run over such a schema.
+    """
 
     settings: Settings
     n_features: int
+    rows_per_unit: int | None = None
 
     def __post_init__(self) -> None:
+        k = self.rows_per_unit
+        if k is not None and k < 1:
+            raise InvalidInputError(f"Expected rows_per_unit={k!r} >= 1.")
+        object.__setattr__(self, "settings", replace(self.settings, units=k is not None))
         if self.n_features < 1:
             raise InvalidInputError(f"Expected features={self.n_features!r} >= 1.")
 
@@ -72,6 +81,7 @@ class Forecast:
             raw_norm_bound=1.0,
             relation=plan.relation,
             n0=rows,
+            rows_per_unit=self.rows_per_unit,
         )
         return plan, problem
 

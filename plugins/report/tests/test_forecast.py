@@ -1,9 +1,14 @@
 """Forecasts turned round: the epsilon or the rows at which a share is kept."""
 
 import math
+import re
+import warnings
 
+import numpy as np
+import pandas as pd
 import pytest
 
+from dpcore import fit
 from dpcore.errors import InvalidInputError
 from dpcore.plugin import Settings
 from dpcore_report.forecast import Forecast
@@ -25,6 +30,32 @@ def test_more_rows_a_larger_epsilon_and_fewer_columns_keep_more():
     assert Forecast(Settings(relation="replace-one"), 30).kept(0.3, 3000) < kept
 
 
+@pytest.mark.parametrize("relation", ["add-or-remove-one", "replace-one"])
+@pytest.mark.parametrize(("loss", "kind"), [("logistic", "class"), ("ridge", "number")])
+def test_units_of_several_rows_have_the_forecast_that_their_run_has(relation, loss, kind):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"who": np.arange(400) // 4, "x": rng.random(400), "z": rng.random(400)})
+    frame["y"] = rng.integers(0, 2, 400)
+    label = {"classes": [0, 1]} if kind == "class" else {"lower": 0, "upper": 1}
+    number = {"kind": "numeric", "lower": 0, "upper": 1}
+    columns = {"x": number, "z": number, "y": {"kind": "label", **label}}
+    needed = {}
+    for k in (None, 4):
+        keys = {} if k is None else {"unit": "who", "rows_per_unit": k}
+        asked = dict(schema={**keys, "rows": 400, "columns": columns}, loss=loss, epsilon=0.05)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            fit(frame if k else frame.drop(columns="who"), relation=relation, seed=1, **asked)
+        told = " ".join(str(each.message) for each in caught)
+        (found,) = re.findall(r"about ([\d,]+) rows are needed", told)
+        needed[k] = int(found.replace(",", ""))
+        forecast = Forecast(Settings(loss=loss, relation=relation), 3, k)
+        exact = forecast.utility(0.05, 400).rows_needed
+        assert exact <= needed[k] < 1.1 * exact  # two digits, rounded up
+    # A forecast for one row is that of another run: the twin.
+    assert needed[4] == pytest.approx(4 * needed[None], rel=0.1)
+
+
 def test_a_share_that_no_size_keeps_is_infinite():
     assert FORECAST.rows_for(1.5, 1.0) == FORECAST.epsilon_for(1.5, 1000) == math.inf
 
@@ -43,3 +74,5 @@ def test_what_has_no_forecast_is_refused(forecast, rows, text):
         forecast.kept(1.0, rows)
     with pytest.raises(InvalidInputError, match="features=0"):
         Forecast(Settings(), 0)
+    with pytest.raises(InvalidInputError, match="rows_per_unit=0"):
+        Forecast(Settings(), 30, 0)

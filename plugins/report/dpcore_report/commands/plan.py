@@ -34,6 +34,10 @@ def plan_command(
     relation: Annotated[
         str, Option(help="add-or-remove-one or replace-one.")
     ] = "add-or-remove-one",
+    rows_per_unit: Annotated[
+        int | None,
+        Option(help="Protect units of several rows, such as persons: at most so many of each."),
+    ] = None,
     loss: Annotated[str, Option(help="logistic, huber-svm, hinge-svm or ridge.")] = "logistic",
     target_accuracy: Annotated[
         float | None, Option(help="Share of rows to get right; with --classes-share.")
@@ -70,7 +74,8 @@ def plan_command(
     from dpcore_report.forecast import Forecast
     from dpcore_report.normalised_error import NormalisedError
 
-    forecast = Forecast(Settings(loss=loss, delta=delta, relation=relation), features)
+    settings = Settings(loss=loss, delta=delta, relation=relation)
+    forecast = Forecast(settings, features, rows_per_unit)
     normalised_error = NormalisedError(
         classification=forecast.classification,
         classes_share=classes_share,
@@ -86,6 +91,7 @@ def plan_command(
         told = _needs(forecast, kept, rows, epsilon)
     if as_json:
         asked = {"features": features, "delta": delta, "relation": relation, "loss": loss}
+        asked |= {} if rows_per_unit is None else {"rows_per_unit": rows_per_unit}
         facts = {"error_left_without_privacy": without, "spread": typical.spread}
         facts["memory_bytes"] = forecast.memory()
         goal = {} if kept is None else {"kept": kept}
@@ -95,15 +101,29 @@ def plan_command(
     for run in told:
         for caution in cautions_of_budget(run["epsilon"] or 0.0, delta):
             print_lines(f"dpcore: warning: {caution}", err=True)
-    by_default = nonprivate_accuracy is None and nonprivate_mse is None
-    source = ", the median of public tables" if by_default else ""
     print_lines(
-        "The gain is how many fewer errors a model without privacy makes than a constant; it is "
-        f"taken to make {without:.0%} of the constant's errors{source}. This is a forecast and no "
+        f"{_gain(without, nonprivate_accuracy or nonprivate_mse)} This is a forecast and no "
         f"guarantee: half of the public tables kept a share within {typical.spread:.2g} of it."
-        f"{_RANGES if typical.between and kept is None else ''} A run takes about "
-        f"{gigabytes(forecast.memory())} beside its rows. No data were read, nothing was charged."
+        f"{_RANGES if typical.between and kept is None else ''} {_protected(rows_per_unit)} A run "
+        f"takes about {gigabytes(forecast.memory())} beside its rows. No data were read, nothing "
+        "was charged."
     )
+
+
+def _gain(without: float, given: float | None) -> str:
+    """Return a sentence on what a share is of. ``given`` : a figure without privacy."""
+    source = ", the median of public tables" if given is None else ""
+    return (
+        "The gain is how many fewer errors a model without privacy makes than a constant; it is "
+        f"taken to make {without:.0%} of the constant's errors{source}."
+    )
+
+
+def _protected(rows_per_unit: int | None) -> str:
+    """Return a sentence on whose rows the noise is for."""
+    if rows_per_unit is None:
+        return "The noise is for one row; for persons with several see --rows-per-unit."
+    return f"The noise is for all rows of a unit, at most {rows_per_unit:,}."
 
 
 def _results(
