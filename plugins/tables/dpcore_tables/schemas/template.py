@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from dpcore.data.schema.keys import TOP_KEYS
-from dpcore.errors import DataError, InvalidInputError, near_names
+from dpcore.errors import DataError, InvalidInputError
 from dpcore.plugin.parts import visible
 from dpcore_tables.files.formats import STORE, entry_of, format_of
 from dpcore_tables.files.input_paths import is_there, name_of
@@ -164,7 +164,7 @@ def columns_of(
         dropped = [each for each in names if fits(pattern, each)]
         if not dropped:
             raise InvalidInputError(
-                f"{name} has no column {pattern!r} to be dropped.{near_names(pattern, names)}"
+                f"{name} has no column {pattern!r} to be dropped.{_alike(pattern, names)}"
             )
         known |= dict.fromkeys(dropped, Known("drop"))
     return Columns(name, types, known, keys)
@@ -246,12 +246,18 @@ def _comments() -> str:
 
 def check_target(target: str | None, names: list[str], source: str) -> None:
     if target is not None and target not in names:
-        # Nothing of the line is told: where a file has no header, it is a row.
-        near = " The name of one is like it." if get_close_matches(target, names) else ""
         raise InvalidInputError(
             f"{source} has no column {target!r} to be the target: its first line is taken for the "
-            f"names of its columns.{near} If that line is a row, its schema has header = false."
+            f"names of its columns.{_alike(target, names)} If that line is a row, its schema has "
+            "header = false."
         )
+
+
+def _alike(name: str, names: list[str]) -> str:
+    """Return the part of a message that offers a near name, and lists none: where a file has no
+    header they are a row."""
+    close = get_close_matches(name, names, n=1)
+    return f" Did you mean {close[0]}?" if close else ""
 
 
 def _width_template(source: str, form: str, target: str | None) -> str:

@@ -224,5 +224,5 @@ def test_a_schema_from_bad_data_is_refused(csv, text, target, error, message):
 def test_a_first_line_that_is_a_row_is_not_told(tmp_path):
     (tmp_path / "r.csv").write_text("P00000,48,Yes\nP00001,17,No\n")
     with pytest.raises(InvalidInputError, match="header = false") as caught:
-        schema_from_data(tmp_path / "r.csv", "Ye")
+        schema_from_data(tmp_path / "r.csv", "employed")
     assert "P0" not in str(caught.value) and "48" not in str(caught.value)
