@@ -154,11 +154,19 @@ class HessianTrace:
     A row adds a number from 0 to the Hessian's clip: sensitivity clip under every relation, since
     two such numbers differ by no more (Dwork, McSherry, Nissim & Smith 2006, of a sum of numbers in
     an interval). In integers it is the sum of the diagonal, without rounding.
+
+    Raises InvalidInputError for the sum of another class, whose rows may add less than 0 or more.
     """
 
     hessian: HessianSum
 
     kind: ClassVar[str] = "trace"
+
+    def __post_init__(self) -> None:
+        if type(self.hessian) is not HessianSum:
+            raise InvalidInputError(
+                f"Expected the trace of a HessianSum, not of {type(self.hessian).__name__}."
+            )
 
     def derive(self, ask: Callable[[Any], np.ndarray], noise: NoiseSource) -> np.ndarray:
         d = self.hessian.problem.n_features

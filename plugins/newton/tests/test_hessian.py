@@ -10,7 +10,14 @@ import pytest
 
 from dpcore.errors import InvalidInputError
 from dpcore.plugin import NeighboringRelation
-from dpcore.plugin.parts import LocalEngine, Sensitivity, Table, weight
+from dpcore.plugin.parts import (
+    ContributionSum,
+    LocalEngine,
+    Sensitivity,
+    Table,
+    contribution,
+    weight,
+)
 from dpcore_lab.checks import check_query
 from dpcore_newton import hessian as module
 from dpcore_newton.curvature import CURVATURES, bound, hessian, upper_bound
@@ -158,3 +165,15 @@ def test_what_does_not_fit_is_refused(problem_of):
     with pytest.raises(InvalidInputError, match="has no room"):
         d = 2**14 + 1
         query_of(problem_of(ADD, d), columns=Standardization.nearest(np.ones(d), np.zeros(d), None))
+
+
+def ones(x, y, parameters, out):
+    for k in range(len(out)):
+        out[k] = 1.0
+
+
+def test_the_trace_of_another_sum_is_refused(problem_of):
+    # A row moves each of 15 entries of this one by the clip, and 5 of them are its diagonal.
+    query = ContributionSum(problem_of(ADD), contribution(ones), width=15, clip=1.0, norm="linf")
+    with pytest.raises(InvalidInputError, match="not of ContributionSum"):
+        HessianTrace(query)

@@ -169,8 +169,8 @@ class InProcessPool(OneProcessPool):
         held = limits
         if rules.as_published:  # delta is looked at after the round
             limits = np.minimum(most, limits + 1)
-        if rules.trust != self.trust:
-            raise InvalidInputError(f"Expected rules of trust={self.trust!r}.")
+        if rules.trust != self.trust or rules.listed not in (0, len(self.users)):
+            raise InvalidInputError(f"Expected rules of trust={self.trust!r} and of these users.")
         if np.count_nonzero(limits) < rules.threshold:
             limits[:] = 0
         if not limits.any():

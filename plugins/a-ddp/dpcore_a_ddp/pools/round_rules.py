@@ -133,7 +133,8 @@ class GradientRounds:
 
     @classmethod
     def agreed(cls, rules: GradientRounds) -> GradientRounds:
-        """Return a copy, checked anew, that whoever made the rules cannot alter afterwards.
+        """Return a copy, checked anew, that whoever made the rules cannot alter afterwards, without
+        what a pool alone knows of its users: that they are processes, mask, or leave late.
 
         Raises InvalidInputError unless these are the rules of this class, to the letter: what
         another one draws and charges is not known here.
@@ -142,7 +143,7 @@ class GradientRounds:
             raise InvalidInputError(
                 f"Expected dpcore's own GradientRounds, not {type(rules).__name__}."
             )
-        return dataclasses.replace(rules)
+        return dataclasses.replace(rules, left_late=False, masked=False, apart=False)
 
     @property
     def is_secure(self) -> bool:

@@ -6,6 +6,7 @@ features hold, a row has one number, within the stated limits: sensitivities res
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -46,6 +47,9 @@ class NumericColumn:
     scale : that on which the steps are even.
     unit : of the cells.
 
+    Raises InvalidInputError for bounds that no schema has, or another word for a scale or a unit: a
+    row's number would have no limits.
+
     Examples
     --------
     >>> from dpcore_tables.statistics import NumericColumn
@@ -59,6 +63,19 @@ class NumericColumn:
     upper: float
     scale: Literal["linear", "log"] = "linear"
     unit: Literal["number", "day"] = "number"
+
+    def __post_init__(self) -> None:
+        if self.scale not in ("linear", "log") or self.unit not in ("number", "day"):
+            raise InvalidInputError(
+                f"Expected scale={self.scale!r} to be linear or log, and unit={self.unit!r} to be "
+                "number or day."
+            )
+        least = 0.0 if self.scale == "log" else -math.inf
+        if not (least < self.lower < self.upper and math.isfinite(self.upper - self.lower)):
+            raise InvalidInputError(
+                f"Expected lower={self.lower!r} < upper={self.upper!r}, both finite, as their "
+                "difference is, and above 0 on a log scale."
+            )
 
     def steps(self, block: Block) -> np.ndarray:
         """Return the cell of every row in whole steps of its scale, int64 of shape (n_rows,)."""

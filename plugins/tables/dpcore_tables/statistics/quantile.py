@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -29,7 +30,10 @@ class RankCounts:
     that, and so on: 2 n_candidates + 1 counts. A row counts 1 in one of them, so they move by at
     most 1 in l1 under add-or-remove-one and replace-special, by 2 under replace-one.
 
-    ``candidates`` : public steps of the column (``NumericColumn.public_steps``).
+    ``candidates`` : public steps of the column (``NumericColumn.public_steps``), rising.
+
+    Raises InvalidInputError for candidates that do not rise: a search among these begins where the
+    row before ended, so that one row moves the places of others.
     """
 
     column: NumericColumn
@@ -37,6 +41,12 @@ class RankCounts:
 
     kind: ClassVar[str] = "ranks"
     thread_safe: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if {*map(type, self.candidates)} - {int} or any(
+            a >= b for a, b in pairwise(self.candidates)
+        ):
+            raise InvalidInputError(f"Expected candidates={self.candidates} to be rising integers.")
 
     def start(self) -> np.ndarray:
         return np.zeros(2 * len(self.candidates) + 1, dtype=np.int64)

@@ -1,5 +1,6 @@
 """Histograms, sums and quantile scores: exact, within their sensitivities, in every layout."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -255,3 +256,27 @@ def test_columns_are_found_by_name():
 def test_questions_that_cannot_be_are_refused(make):
     with pytest.raises(InvalidInputError):
         make()
+
+
+@pytest.mark.parametrize(
+    "bounds",
+    [
+        (0, -1.0, 10.0, "log"),  # the number of rows decided between -499 and 10^14
+        (0, 1.0, 1.0),
+        (0, math.nan, 1.0),
+        (0, 0.0, math.inf),
+        (0, -1e308, 1e308),
+        (0, 0.0, 1.0, "cube"),
+        (0, 0.0, 1.0, "linear", "week"),
+    ],
+)
+def test_a_number_without_limits_is_refused(bounds):
+    with pytest.raises(InvalidInputError, match="Expected"):
+        NumericColumn(*bounds)
+
+
+@pytest.mark.parametrize("candidates", [(7, 3, 7, 8, 1), (3, 3), (3.0, 4.0), (True, 2)])
+def test_ranks_among_candidates_that_do_not_rise_are_refused(candidates):
+    # NumPy's search begins where the row before ended: one row moved thousands of others.
+    with pytest.raises(InvalidInputError, match="rising integers"):
+        RankCounts(FIRST, candidates)
