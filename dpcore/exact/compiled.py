@@ -56,7 +56,8 @@ def njit(*, cache: bool = False, **options: Any) -> Callable[[Callable[..., Any]
     """
 
     def define(function: Callable[..., Any]) -> Any:
-        kernel = numba.njit(**options)(function)
+        # Stated, since numba hands on that of a caller: without NaN a clip bounds nothing.
+        kernel = numba.njit(**{"fastmath": False, **options})(function)
         if kernel is function:  # NUMBA_DISABLE_JIT leaves it as it is.
             return kernel
         kernel._cache = Unkept()

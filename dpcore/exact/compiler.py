@@ -33,12 +33,18 @@ _HOLDERS = (tuple, list, dict, CellType, staticmethod, classmethod, MethodType, 
 _LINKED = {
     name: {None, *(ctypes.cast(of, ctypes.c_void_p).value for of in (known, c_helpers.get(name)))}
     for name in (
-        "ceil floor fma fmax fmin fmod memcpy memmove memset nearbyint rint round sqrt trunc"
+        "ceil floor fma fmax fmin fmod memcpy memmove memset nearbyint rint round sqrt trunc "
+        "PyArg_UnpackTuple PyBool_FromLong PyBytes_FromStringAndSize PyErr_Clear PyErr_Occurred "
+        "PyErr_SetNone PyErr_SetString PyErr_WriteUnraisable PyEval_RestoreThread "
+        "PyEval_SaveThread PyFloat_AsDouble PyLong_AsLongLong PyLong_AsUnsignedLongLong "
+        "PyLong_FromLongLong PyLong_FromUnsignedLongLong PyNumber_Float PyNumber_Long "
+        "PyObject_IsTrue PyTuple_New PyTuple_SetItem PyUnicode_FromString Py_DecRef Py_IncRef"
     ).split()
     if (known := getattr(ctypes.pythonapi, name, None))
-}
-"""Functions of C that LLVM may call where a processor has no instruction for them, and where they
-are: nowhere yet, in this process's library, or in numba's."""
+} | {f"numba_{name}": {None, of} for name, of in c_helpers.items()}
+"""Functions of C that LLVM may call where a processor has no instruction for them, and those by
+which numba takes what it is given, and where they are: nowhere yet, in this process's library, or
+in numba's."""
 
 
 def note_registrations(*made: Any) -> bool:
@@ -66,7 +72,11 @@ def foreign_registrations(target: Any, typing: Any) -> set[str]:
     templates = chain(*typing._functions.values(), *typing._attributes.values())
     named = [getattr(each, "templates", ()) for each in typing._globals.values()]
     waiting = [rewrite_registry.rewrites, dict(typeof_impl.registry), *map(type, templates)]
-    waiting += [*named, *(each.versions for each in chosen)]
+    waiting += [
+        *named,
+        *(each.versions for each in chosen),
+        *target.data_model_manager._handlers.values(),
+    ]
     seen: dict[int, Any] = {}
     while waiting:
         if id(thing := waiting.pop()) not in seen:

@@ -224,3 +224,20 @@ def test_a_cache_that_cannot_be_written_is_no_error(tmp_path):
     assert done.returncode == 0 and len(done.stderr.splitlines()) == 1
     assert "no folder for cached kernels can be written" in done.stderr
     assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.skipif("NUMBA_DISABLE_JIT" in os.environ, reason="nothing is compiled")
+def test_a_caller_s_fast_math_is_not_that_of_a_kernel():
+    # A clip that was compiled for a caller with it took NaN for a number, and was kept so.
+    def is_nan(x):
+        return x != x
+
+    found = []
+    for kernel in (kernels.njit()(is_nan), numba.njit()(is_nan)):
+
+        @numba.njit(fastmath=True)
+        def caller(x, kernel=kernel):
+            return kernel(x)
+
+        found.append(caller(np.nan))
+    assert found == [True, False]  # the other is numba's own

@@ -33,6 +33,13 @@ def linked():
     binding.add_symbol("trunc", larger.address)
     return larger
 
+def taken():
+    @numba.cfunc("float64(voidptr)")
+    def one(number):
+        return 1.0
+    binding.add_symbol("PyFloat_AsDouble", one.address)
+    return one
+
 def nothing():
     pass
 """
@@ -90,11 +97,14 @@ def test_who_links_a_function_of_c_anew_is_named(run):
     # trunc was linked so in kernels that were kept, too: they are linked when they are loaded.
     run("nothing")
     assert run("linked").startswith("2.0 ('llvmlite.binding:trunc',) Counter({")
+    # So were the functions by which kernels take numbers: noise was of half a step.
+    assert run("taken").startswith("1.0 ('llvmlite.binding:PyFloat_AsDouble',) Counter({")
 
 
 def registered(**more):
     """Return the names of what is foreign in contexts that hold this beside numba's own."""
     target = {name: {} for name in ("_defns", "_getattrs", "_setattrs")}
+    target["data_model_manager"] = SimpleNamespace(_handlers=more.pop("_handlers", {}))
     target |= {name: SimpleNamespace(versions=[]) for name in ("_casts", "_get_constants")}
     typing = {name: {} for name in ("_functions", "_attributes", "_globals")}
     for context in (target, typing):
@@ -131,6 +141,7 @@ HERE = f"{__name__}:"
         ({"_getattrs": {"T": SimpleNamespace(versions=[((), within(lowering))])}}, {"lowering"}),
         ({"_casts": SimpleNamespace(versions=[((), Callable())])}, {"Callable.__call__"}),
         ({"_functions": {abs: [CasesAlone(None)]}}, {"CasesAlone"}),
+        ({"_handlers": {"T": Callable}}, {"Callable.__call__"}),
         ({"_globals": {abs: SimpleNamespace(templates=(CasesAlone,))}}, {"CasesAlone"}),
         (
             {"_functions": {abs: [make_overload_template(abs, lowering, {}, True, "never")(None)]}},
