@@ -94,8 +94,8 @@ def outside_section(privacy: dict[str, Any]) -> Section:
         ),
         _other_runs(privacy),
         Item(
-            "Tables with rows that do not satisfy the schema; running time, memory, and whoever "
-            "can read the process or the machine.",
+            "Tables with rows that do not satisfy the schema, unless they were dropped (--bad-rows "
+            "drop); running time, memory, and whoever can read the process or the machine.",
             "guarantee.md#what-is-outside",
         ),
         Item("Loss and accuracy on rows, which are computed without privacy, for the owner."),
