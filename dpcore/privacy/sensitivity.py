@@ -30,8 +30,8 @@ class NeighboringRelation(Enum):
     """The relation between two neighbouring tables, with the names of Google's dp_accounting.
 
     ``ADD_OR_REMOVE_ONE``: one has a row more; the number of rows is private.
-    ``REPLACE_ONE``: one row differs; the number of rows is public. About twice as strong at the
-    same epsilon. ``REPLACE_SPECIAL``: one row is swapped for a row that contributes nothing.
+    ``REPLACE_ONE``: one row differs; the number of rows is public. (epsilon, delta) under the first
+    gives (2 epsilon, (1 + e^epsilon) delta) here; not conversely. ``REPLACE_SPECIAL``: one row is swapped for a row that contributes nothing.
 
     Examples
     --------
