@@ -4,7 +4,7 @@ epsilon for logistic regression and for the huberised support vector machine, re
 As in the paper: rows of norm 1, lambda = .001 in every fit and in the objective of every curve,
 delta = 1e-8, and 1e-12 on KDD Cup 1999.
 
-SGD-MA is not offered under replace-one: its Poisson samples are of rows that are added or removed. A
+SGD-MA is not offered under replace-one: rows of its Poisson samples are added or removed. A
 replacement is a removal and an addition, so what is (e, d)-DP under add-or-remove-one is (2 e, (1 +
 exp(e)) d)-DP under replace-one (group privacy: Vadhan 2017, Lemma 2.2). It is fitted at half of
 epsilon and the delta that this leaves.

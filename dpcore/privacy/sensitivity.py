@@ -31,7 +31,8 @@ class NeighboringRelation(Enum):
 
     ``ADD_OR_REMOVE_ONE``: one has a row more; the number of rows is private.
     ``REPLACE_ONE``: one row differs; the number of rows is public. (epsilon, delta) under the first
-    gives (2 epsilon, (1 + e^epsilon) delta) here; not conversely. ``REPLACE_SPECIAL``: one row is swapped for a row that contributes nothing.
+    gives (2 epsilon, (1 + e^epsilon) delta) here; not conversely. ``REPLACE_SPECIAL``: one row is
+    swapped for a row that contributes nothing.
 
     Examples
     --------
