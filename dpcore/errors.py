@@ -189,7 +189,7 @@ def near_names(name: str, known: Iterable[str], command: str = "") -> str:
     """Return the part of a message that offers near names, and the list where it is short or no
     name is near. ``command`` : what lists them all."""
     known = list(dict.fromkeys(known))
-    close, more = difflib.get_close_matches(name, known, n=3), len(known) - _MOST_NAMES
+    close, more = difflib.get_close_matches(str(name), known, n=3), len(known) - _MOST_NAMES
     hint = f" Did you mean {' or '.join(close)}?" if close else ""
     if not close or more <= 0:
         rest = f" and {more} more" if more > 0 else ""
