@@ -8,7 +8,7 @@ import pytest
 
 from dpcore import fit
 from dpcore.errors import DpcoreError
-from dpcore.plugin import Settings
+from dpcore.plugin import NeighboringRelation, Settings
 from dpcore.plugin.commands import make_plan
 from dpcore.plugin.parts import load_registry, optimizer_facts
 
@@ -68,6 +68,24 @@ def test_every_mechanism_fills_a_slot_or_is_refused_with_a_reason():
     }
     assert skellam and all(re.search("Theorem 3.5|scaled to", text) for text in skellam)
     assert not [name for name, filling, _ in refused if (name, filling) == ("outpert", "laplace")]
+
+
+def test_every_relation_holds_an_algorithm_or_is_refused_with_a_reason():
+    X, y, refused = np.zeros((4, 2)), np.array([0, 1, 0, 1]), {}
+    for name, facts in optimizers().items():
+        for relation in {each.value for each in NeighboringRelation} - {*facts.relations}:
+            loss = "ridge" if name in SQUARED else "logistic"
+            told = {"target_bounds": (0.0, 1.0)} if loss == "ridge" else {"classes": (0, 1)}
+            with pytest.raises(DpcoreError) as refusal:
+                fit(X, y, algo=name, loss=loss, relation=relation, row_norm=1.0, **told)
+            refused[name, relation] = str(refusal.value)
+    assert len(refused) > 30
+    assert {pair: text for pair, text in refused.items() if not says_why(text)} == {}
+    kept = {text for (_, relation), text in refused.items() if relation != "replace-special"}
+    why = re.compile("theorem|Proposition|proof")
+    assert kept and [text for text in kept if not why.search(text)] == []
+    gradient_descent = refused["outpert-gd", "add-or-remove-one"]
+    assert re.search("Proposition 2 .* n0 rows is no contraction.* capacity", gradient_descent)
 
 
 @lru_cache(maxsize=1)

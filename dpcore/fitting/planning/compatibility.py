@@ -61,9 +61,7 @@ def check_fits(optimizer: Optimizer, problem: Problem, accountant: Accountant) -
     unmet, advice = _unmet(problem, accountant), _advice(problem, accountant, stated.accountant)
     adaptive = () if "fixed-schedule" in stated.needs else ("adaptive-accountant",)
     for need in (*stated.needs, *adaptive):
-        if need == "fixed-schedule":
-            continue
-        if unmet[need]:
+        if need != "fixed-schedule" and unmet[need]:
             lacking = {each for each in unmet if unmet[each]}
             ending = _instead(relation, lacking) if need == "strong-convexity" else ""
             raise InvalidInputError(f"{name} needs {advice[need]}{ending}.")
@@ -75,7 +73,8 @@ def _check_kind(name: str, stated: OptimizerFacts, problem: Problem) -> None:
     if relation not in stated.relations:
         raise InvalidInputError(
             f"{name} has no guarantee under {relation}; it has one under: "
-            f"{', '.join(stated.relations)}."
+            f"{', '.join(stated.relations)} (--relation, relation=)."
+            f"{stated.other_relations and f' {stated.other_relations}'}"
         )
     if problem.n_margins > 1 and not stated.multiclass:
         ending = f"; {_AGAINST_THE_REST} within one budget"

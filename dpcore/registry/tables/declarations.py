@@ -80,6 +80,7 @@ class OptimizerFacts:
         RELATIONS,
         "The relations under which it has a guarantee, that of a run that names none first.",
     )
+    other_relations: str = fact(TEXT, "Sentences on why it has none under others.", "")
     needs: tuple[str, ...] = fact(
         Words("need", NEEDS),
         "What a run must have. `public-size`: a public number of rows. `fixed-schedule`: every "

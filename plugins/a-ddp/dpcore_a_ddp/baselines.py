@@ -99,9 +99,12 @@ class SgdAdvLocal(_Baseline):
     name: ClassVar[str] = "sgd-adv-local"
     accountant: ClassVar[str] = "advanced-composition"
     filter_of_shares: ClassVar[str] = "skellam-advanced"
-    # Under replace-special the row that is drawn in another's place would move the sum by more than
-    # the noise covers, and amplification compares with that.
     relations: ClassVar[tuple[str, ...]] = ("replace-one",)
+    other_relations: ClassVar[str] = (
+        "The theorem of amplification is of a draw from a public number of rows. Under "
+        "replace-special a row drawn in another's place would move the sum by more than the noise "
+        "covers: --algo a-ddp (algo=) is for it, dp-gd for add-or-remove-one."
+    )
     theorem: ClassVar[str] = (
         "Kairouz, Oh & Viswanath 2017, Theorem 3.5 (with --conversion dwork-roth: Dwork & Roth "
         "2014, Theorem 3.20), of Gaussian releases amplified by sampling (Balle, Barthe & Gaboardi "

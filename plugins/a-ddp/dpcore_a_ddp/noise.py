@@ -41,6 +41,11 @@ def advanced_split(epsilon: float, delta: float, rounds: int) -> tuple[float, fl
 def analytic_gaussian(epsilon: float, delta: float) -> float:
     """Return the least noise multiplier of an (epsilon, delta)-DP Gaussian release, for any epsilon
     > 0 (Balle & Wang 2018, Theorem 8)."""
+    if delta == 0:
+        raise InvalidInputError(
+            "A round's noise is Gaussian, and none is (epsilon, 0)-DP (Balle & Wang 2018, Theorem "
+            "8): choose a --delta (delta=) greater than 0, with --accountant zcdp (accountant=)."
+        )
     mu_squared = float(gaussian_mu_squared_down(Fraction(epsilon), Fraction(delta)))
     if mu_squared < _LEAST_MU_SQUARED:
         raise InvalidInputError(

@@ -82,6 +82,10 @@ class UserSgdOptions:
     presets: ClassVar[dict[str, dict[str, Any]]] = {"paper": PAPER}
     slots: ClassVar[dict[str, Slot]] = {}
     relations: ClassVar[tuple[str, ...]] = ("replace-one", "replace-special")
+    other_relations: ClassVar[str] = (
+        "Its proof takes each user's number of rows for public, and add-or-remove-one keeps it "
+        "private: --algo dp-gd or dp-agd (algo=) are for that."
+    )
     trust_models: ClassVar[tuple[str, ...]] = ("local", "secure-aggregation")
     filter_of_shares: ClassVar[str] = "skellam-composition"
     needs: ClassVar[tuple[str, ...]] = ("fixed-schedule",)

@@ -213,7 +213,7 @@ class SingleReleaseAccountant(AdditiveAccountant):
         not add up."""
         count = sum(count for count in events.values() if count > 0)
         alone = count == 0 or (count == 1 and self.event is None)
-        return alone and super().holds(events)
+        return super().holds(events) and alone  # An event without a rule is refused by name.
 
     def _is_unused(self) -> bool:
         return self.event is None  # One that costs no delta at this epsilon may have been made.

@@ -97,6 +97,11 @@ class PoissonSgd:
     name: ClassVar[str]
     slots: ClassVar[dict[str, Slot]] = {"noise": Slot(("gaussian",), takes=("l2",))}
     relations: ClassVar[tuple[str, ...]] = ("add-or-remove-one",)
+    other_relations: ClassVar[str] = (
+        "Its theorem is of Poisson samples of tables where a row is added or removed. Replacing a "
+        "row is two such moves, so (epsilon, delta) there is (2 epsilon, (1 + e^epsilon) delta) "
+        "under replace-one; --algo dp-gd or dp-agd (algo=) have a bound of their own."
+    )
     needs: ClassVar[tuple[str, ...]] = ("fixed-schedule",)
     for_units: ClassVar[bool] = True
     multiclass: ClassVar[bool] = True

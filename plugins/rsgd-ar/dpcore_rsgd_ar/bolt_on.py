@@ -12,7 +12,7 @@ import numpy as np
 from dpcore.plugin import InvalidInputError, Slot, check_ranges, option
 from dpcore_rsgd_ar import defaults
 from dpcore_rsgd_ar.closed_forms import decreasing_steps
-from dpcore_rsgd_ar.options import check_problem
+from dpcore_rsgd_ar.options import ReleasedOnce, check_problem
 from dpcore_rsgd_ar.release import Release, release_pass
 from dpcore_rsgd_ar.schedule import Facts, Schedule, batches_of
 
@@ -63,6 +63,7 @@ class BoltOn:
     accountant: ClassVar[str] = "single"
     slots: ClassVar[dict[str, Slot]] = {"noise": Slot(("gaussian", "laplace"), takes=("l2", "l1"))}
     relations: ClassVar[tuple[str, ...]] = ("replace-one",)
+    other_relations: ClassVar[str] = ReleasedOnce.other_relations
     needs: ClassVar[tuple[str, ...]] = ("convex-loss", "lipschitz-loss", "fixed-schedule")
     theorem: ClassVar[str] = (
         "Wu et al. 2017, Algorithms 1 and 2; the Gaussian's curve: Balle & Wang 2018, Theorem 8"

@@ -26,6 +26,10 @@ class ReleasedOnce:
     accountant: ClassVar[str] = "single"
     slots: ClassVar[dict[str, Slot]] = {"noise": Slot(("gaussian",), takes=("l2", "l1"))}
     relations: ClassVar[tuple[str, ...]] = ("replace-one",)
+    other_relations: ClassVar[str] = (
+        "The sensitivity of its theorem is over the number of rows, which add-or-remove-one keeps "
+        "private: --algo objpert, dp-agd or dp-gd (algo=) do without."
+    )
     needs: ClassVar[tuple[str, ...]] = (
         "convex-loss",
         "lipschitz-loss",
