@@ -191,6 +191,30 @@ def test_a_reduced_run_is_of_few_fits_and_its_figures_say_so(tmp_path, monkeypat
     assert (how.kept, how.pictures) == (KEPT / "figures", FIGURES)
 
 
+@pytest.mark.parametrize("script", ["rsgd_ar_time", "accuracy_first"])
+def test_what_is_said_below_a_narrow_figure_is_within_it(script, tmp_path, monkeypatch):
+    # The words "REDUCED to" were beyond the left edge of five figures.
+    panels, drawn = figure_script("panels", monkeypatch), []
+    drawing, how = figure_script(script, monkeypatch), SimpleNamespace(pictures=tmp_path)
+    how.note = panels.REDUCED
+    monkeypatch.setattr(drawing, "svg_of", lambda figure: drawn.append(figure) or b"")
+    if script == "rsgd_ar_time":
+        drawing.draw(KEPT / "figures" / "rsgd-ar-time.csv", how)
+    else:
+        drawing.draw("b", KEPT / "figures" / "accuracy-first-logistic.csv", how)
+    (figure,) = drawn
+
+    def ends_within():
+        figure.draw_without_rendering()
+        below = next(text for text in figure.texts if "REDUCED" in text.get_text())
+        box = below.get_window_extent()
+        return 0 <= box.x0 and box.x1 <= figure.bbox.width
+
+    assert ends_within()
+    figure.supxlabel(how.note, fontsize=7.5)
+    assert not ends_within()
+
+
 def test_data_sets_that_a_user_brings_are_in_the_figures_where_their_files_are(
     tmp_path, monkeypatch
 ):

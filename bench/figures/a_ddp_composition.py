@@ -36,6 +36,7 @@ from typing import Any
 
 from committed import read, read_or_make
 from kept_means import sign
+from looks import write_below
 from panels import HERE, Run, asked
 
 from dpcore.accountants.normal import gaussian_mu_squared_down
@@ -241,8 +242,7 @@ def draw(path: Path, how: Run) -> None:
         panel.set_xlabel({"rounds": "T", "epsilon": "epsilon of a round"}.get(name, name))
     panels[0].set_ylabel("delta at the epsilon of\nadvanced composition")
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
-    if how.note:
-        figure.supxlabel(f"{how.note} {WHOLE if how.reduced else ''}".strip(), fontsize=7.5)
+    write_below(figure, f"{how.note} {WHOLE if how.reduced else ''}".strip())
     out = how.pictures / f"{path.stem}.svg"
     out.write_bytes(svg_of(figure))
     sign(out, path)

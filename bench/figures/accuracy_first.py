@@ -21,6 +21,7 @@ import numpy as np
 from accuracy_first_runs import Cell, interval, results_of, ridge_data
 from committed import Row, made_in, read, write
 from kept_means import sign
+from looks import write_below
 from panels import Run, asked
 
 from dpcore_lab.compare.settings import AS_PUBLISHED
@@ -190,9 +191,10 @@ def draw(panel: str, path: Path, how: Run) -> None:
         )
         runs = max(int(row["runs"]) for row in rows)
         notes = f"mean and 95 % interval of {runs} runs, replace-one; a theorem has one value"
-        if task == "logistic":
-            notes += "\n* default of l2 developed on it; here l2 is the paper's"
-        figure.supxlabel("\n".join(filter(None, (how.note, notes))), fontsize=7.5)
+        star = (
+            "* default of l2 developed on it; here l2 is the paper's" if task == "logistic" else ""
+        )
+        write_below(figure, how.note, notes, star)
         out = how.pictures / f"accuracy-first-{panel}.svg"
         out.write_bytes(svg_of(figure))
         sign(out, path)

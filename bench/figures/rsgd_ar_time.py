@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from committed import Row, commit_of, made_in, read, write
 from kept_means import sign
-from looks import look_of
+from looks import look_of, write_below
 from matplotlib.figure import Figure
 from panels import Run, asked
 
@@ -121,8 +121,7 @@ def draw(path: Path, how: Run) -> None:
     figure.legend(loc="outside upper center", ncols=3, frameon=False, fontsize=8, handlelength=3.2)
     axis.grid(axis="y", color="0.9", lw=0.8)
     axis.spines[["top", "right"]].set_visible(False)
-    if how.note:
-        figure.supxlabel(how.note, fontsize=7.5)
+    write_below(figure, how.note)
     out = how.pictures / f"{path.stem}.svg"
     out.write_bytes(svg_of(figure))
     sign(out, path)
