@@ -42,7 +42,7 @@ class ColumnKind:
 
 TOP_KEYS = (
     Key("rows", "50000", "a public figure for the number of rows, not of units; no default"),
-    Key("capacity", "1000000", "rows that the exact sums must hold; default 2^27"),
+    Key("capacity", "1000000", "the most rows that exact sums hold; default 2^27"),
     Key("row_norm", "2.0", "rows are scaled down to this l2 norm; default: none is scaled"),
     Key("intercept", "true", "a constant column of ones, the last, in the row norm; default"),
     Key("header", "true", "the first line names the columns; default"),

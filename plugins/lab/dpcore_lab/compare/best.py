@@ -12,8 +12,8 @@ from dpcore_lab.compare.table import RISING, Mean
 __all__ = ["Best", "best_lines", "best_of"]
 
 _CHOOSING = (
-    "The best, and all whose interval reaches its mean. Choosing by this on private data is "
-    "itself a release, which no budget here covers:"
+    "The best, and those that are not clearly worse: their intervals reach its mean. Choosing by "
+    "this on private data is itself a release, which no budget here covers:"
 )
 
 

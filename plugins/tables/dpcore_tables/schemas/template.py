@@ -52,7 +52,7 @@ _WIDTH_TEMPLATE = """\
 width = "FILL-IN"     # number of features, without the label and the intercept
 row_norm = 1.0        # rows, with the intercept's 1, are scaled down to this l2 norm
 {layout}# rows = 50000        # a public figure for the number of rows; no default
-# capacity = 1000000  # rows that the exact sums must hold; default 2^27
+# capacity = 1000000  # the most rows that exact sums hold; default 2^27
 # intercept = true    # a constant feature of one, the last
 
 [columns]
