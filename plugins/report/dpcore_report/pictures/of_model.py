@@ -26,7 +26,7 @@ _BAND = (
     "Band or line: the 95 % interval of the estimate at the population's minimum, for noise and "
     "the rows as a sample."
 )
-_NO_BAND = "The run released no intervals, so that the width of the noise is not drawn."
+_NO_BAND = "The model has no intervals, so that the width of the noise is not drawn."
 
 
 def pictures_of(model: LearntFacts) -> Iterator[Picture]:
