@@ -10,6 +10,7 @@ from dpcore.model.rendering import (
     shown_bounds,
 )
 from dpcore_report.curves.of_columns import choice_in_words
+from dpcore_report.pictures.of_model import pictures_of
 from dpcore_report.sections import Item, Section
 from dpcore_tables.schemas.encoding_in_words import encoding_in_words
 
@@ -42,8 +43,10 @@ def fitted_section(model: Model) -> Section:
     items.append(Item(f"l2 = {model.l2:g}; {model.w.size} coefficients. {model.status}"))
     if said := choice_in_words(model):
         items.append(Item(said))
-    items += [Item(line.strip()) for line in sections_in_words(model)]
-    return Section("What was fitted", items=tuple(items))
+    lines = tuple(Item(line.strip()) for line in sections_in_words(model))
+    beside = (Section("Steps beside the fit", items=lines),) if lines else ()
+    pictures = (Section(each.title, pictures=(each,)) for each in pictures_of(model))
+    return Section("What was fitted", items=tuple(items), parts=(*pictures, *beside))
 
 
 def columns_section(model: Model) -> Section:
@@ -88,6 +91,17 @@ def _of_lengths(model: Model) -> str:
 def _of_column(column: dict[str, Any], schema: dict[str, Any]) -> str:
     if column["name"] == schema.get("unit"):
         return "ids of units, no feature"
+    return _of_values(column) + _of_empty_cells(column)
+
+
+def _of_empty_cells(column: dict[str, Any]) -> str:
+    """Return which words of a column say that there is no value, and what becomes of such cells."""
+    words = f", empty where {_values(column['missing'])}" if column.get("missing") else ""
+    fill = f", an empty cell counts as {column['fill']}" if column.get("fill") is not None else ""
+    return words + fill + (", with a feature for empty cells" if column.get("indicator") else "")
+
+
+def _of_values(column: dict[str, Any]) -> str:
     kind: str = column["kind"]
     if column.get("lower") is not None and column.get("upper") is not None:
         bounds = f"from {_bound(column['lower'])} to {_bound(column['upper'])}"

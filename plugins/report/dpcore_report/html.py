@@ -12,11 +12,13 @@ import numpy as np
 from dpcore.errors import InvalidInputError
 from dpcore.model.rendering import columns_in_words, fitted_in_words, shown_bounds
 from dpcore.plugin.parts import visible
+from dpcore_report.pictures.svg import svg_of
 from dpcore_report.stylesheet import stylesheet
 
 if TYPE_CHECKING:
     from dpcore.plugin.parts import Model
     from dpcore_report.card import Card
+    from dpcore_report.pictures.panel import Picture
     from dpcore_report.sections import Item, Section
 
 __all__ = ["html_of", "model_table"]
@@ -73,13 +75,27 @@ def escape(text: str) -> str:
 
 
 def _section(section: Section, docs: str | None) -> str:
+    columns = ' class="short"' if len(section.items) >= _MANY else ""
+    parts = "".join(
+        f"<h3>{escape(part.title)}</h3>\n{_content(part, docs)}\n" for part in section.parts
+    )
+    return (
+        f"<section{columns}>\n<h2>{escape(section.title)}</h2>\n{_content(section, docs)}\n"
+        f"{parts}</section>\n"
+    )
+
+
+def _content(section: Section, docs: str | None) -> str:
     lines = "".join(f"<p>{escape(line)}</p>\n" for line in section.lines)
     items = "".join(f"<li>{_item(item, docs)}</li>\n" for item in section.items)
-    columns = ' class="short"' if len(section.items) >= _MANY else ""
-    return (
-        f"<section{columns}>\n<h2>{escape(section.title)}</h2>\n{lines}"
-        f"{f'<ul>{items}</ul>' if items else ''}{_table(section)}\n</section>\n"
-    )
+    shown = "".join(map(_picture, section.pictures))
+    return f"{lines}{f'<ul>{items}</ul>' if items else ''}{_table(section)}{shown}"
+
+
+def _picture(picture: Picture) -> str:
+    """Return the panels of a picture as SVG in the page itself, which nothing is loaded for."""
+    told = f"<p>{escape(picture.told)}</p>\n" if picture.told else ""
+    return f'{told}<div class="panels">{"".join(map(svg_of, picture.panels))}</div>'
 
 
 def _item(item: Item, docs: str | None) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from dpcore_report.pictures.panel import Picture
+
 __all__ = ["Item", "Section"]
 
 
@@ -17,10 +19,12 @@ class Item(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A head, and, where there are any, sentences, points and a table."""
+    """A head, and, where there are any, sentences, points, a table, pictures, and parts."""
 
     title: str
     lines: tuple[str, ...] = ()
     items: tuple[Item, ...] = ()
     heads: tuple[str, ...] = ()
     rows: tuple[tuple[str, ...], ...] = ()
+    pictures: tuple[Picture, ...] = ()
+    parts: tuple[Section, ...] = ()

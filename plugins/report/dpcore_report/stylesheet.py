@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dpcore_report.pictures.svg import N_COLOURS
+
 __all__ = ["PAIRS", "PALETTES", "stylesheet"]
 
 PALETTES = {
@@ -16,6 +18,12 @@ PALETTES = {
         "good-band": "#e3f4e9",
         "bad-ink": "#8a1411",
         "bad-band": "#fdeceb",
+        "mark-0": "#0b5394",
+        "mark-1": "#a85200",
+        "mark-2": "#2b6a16",
+        "mark-3": "#741b47",
+        "mark-4": "#a61c00",
+        "mark-5": "#2f6f7a",
     },
     "dark": {
         "ink": "#e8ebee",
@@ -28,6 +36,12 @@ PALETTES = {
         "good-band": "#12301f",
         "bad-ink": "#ffb4ae",
         "bad-band": "#3d1614",
+        "mark-0": "#8ec5ff",
+        "mark-1": "#ffb866",
+        "mark-2": "#9fe07f",
+        "mark-3": "#f0a3d0",
+        "mark-4": "#ff9d8a",
+        "mark-5": "#8fdbe6",
     },
 }
 
@@ -41,6 +55,7 @@ PAIRS = (
     ("good-ink", "good-band", 4.5),
     ("bad-ink", "bad-band", 4.5),
     ("line", "page", 3.0),
+    *((f"mark-{k}", "page", 4.5) for k in range(N_COLOURS)),
 )
 """Colours that are seen on one another, and the least contrast: WCAG 2.2, 1.4.3 and 1.4.11, AA."""
 
@@ -69,6 +84,13 @@ th, td { text-align: left; padding: .2rem .6rem .2rem 0; border-bottom: 1px soli
 th { color: var(--quiet); font-weight: 600; }
 .short ul { columns: 17rem 2; column-gap: 1.6rem; }
 .short li { break-inside: avoid; }
+h3 { font-size: .95rem; margin: .9rem 0 .3rem; }
+.panels { display: flex; flex-wrap: wrap; gap: .8rem 1.2rem; align-items: flex-start; }
+svg { width: 340px; max-width: 100%; break-inside: avoid; }
+text { font: 11px system-ui, sans-serif; fill: var(--ink); }
+.name { font-weight: 600; } .end { text-anchor: end; } .mid { text-anchor: middle; }
+.grid { stroke: var(--line); opacity: .3; } .zero, .axis { stroke: var(--line); }
+.limit { stroke: var(--bad-ink); stroke-dasharray: 4 3; }
 @media (max-width: 30rem) {
   table, tbody, tr, td { display: block; }
   thead { position: absolute; left: -99rem; }
@@ -95,10 +117,16 @@ th { color: var(--quiet); font-weight: 600; }
 def stylesheet() -> str:
     """Return the rules: light by default and on paper, dark where the reader's screen asks."""
     light, dark = (_variables(palette) for palette in PALETTES.values())
+    marks = "".join(
+        f".f{k} {{ fill: var(--mark-{k}); }} .b{k} {{ fill: var(--mark-{k}); opacity: .2; }}\n"
+        f".s{k} {{ stroke: var(--mark-{k}); stroke-width: 1.6; fill: none; }}\n"
+        for k in range(N_COLOURS)
+    )
     return (
         f":root {{ color-scheme: light dark; {light} }}\n"
         f"@media screen and (prefers-color-scheme: dark) {{ :root {{ {dark} }} }}\n"
-        f"@media print {{ :root {{ color-scheme: light; }} }}{_RULES}"
+        f"@media print {{ :root {{ color-scheme: light; }} }}{_RULES}{marks}"
+        ".dashed { stroke-dasharray: 5 3; }\n"
     )
 
 

@@ -33,6 +33,9 @@ def _section(section: Section) -> str:
     if section.rows:
         lines.append(_wrapped(", ".join(section.heads) + ":"))
         lines += [_wrapped("  ".join(row), "  ") for row in section.rows]
+    for part in section.parts:
+        if part.lines or part.items or part.rows:  # Pictures are for pages.
+            lines += ["", _section(part)]
     return "\n".join(lines)
 
 

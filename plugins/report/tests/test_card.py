@@ -429,7 +429,7 @@ def test_every_kind_of_column_is_told_with_its_bounds():
         "y": {"kind": "label", "classes": ["no", "yes"]},
     }
     width = len(Schema.from_dict({"columns": columns}).feature_names)
-    text = said(columns=columns, w=(0.5,) * (width + 1))
+    text = said(columns=columns, w=(0.5,) * width)
     told = (
         "day: date from 2015-01-01 to 2024-12-31",
         # Without its scale, of which nothing else on the page speaks.

@@ -4,90 +4,26 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.plugin import InvalidInputError
-from dpcore.plugin.columns import OneHot
 from dpcore.plugin.parts import visible, write_whole
 from dpcore_lab.compare.figure import WRITERS, check_figure
 from dpcore_lab.compare.styles import curve_style
 from dpcore_lab.compare.svg import STYLE
-from dpcore_tables.cells.features import features_of
+from dpcore_report.pictures.contributions import contributions_of
 
 if TYPE_CHECKING:
     from dpcore import Model
-    from dpcore.plugin.columns import FeatureColumn
+    from dpcore_report.pictures.contributions import Contribution
 
-__all__ = ["Contribution", "contributions_of", "write_contributions"]
+__all__ = ["write_contributions"]
 
-_POINTS = 106
-"""Cells of a number at which it is drawn: every knot of eight is one of them."""
 _MOST_LEVELS = 24
 _PANEL, _MOST_ACROSS = (2.9, 2.3), 4
 _STATEMENT = "dpcore: coefficients of one released model"
-
-
-@dataclass(frozen=True, eq=False)
-class Contribution:
-    """The contribution of a column.
-
-    Parameters
-    ----------
-    cells : of a number, in its own unit, ascending, of a date in days since 1970-01-01; of a column
-        of levels their names.
-    added : to the margin, or, of a number to predict, in the unit of the target: float64 of shape
-        (n_classes, n_cells), of two classes and of a number of one row.
-    """
-
-    column: str
-    cells: np.ndarray | tuple[str, ...]
-    added: np.ndarray
-
-
-def contributions_of(model: Model) -> Iterator[Contribution]:
-    """Yield the contribution of each column, in their order, and after a date's those of its
-    parts, such as ``joined.weekday``.
-
-    Raises InvalidInputError for a model of unnamed features. Nothing is private here: coefficients
-    were released, and cells are those of the public schema.
-    """
-    schema = model.schema
-    if schema.width is not None:
-        raise InvalidInputError("A picture of contributions is of a model with named columns.")
-    is_number = schema.label.is_real and not model.log_link
-    w = np.atleast_2d(model.w) * (schema.label.scale[1] if is_number else 1.0)
-    at = 0
-    for column in schema.features:
-        width = len(column.feature_names)
-        yield from _of_column(column, w[:, at : at + width])
-        at += width
-
-
-def _of_column(column: FeatureColumn, w: np.ndarray) -> Iterator[Contribution]:
-    """Yield what a column adds: as a number or by level, and as a date by each part of it too."""
-    encoding, at = column.encoding, 0
-    if encoding.bounds is None or isinstance(encoding.chains[0][-1], OneHot):
-        names = tuple(name.removeprefix(f"{column.name}=") for name in column.feature_names)
-        yield Contribution(column.name, names, w)
-        return
-    cells = np.linspace(*encoding.bounds, _POINTS)
-    added, by_part = np.zeros((len(w), _POINTS)), []
-    for part, found in zip(encoding.parts, features_of(encoding, cells), strict=True):
-        own, names = w[:, at : at + part.width], column.feature_names[at : at + part.width]
-        at += part.width
-        if part.is_code:
-            of, _, _ = names[0].partition("=")
-            levels = tuple(name.removeprefix(f"{of}=") for name in names)
-            by_part.append(Contribution(of, levels, own))
-        else:
-            added = added + own @ found.reshape(_POINTS, -1).T
-    yield Contribution(column.name, cells, added)
-    yield from by_part
 
 
 def write_contributions(path: str | os.PathLike[str], model: Model) -> None:
@@ -122,7 +58,9 @@ def _drawn(found: list[Contribution], model: Model) -> Any:
         figure.legend(handles, labels, loc="outside lower center", ncols=min(5, len(labels)))
     figure.supylabel(_added_in_words(model))
     if model.privacy["private"]:
-        figure.supxlabel("with the noise of a private release: where rows are few, little else")
+        told = "with the noise of a private release: where rows are few, little else"
+        shaded = any(of.reach is not None for of in found)
+        figure.supxlabel(f"{told}; orange: 95 % interval of the estimate" if shaded else told)
     return figure
 
 
@@ -138,6 +76,9 @@ def _curves(axis: Any, of: Contribution, names: tuple[Any, ...] | None) -> None:
     for place, added in enumerate(of.added):
         drawn = {**curve_style(place), "marker": ""}
         axis.plot(of.cells, added, **drawn, label=None if names is None else str(names[place]))
+    if of.middle is not None and of.reach is not None:
+        ends = of.middle - of.reach, of.middle + of.reach
+        axis.fill_between(of.cells, *ends, color=curve_style(1)["color"], alpha=0.25, lw=0)
 
 
 def _bars(axis: Any, of: Contribution, names: tuple[Any, ...] | None) -> None:
@@ -149,5 +90,8 @@ def _bars(axis: Any, of: Contribution, names: tuple[Any, ...] | None) -> None:
         label = None if names is None else str(names[place])
         aside = np.arange(kept.size) + (place - (len(of.added) - 1) / 2) * width
         axis.bar(aside, added[kept], width, color=curve_style(place)["color"], label=label)
+    if of.middle is not None and of.reach is not None:
+        how = {"fmt": "none", "ecolor": curve_style(1)["color"], "lw": 1.2}
+        axis.errorbar(np.arange(kept.size), of.middle[kept], yerr=of.reach[kept], **how)
     shown = [visible(of.cells[k])[:14] for k in kept]
     axis.set_xticks(np.arange(kept.size), shown, rotation=90, fontsize=5.5)
