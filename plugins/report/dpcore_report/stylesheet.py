@@ -90,7 +90,6 @@ svg { width: 340px; max-width: 100%; break-inside: avoid; }
 text { font: 11px system-ui, sans-serif; fill: var(--ink); }
 .name { font-weight: 600; } .end { text-anchor: end; } .mid { text-anchor: middle; }
 .grid { stroke: var(--line); opacity: .3; } .zero, .axis { stroke: var(--line); }
-.limit { stroke: var(--bad-ink); stroke-dasharray: 4 3; }
 @media (max-width: 30rem) {
   table, tbody, tr, td { display: block; }
   thead { position: absolute; left: -99rem; }

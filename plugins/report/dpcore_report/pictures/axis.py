@@ -49,9 +49,8 @@ def range_of_values(panel: Panel) -> tuple[float, float]:
     if panel.is_share:
         return 0.0, 1.0
     own = [*_known(chain.from_iterable(each.values for each in panel.series))]
-    if any(each.mark in ("bars", "steps") for each in panel.series):
+    if any(each.mark == "bars" for each in panel.series):
         own.append(0.0)
-    own += [] if panel.limit is None else [panel.limit]
     least, largest = min(own, default=0.0), max(own, default=1.0)
     reach = _FAR * (largest - least) or math.inf
     lows = _known(chain.from_iterable(each.low for each in panel.series))

@@ -7,7 +7,7 @@ from typing import Literal
 
 __all__ = ["Mark", "Panel", "Picture", "Series"]
 
-Mark = Literal["line", "steps", "dots", "bars"]
+Mark = Literal["line", "dots", "bars"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class Series:
     values : in the unit of the panel's axis of values; ``None`` where there is none.
     low, high : ends of 95 % intervals, as many as values, or none of all.
     places : where they are other numbers than the panel's own.
-    mark : a line, steps (a value holds from its place to the next), dots, or bars from 0.
+    mark : a line, dots, or bars from 0.
     """
 
     name: str
@@ -43,7 +43,6 @@ class Panel:
     across : the name of the axis of numbers; ``of_values`` : that of the values.
     is_date : whether numbers are days since 1970-01-01.
     is_share : whether both axes are from 0 to 1, with the diagonal drawn.
-    limit : a value that is drawn as a line across.
     """
 
     title: str
@@ -53,7 +52,6 @@ class Panel:
     of_values: str = ""
     is_date: bool = False
     is_share: bool = False
-    limit: float | None = None
 
     @property
     def rows(self) -> tuple[str, ...]:

@@ -72,7 +72,8 @@ def _apart(numbers: list[float]) -> tuple[float, float]:
 def svg_of(panel: Panel) -> str:
     """Return the SVG element of a panel. Nothing in it runs, loads or refers to anything."""
     legend = [each.name for each in panel.series if each.name] if len(panel.series) > 1 else []
-    frame = _Frame(panel, 26.0 + _LINE * len(legend))
+    above = 0.0 if panel.rows or not panel.of_values else _LINE  # the name of the axis of values
+    frame = _Frame(panel, 26.0 + _LINE * len(legend) + above)
     parts = [
         _text(2.0, 13.0, panel.title, int(_WIDTH / _LETTER), "name"),
         *_legend(panel, legend),
@@ -92,11 +93,16 @@ def _escape(text: str) -> str:
     return html.escape(visible(text))
 
 
-def _text(x: float, y: float, text: str, letters: int, kind: str = "", turn: str = "") -> str:
+def _text(x: float, y: float, text: str, letters: int, kind: str = "") -> str:
     """Return a text, cut to so many letters."""
     shown = text if len(text) <= letters else f"{text[: max(1, letters - 1)]}\u2026"
     of_kind = f' class="{kind}"' if kind else ""
-    return f'<text x="{x:.1f}" y="{y:.1f}"{of_kind}{turn}>{_escape(shown)}</text>'
+    return f'<text x="{x:.1f}" y="{y:.1f}"{of_kind}>{_escape(shown)}</text>'
+
+
+def _within(middle: float, text: str) -> float:
+    """Return where the middle of a text is, so that none of it is beyond the right edge."""
+    return min(middle, _WIDTH - len(text) * _LETTER / 2)
 
 
 def _legend(panel: Panel, names: list[str]) -> Iterator[str]:
@@ -124,16 +130,11 @@ def _axes(frame: _Frame) -> Iterator[str]:
         yield _text(frame.left - 4.0, y + 4.0, text, 12, "end")
     for x, text in _ticks_across(frame):
         yield _line(x, frame.bottom, x, frame.bottom + 3.0, "axis")
-        yield _text(x, frame.bottom + 14.0, text, 12, "mid")
+        yield _text(_within(x, text), frame.bottom + 14.0, text, 12, "mid")
     yield _line(frame.left, frame.bottom, frame.right, frame.bottom, "axis")
     if panel.is_share:
         yield _line(frame.left, frame.bottom, frame.right, frame.top, "zero")
-    if panel.limit is not None:
-        y = frame.value(panel.limit)
-        yield _line(frame.left, y, frame.right, y, "limit")
-    middle = frame.top + frame.height / 2
-    turn = f' transform="rotate(-90 9 {middle:.1f})"'
-    yield _text(9.0, middle, panel.of_values, int(frame.height / _LETTER), "mid", turn)
+    yield _text(2.0, frame.top - 8.0, panel.of_values, int(_WIDTH / _LETTER))
     if panel.across:
         x = (frame.left + frame.right) / 2
         yield _text(x, frame.bottom + 28.0, panel.across, 45, "mid")
@@ -156,7 +157,7 @@ def _axis_of_rows(frame: _Frame) -> Iterator[str]:
     for value, text in zip(found, shown_numbers(found), strict=True):
         x = frame.value(value)
         yield _line(x, frame.top, x, frame.bottom, "zero" if value == 0 else "grid")
-        yield _text(x, frame.bottom + 13.0, text, 12, "mid")
+        yield _text(_within(x, text), frame.bottom + 13.0, text, 12, "mid")
     for row, name in enumerate(frame.panel.rows):
         letters = int((_NAMES - 6.0) / _LETTER)
         yield _text(frame.left - 5.0, frame.middle(row) + 4.0, name, letters, "end")
@@ -210,11 +211,6 @@ def _marks(frame: _Frame, series: Series, place: int) -> Iterator[str]:
         lower, upper = [(x, y) for x, y, _ in between], [(x, y) for x, _, y in between]
         yield f'<polygon class="b{colour}" points="{_points(lower + upper[::-1])}"/>'
     points = [(x, y) for x, y, _ in known]
-    if series.mark == "steps":
-        later = [*points[1:], (frame.right, points[-1][1])] if points else []
-        points = [
-            p for (x, y), (then, _) in zip(points, later, strict=True) for p in ((x, y), (then, y))
-        ]
     dashed = " dashed" if place >= N_COLOURS else ""
     yield f'<polyline class="s{colour}{dashed}" points="{_points(points)}"/>'
 
