@@ -24,7 +24,7 @@ from dpcore_tables.readers.column_types import (
     query_types,
 )
 from dpcore_tables.schemas.codebooks.description import Codebook
-from dpcore_tables.schemas.codebooks.dialect import layout_of
+from dpcore_tables.schemas.codebooks.dialect import layout_of, sheet_of
 from dpcore_tables.schemas.codebooks.reading import read_codebook
 from dpcore_tables.schemas.column_table import Known, column_table, label_table
 from dpcore_tables.schemas.key_reference import column_kinds
@@ -155,6 +155,7 @@ def columns_of(
     elif entry_of(name := os.fspath(source)).data["query"]:
         types, name = query_types(name), name_of(name)
     else:
+        name = _sheet_in(name, book)
         types, keys = _types_of_file(name, book, encoding)
     names = [each for each, _ in types]
     refuse_repeated(names, name)
@@ -175,6 +176,19 @@ def _codebook(source: Any, path: str | os.PathLike[str] | None) -> Codebook:
     if path is None:
         return Codebook("", ())
     return read_codebook(path, "" if is_frame(source) else name_of(os.fspath(source)))
+
+
+def _sheet_in(name: str, book: Codebook) -> str:
+    """Return the address of the sheet that a codebook names of a file of sheets; InvalidInputError
+    where the address of another was given. Any other file is as it was named."""
+    if format_of(name) != "excel" or (sheet := sheet_of(book.resource, book.source)) is None:
+        return name
+    _, mark, asked = name.rpartition("#")
+    if not name.startswith("excel://") or not mark:
+        return f"excel://{name.removeprefix('excel://')}#{sheet}"
+    if asked != sheet:
+        raise InvalidInputError(f"{book.source}, key 'sheetName': it is not the sheet of {name}.")
+    return name
 
 
 def _types_of_file(

@@ -1,8 +1,9 @@
-"""How a resource of Frictionless Data says that its file is written: a dialect, an encoding."""
+"""How a codebook of Frictionless Data or CSV on the Web says that its file is written."""
 
 import json
 import tomllib
 
+import openpyxl
 import pandas as pd
 import pytest
 
@@ -102,3 +103,78 @@ def test_a_dialect_is_of_text_alone(rows):
     for source in (frame, rows.with_name("rows.parquet")):
         found = tomllib.loads(schema_template(source, "ja", book))
         assert not {"separator", "encoding", "header"} & {*found}
+
+
+COLUMNS = [
+    {"titles": "größe", "datatype": {"base": "number", "minimum": 0, "maximum": 250}},
+    {"titles": "ort", "datatype": "string"},
+    *({"titles": f"x{k}", "datatype": "boolean"} for k in range(9)),
+    {"titles": "ja", "datatype": "boolean"},
+]
+DESCRIBED = {"delimiter": ";", "encoding": "windows-1252", "lineTerminators": ["\n"], "trim": False}
+
+
+def metadata(rows, dialect=DESCRIBED, of_group=False):
+    book = rows.with_name("metadata.json")
+    table = {"url": "rows.csv", "tableSchema": {"columns": COLUMNS}}
+    whole = {"tables": [table]} if of_group else table
+    book.write_text(json.dumps({**whole, "dialect": dialect}))
+    return book
+
+
+@pytest.mark.parametrize("of_group", [False, True])
+def test_csv_on_the_web_says_how_its_file_is_written(rows, of_group):
+    found = tomllib.loads(schema_template(rows, "ja", metadata(rows, of_group=of_group)))
+    assert (found["separator"], found["encoding"]) == (";", "cp1252")
+    assert found["columns"]["größe"]["upper"] == 250
+
+
+@pytest.mark.parametrize("keys", [{"headerRowCount": 0}, {"header": False}])
+def test_csv_on_the_web_without_a_header_has_the_columns_for_names(rows, keys):
+    rows.write_bytes(CELLS.encode())
+    found = tomllib.loads(schema_template(rows, "ja", metadata(rows, {"delimiter": ";", **keys})))
+    assert found["header"] is False and [*found["columns"]] == NAMES.split(";")
+
+
+DESCRIBED_OTHERWISE = {
+    "commentPrefix": ["#"],
+    "headerRowCount": [2, True, "1"],
+    "lineTerminators": [["|"]],
+    "skipColumns": [1],
+    "skipRows": [3],
+    "trim": [True, "start"],
+    "quoteChar": ["'"],
+    "encoding": ["utf-16", 3],
+}
+
+
+@pytest.mark.parametrize("key", DESCRIBED_OTHERWISE)
+def test_a_key_of_csv_on_the_web_that_is_not_read_is_refused_by_name(rows, key):
+    for value in DESCRIBED_OTHERWISE[key]:
+        with pytest.raises(InvalidInputError, match=f"metadata.json, key 'dialect', key '{key}'"):
+            schema_template(rows, "ja", metadata(rows, {**DESCRIBED, key: value}))
+    with pytest.raises(InvalidInputError, match="'header' says otherwise"):
+        schema_template(rows, "ja", metadata(rows, {"header": True, "headerRowCount": 0}))
+    with pytest.raises(InvalidInputError, match="key 'dialect': expected an object"):
+        schema_template(rows, "ja", metadata(rows, "https://example.org/dialect.json"))
+
+
+def test_a_sheet_is_the_dialects(tmp_path):
+    book = openpyxl.Workbook()
+    book.active.append(["other"])
+    sheet = book.create_sheet("Members")
+    sheet.append([field["name"] for field in FIELDS])
+    book.save(rows := tmp_path / "rows.xlsx")
+    text = schema_template(rows, "ja", package(rows, {"sheetName": "Members"}))
+    assert "rows.xlsx#Members" in text and tomllib.loads(text)["columns"]["größe"]["upper"] == 250
+    address = f"excel://{rows}#Members"
+    assert schema_template(address, "ja", package(rows, {"sheetName": "Members"})) == text
+    for dialect, told in [
+        ({"sheetName": "None"}, "no sheet 'None'"),
+        ({"sheetNumber": 2}, "key 'sheetNumber': name the sheet"),
+        ({"sheetName": 3}, "key 'sheetName': expected a text"),
+    ]:
+        with pytest.raises(InvalidInputError, match=told):
+            schema_template(rows, "ja", package(rows, dialect))
+    with pytest.raises(InvalidInputError, match="it is not the sheet of"):
+        schema_template(f"excel://{rows}#Sheet", "ja", package(rows, {"sheetName": "Members"}))

@@ -65,7 +65,9 @@ def codebook_of_csvw(document: Mapping[str, Any], source: str, rows: str) -> Cod
         for k, column in enumerate(columns, 1)
         if column.get("virtual") is not True
     )
-    return Codebook(source, entries)
+    # A table's own dialect takes the place of the group's.
+    described = next((each for each in (table, document) if "dialect" in each), {})
+    return Codebook(source, entries, resource=described and {"dialect": described["dialect"]})
 
 
 _INHERITED = ("datatype", "null")

@@ -1,11 +1,13 @@
 """Keys of a schema from a resource's ``dialect`` and ``encoding``: CSV Dialect of Frictionless Data
-(specs.frictionlessdata.io, version 1) and Table Dialect (datapackage.org, version 2)."""
+(specs.frictionlessdata.io, version 1), Table Dialect (datapackage.org, version 2), and the dialect
+descriptions of CSV on the Web (W3C, "Metadata Vocabulary for Tabular Data", 2015, section 5.9)."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from dpcore.errors import InvalidInputError, replacing
@@ -13,17 +15,22 @@ from dpcore_tables.readers.code_pages import checked_encoding
 from dpcore_tables.schemas.codebooks.description import refuse
 from dpcore_tables.schemas.codebooks.json_document import table_at, text_at
 
-__all__ = ["layout_of"]
+__all__ = ["layout_of", "sheet_of"]
 
 _AS_READ: dict[str, tuple[Any, ...]] = {
     "quoteChar": ('"',),
     "doubleQuote": (True,),
     "escapeChar": (),
     "lineTerminator": ("\r\n", "\n"),
+    "lineTerminators": ("\r\n", "\n", ["\r\n", "\n"], ["\n", "\r\n"], ["\r\n"], ["\n"]),
     "skipInitialSpace": (False,),
     "headerRows": ([1],),
     "commentRows": ([],),
     "commentChar": (),
+    "commentPrefix": (),
+    "skipRows": (0,),
+    "skipColumns": (0,),
+    "trim": (False, "false"),
 }
 """Keys of a dialect that a schema has none for, with the values that files are read by."""
 _SEPARATOR = re.compile(r"[\t !#-/:-@\[-`{-~]")
@@ -48,12 +55,27 @@ def layout_of(resource: Mapping[str, Any], source: str) -> dict[str, Any]:
         if not isinstance(header, bool):
             raise refuse(f"{where}, key 'header'", "expected true or false")
         found["header"] = header
-    if (name := text_at(resource, "encoding", source)) is not None:
-        with replacing(InvalidInputError, by=lambda _: _no_encoding(source)):
-            found["encoding"] = checked_encoding(name)
+    if (rows := dialect.get("headerRowCount")) is not None:
+        if type(rows) is not int or rows not in (0, 1):
+            raise refuse(f"{where}, key 'headerRowCount'", "files have one row of names, or none")
+        if found.setdefault("header", rows == 1) != (rows == 1):
+            raise refuse(f"{where}, key 'headerRowCount'", "'header' says otherwise")
+    for keys, place in ((dialect, where), (resource, source)):
+        if (name := text_at(keys, "encoding", place)) is not None:
+            with replacing(InvalidInputError, by=partial(_no_encoding, place)):
+                found["encoding"] = checked_encoding(name)
     return found
 
 
-def _no_encoding(source: str) -> InvalidInputError:
+def sheet_of(resource: Mapping[str, Any], source: str) -> str | None:
+    """Return the name of the sheet that a Table Dialect says; ``None`` where it says none. Raises
+    InvalidInputError for one by its number, which moves with the others."""
+    dialect, where = table_at(resource, "dialect", source), f"{source}, key 'dialect'"
+    if dialect.get("sheetNumber") not in (None, 1):
+        raise refuse(f"{where}, key 'sheetNumber'", "name the sheet, by sheetName")
+    return text_at(dialect, "sheetName", where)
+
+
+def _no_encoding(source: str, _: Exception) -> InvalidInputError:
     what = "expected utf-8 or a code page of one byte for each letter; save the file as UTF-8"
     return refuse(f"{source}, key 'encoding'", what)
