@@ -57,7 +57,8 @@ def test_one_release_is_charged_for_its_share_and_the_model_is_the_calibrated_on
     said = f"The log odds were multiplied by {slope:.2f} and moved by {added:+.2f}"
     assert said in model.status and said in found.lines[0]
     assert "every row counts 1" in found.lines[0] and slope != 1.0
-    assert any(f"calibration: {said}" in item.text for item in fitted_section(model).items)
+    beside = fitted_section(model).parts[-1]
+    assert any(f"calibration: {said}" in item.text for item in beside.items)
 
 
 @pytest.mark.parametrize("relation", ["add-or-remove-one", "replace-one"])
