@@ -159,6 +159,7 @@ ALLOWED = {
     "plugins/report/dpcore_report/intervals/inference.py": "beside LAPACK; asked on the grid",
     "plugins/report/dpcore_report/intervals/one_step.py": "LAPACK has a part in it",
     "plugins/report/dpcore_report/intervals/row_products.py": WHOLE_NUMBERS,
+    "plugins/report/dpcore_report/pictures/contributions.py": "a picture of what was released",
     "plugins/tables/dpcore_tables/statistics/numeric_sums.py": WHOLE_NUMBERS,
     "plugins/tables/dpcore_tables/statistics/asking.py": "LAPACK has a part in a covariance",
     "plugins/a-ddp/dpcore_a_ddp/recount.py": "a check of a figure, by another formula",
