@@ -101,7 +101,7 @@ def test_pure_privacy_has_no_delta():
 
 def test_the_statement_tells_a_number_of_rows_taken_as_public():
     words = {"algo": "stub", "classes": (0, 1), "n0": 4}
-    told = "n0 = 4, used as the number of rows, is public."
+    told = "n0 = 4, the number of rows used, counts as public."
     assert f" {told}" in fit(X, Y, **words).privacy["sentence"]
     assert told not in fit(X, Y, relation="replace-one", **words).privacy["sentence"]
 

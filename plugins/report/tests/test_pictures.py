@@ -107,3 +107,16 @@ def test_every_panel_is_well_formed_and_its_texts_are_no_markup():
 def test_ticks_are_round_and_told_apart():
     assert ticks(0.0, 1.0) == pytest.approx([0.0, 0.2, 0.4, 0.6, 0.8, 1.0])
     assert shown_numbers(ticks(-3.0, 5.0)) == ["-2", "0", "2", "4"]
+
+
+@pytest.mark.parametrize(("columns", "buckets"), [(100, 4), (1, 65_536)])
+def test_of_many_columns_and_of_many_levels_those_that_add_most_are_drawn(columns, buckets):
+    # A square matrix of 65,536 levels would take 34 GB.
+    hashed = {f"c{k}": {"kind": "hashed", "buckets": buckets} for k in range(columns)}
+    schema = Schema.from_dict({"columns": hashed | {"y": COLUMNS["y"]}})
+    w = np.linspace(0.0, 1.0, columns * buckets + 1) ** 2  # the last columns and levels most
+    (drawn,) = (p for p in pictures_of(replace(model(), w=w, schema=schema)) if "adds" in p.title)
+    assert len(drawn.panels) == min(columns, 60)
+    assert drawn.told.startswith("Of 100 columns those 60 that add most. ") == (columns == 100)
+    assert drawn.panels[-1].title.startswith(f"c{columns - 1}")
+    assert len(drawn.panels[-1].places) == min(buckets, 24)

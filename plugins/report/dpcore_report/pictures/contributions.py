@@ -79,6 +79,17 @@ class _Parameters:
         reach = NORMAL_975 * np.sqrt(np.maximum(variance, 0.0))
         return added, features @ self.estimate.values[own], reach
 
+    def of_each(
+        self, first: int, width: int
+    ) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
+        """Return the same of each of so many features alone: of a hashed column there are many."""
+        own = slice(first, first + width)
+        if self.estimate is None:
+            return self.w[:, own], None, None
+        variance = np.diagonal(self.estimate.covariance)[own]
+        reach = NORMAL_975 * np.sqrt(np.maximum(variance, 0.0))
+        return self.w[:, own], self.estimate.values[own], reach
+
 
 def contributions_of(model: LearntFacts) -> Iterator[Contribution]:
     """Yield the contribution of each column, in their order, after a date's those of its parts,
@@ -104,7 +115,7 @@ def _of_levels(
     column: str, names: tuple[str, ...], parameters: _Parameters, at: int
 ) -> Contribution:
     levels = tuple(name.removeprefix(f"{column}=") for name in names)
-    return Contribution(column, levels, *parameters.at(at, np.eye(len(names))))
+    return Contribution(column, levels, *parameters.of_each(at, len(names)))
 
 
 def _of_column(column: FeatureColumn, parameters: _Parameters, at: int) -> Iterator[Contribution]:

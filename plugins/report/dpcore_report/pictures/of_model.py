@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["pictures_of"]
 
 _MOST_ROWS = 24
+_MOST_COLUMNS = 60
 _NOISE = "Coefficients contain the noise of a private release: where rows are few, little else."
 _BAND = (
     "Band or line: the 95 % interval of the estimate at the population's minimum, for noise and "
@@ -100,9 +101,13 @@ def _adds(model: LearntFacts) -> str:
 
 def _contributions(model: LearntFacts) -> Picture:
     names = tuple(map(str, model.classes or ())) if np.ndim(model.w) > 1 else ("",)
-    adds, found = _adds(model), contributions_of(model)
-    panels = tuple(_panel(of, names, adds) for of in found)
-    return Picture("What each column adds", panels, _told(model))
+    adds, found = _adds(model), list(contributions_of(model))
+    size = np.array([np.ptp(of.added, axis=1).max(initial=0.0) for of in found])
+    kept = np.sort(np.argsort(-size, kind="stable")[:_MOST_COLUMNS])
+    panels = tuple(_panel(found[k], names, adds) for k in kept)
+    more = len(found) - len(kept)
+    shown = f"Of {len(found):,} columns those {len(kept)} that add most. " if more else ""
+    return Picture("What each column adds", panels, shown + _told(model))
 
 
 def _panel(of: Contribution, names: tuple[str, ...], adds: str) -> Panel:
