@@ -117,6 +117,7 @@ def _is_kept(missing: int, group: int, weight: int, scale: GridScale, noise: Noi
     return not uniform.exceeds(functools.partial(_share_of_weight, group, weight))
 
 
+@functools.lru_cache(maxsize=_GROUPS)
 def _share_of_weight(group: int, weight: int, bits: int) -> tuple[int, int]:
     """Return whole numbers below and above ``2^bits exp(-group) 2^_WEIGHT_BITS / weight``."""
     context = decimal.Context(prec=40 + bits // 3)  # more digits than so many bits have
