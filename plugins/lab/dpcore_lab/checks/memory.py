@@ -34,9 +34,9 @@ _SPREADS = 0.01, 0.5
 def assert_no_memory(
     called: Called, z: np.ndarray, y: np.ndarray, calls: int, thread_safe: bool
 ) -> None:
-    """Raise AssertionError if values or slopes of the same margins are others in a second call,
-    after ``calls`` calls with other rows, or other numbers of them, and, where the loss says that
-    it is safe there, in another thread.
+    """Raise AssertionError if values or slopes of the same margins are others in a second call.
+    Between the two are ``calls`` calls with other rows, or other numbers of them; where the loss
+    says that it is safe there, the second is made in another thread, too.
 
     ``z``, ``y`` : margins, whose last axis is that of the rows, and labels.
     """

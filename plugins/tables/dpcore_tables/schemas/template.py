@@ -101,8 +101,8 @@ def schema_template(
     drop: Sequence[str] = (),
     encoding: str = UTF_8,
 ) -> str:
-    """Return TOML with the names of a file's or a frame's columns, and what their types say; for a
-    format without names, of a width and a label; for a store, its own schema.
+    """Return TOML with the names of a file's or a frame's columns, and what their types say. For a
+    format without names it has a width and a label; for a store, it is the store's own schema.
 
     A template does not validate until its placeholders are filled in: no bound or category is
     copied. The classes of a label are proposed where its type has no others: true and false; one of
