@@ -50,10 +50,10 @@ _WIDTH_TEMPLATE = """\
 #         be predicted
 
 width = "FILL-IN"     # number of features, without the label and the intercept
-row_norm = 1.0        # rows, with the intercept's 1, are scaled down to this l2 norm
-{layout}# rows = 50000        # a public figure for the number of rows; no default
-# capacity = 1000000  # the most rows that exact sums hold; default 2^27
-# intercept = true    # a constant feature of one, the last
+row_norm = 1.0        # longer rows, the intercept's 1 included, are scaled down to this l2 norm
+{layout}# rows = 50000        # about how many rows there are, from public knowledge
+# capacity = 1000000  # sums are exact up to this many rows; default 2^27
+# intercept = true    # add a last feature of ones; default
 
 [columns]
 {label} = {{ kind = "label", classes = ["FILL-IN", "FILL-IN"] }}
