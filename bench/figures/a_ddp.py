@@ -47,9 +47,9 @@ def kept_rows(folder: Path) -> Iterator[dict[str, str]]:
     for name, relation in (("a-ddp-local", "replace-one"), ("a-ddp-special", "replace-special")):
         for row in read(folder / f"{name}.csv")[1] if (folder / f"{name}.csv").exists() else ():
             whose = {key: row[key] for key in ("data", "algorithm", "epsilon")}
-            accuracy, objective = float(row["accuracy"]), float(row["objective"])
-            means = {"accuracy": f"{accuracy:.1f}", "objective": f"{objective:.3f}"}
-            yield {"relation": relation, **whose, **means}
+            accuracy = f"{float(row['accuracy']):.1f}"
+            objective = row["objective"] and f"{float(row['objective']):.3f}"
+            yield {"relation": relation, **whose, "accuracy": accuracy, "objective": objective}
 
 
 def draw(how: Run) -> None:
