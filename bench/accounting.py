@@ -5,7 +5,7 @@ settings whose figure is known to four digits or so; and the noise multiplier of
 a run is calibrated, over that of `pld` (of `gdp` where that is exact), with the CPU seconds that
 `pld` took to find it.
 
-    python bench/accounting.py [--out FILE.csv]     # of the second table
+    python bench/accounting.py [--out bench/results/accounting.csv]     # of the second table
 """
 
 from __future__ import annotations

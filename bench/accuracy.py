@@ -10,10 +10,11 @@ but in the steps of the hinge.
     DPCORE_DATA_DIR=... python bench/accuracy.py --results FOLDER
         [--algos all] [--algos dp-agd,dp-agd:paper] [--set dp-gd.moments_share=0]
         [--data adult --data a9a] [--relation replace-one] [--loss hinge-svm] [--repeats 4]
-        [--epsilon .05 --epsilon .4] [--objective]
+        [--epsilon .05 --epsilon .4] [--objective] [--out FILE.csv]
 
 `all`, the default, are auto and every other that fits. A script that is called again with the same
-arguments goes on where it was interrupted, and prints what it finds.
+arguments goes on where it was interrupted, and prints what it finds. `--out` keeps the means as
+those in bench/results/dp_agd_accuracy.csv are.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from printed import OUT, keep
 from references import EPSILONS, REFERENCES, TO_REACH
 
 from dpcore.errors import DpcoreError
@@ -124,6 +126,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=1)
     parser.add_argument("--objective", action="store_true", help="the training objective too")
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--out", type=Path, help=OUT)
     chosen = parser.parse_args()
     try:
         make(chosen)
@@ -135,16 +138,26 @@ def main() -> None:
 def make(chosen: argparse.Namespace) -> None:
     """Make what is missing of the comparisons and print all of it."""
     chosen.results.mkdir(parents=True, exist_ok=True)
+    kept: list[dict[str, object]] = []
     for data in chosen.data or DATA:
         settings = comparison_of(chosen, data)
         asked = json.dumps(settings.to_dict(), sort_keys=True).encode()
         out = chosen.results / f"{data}-{hashlib.sha256(asked).hexdigest()[:12]}.parquet"
         rows = run(settings, out, chosen.jobs).rows
         means = means_of(rows, "accuracy")
+        kept += [kept_row(mean) for mean in means if mean.mean is not None]
         print_table(means, settings, "test accuracy in %")
         print_gaps(means, settings, data)
         if chosen.objective:
             print_table(means_of(rows, "objective"), settings, "objective of the training rows")
+    keep(chosen.out, kept)
+
+
+def kept_row(mean: Mean) -> dict[str, object]:
+    """Return a mean as a row of a file; a reference has no epsilon."""
+    epsilon = "" if mean.epsilon is None else f"{mean.epsilon:g}"
+    row: dict[str, object] = {"data": mean.data, "algorithm": mean.algorithm, "epsilon": epsilon}
+    return row | {"accuracy": f"{mean.mean:.1f}", "fits": mean.fits}
 
 
 if __name__ == "__main__":

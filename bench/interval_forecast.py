@@ -7,7 +7,7 @@ sums in floats, with the noise of dpcore at half of the budget, delta 1e-6. Prin
 of ``dpcore_report.intervals.forecast``: the mean over cells of the share with intervals, and its
 standard error.
 
-    python bench/interval_forecast.py --results FILE [--repeats 25]
+    python bench/interval_forecast.py [--repeats 25] [--out bench/results/interval_forecast.csv]
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import one_thread  # noqa: F401  (before NumPy)
 
 # isort: split
 import argparse
-import csv
 import os
 import warnings
 from collections.abc import Iterator
@@ -26,6 +25,7 @@ from typing import Any
 import numpy as np
 from interval_tables import TABLES, Population, of_arrays, population
 from intervals import FloatSums, inference_in, planned
+from printed import OUT, keep
 
 from dpcore_report.intervals.forecast import clearness
 
@@ -91,15 +91,12 @@ def cells(repeats: int) -> Iterator[dict[str, Any]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--results", type=Path, required=True)
     parser.add_argument("--repeats", type=int, default=25)
+    parser.add_argument("--out", type=Path, help=OUT)
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
     found = list(cells(asked.repeats))
-    with asked.results.open("w", newline="") as out:
-        writer = csv.DictWriter(out, list(found[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(found)
+    keep(asked.out, found)
     print("| clearness from | cells | with intervals |\n|---|---|---|")
     for low, high in zip(FROM, (*FROM[1:], np.inf), strict=True):
         shares = [c["with_intervals"] for c in found if low <= float(c["clearness"]) < high]

@@ -7,7 +7,9 @@ R2 times 100 on a fifth of the rows of public tables and of generated ones, in m
 split, with its standard error; "!" marks one that is below 0 by more than two of them.
 
     python bench/scaled_ridge.py --packages FOLDER [--tables diamonds,wine] [--epsilon 0.1]
-        [--repeats 6] [--use reporting] [--out results/scaled_ridge.csv]
+        [--repeats 6] [--out bench/results/scaled_ridge.csv]
+
+With `--use reporting` the rows are those of bench/results/scaled_ridge_reporting.csv.
 
 FOLDER holds the packages of development.toml, unpacked: pip install --no-deps --target FOLDER.
 Names with ``-sim`` are generated: `housing-sim` (20,640 rows, four columns with few far cells),
@@ -20,7 +22,6 @@ from __future__ import annotations
 import one_thread  # noqa: F401  (before NumPy)
 
 # isort: split
-import csv
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,7 +29,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from listed_tables import ListedTable, listed_tables
-from printed import mean_and_error, parser_of
+from printed import OUT, keep, mean_and_error, parser_of
 
 from dpcore import Schema, fit
 from dpcore.errors import DpcoreWarning
@@ -126,7 +127,7 @@ def main() -> None:
     parser.add_argument("--tables", default="")
     parser.add_argument("--repeats", type=int, default=6)
     parser.add_argument("--use", default="development", choices=("development", "reporting"))
-    parser.add_argument("--out", type=Path)
+    parser.add_argument("--out", type=Path, help=OUT)
     asked = parser.parse_args()
     warnings.simplefilter("ignore", DpcoreWarning)
     lines = []
@@ -143,11 +144,9 @@ def main() -> None:
             mark = "!" if less < -2 * error else " "
             print(f"{name:14}{len(frame):>7}{epsilon:>5g}  {'  '.join(cells)}", end="")
             print(f"  less {less:6.2f} ({error:.2f}){mark}", flush=True)
-            head = (name, len(frame), epsilon, asked.repeats)
+            head = (name, len(frame), f"{epsilon:g}", asked.repeats)
             lines += [(*head, a, f"{m:.2f}", f"{e:.2f}") for a, (m, e) in means.items()]
-    if asked.out:
-        with asked.out.open("w", newline="") as file:
-            csv.writer(file, lineterminator="\n").writerows([FIELDS, *lines])
+    keep(asked.out, [dict(zip(FIELDS, line, strict=True)) for line in lines])
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ columns) on the same rows. "!" marks a mean more than .3 below the commoner clas
 or more.
 
     DPCORE_DATA_DIR=... python bench/small_classification.py [--data a9a] [--samples 40]
-        [--epsilon .5] [--least 1000] [--most 3000]
+        [--epsilon .5] [--least 1000] [--most 3000] [--out bench/results/small_classification.csv]
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ error over that of the mean, mean of the folds with its standard error, for ten 
 1.02 and the largest of AdaSSP's figures from that epsilon on; "!" marks a figure above it.
 
     python bench/small_regression.py [--algos auto,NAME:PRESET] [--sets NAME,...] [--repeats 1]
+        [--out bench/results/small_regression.csv]
 
 With ``--left-out``, for each set: the constants of ``gram-ridge`` that are best on the seven
 others, of a few about the defaults, at epsilons .1, .5 and 1; what they reach on this set, and what

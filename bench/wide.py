@@ -8,7 +8,7 @@ the difference, the columns that were kept, passes, and median seconds of a fit 
 of its CPU time. With `--algo`, another algorithm than `auto`.
 
     DPCORE_DATA_DIR=... python bench/wide.py [--fits 5] [--bits 14 --bits 16] [--threads 2]
-        [--epsilon .4] [--algo sgd-ma]
+        [--epsilon .4] [--algo sgd-ma] [--out bench/results/wide.csv]
 """
 
 from __future__ import annotations

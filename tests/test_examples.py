@@ -5,6 +5,7 @@ import importlib
 import inspect
 import linecache
 import re
+import runpy
 import sys
 from pathlib import Path
 
@@ -176,3 +177,25 @@ def test_python_of_the_documents_runs(page, names):
         name = f"{relative(page)}:{number}"
         linecache.cache[name] = (len(block), None, block.splitlines(True), name)
         exec(compile(block, name, "exec"), names)
+
+
+@pytest.mark.parametrize(
+    ("script", "printed"),
+    [
+        ("renyi_filters", ["of 40000", "without the first row are the same: True"]),
+        ("dp_ftrl", ["replaced: batches that move: 1", "added: batches that move: 8"]),
+        ("tukey", ["a box of 16, counted 16", "a box of 4, counted 4", "moves by 1, range 2"]),
+    ],
+)
+def test_scripts_of_research_print_what_their_pages_say(script, printed, capsys):
+    runpy.run_path(str(ROOT / f"docs/research/{script}.py"), run_name="__main__")
+    shown = capsys.readouterr().out
+    assert [text for text in printed if text not in shown] == []
+
+
+def test_a_rows_budget_binds_and_a_row_more_would_pass_it_without():
+    filtered = runpy.run_path(str(ROOT / "docs/research/renyi_filters.py"))
+    rows, points = np.arange(640, 760), [500] * 20
+    parts = filtered["contributions"](rows, points)
+    free = np.clip(rows - 500, -filtered["CLIP"], filtered["CLIP"])
+    assert ((parts**2).sum(axis=0) == filtered["BUDGET"]).all() and (20 * free**2 > 40_000).all()

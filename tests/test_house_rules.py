@@ -135,6 +135,49 @@ def test_a_docstring_that_is_not_plain_is_found(line, count):
     assert len(list(unplain(ast.parse(line)))) == count
 
 
+MOST_WORDS = 33
+"""Of the first sentence of a public docstring; it may fall, and never rises."""
+FIRST_SENTENCE = re.compile(r".*?[.!?](?=\s+[A-Z`\"'(]|$)")
+
+
+def first_sentence(text):
+    """Return the first sentence of a docstring, or a first paragraph that leads to a formula."""
+    paragraph = " ".join(text.strip().split("\n\n")[0].split())
+    found = FIRST_SENTENCE.match(paragraph)
+    return found[0] if found else paragraph
+
+
+def long_starts(tree, outer=""):
+    """Yield the name and the words of public docstrings whose first sentence is too long."""
+    words = len(first_sentence(ast.get_docstring(tree) or "").split())
+    if words > MOST_WORDS:
+        yield f"{outer or 'the module'}: {words} words"
+    within = [] if isinstance(tree, ast.FunctionDef) else ast.iter_child_nodes(tree)
+    for node in within:
+        if isinstance(node, ast.ClassDef | ast.FunctionDef) and not re.match("_(?!_)", node.name):
+            yield from long_starts(node, f"{outer}.{node.name}".removeprefix("."))
+
+
+def test_docstrings_begin_with_a_short_sentence():
+    # 78 had up to 58 words: what is returned was found at the second reading.
+    assert faults_by_file(long_starts) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("Return it. " + "More of it " * 20, 0),
+        ("Return 1.5 " + "of it " * 20 + ".", 1),
+        ("Return the rows that have " + "a formula " * 20 + "\n\n    x = 1", 1),
+    ],
+)
+def test_a_long_first_sentence_is_found(text, count):
+    for head in ("def f():", "class A:\n  def f():", "class A:"):
+        inner = " " * (4 if "f" in head.splitlines()[-1] else 2)
+        assert len(list(long_starts(ast.parse(f"{head}\n{inner}{text!r}")))) == count
+    assert list(long_starts(ast.parse(f"def _f():\n {text!r}"))) == []
+
+
 # Names of numpy.random that hold no state of their own module.
 STATELESS = {"BitGenerator", "Generator", "PCG64", "Philox", "SeedSequence", "default_rng"}
 

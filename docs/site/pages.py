@@ -19,7 +19,7 @@ from dpcore.registry.tables import declarations, losses, parts
 from dpcore_tables.schemas import key_reference
 
 ROOT = Path(__file__).parents[2]
-PAGES = ("*.md", "docs/*.md", "docs/tutorials/*.md", "plugins/*/*.md", "bench/**/README.md")
+PAGES = ("*.md", "docs/*.md", "docs/*/*.md", "plugins/*/*.md", "bench/**/README.md")
 BESIDE = ("LICENSE", "bench/*.svg", "bench/figures/*.svg", "docs/*.svg", "bench/results/**/*.csv")
 _WITH_FOLDERS = ("a-ddp", "accuracy-first", "baselines")
 OF_PLUGINS = (

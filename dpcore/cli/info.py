@@ -198,10 +198,10 @@ def _of_parameters(parameters: list[dict[str, Any]]) -> Iterator[str]:
     for p in parameters:
         unit = f", in {p['unit']}" if p["unit"] not in ("", "1") else ""
         ends = f"; within {p['range']}" if p["range"] else ""
-        given = p["default"]
-        default = (p["rule"] or "chosen from public facts") if given is None else given
-        yield f"  {p['name']}: {p['type']}{unit}{ends}; default {default}"
+        default = "" if p["default"] is None else f"; default {p['default']}"
+        yield f"  {p['name']}: {p['type']}{unit}{ends}{default}"
         yield from [f"    {p['help']}"] * bool(p["help"])
+        yield from [f"    by default: {p['rule'] or 'chosen from public facts'}"] * (not default)
 
 
 def _beside(held: dict[str, Any]) -> str:
@@ -222,8 +222,8 @@ def _of_optimizer(facts: dict[str, Any]) -> Iterator[str]:
         f"  theorem: {facts['theorem'] or 'not stated'}": True,
         f"  needs: {', '.join(facts['needs']) or 'nothing'}": True,
         f"  accountant: {facts['accountant']}, unless you or a preset names another": True,
-        f"  epsilon is an output, at most --epsilon-max; asked for by {flags}": flags,
-        f"  under {others} each release is charged as it is made; no figure is ex post": others,
+        f"  epsilon is an output, at most --epsilon-max; the target is set by {flags}": flags,
+        f"  under {others} each release is charged as made; no ex-post epsilon is told": others,
         "parameters (--set NAME=VALUE)": facts["parameters"],
     }
     yield from (line for line, is_so in lines.items() if is_so)

@@ -95,7 +95,7 @@ Unit = Annotated[
     str | None,
     typer.Option(
         help="Column that says whose a row is: the guarantee is for all rows of one value of it, "
-        "and not for one row. The schema's key, as --rows-per-unit.",
+        "and not for one row. With --rows-per-unit; both are keys of the schema, too.",
         rich_help_panel=PROBLEM,
     ),
 ]
@@ -127,7 +127,7 @@ SameTable = Annotated[
     bool,
     typer.Option(
         "--same-table",
-        help="A schema new to the ledger is of the same rows.",
+        help="Claim that a schema new to the ledger describes the same rows.",
         rich_help_panel=LEDGER,
     ),
 ]

@@ -83,7 +83,7 @@ def train_command(
     mu: Annotated[
         float | None,
         typer.Option(
-            help="In place of epsilon: a budget of Gaussian DP, likewise.",
+            help="In place of epsilon: a budget of Gaussian DP; epsilon at --delta follows.",
             rich_help_panel=options.BUDGET,
         ),
     ] = None,

@@ -121,8 +121,8 @@ _NO_TEST = {
 }
 """By whether this process has the rows trained on."""
 _DROPPED = (
-    "Rows outside the schema were dropped, uncounted; --bad-rows refuse (of convert, for a store) "
-    "shows the owner the first."
+    "Any rows that do not satisfy the schema were left out, and were not counted. --bad-rows "
+    "refuse (of convert, for a store) shows the owner the first."
 )
 
 
@@ -209,9 +209,10 @@ def _counted(training: Training) -> list[str]:
         )
     if training.model.algo["parameters"] is not None:
         lines.append(
-            f"Book-keeping: the {report['accountant']} accountant ({report['conversion']}) charged "
-            f"{report['spent']:.4g} of {report['budget']:.4g}, counted in {report['unit']}"
-            f"{'; the guarantee is the whole budget.' if report['private'] else '.'}"
+            f"Book-keeping: this run used {report['spent']:.4g} of its budget of "
+            f"{report['budget']:.4g} (unit: {report['unit']}; {report['accountant']} accountant, "
+            f"{report['conversion']} conversion)."
+            f"{' The guarantee is for the whole budget.' if report['private'] else ''}"
         )
     return lines
 

@@ -133,8 +133,8 @@ def softmax_dvalue(z: np.ndarray, y: np.ndarray, buffer: np.ndarray, out: np.nda
 
 @njit(cache=True, error_model="numpy", nogil=True)
 def softmax_value(z: np.ndarray, y: np.ndarray, buffer: np.ndarray, out: np.ndarray) -> None:
-    """Fill ``out`` with the rows' losses: log(total), total >= 1, by log(m) = 2 atanh(u) with
-    u = (m - 1) / (m + 1), |u| < .172 for a mantissa m in [sqrt(1/2), sqrt(2))."""
+    """Fill ``out`` with the rows' losses, log(total) with total >= 1. The logarithm is log(m) = 2
+    atanh(u) with u = (m - 1) / (m + 1), |u| < .172 for a mantissa m in [sqrt(1/2), sqrt(2))."""
     highest, total = buffer[0], buffer[1]
     for start in range(0, z.shape[1], buffer.shape[1]):
         rows = slice(start, min(start + buffer.shape[1], z.shape[1]))

@@ -129,8 +129,8 @@ class ExponentialMechanismDpEvent(PositiveDpEvent):
 
 @dataclass(frozen=True, slots=True)
 class ExPostDpEvent(PositiveDpEvent):
-    """A release whose privacy loss is a function of its outcome (ex-post privacy: Ligett, Neel,
-    Roth, Waggoner & Wu 2017, Definition 2.3), and at most ``epsilon`` whatever the outcome: the
+    """A release whose privacy loss is a function of its outcome, and at most ``epsilon`` whatever
+    the outcome (ex-post privacy: Ligett, Neel, Roth, Waggoner & Wu 2017, Definition 2.3). The
     release is ``epsilon``-DP, and that cap is its cost. The figure of the outcome is known when the
     release has ended; it is reported beside the guarantee and never charged less."""
 
@@ -165,10 +165,10 @@ class ComposedDpEvent(DpEvent):
 
 @dataclass(frozen=True, slots=True)
 class RandomizedSensitivityGaussian(DpEvent):
-    """Normal noise of standard deviation ``sigma`` on an answer that a secret random choice, made
-    without looking at the rows, moves by at most ``deltas[j]`` in l2 with probability
-    ``weights[j] / sum(weights)`` (Chen, Lee & Kifer 2019, section 4.2). What the release shows may
-    tell j.
+    """Normal noise on an answer whose sensitivity a secret random choice sets, made without looking
+    at the rows (Chen, Lee & Kifer 2019, section 4.2). The noise has standard deviation ``sigma``;
+    the answer moves by at most ``deltas[j]`` in l2 with probability ``weights[j] / sum(weights)``.
+    What the release shows may tell j.
 
     Parameters
     ----------

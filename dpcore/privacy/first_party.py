@@ -160,8 +160,11 @@ def code_in_words(parts: Iterable[str]) -> str | None:
     packages = {part.partition(":")[0].partition(".")[0] for part in parts}
     told = [_version_in_words(_OWNERS[each]) for each in sorted(packages & _OWNERS.keys())]
     is_bare = _MANIFEST.get("dpcore", {}).get("version") == UNKNOWN
-    where = ["from a checkout"] * _IS_CHECKOUT or ["without a manifest"] * is_bare
-    return "; ".join([*(f"{each}, not verified" for each in where), *told]) or None
+    how = ["ran from a source checkout"] * _IS_CHECKOUT or ["has no manifest"] * is_bare
+    return (
+        "; ".join([*(f"dpcore {each}, so that its files were not verified" for each in how), *told])
+        or None
+    )
 
 
 def _version_in_words(owner: str) -> str:

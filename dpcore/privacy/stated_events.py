@@ -86,7 +86,7 @@ class ApproximateDpEvent(DpEvent):
 @dataclass(frozen=True, slots=True)
 class DominatingPairDpEvent(DpEvent):
     """Any release that two laws P and Q over a few outcomes dominate (Zhu, Dong & Wang 2022,
-    section 3): of every two neighbours, in one of their two orders, the laws M and M' of the
+    section 3). Of every two neighbours, in one of their two orders, the laws M and M' of the
     release have
 
         H_g(M || M') <= H_g(P || Q)  for every g > 0,  H_g(A || B) = sup over S of A(S) - g B(S).

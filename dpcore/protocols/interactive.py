@@ -86,8 +86,8 @@ class InteractiveState(Protocol):
 
     @property
     def epsilon(self) -> Fraction | None:
-        """The ex-post privacy loss of all that was said so far, an upper bound; ``None`` where the
-        event has no such meaning: an outcome then has no loss of its own to be told."""
+        """The ex-post privacy loss of all that was said so far, an upper bound. It is ``None``
+        where the event has no such meaning: an outcome then has no loss of its own to be told."""
 
     def reply(self, exact: np.ndarray) -> Any:
         """Return the noisy reply to a question, from its exact answer. It moves on before it looks

@@ -98,9 +98,9 @@ def clip_class_coefficients(
 def add_clipped(
     values: np.ndarray, each: float, clip: float, scale: float, is_l1: bool, total: np.ndarray
 ) -> None:
-    """Add the rows of ``values``, each number clipped to the size ``each`` by itself, each row to
-    the norm ``clip``, and truncated to 1 / scale, a power of two, to ``total``, int64, in steps;
-    what is not finite counts as 0. Of one of these bounds, infinity is none.
+    """Add the clipped rows of ``values`` to ``total``, int64, in whole steps. Each number is
+    clipped to the size ``each`` by itself, each row to the norm ``clip``, and truncated to 1 /
+    scale, a power of two; what is not finite counts as 0. Of one of these bounds, infinity is none.
 
     A number within ``each`` stays within: a product with a power of two is exact. The bound of a
     row is that of ``clip_class_coefficients``: ``size`` is above the real norm, and 2^-50 taken off

@@ -73,7 +73,7 @@ _COMMANDS = (
 _COLUMN_KINDS = {
     "numeric": "a number between public bounds, in public bins, or piecewise linear "
     "between public knots",
-    "label": "what is to be predicted; one column is",
+    "label": "what is to be predicted; exactly one column is",
     "drop": "not used",
 }
 """Kinds of column, in the order of their reference, and a summary of each."""

@@ -264,10 +264,10 @@ class TableSession(ExactAnswers):
 
     @property
     def ex_post_epsilon(self) -> float:
-        """The privacy loss of the outcome that happened, rounded up: every entry of the ledger at
-        its pure epsilon, an ``ExPostDpEvent`` at what its mechanism said (composition: Ligett et
-        al. 2017; Rogers, Roth, Ullman & Vadhan 2016). Ex-post: no epsilon-DP, which is the
-        budget's. With (epsilon, delta) releases it holds but with the sum of their deltas: of
+        """The privacy loss of the outcome that happened, rounded up. Every entry of the ledger
+        counts at its pure epsilon, an ``ExPostDpEvent`` at what its mechanism said (composition:
+        Ligett et al. 2017; Rogers, Roth, Ullman & Vadhan 2016). Ex-post: no epsilon-DP, which is
+        the budget's. With (epsilon, delta) releases it holds but with the sum of their deltas: of
         the laws P and Q of one on two neighbours min(P, e^loss Q) lacks a mass of delta at most,
         and masses that are lacking add up along a run.
 

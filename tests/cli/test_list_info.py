@@ -102,8 +102,9 @@ def test_info_of_other_kinds(run, name):
 
 def test_info_tells_the_rules_of_defaults(run):
     shown = run("info", "dp-agd").stdout
-    for text in ("45 (u / 39)^0.64", "0.125 row_norm (u / 39)^0.36", "8 / row_norm"):
-        assert f"default {text}" in shown
+    for text in ("by default: the more", "45 (u / 39)^0.64", "row_norm times 0.125 (u / 39)^0.36"):
+        assert text in shown
+    assert "by default: 8 / row_norm" in shown and "; default 0.85\n" in shown
 
 
 @pytest.mark.parametrize("name", ["nonprivate", "majority", "sgd-users"])

@@ -61,8 +61,8 @@ def test_a_ridge_regression_is_told_between_what_shares_tables_kept(run):
 def test_units_of_several_rows_take_more_of_them(run):
     one = (*RIDGE, "--epsilon", "1", "--target-mse", ".5")
     units = (*one, "--rows-per-unit", "4")
-    assert "The noise is for one row" in run(*one).stdout
-    assert "all rows of a unit, at most 4." in run(*units).stdout
+    assert "One row is protected" in run(*one).stdout
+    assert "All rows of a unit, at most 4, are protected together." in run(*units).stdout
     fewer, more = (forecasts(run, *asked)[0]["rows"] for asked in (one, units))
     assert more == pytest.approx(4 * fewer, rel=0.05)
     assert json.loads(run(*units, "--json").stdout)["rows_per_unit"] == 4

@@ -229,8 +229,8 @@ def test_bad_rows_can_be_dropped(train, folder):
         with (folder / "rows.csv").open("a") as file:
             file.write(extra)
         assert train("--bad-rows", "drop").stderr == (
-            "Rows outside the schema were dropped, uncounted; --bad-rows refuse (of convert, for a "
-            "store) shows the owner the first.\n"
+            "Any rows that do not satisfy the schema were left out, and were not counted. "
+            "--bad-rows refuse (of convert, for a store) shows the owner the first.\n"
         )
     for silent in ("--quiet", "--json"):
         assert train("--bad-rows", "drop", silent).stderr == ""

@@ -220,14 +220,15 @@ def test_a_core_without_a_manifest_says_that_nobody_verified_it(tmp_path, monkey
     (tmp_path / "dpcore").mkdir()
     monkeypatch.setattr(first_party, "_IS_CHECKOUT", False)
     monkeypatch.setattr(first_party, "_MANIFEST", read(tmp_path / "dpcore"))
-    assert code_in_words([]) == "without a manifest, not verified"
+    assert code_in_words([]) == "dpcore has no manifest, so that its files were not verified"
 
 
 @pytest.mark.skipif(not (ROOT / "plugins").is_dir(), reason="needs a checkout")
 def test_a_checkout_has_its_own_packages_and_says_that_nobody_verified_them(tmp_path, monkeypatch):
     monkeypatch.setattr(first_party, "_IS_CHECKOUT", True)
     monkeypatch.setattr(first_party, "_FOLDERS", folders(ROOT))
-    assert code_in_words([]) == "from a checkout, not verified"
+    told = "dpcore ran from a source checkout, so that its files were not verified"
+    assert code_in_words([]) == told
     assert is_ours("dpcore_baselines.auto")
     install(tmp_path, monkeypatch, "dpcore_baselines")
     assert not is_ours("dpcore_baselines.odd")

@@ -41,32 +41,32 @@ class ColumnKind:
 
 
 TOP_KEYS = (
-    Key("rows", "50000", "a public figure for the number of rows, not of units; no default"),
-    Key("capacity", "1000000", "the most rows that exact sums hold; default 2^27"),
-    Key("row_norm", "2.0", "rows are scaled down to this l2 norm; default: none is scaled"),
-    Key("intercept", "true", "a constant column of ones, the last, in the row norm; default"),
+    Key("rows", "50000", "about how many rows there are, from public knowledge; rows, not units"),
+    Key("capacity", "1000000", "sums are exact up to this many rows; default 2^27"),
+    Key("row_norm", "2.0", "longer rows are scaled down to this l2 norm; default: none is"),
+    Key("intercept", "true", "add a last column of ones, which counts in the row norm; default"),
     Key("header", "true", "the first line names the columns; default"),
     Key(
         "separator", '","', 'one character, "\\t" or "whitespace"; default: by the name of the file'
     ),
-    Key("encoding", '"cp1252"', 'of a text file, a code page of one byte; default "utf-8"'),
-    Key("missing", '["", "NA"]', 'words for no value; default [""]; "-9" is the number -9 too'),
-    Key("decimal", '","', 'what is before the decimals of numbers in text; default "."'),
-    Key("thousands", '"."', "what may be between groups of three digits in text; default: nothing"),
-    Key("width", "123", "number of features of a file without columns, beside the label alone"),
-    Key("unit", '"patient_id"', "the column that says whose a row is; no feature; default: none"),
-    Key("rows_per_unit", "5", "at most so many rows of each are used; needed beside unit"),
-    Key("unit_missing", '"row"', 'a row without an id is one by itself; default "refuse"'),
-    Key("unit_in_one_file", "true", "a claim: no unit has rows in two files, or partitions"),
+    Key("encoding", '"cp1252"', 'the code page of a text file, of one byte; default "utf-8"'),
+    Key("missing", '["", "NA"]', 'cells that mean no value; default [""]; "-9" covers -9'),
+    Key("decimal", '","', 'the decimal mark of numbers in text; default "."'),
+    Key("thousands", '"."', "a mark that may separate groups of three digits; default: none"),
+    Key("width", "123", "number of features in a file whose columns have no names"),
+    Key("unit", '"patient_id"', "the column of ids: all rows of one id are protected together"),
+    Key("rows_per_unit", "5", "at most so many rows of one id are used; needed with unit"),
+    Key("unit_missing", '"row"', 'a row without an id is a unit by itself; default "refuse"'),
+    Key("unit_in_one_file", "true", "you claim that no id has rows in two files or partitions"),
     Key(
         "ledger",
         '"table.ledger"',
-        "the ledger that runs are charged to, from this file's folder on; no default",
+        "runs are charged to this ledger; path from this file's folder",
     ),
-    Key("wildcards", "[]", "names in [columns] whose * stands for any text; default: all with a *"),
+    Key("wildcards", "[]", "names in [columns] whose * is any text; default: all that have a *"),
     Key("from_data", "true", "bounds or categories were read off the rows: models are not private"),
 )
 
 FILL = Key("fill", "40", "what an empty cell counts as")
 INDICATOR = Key("indicator", "true", "a feature of its own says that the cell is empty")
-MISSING = Key("missing", '["-9"]', "words for no value here, beside those of the table")
+MISSING = Key("missing", '["-9"]', "cells that mean no value in this column, too")

@@ -108,7 +108,7 @@ def _advice(problem: Problem, accountant: Accountant, own: str | None) -> dict[s
     """Return what each need that is not met asks for. ``own`` : the algorithm's accountant."""
     loss, relation = problem.loss, problem.relation.value
     facts = loss_facts(loss)
-    squares = f"squared loss, --loss ridge (loss='ridge'), and {loss.name} is another"
+    squares = f"squared loss, --loss ridge (loss='ridge'), and cannot take {loss.name}"
     if facts.largest_weight != 1.0:
         squares = "squared loss of rows without weights"
     smooth = "use huber-svm or logistic" if facts.classification else "set loss.half_width"

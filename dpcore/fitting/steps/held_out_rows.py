@@ -1,5 +1,6 @@
-"""Rows beside those that are trained on: held out by coins for the steps that need them, before all
-others (the phase ``split``), or tested on without privacy, by the class of the step ``evaluation``.
+"""Rows beside those that are trained on. Coins hold them out for the steps that need them, before
+all other steps (the phase ``split``), or the class of the step ``evaluation`` tests on them without
+privacy.
 """
 
 from __future__ import annotations

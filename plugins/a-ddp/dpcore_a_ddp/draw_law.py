@@ -135,8 +135,9 @@ NO_DRAWS = DrawLaw(1.0, 0, np.ones(1), 0.0, 0.0)
 
 
 def hits_of(rounds: int, p: float) -> tuple[int, np.ndarray, float, float]:
-    """Return the law of the number of hits in so many rounds: the first number kept, upper bounds
-    of the probabilities from there on, of the mass above them, and the relative slack of both.
+    """Return the law of the number of hits in so many rounds. These are the first number kept,
+    upper bounds of the probabilities from there on, of the mass above them, and the relative slack
+    of both.
 
     The ratios of neighbouring probabilities lead away from the largest, and their sum, from which
     what is cut off only takes away, divides them.

@@ -46,7 +46,7 @@ class UserSgdOptions:
         None,
         "step of the server, alpha",
         "norm of w over norm of a gradient",
-        "the least of 1 / smoothness and radius / (gradient noise sqrt(rounds)); see descent.py",
+        "the least of 1 / smoothness and radius / (gradient noise sqrt(rounds))",
         range=(2.0**-60, 2.0**60),
     )
     radius: float = option(

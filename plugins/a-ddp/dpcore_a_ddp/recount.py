@@ -28,7 +28,8 @@ def recount(
     budget: tuple[float, float],
 ) -> None:
     """Raise AssertionError if so many rounds of a user of so many rows exceed the user's budget of
-    epsilon and delta: where Theorem 1 or privacy losses bound them, or no row is sampled."""
+    epsilon and delta. They are counted where Theorem 1 or privacy losses bound them, or no row is
+    sampled."""
     event: Any = rules.event(n_rows)
     p, inner, rounds = 1.0, event, joined
     if isinstance(event, PoissonSampledDpEvent):

@@ -35,8 +35,9 @@ def geometric_levels(
 def near_and_far_levels(
     first: float, last: float, count: int, test_epsilon: float
 ) -> tuple[float, ...]:
-    """Return ``count`` levels, three quarters of them up to four times what the tests cost, where a
-    walk mostly ends and a step that is too wide would cost much, and the others up to the last.
+    """Return ``count`` levels, three quarters of them up to four times what the tests cost and the
+    others up to the last. In the first part a walk mostly ends, and a step that is too wide would
+    cost much.
 
     One geometric progression where the last level is not far above. Raises as
     ``geometric_levels`` does.

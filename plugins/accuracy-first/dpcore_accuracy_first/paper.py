@@ -48,8 +48,8 @@ _LAST = 4.0
 
 
 def paper_levels(n: int, theorem: float, count: int, most: float) -> tuple[float, ...]:
-    """Return the levels from 1/n on that are at most ``most``: 1/n c^k, k < ``count``, where c is
-    such that k = ``count`` would be four times the epsilon of the utility theorem.
+    """Return the levels from 1/n on that are at most ``most``. They are 1/n c^k, k < ``count``,
+    where c is such that k = ``count`` would be four times the epsilon of the utility theorem.
 
     Raises InvalidInputError where the first level is above ``most`` or the last below the first.
     """

@@ -40,9 +40,10 @@ _ROOT_OF_2 = float_up(sqrt_up(Fraction(2)))
 @sealed
 @dataclass(frozen=True, slots=True, eq=False)
 class Products:
-    """The weighted upper triangle of ``sum_i p_i p_i'``, row by row, or ``sum_i t_i p_i``, of rows
-    p = g phi / length with g = min(1, length / ||phi||), and t = (stretch g y - p.at) / clip held
-    to [-1, 1]: ||p|| <= 1, |t| <= 1. Off-diagonal entries count omega = 45/32 times.
+    """The weighted upper triangle of ``sum_i p_i p_i'``, row by row, or ``sum_i t_i p_i``, of
+    mapped rows p and targets t. They are p = g phi / length with g = min(1, length / ||phi||), and
+    t = (stretch g y - p.at) / clip held to [-1, 1]: ||p|| <= 1, |t| <= 1. Off-diagonal entries
+    count omega = 45/32 times.
 
     Sensitivity, of rows (p, t) and (q, s), u and v what they add, c = p.q:
 

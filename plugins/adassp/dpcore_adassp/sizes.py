@@ -29,9 +29,9 @@ _UP = 1 + 2.0**-50
 @dataclass(frozen=True, slots=True, eq=False)
 class RowSizes:
     """How many rows have an image of a length in each of some classes, the longest first, and
-    behind it the sum of |y - level c| held to [0, 1], truncated to 2^-20; c is the intercept's
-    column, which no length counts. Class k is from ``longest 2^-((k + 1) / 6)`` up to ``longest
-    2^-(k / 6)``; the first and last are open.
+    behind it a sum of residuals. The sum is of |y - level c| held to [0, 1], truncated to 2^-20; c
+    is the intercept's column, which no length counts. Class k is from ``longest 2^-((k + 1) / 6)``
+    up to ``longest 2^-(k / 6)``; the first and last are open.
 
     A row is in one class: its count moves by 1 under add-or-remove-one and replace-special, and two
     of them by 1 under replace-one, sqrt(2) in l2 (Dwork, McSherry, Nissim & Smith 2006); the sum

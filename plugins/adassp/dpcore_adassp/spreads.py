@@ -30,7 +30,7 @@ _LEAST_VARIANCE = 2.0**-8
 @dataclass(frozen=True, slots=True, eq=False)
 class Spreads:
     """``sum_i v_i / clip``, v_ij = |x_ij - m_j c_i|^1/2 of every column j of numbers, c the
-    intercept's column; v_i is held to the length ``clip``, half of the root of their number.
+    intercept's column. Each v_i is held to the length ``clip``, half of the root of their number.
     Truncated to 2^-20.
 
     The root tells small spreads from none: noise of deviation s hides those below s^2, not s, and a

@@ -78,25 +78,25 @@ class DpGd:
         None,
         "gradients, each of an equal share",
         "steps",
-        "time / 99, 50 to 80 (logistic); 50, 100 or 200 (SVM); time / 24.7 (ridge) or / 10 "
-        "(quantile), 50 to 400; more, to 400, where released gradients or l2 say that steps so "
-        "long swing",
+        "time / 99, from 50 to 80 (logistic); 50, 100 or 200 (SVM); time / 24.7 (ridge), time / 10 "
+        "(quantile), from 50 to 400; for any loss more, up to 400, where released gradients or l2 "
+        "show that such steps would overshoot",
         range=(1, 10**6),
     )
     clip: float | None = option(
         None,
         "bound of a row's gradient over the typical length of a standardised row",
         "1",
-        "0.2 (u / 42)^0.3, from 0.05 to 2; u = n mu / sqrt(columns that count), mu of the whole "
-        "budget",
+        "the larger, the stronger the signal u: 0.2 (u / 42)^0.3, from 0.05 to 2; "
+        "u = n mu / sqrt(columns that count), n rows, mu the whole budget as Gaussian DP",
         range=(2.0**-10, 2.0**6),
     )
     time: float | None = option(
         None,
         "sum of the step sizes, times the typical length of a standardised row squared",
         "1",
-        "5000 (u / 42)^0.8, at most 39467 (logistic) or 3947 (quantile); 2000 (u / 42)^0.7, at "
-        "most 12000, 2000 u / 42 below 42 (SVM); two classes: u no less than n mu / 6, up to 10",
+        "5000 (u / 42)^0.8, at most 39467 (logistic) or 3947 (quantile); SVM: 2000 (u / 42)^0.7, "
+        "at most 12000, and 2000 u / 42 for u < 42; two classes: u is at least n mu / 6, up to 10",
         range=(2.0**-20, 2.0**40),
     )
     momentum: float = option(
@@ -112,8 +112,8 @@ class DpGd:
         None,
         "share of the budget for the columns' moments; 0: the rows as they are",
         "1",
-        "0.1 of up to 128 columns, rising to 0.25 of 2^14, half of it after counts of sizes; 0 "
-        "for real-valued targets",
+        "0.1 for up to 128 columns, rising to 0.25 for 2^14; half of it where sizes are counted "
+        "before; 0 for real-valued targets",
         range=(0, 1, "[)"),
     )
     count_share: float = option(
@@ -139,7 +139,7 @@ class DpGd:
     curves: str = option(
         "auto",
         "numbers with knots: curves (all), lines (none), or by the signal (auto)",
-        rule="curves if u of all columns >= 40 and there are 2,000 rows, flatter below u = 60",
+        rule="curves if u of all columns >= 40 and there are 2,000 rows; flatter ones if u < 60",
     )
     use: Mapping[str, str] = field(default_factory=dict)
 

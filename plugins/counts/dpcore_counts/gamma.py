@@ -32,8 +32,8 @@ def residual(z: float, y: float, parameters: np.ndarray) -> float:
 @dataclass(frozen=True, slots=True)
 class Gamma(RowLoss, value=deviance, slope=residual):
     """An eighth of the unit deviance of a gamma variable t with the mean m = exp(z) and a constant
-    coefficient of variation, ``(t / m - 1 - log(t / m)) / 4`` (McCullagh & Nelder 1989, chapter 8):
-    the factor makes its slope that of a Poisson loss, m - t, at m = 1/4.
+    coefficient of variation (McCullagh & Nelder 1989, chapter 8). It is ``(t / m - 1 - log(t / m))
+    / 4``: the factor makes its slope that of a Poisson loss, m - t, at m = 1/4.
 
     t and m are in half widths of the target's bounds, the lower one 0; the unit shifts the
     intercept alone. An amount below 2^-10 of them counts as that much. Its slope (1 - t / m) / 4

@@ -19,9 +19,9 @@ _ABOVE = 1 + Fraction(1, 2**40)
 
 
 def deviance(z: float, y: float, parameters: np.ndarray) -> float:
-    """Return f times half the deviance of a row, f = 1 + a/4, which is the difference of
-    ``t log(t (1 + a m) / (m (1 + a t)))`` and ``log((1 + a t) / (1 + a m)) / a``; both are taken
-    from t - m where they would be differences of large terms."""
+    """Return f times half the deviance of a row, f = 1 + a/4. It is the difference of ``t log(t (1
+    + a m) / (m (1 + a t)))`` and ``log((1 + a t) / (1 + a m)) / a``; both are taken from t - m
+    where they would be differences of large terms."""
     a = parameters[0]
     t = target(y)
     m = math.exp(z)
@@ -49,9 +49,9 @@ def residual(z: float, y: float, parameters: np.ndarray) -> float:
 @sealed
 @dataclass(frozen=True, slots=True)
 class NegativeBinomial(RowLoss, value=deviance, slope=residual):
-    """Half the unit deviance of a count t with the mean m = exp(z) and the variance m + a m^2, its
-    overdispersion a fixed beforehand (NB2: Lawless 1987), times f = 1 + a/4: a factor that makes
-    its slope that of a Poisson loss, m - t, at m = 1/4.
+    """Half the unit deviance of a count t with the mean m = exp(z) and the variance m + a m^2,
+    times f = 1 + a/4. The overdispersion a is fixed beforehand (NB2: Lawless 1987); the factor
+    makes its slope that of a Poisson loss, m - t, at m = 1/4.
 
     t and m are in half widths of the target's bounds, the lower one 0. In counts, with the variance
     mean + alpha mean^2, a is alpha times the half width: the variance over the mean, less 1, of a

@@ -29,7 +29,7 @@ def residual(z: float, y: float, parameters: np.ndarray) -> float:
 @dataclass(frozen=True, slots=True)
 class Poisson(RowLoss, value=deviance, slope=residual):
     """Half the unit deviance ``m - t - t log(m / t)`` of a Poisson count t with the mean m = exp(z)
-    (Nelder & Wedderburn 1972): the negative log-likelihood, less its least value at t.
+    (Nelder & Wedderburn 1972). It is the negative log-likelihood, less its least value at t.
 
     t and m are in half widths of the target's bounds, the lower one 0: a factor of the
     unit is a factor of the loss and a shift of the intercept. Its slope m - t has no bound, nor has

@@ -29,9 +29,9 @@ def plugins_of_others() -> dict[str, set[str]]:
 
 @functools.cache
 def source_digest(distribution: str) -> str:
-    """Return the start of a SHA-256 of the names and contents of all Python files of a distribution
-    of this repository or of a plugin, as they are at the first call; empty for another, and for
-    files within an archive.
+    """Return the start of a SHA-256 of the names and contents of a distribution's Python files, as
+    they are at the first call. It is of a distribution of this repository or of a plugin; empty for
+    another, and for files within an archive.
 
     Nothing is imported. What is compiled, as for a processor, is not looked at.
     """

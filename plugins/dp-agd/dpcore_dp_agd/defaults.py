@@ -27,9 +27,9 @@ def steps_for(u: float) -> int:
 
 
 def clip_for(u: float, row_norm: float) -> float:
-    """Return the clip of a row's gradient: a share of the row bound (the classification losses'
-    slopes are at most 1 before rows are weighted, and ``row_norm`` is times the largest weight)
-    that grows with the signal, from a fiftieth to all of it."""
+    """Return the clip of a row's gradient: a share of the row bound that grows with the signal,
+    from a fiftieth to all of it. The classification losses' slopes are at most 1 before rows are
+    weighted, and ``row_norm`` is times the largest weight."""
     share: float = 0.125 * (u / 39) ** 0.36
     return row_norm * min(1.0, max(0.02, share))
 

@@ -11,7 +11,7 @@ from dpcore.plugin import check_ranges, option
 __all__ = ["Options"]
 
 
-_U = "u = n mu / sqrt(n_features), mu of the whole budget"
+_U = "u = n mu / sqrt(n_features), n rows, mu the whole budget as Gaussian DP"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,21 +22,21 @@ class Options:
         None,
         "planned number of steps: each is given an equal share of the budget",
         "steps",
-        f"45 (u / 39)^0.64, from 10 to 400; {_U}",
+        f"the more, the stronger the signal u: 45 (u / 39)^0.64, from 10 to 400; {_U}",
         range=(1, 10**6),
     )
     splits: int | None = option(
         None,
         "the paper's rule instead: a release starts at epsilon / (2 splits)",
         "splits",
-        "none: steps decides",
+        "set by steps",
         range=(1, 10**6),
     )
     clip: float | None = option(
         None,
         "bound of a row's gradient",
         "norm of a gradient",
-        f"0.125 row_norm (u / 39)^0.36, from 0.02 row_norm to row_norm; {_U}",
+        "row_norm times 0.125 (u / 39)^0.36, from 0.02 to 1; u as in the rule for steps",
         range=(2.0**-20, 2.0**12),
     )
     max_step: float | None = option(

@@ -31,7 +31,7 @@ a score, and the public part is below 2^61: scores cannot wrap before 2^34 rows.
 @dataclass(frozen=True, slots=True, eq=False)
 class VertexScores:
     """Scores ``-<radius s e_j, g> / radius`` of the 2 d vertices of the ball ``||w||_1 <= radius``,
-    best largest: ``-g_j`` of +e_j at place j, ``g_j`` of -e_j at place d + j, where
+    best largest. They are ``-g_j`` of +e_j at place j, and ``g_j`` of -e_j at place d + j, where
 
         g = sum_i trunc(clip(l'(x_i.w, y_i))) x_i + n l2 w,    |c_i| ||x_i||_inf <= clip.
 

@@ -42,8 +42,8 @@ def run_overlapping(work: Callable[[int], None], threads: int = 2) -> None:
 
 def run_between_lines(work: Callable[[], None], other: Callable[[], None]) -> None:
     """Call ``work`` once, and in another thread ``other`` before each of the first forty lines of
-    Python that it comes to and that are not dpcore's: how calls overlap depends on no chance, and
-    on no load."""
+    Python in it that are not dpcore's. So how calls overlap depends on no chance, and on no
+    load."""
     lines, running = 0, []
 
     def trace(frame: FrameType, event: str, _: Any) -> Any:

@@ -26,7 +26,7 @@ _File = Annotated[
     ),
 ]
 _Epsilon = Annotated[float, Option(help="What all runs together may cost: epsilon > 0.")]
-_Delta = Annotated[float, Option(help="And delta: 0 <= delta < 1; 0 needs the pure filter.")]
+_Delta = Annotated[float, Option(help="Their delta: 0 <= delta < 1; 0 needs the pure filter.")]
 _Accountant = Annotated[
     str,
     Option(

@@ -59,8 +59,8 @@ def promise(budgets: Sequence[Terms], runs: Sequence[RunState] = ()) -> str:
         ""
         if len(budgets) == 1
         else (
-            " It was raised: decided in the light of what was released, the sum is no guarantee "
-            "that was fixed beforehand."
+            " The budget was raised by someone who could see what had been released, so that the "
+            "sum is no guarantee that was fixed beforehand."
         )
     )
     return (
@@ -90,8 +90,8 @@ def _without(runs: Sequence[RunState]) -> str:
     if not void:
         return ""
     return (
-        f" Runs {', '.join(void)} turned out to guarantee nothing: the promise is of the others "
-        "alone."
+        f" Runs {', '.join(void)} turned out to guarantee nothing: the promise is for the other "
+        "runs alone."
     )
 
 
@@ -101,7 +101,7 @@ def _not_told(runs: Sequence[RunState]) -> str:
     if not silent:
         return ""
     return (
-        f" Runs {', '.join(silent)} are open, or died, and have not told their conditions: parts "
+        f" Runs {', '.join(silent)} are open or died, and their conditions are not known: parts "
         "that are not from dpcore, types of columns, a number of rows."
     )
 
@@ -121,7 +121,7 @@ def _remaining_of(state: State, place: int, terms: Terms) -> Iterator[str]:
         )
     name, delta = terms.filter.name, exact(terms.filter.delta)
     if fits := _fitting_epsilon(state, place, terms):
-        yield f"A run under the {name} accountant fits up to epsilon {fits:.4g}, at delta {delta}."
+        yield f"A run under the {name} accountant fits up to epsilon {fits:.4g} at delta {delta}."
     else:
         yield f"No run under the {name} accountant fits at delta {delta}."
 

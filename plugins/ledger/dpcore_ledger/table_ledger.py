@@ -190,7 +190,7 @@ def _refusal(state: State, run: Run, path: str) -> str:
     where = "" if run.part is None else f" for {run.part.name}"
     return (
         f"The run's epsilon of {exact(run.accountant.epsilon)} does not fit into the ledger "
-        f"{path!r}, of whose budget {remain} remains{where}: {fits}. Nothing was charged."
+        f"{path!r}: {remain} of its budget remains{where}, and {fits}. Nothing was charged."
     )
 
 

@@ -257,12 +257,12 @@ def test_a_run_that_has_not_told_its_conditions_is_named(ledger):
 
     public = {"bounds": (0, 1), "row_norm": None, "classes": (0, 1)}
     session = open_session(X, Y, **public, ledger=ledger.path)
-    assert "not told" not in said()  # Nothing was released.
+    assert "not known" not in said()  # Nothing was released.
     session.count(share=0.1)
     number = only(ledger).number
-    assert f"Runs {number} are open, or died, and have not told their conditions" in said()
+    assert f"Runs {number} are open or died, and their conditions are not known" in said()
     ledger.close_as_spent(number)
-    assert f"Runs {number} are open, or died" in said()
+    assert f"Runs {number} are open or died" in said()
     with open_session(X, Y, **public, ledger=ledger.path) as second:
         second.count(share=0.1)
     assert f"Runs {number} are" in said()

@@ -28,8 +28,8 @@ _ROOT_OF_2 = sqrt_up(Fraction(2))
 @sealed
 @dataclass(frozen=True, slots=True, eq=False)
 class NewtonDirection:
-    """``least M(H)^-1 g / ||g||``, H a ``HessianSum``, g a gradient that was released before, and M
-    what lifts the eigenvalues of H: by ``least`` (``add``), or to ``least`` where they are smaller
+    """``least M(H)^-1 g / ||g||``, H a ``HessianSum`` and g a gradient that was released before. M
+    lifts the eigenvalues of H: by ``least`` (``add``), or to ``least`` where they are smaller
     (``clip``). Its length is at most 1, whatever the rows are.
 
     Sensitivity in l2. A row adds the matrix a = c phi phi' to H, 0 <= a, of norm clip or less; let

@@ -41,8 +41,8 @@ _CELLS = 2**20
 @dataclass(frozen=True, slots=True, eq=False)
 class HessianSum(CoefficientSum):
     """The upper triangle of ``sum_i c_i phi_i phi_i'``, row by row, entries beside the diagonal
-    counted omega = 45/32 times: c_i >= 0 what ``function`` makes of the row's margin, phi_i the row
-    standardised by a public linear map, and ``c_i ||phi_i||^2 <= clip``.
+    counted omega = 45/32 times. Here c_i >= 0 is what ``function`` makes of the row's margin, phi_i
+    the row standardised by a public linear map, and ``c_i ||phi_i||^2 <= clip``.
 
     Sensitivity in l2, of rows with the root vectors p = sqrt(c) phi and q, ||p||^2, ||q||^2 <= clip
     (c is made less where it is more), u and v their triangles:

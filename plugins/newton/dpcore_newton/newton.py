@@ -96,14 +96,15 @@ class Newton:
         None,
         "bound of a row's gradient over the typical length of a standardised row",
         "1",
-        "0.2 (u / 42)^0.3, from 0.05 to 2; u = n mu / sqrt(columns that count)",
+        "the larger, the stronger the signal u: 0.2 (u / 42)^0.3, from 0.05 to 2; "
+        "u = n mu / sqrt(columns that count), n rows, mu the whole budget as Gaussian DP",
         range=(2.0**-10, 2.0**6),
     )
     time: float | None = option(
         None,
         "of gradient flow, all passes, times the typical length of a standardised row squared",
         "1",
-        "that of dp-gd: 5000 (u / 42)^0.8, at most 39467 (logistic)",
+        "that of dp-gd, longer for a stronger signal u: 5000 (u / 42)^0.8, at most 39467",
         range=(2.0**-20, 2.0**40),
     )
     momentum: float = option(
@@ -119,7 +120,8 @@ class Newton:
         None,
         "share of the budget for the columns' moments; 0: the rows as they are",
         "1",
-        "0.1 of up to 128 columns, rising to 0.25 of 2^14, half of it after counts of sizes",
+        "0.1 for up to 128 columns, rising to 0.25 for 2^14; half of that where sizes of numbers "
+        "are counted before",
         range=(0, 1, "[)"),
     )
     count_share: float = option(

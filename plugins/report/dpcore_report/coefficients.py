@@ -249,10 +249,10 @@ def _notes(model: LearntFacts) -> tuple[str, ...]:
         notes.append("So e to its power is what one unit more multiplies the mean by.")
     if schema.width is None:
         notes.append(
-            "A deviation is the width of the public bounds over sqrt(12), as of a uniform "
-            "distribution. Numbers outside the bounds count as the nearer bound. The intercept is "
-            "for a row whose numbers are at their lower bounds and whose levels are none of those "
-            "listed."
+            "Per deviation: for a change by the width of the public bounds over sqrt(12), the "
+            "standard deviation of a uniform distribution. Numbers outside the bounds count as the "
+            "nearer bound. The intercept is for a row whose numbers are at their lower bounds and "
+            "whose levels are none of those listed."
         )
     if schema.width is not None or schema.row_norm < schema.raw_norm_bound:
         notes.append(

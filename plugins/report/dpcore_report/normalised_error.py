@@ -67,7 +67,8 @@ class NormalisedError:
             best = self.reached(1.0, without)[name]
             raise InvalidInputError(
                 f"--target-{name} {target!r} cannot be had at any epsilon: a model without privacy "
-                f"is taken to reach {best:.3g}. --nonprivate-{name} says what yours reaches."
+                f"is assumed to reach {best:.3g}. Where yours reaches another, set "
+                f"--nonprivate-{name}."
             )
         return (1 - left) / (1 - without)
 

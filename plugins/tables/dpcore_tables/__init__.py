@@ -102,11 +102,11 @@ def register_steps(register: Callable[..., None]) -> None:
 
 
 _COLUMN_KINDS = {
-    "categorical": "one of the categories, one-hot; any other value is none of them",
+    "categorical": "one of the categories, one-hot; any other value has zeros in all",
     "ordinal": "one of the levels, by its position",
     "boolean": "a truth value: true, t, yes, y, on, 1, 1.0; false, f, no, n, off, 0, 0.0",
     "date": "a day between public bounds",
-    "hashed": "text by a public hash, one-hot: for values that nobody lists",
+    "hashed": "text in buckets of a public hash, one-hot: for values that nobody lists",
 }
 """Kinds of column, in the order of their reference, and a summary of each."""
 

@@ -48,7 +48,7 @@ def tune_command(
         float, typer.Option(help="Privacy budget of the whole search, and of steps beside it.")
     ] = 1.0,
     delta: Annotated[
-        float, typer.Option(help="And delta: 0 <= delta < 1; 0, or --accountant pure: none.")
+        float, typer.Option(help="Its delta: 0 <= delta < 1; 0 for --accountant pure.")
     ] = 1e-8,
     search: Annotated[
         str,
@@ -60,26 +60,30 @@ def tune_command(
     law: Annotated[
         str,
         typer.Option(
-            help="Of the number of tries: geometric, logarithmic, negative-binomial, poisson."
+            help="Distribution of the number of tries: geometric, logarithmic, "
+            "negative-binomial or poisson."
         ),
     ] = "geometric",
-    tries: Annotated[float, typer.Option(help="About how many tries in the mean.")] = 10.0,
+    tries: Annotated[float, typer.Option(help="Mean number of tries, about.")] = 10.0,
     eta: Annotated[
-        float | None, typer.Option(help="Of --law negative-binomial: above -1, at most 1.")
+        float | None, typer.Option(help="Shape of --law negative-binomial: above -1, at most 1.")
     ] = None,
     score: Annotated[
         str | None,
-        typer.Option(help="error, the default for classes, or loss, clipped to [0, 1]."),
+        typer.Option(
+            help="What models are chosen by: error, the default for classes, or loss, clipped "
+            "to [0, 1]."
+        ),
     ] = None,
     held_out: Annotated[
-        float, typer.Option(help="Share of the rows that scores are of, and no fit.")
+        float, typer.Option(help="Share of the rows that are held out of all fits, to score them.")
     ] = 0.2,
     relation: options.OfRelation = None,
     accountant: Annotated[
         str | None,
         typer.Option(
-            help="Of each fit: zcdp, the default, rdp or pure; any of dpcore train's for "
-            "--search list."
+            help="Accountant of each fit: zcdp by default, rdp or pure; for --search list any "
+            "of dpcore train's."
         ),
     ] = None,
     use: options.Use = None,

@@ -83,7 +83,7 @@ class Search:
     @property
     def rests_on(self) -> tuple[str, ...]:
         """``"module:Class"`` of the algorithms, by class and registration, that have to keep
-        nothing from one fit to the next: the theorems of a random number of tries are about tries
+        nothing from one fit to the next. The theorems of a random number of tries are about tries
         that are independent, and only the best is seen. Of a list, in equal parts of the budget,
         every model could be released."""
         if self.law is None:

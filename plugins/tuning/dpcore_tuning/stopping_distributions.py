@@ -43,9 +43,9 @@ class Law(Protocol):
 
 @dataclass(frozen=True)
 class TruncatedNegativeBinomial:
-    """The law of Papernot & Steinke 2022, Definition 1, on k = 1, 2, ...: P(k) is proportional to
-    (1 - gamma)^k times the product of (l + eta) / (l + 1) over l = 0..k-1; for eta = 0, its limit,
-    to (1 - gamma)^k / k.
+    """The law of Papernot & Steinke 2022, Definition 1, on the whole numbers k >= 1. P(k) is
+    proportional to (1 - gamma)^k times the product of (l + eta) / (l + 1) over l = 0..k-1; for eta
+    = 0, its limit, to (1 - gamma)^k / k.
 
     At eta = 1 it is the geometric law, at eta = 0 the logarithmic one.
 

@@ -50,9 +50,9 @@ _TAIL = 45.0
 
 @dataclass(frozen=True, kw_only=True)
 class GradientRounds:
-    """A round of noisy gradients, the same from the first to the last: ``RoundRules`` that may not
-    be changed on the way, since the composition of sampled releases is proved for a schedule that
-    is fixed beforehand.
+    """A round of noisy gradients, the same from the first to the last. These are ``RoundRules``
+    that may not be changed on the way, since the composition of sampled releases is proved for a
+    schedule that is fixed beforehand.
 
     Parameters
     ----------

@@ -94,7 +94,7 @@ class SumParameters:
 
     @classmethod
     def drawn(cls, users: int, colluding: int, threshold: int, neighbours: int) -> SumParameters:
-        """Return the parameters where each user draws so many neighbours (Bell et al. 2020): more
+        """Return the parameters where each user draws so many neighbours (Bell et al. 2020). More
         than half of them give a secret back, and six in ten have to be in a set with it."""
         return cls(
             users=users,

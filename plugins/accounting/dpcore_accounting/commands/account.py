@@ -40,7 +40,8 @@ def account_command(
         Option(help="In place of epsilon: a budget of zCDP; epsilon at --delta follows."),
     ] = None,
     mu: Annotated[
-        float | None, Option(help="In place of epsilon: a budget of Gaussian DP, likewise.")
+        float | None,
+        Option(help="In place of epsilon: a budget of Gaussian DP; epsilon at --delta follows."),
     ] = None,
     rounds: Annotated[
         int | None, Option(help="Gaussian releases that share the budget, fixed beforehand.")

@@ -134,7 +134,7 @@ def whole_steps(sensitivity: Sensitivity) -> int:
 
 
 def most_moved(sensitivity: Sensitivity) -> int:
-    """Return how many coordinates move at most between neighbours, at least 1: a coordinate that
+    """Return how many coordinates move at most between neighbours, at least 1. A coordinate that
     moves does so by a whole step or more, which adds 1 or more to the l1 norm, and to the square of
     the l2 norm. Under an l-infinity bound all of them may: 2^20, the most that there are."""
     if sensitivity.norm == "linf":

@@ -147,7 +147,7 @@ def require_losses(losses: tuple[float, ...], delta: float) -> None:
 def increments(
     losses: tuple[float, ...], delta: float, sensitivity: Sensitivity
 ) -> tuple[GridScale, ...]:
-    """Return the scale of each level's own deviates, the noisiest level's first, rounded up: the
+    """Return the scale of each level's own deviates, the noisiest level's first, rounded up. The
     variance of a level is the sum of the squares from its own on, at least Delta^2 / mu^2.
 
     Raises InvalidInputError for a sensitivity that is not in l2, or noise that does not fit.

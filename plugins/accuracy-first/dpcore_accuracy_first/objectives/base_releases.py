@@ -170,9 +170,9 @@ class CovBase:
         return make_target(question, reference, options, error, problem, excess)
 
     def theory(self, alpha: float) -> float:
-        """Return the epsilon at which the expected excess risk is at most ``alpha``: Theorem 3.1,
-        2 sup over the ball of the noise's part, E <= sqrt(2) b (d r^2 + 2 sqrt(d) r) / n for noise
-        of scale b and a ball of radius r, with the sensitivity and the ball of this code."""
+        """Return the epsilon at which the expected excess risk is at most ``alpha``. By Theorem
+        3.1, 2 sup over the ball of the noise's part, E <= sqrt(2) b (d r^2 + 2 sqrt(d) r) / n for
+        noise of scale b and a ball of radius r, with the sensitivity and the ball of this code."""
         d, r, n = self.problem.n_features, self.ball.radius, public_rows(self.problem)
         scale = n * alpha / (math.sqrt(2) * (d * r * r + 2 * math.sqrt(d) * r))
         return self.bound / scale

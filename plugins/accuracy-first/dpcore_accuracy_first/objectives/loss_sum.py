@@ -133,8 +133,9 @@ def objective_bits(problem: Problem, ball: PublicBall) -> int:
 @sealed
 @dataclass(frozen=True, slots=True, eq=False)
 class ErrorCount:
-    """The number of rows whose margin has not the sign of their label (a margin of 0 counts as -1);
-    of several classes, those of another class than that of the largest margin, the first of equals.
+    """The number of rows whose margin has not the sign of their label, where a margin of 0 counts
+    as -1. Of several classes it is the number of rows of another class than that of the largest
+    margin, the first of equals.
 
     A row counts 0 or 1, so one row more, less or other moves it by at most 1 under either relation.
     Its grid is 2^-20 rows, for finer noise. Where the number of rows is private, a share ``less``

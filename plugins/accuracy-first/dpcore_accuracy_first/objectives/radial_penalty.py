@@ -34,7 +34,7 @@ def public_rows(problem: Problem) -> int:
 
 def rows_at_most(problem: Problem) -> int:
     """Return up to how many rows errors are bounded: n where it is public, else 2^27, or the
-    ``capacity`` or n0 if that is more: public terms, whose errors count too, are of n0 rows. (A
+    ``capacity`` or n0 if that is more. Public terms, whose errors count too, are of n0 rows. (A
     smaller capacity may be a guess, and promises nothing.)"""
     if problem.n is not None:
         return problem.n
@@ -60,8 +60,8 @@ def require_relation(problem: Problem, relation: NeighboringRelation) -> None:
 @dataclass(frozen=True, slots=True)
 class RadialPenalty:
     """A public term of the objective, the same for all tables and convex, so that no sensitivity
-    changes: with t = (||w|| - start) / width, 0 up to the start, then a force of ``force`` t^8
-    towards 0, which goes on in a straight line from t = 1. There is none where n is public.
+    changes. With t = (||w|| - start) / width, it is 0 up to the start, then a force of ``force``
+    t^8 towards 0, which goes on in a straight line from t = 1. There is none where n is public.
 
     Where n is private the objective is of n0 l2, and with n rows its minimiser satisfies
     n0 l2 ||w||^2 = sum of -m l'(m) <= n P, which bounds it by sqrt(n / n0) times the usual radius:
@@ -113,7 +113,7 @@ class RadialPenalty:
         return self.force * self.width * potential
 
     def value_error(self, size: int) -> float:
-        """Return a bound of the error of the value that is computed up to the radius: its slope is
+        """Return a bound of the error of the value that is computed up to the radius. Its slope is
         at most ``force`` there, and the norm that it is taken at has the error of ``error``."""
         return self.force * (self.start + self.width) * (size + 32) * 2.0**-50
 

@@ -32,7 +32,7 @@ _FEW = 2.0**-10
 _NOISY, _LEAST, _MOST = 17.0, 0.03, 0.1
 RULE = (
     f"{_NOISY:g} / u, from {_LEAST:g} to {_MOST:g}, where log odds are calibrated, u >= {SIGNAL:g} "
-    f"and rows >= {FEWEST}; else 0"
+    f"and there are {FEWEST:,} rows; else 0"
 )
 _ONLY = (
     "calibrate_share is for calibrated log odds and normal noise: the logistic loss of two "

@@ -116,8 +116,8 @@ def tells_the_majority(n: float, mu: float) -> bool:
 
 
 def clip_for(u: float, loss: Loss) -> float:
-    """Return the clip of a row's gradient over the typical length of a row: of several classes
-    sqrt 2 times as much, as a row far on the wrong side has slopes of that size, and not of 1.
+    """Return the clip of a row's gradient over the typical length of a row. Of several classes it
+    is sqrt 2 times as much, as a row far on the wrong side has slopes of that size, and not of 1.
 
     Where rows are weighted it is the largest weight times as much, up to 16: else the clip would
     take most of the weights back."""

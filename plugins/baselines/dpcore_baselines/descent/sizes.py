@@ -40,8 +40,8 @@ _TELLING = 2.0**-6
 @sealed
 @dataclass(frozen=True, slots=True, eq=False)
 class ColumnSizes:
-    """How many rows have, in each of some columns, an entry of size above 1/8, then above 1/64 and
-    up to 1/8, then above 0 and up to 1/64; an entry of 0 counts nowhere.
+    """How many rows have an entry of each size in each of some columns: above 1/8, then above 1/64
+    and up to 1/8, then above 0 and up to 1/64. An entry of 0 counts nowhere.
 
     A row counts 1 in one class of a column at most, so that it moves the counts of m columns by at
     most sqrt(m) in l2 under add-or-remove-one and replace-special; under replace-one it may leave

@@ -96,8 +96,8 @@ def from_moments(
 
 
 def least_seen(width: int) -> float:
-    """Return how many deviations of its noise a column's moments must be above 0 to count: 0 for
-    up to 128 columns, and so many for more of them that about as few are seen by chance."""
+    """Return how many deviations of its noise a column's moments must be above 0 to count. It is 0
+    for up to 128 columns; for more of them, it is so much that about as few are seen by chance."""
     return min(_MOST_SEEN, math.sqrt(2 * max(0.0, math.log(width / defaults.NARROW))))
 
 

@@ -140,9 +140,9 @@ def _part_bits(problem: Problem, lipschitz: float) -> int:
 
 
 def gradient_error(problem: Problem, rows: int, slope: float, precise: bool = False) -> float:
-    """Return a bound of the l2 error of ``GradientSum`` over ``rows`` rows: of the slopes, of
-    exact margins in float64 and their finer part, of the product over one block (Higham 2002,
-    section 3.1), and of one rounding per block and coordinate, all blocks full but the last.
+    """Return a bound of the l2 error of ``GradientSum`` over ``rows`` rows. It covers the slopes,
+    of exact margins in float64 and their finer part, the product over one block (Higham 2002,
+    section 3.1), and one rounding per block and coordinate, all blocks full but the last.
 
     Of several classes, each slope and margin of a row has such an error, together sqrt(n_margins)
     times it in l2; the products of all classes err by what is relative to ``slope``, the bound of

@@ -131,8 +131,8 @@ class Standardization:
         return mapped
 
     def require_columns(self, n_features: int) -> None:
-        """Raise InvalidInputError unless the map is of rows of so many features: one for a single
-        column would be taken for every column by a sum, and for the first alone by a norm."""
+        """Raise InvalidInputError unless the map is of rows of so many features. A sum would take a
+        map for a single column for every column, and a norm would take it for the first alone."""
         if not self.scales.shape == self.shifts.shape == (n_features,):
             raise InvalidInputError(f"Expected a map of {n_features} columns.")
 

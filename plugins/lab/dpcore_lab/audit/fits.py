@@ -83,9 +83,9 @@ class Fits:
         return Claim(float(accountant.epsilon), float(accountant.delta), mu)
 
     def run(self, pair: int, world: int, number: int) -> np.ndarray:
-        """Return of what a run gives out, as numbers, the parameters, how many releases there
-        were, whether there was a model, and whether an error was raised: whoever waits for a model
-        sees that, so it must not tell two tables apart."""
+        """Return the numbers that a run gives out: parameters, the number of releases, whether
+        there was a model, and whether an error was raised. Whoever waits for a model sees the last
+        two, so they must not tell two tables apart."""
         nothing = np.zeros(math.prod(self.rows(pair, world)[0].schema.w_shape) + 3)
         try:
             model = self._fit(pair, world, number)

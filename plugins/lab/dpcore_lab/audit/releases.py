@@ -142,7 +142,7 @@ def audit_release(
         finding = audit_worlds(claim, draws, pairs, fewer, 2 * releases)
     fault = draws.fault(ALARM / (2 * releases))
     if release.share > _LARGEST_SHARE:
-        fault = f"its exact answers are {release.share:.6g} of its sensitivity apart"
+        fault = f"its exact answers differ by {release.share:.6g} times its sensitivity"
     return Audited(release, own.epsilon, finding, fault, draws.drawn)
 
 

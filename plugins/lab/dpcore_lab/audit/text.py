@@ -63,8 +63,8 @@ def power(claim: Claim, counted: int, tests: int) -> str:
 
 
 def rarest_answer(drawn: int) -> int:
-    """Return how rare exact answers may be that so many draws find with probability .99: of n
-    draws one is exact with probability 1 - (1 - p)^n, which is .99 for p about ln(100) / n."""
+    """Return how rare exact answers may be that so many draws find with probability .99. Of n draws
+    one is exact with probability 1 - (1 - p)^n, which is .99 for p about ln(100) / n."""
     return max(1, math.floor(drawn / -math.log(1 - PROBABILITY)))
 
 

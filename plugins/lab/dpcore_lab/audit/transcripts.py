@@ -95,8 +95,9 @@ class Transcripts:
         ]
 
     def outcomes(self, pair: int, world: int, runs: int, noise: NoiseSource) -> np.ndarray:
-        """Return of each run how many values were said, how much in them is true, and how much
-        nearer the last of the noisy answers is to the second exact answer than to the first."""
+        """Return three numbers of each run: how many values were said, how much in them is true,
+        and how near its end is to an answer. The last is how much nearer the last noisy answer is
+        to the second exact answer than to the first."""
         here, there = (answers.base.astype(np.float64) for answers in self.pairs[pair])
         apart = max(1.0, float(np.abs(there - here).sum()))
         told = np.empty((runs, 4))

@@ -91,7 +91,7 @@ def _of_worlds(fits: Fits, finding: Finding, file: Path | None) -> Verdict:
     lines = (
         f"{head['algorithm']}, {head['loss']} loss, {head['relation']}: final models of two "
         f"neighbouring tables ({words})",
-        f"a set of outcomes, learned on other runs, came up in {counts.hits:,} of {counts.runs:,} "
+        f"a set of outcomes, chosen on other runs, came up in {counts.hits:,} of {counts.runs:,} "
         f"runs on one table and in {counts.other_hits:,} of {counts.other_runs:,} on the other",
         f"power: {found}",
         said,
@@ -123,8 +123,8 @@ def _of_releases(fits: Fits, runs: int, file: Path | None, saved: Saved | None =
     for audited in found:
         finding, release = audited.finding, audited.release
         said = sentence(finding.claim, finding.epsilon, audited.is_violation)
-        at = f"it costs epsilon {audited.own:.3g} in the run"
-        far = f"the answers are {release.share:.3g} of its sensitivity apart"
+        at = f"in the run it costs epsilon {audited.own:.3g}"
+        far = f"the tables' exact answers differ by {release.share:.3g} times the sensitivity"
         lines.append(f"{release.name} ({at}; {far})")
         lines.append(f"    {said}{audited.fault and ': ' + audited.fault}")
         strength = power(finding.claim, finding.counts.runs, finding.tests)

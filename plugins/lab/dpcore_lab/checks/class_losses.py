@@ -202,7 +202,7 @@ def _check_bounds(loss: Loss, z: np.ndarray, y: np.ndarray, rng: np.random.Gener
         rounding = 2.0**-48 * (np.abs(above) + np.abs(below) + 1) + 2 * 2.0**-36
         bend = min(facts.smoothness, 4.0) * _STEP**2
         assert (np.abs(rise - expected) <= rounding + bend).all(), (
-            "dvalue is not the slope of value."
+            "dvalue is not the slope of value: value rises by another amount over a short step."
         )
         turn = _called(loss, "dvalue", z + step, y) - _called(loss, "dvalue", z - step, y)
         turned = np.sqrt(np.square(turn).sum(axis=0))

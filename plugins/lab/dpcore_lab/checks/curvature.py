@@ -17,9 +17,9 @@ _ERROR = 2.0**-32
 
 
 def bends_within(facts: LossFacts, y: np.ndarray) -> bool:
-    """Return whether the slope's rise over a step of the margin is at most e^(c step) times that
-    over the step before, and that over the step after: so it is if c bounds the third over the
-    second derivative, whose integrals the rises are.
+    """Return whether the slope's rises over neighbouring steps of the margin differ at most by the
+    factor e^(c step), either way. So they do if c bounds the third over the second derivative,
+    whose integrals the rises are.
 
     ``facts`` : with a ``self_concordance`` c.
     """

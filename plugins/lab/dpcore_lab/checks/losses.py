@@ -163,7 +163,8 @@ def _check_far(loss: Loss, facts: LossFacts, z: np.ndarray, y: np.ndarray) -> No
             low, high = np.minimum(slope, steeper) * size, np.maximum(slope, steeper) * size
             allowed = rounding + _SLOPE_ERROR * size * np.maximum(1.0, np.abs(slope))
             assert ((rise >= low - allowed) & (rise <= high + allowed)).all(), (
-                "value rises otherwise than dvalue says."
+                "dvalue is not the slope of value: between two margins, value rises by more or "
+                "by less than dvalue at either of them allows."
             )
 
 

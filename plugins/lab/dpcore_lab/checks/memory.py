@@ -34,9 +34,9 @@ _SPREADS = 0.01, 0.5
 def assert_no_memory(
     called: Called, z: np.ndarray, y: np.ndarray, calls: int, thread_safe: bool
 ) -> None:
-    """Raise AssertionError if values or slopes of the same margins are others in a second call,
-    after ``calls`` calls with other rows, or other numbers of them, and, where the loss says that
-    it is safe there, in another thread.
+    """Raise AssertionError if values or slopes of the same margins are others in a second call.
+    Between the two are ``calls`` calls with other rows, or other numbers of them; where the loss
+    says that it is safe there, the second is made in another thread, too.
 
     ``z``, ``y`` : margins, whose last axis is that of the rows, and labels.
     """
@@ -95,7 +95,7 @@ def assert_not_mixed(called: Called, name: str, z: np.ndarray, y: np.ndarray) ->
     run_overlapping(repeat, _THREADS)
     if not mixed:
         run_between_lines(lambda: once(0), lambda: once(1))
-    assert not mixed, f"{name} gives other bits in overlapping calls."
+    assert not mixed, f"{name} gives other bits where calls overlap: it is not thread-safe."
 
 
 def assert_alike_in_company(called: Called, labels: np.ndarray, n_classes: int) -> None:
@@ -120,6 +120,6 @@ def assert_alike_in_company(called: Called, labels: np.ndarray, n_classes: int) 
                 moved[..., 0] = margin * (z[..., 0] if n_classes else 1.0)
                 after = called(name, moved, y)
                 assert before[..., 1:].tobytes() == after[..., 1:].tobytes(), (
-                    f"{name} gives other bits where another of {y.size:,} rows is another one: a "
-                    "row's loss depends on the other rows."
+                    f"{name} gives other bits once another of {y.size:,} rows is changed: a row's "
+                    "loss depends on the other rows."
                 )

@@ -29,9 +29,9 @@ def left_out_for(reasons: Mapping[str, str]) -> Iterator[str]:
 
 
 def notes_of(rows: Sequence[Mapping[str, Any]], means: Sequence[Mean]) -> list[str]:
-    """Return what stood for a name that chooses, which fits failed, reached a cap or had no rows to
-    measure on, which are worse than a constant, and what the guarantees ask for beside their
-    figures."""
+    """Return notes on a comparison. They say what stood for a name that chooses, which fits failed,
+    reached a cap or had no rows to measure on, which are worse than a constant, and what the
+    guarantees ask for beside their figures."""
     told = (
         _chosen(rows),
         _failures(rows),

@@ -174,7 +174,7 @@ class Cell:
     repeat: int
 
     def seed(self, seed: int | None) -> int | None:
-        """Return the seed of this fit's noise, below 2^63: it depends on the comparison's seed and
+        """Return the seed of this fit's noise, below 2^63. It depends on the comparison's seed and
         on the cell alone, so neither on the order of the fits nor on what else is compared."""
         if seed is None or self.epsilon is None:
             return None

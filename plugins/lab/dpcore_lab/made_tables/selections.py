@@ -51,9 +51,9 @@ def choices(
     lengths: np.ndarray | None = None,
     weak: bool = False,
 ) -> Iterator[tuple[str, np.ndarray]]:
-    """Yield the words of a table and the places of its rows in a pool: after one of a size, and
-    then after every two, one with a rare class, and one of short rows with a few long ones, so that
-    little time leaves none out.
+    """Yield the words of a table and the places of its rows in a pool. After one of a size, and
+    then after every two, come one with a rare class and one of short rows with a few long ones, so
+    that little time leaves none out.
 
     ``labels`` : of the pool's rows. ``n`` : the rows of the run. ``only_n`` : of tables of other
     sizes none, where the number of rows is public. ``lengths`` : of the pool's rows, or of what

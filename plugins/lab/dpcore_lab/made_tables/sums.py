@@ -67,9 +67,9 @@ class LargeTables:
 
 @dataclass(frozen=True)
 class Compared:
-    """How much was compared: parts, the largest ``share`` of the sensitivity, tables, ``rare`` of
-    them with a class that is rare or alone, the blocks of the largest, and threads; ``of_units`` :
-    whether parts are of units."""
+    """How much was compared: parts, tables, blocks and threads. ``share`` : the largest, of the
+    sensitivity; ``rare`` : of the tables, with a class that is rare or alone; ``blocks`` : of the
+    largest table; ``of_units`` : whether parts are of units."""
 
     parts: int
     share: float

@@ -98,11 +98,11 @@ def audit_additive(case: Case, distance: float, seed: int, alarm: float) -> list
 def audit_bases(
     case: Case, distance: float, seed: int, alarm: float, rows: int = 1 << 20, few: bool = False
 ) -> list[Residuals]:
-    """Raise AssertionError if outcomes on neighbours contradict the event where the answer is
-    special: all zeros, or some; a step from zero; small counts, or negative ones; all coordinates
-    alike, or counts of all ``rows``; return the residuals. The first coordinate moves up; in all
-    but the last kinds from about 0 or, from -3, to it. ``few`` : zeros and some zeros alone, in few
-    draws."""
+    """Return the residuals; raise AssertionError if outcomes on neighbours contradict the event
+    where the answer is special. It is all zeros, or some; a step from zero; small counts, or
+    negative ones; all coordinates alike, or counts of all ``rows``. The first coordinate moves up;
+    in all but the last kinds from about 0 or, from -3, to it. ``few`` : zeros and some zeros alone,
+    in few draws."""
     if not case.known:
         return []
     size = case.setting.size

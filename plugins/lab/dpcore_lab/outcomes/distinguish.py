@@ -83,8 +83,9 @@ def scores_by_line(
 
 def scores_by_codes(here: np.ndarray, there: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the sums over coordinates of the log-ratio of how often a coordinate's code came up on
-    either neighbour, in the draws to learn from: the best score where coordinates are independent
-    and of one law. ``here``, ``there`` : codes, whole numbers >= 0 of shape (n_draws, n)."""
+    either neighbour, in the draws to learn from. It is the best score where coordinates are
+    independent and of one law. ``here``, ``there`` : codes, whole numbers >= 0 of shape (n_draws,
+    n)."""
     size = int(max(here.max(), there.max())) + 1
     counts = [
         np.bincount(halves(codes)[0].ravel(), minlength=size) + 0.5 for codes in (here, there)

@@ -36,8 +36,9 @@ def most_hits(trials: int, p: float, level: float) -> int:
 
 
 def assert_releases_are_apart(drawn: np.ndarray, p: float, level: float) -> None:
-    """Raise AssertionError if a row in one sample is in a later one too often, or too rarely: as
-    the batches of a shuffled table have no row in common before the epoch is over.
+    """Raise AssertionError if a row in one sample is in a later one too often, or too rarely. So it
+    would be with the batches of a shuffled table, which have no row in common before the epoch is
+    over.
 
     Each release is in one pair of a distance at most, so that hits are independent; for draws
     without replacement they vary less (Hoeffding 1956, Theorem 3; 1963, section 6).

@@ -29,10 +29,11 @@ _ADD, _REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPL
 
 @dataclass(frozen=True)
 class Setting:
-    """Multipliers are drawn between ``least`` and ``most``, evenly in their logarithm; ``draws``
-    releases of answers of ``size`` coordinates (or candidates) on the grid of ``grid_bits``, which
-    neighbours under the ``relation`` move by ``bound`` at most; scores have a change range of
-    ``spread`` times that. An answer of several ``columns`` is a matrix."""
+    """Releases to be drawn: multipliers, grid, sizes and relation. Multipliers are drawn between
+    ``least`` and ``most``, evenly in their logarithm; ``draws`` releases are of answers of ``size``
+    coordinates (or candidates) on the grid of ``grid_bits``. Neighbours under the ``relation`` move
+    them by ``bound`` at most; scores have a change range of ``spread`` times that. An answer of
+    several ``columns`` is a matrix."""
 
     least: float
     most: float

@@ -63,9 +63,9 @@ _SETTINGS = (
 
 
 def check_other_events(accountant: Any, several: bool) -> int:
-    """Let pass one event of each kind with the least noise, at small and large budgets, and, of an
-    accountant that holds several, as many as it takes of less costly ones; return the number of
-    kinds that it holds."""
+    """Return the number of kinds of events that an accountant holds; each is let pass and counted
+    again. One event of each kind has the least noise, at small and large budgets; an accountant
+    that holds several gets as many as it takes of less costly ones."""
     kinds = {**_SHAPES, **{name: EVENT_KINDS[name] for name in _SIMPLE}}
     held = set()
     for epsilon, delta, names in _SETTINGS:

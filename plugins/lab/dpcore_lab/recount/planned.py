@@ -46,9 +46,9 @@ def check_schedules(accountant: Any, epsilon: float, delta: float) -> list[str]:
 
 
 def check_deltas(accountant: Any, epsilon: float, delta: float) -> list[str]:
-    """Plan it for releases whose own deltas are three quarters of delta, or more than all of it,
-    beside the least noise that fits, and charge one by one until it refuses; return the kind if it
-    holds them."""
+    """Return the kinds of releases with deltas of their own that the accountant holds, planned for
+    them and charged one by one until it refuses. Their deltas are three quarters of delta, or more
+    than all of it, beside the least noise that fits."""
     event, planned = ApproximateDpEvent(epsilon / 100, delta / 8), []
     if not accountant.supports(event):
         return []

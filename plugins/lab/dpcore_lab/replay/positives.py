@@ -65,9 +65,9 @@ def says_yes_or_no_alone(runs: list[Transcript]) -> bool:
 def positives_that_tell(
     mechanism: Any, script: Script, event: DpEvent, level: int, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return a set of transcripts, as which run fell into it, on neighbours whose answers fall to
-    the first half of the questions and rise to the second: by Fisher's line over the replies, yes
-    against no, learned from other runs."""
+    """Return a set of transcripts, as which run fell into it, on two neighbours. Their answers fall
+    to the first half of the questions and rise to the second; the set is by Fisher's line over the
+    replies, yes against no, learned from other runs."""
     noise = ReadyNoise(seed)
     level = _even_level(mechanism, script, level, noise)
     most = min(mechanism.most_questions, _QUESTIONS)

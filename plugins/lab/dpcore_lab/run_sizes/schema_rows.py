@@ -38,8 +38,8 @@ _SIZES = np.array([2.0**-12, 0.01, 0.1, 0.5, 0.9, 1.0, 1.0, 1.0])
 
 def rows_of_schema(schema: Schema, n: int, seed: int = 0) -> Rows:
     """Return ``n`` rows that the schema allows, encoded as a run would have them, with labels of
-    every class or real ones, and, where the schema has units, a unit for every row or for as many
-    as a unit may have.
+    every class or real ones. Where the schema has units, there is a unit for every row or for as
+    many as a unit may have.
 
     Some rows have all numbers at an end of their bounds, some no level of any column. Raises
     InvalidInputError while bounds of columns are still to be released.

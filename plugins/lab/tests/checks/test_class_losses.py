@@ -126,7 +126,7 @@ def test_ours_and_a_plain_one_pass():
         ({"value": of_full_blocks}, "depends on the other rows"),
         ({"dvalue": swapped}, "not the slope"),
         ({"dvalue": one_class_short}, "gives no number"),
-        ({"value": shared_scratch, "thread_safe": True}, "overlapping calls"),
+        ({"value": shared_scratch, "thread_safe": True}, "where calls overlap"),
         ({"value": below_zero}, "never negative"),
         ({"value": concave, "dvalue": concave_slope, "smoothness": 9.0}, "not convex"),
         ({"radial_slope": 0.1}, "declared radial_slope"),

@@ -42,7 +42,7 @@ def check(loss, monkeypatch):
 
 
 def test_scratch_space_is_found_without_luck(monkeypatch):
-    with pytest.raises(AssertionError, match="other bits in overlapping calls"):
+    with pytest.raises(AssertionError, match="other bits where calls overlap"):
         check(Scratch(), monkeypatch)
 
 

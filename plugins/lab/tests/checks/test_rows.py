@@ -67,7 +67,7 @@ class Sigmoid:
     ("loss", "reason"),
     [
         (Sigmoid(), "the loss is not convex"),
-        pytest.param(SharesScratch(), "other bits in overlapping calls", marks=pytest.mark.slow),
+        pytest.param(SharesScratch(), "other bits where calls overlap", marks=pytest.mark.slow),
         (OtherOnFullBlocks(), "depends on the other rows"),
         (WritesMargins(), "writes on the margins or labels"),
         (WritesLabels(), "writes on the margins or labels"),

@@ -72,7 +72,7 @@ def test_a_row_among_rows_that_are_alike_keeps_its_slope(loss):
     if type(loss) is Logistic:
         assert_alike_in_company(called, labels, 2)
         return
-    with pytest.raises(AssertionError, match="dvalue gives other bits where another of 8,192"):
+    with pytest.raises(AssertionError, match="dvalue gives other bits once another of 8,192"):
         assert_alike_in_company(called, labels, 2)
 
 
@@ -82,7 +82,7 @@ def test_a_corner_that_follows_the_residuals_is_seen():
         getattr(leaks.FollowsTheMedian(), name)(z, y, out)
         return out
 
-    with pytest.raises(AssertionError, match="value gives other bits where another of 8,192"):
+    with pytest.raises(AssertionError, match="value gives other bits once another of 8,192"):
         assert_alike_in_company(called, np.random.default_rng(0).uniform(-1, 1, 8192), 0)
 
 

@@ -114,16 +114,16 @@ def _gain(without: float, given: float | None) -> str:
     """Return a sentence on what a share is of. ``given`` : a figure without privacy."""
     source = ", the median of public tables" if given is None else ""
     return (
-        "The gain is how many fewer errors a model without privacy makes than a constant; it is "
-        f"taken to make {without:.0%} of the constant's errors{source}."
+        "The gain is how many errors fewer a model without privacy makes than a constant "
+        f"prediction. It is assumed to make {without:.0%} of the constant's errors{source}."
     )
 
 
 def _protected(rows_per_unit: int | None) -> str:
     """Return a sentence on whose rows the noise is for."""
     if rows_per_unit is None:
-        return "The noise is for one row; for persons with several see --rows-per-unit."
-    return f"The noise is for all rows of a unit, at most {rows_per_unit:,}."
+        return "One row is protected; for persons with several rows see --rows-per-unit."
+    return f"All rows of a unit, at most {rows_per_unit:,}, are protected together."
 
 
 def _results(

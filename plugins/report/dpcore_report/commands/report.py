@@ -32,9 +32,9 @@ def report_command(
         ),
     ] = None,
 ) -> None:
-    """Write a report on a model for those who answer for it: what was fitted, whose privacy, what
-    the guarantee means in odds, what was spent, what is public, what is outside, and what must be
-    kept secret. It is made from the model file alone."""
+    """Write a report on a model for those who answer for it. It says what was fitted, whose
+    privacy, what the guarantee means in odds, what was spent, what is public, what is outside, and
+    what must be kept secret. It is made from the model file alone."""
     from dpcore import load_model
     from dpcore.model.outfile import refuse_inputs
     from dpcore.plugin.parts import check_writable, write_whole

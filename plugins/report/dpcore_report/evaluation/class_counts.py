@@ -39,8 +39,9 @@ def of_known_classes(
 
 @sealed
 class ClassCounts(HeldOutSums):
-    """How many rows are of each class and get each class from the model; and, for each class, how
-    many rows that are of it, and how many others, have a score of it in each public bin.
+    """How many rows are of each class and how many get each class from the model. Then, for each
+    class and public bin, how many rows of the class, and how many others, have a score of it in
+    that bin.
 
     The answer is flat, class by class: the rows of the class by what the model says, those of it by
     bin, and the others by bin. A row of K classes counts 1 in one cell of the first kind, and 2^-t

@@ -31,9 +31,9 @@ def figures_of_counts(
     log_odds: bool,
     weighted: bool = False,
 ) -> dict[str, Any]:
-    """Return what the counts of ``ScoreCounts`` say of a model of two classes, as JSON-able data:
-    each figure with its interval at 95 %, and a ``verdict`` if the model is below the constant one,
-    else ``None``.
+    """Return what the counts of ``ScoreCounts`` say of a model of two classes, as JSON-able data.
+    Each figure has its interval at 95 %; the ``verdict`` says if the model is below the constant
+    one, and is ``None`` otherwise.
 
     ``counts`` : float64 of shape (n_classes, n_bins), as released. ``names`` : of the classes.
     ``deviation`` : of the noise of each count. ``log_odds`` : whether margins are log odds, so that

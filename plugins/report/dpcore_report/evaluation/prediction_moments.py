@@ -40,9 +40,9 @@ _MEAN = coefficient(_mean)
 
 @sealed
 class PredictionMoments(HeldOutSums):
-    """Seven sums over rows, of 1, z, y, z^2, z y, y^2 and |z - y| / 2: y is the target scaled to
-    [-1, 1], and z the prediction, scaled and held to [-1, 1] likewise, as ``Model.predict`` holds
-    it.
+    """Seven sums over rows, of 1, z, y, z^2, z y, y^2 and |z - y| / 2. Here y is the target scaled
+    to [-1, 1], and z the prediction, scaled and held to [-1, 1] likewise, as ``Model.predict``
+    holds it.
 
     The squared errors of the model, z^2 - 2 z y + y^2, and those of a constant m, y^2 - 2 m y +
     m^2, follow from them for the same rows, and neither is clipped.

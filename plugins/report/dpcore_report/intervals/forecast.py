@@ -55,6 +55,6 @@ def forecast_of(inference: Inference) -> float | None:
 def in_words(share: float) -> str:
     """Return the forecast as a clause."""
     return (
-        f"of fits to public tables with as much noise for their rows and columns {share:.0%} got "
-        "some"
+        f"of fits to public tables with as much noise for their rows and columns, {share:.0%} got "
+        "them"
     )

@@ -52,7 +52,8 @@ def why_none(facts: PublicFacts) -> dict[str, bool]:
     plan, problem = facts.plan, facts.problem
     concordance = loss_facts(plan.loss).self_concordance
     return {
-        f"the loss {plan.settings.loss} states no self_concordance": concordance is None
+        f"the loss {plan.settings.loss} states no self_concordance, which they rest on": concordance
+        is None
         or not np.isfinite(largest_slope(problem, np.zeros(problem.n_features))),
         f"a model has more than {_MOST_FEATURES} coefficients": problem.n_features > _MOST_FEATURES,
         "l2 is above 0 and no number of rows is public (`rows` in the schema)": problem.l2 > 0

@@ -54,17 +54,19 @@ _CLEAR, _MAY_LACK = 1.25, 0.6
 _MOST_CHANGE, _MOST_BIAS = 0.4, 0.1
 
 WEAK = (
-    "the noise of the curvature is as large as the curvature in some direction of the columns. A "
-    "larger share or epsilon, more rows, fewer columns, or a larger l2 would help, and so "
-    "would one listed level less of a category that lists all"
+    "the noise is as large as what the rows say about some combination of the columns (the "
+    "curvature of the loss there). More rows, a larger --intervals-share or epsilon, fewer "
+    "columns, or a larger l2 would help; so would one category less of a column whose schema "
+    "lists them all"
 )
 LONG = (
-    "the last Newton step is too long for its linear form. A larger share or epsilon, more rows, "
-    "or an algorithm that ends nearer to the minimum would help"
+    "the last Newton step, from which they follow, is too long for its linear approximation. More "
+    "rows, a larger --intervals-share or epsilon, or an algorithm that ends nearer to the minimum "
+    "would help"
 )
 TOO_LONG = (
-    "the coefficients are so large that the bound of a row's gradient leaves noise only. A larger "
-    "l2, or a larger epsilon, would help"
+    "the coefficients are so large that the noise, which grows with the bound of a row's gradient, "
+    "hides what the rows say. A larger l2 or epsilon would help"
 )
 
 

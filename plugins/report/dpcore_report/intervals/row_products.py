@@ -42,8 +42,8 @@ _UP = 1.0 + 2.0**-40
 @dataclass(frozen=True, slots=True, eq=False)
 class RowProducts:
     """The upper triangle of ``sum_i v_i v_i^T``, row by row, its diagonal times 5 and the rest
-    times 7; v_i = s_i x_i, where s_i is the size of the row's slope at ``w``, or the root of its
-    curvature.
+    times 7. Here v_i = s_i x_i, where s_i is the size of the row's slope at ``w``, or the root of
+    its curvature.
 
     Sensitivity. Let t(v) be a row's part, and B the bound of ||v||. For any u and v, <t(u), t(v)> =
     25 sum_j (u_j v_j)^2 + 49 sum_{j<k} u_j v_j u_k v_k = 24.5 (u.v)^2 + .5 sum_j (u_j v_j)^2. So

@@ -95,9 +95,9 @@ class Intervals:
             return inference
         if expected < LEAST and not self.anyway:
             raise InvalidInputError(
-                f"Intervals would hardly ever be given: {in_words(expected)}. Raise the share or "
-                "epsilon, or take fewer columns; --intervals-anyway (Intervals(share, "
-                "anyway=True)) spends the share on them all the same."
+                f"This fit would hardly get intervals: {in_words(expected)}. Raise "
+                "--intervals-share or epsilon, or use fewer columns; --intervals-anyway "
+                "(Intervals(share, anyway=True)) spends the share on them all the same."
             )
         logging.getLogger("dpcore").info("dpcore: Intervals: %s.", in_words(expected))
         return inference

@@ -8,15 +8,15 @@ from typing import Any
 __all__ = ["intervals_in_words", "notes_on_intervals"]
 
 _NONE = (
-    "They have no intervals: --intervals-share (intervals_share=) spends a share of the budget on "
-    "some."
+    "They have no intervals: a fit with --intervals-share (intervals_share=) spends a share of its "
+    "budget on them."
 )
 _TARGET = (
-    "Estimate, standard error and 95 % interval are for the minimum of the stated objective over "
-    "the population that the rows are independent draws from, at the fit's number of rows. They "
-    "count the noise of all releases behind them and the rows as a sample, and follow from one "
-    "Newton step: the estimate is not the model's own coefficient. How many intervals are looked "
-    "at is not corrected for."
+    "An interval is for the coefficient at the minimum of the stated objective over the whole "
+    "population, of which the rows are taken to be independent draws, at the fit's number of rows. "
+    "It allows for the privacy noise and for the rows being a sample. The estimate in its middle "
+    "is one Newton step away from the model's own coefficient. The 95 % are of each interval by "
+    "itself: looking at many is not corrected for."
 )
 
 
@@ -25,7 +25,7 @@ def intervals_in_words(intervals: Mapping[str, Any] | None) -> list[str]:
     if intervals is None:
         return []
     if "why_not" in intervals:
-        return [f"No intervals of coefficients: {intervals['why_not']}."]
+        return [f"The coefficients have no intervals: {intervals['why_not']}."]
     return ["Intervals of coefficients were released: dpcore summary MODEL shows them."]
 
 
@@ -34,5 +34,5 @@ def notes_on_intervals(intervals: Mapping[str, Any] | None) -> tuple[str, ...]:
     if intervals is None:
         return (_NONE,)
     if "why_not" in intervals:
-        return (f"There is no interval: {intervals['why_not']}.",)
+        return (f"The coefficients have no intervals: {intervals['why_not']}.",)
     return (_TARGET,)

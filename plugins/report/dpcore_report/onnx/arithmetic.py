@@ -78,8 +78,8 @@ def hats(graph: Graph, values: str, knots: Sequence[float]) -> str:
 
 
 def even_hats(graph: Graph, values: str, knots: Sequence[float]) -> str:
-    """Return the hat functions of evenly spaced knots, by the feature x of the number: at knot k
-    max(0, 1 - |m x - k|) with m stretches between knots, which rounds nothing on the grid."""
+    """Return the hat functions of evenly spaced knots, by the feature x of the number. At knot k it
+    is max(0, 1 - |m x - k|) with m stretches between knots, which rounds nothing on the grid."""
     x = on_grid(graph, unit(graph, values, knots[0], knots[-1]))
     along = graph.op("Mul", x, float(len(knots) - 1))
     away = graph.op("Abs", graph.op("Sub", along, np.arange(float(len(knots)))[np.newaxis]))

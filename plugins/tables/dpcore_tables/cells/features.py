@@ -37,8 +37,9 @@ __all__ = [
 
 
 def hats(values: np.ndarray, knots: tuple[float, ...]) -> np.ndarray:
-    """Return the hat function of each knot at values clamped to the first and the last one: float64
-    of shape (n_values, n_knots), at most two neighbours not 0, t and 1 - t of a t in [0, 1]."""
+    """Return the hat function of each knot at values clamped to the first and the last knot. The
+    result is float64 of shape (n_values, n_knots), at most two neighbours not 0, t and 1 - t of a t
+    in [0, 1]."""
     edges, rows = np.array(knots), np.arange(len(values))
     clamped = np.clip(values, edges[0], edges[-1])
     left = np.clip(np.searchsorted(edges, clamped, side="right") - 1, 0, len(edges) - 2)
@@ -54,9 +55,9 @@ def scale_to_unit_each(values: np.ndarray, lower: np.ndarray, upper: np.ndarray)
 
 
 def features_of(encoding: Encoding, values: np.ndarray) -> list[np.ndarray]:
-    """Return what rows hold of each of an encoding's ``parts``: float64 in [0, 1] of shape
-    (n_rows,) or (n_rows, n_features), new arrays; or int codes of shape (n_rows,), -1 for no level;
-    or, where bounds are still to be released, the values as they are.
+    """Return what rows hold of each of an encoding's ``parts``, as new arrays. They are float64 in
+    [0, 1] of shape (n_rows,) or (n_rows, n_features); or int codes of shape (n_rows,), -1 for no
+    level; or, where bounds are still to be released, the values as they are.
 
     ``values`` : plain numbers, of ``dpcore_tables.cells.cell_values``. Where one is NaN, the
     cell is empty: it is the fill, or all features are 0 but for the indicator.

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 __all__ = ["StoresWritten", "convert_command"]
 
 _DROPPED = (
-    "Rows outside the schema were dropped, uncounted; --bad-rows refuse shows the owner the first."
+    "Any rows that do not satisfy the schema were left out, and were not counted. --bad-rows "
+    "refuse shows the owner the first."
 )
 
 

@@ -153,7 +153,7 @@ def read_query(address: Address, dialect: str) -> Query:
 
 def relations_in(text: str, dialect: str, where: str) -> set[str]:
     """Return the names of the relations in the definition of a view or a function, or of a table's
-    columns that are made of others, where nothing in it is another value each time.
+    computed columns. Nothing in the definition may be another value each time.
 
     Raises InvalidInputError where something is, and for a definition that cannot be read here.
     """

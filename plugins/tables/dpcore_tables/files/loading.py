@@ -116,8 +116,9 @@ def _read(
 def feature_pieces(
     path: str | os.PathLike[str], schema: Schema, bad_rows: BadRows = "refuse"
 ) -> Iterator[tuple[Rows, np.ndarray | None]]:
-    """Yield the feature rows of a file whose label column may be absent, in pieces, each lent
-    until the next is asked for, and which of its rows they are: bool, None for all of them.
+    """Yield the feature rows of a file whose label column may be absent, in pieces, and which of
+    its rows they are. Each piece is lent until the next is asked for; the rows are bool, None for
+    all of them.
 
     Raises as ``load_file``, on the way. Under ``bad_rows="drop"`` rows lack those with a cell that
     does not satisfy the schema.

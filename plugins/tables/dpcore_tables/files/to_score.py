@@ -23,9 +23,9 @@ __all__ = ["feature_rows"]
 def feature_rows(
     data: str, schema: Schema, bad_rows: BadRows = "refuse"
 ) -> Iterator[tuple[Rows, np.ndarray | None]]:
-    """Yield the feature rows of a registered data set or of a file, whose label column may be
-    absent, in pieces, each lent until the next is asked for, and which of its rows they are: bool,
-    None for all of them.
+    """Yield the feature rows of a registered data set or of a file, in pieces, and which of its
+    rows they are. A label column may be absent. Each piece is lent until the next is asked for; the
+    rows are bool, None for all of them.
 
     Raises InvalidInputError for a name of neither, or a data set that has not the encoding of
     ``schema``; as ``feature_pieces`` for a file, on the way.

@@ -32,9 +32,9 @@ _PARTS = ("year", "month", "weekday")
 
 @dataclass(frozen=True, slots=True)
 class Date(FeatureColumn):
-    """A day, clamped to the public [lower, upper] and mapped to [0, 1], and by ``calendar`` some of
-    its parts, one-hot each: the year of the clamped day, the month and the weekday of the day
-    itself.
+    """A day, clamped to the public [lower, upper] and mapped to [0, 1]. By ``calendar`` some of its
+    parts are beside it, one-hot each: the year of the clamped day, the month and the weekday of the
+    day itself.
 
     The time of a day is left out. A text has the day that it names; a time stamp that knows its
     zone has its day in UTC. ``format`` : of text; by default ISO 8601, as in 2024-02-29.

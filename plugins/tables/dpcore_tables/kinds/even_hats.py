@@ -13,9 +13,9 @@ __all__ = ["EvenHats", "even_hats", "hats_behind", "neighbours"]
 
 @dataclass(frozen=True, slots=True)
 class EvenHats(Hat):
-    """Hats whose knots are evenly spaced, so that they follow from the number's feature x in
-    [0, 1], on the feature grid: with m stretches between knots and s = min(floor(m x), m - 1) they
-    are t = m x - s at knot s + 1, 1 - t at knot s, and 0 elsewhere.
+    """Hats whose knots are evenly spaced, so that they follow from the number's feature x in [0,
+    1], on the feature grid. With m stretches between knots and s = min(floor(m x), m - 1) they are
+    t = m x - s at knot s + 1, 1 - t at knot s, and 0 elsewhere.
 
     x is a whole number of grid steps, hence so are t and 1 - t, and nothing is rounded: rows hold
     the number alone, and hats are worked out where they are used, with the same bits.

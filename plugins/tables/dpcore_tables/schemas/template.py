@@ -50,10 +50,10 @@ _WIDTH_TEMPLATE = """\
 #         be predicted
 
 width = "FILL-IN"     # number of features, without the label and the intercept
-row_norm = 1.0        # rows, with the intercept's 1, are scaled down to this l2 norm
-{layout}# rows = 50000        # a public figure for the number of rows; no default
-# capacity = 1000000  # the most rows that exact sums hold; default 2^27
-# intercept = true    # a constant feature of one, the last
+row_norm = 1.0        # longer rows, the intercept's 1 included, are scaled down to this l2 norm
+{layout}# rows = 50000        # about how many rows there are, from public knowledge
+# capacity = 1000000  # sums are exact up to this many rows; default 2^27
+# intercept = true    # add a last feature of ones; default
 
 [columns]
 {label} = {{ kind = "label", classes = ["FILL-IN", "FILL-IN"] }}
@@ -101,8 +101,8 @@ def schema_template(
     drop: Sequence[str] = (),
     encoding: str = UTF_8,
 ) -> str:
-    """Return TOML with the names of a file's or a frame's columns, and what their types say; for a
-    format without names, of a width and a label; for a store, its own schema.
+    """Return TOML with the names of a file's or a frame's columns, and what their types say. For a
+    format without names it has a width and a label; for a store, it is the store's own schema.
 
     A template does not validate until its placeholders are filled in: no bound or category is
     copied. The classes of a label are proposed where its type has no others: true and false; one of

@@ -101,7 +101,7 @@ class Histogram:
 @dataclass(frozen=True, slots=True, eq=False)
 class TwoWayTable:
     """How many rows are in a bin of the first histogram and a bin of the second, pair by pair, row
-    by row of the table; a row of no bin in one of them counts nowhere.
+    by row of the table. A row of no bin in one of them counts nowhere.
 
     A row counts 1 in one pair at most, so that the counts move as those of one histogram
     (``sensitivity_of_bins``; Dwork, McSherry, Nissim & Smith 2006, section 3).

@@ -26,8 +26,8 @@ _SUM_BITS = 62
 @dataclass(frozen=True, slots=True, eq=False)
 class NumericSums:
     """The number of rows, behind it ``sum_i c_i``, and with ``products`` behind that the upper
-    triangle of ``sum_i c_i c_i^T``, row by row: c_i the cells of row i, mapped from their column's
-    bounds to [-1/2, 1/2].
+    triangle of ``sum_i c_i c_i^T``, row by row. Here c_i are the cells of row i, mapped from their
+    column's bounds to [-1/2, 1/2].
 
     A row contributes 1, k numbers of size 1/2 at most and k (k + 1) / 2 of size 1/4 at most, which
     bounds what add-or-remove-one and replace-special move. Under replace-one the count stays, a sum

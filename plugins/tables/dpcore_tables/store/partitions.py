@@ -35,7 +35,7 @@ def convert_partitions(
     on_store: Callable[[int, int], None] | None = None,
 ) -> None:
     """Write each Parquet file of a folder or pattern, or the one file, to a store of its name in
-    the folder ``out``, ``jobs`` of them at a time, each by a process of one thread.
+    the folder ``out``. ``jobs`` of them are written at a time, each by a process of one thread.
 
     The folder appears when all of its stores are whole; until then they are beside it in
     ``.NAME.partial``. Nothing of them is left where the conversion fails. The processes of a killed

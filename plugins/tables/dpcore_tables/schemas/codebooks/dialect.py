@@ -1,6 +1,7 @@
-"""Keys of a schema from a resource's ``dialect`` and ``encoding``: CSV Dialect of Frictionless Data
-(specs.frictionlessdata.io, version 1), Table Dialect (datapackage.org, version 2), and the dialect
-descriptions of CSV on the Web (W3C, "Metadata Vocabulary for Tabular Data", 2015, section 5.9)."""
+"""Keys of a schema from a resource's ``dialect`` and ``encoding``. Dialects are the CSV Dialect of
+Frictionless Data (specs.frictionlessdata.io, version 1), the Table Dialect (datapackage.org,
+version 2), and the dialect descriptions of CSV on the Web (W3C, "Metadata Vocabulary for Tabular
+Data", 2015, section 5.9)."""
 
 from __future__ import annotations
 
