@@ -90,7 +90,7 @@ def test_units_may_be_named_beside_the_schema(frame, file):
         assert model.privacy["units"]["rows_per_unit"] == 2
     with pytest.raises(InvalidInputError, match="beside a schema"):
         dpcore.fit(frame[["x"]].to_numpy(), frame.y == "p", unit="id", rows_per_unit=2)
-    with pytest.raises(InvalidInputError, match="A store holds no ids: train on the file"):
+    with pytest.raises(InvalidInputError, match="A store has the units of the schema"):
         load_data(DataRequest("rows.dpcore", unit="id"), ADD)
     with pytest.raises(InvalidInputError, match="The schema's unit is 'id'"):
         dpcore.fit(frame, schema={**KEYS, **UNITS}, unit="x", rows_per_unit=2)

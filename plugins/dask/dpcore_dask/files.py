@@ -71,7 +71,8 @@ class FileSource:
         convert(self.name, store, _needed(self.schema, self.name), bad_rows=self.bad_rows)
 
     def _require_schema(self, own: Schema) -> None:
-        if self.schema is not None and self.schema.unit is not None:
+        if own.unit is not None or self.schema is not None and self.schema.unit is not None:
+            # A store has no ids, by which rows of a unit in two of them would be found.
             raise InvalidInputError(
                 f"The store {self.name} holds no ids of units: name the Parquet files that stores "
                 "were made of."

@@ -164,6 +164,9 @@ def test_what_units_are_refused_for(
     convert(tmp_path / "rows.parquet", tmp_path / "of-rows.dpcore", schema)
     with pytest.raises(InvalidInputError, match="of-rows.dpcore holds no ids of units"):
         dpcore.fit(tmp_path / "of-rows.dpcore", engine=engine, schema=claimed)
+    convert(folder / "4.parquet", tmp_path / "of-units.dpcore", claimed)
+    with pytest.raises(InvalidInputError, match="of-units.dpcore holds no ids of units"):
+        dpcore.fit(tmp_path / "of-units.dpcore", engine=engine)
     whole = load_file(folder, claimed)
     monkeypatch.setattr(Registered, "load", lambda self: whole)
     with pytest.raises(InvalidInputError, match="has units of several rows.*cut one in two"):

@@ -124,6 +124,11 @@ def feature_pieces(
     """
     if is_store(source := os.fspath(path)):
         stored: Any = _load_store(source, entry_of(source), schema, None, None).X
+        if (kept := schema_of(source)) is not None and kept.unit is not None:
+            raise InvalidInputError(
+                f"The rows of {source} are in another order than those that it was made of, and "
+                "some are left out: name its source."
+            )
         pieces = stored.pieces() if hasattr(stored, "pieces") else (stored,)
         yield from ((rows, None) for rows in pieces)
     else:
@@ -140,14 +145,19 @@ def _load_store(
     own = description.schema
     check_target(target, own)
     schema = schema and schema.for_names([column.name for column in own.columns])
-    if schema is not None and schema.unit is not None:
-        raise InvalidInputError(f"The store {path} holds no ids of units; train on its source.")
+    if schema is not None and schema.unit is not None and schema.units != own.units:
+        raise InvalidInputError(
+            f"The store {path} has no units by {schema.unit!r}, or another number of rows of each: "
+            "convert its source with this schema."
+        )
     if schema is not None and _of_rows(schema) != _of_rows(own):
         raise InvalidInputError(
             f"The rows of {path} were converted with another schema than this run's; convert them "
             "again with it."
         )
-    data = Dataset(name or os.path.basename(path), X, y, own)
+    # At most rows_per_unit rows of each are in the store (``dpcore_tables.store.unit_blocks``).
+    units = None if own.unit is None else getattr(description, "units", None)
+    data = Dataset(name or os.path.basename(path), X, y, own, units=units)
     return replace(
         data,
         rows_dropped=description.rows_dropped,

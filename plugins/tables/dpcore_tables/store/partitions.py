@@ -53,6 +53,11 @@ def convert_partitions(
     twice = [name for name, count in Counter(stores).items() if count > 1]
     if twice:
         raise InvalidInputError(f"Two of the files would be {twice[0]!r}: rename one of them.")
+    if schema.unit is not None:
+        raise InvalidInputError(
+            f"The rows of a unit by {schema.unit!r} may be in several files, and each would be a "
+            "store of its own: convert all of them to one, without --jobs."
+        )
     if any(is_store(name) for name in files):
         raise InvalidInputError(f"{os.fspath(source)} has stores already; copy the files.")
     with _folder_of(os.fspath(out), target) as (unfinished, claimed):

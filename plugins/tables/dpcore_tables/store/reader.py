@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -44,13 +45,19 @@ def stored_rows(name: str, file: BinaryIO) -> tuple[StoredRows, np.ndarray, Desc
     layout = coded_layout(description.schema)
     store = StoreFile(name, file, layout, description.forms())
     y = np.empty(description.n_rows)
+    firsts = None if description.of_blocks is None else np.empty(y.size, dtype=np.uint8)
     begin = 0
-    for index, expected in enumerate(description.digests):
+    for index, (expected, form) in enumerate(
+        zip(description.digests, description.forms(), strict=True)
+    ):
         with store.block(index) as (content, labels, rows):
             end = begin + labels.size
-            if digest(content) != expected or not _is_sound(
-                labels, rows, layout, description.schema.label
-            ):
+            is_whole = digest(content) == expected
+            if firsts is not None:
+                firsts[begin:end] = own = form.firsts(content)
+                # The rows of a unit are in one block, so that each begins one.
+                is_whole = is_whole and bool(own[0] == 1 and (own <= 1).all())
+            if not (is_whole and _is_sound(labels, rows, layout, description.schema.label)):
                 raise DataError(
                     f"{name}: the rows from {begin + 1} to {end} were altered; convert the file "
                     "again."
@@ -58,6 +65,10 @@ def stored_rows(name: str, file: BinaryIO) -> tuple[StoredRows, np.ndarray, Desc
             y[begin:end] = labels
             begin = end
     y.setflags(write=False)
+    if firsts is not None:
+        units = np.cumsum(firsts, dtype=np.int64) - 1
+        units.setflags(write=False)
+        description = replace(description, units=units)
     return StoredRows(store), y, description
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from dpcore import Schema
 
-__all__ = ["check_target", "write_pieces", "write_rows"]
+__all__ = ["check_target", "write_pieces", "write_rows", "write_unit_blocks"]
 
 
 def write_rows(
@@ -58,6 +58,25 @@ def write_pieces(
     writer.finish()
 
 
+def write_unit_blocks(
+    out: str,
+    blocks: Iterable[tuple[CodedRows, np.ndarray, np.ndarray]],
+    schema: Schema,
+    rows_dropped: bool,
+    is_typed: bool,
+    read_by: tuple[str, ...] = (),
+    claim: str = "",
+) -> None:
+    """Write blocks of whole units (``dpcore_tables.store.unit_blocks``) to the store ``out``, as
+    ``write_rows`` does."""
+    with _replacement(out) as file:
+        writer = _Writer(file, schema, rows_dropped, (is_typed, read_by, claim))
+        writer.mark_units()
+        for rows, y, is_first in blocks:
+            writer.add_block(rows, y, is_first)
+        writer.finish()
+
+
 def check_target(out: str | os.PathLike[str]) -> None:
     """Raise InvalidInputError if ``out`` is no name for a store, or is some other file."""
     path = os.fspath(out)
@@ -87,14 +106,29 @@ class _Writer:
         self._schema = schema
         self._rows_dropped = rows_dropped
         self._digests: list[str] = []
+        self._of_blocks: list[int] | None = None
         self._layout = coded_layout(schema)
         self._block = self._empty(STORE_ROWS)
         file.write(HEADER)
 
     def _empty(self, n_rows: int) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        form = BlockForm.of(self._layout, n_rows)
+        form = BlockForm.of(self._layout, n_rows, self._of_blocks is not None)
         content = np.zeros(form.size, dtype=np.uint8)
         return content, form.parts(content)
+
+    def mark_units(self) -> None:
+        """Have blocks of whole units, each row of which says whether it begins one."""
+        self._of_blocks = []
+
+    def add_block(self, X: CodedRows, y: np.ndarray, is_first: np.ndarray) -> None:
+        """Write rows of whole units as a block of their own."""
+        assert self._of_blocks is not None
+        content, parts = self._empty(y.size)
+        self._fill(parts, 0, (y, X.numeric, X.codes))
+        BlockForm.of(self._layout, y.size, True).firsts(content)[:] = is_first
+        self.n_rows += y.size
+        self._of_blocks.append(y.size)
+        self._write(content)
 
     def add(self, X: CodedRows, y: np.ndarray) -> None:
         begin = 0
@@ -108,7 +142,7 @@ class _Writer:
                 self._write(self._block[0])
 
     def finish(self) -> None:
-        left = self.n_rows % STORE_ROWS
+        left = self.n_rows % STORE_ROWS if self._of_blocks is None else 0
         if left:
             content, parts = self._empty(left)
             labels, numeric, codes = (part[:left] for part in self._block[1])
@@ -116,7 +150,12 @@ class _Writer:
             self._write(content)
         digests = tuple(self._digests)
         description = Description(
-            self._schema, self.n_rows, self._rows_dropped, digests, *self._source
+            self._schema,
+            self.n_rows,
+            self._rows_dropped,
+            digests,
+            *self._source,
+            of_blocks=None if self._of_blocks is None else tuple(self._of_blocks),
         )
         self._file.write(description.tail())
 
