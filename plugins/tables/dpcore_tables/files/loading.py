@@ -123,12 +123,13 @@ def feature_pieces(
     does not satisfy the schema.
     """
     if is_store(source := os.fspath(path)):
-        stored: Any = _load_store(source, entry_of(source), schema, None, None).X
-        if (kept := schema_of(source)) is not None and kept.unit is not None:
+        data = _load_store(source, entry_of(source), schema, None, None)
+        if data.units is not None:
             raise InvalidInputError(
                 f"The rows of {source} are in another order than those that it was made of, and "
                 "some are left out: name its source."
             )
+        stored: Any = data.X
         pieces = stored.pieces() if hasattr(stored, "pieces") else (stored,)
         yield from ((rows, None) for rows in pieces)
     else:
@@ -155,9 +156,9 @@ def _load_store(
             f"The rows of {path} were converted with another schema than this run's; convert them "
             "again with it."
         )
-    # At most rows_per_unit rows of each are in the store (``dpcore_tables.store.unit_blocks``).
-    units = None if own.unit is None else getattr(description, "units", None)
+    units = getattr(description, "units", None)
     data = Dataset(name or os.path.basename(path), X, y, own, units=units)
+    data.require_bounded()
     return replace(
         data,
         rows_dropped=description.rows_dropped,

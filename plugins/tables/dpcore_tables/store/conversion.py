@@ -44,12 +44,13 @@ def convert(
     The rows are beside ``out`` under another name until all of them are written; then ``out``
     appears, or is replaced, at once. What an interrupted run left is begun anew by the next one.
     The file can be read by its owner only. Where the schema has units, at most ``rows_per_unit``
-    rows of each are kept, once for all fits of the store (``dpcore_tables.store.unit_blocks``), and
-    memory grows with the number of rows by some words each.
+    rows of each are kept, once for all fits of the store (``dpcore_tables.store.unit_blocks``);
+    all ids, and some words for each row, are in memory then.
 
     Raises InvalidInputError for a source that is a store, a schema with a width (a store has named
-    columns), a path that cannot be written (a full disk too: nothing is
-    left behind) or that another process is writing, and as ``encoded_batches`` does.
+    columns), units in another kind of store than dpcore's, a path that cannot be written (a full
+    disk too: nothing is left behind) or that another process is writing, and as ``encoded_batches``
+    does.
     """
     if is_store(os.fspath(source), format):
         raise InvalidInputError(f"{os.fspath(source)} is a store already; copy the file.")
@@ -64,6 +65,8 @@ def convert(
     store.check_target(target)
     schema = named_schema(source, schema, format)
     ids = None if schema.unit is None else UnitIds()
+    if ids is not None and store.write is not write_rows:
+        raise InvalidInputError(f"{target!r} is a store that holds no units.")
     pieces = encoded_batches(source, schema, format=format, bad_rows=bad_rows, ids=ids)
     stated = bad_rows == "drop", is_typed(os.fspath(source), format)
     reader = entry_of(os.fspath(source), format)
@@ -76,9 +79,7 @@ def convert(
     others = {key: value for key, value in others.items() if value}
     if ids is None:
         store.write(pieces, target, schema, *stated, **others)
-        return
-    if store.write is not write_rows:
-        raise InvalidInputError(f"{target!r} is a store that holds no units.")
-    folder = os.path.dirname(os.path.realpath(target))
-    blocks = bounded_blocks(pieces, ids, schema, folder)
-    write_unit_blocks(target, blocks, schema, *stated, **others)
+    else:
+        folder = os.path.dirname(os.path.realpath(target))
+        blocks = bounded_blocks(pieces, ids, schema, folder)
+        write_unit_blocks(target, blocks, schema, *stated, **others)

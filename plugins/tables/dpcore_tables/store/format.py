@@ -5,8 +5,8 @@
     page 0    "dpcore-store 1\\n", zeros
     page 1..  blocks of 8,192 rows, the last with what is left, each from the start of a page:
               labels float64, numbers float32 (row by row), codes (row by row), zeros
-              (of units: blocks of whole units, and after the codes a byte for each row, 1 for the
-              first of its unit, else 0)
+              (of units: whole ones in each block, and after the codes a byte for each row, 1 for
+              the first of its unit, else 0)
     then      the description, JSON: schema, rows, rows_dropped, is_typed, read_by, claim, one
               SHA-256 per block (of units: block_rows, the rows of each block)
     last      48 bytes: length of the description (uint64, little-endian), SHA-256 of page 0,
@@ -93,8 +93,8 @@ class BlockForm:
         return -(-used // PAGE) * PAGE
 
     def firsts(self, content: np.ndarray) -> np.ndarray:
-        """Return which rows begin a unit, uint8, as a view of a block's bytes."""
-        return content[self.firsts_at : self.firsts_at + self.n_rows]
+        """Return which rows begin a unit, uint8, as a view of a block's bytes; of no units none."""
+        return content[self.firsts_at : self.firsts_at + self.n_rows * self.has_units]
 
     def parts(self, content: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return labels, numbers and codes as views of a block's bytes (uint8)."""
@@ -198,7 +198,9 @@ class Description:
         schema = Schema.from_dict(data["schema"])
         found = cls(schema, n_rows, dropped, digests, is_typed, read_by, claim, of_blocks)
         sizes = found.block_rows()
-        if found.schema.width is not None or len(digests) != len(sizes) or sum(sizes) != n_rows:
+        if found.schema.width is not None or (of_blocks is not None and schema.unit is None):
+            raise ValueError
+        if (len(sizes), sum(sizes)) != (len(digests), n_rows):
             raise ValueError
         if not all(1 <= n <= STORE_ROWS for n in sizes):
             raise ValueError

@@ -43,21 +43,20 @@ def stored_rows(name: str, file: BinaryIO) -> tuple[StoredRows, np.ndarray, Desc
     ``name`` : what errors call it."""
     description = _describe(name, file)
     layout = coded_layout(description.schema)
-    store = StoreFile(name, file, layout, description.forms())
+    forms = description.forms()
+    store = StoreFile(name, file, layout, forms)
     y = np.empty(description.n_rows)
-    firsts = None if description.of_blocks is None else np.empty(y.size, dtype=np.uint8)
+    firsts = [np.empty(0, dtype=np.uint8)]
     begin = 0
-    for index, (expected, form) in enumerate(
-        zip(description.digests, description.forms(), strict=True)
-    ):
+    for index, (expected, form) in enumerate(zip(description.digests, forms, strict=True)):
         with store.block(index) as (content, labels, rows):
             end = begin + labels.size
-            is_whole = digest(content) == expected
-            if firsts is not None:
-                firsts[begin:end] = own = form.firsts(content)
-                # The rows of a unit are in one block, so that each begins one.
-                is_whole = is_whole and bool(own[0] == 1 and (own <= 1).all())
-            if not (is_whole and _is_sound(labels, rows, layout, description.schema.label)):
+            firsts.append(form.firsts(content).copy())
+            if (
+                digest(content) != expected
+                or not _is_sound(labels, rows, layout, description.schema.label)
+                or not _are_marks(firsts[-1])
+            ):
                 raise DataError(
                     f"{name}: the rows from {begin + 1} to {end} were altered; convert the file "
                     "again."
@@ -65,8 +64,8 @@ def stored_rows(name: str, file: BinaryIO) -> tuple[StoredRows, np.ndarray, Desc
             y[begin:end] = labels
             begin = end
     y.setflags(write=False)
-    if firsts is not None:
-        units = np.cumsum(firsts, dtype=np.int64) - 1
+    if description.of_blocks is not None:
+        units = np.cumsum(np.concatenate(firsts), dtype=np.int64) - 1
         units.setflags(write=False)
         description = replace(description, units=units)
     return StoredRows(store), y, description
@@ -120,6 +119,12 @@ def _is_sound(y: np.ndarray, rows: CodedRows, layout: CodedLayout, label: Label)
     # A comparison with NaN is false.
     numbers = (steps >= 0) & (steps <= 2.0**FEATURE_BITS) & (steps == np.trunc(steps))
     return bool(numbers.all() and are_labels(label, y).all()) and layout.holds(rows.codes)
+
+
+def _are_marks(firsts: np.ndarray) -> bool:
+    """Return whether each row begins a unit or does not, and the first of the block does: the rows
+    of a unit are in one block."""
+    return bool((firsts[:1] == 1).all() and (firsts <= 1).all())
 
 
 def are_labels(column: Label, y: np.ndarray) -> np.ndarray:

@@ -103,8 +103,8 @@ class StoredRows:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class RowsOfBlock:
-    """Rows of a store from one place to another, which a table has in one block, as those of whole
-    units: they may be in several blocks of the store."""
+    """Rows of a store from ``begin`` to before ``end``, one at least, which a table has in one
+    block, as those of whole units: they may be in several blocks of the store."""
 
     rows: StoredRows
     begin: int
@@ -125,27 +125,23 @@ class RowsOfBlock:
     def lent(self) -> Iterator[CodedRows]:
         """Lend the rows, read only: as they lie where one block has them all, else in arrays of
         their own."""
-        layout, edges = self.rows.store.layout, self.rows.edges
+        edges = self.rows.edges
         first = int(np.searchsorted(edges, self.begin, "right")) - 1
-        parts = [
-            CodedRows(
-                layout,
-                np.empty((0, layout.numeric.size), np.float32),
-                np.empty((0, layout.starts.size - 1), layout.code_type),
-            )
-        ]
         with ExitStack() as held:
-            for index in range(first, int(np.searchsorted(edges, self.end))):
-                rows = held.enter_context(self.rows.block(index))
-                parts.append(rows[max(0, self.begin - edges[index]) : self.end - edges[index]])
-            if len(parts) == 2:
-                yield parts[1]
+            parts = [
+                held.enter_context(self.rows.block(index))[
+                    max(0, self.begin - edges[index]) : self.end - edges[index]
+                ]
+                for index in range(first, int(np.searchsorted(edges, self.end)))
+            ]
+            if len(parts) == 1:
+                yield parts[0]
                 return
             numeric = np.concatenate([part.numeric for part in parts])
             codes = np.concatenate([part.codes for part in parts])
             for cells in (numeric, codes):
                 cells.setflags(write=False)
-            yield CodedRows(layout, numeric, codes)
+            yield CodedRows(self.rows.store.layout, numeric, codes)
 
 
 @dataclass(frozen=True, slots=True)

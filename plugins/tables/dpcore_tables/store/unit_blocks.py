@@ -1,15 +1,14 @@
 """Rows of units in a store: at most k rows of each, side by side and in one block.
 
 The rows are first written to a file without a name, in the order of their source. Then at most k
-rows of each unit are kept, by fresh coins, and each unit gets a random word, which is a keyed hash
-of its id whose key is drawn for one conversion and thrown away. The store has the units in the
-order of their words, so that neither an id nor the order in which they came is left in it, and whether
-a row begins a unit, one byte.
+rows of each unit are kept, by fresh coins, and the units are put in the order of random words, one
+for each: a keyed hash of its id whose key nobody keeps, and where equal words are no harm. So the
+store has neither an id nor the order in which they came, but whether a row begins a unit, one byte.
 
 All fits of a store share the coins of its conversion. That is within the theorem of
-``dpcore.data.units``: given the coins, the rows kept of two tables that differ in one unit's rows
-differ in up to k rows of it. So all that is released of them, of however many runs, is as private
-together as it is for a fixed choice, and the coins have one law on both tables.
+``dpcore.data.units``: given the coins, the kept rows of two tables that differ in one unit's rows
+differ in up to k rows, all of that unit. So whatever is released of them, by however many runs, is
+as private together as for a fixed choice, and the coins have one law on both tables.
 """
 
 from __future__ import annotations
@@ -22,8 +21,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.data.units import Coins, UnitIds, ends_of_blocks, kept_places
+from dpcore.data.units import Coins, UnitIds
 from dpcore.errors import DataError
+from dpcore.plugin.parts import Dataset
 from dpcore_tables.coded.rows import CodedRows
 from dpcore_tables.store.format import STORE_ROWS
 from dpcore_tables.store.reader import stored_rows
@@ -50,54 +50,58 @@ def bounded_blocks(
     the caller's own arrays; at most ``rows_per_unit`` rows of a unit are in them.
 
     ``ids`` : has those of all rows once ``pieces`` are read. ``folder`` : of the file without a
-    name. ``coins`` : as ``dpcore.data.units.bounded`` takes them.
+    name. ``coins`` : as ``Dataset.from_rows`` takes them.
     Raises OSError for a file that cannot be written, DataError as ``pieces`` do.
     """
-    assert schema.units is not None
     with tempfile.TemporaryFile(dir=folder) as file:
         write_pieces(file, pieces, schema.with_units(None))
         file.flush()
         X, y, _ = stored_rows("rows of units", file)
-    units = ids.units()
-    if units.size != y.size:
-        raise DataError("The number of rows with a unit is not the number of rows.")
-    places, units = _in_order(units, schema.units.rows_per_unit, coins)
-    is_first = np.diff(units, prepend=-1) != 0
-    for begin, end, rows in _gathered(X, places, ends_of_blocks(units, units.size)):
-        yield rows, y[places[begin:end]], is_first[begin:end]
-
-
-def _in_order(units: np.ndarray, rows_per_unit: int, coins: Coins) -> tuple[np.ndarray, np.ndarray]:
-    """Return the places of the rows that are kept, by the words of their units, and the units as
-    numbered in that order."""
-    n_units = int(units.max(initial=-1)) + 1
-    words = np.frombuffer(coins(8 * n_units), dtype="<u8")
-    rank = np.empty(n_units, dtype=np.int64)
-    rank[np.argsort(words, kind="stable")] = np.arange(n_units)
-    ranked = rank[units]
-    places = kept_places(ranked, rows_per_unit, coins)
-    return places, ranked[places]
-
-
-def _gathered(
-    X: StoredRows, places: np.ndarray, ends: list[int]
-) -> Iterator[tuple[int, int, CodedRows]]:
-    """Yield begin, end and rows of each block; every pass over the stored rows fills many."""
-    layout = X.store.layout
-    a_row = 4 * layout.numeric.size + layout.code_type.itemsize * (layout.starts.size - 1)
-    at_once = max(1, _BYTES_AT_ONCE // max(1, a_row * STORE_ROWS))
-    blocks = [*pairwise(ends)]
+    places, is_first = _kept(y, ids, schema, coins)
+    blocks, at_once = [*pairwise(_ends(is_first))], max(1, _BYTES_AT_ONCE // _block_bytes(X))
     for k in range(0, len(blocks), at_once):
         some = blocks[k : k + at_once]
         start = some[0][0]
         rows = _rows_at(X, places[start : some[-1][1]])
         for begin, end in some:
-            yield begin, end, rows[begin - start : end - start]
+            yield rows[begin - start : end - start], y[places[begin:end]], is_first[begin:end]
+
+
+def _kept(
+    y: np.ndarray, ids: UnitIds, schema: Schema, coins: Coins
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the places of the rows that are kept, those of a unit side by side, and which of them
+    begin one."""
+    if ids.units().size != y.size:
+        raise DataError("The number of rows with a unit is not the number of rows.")
+    # Places stand for rows, and are exact: rows of units are bounded by the core alone.
+    rows = np.arange(y.size, dtype=np.float64)[:, np.newaxis], y
+    kept = Dataset.from_rows("rows of units", rows, schema, ids=ids, coins=coins)
+    words = np.frombuffer(coins(8 * kept.n_units), dtype="<u8")
+    units: Any = kept.units
+    # Stable: the rows of units of one word stay apart.
+    order = np.argsort(words[units], kind="stable")
+    places: Any = kept.X
+    return places[order, 0].astype(np.int64), np.diff(units[order], prepend=-1) != 0
+
+
+def _ends(is_first: np.ndarray) -> list[int]:
+    """Return 0 and the places where blocks of whole units end, as a table's blocks will."""
+    edges, ends = np.append(np.flatnonzero(is_first), is_first.size), [0]
+    while ends[-1] < is_first.size:
+        ends.append(int(edges[np.searchsorted(edges, ends[-1] + STORE_ROWS, "right") - 1]))
+    return ends
+
+
+def _block_bytes(X: StoredRows) -> int:
+    layout = X.store.layout
+    row = 4 * layout.numeric.size + layout.code_type.itemsize * (layout.starts.size - 1)
+    return STORE_ROWS * max(1, row)
 
 
 def _rows_at(X: StoredRows, places: np.ndarray) -> CodedRows:
     """Return the rows at some places, in their order, in arrays of their own."""
-    layout, edges = X.store.layout, np.cumsum([0, *X.store.block_rows])
+    layout, edges = X.store.layout, X.edges
     numeric = np.empty((places.size, layout.numeric.size), dtype=np.float32)
     codes = np.empty((places.size, layout.starts.size - 1), dtype=layout.code_type)
     order = np.argsort(places, kind="stable")

@@ -70,10 +70,9 @@ def write_unit_blocks(
     """Write blocks of whole units (``dpcore_tables.store.unit_blocks``) to the store ``out``, as
     ``write_rows`` does."""
     with _replacement(out) as file:
-        writer = _Writer(file, schema, rows_dropped, (is_typed, read_by, claim))
-        writer.mark_units()
+        writer = _Writer(file, schema, rows_dropped, (is_typed, read_by, claim), of_units=True)
         for rows, y, is_first in blocks:
-            writer.add_block(rows, y, is_first)
+            writer.add_block(y, rows.numeric, rows.codes, is_first)
         writer.finish()
 
 
@@ -99,6 +98,7 @@ class _Writer:
         schema: Schema,
         rows_dropped: bool,
         source: tuple[bool, tuple[str, ...], str],
+        of_units: bool = False,
     ) -> None:
         self.n_rows = 0
         self._source = source
@@ -106,29 +106,27 @@ class _Writer:
         self._schema = schema
         self._rows_dropped = rows_dropped
         self._digests: list[str] = []
-        self._of_blocks: list[int] | None = None
+        self._of_blocks: list[int] | None = [] if of_units else None
         self._layout = coded_layout(schema)
         self._block = self._empty(STORE_ROWS)
         file.write(HEADER)
 
-    def _empty(self, n_rows: int) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        form = BlockForm.of(self._layout, n_rows, self._of_blocks is not None)
+    def _empty(self, n_rows: int) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
+        has_units = self._of_blocks is not None
+        form = BlockForm.of(self._layout, n_rows, has_units)
         content = np.zeros(form.size, dtype=np.uint8)
-        return content, form.parts(content)
+        firsts = (form.firsts(content),) if has_units else ()
+        return content, (*form.parts(content), *firsts)
 
-    def mark_units(self) -> None:
-        """Have blocks of whole units, each row of which says whether it begins one."""
-        self._of_blocks = []
-
-    def add_block(self, X: CodedRows, y: np.ndarray, is_first: np.ndarray) -> None:
-        """Write rows of whole units as a block of their own."""
-        assert self._of_blocks is not None
-        content, parts = self._empty(y.size)
-        self._fill(parts, 0, (y, X.numeric, X.codes))
-        BlockForm.of(self._layout, y.size, True).firsts(content)[:] = is_first
-        self.n_rows += y.size
-        self._of_blocks.append(y.size)
+    def add_block(self, *cells: np.ndarray) -> None:
+        """Write rows as a block of their own: their labels, numbers and codes, and, of whole units,
+        which of them begin one."""
+        content, parts = self._empty(cells[0].size)
+        self._fill(parts, 0, cells)
         self._write(content)
+        if self._of_blocks is not None:
+            self.n_rows += cells[0].size
+            self._of_blocks.append(cells[0].size)
 
     def add(self, X: CodedRows, y: np.ndarray) -> None:
         begin = 0
@@ -144,10 +142,7 @@ class _Writer:
     def finish(self) -> None:
         left = self.n_rows % STORE_ROWS if self._of_blocks is None else 0
         if left:
-            content, parts = self._empty(left)
-            labels, numeric, codes = (part[:left] for part in self._block[1])
-            self._fill(parts, 0, (labels, numeric, codes))
-            self._write(content)
+            self.add_block(*(part[:left] for part in self._block[1]))
         digests = tuple(self._digests)
         description = Description(
             self._schema,
@@ -159,12 +154,7 @@ class _Writer:
         )
         self._file.write(description.tail())
 
-    def _fill(
-        self,
-        block: tuple[np.ndarray, np.ndarray, np.ndarray],
-        at: int,
-        rows: tuple[np.ndarray, np.ndarray, np.ndarray],
-    ) -> None:
+    def _fill(self, block: tuple[np.ndarray, ...], at: int, rows: tuple[np.ndarray, ...]) -> None:
         for part, cells in zip(block, rows, strict=True):
             part[at : at + len(cells)] = cells
 

@@ -1,6 +1,8 @@
 """Stores of units: the rows that are kept, the same released bits as from the file, and faults."""
 
 import json
+from collections import Counter
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -8,14 +10,20 @@ import pytest
 
 import dpcore
 from dpcore import Schema
-from dpcore.data.units import UnitIds, ends_of_blocks
 from dpcore.errors import BadRowError, DataError, InvalidInputError
+from dpcore.plugin.commands import DataRequest
 from dpcore.plugin.parts import load_file
-from dpcore_tables.store import convert, convert_partitions, open_store, write_rows
+from dpcore_tables.statistics import open_session
+from dpcore_tables.store import (
+    conversion,
+    convert,
+    convert_partitions,
+    open_store,
+    unit_blocks,
+    write_rows,
+)
 from dpcore_tables.store.format import STORE_ROWS, Description
-from dpcore_tables.store.rows import RowsOfBlock
 from dpcore_tables.store.unit_blocks import bounded_blocks
-from dpcore_tables.store.writer import write_unit_blocks
 
 KEYS = {
     "unit": "id",
@@ -44,6 +52,24 @@ def converted(folder, frame, schema=SCHEMA, **options):
     return str(folder / "rows.csv"), str(folder / "rows.dpcore")
 
 
+def rows_in(store):
+    """Return the rows of a store in their order, each with its label."""
+    X, y, _ = open_store(store)
+    pieces = [np.c_[rows.numeric, rows.codes] for rows in X.pieces()]
+    return [*map(tuple, np.c_[np.concatenate(pieces), y].tolist())]
+
+
+def with_coins(monkeypatch):
+    """Have conversions draw the same coins for the n-th row, and the n-th unit, of every table."""
+
+    def blocks(*asked):
+        draws = iter(range(9))
+        coins = lambda size: np.random.default_rng(next(draws)).bytes(size)  # noqa: E731
+        return bounded_blocks(*asked, coins=coins)
+
+    monkeypatch.setattr(conversion, "bounded_blocks", blocks)
+
+
 @pytest.fixture(scope="module")
 def stored(tmp_path_factory):
     """Rows in three blocks, of which no unit has more than are kept."""
@@ -55,8 +81,9 @@ def test_a_store_has_whole_units_in_its_blocks_in_an_order_of_their_own(stored):
     X, y, description = open_store(store)
     units = description.units
     assert (np.diff(units) >= 0).all() and np.unique(units).size == 6500
-    assert ends_of_blocks(units, y.size) == np.cumsum([0, *X.block_rows()]).tolist()
-    assert max(X.block_rows()) <= STORE_ROWS and len(X.block_rows()) == 3
+    of_table = [block.n_rows for block in load_file(store, None).table().blocks]
+    assert X.block_rows() == of_table and sum(of_table) == y.size
+    assert max(of_table) <= STORE_ROWS and len(of_table) == 3
     frame = pd.read_csv(file)
     held = np.concatenate([rows.numeric[:, 0] for rows in X.pieces()])
     of_units = {tuple(sorted(held[units == k])) for k in range(100)}
@@ -90,31 +117,17 @@ def test_held_out_units_may_lie_across_blocks(stored):
     margins = np.concatenate([block.margins(w) for block in whole.blocks])
     found = np.concatenate([block.margins(w) for block in table.blocks])
     assert np.array_equal(found, margins[kept[data.units]])
-    with RowsOfBlock(data.X, 7, 7).lent() as none:
-        assert none.shape == (0, data.n_features)
 
 
 def test_more_rows_than_are_kept_are_left_out_by_fresh_coins(tmp_path):
     frame = rows_of(400, 12)
     file, store = converted(tmp_path, frame)
     counts = frame.id.value_counts()
-    sizes = [np.bincount(open_store(store)[2].units)]
-    assert sorted(sizes[0]) == sorted(np.minimum(counts, 5)) and counts.max() > 5
-    first = {cell.tobytes() for rows in open_store(store)[0].pieces() for cell in rows.numeric}
+    sizes = np.bincount(open_store(store)[2].units)
+    assert sorted(sizes) == sorted(np.minimum(counts, 5)) and counts.max() > 5
+    first = rows_in(store)
     convert(file, store, SCHEMA)
-    second = {cell.tobytes() for rows in open_store(store)[0].pieces() for cell in rows.numeric}
-    assert first != second
-
-
-def test_each_row_of_a_unit_is_kept_as_often(tmp_path):
-    frame = pd.DataFrame({"id": ["a"] * 10, "x": np.arange(10) / 16, "city": "a", "y": "n"})
-    counts = np.zeros(10)
-    for _ in range(100):
-        _, store = converted(tmp_path, frame)
-        (rows,) = open_store(store)[0].pieces()
-        counts[(rows.numeric[:, 0] * 16).astype(int)] += 1
-    # 100 draws of 5 of 10: each about 50, standard deviation 5, five of them.
-    assert counts.sum() == 500 and (abs(counts - 50) < 26).all()
+    assert {*first} != {*rows_in(store)}
 
 
 def test_rows_without_an_id_are_units_by_themselves(tmp_path):
@@ -154,17 +167,91 @@ def test_no_rows_are_a_store(tmp_path):
     assert data.n_units == 0 and data.table().n_rows == 0
 
 
+def bounded_by_stretches(y, ids, schema, coins):
+    """Keep k rows of a unit of every 16 rows: the wrong twin, of a conversion by pieces."""
+    units = ids.units()
+    wide = Schema.from_dict({**KEYS, "rows_per_unit": 100})
+    places, is_first = kept(y, ids, wide, coins)
+    rank = Counter()
+    keep = []
+    for place in places:
+        rank[units[place], place // 16] += 1
+        keep.append(rank[units[place], place // 16] <= 5)
+    return places[keep], is_first[keep]
+
+
+kept = unit_blocks._kept
+
+
+@pytest.mark.parametrize("n_more", [0, 1, 5, 60])
+def test_all_rows_of_a_unit_move_at_most_k_rows_of_a_store(tmp_path, monkeypatch, n_more):
+    # By coins of its own a row is kept, or a unit placed, whatever other rows there are.
+    frame = rows_of(60, 9)
+    other = rows_of(n_more, 1, seed=1).assign(id="one more")
+
+    def changed():
+        found = []
+        for each in (frame, pd.concat([frame, other])):
+            with_coins(monkeypatch)
+            found.append(rows_in(converted(tmp_path, each)[1]))
+        before, after = map(Counter, found)
+        # Others stay in their order.
+        assert [row for row in found[1] if row in before] == found[0]
+        assert not before - after
+        return (after - before).total()
+
+    assert changed() == min(n_more, 5)
+    monkeypatch.setattr(unit_blocks, "_kept", bounded_by_stretches)
+    assert n_more < 16 or changed() > 5
+
+
+def test_rows_are_brought_side_by_side_in_as_many_passes_as_memory_wants(stored, monkeypatch):
+    file, store = stored
+    with_coins(monkeypatch)
+    convert(file, store, SCHEMA)
+    found, sizes = rows_in(store), open_store(store)[0].block_rows()
+    with_coins(monkeypatch)
+    monkeypatch.setattr(unit_blocks, "_BYTES_AT_ONCE", 1)
+    convert(file, store, SCHEMA)
+    assert rows_in(store) == found and open_store(store)[0].block_rows() == sizes
+
+
+def test_units_of_one_word_stay_apart(tmp_path, monkeypatch):
+    of_rows = np.random.default_rng(0)
+    coins = lambda size: bytes(size) if size == 8 * 40 else of_rows.bytes(size)  # noqa: E731
+    monkeypatch.setattr(conversion, "bounded_blocks", partial(bounded_blocks, coins=coins))
+    data = load_file(converted(tmp_path, rows_of(40, 9))[1], None)
+    assert data.n_units == 40 and data.table().n_rows == data.y.size
+
+
+def test_a_table_of_one_unit_has_k_rows(tmp_path):
+    _, store = converted(tmp_path, rows_of(9000, 1).assign(id="one"))
+    data = load_file(store, None)
+    assert (data.n_units, data.y.size) == (1, 5)
+    assert dpcore.fit(store, epsilon=1.0).privacy["private"]
+    with pytest.raises(InvalidInputError, match="at least 2 units, and this one has 1"):
+        dpcore.fit(store, epsilon=1.0, relation="replace-one")
+
+
+def test_units_of_a_store_are_known_to_all_that_goes_by_them(stored, tmp_path):
+    file, store = stored
+    assert dpcore.fit(store, epsilon=2.0, delta=0.0, seed=1).algo["name"] == "privgene"
+    assert DataRequest(store).has_units and not DataRequest(file).has_units
+
+    def figures(rows, **schema):
+        with open_session(rows, epsilon=2.0, seed=4, relation="replace-one", **schema) as session:
+            return session.count(share=0.5), *session.mean("x", share=0.5)
+
+    assert figures(store) == figures(file, schema=SCHEMA)
+    held_out = [dpcore.Evaluation(0.3, test_fraction=0.3)]
+    model = dpcore.fit(store, also=held_out, epsilon=2.0, relation="replace-one")
+    assert model.report["units_train"] == 4550 and "n_train" not in model.report
+
 
 @pytest.mark.parametrize("change", ["a unit in two blocks", "a mark that is none", "more rows"])
-def test_marks_that_no_conversion_writes_are_refused(tmp_path, change):
-    frame, ids = rows_of(8, 3), UnitIds()
-    frame.to_csv(tmp_path / "rows.csv", index=False)
-
-    def blocks():
-        from dpcore_tables.files.stream import encoded_batches
-
-        pieces = encoded_batches(tmp_path / "rows.csv", SCHEMA, ids=ids)
-        for rows, y, is_first in bounded_blocks(pieces, ids, SCHEMA, str(tmp_path)):
+def test_marks_that_no_conversion_writes_are_refused(tmp_path, monkeypatch, change):
+    def blocks(*asked):
+        for rows, y, is_first in bounded_blocks(*asked):
             marks = is_first.astype(np.uint8)
             if change == "more rows":
                 marks[1:] = 0
@@ -172,14 +259,15 @@ def test_marks_that_no_conversion_writes_are_refused(tmp_path, change):
                 marks[0 if "two" in change else 2] = 0 if "two" in change else 7
             yield rows, y, marks
 
-    out = str(tmp_path / "rows.dpcore")
-    write_unit_blocks(out, blocks(), SCHEMA, False, False)
-    if change == "more rows":
-        with pytest.raises(InvalidInputError, match="at most rows_per_unit=5"):
-            load_file(out, None).table()
-        return
-    with pytest.raises(DataError, match="were altered"):
-        open_store(out)
+    monkeypatch.setattr(conversion, "bounded_blocks", blocks)
+    _, store = converted(tmp_path, rows_of(8, 3))
+    error, words = (
+        (InvalidInputError, "at most rows_per_unit=5")
+        if change == "more rows"
+        else (DataError, "from 1 to .* were altered")
+    )
+    with pytest.raises(error, match=words):
+        load_file(store, None)
 
 
 def test_block_sizes_that_do_not_add_up_are_refused():
@@ -189,6 +277,9 @@ def test_block_sizes_that_do_not_add_up_are_refused():
         with pytest.raises((ValueError, TypeError)):
             Description._from_json({**text, "block_rows": sizes})
     assert Description._from_json(text).block_rows() == [3]
+    of_rows = {**text, "schema": SCHEMA.with_units(None).to_dict()}
+    with pytest.raises(ValueError):
+        Description._from_json({**of_rows, "block_rows": [3]})
 
 
 def test_a_store_that_marks_no_units_gives_none(tmp_path):
