@@ -1,8 +1,10 @@
 """Stores of units: the rows that are kept, the same released bits as from the file, and faults."""
 
+import errno
 import json
 from collections import Counter
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -22,7 +24,7 @@ from dpcore_tables.store import (
     unit_blocks,
     write_rows,
 )
-from dpcore_tables.store.format import STORE_ROWS, Description
+from dpcore_tables.store.format import PAGE, STORE_ROWS, Description
 from dpcore_tables.store.unit_blocks import bounded_blocks
 
 KEYS = {
@@ -268,6 +270,31 @@ def test_marks_that_no_conversion_writes_are_refused(tmp_path, monkeypatch, chan
     )
     with pytest.raises(error, match=words):
         load_file(store, None)
+
+
+@pytest.mark.parametrize("how", ["a mark that was changed", "cut short", "more behind"])
+def test_a_store_that_was_altered_is_refused(tmp_path, how):
+    _, store = converted(tmp_path, rows_of(300, 5))
+    content = bytearray(Path(store).read_bytes())
+    X, y, _ = open_store(store)
+    if how == "a mark that was changed":  # Rows of one unit would be those of two.
+        content[PAGE + y.size * 13 + 1] ^= 1
+    Path(store).write_bytes(
+        content[:-9] if how == "cut short" else content + b"0" * ("more" in how)
+    )
+    with pytest.raises(DataError, match="rows.dpcore: the rows from 1 to|cut short"):
+        dpcore.fit(store, epsilon=1.0)
+
+
+def test_a_full_disk_leaves_nothing_of_the_rows_of_units(tmp_path, monkeypatch):
+    def full(file, pieces, schema):
+        assert len([*pieces]) == 1
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(unit_blocks, "write_pieces", full)
+    with pytest.raises(InvalidInputError, match="rows.dpcore': No space left on device"):
+        converted(tmp_path, rows_of(9, 2))
+    assert [path.name for path in tmp_path.iterdir()] == ["rows.csv"]
 
 
 def test_block_sizes_that_do_not_add_up_are_refused():
