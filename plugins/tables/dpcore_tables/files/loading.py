@@ -123,7 +123,8 @@ def feature_pieces(
     does not satisfy the schema.
     """
     if is_store(source := os.fspath(path)):
-        data = _load_store(source, entry_of(source), schema, None, None)
+        # Whose rows are scored does not matter.
+        data = _load_store(source, entry_of(source), schema.with_units(None), None, None)
         if data.units is not None:
             raise InvalidInputError(
                 f"The rows of {source} are in another order than those that it was made of, and "

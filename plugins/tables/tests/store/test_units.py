@@ -158,6 +158,8 @@ def test_what_a_store_of_units_is_not_for(stored, tmp_path):
     model = dpcore.fit(store, epsilon=1.0, seed=1)
     with pytest.raises(InvalidInputError, match="in another order than"):
         model.predict(store)
+    convert(stored[0], tmp_path / "rows.dpcore", SCHEMA.with_units(None))
+    assert np.array_equal(model.predict(tmp_path / "rows.dpcore"), model.predict(stored[0]))
     with pytest.raises(InvalidInputError, match="without --jobs"):
         convert_partitions(stored[0], tmp_path / "stores", SCHEMA)
     assert not (tmp_path / "stores").exists()
