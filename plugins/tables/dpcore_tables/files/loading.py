@@ -159,7 +159,6 @@ def _load_store(
         )
     units = getattr(description, "units", None)
     data = Dataset(name or os.path.basename(path), X, y, own, units=units)
-    data.require_bounded()
     return replace(
         data,
         rows_dropped=description.rows_dropped,

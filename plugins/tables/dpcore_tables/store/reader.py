@@ -55,7 +55,7 @@ def stored_rows(name: str, file: BinaryIO) -> tuple[StoredRows, np.ndarray, Desc
             if (
                 digest(content) != expected
                 or not _is_sound(labels, rows, layout, description.schema.label)
-                or not _are_marks(firsts[-1])
+                or not _are_marks(firsts[-1], description.schema.rows_per_unit)
             ):
                 raise DataError(
                     f"{name}: the rows from {begin + 1} to {end} were altered; convert the file "
@@ -121,10 +121,12 @@ def _is_sound(y: np.ndarray, rows: CodedRows, layout: CodedLayout, label: Label)
     return bool(numbers.all() and are_labels(label, y).all()) and layout.holds(rows.codes)
 
 
-def _are_marks(firsts: np.ndarray) -> bool:
-    """Return whether each row begins a unit or does not, and the first of the block does: the rows
-    of a unit are in one block."""
-    return bool((firsts[:1] == 1).all() and (firsts <= 1).all())
+def _are_marks(firsts: np.ndarray, most: int | None) -> bool:
+    """Return whether each row begins a unit or does not, the first of the block does, as the rows
+    of a unit are in one block, and no unit has more than ``most``."""
+    sizes = np.diff(np.flatnonzero(np.append(firsts, 1)))
+    is_bounded = most is None or bool((sizes <= most).all())
+    return is_bounded and bool((firsts[:1] == 1).all() and (firsts <= 1).all())
 
 
 def are_labels(column: Label, y: np.ndarray) -> np.ndarray:
