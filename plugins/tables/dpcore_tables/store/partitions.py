@@ -44,7 +44,8 @@ def convert_partitions(
     ``on_store`` gets the number of stores written so far, and that of all.
 
     Raises InvalidInputError where ``out`` is there already, another process is writing it, two
-    files have one name or units are not claimed to be in one file each, DpcoreError where a process ended by itself, and as ``convert`` does.
+    files have one name or units are not claimed to be in one file each, DpcoreError where a process
+    ended by itself, and as ``convert`` does.
     """
     target, files = os.path.abspath(out), partition_files(os.fspath(source))
     if os.path.lexists(target):
