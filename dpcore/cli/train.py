@@ -14,7 +14,7 @@ from dpcore.cli.step_options import steps_asked, targets_asked, with_step_option
 from dpcore.cli.terminal.streams import tell_outlook
 from dpcore.fitting.request.ledger_request import LedgerRequest
 from dpcore.fitting.request.run_request import DataRequest
-from dpcore.fitting.request.settings import Settings, default_algorithm, has_units
+from dpcore.fitting.request.settings import Settings, default_algorithm
 from dpcore.fitting.steps.facts import release_bounds
 from dpcore.fitting.steps.weights import public_weights
 from dpcore.model.file import check_out
@@ -206,7 +206,7 @@ def train_command(
         as_published=as_published,
         users=users,
         trust=trust,
-        units=has_units(schema, unit, release_bounds(also)),
+        units=request.has_units,
         class_weight=public_weights(of_steps.get("class_weight")),
         also=also,
         seed=seed,

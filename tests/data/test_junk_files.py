@@ -104,8 +104,9 @@ def folder(tmp_path_factory):
 
 @QUICK
 @given(damaged(CSV), SCHEMAS, MODES)
-def test_csv(folder, content, schema, bad_rows):
+def test_csv_and_tsv(folder, content, schema, bad_rows):
     check(folder / "f.csv", content, schema, bad_rows)
+    check(folder / "f.tsv", content.replace(b",", b"\t"), schema, bad_rows)
 
 
 @QUICK

@@ -169,8 +169,8 @@ def test_those_that_take_several_classes_are_named():
     [(None, "logistic"), (("a", "b"), "logistic"), (CLASSES, "softmax"), (5, "logistic")],
 )
 def test_the_loss_goes_by_the_number_of_classes(classes, loss):
-    assert loss_of_rows(np.eye(2), None, classes) == loss
-    assert loss_of_rows(np.eye(2), None, None if classes is None else np.array(classes)) == loss
+    assert loss_of_rows(None, classes) == loss
+    assert loss_of_rows(None, None if classes is None else np.array(classes)) == loss
 
 
 def test_a_schema_says_the_loss_and_several_only_if_all_are_of_more_than_two(tmp_path):
@@ -181,11 +181,11 @@ def test_a_schema_says_the_loss_and_several_only_if_all_are_of_more_than_two(tmp
     number = Schema.from_dict({"columns": number})
     assert loss_of_schemas(number) == loss_of_schemas(number, number) == "ridge"
     assert loss_of_schemas(number, three) == loss_of_schemas(number, None) == "logistic"
-    assert loss_of_rows("rows.csv", number, None) == "ridge"
-    assert loss_of_rows(np.eye(2), None, None, target_bounds=(0, 1)) == "ridge"
+    assert loss_of_rows(number, None) == "ridge"
+    assert loss_of_rows(None, None, target_bounds=(0, 1)) == "ridge"
     assert loss_of_schemas(three, three) == "softmax"
     assert loss_of_schemas(three, two) == loss_of_schemas(None) == loss_of_schemas() == "logistic"
-    assert loss_of_rows("rows.csv", three, None) == "softmax"
+    assert loss_of_rows(three, None) == "softmax"
 
 
 def test_a_request_has_its_schema_before_the_rows_are_read(tmp_path, monkeypatch):

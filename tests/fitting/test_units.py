@@ -10,7 +10,7 @@ import dpcore
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.planning.plan import make_plan
 from dpcore.fitting.planning.public_facts import check_dataset
-from dpcore.fitting.request.settings import Settings, has_units
+from dpcore.fitting.request.settings import Settings
 from dpcore.fitting.rows.loading import DataRequest, load_data
 from dpcore.fitting.run import train
 from dpcore.plugin import NeighboringRelation
@@ -53,9 +53,9 @@ def test_pure_epsilon_has_an_algorithm_for_units_where_nobody_names_one(frame, f
     assert dpcore.fit(frame[["x", "y"]], schema=KEYS, **pure).algo["name"] == "objpert"
     path, schema = file
     compared = Comparison(("auto",), (str(path),), (1.0,), delta=0.0, schema=str(schema))
-    assert compared.settings("auto", 1.0).units and has_units(schema)
-    assert not compared.settings("dp-gd", 1.0).units and not has_units(None)
-    assert has_units(None, "id")
+    assert compared.settings("auto", 1.0).units and DataRequest(str(path), schema).has_units
+    assert not compared.settings("dp-gd", 1.0).units and not DataRequest(str(path)).has_units
+    assert DataRequest(str(path), unit="id").has_units
 
 
 @pytest.mark.parametrize("relation", ["add-or-remove-one", "replace-one"])
@@ -90,7 +90,7 @@ def test_units_may_be_named_beside_the_schema(frame, file):
         assert model.privacy["units"]["rows_per_unit"] == 2
     with pytest.raises(InvalidInputError, match="beside a schema"):
         dpcore.fit(frame[["x"]].to_numpy(), frame.y == "p", unit="id", rows_per_unit=2)
-    with pytest.raises(InvalidInputError, match="A store holds no ids: train on the file"):
+    with pytest.raises(InvalidInputError, match="A store has the units of the schema"):
         load_data(DataRequest("rows.dpcore", unit="id"), ADD)
     with pytest.raises(InvalidInputError, match="The schema's unit is 'id'"):
         dpcore.fit(frame, schema={**KEYS, **UNITS}, unit="x", rows_per_unit=2)

@@ -11,7 +11,7 @@ from dpcore.data.loader import file_loader
 if TYPE_CHECKING:
     from dpcore.data.schema.schema import Schema
 
-__all__ = ["loss_of_rows", "loss_of_schemas"]
+__all__ = ["known_schema", "loss_of_rows", "loss_of_schemas"]
 
 _OF_TWO, _OF_MORE, _OF_NUMBERS = "logistic", "softmax", "ridge"
 
@@ -27,8 +27,13 @@ def loss_of_schemas(*schemas: Schema | None) -> str:
     return _OF_MORE if several and all(several) else _OF_TWO
 
 
+def known_schema(X: Any, schema: Schema | None) -> Schema | None:
+    """Return the schema that rows were given with, or that their file keeps of itself, if any."""
+    is_file = schema is None and isinstance(X, (str, os.PathLike)) and os.path.isfile(X)
+    return file_loader().schema_of(os.fspath(X)) if is_file else schema
+
+
 def loss_of_rows(
-    X: Any,
     schema: Schema | None,
     classes: Any,
     multiclass: str | None = None,
@@ -41,9 +46,6 @@ def loss_of_rows(
         return _OF_MORE if _count(classes) > 2 else _OF_TWO
     if schema is None and target_bounds is not None:
         return _OF_NUMBERS
-    # A file may keep a schema of its own.
-    if schema is None and isinstance(X, (str, os.PathLike)) and os.path.isfile(X):
-        schema = file_loader().schema_of(os.fspath(X))
     return loss_of_schemas(schema)
 
 

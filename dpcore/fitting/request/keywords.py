@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dpcore.errors import InvalidInputError
-from dpcore.fitting.planning.usual_loss import loss_of_rows
+from dpcore.fitting.planning.usual_loss import known_schema, loss_of_rows
 from dpcore.fitting.request.fit_options import (
     Algorithm,
     Budget,
@@ -92,10 +92,10 @@ def _settings(words: Mapping[str, Any], schema: Schema | None, weights: Weights)
     engine, users, asked = words["engine"], _as(Users, words["users"]), words["loss"]
     threads = engine if isinstance(engine, Threads) else Threads(engine=engine)
     multiclass, loss = (OVR, asked.loss) if isinstance(asked, OneVsRest) else (None, asked)
-    known = schema, words["classes"], multiclass, words["target_bounds"]
+    schema = known_schema(words["X"], schema)
     return Settings(
         algo=default_algorithm() if algorithm.name is None else algorithm.name,
-        loss=loss or loss_of_rows(words["X"], *known),
+        loss=loss or loss_of_rows(schema, words["classes"], multiclass, words["target_bounds"]),
         l2=words["l2"],
         epsilon=budget.epsilon,
         delta=words["delta"],

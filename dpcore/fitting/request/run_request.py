@@ -79,3 +79,12 @@ class DataRequest:
     rows_per_unit: int | None = None
     private_bounds: bool = False
     part: str | None = None
+
+    @property
+    def has_units(self) -> bool:
+        """Whether rows are of units: by a column that is asked for, or by the schema, that which
+        a file keeps of itself too. Raises as ``load_data`` does for a schema."""
+        from dpcore.data.loader import file_loader
+
+        schema = None if self.unit is not None else file_loader().schema_of_rows(self)
+        return self.unit is not None or (schema is not None and schema.unit is not None)

@@ -3,7 +3,6 @@
 import dataclasses
 import math
 import numbers
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,7 +22,6 @@ __all__ = [
     "checked_settings",
     "default_algorithm",
     "figure_of",
-    "has_units",
     "option_of",
 ]
 
@@ -157,17 +155,6 @@ def figure_of(settings: Settings) -> tuple[str, float] | None:
     """Return the name and value of the figure that is the budget; ``None`` where epsilon is."""
     given = [(name, getattr(settings, name)) for name in FIGURES]
     return next(((name, value) for name, value in given if value is not None), None)
-
-
-def has_units(
-    schema: str | os.PathLike[str] | None, unit: str | None = None, private_bounds: bool = False
-) -> bool:
-    """Return whether rows are of units: by a column that is asked for, or by the schema's file."""
-    if unit is not None or schema is None:
-        return unit is not None
-    from dpcore.data.schema.schema import Schema
-
-    return Schema.read(schema, private_bounds).unit is not None
 
 
 def _with_accountant_of_figure(settings: Settings) -> Settings:

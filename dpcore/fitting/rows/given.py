@@ -57,8 +57,8 @@ def with_units(schema: Schema | None, unit: str | None, rows_per_unit: int | Non
         return schema
     if schema is None:
         raise InvalidInputError(
-            "Expected unit, a column's name, beside a schema of the columns. (A store holds no "
-            "ids: train on the file that it was converted from, with a schema.)"
+            "Expected unit, a column's name, beside a schema of the columns. (A store has "
+            "the units of the schema that it was converted with.)"
         )
     if unit is not None and schema.unit not in (None, unit):
         raise InvalidInputError(

@@ -7,6 +7,8 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from dpcore import Schema
 from dpcore.errors import DataError, InvalidInputError, replacing
 from dpcore.plugin.engines import BadRows, Files
@@ -48,7 +50,8 @@ class FileSource:
         stamp, n_units = self.stamp(), None
         if format_of(self.name) == "dpcore":
             rows = open_store(self.name)
-            self._require_schema(rows[2].schema)
+            self._require_schema(rows[2].schema, rows[2].units)
+            n_units = None if rows[2].units is None else int(rows[2].units.max(initial=-1)) + 1
         elif self.coins is not None:
             data = load_file(self.name, self.schema, bad_rows=self.bad_rows, coins=self.coins)
             (rows, _), n_units = bounded_store(data), data.n_units
@@ -70,11 +73,14 @@ class FileSource:
     def _convert(self, store: str) -> None:
         convert(self.name, store, _needed(self.schema, self.name), bad_rows=self.bad_rows)
 
-    def _require_schema(self, own: Schema) -> None:
-        if self.schema is not None and self.schema.unit is not None:
+    def _require_schema(self, own: Schema, units: np.ndarray | None) -> None:
+        by_unit = own.unit or (self.schema and self.schema.unit)
+        if by_unit and (units is None or not own.unit_in_one_file):
+            # A store has no ids, by which rows of a unit in two of them would be found.
             raise InvalidInputError(
-                f"The store {self.name} holds no ids of units: name the Parquet files that stores "
-                "were made of."
+                f"The store {self.name} was not converted with units by {by_unit!r} of which none "
+                "has rows in two files, as a schema claims by unit_in_one_file = true: convert its "
+                "source with that, or name the Parquet files that stores were made of."
             )
         asked = self.schema and self.schema.for_names([column.name for column in own.columns])
         if asked is not None and asked != own:

@@ -22,7 +22,7 @@ from dpcore_dask.files import FileSource, rows_in
 from dpcore_dask.frames import FrameSource, held
 from dpcore_dask.partition import Partition
 from dpcore_report.guarantee import units_in
-from dpcore_tables.store import convert
+from dpcore_tables.store import convert, convert_partitions
 
 MOST = 3
 CLAIM = {"unit": "id", "rows_per_unit": MOST, "unit_missing": "row", "unit_in_one_file": True}
@@ -82,6 +82,32 @@ def test_a_frame_gives_the_bits_of_one_table(cluster, engine_of, parts, claimed,
     engine = engine_of(FrameParts(frame, cluster.scheduler_address, 7), claimed)
     assert engine.rows.n_units == data.n_units
     assert all(np.array_equal(engine.answer(q), local.answer(q)) for q in queries(data))
+
+
+@pytest.mark.slow
+def test_stores_of_units_are_partitions_where_the_claim_is_made(
+    cluster, engine_of, folder, claimed, queries, tmp_path
+):
+    wide = Schema.from_dict({**claimed.to_dict(), "rows_per_unit": 40})
+    whole, kept = load_file(folder, wide), load_file(folder, claimed)
+    assert np.bincount(whole.units).max() < 40 and len(kept.y) < len(whole.y)
+    opened = {}
+    for name, schema in {"whole": wide, "kept": claimed}.items():
+        convert_partitions(folder, tmp_path / name, schema)
+        source = Files(str(tmp_path / name), address=cluster.scheduler_address)
+        opened[name] = engine_of(source, schema if name == "kept" else None)
+        assert opened[name].rows.n_units == whole.n_units
+        assert opened[name].rows.schema.units == schema.units
+    local = LocalEngine(whole.table(), threads=1)
+    answers = opened["whole"].answer
+    assert all(np.array_equal(answers(q), local.answer(q)) for q in queries(whole))
+    # As many rows are left out as of one table; of the other store, the twin, none are.
+    counted = LocalEngine(kept.table(), threads=1).answer(RowCount("l2"))
+    assert np.array_equal(opened["kept"].answer(RowCount("l2")), counted)
+    assert not np.array_equal(answers(RowCount("l2")), counted)
+    engine = f"dask:{cluster.scheduler_address}"
+    model = dpcore.fit(tmp_path / "kept", engine=engine, epsilon=1.0, algo="dp-gd")
+    assert CLAIMED in model.privacy["sentence"] and model.privacy["private"]
 
 
 @pytest.mark.slow
@@ -162,8 +188,11 @@ def test_what_units_are_refused_for(
         dpcore.fit(folder, engine=engine, schema=without)
     pd.read_parquet(folder / "4.parquet").drop(columns="id").to_parquet(tmp_path / "rows.parquet")
     convert(tmp_path / "rows.parquet", tmp_path / "of-rows.dpcore", schema)
-    with pytest.raises(InvalidInputError, match="of-rows.dpcore holds no ids of units"):
+    with pytest.raises(InvalidInputError, match="of-rows.dpcore was not converted with units"):
         dpcore.fit(tmp_path / "of-rows.dpcore", engine=engine, schema=claimed)
+    convert(folder / "4.parquet", tmp_path / "of-units.dpcore", without)
+    with pytest.raises(InvalidInputError, match="of-units.dpcore was not .*claims by unit_in_one"):
+        dpcore.fit(tmp_path / "of-units.dpcore", engine=engine)
     whole = load_file(folder, claimed)
     monkeypatch.setattr(Registered, "load", lambda self: whole)
     with pytest.raises(InvalidInputError, match="has units of several rows.*cut one in two"):

@@ -12,7 +12,7 @@ from dpcore.cli import options
 from dpcore.cli.step_options import steps_asked, with_step_options
 from dpcore.cli.terminal.streams import tell_outlook
 from dpcore.errors import InvalidInputError
-from dpcore.fitting.request.settings import default_algorithm, has_units
+from dpcore.fitting.request.settings import default_algorithm
 from dpcore.fitting.steps.facts import release_bounds
 from dpcore.fitting.steps.weights import public_weights
 from dpcore.model.file import check_out
@@ -120,7 +120,7 @@ def tune_command(
         accountant=accountant,
         threads=threads,
         use=assigned(use, "--use"),
-        units=has_units(schema, unit, release_bounds(also)),
+        units=request.has_units,
         class_weight=public_weights(of_steps.get("class_weight")),
         also=also,
         seed=seed,

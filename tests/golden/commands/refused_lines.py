@@ -187,7 +187,7 @@ dpcore schema --check rows.dpcore hired.toml
 dpcore schema --check rows.csv units.toml --epsilon 1
 dpcore convert rows.csv new.dpcore
 dpcore convert rows.csv new.store --schema hired.toml
-dpcore convert rows.csv new.dpcore --schema units.toml
+dpcore convert rows.csv new --schema units.toml --jobs 2
 dpcore convert rows.dpcore new.dpcore
 dpcore compare --algos output-nr
 dpcore compare --algos dp-gd,dp-gd

@@ -5,13 +5,15 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.planning.losses import OF_LOSS
-from dpcore.fitting.request.settings import default_algorithm, has_units
+from dpcore.fitting.request.settings import default_algorithm
 from dpcore.losses.text import shown_loss
 from dpcore.plugin import NeighboringRelation, Settings
+from dpcore.plugin.commands import DataRequest
 
 __all__ = [
     "AS_PUBLISHED",
@@ -137,6 +139,11 @@ class Comparison:
                 del settings[name]
         return {k: list(v) if isinstance(v, tuple) else v for k, v in settings.items()}
 
+    @property
+    def _requests(self) -> list[DataRequest]:
+        schema = None if self.schema is None else Path(self.schema)
+        return [DataRequest(name, schema) for name in self.data]
+
     def settings(
         self, label: str, epsilon: float, seed: int | None = None, threads: int | None = None
     ) -> Settings:
@@ -157,7 +164,7 @@ class Comparison:
             preset=variant if variant and variant != AS_PUBLISHED else None,
             as_published=variant == AS_PUBLISHED,
             trust=self.trust,
-            units=is_chosen and has_units(self.schema),
+            units=is_chosen and any(request.has_units for request in self._requests),
             seed=seed,
             multiclass=self.multiclass,
         )

@@ -63,10 +63,10 @@ def convert_command(
 ) -> None:
     """Convert a file of rows to a store for tables larger than memory.
 
-    Then train with --data OUT; the store keeps the schema. It holds every row that the file holds:
-    it is as private as the file is. A store of that name is replaced when the new one is whole;
-    until then the rows are beside it in .OUT.partial, which a killed conversion leaves behind and
-    the next one removes.
+    Then train with --data OUT; the store keeps the schema. It holds every row that the file holds,
+    of a unit rows_per_unit at most: it is as private as the file is. A store of that name is
+    replaced when the new one is whole; until then the rows are beside it in .OUT.partial, which a
+    killed conversion leaves behind and the next one removes.
     Partitions for --engine dask: --jobs 4 makes a folder of stores, of a folder of Parquet files.
     """
     from dpcore import Schema

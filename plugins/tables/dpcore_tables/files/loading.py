@@ -124,7 +124,14 @@ def feature_pieces(
     does not satisfy the schema.
     """
     if is_store(source := os.fspath(path)):
-        stored: Any = _load_store(source, entry_of(source), schema, None, None).X
+        # Whose rows are scored does not matter.
+        data = _load_store(source, entry_of(source), schema.with_units(None), None, None)
+        if data.units is not None:
+            raise InvalidInputError(
+                f"The rows of {source} are in another order than those that it was made of, and "
+                "some are left out: name its source."
+            )
+        stored: Any = data.X
         pieces = stored.pieces() if hasattr(stored, "pieces") else (stored,)
         yield from ((rows, None) for rows in pieces)
     else:
@@ -141,14 +148,18 @@ def _load_store(
     own = description.schema
     check_target(target, own)
     schema = schema and schema.for_names([column.name for column in own.columns])
-    if schema is not None and schema.unit is not None:
-        raise InvalidInputError(f"The store {path} holds no ids of units; train on its source.")
+    if schema is not None and schema.unit is not None and schema.units != own.units:
+        raise InvalidInputError(
+            f"The store {path} has no units by {schema.unit!r}, or another number of rows of each: "
+            "convert its source with this schema."
+        )
     if schema is not None and _of_rows(schema) != _of_rows(own):
         raise InvalidInputError(
             f"The rows of {path} were converted with another schema than this run's; convert them "
             "again with it."
         )
-    data = Dataset(name or os.path.basename(path), X, y, own)
+    units = getattr(description, "units", None)
+    data = Dataset(name or os.path.basename(path), X, y, own, units=units)
     return replace(
         data,
         rows_dropped=description.rows_dropped,

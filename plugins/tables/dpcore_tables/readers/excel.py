@@ -7,7 +7,6 @@ are those of the sheet, so that no row moves another, and the first row has the 
 from __future__ import annotations
 
 import datetime
-import os
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -20,6 +19,7 @@ from dpcore.errors import DataError, InvalidInputError, replacing
 from dpcore_tables.cells.objects import as_objects
 from dpcore_tables.raw.raw_table import RawTable, check_names
 from dpcore_tables.raw.reader import ReadFacts
+from dpcore_tables.readers.pieces import require_readable
 
 __all__ = ["Sheet", "column_names", "open_excel"]
 
@@ -113,8 +113,7 @@ def _rows(source: str) -> Iterator[_Row]:
     cell that no value can be made of, such as a date out of range. DataError for a file that cannot
     be read, and for a sheet that begins elsewhere than in its first cell."""
     calamine, (path, sheet) = _calamine(), _place(source)
-    if not os.path.exists(path):
-        raise DataError(f"No such file: {path}.")
+    require_readable(path)
     kinds = calamine.CalamineError, OSError
     with (
         replacing(*kinds, by=partial(_fault_of, path)),

@@ -14,6 +14,7 @@ from dpcore.errors import DataError, replacing
 from dpcore_tables.memory.columns import labels_of, real_matrix
 from dpcore_tables.raw.raw_matrix import RawMatrix
 from dpcore_tables.raw.reader import ReadFacts
+from dpcore_tables.readers.pieces import require_readable
 
 __all__ = ["open_npz", "NpzFile", "read_npz"]
 
@@ -74,8 +75,7 @@ def _csr(arrays: Mapping[str, np.ndarray], source: str) -> csr_matrix:
 
 
 def _load(path: str) -> dict[str, np.ndarray]:
-    if not Path(path).exists():
-        raise DataError(f"No such file: {path}.")
+    require_readable(path)
     # NumPy and zipfile name no complete set of errors for damaged bytes.
     with replacing(Exception, by=partial(_unreadable, path)), Path(path).open("rb") as file:
         archive = np.load(file, allow_pickle=False)

@@ -15,7 +15,7 @@ from dpcore.errors import DataError, InvalidInputError, replacing
 from dpcore_tables.files.input_paths import parquet_files
 from dpcore_tables.raw.raw_table import RawTable, check_names
 from dpcore_tables.raw.reader import ReadFacts
-from dpcore_tables.readers.pieces import note_share
+from dpcore_tables.readers.pieces import note_share, require_readable
 
 __all__ = ["open_parquet", "BATCH_ROWS", "ParquetFile", "read_parquet_types"]
 
@@ -69,6 +69,7 @@ def open_parquet(source: str, facts: ReadFacts) -> ParquetFile:
 
 
 def _tables(path: str, wanted: list[str], note: Callable[[float], None]) -> Iterator[pa.Table]:
+    require_readable(path)
     # A buffer for each column, instead of whole row groups ahead.
     with _errors(path), pq.ParquetFile(path, pre_buffer=False, buffer_size=_BUFFER) as file:
         missing = of_all = file.metadata.num_rows
@@ -90,6 +91,7 @@ def read_parquet_types(path: str) -> list[tuple[str, pa.DataType]]:
     """Return the names and types of the columns, those of the first of several files, without
     reading a row. An index that pandas has put beside the columns is none of them."""
     path = parquet_files(path)[0]
+    require_readable(path)
     with _errors(path):
         arrow = pq.ParquetFile(path).schema_arrow
     return [(field.name, field.type) for field in arrow if not _INDEX.fullmatch(field.name)]
@@ -100,8 +102,6 @@ def _errors(path: str) -> AbstractContextManager[None]:
 
 
 def _fault_of(path: str, error: Exception) -> DataError:
-    if isinstance(error, FileNotFoundError):
-        return DataError(f"No such file: {path}.")
     return DataError(
         f"{path}: not a whole Parquet file ({type(error).__name__}); it may be cut short."
     )

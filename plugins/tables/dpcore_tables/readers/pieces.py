@@ -31,6 +31,7 @@ __all__ = [
     "open_bytes",
     "read_bytes",
     "read_pieces",
+    "require_readable",
 ]
 
 PIECE_BYTES = 2**20
@@ -122,6 +123,13 @@ def _tried(path: str, act: Callable[[], Any]) -> Any:
 def file_errors(path: str) -> AbstractContextManager[None]:
     """Turn the errors of reading and unpacking ``path`` into a DataError."""
     return replacing(*_ERRORS, by=partial(_fault_of, path))
+
+
+def require_readable(path: str) -> None:
+    """Raise DataError for a file that is not there, or that may not be read, before a library opens
+    it that does not say which."""
+    with file_errors(path), open(path, "rb"):
+        pass
 
 
 def _fault_of(path: str, error: Exception) -> DataError:

@@ -8,6 +8,7 @@ from typing import Any
 from dpcore import Schema
 from dpcore.data.loader import named_parts
 from dpcore.data.schema.unbounded_columns import require_bounds
+from dpcore.data.units import UnitIds
 from dpcore.errors import InvalidInputError
 from dpcore.plugin.engines import BadRows
 from dpcore.plugin.parts import load_registry
@@ -15,7 +16,8 @@ from dpcore.privacy.statement import foreign_parts
 from dpcore_tables.files.formats import STORE, claim_of, entry_of, is_store, is_typed, store_of
 from dpcore_tables.files.stream import encoded_batches, named_schema
 from dpcore_tables.store.contract import RowStore
-from dpcore_tables.store.writer import write_rows
+from dpcore_tables.store.unit_blocks import bounded_blocks
+from dpcore_tables.store.writer import write_rows, write_unit_blocks
 
 __all__ = ["convert", "store_at"]
 
@@ -41,11 +43,14 @@ def convert(
 
     The rows are beside ``out`` under another name until all of them are written; then ``out``
     appears, or is replaced, at once. What an interrupted run left is begun anew by the next one.
-    The file can be read by its owner only.
+    The file can be read by its owner only. Where the schema has units, at most ``rows_per_unit``
+    rows of each are kept, once for all fits of the store (``dpcore_tables.store.unit_blocks``);
+    all ids, and some words for each row, are in memory then.
 
     Raises InvalidInputError for a source that is a store, a schema with a width (a store has named
-    columns) or units (it has no ids), a path that cannot be written (a full disk too: nothing is
-    left behind) or that another process is writing, and as ``encoded_batches`` does.
+    columns), units in another kind of store than dpcore's, a path that cannot be written (a full
+    disk too: nothing is left behind) or that another process is writing, and as ``encoded_batches``
+    does.
     """
     if is_store(os.fspath(source), format):
         raise InvalidInputError(f"{os.fspath(source)} is a store already; copy the file.")
@@ -54,17 +59,15 @@ def convert(
             "A store has named columns, and this schema describes unnamed features by a width; "
             "train on the file itself."
         )
-    if schema.unit is not None:
-        raise InvalidInputError(
-            f"A store holds no ids, and this schema's guarantee is for units by {schema.unit!r}: "
-            "train on the file itself, which has to fit in memory."
-        )
     require_bounds(schema.unbounded)
     target = os.fspath(out)
     store = store_at(target)
     store.check_target(target)
     schema = named_schema(source, schema, format)
-    pieces = encoded_batches(source, schema, format=format, bad_rows=bad_rows)
+    ids = None if schema.unit is None else UnitIds()
+    if ids is not None and store.write is not write_rows:
+        raise InvalidInputError(f"{target!r} is a store that holds no units.")
+    pieces = encoded_batches(source, schema, format=format, bad_rows=bad_rows, ids=ids)
     stated = bad_rows == "drop", is_typed(os.fspath(source), format)
     reader = entry_of(os.fspath(source), format)
     others: dict[str, Any] = {"claim": claim_of(reader, os.fspath(source), schema)}
@@ -73,4 +76,10 @@ def convert(
         others["read_by"] = foreign_parts(named_parts(reader))
     elif others["claim"]:
         raise InvalidInputError(f"{target!r} is a store that cannot say what its rows rest on.")
-    store.write(pieces, target, schema, *stated, **{k: v for k, v in others.items() if v})
+    others = {key: value for key, value in others.items() if value}
+    if ids is None:
+        store.write(pieces, target, schema, *stated, **others)
+    else:
+        folder = os.path.dirname(os.path.realpath(target))
+        blocks = bounded_blocks(pieces, ids, schema, folder)
+        write_unit_blocks(target, blocks, schema, *stated, **others)

@@ -5,8 +5,10 @@
     page 0    "dpcore-store 1\\n", zeros
     page 1..  blocks of 8,192 rows, the last with what is left, each from the start of a page:
               labels float64, numbers float32 (row by row), codes (row by row), zeros
+              (of units: whole ones in each block, and after the codes a byte for each row, 1 for
+              the first of its unit, else 0)
     then      the description, JSON: schema, rows, rows_dropped, is_typed, read_by, claim, one
-              SHA-256 per block
+              SHA-256 per block (of units: block_rows, the rows of each block)
     last      48 bytes: length of the description (uint64, little-endian), SHA-256 of page 0,
               description and length, "complete"
 
@@ -20,7 +22,7 @@ import hashlib
 import json
 import re
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -65,10 +67,12 @@ class BlockForm:
     n_numeric: int
     n_codes: int
     code_type: np.dtype
+    has_units: bool = False
 
     @classmethod
-    def of(cls, layout: CodedLayout, n_rows: int) -> BlockForm:
-        return cls(n_rows, layout.numeric.size, layout.starts.size - 1, layout.code_type)
+    def of(cls, layout: CodedLayout, n_rows: int, has_units: bool = False) -> BlockForm:
+        n_codes = layout.starts.size - 1
+        return cls(n_rows, layout.numeric.size, n_codes, layout.code_type, has_units)
 
     @property
     def numeric_at(self) -> int:
@@ -79,18 +83,25 @@ class BlockForm:
         return self.numeric_at + 4 * self.n_numeric * self.n_rows
 
     @property
+    def firsts_at(self) -> int:
+        return self.codes_at + self.code_type.itemsize * self.n_codes * self.n_rows
+
+    @property
     def size(self) -> int:
         """Bytes of the block, whole pages."""
-        used = self.codes_at + self.code_type.itemsize * self.n_codes * self.n_rows
+        used = self.firsts_at + self.n_rows * self.has_units
         return -(-used // PAGE) * PAGE
+
+    def firsts(self, content: np.ndarray) -> np.ndarray:
+        """Return which rows begin a unit, uint8, as a view of a block's bytes; of no units none."""
+        return content[self.firsts_at : self.firsts_at + self.n_rows * self.has_units]
 
     def parts(self, content: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return labels, numbers and codes as views of a block's bytes (uint8)."""
         y = content[: self.numeric_at].view("<f8")
         numeric = content[self.numeric_at : self.codes_at].view("<f4")
         width = self.code_type.newbyteorder("<")
-        used = self.codes_at + width.itemsize * self.n_codes * self.n_rows
-        codes = content[self.codes_at : used].view(width)
+        codes = content[self.codes_at : self.firsts_at].view(width)
         return (
             y,
             numeric.reshape(self.n_rows, self.n_numeric),
@@ -106,6 +117,8 @@ class Description:
     whether the file that they are from declared types of its columns. ``read_by`` : its reader, as
     ``"module:name"``, where that is not from dpcore: a statement names it. ``claim`` : that of a
     query which they are the result of (``dpcore.privacy.statement``), none of other rows.
+    ``of_blocks`` : the rows of each block, where units are marked in them. ``units`` : of each row,
+    int64, once the rows are read.
     """
 
     schema: Schema
@@ -115,16 +128,21 @@ class Description:
     is_typed: bool = False
     read_by: tuple[str, ...] = ()
     claim: str = ""
+    of_blocks: tuple[int, ...] | None = None
+    units: np.ndarray | None = field(default=None, repr=False, compare=False)
 
     def block_rows(self) -> list[int]:
         """Return the number of rows of each block."""
+        if self.of_blocks is not None:
+            return [*self.of_blocks]
         whole, rest = divmod(self.n_rows, STORE_ROWS)
         return [STORE_ROWS] * whole + ([rest] if rest else [])
 
     def forms(self) -> list[BlockForm]:
         """Return the form of each block; those of as many rows share one."""
         layout, sizes = coded_layout(self.schema), self.block_rows()
-        of_size = {n: BlockForm.of(layout, n) for n in set(sizes)}
+        has_units = self.of_blocks is not None
+        of_size = {n: BlockForm.of(layout, n, has_units) for n in set(sizes)}
         return [of_size[n] for n in sizes]
 
     def tail(self) -> bytes:
@@ -136,6 +154,7 @@ class Description:
             **({"is_typed": True} if self.is_typed else {}),
             **({"read_by": list(self.read_by)} if self.read_by else {}),
             **({"claim": self.claim} if self.claim else {}),
+            **({} if self.of_blocks is None else {"block_rows": list(self.of_blocks)}),
             "sha256": list(self.digests),
         }
         text = json.dumps(data, ensure_ascii=True, allow_nan=False).encode("ascii")
@@ -173,11 +192,17 @@ class Description:
         claim = data.get("claim", "")
         if type(n_rows) is not int or n_rows < 0 or {type(dropped), type(is_typed)} != {bool}:
             raise TypeError
-        if len(digests) != -(-n_rows // STORE_ROWS) or {*map(type, (*read_by, claim))} - {str}:
-            raise ValueError
+        of_blocks = tuple(data["block_rows"]) if "block_rows" in data else None
+        if {*map(type, of_blocks or ())} - {int} or {*map(type, (*read_by, claim))} - {str}:
+            raise TypeError
         schema = Schema.from_dict(data["schema"])
-        found = cls(schema, n_rows, dropped, digests, is_typed, read_by, claim)
-        if found.schema.width is not None:
+        found = cls(schema, n_rows, dropped, digests, is_typed, read_by, claim, of_blocks)
+        sizes = found.block_rows()
+        if found.schema.width is not None or (of_blocks is not None and schema.unit is None):
+            raise ValueError
+        if (len(sizes), sum(sizes)) != (len(digests), n_rows):
+            raise ValueError
+        if not all(1 <= n <= STORE_ROWS for n in sizes):
             raise ValueError
         return found
 

@@ -43,8 +43,9 @@ def convert_partitions(
     owner only.
     ``on_store`` gets the number of stores written so far, and that of all.
 
-    Raises InvalidInputError where ``out`` is there already, another process is writing it or two
-    files have one name, DpcoreError where a process ended by itself, and as ``convert`` does.
+    Raises InvalidInputError where ``out`` is there already, another process is writing it, two
+    files have one name or units are not claimed to be in one file each, DpcoreError where a process
+    ended by itself, and as ``convert`` does.
     """
     target, files = os.path.abspath(out), partition_files(os.fspath(source))
     if os.path.lexists(target):
@@ -53,6 +54,12 @@ def convert_partitions(
     twice = [name for name, count in Counter(stores).items() if count > 1]
     if twice:
         raise InvalidInputError(f"Two of the files would be {twice[0]!r}: rename one of them.")
+    if schema.unit is not None and not schema.unit_in_one_file:
+        raise InvalidInputError(
+            f"The rows of a unit by {schema.unit!r} may be in several files, and each would be a "
+            "store of its own: convert all of them to one, without --jobs. Where none has rows in "
+            "two, the schema claims so by unit_in_one_file = true."
+        )
     if any(is_store(name) for name in files):
         raise InvalidInputError(f"{os.fspath(source)} has stores already; copy the files.")
     with _folder_of(os.fspath(out), target) as (unfinished, claimed):

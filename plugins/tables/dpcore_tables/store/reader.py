@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -42,14 +43,19 @@ def stored_rows(name: str, file: BinaryIO) -> tuple[StoredRows, np.ndarray, Desc
     ``name`` : what errors call it."""
     description = _describe(name, file)
     layout = coded_layout(description.schema)
-    store = StoreFile(name, file, layout, description.forms())
+    forms = description.forms()
+    store = StoreFile(name, file, layout, forms)
     y = np.empty(description.n_rows)
+    firsts = [np.empty(0, dtype=np.uint8)]
     begin = 0
-    for index, expected in enumerate(description.digests):
+    for index, (expected, form) in enumerate(zip(description.digests, forms, strict=True)):
         with store.block(index) as (content, labels, rows):
             end = begin + labels.size
-            if digest(content) != expected or not _is_sound(
-                labels, rows, layout, description.schema.label
+            firsts.append(form.firsts(content).copy())
+            if (
+                digest(content) != expected
+                or not _is_sound(labels, rows, layout, description.schema.label)
+                or not _are_marks(firsts[-1], description.schema.rows_per_unit)
             ):
                 raise DataError(
                     f"{name}: the rows from {begin + 1} to {end} were altered; convert the file "
@@ -58,6 +64,10 @@ def stored_rows(name: str, file: BinaryIO) -> tuple[StoredRows, np.ndarray, Desc
             y[begin:end] = labels
             begin = end
     y.setflags(write=False)
+    if description.of_blocks is not None:
+        units = np.cumsum(np.concatenate(firsts), dtype=np.int64) - 1
+        units.setflags(write=False)
+        description = replace(description, units=units)
     return StoredRows(store), y, description
 
 
@@ -109,6 +119,14 @@ def _is_sound(y: np.ndarray, rows: CodedRows, layout: CodedLayout, label: Label)
     # A comparison with NaN is false.
     numbers = (steps >= 0) & (steps <= 2.0**FEATURE_BITS) & (steps == np.trunc(steps))
     return bool(numbers.all() and are_labels(label, y).all()) and layout.holds(rows.codes)
+
+
+def _are_marks(firsts: np.ndarray, most: int | None) -> bool:
+    """Return whether each row begins a unit or does not, the first of the block does, as the rows
+    of a unit are in one block, and no unit has more than ``most``."""
+    sizes = np.diff(np.flatnonzero(np.append(firsts, 1)))
+    is_bounded = most is None or bool((sizes <= most).all())
+    return is_bounded and bool((firsts[:1] == 1).all() and (firsts <= 1).all())
 
 
 def are_labels(column: Label, y: np.ndarray) -> np.ndarray:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from dpcore import Schema
 
-__all__ = ["check_target", "write_pieces", "write_rows"]
+__all__ = ["check_target", "write_pieces", "write_rows", "write_unit_blocks"]
 
 
 def write_rows(
@@ -58,6 +58,24 @@ def write_pieces(
     writer.finish()
 
 
+def write_unit_blocks(
+    out: str,
+    blocks: Iterable[tuple[CodedRows, np.ndarray, np.ndarray]],
+    schema: Schema,
+    rows_dropped: bool,
+    is_typed: bool,
+    read_by: tuple[str, ...] = (),
+    claim: str = "",
+) -> None:
+    """Write blocks of whole units (``dpcore_tables.store.unit_blocks``) to the store ``out``, as
+    ``write_rows`` does."""
+    with _replacement(out) as file:
+        writer = _Writer(file, schema, rows_dropped, (is_typed, read_by, claim), of_units=True)
+        for rows, y, is_first in blocks:
+            writer.add_block(y, rows.numeric, rows.codes, is_first)
+        writer.finish()
+
+
 def check_target(out: str | os.PathLike[str]) -> None:
     """Raise InvalidInputError if ``out`` is no name for a store, or is some other file."""
     path = os.fspath(out)
@@ -80,6 +98,7 @@ class _Writer:
         schema: Schema,
         rows_dropped: bool,
         source: tuple[bool, tuple[str, ...], str],
+        of_units: bool = False,
     ) -> None:
         self.n_rows = 0
         self._source = source
@@ -87,14 +106,27 @@ class _Writer:
         self._schema = schema
         self._rows_dropped = rows_dropped
         self._digests: list[str] = []
+        self._of_blocks: list[int] | None = [] if of_units else None
         self._layout = coded_layout(schema)
         self._block = self._empty(STORE_ROWS)
         file.write(HEADER)
 
-    def _empty(self, n_rows: int) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        form = BlockForm.of(self._layout, n_rows)
+    def _empty(self, n_rows: int) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
+        has_units = self._of_blocks is not None
+        form = BlockForm.of(self._layout, n_rows, has_units)
         content = np.zeros(form.size, dtype=np.uint8)
-        return content, form.parts(content)
+        firsts = (form.firsts(content),) if has_units else ()
+        return content, (*form.parts(content), *firsts)
+
+    def add_block(self, *cells: np.ndarray) -> None:
+        """Write rows as a block of their own: their labels, numbers and codes, and, of whole units,
+        which of them begin one."""
+        content, parts = self._empty(cells[0].size)
+        self._fill(parts, 0, cells)
+        self._write(content)
+        if self._of_blocks is not None:
+            self.n_rows += cells[0].size
+            self._of_blocks.append(cells[0].size)
 
     def add(self, X: CodedRows, y: np.ndarray) -> None:
         begin = 0
@@ -108,24 +140,21 @@ class _Writer:
                 self._write(self._block[0])
 
     def finish(self) -> None:
-        left = self.n_rows % STORE_ROWS
+        left = self.n_rows % STORE_ROWS if self._of_blocks is None else 0
         if left:
-            content, parts = self._empty(left)
-            labels, numeric, codes = (part[:left] for part in self._block[1])
-            self._fill(parts, 0, (labels, numeric, codes))
-            self._write(content)
+            self.add_block(*(part[:left] for part in self._block[1]))
         digests = tuple(self._digests)
         description = Description(
-            self._schema, self.n_rows, self._rows_dropped, digests, *self._source
+            self._schema,
+            self.n_rows,
+            self._rows_dropped,
+            digests,
+            *self._source,
+            of_blocks=None if self._of_blocks is None else tuple(self._of_blocks),
         )
         self._file.write(description.tail())
 
-    def _fill(
-        self,
-        block: tuple[np.ndarray, np.ndarray, np.ndarray],
-        at: int,
-        rows: tuple[np.ndarray, np.ndarray, np.ndarray],
-    ) -> None:
+    def _fill(self, block: tuple[np.ndarray, ...], at: int, rows: tuple[np.ndarray, ...]) -> None:
         for part, cells in zip(block, rows, strict=True):
             part[at : at + len(cells)] = cells
 

@@ -220,15 +220,17 @@ def test_parquet_files_of_declared_types(kind, dtype, tmp_path):
 
 @pytest.mark.some_fast
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("bad_rows", ["refuse", "drop"])
-def test_text_files(kind, bad_rows, tmp_path):
+@pytest.mark.parametrize(
+    ("bad_rows", "mark"), [("refuse", ","), ("drop", ","), ("drop", "\t")], ids=repr
+)
+def test_text_files(kind, bad_rows, mark, tmp_path):
     schema = schema_of(KINDS[kind])
-    path = tmp_path / "t.csv"
+    path = tmp_path / ("t.csv" if mark == "," else "t.tsv")
     odd = [cell for cell in ODD if isinstance(cell, str)] + ['"a,b"', "1,1", '"']
     odd += list(map(str, [cell for cell in ODD if not isinstance(cell, (str, bytes))]))
 
     def load(cells):
-        path.write_text("".join(["x,y\n", *(f"{cell},0\n" for cell in cells)]))
+        path.write_text("".join([f"x{mark}y\n", *(f"{cell}{mark}0\n" for cell in cells)]))
         return load_file(path, schema, bad_rows=bad_rows)
 
     for cells, some in turns(odd, place(KINDS, kind), bad_rows == "drop"):

@@ -4,6 +4,7 @@ import datetime
 import os
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -190,6 +191,28 @@ def test_files_that_are_none_are_refused_in_a_line(address, tmp_path):
     for wrong in ("duckdb://people.duckdb", "duckdb:///p?mode=rw"):
         with pytest.raises(InvalidInputError, match="duckdb:///FILE"):
             read(wrong)
+
+
+@pytest.mark.some_fast
+@pytest.mark.parametrize("seed", range(6))
+def test_a_mutated_file_is_refused_in_a_line(address, tmp_path, seed):
+    content = bytearray((tmp_path / "people.duckdb").read_bytes())
+    used = [place for place, byte in enumerate(content) if byte]
+    content[np.random.default_rng(seed).choice(used)] ^= 0xFF
+    (tmp_path / "people.duckdb").write_bytes(content)
+    asked, schema = with_query(address, ALL, False), Schema.from_toml(SCHEMA)
+    error = raised_by(lambda: convert(asked, tmp_path / "rows.dpcore", schema))
+    assert error is None or isinstance(error, DataError) and "\n" not in str(error)
+    assert error is None or leaks_of(error) == [] and os.listdir(tmp_path) == ["people.duckdb"]
+
+
+def test_a_column_that_vanishes_is_said_in_a_line(address, tmp_path):
+    with duckdb.connect(str(tmp_path / "people.duckdb")) as connection:
+        connection.execute("ALTER TABLE people DROP COLUMN city")
+    for query in (ALL, ALL.replace("city, ", "")):
+        with pytest.raises(DpcoreError, match="no column 'city'") as caught:
+            read(address, query)
+        assert "\n" not in str(caught.value)
 
 
 def test_a_locked_file_is_said_to_be(address, tmp_path):

@@ -291,6 +291,39 @@ def test_a_lost_connection_leaves_nothing(address, server, tmp_path, monkeypatch
             dpcore.fit(asked, schema=schema, epsilon=1.0)
 
 
+@pytest.mark.some_fast
+@pytest.mark.parametrize("step", range(9))
+def test_a_connection_lost_at_any_step_leaves_nothing(address, server, tmp_path, monkeypatch, step):
+    """Steps: settings, functions, the table, the query, and a fetch for each row and after them."""
+    import psycopg
+
+    steps = []
+
+    def counted(act):
+        def counting(*of, **words):
+            steps.append(act.__name__)
+            if len(steps) == step + 1:
+                _end_others(server)
+            return act(*of, **words)
+
+        return counting
+
+    monkeypatch.setattr("dpcore_tables.databases.postgresql.PIECE", 1)
+    for of, name in (
+        (psycopg.Connection, "execute"),
+        (psycopg.ServerCursor, "execute"),
+        (psycopg.ServerCursor, "fetchmany"),
+    ):
+        monkeypatch.setattr(of, name, counted(getattr(of, name)))
+    asked, out = with_query(address, ALL, False), tmp_path / "rows.dpcore"
+    error = raised_by(lambda: convert(asked, out, Schema.from_toml(SCHEMA)))
+    if step == 8:
+        assert error is None and len(steps) == 8
+        return
+    assert isinstance(error, DataError) and "\n" not in str(error) and leaks_of(error) == []
+    assert "the connection was lost" in str(error) and os.listdir(tmp_path) == []
+
+
 def test_all_rows_are_of_one_moment(address, server, monkeypatch):
     def changed():
         server.connection.execute("DELETE FROM t.people WHERE id = 3")

@@ -224,6 +224,20 @@ def test_what_is_not_there_is_said_in_a_line(address, tmp_path, query):
             read(address, query, claimed=True)
 
 
+def test_a_column_that_vanishes_is_said_in_a_line(address, tmp_path):
+    assert len(read(address).y) == 4
+    connection = sqlite3.connect(tmp_path / "people.db")
+    with connection:
+        connection.execute("ALTER TABLE people DROP COLUMN city")
+    connection.close()
+    for query in (ALL, ALL.replace("city, ", "")):
+        asked = with_query(address, query, False)
+        with pytest.raises(DpcoreError, match="no column 'city'") as caught:
+            convert(asked, tmp_path / "rows.dpcore", Schema.from_toml(SCHEMA))
+        assert "\n" not in str(caught.value)
+    assert os.listdir(tmp_path) == ["people.db"]
+
+
 def test_nothing_is_written(address, tmp_path):
     before = (tmp_path / "people.db").read_bytes()
     with pytest.raises(InvalidInputError):

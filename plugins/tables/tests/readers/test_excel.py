@@ -7,15 +7,17 @@ import numpy as np
 import openpyxl
 import pandas as pd
 import pytest
+from canaries import raised_by
 from features import load_features
 
 from dpcore import Schema
-from dpcore.errors import DataError, InvalidInputError
+from dpcore.errors import DataError, DpcoreError, InvalidInputError
 from dpcore.plugin import Settings
 from dpcore.plugin.commands import DataRequest, make_plan, train
 from dpcore.plugin.parts import load_file
 from dpcore_tables.files import entry_of
 from dpcore_tables.files.column_texts import column_texts
+from dpcore_tables.store import convert
 
 SCHEMA = """[columns]
 age = { kind = "numeric", lower = 0, upper = 90 }
@@ -68,6 +70,44 @@ def test_a_row_alone_reads_as_among_others(tmp_path):
         assert alone == [whole[place]]
 
 
+ODD = [
+    None, 0, -1, 2**53 + 1, 1.5, -0.0, 1e300, "", " 7 ", "1e999", "0x10", "nan", "Bérn", "１",
+    "9" * 5000, True, False, DAY, datetime.time(7), datetime.timedelta(3), "=1/0", "#DIV/0!",
+    datetime.datetime(1900, 1, 1), datetime.datetime(9999, 12, 31, 23, 59, 59), "a\tb", "TRUE",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("place", range(5))
+def test_odd_cells_move_no_other_row(tmp_path, place):
+    """The law of the data: a cell by itself."""
+    odd = [[*ROWS[0][:place], cell, *ROWS[0][place + 1 :]] for cell in ODD]
+    schema, n = Schema.from_toml(SCHEMA), len(ROWS)
+    before = read(write(tmp_path / "rows.xlsx", ROWS))
+    path = write(tmp_path / "odd.xlsx", [*ROWS, *odd])
+    after = load_file(path, schema, bad_rows="drop")
+    assert n < len(after.y) <= n + len(odd)
+    for mine, others in ((before.X.numeric, after.X.numeric), (before.X.codes, after.X.codes)):
+        assert mine.tobytes() == others[:n].tobytes()
+    assert (after.y[:n] == before.y).all()
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_mutated_file_ends_in_a_line_or_is_read(tmp_path, seed):
+    rng, path = np.random.default_rng(seed), write(tmp_path / "rows.xlsx", ROWS)
+    with zipfile.ZipFile(path) as old:
+        parts = {name: bytearray(old.read(name)) for name in old.namelist()}
+    part = parts[rng.choice(["xl/worksheets/sheet1.xml", "xl/workbook.xml", "xl/styles.xml"])]
+    for place in rng.integers(0, len(part), 1 + seed):
+        part[place] = rng.integers(256)
+    with zipfile.ZipFile(path, "w") as new:
+        for name, content in parts.items():
+            new.writestr(name, bytes(content))
+    error = raised_by(lambda: convert(path, tmp_path / "rows.dpcore", Schema.from_toml(SCHEMA)))
+    assert error is None or isinstance(error, DpcoreError) and "\n" not in str(error)
+    assert (tmp_path / "rows.dpcore").exists() == (error is None)
+    assert len([*tmp_path.iterdir()]) == 1 + (error is None)
+
+
 def test_rows_without_a_value_are_none(tmp_path):
     path = write(tmp_path / "rows.xlsx", [ROWS[0], [None] * 5, ROWS[1]])
     assert len(read(path).y) == 2
@@ -91,8 +131,9 @@ def test_a_sheet_is_read_by_its_name(tmp_path):
         ([ROWS[0]], [None, *HEADS[1:]], "expected the names of the columns in the first row"),
         ([ROWS[0]], [*HEADS[:4], "age"], "duplicate column name 'age'"),
         ([["secret", *ROWS[0][1:]]], HEADS, "row 2"),
+        ([ROWS[0][:1] + ROWS[0][2:]], [HEADS[0], *HEADS[2:]], "no column 'city'"),
     ],
-    ids=["beside", "no label", "no first name", "two", "no number"],
+    ids=["beside", "no label", "no first name", "two", "no number", "a column is gone"],
 )
 def test_what_is_no_table_is_refused_without_its_cells(tmp_path, rows, heads, told):
     path = write(tmp_path / "rows.xlsx", rows, heads)

@@ -194,3 +194,17 @@ def test_a_template_takes_the_separator_of_the_header(tmp_path):
     assert '\nseparator = ";"\n' in template and '"pay" = ' in template
     schema = schema_from_data(tmp_path / "f.csv", "y")
     assert schema.separator == ";" and load_file(tmp_path / "f.csv", schema).y.size == 2
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.tsv", "t.parquet", "t.xlsx", "t.npz"])
+def test_a_file_that_may_not_be_read_is_not_told_to_be_cut(tmp_path, monkeypatch, name):
+    def denied(path, *mode):
+        raise PermissionError(13, "Permission denied", path)
+
+    # The tests may run as a user who may read everything.
+    monkeypatch.setattr("dpcore_tables.readers.pieces.open", denied, raising=False)
+    (tmp_path / name).write_bytes(b"")
+    wide = f"width = 2\nrow_norm = 1.0\n[columns]\n{COLUMNS.splitlines()[-1]}"
+    schema = Schema.from_toml(wide) if name == "t.npz" else SCHEMA
+    with pytest.raises(DataError, match=f"Cannot read '.*{name}': Permission denied.$"):
+        load_file(tmp_path / name, schema)

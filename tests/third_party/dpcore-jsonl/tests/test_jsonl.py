@@ -115,6 +115,9 @@ def test_a_store_keeps_rows_and_schema(tmp_path):
     (tmp_path / "rows.coded").write_bytes(b"PK")
     with pytest.raises(DataError, match="no whole store of encoded rows"):
         load_file(tmp_path / "rows.coded", None)
+    with pytest.raises(InvalidInputError, match="units.coded' is a store that holds no units"):
+        convert(path, tmp_path / "units.coded", SCHEMA.with_units("id", 2))
+    assert not (tmp_path / "units.coded").exists()
 
 
 def test_a_store_of_its_rows_names_the_reader(tmp_path):
