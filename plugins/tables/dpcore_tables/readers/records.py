@@ -140,14 +140,14 @@ def _cell(separator: str, quote: str) -> re.Pattern[bytes]:
 
 def _record(separator: str, quote: str | None) -> re.Pattern[bytes]:
     if quote is None:
-        return re.compile(rb"[^\r\n]*+")
+        return re.compile(rb"[^\r\n]*")
     cell = _cell_pattern(separator, quote)
-    return re.compile(rb"%b(?:%b%b)*+" % (cell, re.escape(separator.encode()), cell))
+    return re.compile(rb"%b(?:%b%b)*" % (cell, re.escape(separator.encode()), cell))
 
 
 def _cell_pattern(separator: str, quote: str) -> bytes:
     c, q = re.escape(separator.encode()), re.escape(quote.encode())
-    return rb"(?:%b[^%b]*+(?:%b%b[^%b]*+)*+%b|(?!%b))[^%b\r\n]*+" % (q, q, q, q, q, q, q, c)
+    return rb"(?:%b[^%b]*(?:%b%b[^%b]*)*%b(?!%b)|(?!%b))[^%b\r\n]*" % (q, q, q, q, q, q, q, q, c)
 
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
