@@ -191,12 +191,12 @@ def test_other_settings_are_refused_with_advice(compare):
 
 PLOTS = [
     (["none.parquet"], "Cannot read"),
-    (["rows.csv"], "not a whole results file"),
+    (["rows.csv"], "its content is none of them"),
     (["r.parquet", "--y", "error"], "accuracy, macro_f1, objective, seconds"),
     (["r.parquet", "--out", "f.svg", "--facet", "loss"], "data or algorithm"),
     (["r.parquet", "--facet", "fold"], "data or algorithm"),
     (["r.parquet", "--out", "f.jpg"], ".svg, .png or .pdf"),
-    (["r.parquet", "--out", "r.parquet"], "is the file of RESULTS"),
+    (["r.parquet", "--out", "r.parquet"], "is the file of FILE"),
 ]
 
 
