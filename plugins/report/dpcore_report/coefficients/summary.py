@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import html
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from dpcore.errors import InvalidInputError, replacing
 from dpcore.plugin.parts import visible
+from dpcore_report.frames import escape, frame_of, in_columns, table_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,9 +17,6 @@ HEADS = (
     *("class", "column", "level", "unit", "per unit", "per deviation"),
     *("estimate", "std. error", "95 % interval"),
 )
-_MOST_ROWS = 100
-"""Of a table that a notebook shows unasked."""
-_NO_PANDAS = "A frame needs pandas, which is not installed: pip install pandas."
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,33 +73,15 @@ class Summary:
 
         Raises InvalidInputError where pandas is not installed.
         """
-        with replacing(ImportError, by=lambda _: InvalidInputError(_NO_PANDAS)):
-            import pandas as pd
-        frame = pd.DataFrame.from_records([*map(asdict, self.coefficients)])
-        return frame.drop(columns=[name for name in frame if frame[name].isna().all()])
+        return frame_of(map(asdict, self.coefficients))
 
     def _repr_html_(self) -> str:
         """Return the table and the notes as a notebook shows them."""
-        heads, rows = self.cells()
-        head = "".join(f"<th>{_escape(name)}</th>" for name in heads)
-        body = "".join(
-            f"<tr>{''.join(f'<td>{_escape(cell)}</td>' for cell in row)}</tr>" for row in rows
-        )
-        table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-        if len(rows) > _MOST_ROWS:
-            told = f"<summary>{len(rows):,} coefficients</summary>"
-            table = f"<details>{told}{table}</details>"
-        return table + "".join(f"<p>{_escape(note)}</p>" for note in self.notes)
+        notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
+        return table_of(*self.cells(), "coefficients") + notes
 
     def __repr__(self) -> str:
-        heads, rows = self.cells()
-        rows = [tuple(map(visible, row)) for row in rows]
-        widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
-        lines = (
-            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-            for row in (heads, *rows)
-        )
-        return "\n".join([*lines, *map(visible, self.notes)])
+        return "\n".join([*in_columns(*self.cells()), *map(visible, self.notes)])
 
 
 def told_of(coefficients: Sequence[Coefficient]) -> Sequence[Coefficient]:
@@ -131,7 +109,3 @@ def _interval(found: Coefficient) -> tuple[str, str, str]:
         return "", "", ""
     reach = f"[{found.low:.4g}, {found.high:.4g}]"
     return f"{found.estimate:.4g}", f"{found.error:.3g}", reach
-
-
-def _escape(text: str) -> str:
-    return html.escape(visible(text))
