@@ -176,6 +176,14 @@ def test_what_nothing_would_be_kept_of_is_refused(compare):
     assert done.exit_code == 2 and "--quiet keeps nothing without --out" in done.stderr
 
 
+def test_quiet_leaves_the_tables_that_markdown_asks_for(compare, run):
+    done = compare("--quick", "--quiet", "--markdown", "--out", "r.parquet")
+    assert done.exit_code == 0 and done.stderr == ""
+    assert "| epsilon |" in done.stdout and "Results:" not in done.stdout
+    drawn = run("plot", "r.parquet", "--quiet", "--markdown")
+    assert "| epsilon |" in drawn.stdout and "No figure" not in drawn.stdout
+
+
 def test_an_unfinished_comparison_is_told_from_none(run, folder):
     (folder / "r.parquet.journal").write_text("")
     done = run("plot", "r.parquet")

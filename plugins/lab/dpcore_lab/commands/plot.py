@@ -34,7 +34,9 @@ def plot_command(
     ] = None,
     out: Annotated[Path | None, Option(help="Figure to write: .svg, .png or .pdf.")] = None,
     markdown: Annotated[bool, Option("--markdown", help="Print Markdown tables.")] = False,
-    quiet: Annotated[bool, Option("--quiet", help="Print nothing but errors.")] = False,
+    quiet: Annotated[
+        bool, Option("--quiet", help="Print nothing but errors, and what --markdown asks for.")
+    ] = False,
 ) -> None:
     """Show the results of dpcore compare, a model, or the budget of a ledger over time.
 
@@ -106,6 +108,7 @@ def _show_results(
     means = means_of(found.rows, measure)
     if out is not None:
         write_figure(out, means, found.settings, measure, facet)
-    if not quiet:
+    if markdown or not quiet:
         print_summary(found, means, measure, markdown=markdown)
+    if not quiet:
         print_lines(f"Figure: {out}" if out else "No figure asked for; --out figure.svg draws one.")
