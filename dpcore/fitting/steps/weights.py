@@ -82,8 +82,11 @@ def with_weights(plan: Any, weights: tuple[float, ...]) -> Any:
 
     What weighs is a part of the run, as its loss is.
     """
-    loss = _weights().weighted(plan.loss, weights, plan.settings.weight_bound)
-    return replace(plan, loss=loss, targets=(*plan.targets, *foreign_step(BALANCED)))
+    return replace(
+        plan,
+        loss=_weights().weighted(plan.loss, weights, plan.settings.weight_bound),
+        targets=(*plan.targets, *foreign_step(BALANCED)),
+    )
 
 
 def told_loss(plan: Any, label: Label) -> tuple[Loss, dict[str, float]]:
