@@ -69,9 +69,7 @@ def test_weights_that_cannot_be_had_are_refused(folder, changes, told):
 
 def test_weights_of_what_is_no_file_are_refused(folder):
     with pytest.raises(InvalidInputError, match="not of a registered data set"):
-        requested(
-            DataRequest(weight=("w", 1.0)), NeighboringRelation.ADD_OR_REMOVE_ONE, 1, 1, bytes
-        )
+        asked(folder, data="census-sim", schema=None)
     with pytest.raises(InvalidInputError, match="nor with an engine that reads files"):
         check_weight(DataRequest("rows.csv", weight=("w", 1.0)), is_file=False)
     convert("rows.csv", folder / "rows.dpcore", dpcore.Schema.from_toml(SCHEMA))
