@@ -115,7 +115,7 @@ def _draw_numbers(axis: Any, panel: Panel) -> None:
     if panel.is_date:
         from matplotlib import dates
 
-        found = dates.AutoDateLocator(maxticks=5)  # type: ignore[no-untyped-call]
+        found = dates.AutoDateLocator(minticks=3, maxticks=6)  # type: ignore[no-untyped-call]
         axis.xaxis.set_major_locator(found)
         axis.xaxis.set_major_formatter(dates.ConciseDateFormatter(found))  # type: ignore[no-untyped-call]
     else:

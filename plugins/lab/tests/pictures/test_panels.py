@@ -1,6 +1,9 @@
 """Pictures of a model by matplotlib: all that a report draws, and the same bytes every time."""
 
+import json
+import warnings
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pytest
@@ -8,10 +11,12 @@ import pytest
 from dpcore import Schema
 from dpcore.errors import InvalidInputError
 from dpcore_lab.commands.plot import plot_command
+from dpcore_lab.pictures.of_ledger import ledger_picture
 from dpcore_lab.pictures.of_model import model_pictures
 from dpcore_lab.pictures.panels import draw_pictures, write_pictures
 
 pytest.importorskip("matplotlib")
+START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 @pytest.mark.slow
@@ -80,3 +85,16 @@ def test_texts_of_a_file_are_no_markup_of_a_figure(model, tmp_path):
     write_pictures(tmp_path / "f.svg", model_pictures(str(tmp_path / "m.json")), "about")
     drawn = (tmp_path / "f.svg").read_text()
     assert r"a $\frac{$ &amp; &lt;b&gt; \x1b" in drawn
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("days", [1e-4, 0.3, 5.0, 40.0, 700.0, 20_000.0])
+def test_dates_of_any_reach_have_ticks_without_a_warning(days, tmp_path):
+    history = [{"at": at.isoformat(), "spent": [0.1]} for at in (START, START + timedelta(days))]
+    budget = {"budget": 1.0, "unit": "rho", "epsilon": 1, "delta": 0, "accountant": "zcdp"}
+    told = {"id": "", "promise": "", "budgets": [budget], "history": history}
+    (tmp_path / "l.json").write_text(json.dumps(told))
+    (axis,) = draw_pictures([ledger_picture(str(tmp_path / "l.json"))]).axes[:1]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(axis.get_xticks()) >= 2
