@@ -47,7 +47,7 @@ def compare_command(
         str | None,
         Option(
             help="Loss; see dpcore list losses. By default logistic; softmax where all labels have "
-            "three classes or more."
+            "three classes or more, ridge where they are numbers."
         ),
     ] = None,
     multiclass: Annotated[
