@@ -161,7 +161,7 @@ def train_command(
         str | None,
         typer.Option(
             help="Column of a file with a weight >= 0 of each row, private as the row, which its "
-            "loss is multiplied by. The schema lists it as drop.",
+            "loss is multiplied by. The schema need not list it.",
             rich_help_panel=options.PROBLEM,
         ),
     ] = None,

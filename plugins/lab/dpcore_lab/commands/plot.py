@@ -23,8 +23,8 @@ def plot_command(
     y: Annotated[
         str | None,
         Option(
-            help="Of results: accuracy, macro_f1 (of several classes), rmse, mae, r2 (of a number), "
-            "objective or seconds. Default: accuracy, or objective for a regression."
+            help="Of results: accuracy, macro_f1 (of several classes), rmse, mae, r2 (of a "
+            "number), objective or seconds. Default: accuracy, or objective for a regression."
         ),
     ] = None,
     facet: Annotated[str, Option(help="Of results: a panel for each: data or algorithm.")] = "data",

@@ -26,7 +26,7 @@ from dpcore.privacy.first_party import part_of
 from dpcore.registry.tables.declarations import engine_facts
 from dpcore_tables.files.formats import schema_from_rows
 from dpcore_tables.files.loading import require_file, require_known, schema_of
-from dpcore_tables.weights.asked import check_weight, with_weight_asked
+from dpcore_tables.weights.asked import check_weight, with_weight_asked, with_weight_column
 
 __all__ = [
     "reading_threads",
@@ -110,6 +110,7 @@ def _opened(request: DataRequest, coins: Coins) -> tuple[Dataset, tuple[str, ...
     require_known(request.data)
     require_file(os.fspath(request.data))
     schema = with_units(_schema_asked(request), request.unit, request.rows_per_unit)
+    schema = with_weight_column(schema, request)
     data = load_file(
         request.data,
         schema,

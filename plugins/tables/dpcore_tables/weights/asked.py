@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from dpcore.data.schema.columns import Drop
 from dpcore.errors import InvalidInputError
 from dpcore_tables.weights.of_rows import with_sample_weight
 
 if TYPE_CHECKING:
+    from dpcore import Schema
     from dpcore.plugin.commands import DataRequest
     from dpcore.plugin.parts import Dataset
 
-__all__ = ["check_weight", "with_weight_asked"]
+__all__ = ["check_weight", "with_weight_asked", "with_weight_column"]
 
 
 def check_weight(request: DataRequest, is_file: bool = True) -> None:
@@ -36,6 +39,15 @@ def check_weight(request: DataRequest, is_file: bool = True) -> None:
             "--weight names a column of a file that this process reads itself: not of a registered "
             "data set, nor with an engine that reads files."
         )
+
+
+def with_weight_column(schema: Schema | None, request: DataRequest) -> Schema | None:
+    """Return the schema with the column of weights, which is no feature, where it lists none of
+    that name: as a column of units need not be listed."""
+    column = request.weight[0]
+    if schema is None or column is None or column in [each.name for each in schema.columns]:
+        return schema
+    return replace(schema, columns=(*schema.columns, Drop(column)))
 
 
 def with_weight_asked(dataset: Dataset, rows: str, request: DataRequest) -> Dataset:
