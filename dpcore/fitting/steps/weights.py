@@ -32,8 +32,14 @@ BALANCED = "balanced"
 
 def are_weighted(settings: Any) -> bool:
     """Return whether classes or rows have weights."""
-    of_classes = settings.class_weight is not None or settings.largest_class_weight is not None
-    return of_classes or settings.weight_bound is not None
+    return any(
+        weight is not None
+        for weight in (
+            settings.class_weight,
+            settings.largest_class_weight,
+            settings.weight_bound,
+        )
+    )
 
 
 def public_weights(texts: Sequence[str] | None) -> Any:
