@@ -37,10 +37,10 @@ class SampleWeighted:
 
     Of a loss that states ``exposure`` it is ``loss(z + log v, v y)``, v the row's exposure and its
     target v times that of the label: the count over a span of v, where the label is the rate. log v
-    is rounded down to the grid of 2^-16, and margins are on a finer one, so that the sum is exact; v
-    is held to at least bound 2^-20. A shift of z bounds slopes as before, and a target of
-    up to max(1, bound) times as much makes Lipschitz and smoothness constants at most so many times
-    as large, as the loss states.
+    is rounded down to the grid of 2^-16, and margins are on a finer one: the sum is exact. v is
+    held to at least bound 2^-20. A shift of z bounds slopes as before, and a target of up to
+    max(1, bound) times as much makes Lipschitz and smoothness constants at most so many times as
+    large, as the loss states.
 
     ``y`` : pairs of label and weight (``dpcore.data.weighted_labels``); InvalidInputError for
     plain labels, whose weights somebody left out.
