@@ -10,8 +10,7 @@ from dpcore.model.rendering import (
     shown_bounds,
 )
 from dpcore_report.curves.of_columns import choice_in_words
-from dpcore_report.evaluation.group_text import group_table
-from dpcore_report.frames import in_columns
+from dpcore_report.evaluation.group_text import group_lines, group_table
 from dpcore_report.pictures.of_model import pictures_of
 from dpcore_report.sections import Item, Section
 from dpcore_tables.schemas.encoding_in_words import encoding_in_words
@@ -46,7 +45,7 @@ def fitted_section(model: Model) -> Section:
     if choice := choice_in_words(model):
         items.append(Item(choice))
     by_group = _by_group(model)
-    shown = {line.strip() for of in by_group for line in in_columns(of.heads, of.rows)}
+    shown = set(map(str.strip, group_lines(model.evaluation or {}))) if by_group else set()
     said = [line.strip() for line in sections_in_words(model)]
     lines = tuple(Item(line) for line in said if line not in shown)
     beside = (*((Section("Steps beside the fit", items=lines),) if lines else ()), *by_group)

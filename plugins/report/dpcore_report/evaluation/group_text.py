@@ -7,11 +7,11 @@ from typing import Any
 
 from dpcore_report.frames import in_columns
 
-__all__ = ["group_table", "groups_in_words"]
+__all__ = ["group_lines", "group_table", "groups_in_words"]
 
 _SHORT = "unknown"
 _FEW = 5
-"""Figures that a line has room for."""
+"""Figures that a line has room for, beside its name."""
 
 
 def groups_in_words(figures: Mapping[str, Any]) -> list[str]:
@@ -21,7 +21,7 @@ def groups_in_words(figures: Mapping[str, Any]) -> list[str]:
         return []
     by, is_share = figures["by"], "bounds" not in figures
     lines = [f"  By {by['column']}; a figure of too few rows for the noise is {_SHORT}:"]
-    lines += [f"    {line}" for line in in_columns(*group_table(figures))]
+    lines += [f"    {line}" for line in group_lines(figures)]
     for gap in by["gaps"]:
         sure = "" if gap["low"] > 0 else ", which noise and sampling may explain"
         lines.append(
@@ -30,6 +30,16 @@ def groups_in_words(figures: Mapping[str, Any]) -> list[str]:
         )
     if not by["gaps"]:
         lines.append("  Gaps between groups are unknown: no two have a figure.")
+    return lines
+
+
+def group_lines(figures: Mapping[str, Any]) -> list[str]:
+    """Return the lines of the table of groups, a wide one in parts below each other."""
+    heads, rows = group_table(figures)
+    lines = []
+    for first in range(1, len(heads), _FEW):
+        own = [0, *range(first, min(first + _FEW, len(heads)))]
+        lines += in_columns([heads[at] for at in own], [[row[at] for at in own] for row in rows])
     return lines
 
 

@@ -235,6 +235,15 @@ def test_groups_are_a_table_whose_cells_stand_below_their_heads():
     lines = [line for line in evaluation_in_words(several, private=True) if line[:4] == "    "]
     assert lines[0].split() == ["g", "a", "b"] and len(lines) == 2 + 1 + 5 + 5
     assert lines[2].startswith("    accuracy    20.0 % [")
+    # Of many of both: a part for every five columns, and all names of rows in each.
+    names, many = tuple("abcdefg"), np.full((7, 5, 5), 40.0)
+    wide = figures_by_groups(many, Groups("g", range(6), names), tuple("vwxyz"), (1e-9, 1))
+    lines = [line for line in evaluation_in_words(wide, private=True) if line[:4] == "    "]
+    assert [line.split() for line in lines if line.startswith("    g ")] == [
+        ["g", *"abcde"],
+        ["g", *"fg"],
+    ]
+    assert len(lines) == 2 * (2 + 1 + 5 + 5) and max(map(len, lines)) < 140
 
 
 def test_figures_are_a_frame_with_a_row_for_each():
