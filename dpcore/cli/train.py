@@ -196,7 +196,7 @@ def train_command(
         from dpcore.cli.training import fit_and_tell, with_loss
     also = steps_asked(of_steps)
     rows = data, schema, target, bad_rows, schema_from_data, test, of_steps["test_fraction"], unit
-    request = DataRequest(*rows, rows_per_unit, release_bounds(also), part, (weight, weight_bound))
+    request = DataRequest(*rows, rows_per_unit, release_bounds(also), part, weight, weight_bound)
     algo = default_algorithm() if algo is None else algo
     load_registry("optimizer").get("optimizer", algo)  # before what reads rows is asked for
     request, loss = with_loss(request, loss, multiclass)

@@ -103,8 +103,7 @@ def told_loss(plan: Any, label: Label) -> tuple[Loss, dict[str, float]]:
     facts = loss_facts(plan.loss)
     if facts.weighs_rows or facts.largest_weight != 1.0:
         with suppress(RegistryError):  # A loss of somebody's own may weigh by itself.
-            weights = _weights()
-            return weights.unweighted(plan.loss), weights.weights_by_name(plan.loss, label)
+            return _weights().unweighted(plan.loss), _weights().weights_by_name(plan.loss, label)
     return plan.loss, {}
 
 

@@ -21,7 +21,7 @@ def check_weight(request: DataRequest, is_file: bool = True) -> None:
     """Raise InvalidInputError for a column of weights without their bound or a bound without the
     column, for rows that may be dropped, and where no file has one. ``is_file`` : whether the rows
     are read here, of a file."""
-    column, bound = request.weight
+    column, bound = request.weight, request.weight_bound
     if column is None and bound is None:
         return
     if column is None or bound is None:
@@ -44,7 +44,7 @@ def check_weight(request: DataRequest, is_file: bool = True) -> None:
 def with_weight_column(schema: Schema | None, request: DataRequest) -> Schema | None:
     """Return the schema with the column of weights, which is no feature, where it lists none of
     that name: as a column of units need not be listed."""
-    column = request.weight[0]
+    column = request.weight
     if schema is None or column is None or column in [each.name for each in schema.columns]:
         return schema
     return replace(schema, columns=(*schema.columns, Drop(column)))
@@ -53,7 +53,7 @@ def with_weight_column(schema: Schema | None, request: DataRequest) -> Schema | 
 def with_weight_asked(dataset: Dataset, rows: str, request: DataRequest) -> Dataset:
     """Return the data set of a file with the weights that were asked for, if any. Raises as
     ``with_sample_weight``."""
-    column, bound = request.weight
+    column, bound = request.weight, request.weight_bound
     if column is None or bound is None:
         return dataset
     return with_sample_weight(dataset, rows, column, bound)

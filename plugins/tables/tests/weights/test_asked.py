@@ -37,7 +37,8 @@ def folder(tmp_path, monkeypatch):
 
 def asked(folder, weight=("weight", 2.0), **changes):
     of_file = {"data": "rows.csv", "schema": folder / "s.toml"}
-    request = DataRequest(weight=weight, **of_file | changes)
+    column, bound = weight
+    request = DataRequest(weight=column, weight_bound=bound, **of_file | changes)
     return requested(request, NeighboringRelation.ADD_OR_REMOVE_ONE, 1, 1, bytes)
 
 
@@ -80,9 +81,9 @@ def test_weights_of_what_is_no_file_are_refused(folder):
     with pytest.raises(InvalidInputError, match="not of a registered data set"):
         asked(folder, data="census-sim", schema=None)
     with pytest.raises(InvalidInputError, match="nor with an engine that reads files"):
-        check_weight(DataRequest("rows.csv", weight=("w", 1.0)), is_file=False)
+        check_weight(DataRequest("rows.csv", weight="w", weight_bound=1.0), is_file=False)
     convert("rows.csv", folder / "rows.dpcore", dpcore.Schema.from_toml(SCHEMA))
-    store = DataRequest("rows.dpcore", weight=("weight", 1.0))
+    store = DataRequest("rows.dpcore", weight="weight", weight_bound=1.0)
     with pytest.raises(InvalidInputError, match="has no column of weights"):
         requested(store, NeighboringRelation.ADD_OR_REMOVE_ONE, 1, 1, bytes)
 
