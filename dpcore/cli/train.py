@@ -157,6 +157,21 @@ def train_command(
     test: options.TestFile = None,
     unit: options.Unit = None,
     rows_per_unit: options.RowsPerUnit = None,
+    weight: Annotated[
+        str | None,
+        typer.Option(
+            help="Column of a file with a weight >= 0 of each row, private as the row, which its "
+            "loss is multiplied by. The schema need not list it.",
+            rich_help_panel=options.PROBLEM,
+        ),
+    ] = None,
+    weight_bound: Annotated[
+        float | None,
+        typer.Option(
+            help="The public bound that larger weights of rows are cut to.",
+            rich_help_panel=options.PROBLEM,
+        ),
+    ] = None,
     out: options.Out = None,
     seed: options.Seed = None,
     ledger: options.LedgerOf = None,
@@ -180,8 +195,8 @@ def train_command(
     with modules_for_good():
         from dpcore.cli.training import fit_and_tell, with_loss
     also = steps_asked(of_steps)
-    rows = data, schema, target, bad_rows, schema_from_data, test, of_steps["test_fraction"]
-    request = DataRequest(*rows, unit, rows_per_unit, release_bounds(also), part)
+    rows = data, schema, target, bad_rows, schema_from_data, test, of_steps["test_fraction"], unit
+    request = DataRequest(*rows, rows_per_unit, release_bounds(also), part, weight, weight_bound)
     algo = default_algorithm() if algo is None else algo
     load_registry("optimizer").get("optimizer", algo)  # before what reads rows is asked for
     request, loss = with_loss(request, loss, multiclass)
@@ -208,6 +223,7 @@ def train_command(
         trust=trust,
         units=request.has_units,
         class_weight=public_weights(of_steps.get("class_weight")),
+        weight_bound=weight_bound,
         also=also,
         seed=seed,
         multiclass=multiclass,

@@ -176,6 +176,14 @@ def test_what_nothing_would_be_kept_of_is_refused(compare):
     assert done.exit_code == 2 and "--quiet keeps nothing without --out" in done.stderr
 
 
+def test_quiet_leaves_the_tables_that_markdown_asks_for(compare, run):
+    done = compare("--quick", "--quiet", "--markdown", "--out", "r.parquet")
+    assert done.exit_code == 0 and done.stderr == ""
+    assert "| epsilon |" in done.stdout and "Results:" not in done.stdout
+    drawn = run("plot", "r.parquet", "--quiet", "--markdown")
+    assert "| epsilon |" in drawn.stdout and "No figure" not in drawn.stdout
+
+
 def test_an_unfinished_comparison_is_told_from_none(run, folder):
     (folder / "r.parquet.journal").write_text("")
     done = run("plot", "r.parquet")
@@ -191,12 +199,12 @@ def test_other_settings_are_refused_with_advice(compare):
 
 PLOTS = [
     (["none.parquet"], "Cannot read"),
-    (["rows.csv"], "not a whole results file"),
+    (["rows.csv"], "its content is none of them"),
     (["r.parquet", "--y", "error"], "accuracy, macro_f1, objective, seconds"),
     (["r.parquet", "--out", "f.svg", "--facet", "loss"], "data or algorithm"),
     (["r.parquet", "--facet", "fold"], "data or algorithm"),
     (["r.parquet", "--out", "f.jpg"], ".svg, .png or .pdf"),
-    (["r.parquet", "--out", "r.parquet"], "is the file of RESULTS"),
+    (["r.parquet", "--out", "r.parquet"], "is the file of FILE"),
 ]
 
 

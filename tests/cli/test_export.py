@@ -40,3 +40,19 @@ def test_what_cannot_be_written_is_refused_with_what_fits(run, train, folder):
         done = run("export", *arguments)
         assert done.exit_code == 2 and message in done.stderr and done.stdout == ""
         assert done.stderr.count("\n") == 1 and not Path("m.onnx").exists()
+
+
+def test_a_hashed_column_is_written_by_a_table_of_public_values(run, train, folder):
+    text = (folder / "schema.toml").read_text()
+    kind = '"categorical", categories = ["Bern", "Basel"]'
+    (folder / "schema.toml").write_text(text.replace(kind, '"hashed", buckets = 8'))
+    assert train("--out", "hashed.json", "--quiet").exit_code == 0
+    (folder / "cities.txt").write_text("Bern\nBasel\n")
+    done = run("export", "hashed.json", "m.onnx", "--values", "city=cities.txt")
+    assert done.exit_code == 0, done.stderr
+    assert b"Basel" in Path("m.onnx").read_bytes()
+    for values, told in (("city", "--values COLUMN=FILE"), ("town=cities.txt", "no hashed column")):
+        refused = run("export", "hashed.json", "n.onnx", "--values", values)
+        assert refused.exit_code == 2 and told in refused.stderr and not Path("n.onnx").exists()
+    own = run("export", "hashed.json", "cities.txt.onnx", "--values", "city=cities.txt.onnx")
+    assert own.exit_code == 2 and not Path("cities.txt.onnx").exists()

@@ -15,7 +15,8 @@ from dpcore.plugin.parts import load_registry
 
 OF_LEDGER = {"ledger": None, "analyst": "", "same_table": False}
 IN_MEMORY = {"weight_bound", "also"}
-"""Settings of weights, which rows of files have none of, and of steps, which are objects."""
+"""Settings of weights, whose bound is a file's too (``DataRequest``), and of steps, which are
+objects."""
 OF_A_COMMAND = {"out", "as_json", "quiet"}
 OF_READERS = {"query": None, "row_wise_claim": False}
 OF_STEPS = {

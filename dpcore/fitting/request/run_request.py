@@ -65,7 +65,8 @@ class DataRequest:
     where the number of rows is private. ``test``, ``test_fraction`` : what to report on, without
     privacy; at most one. ``unit``, ``rows_per_unit`` : the schema's, where they are not in its
     file. ``private_bounds`` : whether those of the schema's numeric columns that have none are
-    released. ``part`` : ``COLUMN=LEVEL``, whose rows alone the run is over.
+    released. ``part`` : ``COLUMN=LEVEL``, whose rows alone the run is over. ``weight``,
+    ``weight_bound`` : the column of the rows' weights, and their public bound.
     """
 
     data: str = "census-sim"
@@ -79,6 +80,8 @@ class DataRequest:
     rows_per_unit: int | None = None
     private_bounds: bool = False
     part: str | None = None
+    weight: str | None = None
+    weight_bound: float | None = None
 
     @property
     def has_units(self) -> bool:

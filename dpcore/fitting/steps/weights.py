@@ -32,8 +32,14 @@ BALANCED = "balanced"
 
 def are_weighted(settings: Any) -> bool:
     """Return whether classes or rows have weights."""
-    of_classes = settings.class_weight is not None or settings.largest_class_weight is not None
-    return of_classes or settings.weight_bound is not None
+    return any(
+        weight is not None
+        for weight in (
+            settings.class_weight,
+            settings.largest_class_weight,
+            settings.weight_bound,
+        )
+    )
 
 
 def public_weights(texts: Sequence[str] | None) -> Any:
@@ -82,8 +88,11 @@ def with_weights(plan: Any, weights: tuple[float, ...]) -> Any:
 
     What weighs is a part of the run, as its loss is.
     """
-    loss = _weights().weighted(plan.loss, weights, plan.settings.weight_bound)
-    return replace(plan, loss=loss, targets=(*plan.targets, *foreign_step(BALANCED)))
+    return replace(
+        plan,
+        loss=_weights().weighted(plan.loss, weights, plan.settings.weight_bound),
+        targets=(*plan.targets, *foreign_step(BALANCED)),
+    )
 
 
 def told_loss(plan: Any, label: Label) -> tuple[Loss, dict[str, float]]:
@@ -94,8 +103,7 @@ def told_loss(plan: Any, label: Label) -> tuple[Loss, dict[str, float]]:
     facts = loss_facts(plan.loss)
     if facts.weighs_rows or facts.largest_weight != 1.0:
         with suppress(RegistryError):  # A loss of somebody's own may weigh by itself.
-            weights = _weights()
-            return weights.unweighted(plan.loss), weights.weights_by_name(plan.loss, label)
+            return _weights().unweighted(plan.loss), _weights().weights_by_name(plan.loss, label)
     return plan.loss, {}
 
 

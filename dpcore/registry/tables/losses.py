@@ -62,6 +62,12 @@ class LossFacts:
     weighs_rows: bool = fact(
         _FLAG, "labels are pairs of label and weight (`dpcore.data.weighted_labels`)", False
     )
+    exposure: bool = fact(
+        _FLAG,
+        "weights of rows are exposures, up to B: the loss is of e times label and mean, and its "
+        "constants grow max(1, B) times at most",
+        False,
+    )
     precise_dvalue: Callable[..., None] | None = fact(
         _FILLS, "`dvalue` to within 2^-46, the last bits perhaps not those of other calls", None
     )

@@ -60,6 +60,11 @@ class NegativeBinomial(RowLoss, value=deviance, slope=residual):
     Unlike that of a Poisson loss the slope f (m - t) / (1 + a m) is bounded: it grows from -f t, at
     least -2 f, to f/a. Its derivative in z, f m (1 + a t) / (1 + a m)^2, is at most
     f (1 + 2 a) / (4 a), since x / (1 + x)^2 <= 1/4.
+
+    With ``exposure`` a row's weight e is its exposure, up to a public bound B, and its label the
+    rate r: the loss is that of the count e r at the margin z + log(e). Counts are up to 2 B then,
+    so that neither constant grows by more than max(1, B) (``dpcore_tables.weights``). Without
+    weights every exposure is 1.
     """
 
     overdispersion: float = option(
@@ -67,6 +72,10 @@ class NegativeBinomial(RowLoss, value=deviance, slope=residual):
         "variance over mean, less 1, at the middle of the target's bounds: alpha times their half "
         "width",
         range=(2.0**-6, 2.0**10),
+    )
+    exposure: bool = option(
+        False,
+        "weights of rows are exposures e: of a rate r the loss is that of the count e r, mean e m",
     )
 
     name: ClassVar[str] = "negative-binomial"

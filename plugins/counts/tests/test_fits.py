@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import dpcore
-from dpcore.errors import InvalidInputError, ModelFileError
+from dpcore.errors import BadRowError, DataError, InvalidInputError, ModelFileError
 
 EXACTLY = {"algo": "nonprivate", "accountant": "none", "bounds": (0, 1), "row_norm": None}
 PUBLIC = {"bounds": (0, 1), "target_bounds": (0, 12), "epsilon": 2.0, "delta": 1e-6}
@@ -51,18 +51,63 @@ def test_a_factor_of_the_unit_moves_the_intercept_alone():
     assert large.intercept_ == pytest.approx(small.intercept_ + np.log(50), abs=1e-9)
 
 
-def test_an_exposure_is_a_weight_of_a_rate():
-    # statsmodels 0.15.0: GLM(COUNT, add_constant(X), Poisson(), exposure=EXPOSURE). For a Poisson
-    # count the loss with the exposure e, e m - t log m, is e times that of the rate t / e.
-    expected = [0.25168355, 1.13387953, -0.01936924]
-    weights = dpcore.Weights(EXPOSURE, bound=1.5)
-    words = {"target_bounds": (0, 16), "sample_weight": weights, **EXACTLY}
-    model = dpcore.fit(X, COUNT / EXPOSURE, loss="poisson", **words)
-    np.testing.assert_allclose([model.intercept_, *model.coef_], expected, atol=1e-4)
-    assert model.weight_bound == 1.5
-    unweighted = dpcore.fit(X, COUNT / EXPOSURE, loss="poisson", target_bounds=(0, 16), **EXACTLY)
-    assert abs(unweighted.intercept_ - expected[0]) > 0.01
-    assert model.log_link
+EXPOSED = {
+    # statsmodels 0.15.0, params of GLM(y, add_constant(X), family, ...).fit(tol=1e-13):
+    # Poisson(), exposure=EXPOSURE. The loss with the exposure e, e m - t log m, is e times that of
+    # the rate t / e.
+    "poisson": (True, [0.25168355, 1.13387953, -0.01936924]),
+    # NegativeBinomial(alpha=0.5 / EXPOSURE), offset=log(EXPOSURE): of the rate r and a alike for
+    # all rows, e (r log(r / m) - (r + 1/a) log((1 + a r) / (1 + a m))).
+    "negative-binomial": (True, [0.25337893, 1.13733083, -0.02751934]),
+    # NegativeBinomial(alpha=0.5), offset=log(EXPOSURE): what no weight of a rate gives.
+    "negative-binomial, exposure": (True, [0.19501459, 1.17375035, 0.16063942]),
+    # Gamma(link=Log()), offset=log(EXPOSURE): the deviance of t is that of the rate.
+    "gamma": (False, [0.16650038, 1.15251323, 0.37274696]),
+    # Gamma(link=Log()) of AMOUNT / EXPOSURE, var_weights=EXPOSURE.
+    "gamma, sums": (True, [0.26932488, 1.13989566, -0.04322608]),
+}
+
+
+@pytest.mark.some_fast
+@pytest.mark.parametrize("case", EXPOSED)
+def test_an_exposure_is_a_rate_and_mostly_its_weight(case):
+    (loss, _, how), (is_weighted, expected) = case.partition(", "), EXPOSED[case]
+    y = (AMOUNT if loss == "gamma" else COUNT) / EXPOSURE
+    params = {"loss.overdispersion": 0.5 * 16 / 2} if loss in OVERDISPERSION else {}
+    params |= {"loss.exposure": True} if how == "exposure" else {}
+    words = {"loss": loss, "target_bounds": (0, 16), "params": params, **EXACTLY}
+    weights = {"sample_weight": dpcore.Weights(EXPOSURE, bound=1.5)}
+    model = dpcore.fit(X, y, **words, **(weights if is_weighted else {}))
+    found = [model.intercept_, *model.coef_]
+    np.testing.assert_allclose(found, expected, atol=1e-4)
+    assert model.weight_bound == (1.5 if is_weighted else None) and model.log_link
+    # The twin that takes a weight where there is none, or none where there is one.
+    other = dpcore.fit(X, y, **words, **({} if is_weighted else weights))
+    assert abs(other.intercept_ - expected[0]) > 0.01
+
+
+@pytest.mark.parametrize("loss", STATSMODELS)
+def test_an_exposure_without_a_bound_or_of_nothing_is_refused(loss):
+    words = {"loss": loss, **PUBLIC}
+    rates = COUNT / EXPOSURE
+    with pytest.raises(InvalidInputError, match="needs weight_bound"):
+        dpcore.fit(X, rates, sample_weight=dpcore.Weights(EXPOSURE, bound=None), **words)
+    for exposure in (-EXPOSURE, np.where(EXPOSURE < 0.3, np.inf, EXPOSURE)):
+        with pytest.raises(DataError, match="a finite number >= 0 for each row") as told:
+            dpcore.fit(X, rates, sample_weight=dpcore.Weights(exposure, bound=2.0), **words)
+        assert not hasattr(told.value, "__notes__")  # nothing was charged
+    none = np.where(EXPOSURE < 0.3, np.inf, rates)  # t / 0
+    with pytest.raises(BadRowError, match="the label is not a finite number"):
+        weights = dpcore.Weights(EXPOSURE, bound=2.0)
+        dpcore.fit(X, none, sample_weight=weights, **words)
+
+
+@pytest.mark.parametrize("loss", ["poisson", "gamma"])
+def test_algorithms_that_need_a_slope_refuse_exposures_too(loss):
+    words = {"loss": loss, "algo": "objpert", **PUBLIC}
+    weights = dpcore.Weights(EXPOSURE, bound=2.0)
+    with pytest.raises(InvalidInputError, match="objpert"):
+        dpcore.fit(X, COUNT / EXPOSURE, sample_weight=weights, **words)
 
 
 def test_predictions_are_held_to_the_bounds_of_the_target():

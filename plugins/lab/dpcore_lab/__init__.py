@@ -11,7 +11,7 @@ _COMMANDS = (
         "compare",
         "Compare algorithms on equal terms: one relation, one loss, the same folds for all.",
     ),
-    ("plot", "Show the results of dpcore compare."),
+    ("plot", "Show the results of dpcore compare, a model, or the budget of a ledger over time."),
     ("check", "Run the checks of a part; exit 1 if one fails."),
     (
         "audit",

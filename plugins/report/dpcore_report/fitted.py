@@ -10,6 +10,7 @@ from dpcore.model.rendering import (
     shown_bounds,
 )
 from dpcore_report.curves.of_columns import choice_in_words
+from dpcore_report.evaluation.group_text import group_lines, group_table
 from dpcore_report.pictures.of_model import pictures_of
 from dpcore_report.sections import Item, Section
 from dpcore_tables.schemas.encoding_in_words import encoding_in_words
@@ -41,12 +42,23 @@ def fitted_section(model: Model) -> Section:
     if model.released_bounds:
         items.append(Item(f"Bounds released from the rows: {shown_bounds(model)}."))
     items.append(Item(f"l2 = {model.l2:g}; {model.w.size} coefficients. {model.status}"))
-    if said := choice_in_words(model):
-        items.append(Item(said))
-    lines = tuple(Item(line.strip()) for line in sections_in_words(model))
-    beside = (Section("Steps beside the fit", items=lines),) if lines else ()
+    if choice := choice_in_words(model):
+        items.append(Item(choice))
+    by_group = _by_group(model)
+    shown = set(map(str.strip, group_lines(model.evaluation or {}))) if by_group else set()
+    said = [line.strip() for line in sections_in_words(model)]
+    lines = tuple(Item(line) for line in said if line not in shown)
+    beside = (*((Section("Steps beside the fit", items=lines),) if lines else ()), *by_group)
     pictures = (Section(each.title, pictures=(each,)) for each in pictures_of(model))
     return Section("What was fitted", items=tuple(items), parts=(*pictures, *beside))
+
+
+def _by_group(model: Model) -> tuple[Section, ...]:
+    """Return the table of the figures of groups, where the model has some."""
+    if not model.evaluation or "by" not in model.evaluation:
+        return ()
+    heads, rows = group_table(model.evaluation)
+    return (Section(f"Figures by {heads[0]}", heads=tuple(heads), rows=tuple(map(tuple, rows))),)
 
 
 def columns_section(model: Model) -> Section:

@@ -15,6 +15,9 @@ from dpcore.plugin.parts import Model
 from dpcore.privacy.statement import PrivacyStatement
 from dpcore.privacy.units import Units
 from dpcore_report.card import card_of
+from dpcore_report.evaluation.group_figures import figures_by_groups
+from dpcore_report.evaluation.groups import Groups
+from dpcore_report.fitted import fitted_section
 from dpcore_report.guarantee import explained_of
 from dpcore_report.text import text_of
 
@@ -441,3 +444,18 @@ def test_every_kind_of_column_is_told_with_its_bounds():
         "size: numeric, bins 1.0, 2.0",
     )
     assert [words for words in told if words not in text] == []
+
+
+def test_figures_of_groups_are_a_table_and_not_a_list():
+    groups = Groups("town", (1, 2), ("Bern", "Basel", "none of these"))
+    counts = np.array([[[80.0, 20], [10, 90]], [[30, 20], [30, 20]], [[0, 0], [0, 0]]])
+    figures = figures_by_groups(counts, groups, ("no", "yes"), (1e-9, 1))
+    parts = {part.title: part for part in fitted_section(model(evaluation=figures)).parts}
+    table = parts["Figures by town"]
+    assert table.heads[:3] == ("town", "about rows", "accuracy")
+    assert [row[0] for row in table.rows] == ["Bern", "Basel", "none of these"]
+    assert table.rows[0][2].startswith("85.0 % [") and table.rows[2][2] == "unknown"
+    beside = [item.text for item in parts["Steps beside the fit"].items]
+    assert any(text.startswith("Gap in accuracy, Bern over Basel") for text in beside)
+    assert not any(text.startswith("Bern ") for text in beside)
+    assert "Figures by town" not in said()

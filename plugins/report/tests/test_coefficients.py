@@ -2,6 +2,7 @@
 
 import json
 import math
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +12,7 @@ from typer.testing import CliRunner
 
 from dpcore import Schema, fit, load_model
 from dpcore.cli import app
-from dpcore.errors import RegistryError
+from dpcore.errors import InvalidInputError, RegistryError
 from dpcore.plugin.parts import Model, load_registry
 from dpcore.privacy.statement import PrivacyStatement
 from dpcore_report.coefficients import summary_of
@@ -249,3 +250,46 @@ def test_knots_of_a_logarithmic_scale_are_in_the_unit_of_the_cells():
     fitted = fit(rows, schema=schema, algo="dp-gd", seed=1, params={"steps": 5})
     levels = [each.level for each in fitted.summary().coefficients if each.column == "pay"]
     assert levels == ["", "at 1", "at 32", "at 1024"]
+
+
+def test_a_summary_is_a_frame_with_a_row_for_each_coefficient():
+    fitted = model()
+    summary = fitted.summary()
+    frame = summary.to_frame()
+    assert [*frame.columns] == ["column", "level", "unit", "per_unit", "per_deviation"]
+    assert frame["per_unit"].tolist() == [each.per_unit for each in summary.coefficients]
+    assert frame["per_deviation"].isna().tolist() == [
+        each.per_deviation is None for each in summary.coefficients
+    ]
+    several = model(
+        classes=3, columns=COLUMNS | {"y": {**COLUMNS["y"], "classes": ["a", "b", "c"]}}
+    )
+    of_classes = several.summary().to_frame()
+    assert len(of_classes) == 3 * len(frame) and set(of_classes["of_class"]) == {"a", "b", "c"}
+    covariance = (0.01 * np.eye(fitted.w.size)).tolist()
+    known = replace(fitted, intervals={"estimate": fitted.w.tolist(), "covariance": covariance})
+    with_intervals = known.summary().to_frame()
+    assert {"estimate", "error", "low", "high"} < {*with_intervals.columns}
+    assert (with_intervals["low"] < with_intervals["high"]).all()
+
+
+def test_a_notebook_shows_the_table_and_its_notes_as_text():
+    odd = "<script>&\x1b"
+    columns = {"town": {"kind": "categorical", "categories": ["Bern", odd]}, "y": COLUMNS["y"]}
+    summary = model(columns, crosses=[]).summary()
+    text = summary._repr_html_()
+    assert "<script" not in text and "\x1b" not in text
+    assert r"<td>&lt;script&gt;&amp;\x1b</td>" in text and "<p>A coefficient is" in text
+    assert text.count("<tr>") == 1 + len(summary.coefficients) and "<details>" not in text
+    # A table of many rows is folded.
+    levels = [f"level {k}" for k in range(120)]
+    columns["town"] = {"kind": "categorical", "categories": levels}
+    assert model(columns, crosses=[]).summary()._repr_html_().startswith("<details><summary>121")
+
+
+def test_without_pandas_a_frame_is_refused_and_the_rest_is_there(monkeypatch):
+    summary = model().summary()
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(InvalidInputError, match="pip install pandas"):
+        summary.to_frame()
+    assert "<table>" in summary._repr_html_() and repr(summary)

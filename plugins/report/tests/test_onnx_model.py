@@ -16,6 +16,7 @@ from dpcore.errors import InvalidInputError
 from dpcore.plugin.parts import Model
 from dpcore_report.exporters import content_of, exporter_of
 from dpcore_report.onnx import arithmetic, columns
+from dpcore_report.onnx.hashed import files_in, values_in, with_tables
 from dpcore_report.onnx.model import graph_bytes
 
 N = 2000
@@ -305,3 +306,65 @@ def test_labels_of_every_test_row_of_adult(row_norm, tmp_path):
     rows = rows.astype(dict.fromkeys(numbers, "float64"))
     assert len(rows) == 16281 and len(set(model.predict(rows))) == 2
     check(model, rows.astype({name: object for name in rows if name not in numbers}))
+
+
+HASHED = {
+    "zip": {"kind": "hashed", "buckets": 16, "indicator": True},
+    "code": {"kind": "hashed", "buckets": 8, "numbers": True, "fill": 3},
+    "plain": {"kind": "hashed", "buckets": 5},
+}
+LISTED = {"zip": ["3011", "B b", "3011", "", " 03 "], "code": ["1", "2.5", "-0", "1e300"]}
+LISTED |= {"plain": ["a", "true", "False"]}
+
+
+def test_a_hashed_column_has_a_table_of_public_values():
+    """Crosses of it too; another value, whose bucket is not known, gives no score."""
+    size = {"kind": "categorical", "categories": ["s", "l"]}
+    crosses = [{"columns": ["zip", "size"]}]
+    model = model_of({**HASHED, "size": size}, crosses=crosses, missing=["", "NA"])
+    tabled = with_tables(model, LISTED)
+    rng = np.random.default_rng(4)
+    frame = pd.DataFrame(
+        {
+            "zip": pd.Series(rng.choice(["3011", "B b", "03", "", "NA"], N), dtype=object),
+            "code": rng.choice([1, 2.5, 0.0, -0.0, 1e300, np.nan], N),
+            "plain": pd.Series(rng.choice(["a", "true", "False"], N), dtype=object),
+            "size": pd.Series(rng.choice(["s", "l", "x"], N), dtype=object),
+        }
+    )
+    found = answers(tabled, frame)
+    assert np.array_equal(found["log_odds"][:, 0], model.decision_function(frame))
+    assert found["label"][:, 0].tolist() == model.predict(frame).tolist()
+    for column, odd in (("zip", "9999"), ("code", 7.0), ("plain", "TRUE")):
+        other = frame.head(3).assign(**{column: [odd] * 3})
+        assert np.isnan(answers(tabled, other)["log_odds"]).all()
+    assert tabled.schema.feature_names == model.schema.feature_names
+
+
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        ({"zap": ["a"]}, "no hashed column 'zap'.*Did you mean zip"),
+        ({"code": ["1", "one"]}, "'code' has numbers, and not all"),
+        ({"plain": ["True", "false"]}, "than truth values alone"),
+        ({"zip": ["", " "]}, "from 1 to 131,072 values of column 'zip', found 0"),
+        ({"code": map(str, range(5000))}, "from 1 to 4,096 values of column 'code', found 5,000"),
+    ],
+)
+def test_values_that_are_no_table_are_refused(values, told):
+    with pytest.raises(InvalidInputError, match=told) as refused:
+        with_tables(model_of(HASHED), values)
+    assert "one" not in str(refused.value).split()
+
+
+def test_values_are_lines_of_a_file(tmp_path):
+    (tmp_path / "zips").write_text("3011\n\nB b\n", encoding="utf-8-sig")
+    assert values_in(str(tmp_path / "zips")) == ["3011", "", "B b"]
+    (tmp_path / "odd").write_bytes(b"\xff\xfe\n")
+    for name in ("odd", "none"):
+        with pytest.raises(InvalidInputError, match="Cannot read .* as lines of UTF-8"):
+            values_in(str(tmp_path / name))
+    assert files_in(["a=b=c", "d=e"]) == {"a": "b=c", "d": "e"}
+    for texts in (["a"], ["a="], ["=b"], ["a=b", "a=c"]):
+        with pytest.raises(InvalidInputError, match="once for each column"):
+            files_in(texts)

@@ -9,7 +9,7 @@ import pytest
 
 from dpcore import Schema
 from dpcore.plugin.parts import Model
-from dpcore_report.evaluation.figures import figures_of_counts
+from dpcore_report.evaluation.figures import figures_of_classes, figures_of_counts
 from dpcore_report.pictures.axis import shown_numbers, ticks
 from dpcore_report.pictures.contributions import contributions_of
 from dpcore_report.pictures.of_model import pictures_of
@@ -120,3 +120,19 @@ def test_of_many_columns_and_of_many_levels_those_that_add_most_are_drawn(column
     assert drawn.told.startswith("Of 100 columns those 60 that add most. ") == (columns == 100)
     assert drawn.panels[-1].title.startswith(f"c{columns - 1}")
     assert len(drawn.panels[-1].places) == min(buckets, 24)
+
+
+def test_the_roc_of_each_class_is_of_its_rows_against_the_others():
+    """Each was in the place of the other: curves of good models were below the diagonal."""
+    rising, falling = np.linspace(0.0, 2.0, 16), np.linspace(2.0, 0.0, 16)
+    cells = np.full((3, 3), 300.0)
+    bins = np.column_stack([np.tile(100 * rising, (3, 1)), np.tile(100 * falling, (3, 1))])
+    names = ("a", "b", "c")
+    figures = figures_of_classes(np.hstack([cells, bins]), names, 1.0, 1, 0, weighted=False)
+    (roc,) = [p for title, p in panels(model(evaluation=figures)).items() if "ROC" in title]
+    assert len(roc.series) == 3
+    for name, curve in zip(names, roc.series, strict=True):
+        auc = figures["auc_of_class"][name]["value"]
+        assert auc > 0.75 and curve.name.startswith(f"{name} {auc:.3f} [")
+        assert np.trapezoid(curve.values, curve.places) == pytest.approx(auc, abs=1e-9)
+        assert curve.places[0] == 0.0 and curve.places[-1] == 1.0

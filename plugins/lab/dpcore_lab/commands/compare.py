@@ -47,7 +47,7 @@ def compare_command(
         str | None,
         Option(
             help="Loss; see dpcore list losses. By default logistic; softmax where all labels have "
-            "three classes or more."
+            "three classes or more, ridge where they are numbers."
         ),
     ] = None,
     multiclass: Annotated[
@@ -123,7 +123,8 @@ def compare_command(
     as_json: Annotated[bool, Option("--json", help="Print one JSON object.")] = False,
     markdown: Annotated[bool, Option("--markdown", help="Print Markdown tables.")] = False,
     quiet: Annotated[
-        bool, Option("--quiet", help="Print nothing but errors, and what --json asks for.")
+        bool,
+        Option("--quiet", help="Print nothing but errors, and what --json or --markdown asks for."),
     ] = False,
 ) -> None:
     """Compare algorithms on equal terms: one relation, one loss, the same folds for all.
@@ -137,7 +138,7 @@ def compare_command(
     from dpcore_lab.compare.settings import Comparison
 
     hush(quiet)
-    _check_told(quiet and not (out or plot or as_json), as_json and markdown)
+    _check_told(quiet and not (out or plot or as_json or markdown), as_json and markdown)
     labels = words_in(algos)
     asked = Comparison(
         algorithms=labels,
@@ -180,7 +181,9 @@ def _check_told(keeps_nothing: bool, in_two_forms: bool) -> None:
     if in_two_forms:
         raise InvalidInputError("Expected --json or --markdown, not both.")
     if keeps_nothing:
-        raise InvalidInputError("--quiet keeps nothing without --out, --plot or --json.")
+        raise InvalidInputError(
+            "--quiet keeps nothing without --out, --plot, --json or --markdown."
+        )
 
 
 def _admitted(asked: Comparison, plot: Path | None, *, by_default: bool, quiet: bool) -> Comparison:
@@ -217,11 +220,12 @@ def _tell(
         from dpcore_lab.commands.comparison_text import report_of
 
         print_json(report_of(results, measure))
-    elif not quiet:
+    elif markdown or not quiet:
         from dpcore_lab.commands.comparison_text import print_summary
 
         print_summary(results, means, measure, markdown=markdown)
-        print_lines(kept)
+        if not quiet:
+            print_lines(kept)
     if plot is not None:
         from dpcore_lab.compare.figure import write_figure
 

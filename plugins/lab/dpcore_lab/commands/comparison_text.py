@@ -41,7 +41,8 @@ def print_summary(results: Results, means: Sequence[Mean], measure: str, *, mark
             print_lines(title, "", *map(_line, (heads, ["---"] * len(heads), *rows)), "")
         else:
             print_table(title, heads, rows)
-    print_lines(*notes_of(results.rows, means), f"Figures: {INTERVAL}.", STATEMENT)
+    notes = notes_of(results.rows, means, settings.get("params"))
+    print_lines(*notes, f"Figures: {INTERVAL}.", STATEMENT)
     if settings["seed"] is not None:
         print_lines("The noise came from a seed: no fit is private.")
     print_lines(*best_lines(means, measure))
@@ -64,7 +65,7 @@ def report_of(results: Results, measure: str) -> dict[str, Any]:
         "means": [asdict(mean) for mean in means],
         **{f"means_of_{name}": [*map(asdict, means_of(results.rows, name))] for name in beside},
         "best": [asdict(best) for best in best_of(means, measure)],
-        "notes": notes_of(results.rows, means),
+        "notes": notes_of(results.rows, means, results.settings.get("params")),
         "failures": [
             {key: row[key] for key in ("data", "algorithm", "epsilon", "fold", "repeat", "message")}
             for row in results.rows

@@ -32,8 +32,9 @@ __all__ = ["FACETS", "FORMS", "WRITERS", "check_facet", "check_figure", "draw", 
 FACETS = ("data", "algorithm")
 FORMS = ".svg, .png or .pdf"
 
-_STYLE = {**STYLE, "font.size": 9.5, "pdf.fonttype": 42}
-"""Type 42 keeps the text of a PDF as text, which can be searched and copied."""
+_STYLE = {**STYLE, "font.size": 9.5, "pdf.fonttype": 42, "text.parse_math": False}
+"""Type 42 keeps the text of a PDF as text, which can be searched and copied. In names, such as
+those of files, no dollar begins a formula."""
 _PANEL = (4.6, 3.7)
 """Width and height of a panel in inches."""
 _LEGEND_COLUMNS, _LEGEND_LINE = 3, 0.2

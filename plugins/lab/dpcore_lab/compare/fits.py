@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,13 +25,14 @@ from dpcore_baselines.without_privacy.macro_f1 import macro_f1
 from dpcore_baselines.without_privacy.references import fit_nonprivate, majority_label, objective_of
 from dpcore_lab.compare.data_rows import Rows
 from dpcore_lab.compare.external_fits import external_row
+from dpcore_tables.curves import curved
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from dpcore.plugin import Settings
     from dpcore.plugin.commands import Plan
-    from dpcore.plugin.parts import Table
+    from dpcore.plugin.parts import Model, Table
     from dpcore_lab.compare.data_rows import Fold
     from dpcore_lab.compare.settings import Cell, Comparison
 
@@ -86,7 +88,7 @@ class Fitter:
         charges = Charges()
         started = time.perf_counter()
         try:
-            model = self._fit(plan, fold, charges)
+            model = self._fit(cell, plan, fold, charges)
         except DpcoreError as error:
             return row | _failed(charges, str(error))
         except Exception as error:
@@ -95,7 +97,7 @@ class Fitter:
         seconds = time.perf_counter() - started
         privacy = model.privacy
         return row | {
-            **self._scores(fold, model.w),
+            **self._scores(_with_features_of(model, fold), model.w),
             "l2": model.l2,
             "exact_seconds": seconds,
             "releases": _json(privacy["releases"]),
@@ -112,14 +114,17 @@ class Fitter:
         seed = cell.seed(self._comparison.seed)
         return self._comparison.settings(cell.algorithm, cell.epsilon, seed, self._threads)
 
-    def _fit(self, plan: Plan, fold: Fold, charges: Charges) -> Any:
+    def _fit(self, cell: Cell, plan: Plan, fold: Fold, charges: Charges) -> Any:
+        """Return the model of a fit. Where somebody set ``curves``, numbers may become curves, as
+        in ``dpcore train``; else all algorithms have the same features, and one table of them."""
+        is_set = "curves" in self._comparison.params.get(cell.algorithm, {})
         return fit_dataset(
             plan,
             fold.train,
             fold.data.why_not_private,
             fold.data.parts,
             kept_fraction=self._kept,
-            table=fold.train_table,
+            table=None if is_set else fold.train_table,
             charges=charges,
         )
 
@@ -225,6 +230,18 @@ class Fitter:
             "exact_r2": None,
             "guarantee": None,
         }
+
+
+def _with_features_of(model: Model, fold: Fold) -> Fold:
+    """Return the fold with the features that a model is of, hats of numbers perhaps among them."""
+    if model.schema.columns == fold.train.schema.columns:
+        return fold
+    rows = (
+        replace(rows, X=curved(rows.X, model.schema), schema=model.schema)
+        for rows in (fold.train, fold.test)
+    )
+    train, test = rows
+    return replace(fold, train=train, test=test, train_table=train.table(), test_table=test.table())
 
 
 def _failed(charges: Charges, message: str) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,12 +29,18 @@ def left_out_for(reasons: Mapping[str, str]) -> Iterator[str]:
         yield f"{', '.join(labels)}: {why.replace(_THEM, 'it' if len(labels) == 1 else 'each')}"
 
 
-def notes_of(rows: Sequence[Mapping[str, Any]], means: Sequence[Mean]) -> list[str]:
-    """Return notes on a comparison. They say what stood for a name that chooses, which fits failed,
-    reached a cap or had no rows to measure on, which are worse than a constant, and what the
-    guarantees ask for beside their figures."""
+def notes_of(
+    rows: Sequence[Mapping[str, Any]],
+    means: Sequence[Mean],
+    params: Mapping[str, Mapping[str, str]] | None = None,
+) -> list[str]:
+    """Return notes on a comparison. They say what stood for a name that chooses, which kept to
+    lines, which fits failed, reached a cap or had no rows to measure on, which are worse than a
+    constant, and what the guarantees ask for beside their figures. ``params`` : by algorithm, what
+    was set."""
     told = (
         _chosen(rows),
+        _lines(rows, params or {}),
         _failures(rows),
         _guarantees(rows),
         _untested(means),
@@ -55,6 +62,25 @@ def _chosen(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     for algorithm, chosen in pairs:
         if chosen:
             yield f"{algorithm} stood for {chosen}."
+
+
+def _lines(
+    rows: Sequence[Mapping[str, Any]], params: Mapping[str, Mapping[str, str]]
+) -> Iterator[str]:
+    """Yield which fits of two classes would have had curves by themselves elsewhere."""
+    kept = [
+        row["algorithm"]
+        for row in rows
+        if row.get(f"{EXACT}accuracy") is not None and row.get(f"{EXACT}macro_f1") is None
+        if json.loads(row.get("parameters") or "{}").get("curves") == "auto"
+        if "curves" not in params.get(row["algorithm"], {})
+    ]
+    if kept:
+        yield (
+            f"{_listed(kept)}: numbers stayed lines, on equal terms with others. dpcore train "
+            "takes curves where the signal bears them, and so does "
+            f"--set {kept[0]}.curves=auto here."
+        )
 
 
 def _failures(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:

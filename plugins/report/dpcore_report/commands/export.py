@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from dpcore.plugin.commands import Argument, print_lines
+from dpcore.plugin.commands import Argument, Option, print_lines
 
 __all__ = ["export_command"]
 
@@ -13,6 +13,13 @@ __all__ = ["export_command"]
 def export_command(
     model: Annotated[Path, Argument(help="A model file of dpcore train --out.")],
     out: Annotated[Path, Argument(help="The graph to write: .onnx; other suffixes by plugins.")],
+    values: Annotated[
+        list[str] | None,
+        Option(
+            help="COLUMN=FILE of public values, one a line: a table in place of the hash of a "
+            "hashed column. A row with another value has no score."
+        ),
+    ] = None,
 ) -> None:
     """Write a model as an ONNX graph, from the cells of rows to scores and labels.
 
@@ -33,5 +40,11 @@ def export_command(
     if not fitted.privacy["private"]:
         reasons = "; ".join(fitted.privacy["why_not_private"])
         print_lines(f"dpcore: the model is not private: {reasons}", err=True)
+    if values:
+        from dpcore_report.onnx.hashed import files_in, values_in, with_tables
+
+        files = files_in(values)
+        refuse_inputs(out, {f"--values {name}": file for name, file in files.items()})
+        fitted = with_tables(fitted, {name: values_in(file) for name, file in files.items()})
     write_whole(out, content_of(exporter, fitted))
     print_lines(f"{exporter.writes}: {out}")

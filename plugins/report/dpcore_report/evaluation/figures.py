@@ -106,9 +106,11 @@ def figures_of_cells(
 
 
 def _rare(names: tuple[str, ...], shares: list[Estimate]) -> str | None:
-    """Return the class with the fewest rows where these are few: a model that never says it has a
-    high accuracy."""
-    share, name = min((each.value or 0.0, name) for each, name in zip(shares, names, strict=True))
+    """Return the class with the fewest rows where these are known to be few: a model that never
+    says it has a high accuracy."""
+    told = zip(shares, names, strict=True)
+    known = [(each.value, name) for each, name in told if each.value is not None]
+    share, name = min(known, default=(1.0, ""))
     return name if share < _RARE else None
 
 

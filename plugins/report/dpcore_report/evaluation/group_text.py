@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["groups_in_words"]
+from dpcore_report.frames import in_columns
+
+__all__ = ["group_lines", "group_table", "groups_in_words"]
 
 _SHORT = "unknown"
+_FEW = 5
+"""Figures that a line has room for, beside its name."""
 
 
 def groups_in_words(figures: Mapping[str, Any]) -> list[str]:
@@ -17,11 +21,7 @@ def groups_in_words(figures: Mapping[str, Any]) -> list[str]:
         return []
     by, is_share = figures["by"], "bounds" not in figures
     lines = [f"  By {by['column']}; a figure of too few rows for the noise is {_SHORT}:"]
-    for group, each in by["groups"].items():
-        rows = each["rows"]
-        told = ", ".join(f"{name} {_told(of, is_share)}" for name, of in each["figures"].items())
-        count = f"{rows['value']:,.0f} [{rows['low']:,.0f}, {rows['high']:,.0f}]"
-        lines.append(f"    {group}: about {count} rows, {told}")
+    lines += [f"    {line}" for line in group_lines(figures)]
     for gap in by["gaps"]:
         sure = "" if gap["low"] > 0 else ", which noise and sampling may explain"
         lines.append(
@@ -33,12 +33,43 @@ def groups_in_words(figures: Mapping[str, Any]) -> list[str]:
     return lines
 
 
+def group_lines(figures: Mapping[str, Any]) -> list[str]:
+    """Return the lines of the table of groups, a wide one in parts below each other."""
+    heads, rows = group_table(figures)
+    lines = []
+    for first in range(1, len(heads), _FEW):
+        own = [0, *range(first, min(first + _FEW, len(heads)))]
+        lines += in_columns([heads[at] for at in own], [[row[at] for at in own] for row in rows])
+    return lines
+
+
+def group_table(figures: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
+    """Return heads and rows of the figures of groups: a line for each group, or, where figures are
+    more, for each figure."""
+    by, is_share = figures["by"], "bounds" not in figures
+    groups = by["groups"]
+    names = [*next(iter(groups.values()))["figures"]]
+    heads = [by["column"], "about rows", *names]
+    rows = [
+        [group, _count(each["rows"]), *(_told(each["figures"][name], is_share) for name in names)]
+        for group, each in groups.items()
+    ]
+    if len(names) <= max(len(groups), _FEW):
+        return heads, rows
+    first, *others = ([*line] for line in zip(heads, *rows, strict=True))
+    return first, others
+
+
+def _count(rows: Mapping[str, Any]) -> str:
+    return f"{rows['value']:,.0f} [{rows['low']:,.0f}, {rows['high']:,.0f}]"
+
+
 def _told(figure: Mapping[str, Any], is_share: bool) -> str:
     value, low, high = (figure[key] for key in ("value", "low", "high"))
     if value is None:
         return _SHORT
     if is_share:
-        return f"{value:.2%} [{low:.2%}, {high:.2%}]"
+        return f"{100 * value:.1f} % [{100 * low:.1f}, {100 * high:.1f}]"
     return f"{value:.4g} [{low:.4g}, {high:.4g}]"
 
 

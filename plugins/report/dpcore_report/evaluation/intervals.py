@@ -47,7 +47,7 @@ class Estimate(NamedTuple):
 
 
 _UNKNOWN = Estimate(None, 0.0, 1.0)
-"""A share of so few rows that their noisy count is none."""
+"""A share of so few rows that noise may be all of it."""
 
 
 def count_of(cells: np.ndarray, deviation: float) -> Estimate:
@@ -75,9 +75,7 @@ def share_of(
     p = np.linspace(0.0, 1.0, _STEPS + 1)
     noise = deviation**2 * (m * (1 - p) ** 2 + rest * p**2)
     low, high = kept(p, (part - p * total) ** 2, noise + rows * p * (1 - p))
-    if not total > 0:
-        return _UNKNOWN
-    return Estimate(min(max(part / total, low), high), low, high)
+    return _share(part / total, low, high) if total > 0 else _UNKNOWN
 
 
 def f1_of(
@@ -101,9 +99,7 @@ def f1_of(
     f = np.linspace(0.0, 1.0, _STEPS + 1)
     noise = deviation**2 * (4 * right.size * (1 - f) ** 2 + wrong.size * f**2)
     low, high = kept(f, (doubled - f * total) ** 2, noise + 2 * rows * f * (1 - f))
-    if not total > 0:
-        return _UNKNOWN
-    return Estimate(min(max(doubled / total, low), high), low, high)
+    return _share(doubled / total, low, high) if total > 0 else _UNKNOWN
 
 
 def mean_of(estimates: Sequence[Estimate]) -> Estimate:
@@ -140,7 +136,13 @@ def auc_of_bins(
     fewest = max(1.0, min(n, p) - Z * reach)
     a = np.linspace(0.0, 1.0, _STEPS + 1)
     low, high = kept(a, (auc - a) ** 2, noise + rows_per_unit * a * (1 - a) / fewest)
-    return Estimate(min(max(auc, low), high), low, high)
+    return _share(auc, low, high)
+
+
+def _share(value: float, low: float, high: float) -> Estimate:
+    """Return a share, held to its interval; none where that is all from 0 to 1."""
+    is_known = low > 0.0 or high < 1.0
+    return Estimate(min(max(value, low), high), low, high) if is_known else _UNKNOWN
 
 
 def _within(part: float, whole: float) -> float:

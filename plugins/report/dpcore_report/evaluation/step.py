@@ -13,7 +13,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpcore.errors import InvalidInputError
-from dpcore.plugin.steps import Phase, RowsAsked, Section
+from dpcore.plugin.steps import Phase, RowsAsked
+from dpcore_report.evaluation.table import Figures
 from dpcore_report.evaluation.text import evaluation_in_words
 from dpcore_report.step_values import checked_epsilon, checked_share
 
@@ -53,6 +54,8 @@ class Evaluation:
     True
     >>> found.lines[0].split(" rows")[0][:8]
     'On about'
+    >>> found.to_frame().set_index("figure").loc["accuracy", "value"] > 0.5
+    np.True_
     """
 
     name: ClassVar[str] = "evaluation"
@@ -83,12 +86,13 @@ class Evaluation:
             raise InvalidInputError(f"Expected 0 < test_fraction={self.test_fraction} < 1.")
 
     @classmethod
-    def of(cls, model: Model) -> Section | None:
-        """Return the figures of a model, and the same in words; ``None`` where it has none."""
+    def of(cls, model: Model) -> Figures | None:
+        """Return the figures of a model as data, in words (``lines``), and as a frame
+        (``to_frame()``); ``None`` where it has none."""
         if model.evaluation is None:
             return None
         lines = evaluation_in_words(model.evaluation, private=bool(model.privacy["private"]))
-        return Section(model.evaluation, tuple(lines))
+        return Figures(model.evaluation, tuple(lines))
 
     @staticmethod
     def exact_figures(

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 __all__ = ["Encoded", "encoded_column", "encoded_cross", "takes_text"]
 
 _UNKNOWN, _EMPTY = -1, -2
+_TABLE = " Of values that are public, --values COLUMN=FILE makes a table of the hash."
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,7 @@ def takes_text(column: FeatureColumn) -> bool:
             f"Column {column.name!r} is of kind {column.kind}, which ONNX has no operators for: a "
             f"graph computes no {_NAMES[type(reading)]} of a text. Score with dpcore predict or by "
             "hand from the JSON file; or train with a categorical column that lists its values, or "
-            "without this one."
+            f"without this one.{_TABLE * isinstance(reading, Hash)}"
         )
     return isinstance(reading, Truth) or isinstance(reading, Lookup) and not reading.takes_numbers
 

@@ -78,8 +78,8 @@ def _roc(model: LearntFacts, figures: Mapping[str, Any]) -> Iterator[Panel]:
         bins = np.array(figures["counts"])[:, n_classes:].reshape(n_classes, 2, -1)
         of_each = zip(figures["auc_of_class"].items(), bins, strict=True)
         curves = tuple(
-            Series(f"{name} {_of(auc)}", _cut(pair[1]), places=_cut(pair[0]))
-            for (name, auc), pair in of_each
+            Series(f"{name} {_of(auc)}", _cut(own), places=_cut(others))
+            for (name, auc), (own, others) in of_each
             if auc["value"] is not None
         )
         if curves:

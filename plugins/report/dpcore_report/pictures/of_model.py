@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dpcore_report.coefficients import Coefficient
     from dpcore_report.pictures.contributions import Contribution
 
-__all__ = ["pictures_of"]
+__all__ = ["PICTURES", "pictures_of"]
 
 _MOST_ROWS = 24
 _MOST_COLUMNS = 60
@@ -27,16 +27,10 @@ _BAND = (
     "Band or line: the 95 % interval of the estimate at the population's minimum, for noise and "
     "the rows as a sample."
 )
-_NO_BAND = "The model has no intervals, so that the width of the noise is not drawn."
-
-
-def pictures_of(model: LearntFacts) -> Iterator[Picture]:
-    """Yield the pictures that a model has: made of what its file holds, and nothing else."""
-    yield _coefficients(model)
-    if model.schema.width is None:
-        yield _contributions(model)
-    if (held_out := held_out_picture(model)) is not None:
-        yield held_out
+_NO_BAND = (
+    "The model has no intervals, so that the width of the noise is not drawn: how far noise in "
+    "what was released moves coefficients goes by the rows, which only intervals ask."
+)
 
 
 def _told(model: LearntFacts) -> str:
@@ -44,7 +38,7 @@ def _told(model: LearntFacts) -> str:
     return f"{_NOISE} {width}" if model.privacy["private"] else width
 
 
-def _coefficients(model: LearntFacts) -> Picture:
+def coefficients_picture(model: LearntFacts) -> Picture:
     """Return the largest coefficients of each class, with their intervals."""
     found = [each for each in summary_of(model).coefficients if each.unit]
     panels = []
@@ -99,7 +93,10 @@ def _adds(model: LearntFacts) -> str:
     return f"added to the {kind} of {(model.classes or ('', 'the class'))[1]}"
 
 
-def _contributions(model: LearntFacts) -> Picture:
+def columns_picture(model: LearntFacts) -> Picture | None:
+    """Return what each named column adds; ``None`` for a model of unnamed features."""
+    if model.schema.width is not None:
+        return None
     names = tuple(map(str, model.classes or ())) if np.ndim(model.w) > 1 else ("",)
     adds, found = _adds(model), list(contributions_of(model))
     size = np.array([np.ptp(of.added, axis=1).max(initial=0.0) for of in found])
@@ -145,3 +142,18 @@ def _most(of: Contribution) -> np.ndarray:
 def _level(of: Contribution, place: int) -> str:
     level = str(of.cells[place])
     return "(empty)" if level == f"{of.column} is empty" else level
+
+
+PICTURES: Mapping[str, Callable[[LearntFacts], Picture | None]] = {
+    "coefficients": coefficients_picture,
+    "columns": columns_picture,
+    "held-out": held_out_picture,
+}
+"""The pictures of a model, by the names that the command line has for them."""
+
+
+def pictures_of(model: LearntFacts) -> Iterator[Picture]:
+    """Yield the pictures that a model has: made of what its file holds, and nothing else."""
+    for draw in PICTURES.values():
+        if (picture := draw(model)) is not None:
+            yield picture

@@ -16,6 +16,7 @@ from dpcore_report.evaluation.group_counts import GroupCounts, GroupMoments
 from dpcore_report.evaluation.group_figures import figures_by_groups, gap_of
 from dpcore_report.evaluation.groups import OTHERS, Groups, groups_of
 from dpcore_report.evaluation.prediction_moments import PredictionMoments
+from dpcore_report.evaluation.table import Figures
 from dpcore_report.evaluation.text import evaluation_in_words
 
 LOGISTIC, SOFTMAX, SQUARED = (
@@ -141,8 +142,9 @@ def test_a_figure_that_noise_swallows_is_unknown_and_has_no_gap():
     found = figures_by_groups(counts, Groups("g", (0,), ("a", "b")), ("no", "yes"), (20.0, 1))
     assert found["by"]["groups"]["a"]["figures"]["accuracy"]["value"] is not None
     assert found["by"]["groups"]["b"]["figures"]["accuracy"]["value"] is None
-    lines = " ".join(evaluation_in_words(found, private=True))
-    assert "b: about 11 rows" not in lines and "accuracy unknown" in lines
+    said = evaluation_in_words(found, private=True)
+    lines, (of_b,) = " ".join(said), [line.split() for line in said if line.startswith("    b ")]
+    assert of_b[-4:] == ["unknown"] * 4
     assert "Gaps between groups are unknown" in lines and found["by"]["gaps"] == []
 
 
@@ -209,3 +211,51 @@ def test_a_column_without_groups_is_refused_before_a_charge():
 def test_groups_alone_ask_for_no_figures():
     with pytest.raises(InvalidInputError, match="Expected a share of the budget"):
         Evaluation(by="g", test_fraction=0.5)
+
+
+def cells_below(lines, head):
+    """Return what stands below a head in a table of text, line by line."""
+    (top,) = [at for at, line in enumerate(lines) if head in line]
+    start = lines[top].index(head)
+    return [line[start:] for line in lines[top + 1 :]]
+
+
+def test_groups_are_a_table_whose_cells_stand_below_their_heads():
+    counts = np.array([[[80.0, 20], [10, 90]], [[30, 20], [30, 20]]])
+    odd = "a group\x1b"
+    found = figures_by_groups(counts, Groups("g", (0,), (odd, "b")), ("no", "yes"), (1e-9, 1))
+    lines = [line for line in evaluation_in_words(found, private=True) if line.startswith("    ")]
+    assert lines[1].startswith(r"    a group\x1b  200 [200, 200]  85.0 %")
+    for head, first in (("accuracy", "85.0 % ["), ("recall yes", "90.0 % ["), ("said", "55.0 % [")):
+        assert cells_below(lines, head)[0].startswith(first)
+    # Of five classes there are more figures than groups: a line for each figure.
+    several = figures_by_groups(
+        np.full((2, 5, 5), 40.0), Groups("g", (0,), ("a", "b")), tuple("vwxyz"), (1e-9, 1)
+    )
+    lines = [line for line in evaluation_in_words(several, private=True) if line[:4] == "    "]
+    assert lines[0].split() == ["g", "a", "b"] and len(lines) == 2 + 1 + 5 + 5
+    assert lines[2].startswith("    accuracy    20.0 % [")
+    # Of many of both: a part for every five columns, and all names of rows in each.
+    names, many = tuple("abcdefg"), np.full((7, 5, 5), 40.0)
+    wide = figures_by_groups(many, Groups("g", range(6), names), tuple("vwxyz"), (1e-9, 1))
+    lines = [line for line in evaluation_in_words(wide, private=True) if line[:4] == "    "]
+    assert [line.split() for line in lines if line.startswith("    g ")] == [
+        ["g", *"abcde"],
+        ["g", *"fg"],
+    ]
+    assert len(lines) == 2 * (2 + 1 + 5 + 5) and max(map(len, lines)) < 140
+
+
+def test_figures_are_a_frame_with_a_row_for_each():
+    counts = np.array([[[800.0, 200], [100, 900]], [[3.0, 2], [4, 2]]])
+    found = figures_by_groups(counts, Groups("g", (0,), ("<a>", "b")), ("no", "yes"), (20.0, 1))
+    figures = Figures(found)
+    frame = figures.to_frame()
+    assert [*frame.columns] == ["group", "figure", "of", "value", "low", "high"]
+    at = frame.set_index(["group", "figure"])["value"]
+    assert at["<a>", "accuracy"] == found["by"]["groups"]["<a>"]["figures"]["accuracy"]["value"]
+    assert np.isnan(at["b", "accuracy"])
+    recall = frame[(frame["figure"] == "recall") & (frame["of"] == "yes")]
+    assert recall["low"].item() == found["recall"]["yes"]["low"]
+    text = figures._repr_html_()
+    assert "<td>&lt;a&gt;</td><td>accuracy</td>" in text and "<td>unknown</td>" in text

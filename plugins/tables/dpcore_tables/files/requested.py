@@ -26,6 +26,7 @@ from dpcore.privacy.first_party import part_of
 from dpcore.registry.tables.declarations import engine_facts
 from dpcore_tables.files.formats import schema_from_rows
 from dpcore_tables.files.loading import require_file, require_known, schema_of
+from dpcore_tables.weights.asked import check_weight, with_weight_asked, with_weight_column
 
 __all__ = [
     "reading_threads",
@@ -49,6 +50,7 @@ def requested(
     _check_drop_asked(request, relation)
     with reading_threads(threads):
         dataset, parts = _opened(request, coins)
+        dataset = with_weight_asked(dataset, request.data, request)
         dataset = rows_of_part(dataset, request.part)
         why_not_private = schema_reasons(dataset.schema)
         if request.test_fraction is None:
@@ -66,6 +68,7 @@ def tested(request: DataRequest, schema: Schema) -> Dataset | None:
     require_file(os.fspath(request.test))
     of_rows = schema.with_units(None)  # Whose rows are tested on does not matter.
     test = load_file(request.test, of_rows, bad_rows=request.bad_rows)
+    test = with_weight_asked(test, request.test, request)
     return rows_of_part(test, request.part)
 
 
@@ -82,6 +85,7 @@ def reading_threads(threads: int | None) -> Iterator[None]:
 
 
 def _check_request(request: DataRequest) -> None:
+    check_weight(request)
     if request.bad_rows not in ("refuse", "drop"):
         raise InvalidInputError(f"Expected bad-rows={request.bad_rows!r} to be refuse or drop.")
     if request.test is not None and request.test_fraction is not None:
@@ -106,6 +110,7 @@ def _opened(request: DataRequest, coins: Coins) -> tuple[Dataset, tuple[str, ...
     require_known(request.data)
     require_file(os.fspath(request.data))
     schema = with_units(_schema_asked(request), request.unit, request.rows_per_unit)
+    schema = with_weight_column(schema, request)
     data = load_file(
         request.data,
         schema,
@@ -197,6 +202,7 @@ def source_of(plan: Plan, request: DataRequest) -> tuple[RowSource, Schema | Non
                 f"An engine that reads files itself has no {option}: {advice}, or take --engine "
                 "local (engine='local')."
             )
+    check_weight(request, is_file=False)
     if registered:
         return Registered(request.data, address), None, _registered_parts(request)
     if address is None:
@@ -224,6 +230,7 @@ def _registered_parts(request: DataRequest) -> tuple[str, ...]:
             raise InvalidInputError(f"The data set {request.data} has its own {option}.")
     if request.schema_from_data:
         raise InvalidInputError(f"The data set {request.data} has its own schema.")
+    check_weight(request, is_file=False)
     registry = load_registry()
     load = registry.load("dataset", request.data)
     return part_of(load), registry.get("dataset", request.data).target

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from dpcore.data.schema.features.logarithm import binary_log
 from dpcore.data.weighted_labels import PAIRS, plain_labels
 from dpcore.errors import InvalidInputError
 from dpcore.plugin.parts import loss_facts, sealed
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
 
 __all__ = ["SampleWeighted"]
 
+_GRID_BITS, _LEAST_BITS = 16, 20
+"""Of the grid of an exposure's logarithm, and of the least exposure, as a part of its bound."""
+
 
 @sealed
 @dataclass(frozen=True, slots=True)
@@ -29,6 +34,13 @@ class SampleWeighted:
     A weight is a row's own cell, as its label is: neighbouring tables may differ in it. As it is at
     most the public bound, every fact is that of the loss times the bound, rounded up
     (``ClassWeighted``), and whatever it is, the clip bounds what a row contributes.
+
+    Of a loss that states ``exposure`` it is ``loss(z + log v, v y)``, v the row's exposure and its
+    target v times that of the label: the count over a span of v, where the label is the rate. log v
+    is rounded down to the grid of 2^-16, and margins are on a finer one: the sum is exact. v is
+    held to at least bound 2^-20. A shift of z bounds slopes as before, and a target of up to
+    max(1, bound) times as much makes Lipschitz and smoothness constants at most so many times as
+    large, as the loss states.
 
     ``y`` : pairs of label and weight (``dpcore.data.weighted_labels``); InvalidInputError for
     plain labels, whose weights somebody left out.
@@ -86,39 +98,54 @@ class SampleWeighted:
 
     @property
     def largest_weight(self) -> float:
-        return above(times_up(self._inner.largest_weight, self.bound))
+        return above(times_up(self._inner.largest_weight, self._most))
 
     @property
     def lipschitz(self) -> float:
-        return times_up(self._inner.lipschitz, self.bound)
+        return times_up(self._inner.lipschitz, self._most)
 
     @property
     def smoothness(self) -> float:
-        return times_up(self._inner.smoothness, self.bound)
+        return times_up(self._inner.smoothness, self._most)
 
     @property
     def radial_slope(self) -> float | None:
         radial_slope = self._inner.radial_slope
-        return None if radial_slope is None else times_up(radial_slope, self.bound)
+        if radial_slope is None or self._inner.exposure:  # A shift of z is no factor of z.
+            return None
+        return times_up(radial_slope, self.bound)
+
+    @property
+    def _most(self) -> float:
+        """The most that slopes are multiplied by."""
+        return max(1.0, self.bound) if self._inner.exposure else self.bound
 
     @property
     def precise_dvalue(self) -> Callable[..., None] | None:
         return None if self._inner.precise_dvalue is None else self._fill_precise_slopes
 
     def value(self, z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
-        weights = self._of_rows(y)
-        self.loss.value(z, plain_labels(y), out)
-        out *= weights
+        self._fill(self.loss.value, z, y, out)
 
     def dvalue(self, z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
-        weights = self._of_rows(y)
-        self.loss.dvalue(z, plain_labels(y), out)
-        out *= weights
+        self._fill(self.loss.dvalue, z, y, out)
 
     def _fill_precise_slopes(self, z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
-        fill, weights = self._inner.precise_dvalue, self._of_rows(y)
+        fill = self._inner.precise_dvalue
         assert fill is not None
-        fill(z, plain_labels(y), out)
+        self._fill(fill, z, y, out)
+
+    def _fill(
+        self, fill: Callable[..., None], z: np.ndarray, y: np.ndarray, out: np.ndarray
+    ) -> None:
+        weights, labels = self._of_rows(y), plain_labels(y)
+        if self._inner.exposure:
+            exposures = np.maximum(weights, self.bound * 2.0**-_LEAST_BITS)
+            # By sums, products and quotients alone: a row has the same bits wherever it stands.
+            steps = np.floor(binary_log(exposures) * (math.log(2.0) * 2.0**_GRID_BITS))
+            fill(z + np.ldexp(steps, -_GRID_BITS), exposures * (1.0 + labels) - 1.0, out)
+            return
+        fill(z, labels, out)
         out *= weights
 
     def _of_rows(self, y: np.ndarray) -> np.ndarray:

@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dpcore.exact.rounding import exact
 from dpcore.plugin.columns import Day, FeatureColumn, Log, Lookup, Truth
-from dpcore.plugin.parts import visible
+from dpcore_report.coefficients.summary import Coefficient, Summary, told_of
 from dpcore_report.curves.of_columns import curves_of
 from dpcore_report.intervals.estimate import NORMAL_975, estimate_of
 from dpcore_report.intervals.text import notes_on_intervals
@@ -29,77 +29,14 @@ if TYPE_CHECKING:
     from dpcore import Schema
     from dpcore.model.learnt import LearntFacts
 
-__all__ = ["HEADS", "Coefficient", "Summary", "summary_of"]
+__all__ = ["summary_of"]
 
-HEADS = (
-    *("class", "column", "level", "unit", "per unit", "per deviation"),
-    *("estimate", "std. error", "95 % interval"),
-)
 _DEVIATIONS = math.sqrt(12.0)
 """Standard deviations in the width of a uniform law."""
 _LONG = r"\d+\.\d{6,}"
 """Knots between bounds, as floats print them."""
 _UNITS = {Day: "day", Lookup: "level"}
 """The unit of a plain number, where it is not 1, by how a cell is read."""
-
-
-@dataclass(frozen=True, slots=True)
-class Coefficient:
-    """The contribution of a feature to the margin of a row.
-
-    Parameters
-    ----------
-    of_class : the class whose margin it is, of three classes and more; else ``None``.
-    column : the column's name, or those of a cross.
-    level : the level, knot or calendar part that the feature is for; empty for a number.
-    unit : what ``per_unit`` is for: "1", "day", "doubling", "level", "if so".
-    per_unit : added to the margin by one unit more, or where the level holds.
-    per_deviation : added by a standard deviation of the public range; ``None`` without a range.
-    estimate, error, low, high : where the run released them, the one-step estimate of what
-        ``per_unit`` is at the population's minimum, its standard error and its 95 % interval, in
-        the same unit; else ``None``.
-    """
-
-    of_class: Any
-    column: str
-    level: str
-    unit: str
-    per_unit: float
-    per_deviation: float | None
-    estimate: float | None = None
-    error: float | None = None
-    low: float | None = None
-    high: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Summary:
-    """The coefficients of a model, the intercept last, and how to read them."""
-
-    coefficients: tuple[Coefficient, ...]
-    notes: tuple[str, ...]
-
-    def cells(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-        """Return the heads and the rows of a table, without a column that is empty; of a model that
-        is mostly zeros the others alone, the largest of each class first."""
-        rows = [_cells(coefficient) for coefficient in _told(self.coefficients)]
-        kept = [at for at in range(len(HEADS)) if any(row[at] for row in rows)]
-        heads = tuple(HEADS[at] for at in kept)
-        return heads, [tuple(row[at] for at in kept) for row in rows]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return JSON-able data."""
-        return {"coefficients": [*map(asdict, self.coefficients)], "notes": list(self.notes)}
-
-    def __repr__(self) -> str:
-        heads, rows = self.cells()
-        rows = [tuple(map(visible, row)) for row in rows]
-        widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
-        lines = (
-            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-            for row in (heads, *rows)
-        )
-        return "\n".join([*lines, *map(visible, self.notes)])
 
 
 def summary_of(model: LearntFacts) -> Summary:
@@ -123,18 +60,8 @@ def summary_of(model: LearntFacts) -> Summary:
     return Summary(shown, (*notes, *_note_on_those_outside(shown)))
 
 
-def _told(coefficients: Sequence[Coefficient]) -> Sequence[Coefficient]:
-    """Return the coefficients that a table shows, in its order. An intercept has no unit."""
-    told = [x for x in coefficients if x.per_unit or x.estimate is not None or not x.unit]
-    if 2 * len(told) > len(coefficients):
-        return coefficients
-    of = [*dict.fromkeys(x.of_class for x in told)].index
-    size = {x: abs(x.per_unit if x.per_deviation is None else x.per_deviation) for x in told}
-    return sorted(told, key=lambda x: (of(x.of_class), not x.unit, -size[x]))
-
-
 def _note_on_zeros(coefficients: Sequence[Coefficient]) -> tuple[str, ...]:
-    n, left_out = len(coefficients), len(coefficients) - len(_told(coefficients))
+    n, left_out = len(coefficients), len(coefficients) - len(told_of(coefficients))
     note = f"{left_out:,} of {n:,} coefficients are zero; the table leaves them out."
     return (note,) if left_out else ()
 
@@ -269,20 +196,3 @@ def _notes(model: LearntFacts) -> tuple[str, ...]:
     notes += curves
     notes.append("The coefficients contain the noise of the fit.")
     return (*notes, *notes_on_intervals(model.intervals))
-
-
-def _cells(found: Coefficient) -> tuple[str, ...]:
-    deviation = "" if found.per_deviation is None else f"{found.per_deviation:.4g}"
-    of_class = "" if found.of_class is None else str(found.of_class)
-    return (
-        *(of_class, found.column, found.level, found.unit),
-        *(f"{found.per_unit:.4g}", deviation),
-        *_interval(found),
-    )
-
-
-def _interval(found: Coefficient) -> tuple[str, str, str]:
-    if found.estimate is None:
-        return "", "", ""
-    reach = f"[{found.low:.4g}, {found.high:.4g}]"
-    return f"{found.estimate:.4g}", f"{found.error:.3g}", reach

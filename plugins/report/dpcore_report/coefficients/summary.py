@@ -1,0 +1,111 @@
+"""Coefficients as data, as a table of text, as HTML, and as a frame."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from dpcore.plugin.parts import visible
+from dpcore_report.frames import escape, frame_of, in_columns, table_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["HEADS", "Coefficient", "Summary", "told_of"]
+
+HEADS = (
+    *("class", "column", "level", "unit", "per unit", "per deviation"),
+    *("estimate", "std. error", "95 % interval"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Coefficient:
+    """The contribution of a feature to the margin of a row.
+
+    Parameters
+    ----------
+    of_class : the class whose margin it is, of three classes and more; else ``None``.
+    column : the column's name, or those of a cross.
+    level : the level, knot or calendar part that the feature is for; empty for a number.
+    unit : what ``per_unit`` is for: "1", "day", "doubling", "level", "if so".
+    per_unit : added to the margin by one unit more, or where the level holds.
+    per_deviation : added by a standard deviation of the public range; ``None`` without a range.
+    estimate, error, low, high : where the run released them, the one-step estimate of what
+        ``per_unit`` is at the population's minimum, its standard error and its 95 % interval, in
+        the same unit; else ``None``.
+    """
+
+    of_class: Any
+    column: str
+    level: str
+    unit: str
+    per_unit: float
+    per_deviation: float | None
+    estimate: float | None = None
+    error: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """The coefficients of a model, the intercept last, and how to read them."""
+
+    coefficients: tuple[Coefficient, ...]
+    notes: tuple[str, ...]
+
+    def cells(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        """Return the heads and the rows of a table, without a column that is empty; of a model that
+        is mostly zeros the others alone, the largest of each class first."""
+        rows = [_cells(coefficient) for coefficient in told_of(self.coefficients)]
+        kept = [at for at in range(len(HEADS)) if any(row[at] for row in rows)]
+        heads = tuple(HEADS[at] for at in kept)
+        return heads, [tuple(row[at] for at in kept) for row in rows]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON-able data."""
+        return {"coefficients": [*map(asdict, self.coefficients)], "notes": list(self.notes)}
+
+    def to_frame(self) -> Any:
+        """Return a pandas DataFrame, a row for each coefficient, zeros included, and a column for
+        each attribute that one of them has.
+
+        Raises InvalidInputError where pandas is not installed.
+        """
+        return frame_of(map(asdict, self.coefficients))
+
+    def _repr_html_(self) -> str:
+        """Return the table and the notes as a notebook shows them."""
+        notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
+        return table_of(*self.cells(), "coefficients") + notes
+
+    def __repr__(self) -> str:
+        return "\n".join([*in_columns(*self.cells()), *map(visible, self.notes)])
+
+
+def told_of(coefficients: Sequence[Coefficient]) -> Sequence[Coefficient]:
+    """Return the coefficients that a table shows, in its order. An intercept has no unit."""
+    told = [x for x in coefficients if x.per_unit or x.estimate is not None or not x.unit]
+    if 2 * len(told) > len(coefficients):
+        return coefficients
+    of = [*dict.fromkeys(x.of_class for x in told)].index
+    size = {x: abs(x.per_unit if x.per_deviation is None else x.per_deviation) for x in told}
+    return sorted(told, key=lambda x: (of(x.of_class), not x.unit, -size[x]))
+
+
+def _cells(found: Coefficient) -> tuple[str, ...]:
+    deviation = "" if found.per_deviation is None else f"{found.per_deviation:.4g}"
+    of_class = "" if found.of_class is None else str(found.of_class)
+    return (
+        *(of_class, found.column, found.level, found.unit),
+        *(f"{found.per_unit:.4g}", deviation),
+        *_interval(found),
+    )
+
+
+def _interval(found: Coefficient) -> tuple[str, str, str]:
+    if found.estimate is None:
+        return "", "", ""
+    reach = f"[{found.low:.4g}, {found.high:.4g}]"
+    return f"{found.estimate:.4g}", f"{found.error:.3g}", reach
