@@ -85,7 +85,7 @@ def ordered_norm(values: np.ndarray) -> float:
     >>> ordered_norm(np.array([[3.0], [4.0]]))
     5.0
     """
-    flat = np.ravel(values)
+    flat = np.asarray(values).ravel()
     return math.sqrt(ordered_dot(flat, flat))
 
 

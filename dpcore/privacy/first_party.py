@@ -39,6 +39,8 @@ DISTRIBUTIONS = {name: name.replace("-", "_") for name in (*_FOLDERS, *_MANIFEST
 """Every distribution of this repository, and the package that it installs."""
 _OWNERS = {package: name for name, package in DISTRIBUTIONS.items()}
 _FUNCTIONS = frozenset(map(id, (FunctionType, BuiltinFunctionType)))
+# Python's own ways to a class's names.
+_OF_CLASSES = {name: vars(type)[name].__get__ for name in ("__module__", "__qualname__")}
 
 
 def is_named_as_a_package_of_ours(module: str) -> bool:
@@ -112,7 +114,8 @@ def _found(module: str, names: str) -> Any:
 
 
 def _kept(named: Any, attribute: str) -> str:
-    value = vars(type if is_class(named) else type(named))[attribute].__get__(named)
+    get = _OF_CLASSES[attribute] if is_class(named) else vars(type(named))[attribute].__get__
+    value = get(named)
     return str.__str__(value) if issubclass(type(value), str) else UNKNOWN
 
 

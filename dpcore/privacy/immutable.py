@@ -6,7 +6,7 @@ import dataclasses
 import sys
 from collections.abc import Callable
 from enum import Enum
-from operator import index
+from operator import index, is_
 from types import FunctionType, MemberDescriptorType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -33,10 +33,8 @@ __all__ = [
 Part = TypeVar("Part", bound=type)
 Value = TypeVar("Value")
 
-# Every sealed class by its id, with its attributes when it was defined.
-_DEFINED: dict[int, tuple[type, dict[str, Any]]] = {}
-# The same as names and ids: whatever has one of these ids is held above, and so is that value.
-_PRINTS: dict[int, tuple[Any, ...]] = {}
+# Every sealed class by its id, with its attributes when it was defined, and their names in order.
+_DEFINED: dict[int, tuple[type, dict[str, Any], tuple[str, ...]]] = {}
 _ABSENT = object()
 
 
@@ -53,14 +51,8 @@ def sealed(cls: Part) -> Part:
         raise TypeError(f"{cls.__name__} is sealed elsewhere than in its module {cls.__module__}.")
     cls.__setattr__ = _set  # type: ignore[assignment]
     cls.__delattr__ = _delete  # type: ignore[assignment]
-    _DEFINED[id(cls)] = cls, dict(vars(cls))
-    _PRINTS[id(cls)] = _print(cls)
+    _DEFINED[id(cls)] = cls, dict(vars(cls)), tuple(vars(cls))
     return cls
-
-
-def _print(cls: type) -> tuple[Any, ...]:
-    held = vars(cls)
-    return (*held, *map(id, held.values()))
 
 
 def by_identity(function: Callable[[Any], Value]) -> Callable[[Any], Value]:
@@ -69,9 +61,9 @@ def by_identity(function: Callable[[Any], Value]) -> Callable[[Any], Value]:
     known: dict[int, tuple[Any, Value]] = {}  # It too: its id is then no other one's.
 
     def found(thing: Any) -> Value:
-        if id(thing) not in known:
-            known[id(thing)] = thing, function(thing)
-        return known[id(thing)][1]
+        if (kept := known.get(id(thing))) is None:
+            kept = known[id(thing)] = thing, function(thing)
+        return kept[1]
 
     return found
 
@@ -120,33 +112,40 @@ def private_copy(part: Any, copies: Copies | None = None) -> Any:
     kind: Any = type(part)
     if id(kind) in _LEAVES:
         return part
-    import numpy as np  # As in ``constant``.
-
-    if kind is np.ndarray:
-        return constant(part, part.dtype)
-    if id(kind) not in _DEFINED and id(kind) not in _CONTAINERS:
-        return plain_number(part) if issubclass(kind, float | int) else part
     copies = {} if copies is None else copies
     if id(part) in copies:
         return copies[id(part)][1]
     copy: Any
-    is_one = dataclasses.is_dataclass(kind)
-    if kind is dict:
+    if id(kind) in _DEFINED:
+        if (makers := _makers_of(kind)) is None:
+            return part
+        copy = kind(
+            **{
+                name: make(
+                    held
+                    if id(type(held := getattr(part, name))) in _LEAVES
+                    else private_copy(held, copies)
+                )
+                for name, make in makers
+            }
+        )
+    elif kind is dict:
         copy = {key: private_copy(value, copies) for key, value in part.items()}
     elif id(kind) in _CONTAINERS:
         copy = kind([private_copy(item, copies) for item in part])
-    elif is_one:
-        copy = kind(
-            **{
-                name: _as_stated(private_copy(getattr(part, name), copies), stated)
-                for name, stated in fields_of(kind).items()
-                if stated
-            }
-        )
     else:
-        return part
+        return _copied_value(part)
     copies[id(part)] = (part, copy)
     return copy
+
+
+def _copied_value(value: Any) -> Any:
+    """Return a copy of an array or a number; any other value as it is."""
+    import numpy as np  # As in ``constant``.
+
+    if type(value) is np.ndarray:
+        return constant(value, value.dtype)
+    return plain_number(value) if issubclass(type(value), float | int) else value
 
 
 _CONTAINERS = frozenset(map(id, (tuple, list, dict)))
@@ -155,16 +154,25 @@ _LEAVES = frozenset(map(id, (type(None), bool, int, float, str)))
 _NUMBERS: dict[str, Callable[[Any], Any]] = {"bool": bool, "int": index, "float": float}
 
 
-def _as_stated(value: Any, stated: str) -> Any:
-    """Return the value of a field as its annotation has it, where that is a bool, an int, a float,
-    or a tuple of such: of a flag that is -1.25 truth and value would be two answers, and the bound
-    that is charged another question's than what is answered."""
+def _as_stated(stated: str) -> Callable[[Any], Any]:
+    """Return what makes of the value of a field what its annotation has it, where that is a bool,
+    an int, a float, or a tuple of such: of a flag that is -1.25 truth and value would be two
+    answers, and the bound that is charged another question's than what is answered."""
     kind, _, within = stated.removesuffix(" | None").removesuffix("]").partition("[")
-    is_number = kind in _NUMBERS or stated.startswith("tuple[")
-    if not is_number or (value is None and stated.endswith(" | None")):
-        return value
-    inner = within.removesuffix(", ...")
-    return tuple(_as_stated(v, inner) for v in value) if within else _NUMBERS[kind](value)
+    if not (kind in _NUMBERS or stated.startswith("tuple[")):
+        return lambda value: value
+    each = _as_stated(within.removesuffix(", ...")) if within else _NUMBERS[kind]
+    make = (lambda values: tuple(map(each, values))) if within else each
+    is_optional = stated.endswith(" | None")
+    return (lambda value: None if value is None else make(value)) if is_optional else make
+
+
+@by_identity
+def _makers_of(kind: Any) -> tuple[tuple[str, Callable[[Any], Any]], ...] | None:
+    """Return the names of the fields that a dataclass is made from, each with ``_as_stated``;
+    ``None`` of another class."""
+    made = [(name, _as_stated(stated)) for name, stated in fields_of(kind).items() if stated]
+    return tuple(made) if dataclasses.is_dataclass(kind) else None
 
 
 @by_identity
@@ -245,9 +253,10 @@ def require_sealed(part: Any) -> None:
 
 
 def _require_defined(cls: type) -> None:
-    if _print(cls) == _PRINTS[id(cls)]:
+    (_, known, names), now = _DEFINED[id(cls)], vars(cls)
+    # Value by value, and by what each is: one may say that it equals another.
+    if tuple(now) == names and all(map(is_, now.values(), known.values())):
         return
-    known, now = _DEFINED[id(cls)][1], vars(cls)
     for name in {*known, *now}:
         # Python itself fills in annotations when they are first asked for.
         if name.startswith("__annot"):

@@ -69,7 +69,8 @@ class Account(Unshareable, Generic[Entry]):
         """
         self.require_whole()
         self._is_broken = True
-        drawn = np.errstate(all="ignore")(draw)()
+        with np.errstate(all="ignore"):
+            drawn = draw()
         self._is_broken = False
         return drawn
 

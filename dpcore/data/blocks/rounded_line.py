@@ -1,6 +1,7 @@
 """Public vectors on their grids, worked out once for all blocks of a table."""
 
 import threading
+from typing import Any
 
 import numpy as np
 
@@ -12,13 +13,14 @@ __all__ = ["RoundedLine"]
 class RoundedLine:
     """The points and lines that all blocks of a table are asked for, on their grids.
 
-    A result is remembered for an array and the bytes that it held. Only public values pass
-    through: points, directions and step sizes. Blocks may ask from several threads.
+    A result is remembered for the bytes of an array and its shape: each query has a copy of its
+    own. Only public values pass through: points, directions and step sizes. Blocks may ask from
+    several threads.
     """
 
     def __init__(self, raw_norm_bound: float) -> None:
         self.raw_norm_bound = raw_norm_bound
-        self._rounded: list[tuple[np.ndarray, bytes, bool, np.ndarray]] = []
+        self._rounded: list[tuple[tuple[Any, ...], np.ndarray]] = []
         self._line: tuple[tuple[np.ndarray, np.ndarray, np.ndarray], float | None] | None = None
         self._lock = threading.Lock()
 
@@ -29,15 +31,16 @@ class RoundedLine:
             return self._rounded_once(v, each)
 
     def _rounded_once(self, v: np.ndarray, each: bool) -> np.ndarray:
-        for known, held, apart, result in self._rounded:
-            if known is v and apart == each and held == v.tobytes():
+        asked = (v.tobytes(), v.shape, v.dtype, each)
+        for known, result in self._rounded:
+            if known == asked:
                 return result
         result = np.array(
             [round_parameters(w, self.raw_norm_bound) for w in (v if each else v[np.newaxis])]
         ).reshape(v.shape)
         result.setflags(write=False)
-        fresh = [(v, v.tobytes(), each, result), (result, result.tobytes(), each, result)]
-        self._rounded = [*fresh, *self._rounded[:4]]
+        own = (result.tobytes(), v.shape, result.dtype, each)
+        self._rounded = [*{asked: result, own: result}.items(), *self._rounded[:4]]
         return result
 
     def step(self, start: np.ndarray, direction: np.ndarray, end: np.ndarray) -> float | None:
