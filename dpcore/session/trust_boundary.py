@@ -207,4 +207,10 @@ def _held(part: Any) -> list[Any]:
         return [part.func, part.args, part.keywords]
     if not is_ours(_named(type(part)).partition(":")[0]):
         return [getattr(part, name, None) for name in ("loss", "query", "problem")]
-    return [value for _, value in attributes(part) if id(type(value)) not in _PLAIN]
+    # Its own class, which an enumeration's members hold, is looked at with it.
+    own = type(part)
+    return [
+        value
+        for _, value in attributes(part)
+        if id(type(value)) not in _PLAIN and value is not own
+    ]
