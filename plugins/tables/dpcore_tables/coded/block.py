@@ -74,14 +74,13 @@ class RawCodedRows:
                 add_hats(*hats, np.array(codes), out)
 
     def weighted_sum(self, start: int, stop: int, c: np.ndarray) -> np.ndarray:
-        numeric = np.zeros(self._layout.numeric.size)
-        codes = np.zeros(self._layout.n_slots)
+        sums, numeric, codes = self._layout.sums()
         with self._lend() as rows:
             cells, hats = self._cells(rows, start, stop, self._layout.curves)
             coded_weighted_sum(*cells, c, numeric, codes)
             if hats is not None:
                 add_sums_of_hats(*hats, np.array(c), codes)
-        return self._layout.join(numeric, codes)
+        return self._layout.join(sums)
 
     def mapped(self, entry: Callable[[np.ndarray], np.ndarray]) -> RawCodedRows:
         before = self._entry
@@ -225,14 +224,13 @@ class CodedBlock(CachedMargins):
             return RawCodedRows(_lending(rows), rows.layout).weighted_sum(0, weights.size, weights)
 
     def _sum_four(self, c: np.ndarray) -> np.ndarray:
-        numeric = np.zeros((self._layout.numeric.size, 4))
-        codes = np.zeros((self._layout.n_slots, 4))
+        sums, numeric, codes = self._layout.sums(4)
         lend, places = self._within or (self._lend, None)
         with lend() as rows:
             weights = _spread(c, places, rows.shape[0])
             cells = rows.numeric, rows.codes, rows.layout.curves
             coded_weighted_sums_of_four(*cells, weights, numeric, codes)
-        return self._layout.join(numeric.T, codes.T)
+        return self._layout.join(sums.T)
 
 
 class _Coded(Layout[CodedRows]):

@@ -80,11 +80,6 @@ class CodedLayout:
         numeric = np.concatenate([self.numeric, *held])
         return CodedLayout(self.n_features, numeric, self.code_features, self.starts)
 
-    @property
-    def n_slots(self) -> int:
-        """How many codes and hats there are."""
-        return int(self._features.size - self.numeric.size)
-
     def holds(self, codes: np.ndarray) -> bool:
         """Return whether every code is one of its own column's."""
         if codes.dtype.kind != "u" or codes.shape[1] != self.starts.size - 1:
@@ -99,8 +94,9 @@ class CodedLayout:
     def curves_of(self, codes: np.ndarray) -> np.ndarray:
         """Return ``curves`` where a value of ``split`` for a hat is not 0, else none of them: rows
         are looked at for what counts."""
-        bent = codes[..., self.code_features.size :].any()
-        return self.curves if bent else self.curves[:0]
+        if not len(self.curves) or codes[..., self.code_features.size :].any():
+            return self.curves
+        return self.curves[:0]
 
     def split(self, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return a feature vector's numeric part and its value for every code and hat, float64; of
@@ -110,12 +106,14 @@ class CodedLayout:
         cells = padded.take(self._features, axis=-1)
         return cells[..., : self.numeric.size], cells[..., self.numeric.size :]
 
-    def join(self, numeric: np.ndarray, codes: np.ndarray) -> np.ndarray:
-        """Return the feature vector of sums over numeric columns, and codes and hats, float64, for
-        each of their leading axes."""
-        padded = np.zeros((*numeric.shape[:-1], self._features.size + 1))
-        padded[..., : self.numeric.size] = numeric
-        padded[..., self.numeric.size : -1] = codes
+    def sums(self, *each: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return zeros for sums, float64, of shape (n, *each): all of them, for ``join``, and, as
+        parts of these, the numeric columns' and those of codes and hats."""
+        padded = np.zeros((self._features.size + 1, *each))
+        return padded, padded[: self.numeric.size], padded[self.numeric.size : -1]
+
+    def join(self, padded: np.ndarray) -> np.ndarray:
+        """Return the feature vector of ``sums``, float64, for each of their leading axes."""
         return padded.take(self._cells, axis=-1)
 
 
