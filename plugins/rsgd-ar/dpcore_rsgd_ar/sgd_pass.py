@@ -144,15 +144,15 @@ def run_pass(rows: OrderedRows, query: SgdPass) -> np.ndarray:
     edges = np.concatenate([[0], np.cumsum(sizes)])
     steps = np.broadcast_to(schedule.step_sizes, (schedule.epochs, m))
     w, total = np.zeros(facts.n_features), np.zeros(facts.n_features)
-    buffer = np.empty(sizes.max())
+    buffer, labels = np.empty(sizes.max()), clamped_labels(rows.y)
     for epoch in range(schedule.epochs):
         for j in range(m):
             start, stop = int(edges[j]), int(edges[j + 1])
             c = buffer[: stop - start]
             z = rows.margins(start, stop, w)
-            factor, y = rows.factor[start:stop], clamped_labels(rows.y[start:stop])
+            factor = rows.factor[start:stop]
             z *= factor
-            query.problem.loss.dvalue(z, y, c)
+            query.problem.loss.dvalue(z, labels[start:stop], c)
             bound_coefficients(c, factor, facts.lipschitz)
             gradient = query.direction(rows.weighted_sum(start, stop, c) / (stop - start))
             w = w - steps[epoch, j] * (gradient + facts.mu * w)
