@@ -206,7 +206,7 @@ class CachedMargins:
         part._norms = {norm: values[places] for norm, values in self._norms.items()}
         part.factor = self.factor[places]
         part.units = None if self.units is None else self.units[places]
-        part._is_scaled = bool((part.factor != 1.0).any())
+        part._is_scaled = self._is_scaled and bool((part.factor != 1.0).any())
         part._forget()
         part._take_cells(places)
         return part

@@ -56,12 +56,11 @@ class Sample:
 
     def _parts(self, table: Table, places: np.ndarray) -> Iterator[Block]:
         """Yield the rows in the sample, at most those of one block at a time: sums stay exact."""
-        begin = 0
-        for block in table.blocks:
-            first, last = np.searchsorted(places, (begin, begin + block.n_rows))
+        begins = np.cumsum([0, *(block.n_rows for block in table.blocks)])
+        ends = np.searchsorted(places, begins).tolist()
+        for block, begin, first, last in zip(table.blocks, begins, ends, ends[1:], strict=False):
             if last > first:
                 yield block.take(places[first:last] - begin)
-            begin += block.n_rows
 
 
 @sealed

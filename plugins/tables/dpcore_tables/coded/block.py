@@ -190,7 +190,7 @@ class CodedBlock(CachedMargins):
     def _take_cells(self, places: np.ndarray) -> None:
         lend, known = self._within or (self._lend, None)
         with lend() as rows:
-            taken = rows[places if known is None else known[places]]
+            taken = rows.take(places if known is None else known[places])
         for cells in (taken.numeric, taken.codes):
             cells.setflags(write=False)
         self._lend, self._within = _lending(taken), None

@@ -142,6 +142,11 @@ class CodedRows:
     def __getitem__(self, rows: Any) -> CodedRows:
         return CodedRows(self.layout, self.numeric[rows], self.codes[rows])
 
+    def take(self, places: np.ndarray) -> CodedRows:
+        """Return the rows at these places, int64, which is faster than by an index."""
+        cells = self.numeric.take(places, axis=0), self.codes.take(places, axis=0)
+        return CodedRows(self.layout, *cells)
+
     def unfolded(self) -> CodedRows:
         """Return the same rows with hats as numbers, in C order; the same ones without hats."""
         layout = self.layout

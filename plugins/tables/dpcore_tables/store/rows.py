@@ -89,7 +89,7 @@ class StoredRows:
         with self.store.block(index) as (_, _, rows):
             places = self.places[index]
             if places is not None:
-                rows = rows[places]
+                rows = rows.take(places)
                 for cells in (rows.numeric, rows.codes):
                     cells.setflags(write=False)
             yield rows
