@@ -18,7 +18,7 @@ points of accuracy at epsilon 1 and at 8.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -73,6 +73,7 @@ class Curves:
     problem : public facts. ``u`` : the signal of all columns, these among them, and ``u_lines`` of
         the others.
     are_used : whether they count; ``False`` where there are none. ``asked`` : as of ``of``.
+    kept : the places of the columns that the run is of, int64.
     """
 
     problem: Problem
@@ -80,6 +81,12 @@ class Curves:
     are_used: bool
     asked: str = "auto"
     u_lines: float = 0.0
+    kept: np.ndarray = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        left_out = self._hats[:0] if self.are_used else self._hats
+        kept = np.setdiff1d(np.arange(self.problem.n_features), left_out)
+        object.__setattr__(self, "kept", kept)
 
     @classmethod
     def of(cls, problem: Problem, n: float, mu: float, asked: str = "auto") -> Curves:
@@ -108,12 +115,6 @@ class Curves:
     def _hats(self) -> np.ndarray:
         places = [np.arange(first, first + width) for first, width in self.problem.curves]
         return np.concatenate([np.zeros(0, dtype=np.int64), *places])
-
-    @property
-    def kept(self) -> np.ndarray:
-        """The places of the columns that the run is of, int64."""
-        left_out = self._hats[:0] if self.are_used else self._hats
-        return np.setdiff1d(np.arange(self.problem.n_features), left_out)
 
     @property
     def counted(self) -> Problem:
