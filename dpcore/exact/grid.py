@@ -107,8 +107,8 @@ def round_to(values: np.ndarray | float, bits: int) -> np.ndarray:
     >>> round_to(0.3, 2)  # to quarters
     np.float64(0.25)
     """
-    one = math.ldexp(1.0, bits)  # A product with a power of two is exact, and faster than ldexp.
-    return np.rint(np.asarray(values, dtype=np.float64) * one) * (1 / one)
+    # A product with a power of two is exact, and faster than ldexp.
+    return np.rint(np.asarray(values, dtype=np.float64) * 2.0**bits) * 2.0**-bits
 
 
 def round_parameters(w: np.ndarray, raw_norm_bound: float) -> np.ndarray:

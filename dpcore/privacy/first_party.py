@@ -114,8 +114,11 @@ def _found(module: str, names: str) -> Any:
 
 
 def _kept(named: Any, attribute: str) -> str:
-    get = _OF_CLASSES[attribute] if is_class(named) else vars(type(named))[attribute].__get__
-    value = get(named)
+    value = (
+        _OF_CLASSES[attribute](named)
+        if is_class(named)
+        else vars(type(named))[attribute].__get__(named)
+    )
     return str.__str__(value) if issubclass(type(value), str) else UNKNOWN
 
 

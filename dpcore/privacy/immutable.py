@@ -113,9 +113,8 @@ def private_copy(part: Any, copies: Copies | None = None) -> Any:
     if id(kind) in _LEAVES:
         return part
     copies = {} if copies is None else copies
-    if id(part) in copies:
-        return copies[id(part)][1]
-    copy: Any
+    if (known := copies.get(id(part))) is not None:
+        return known[1]
     if id(kind) in _DEFINED:
         if (makers := _makers_of(kind)) is None:
             return part
@@ -134,18 +133,13 @@ def private_copy(part: Any, copies: Copies | None = None) -> Any:
     elif id(kind) in _CONTAINERS:
         copy = kind([private_copy(item, copies) for item in part])
     else:
-        return _copied_value(part)
+        import numpy as np  # As in ``constant``.
+
+        if kind is np.ndarray:
+            return constant(part, part.dtype)
+        return plain_number(part) if issubclass(kind, float | int) else part
     copies[id(part)] = (part, copy)
     return copy
-
-
-def _copied_value(value: Any) -> Any:
-    """Return a copy of an array or a number; any other value as it is."""
-    import numpy as np  # As in ``constant``.
-
-    if type(value) is np.ndarray:
-        return constant(value, value.dtype)
-    return plain_number(value) if issubclass(type(value), float | int) else value
 
 
 _CONTAINERS = frozenset(map(id, (tuple, list, dict)))
@@ -163,8 +157,7 @@ def _as_stated(stated: str) -> Callable[[Any], Any]:
         return lambda value: value
     each = _as_stated(within.removesuffix(", ...")) if within else _NUMBERS[kind]
     make = (lambda values: tuple(map(each, values))) if within else each
-    is_optional = stated.endswith(" | None")
-    return (lambda value: None if value is None else make(value)) if is_optional else make
+    return (lambda v: None if v is None else make(v)) if stated.endswith(" | None") else make
 
 
 @by_identity

@@ -208,9 +208,8 @@ def _held(part: Any) -> list[Any]:
     if not is_ours(_named(type(part)).partition(":")[0]):
         return [getattr(part, name, None) for name in ("loss", "query", "problem")]
     # Its own class, which an enumeration's members hold, is looked at with it.
-    own = type(part)
     return [
         value
         for _, value in attributes(part)
-        if id(type(value)) not in _PLAIN and value is not own
+        if id(type(value)) not in _PLAIN and value is not type(part)
     ]

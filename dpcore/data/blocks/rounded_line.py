@@ -1,7 +1,6 @@
 """Public vectors on their grids, worked out once for all blocks of a table."""
 
 import threading
-from typing import Any
 
 import numpy as np
 
@@ -20,7 +19,7 @@ class RoundedLine:
 
     def __init__(self, raw_norm_bound: float) -> None:
         self.raw_norm_bound = raw_norm_bound
-        self._rounded: list[tuple[tuple[Any, ...], np.ndarray]] = []
+        self._rounded: list[tuple[tuple[object, ...], np.ndarray]] = []
         self._line: tuple[tuple[np.ndarray, np.ndarray, np.ndarray], float | None] | None = None
         self._lock = threading.Lock()
 
@@ -39,8 +38,8 @@ class RoundedLine:
             [round_parameters(w, self.raw_norm_bound) for w in (v if each else v[np.newaxis])]
         ).reshape(v.shape)
         result.setflags(write=False)
-        own = (result.tobytes(), v.shape, result.dtype, each)
-        self._rounded = [*{asked: result, own: result}.items(), *self._rounded[:4]]
+        fresh = {asked: result, (result.tobytes(), v.shape, result.dtype, each): result}
+        self._rounded = [*fresh.items(), *self._rounded[:4]]
         return result
 
     def step(self, start: np.ndarray, direction: np.ndarray, end: np.ndarray) -> float | None:
