@@ -86,6 +86,8 @@ def test_every_relation_holds_an_algorithm_or_is_refused_with_a_reason():
     assert kept and [text for text in kept if not why.search(text)] == []
     gradient_descent = refused["outpert-gd", "add-or-remove-one"]
     assert re.search("Proposition 2 .* n0 rows is no contraction.* capacity", gradient_descent)
+    special = refused["outpert-gd", "replace-special"]
+    assert re.search("under: replace-one .* counts for nothing, as under replace-special", special)
 
 
 @lru_cache(maxsize=1)

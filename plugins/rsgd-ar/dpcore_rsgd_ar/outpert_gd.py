@@ -55,10 +55,11 @@ class OutpertGd(UnitRows):
     # A step for n0 rows on a sum over n > n0 rows may expand: its curvature is up to n L. A step
     # for a capacity would contract for all n up to it, if a reader held rows to it; none does.
     other_relations: ClassVar[str] = (
-        "Proposition 2 of Chen, Lee & Kifer 2019 needs steps that contract. Add-or-remove-one "
-        "keeps the number of rows private, a step for n0 rows is no contraction of more, and no "
-        "reader holds rows to a public capacity: --algo objpert, dp-agd or dp-gd (algo=) do "
-        "without."
+        "Proposition 2 of Chen, Lee & Kifer 2019 is of two tables of n rows, n public, and of "
+        "steps that contract. Of a row that counts for nothing, as under replace-special, it says "
+        "nothing. Where n is private, as under add-or-remove-one, a step for n0 rows is no "
+        "contraction of more, and no reader holds rows to a public capacity: --algo objpert, "
+        "dp-agd or dp-gd (algo=) do without."
     )
     published_is: ClassVar[str] = (
         "which is marked in any case: its noise is sound and wasteful, at least 2.5 times what "
