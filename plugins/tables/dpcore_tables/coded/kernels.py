@@ -37,12 +37,14 @@ def coded_margins(
             total += numeric[i, j] * w[j]
         for j in range(codes.shape[1]):
             total += w_codes[codes[i, j]]
-        for j in range(curves.shape[0]):
-            along = np.float64(numeric[i, curves[j, 0]]) * curves[j, 2]
-            left = min(np.int64(along), curves[j, 2] - 1)
-            t, at = along - left, curves[j, 1] + left
-            total += (1.0 - t) * w_codes[at] + t * w_codes[at + 1]
         out[i] = total
+    for j in range(curves.shape[0]):
+        column, begin, stretches = curves[j, 0], curves[j, 1], curves[j, 2]
+        for i in range(out.shape[0]):
+            along = np.float64(numeric[i, column]) * stretches
+            left = min(np.int64(along), stretches - 1)
+            t, at = along - left, begin + left
+            out[i] += (1.0 - t) * w_codes[at] + t * w_codes[at + 1]
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
