@@ -394,3 +394,13 @@ def test_the_table_of_audits_is_that_of_the_results_that_are_kept(monkeypatch):
     page = (ROOT / "docs" / "audit.md").read_text().split("<!-- audit -->\n")[1]
     assert page.split("<!-- /audit -->")[0].splitlines() == script.summary(rows)
     assert len(script.summary(rows[:1])) == 3
+
+
+def test_a_default_fit_that_became_slower_is_named(monkeypatch, capsys):
+    monkeypatch.syspath_prepend(str(ROOT / "bench"))
+    script = importlib.import_module("default_fits")
+    turns = iter([{"a": 1.0, "b": 2.0}, {"a": 1.2, "b": 2.2}, {"a": 1.1}, {"a": 1.04, "c": 1.0}])
+    monkeypatch.setattr(script, "fits_of", lambda *asked: next(turns))
+    assert script.compare(Path("before"), [], turns=2, fits=3) == ["b"]
+    said = capsys.readouterr().out
+    assert "of 6 at each commit" in said and re.search(r"a +1.000 +1.040 +1.04\nb .* 1.10", said)

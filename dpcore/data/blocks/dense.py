@@ -156,7 +156,7 @@ class DenseBlock(CachedMargins):
         return self._values.astype(np.float64)
 
     def _take_cells(self, places: np.ndarray) -> None:
-        self._values = self._values.take(places, axis=0)
+        self._values = np.asarray(self._values).take(places, axis=0)
         self._values.setflags(write=False)
 
     def _square_product(self, v: np.ndarray) -> np.ndarray:

@@ -144,7 +144,7 @@ class CodedRows:
 
     def take(self, places: np.ndarray) -> CodedRows:
         """Return the rows at these places, int64, which is faster than by an index."""
-        cells = self.numeric.take(places, axis=0), self.codes.take(places, axis=0)
+        cells = (np.asarray(part).take(places, axis=0) for part in (self.numeric, self.codes))
         return CodedRows(self.layout, *cells)
 
     def unfolded(self) -> CodedRows:
