@@ -146,7 +146,7 @@ class Loss(Protocol):
 
     name: ClassVar[str]
     classification: ClassVar[bool]
-    """True: labels are -1.0 and +1.0, or places of classes (``multiclass``). False: labels are
+    """True: labels are -1.0 and +1.0, or class indices (``multiclass``). False: labels are
     real numbers (ridge)."""
     lipschitz: float
     """Bound of ``|dvalue|``, ``inf`` if there is none."""

@@ -78,7 +78,7 @@ class OptimizerFacts:
     )
     relations: tuple[str, ...] = fact(
         RELATIONS,
-        "The relations under which it has a guarantee, that of a run that names none first.",
+        "The relations under which it has a guarantee; the first is the default.",
     )
     other_relations: str = fact(TEXT, "Sentences on why it has none under others.", "")
     needs: tuple[str, ...] = fact(

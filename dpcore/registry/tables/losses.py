@@ -28,7 +28,7 @@ class LossFacts:
 
     name: str = fact(_TEXT, "the name that it is registered by")
     classification: bool = fact(
-        _FLAG, "labels are -1.0 and +1.0, or places of classes; otherwise real numbers"
+        _FLAG, "labels are -1.0 and +1.0, or class indices; otherwise real numbers"
     )
     lipschitz: float = fact(_BOUND, "bound of the size of `dvalue`")
     smoothness: float = fact(_BOUND, "Lipschitz constant of `dvalue` in z; `inf` for a corner")
