@@ -34,7 +34,8 @@ def listed(text: str, section: str) -> str:
 
 def edges_of(packages: str) -> list[tuple[str, str]]:
     """Return which package imports which other one, the core aside, as the page lists them."""
-    return sorted(re.findall(r"(dpcore_\w+) +-> (dpcore_\w+)", packages))
+    lines = [re.findall(r"dpcore_\w+", line) for line in packages.strip().splitlines()]
+    return sorted((package, other) for package, *others in lines for other in others)
 
 
 def picture(text: str) -> str:

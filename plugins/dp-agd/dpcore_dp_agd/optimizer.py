@@ -55,8 +55,8 @@ class DpAgd(Options):
         "mu^2 of Gaussians adds up under full adaptivity while the filter refuses what would "
         "exceed the total (Smith & Thakurta 2022; Koskela, Tobaben & Honkela 2023); gradients: "
         "Gaussian mechanism (Dong, Roth & Su 2022, Theorem 2.7); step sizes: exponential mechanism "
-        "of bounded range (Dong, Durfee & Rogers 2020), below the Gaussian of "
-        "dpcore.accountants.gaussian_mu"
+        "of bounded range (Dong, Durfee & Rogers 2020), dominated by a Gaussian (proof: "
+        "dpcore.accountants.gaussian_mu)"
     )
     departures: ClassVar[tuple[str, ...]] = (
         "selection by the exponential mechanism, which costs less than noisy minimum",

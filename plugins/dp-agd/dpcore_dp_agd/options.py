@@ -27,7 +27,7 @@ class Options:
     )
     splits: int | None = option(
         None,
-        "the paper's rule instead: a release starts at epsilon / (2 splits)",
+        "instead of steps, the paper's rule: a release starts at epsilon / (2 splits)",
         "splits",
         "set by steps",
         range=(1, 10**6),
@@ -41,7 +41,7 @@ class Options:
     )
     max_step: float | None = option(
         None,
-        "largest candidate step of all",
+        "bound of the largest candidate step",
         "norm of w",
         "8 / row_norm, at most 1024",
         range=(2.0**-10, 2.0**10),
@@ -56,23 +56,29 @@ class Options:
         2.0, "bound of a row's loss in the selection", "loss", range=(2.0**-10, 2.0**20)
     )
     gamma: float = option(
-        0.05, "growth of a gradient's share after step size 0 won", "1", range=(0, 10, "(]")
+        0.05,
+        "a gradient's share is multiplied by 1 + gamma after step size 0 won",
+        "1",
+        range=(0, 10, "(]"),
     )
     eta: float = option(
-        0.1, "headroom of the largest candidate over the last steps", "1", range=(0, 10)
+        0.1,
+        "the largest candidate becomes 1 + eta times the largest of the last tau steps chosen",
+        "1",
+        range=(0, 10),
     )
     tau: int = option(
         10, "steps between updates of the largest candidate", "steps", range=(1, math.inf)
     )
     step_decay: float = option(
         0.6,
-        "part of the largest candidate taken off, linearly, over the planned steps",
+        "fraction by which candidates shrink, linearly, over the planned steps",
         "1",
         range=(0, 1),
     )
     shrink: float = option(
         0.7,
-        "factor on the candidates of one step each time that step size 0 won",
+        "candidates of a step are multiplied by it each time that step size 0 won",
         "1",
         range=(0, 1, "(]"),
     )
@@ -93,7 +99,7 @@ class Options:
     )
     batch_size: int | None = option(
         None,
-        "rows that a release is expected to sum, drawn by secret coins; charged as if all",
+        "expected rows of a release, drawn by secret coins; charged as all rows",
         "rows",
         "all of them",
         range=(1, 2**40),
