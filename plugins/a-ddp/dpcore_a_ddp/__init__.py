@@ -14,13 +14,13 @@ def register_optimizers(register: Callable[..., None]) -> None:
     register(
         "a-ddp",
         "dpcore_a_ddp.a_ddp:ADdp",
-        summary="SGD over users who keep their rows and leave when their budget says so.",
+        summary="SGD over users who keep their rows and leave when their budget is spent.",
         reference=_PAPER,
     )
     register(
         "sgd-maj",
         "dpcore_a_ddp.baselines:SgdMaj",
-        summary="SGD over users, T rounds at basic composition, sampling not counted.",
+        summary="SGD over users, T rounds at basic composition, without amplification.",
         reference=_PAPER,
     )
     register(

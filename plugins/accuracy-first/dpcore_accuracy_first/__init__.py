@@ -20,12 +20,14 @@ _OPTIMIZERS: dict[str, tuple[str, ...]] = {
     ),
     "output-bnr": (
         "brownian_reduction:OutputBnr",
-        "Takes normal noise off the exact minimiser until a target is met; less of it than nr.",
+        "Takes normal noise off the exact minimiser until a target is met, at less epsilon than "
+        "output-nr.",
         _BROWNIAN,
     ),
     "cov-bnr": (
         "brownian_reduction:CovBnr",
-        "Takes normal noise off X'X and X'y (ridge) until a target is met; less of it than nr.",
+        "Takes normal noise off X'X and X'y (ridge) until a target is met, at less epsilon than "
+        "cov-nr.",
         _BROWNIAN,
     ),
     "output-doubling": (

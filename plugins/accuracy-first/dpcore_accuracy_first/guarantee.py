@@ -11,7 +11,7 @@ f_t + noise >= W + xi:
      is not good passes, and the last one does.
 
 These replace Theorem 3.2's epsilon_0 = 16 D ln(2T/gamma) / alpha at W = -alpha/2, which is about
-three times as much. Everything is in units of alpha and D: k = epsilon_0 alpha / D.
+three times as much at beta = 0. Everything is in units of alpha and D: k = epsilon_0 alpha / D.
 """
 
 from __future__ import annotations

@@ -46,6 +46,13 @@ def test_with_a_perfect_last_level_it_costs_a_third_of_the_papers(tests, failure
     assert by_quadrature(plan, tests, 0.25)[1] > 0.3
 
 
+@pytest.mark.parametrize(("tests", "ratio"), [(10, 2.2), (100, 2.4), (1000, 2.5)])
+def test_the_papers_test_costs_more_than_ours_as_the_readme_says(tests, ratio):
+    ours, papers = exact_test(tests, 0.1, 0.25).cost, paper_test(tests, 0.1).cost
+    assert round(papers / ours, 1) == ratio
+    assert tests > 10 or round(ours) == 39  # "39 at ours", docs/papers-and-baselines.md
+
+
 @pytest.mark.parametrize(
     ("tests", "failure", "beta"),
     [(1, 0.1, 0.25), (7, 0.01, 0.1), (100, 0.1, 0.25), (1000, 0.3, 0.5)],

@@ -18,7 +18,7 @@ def register_losses(register: Callable[..., None]) -> None:
     register(
         "negative-binomial",
         f"{__name__}.negative_binomial:NegativeBinomial",
-        summary="The same of a count that varies more than a Poisson one (NB2).",
+        summary="Half the deviance of a count that varies more than a Poisson one (NB2), scaled.",
         reference="Lawless 1987; Cameron & Trivedi 1986",
     )
     register(
