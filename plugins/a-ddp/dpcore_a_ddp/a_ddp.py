@@ -39,7 +39,7 @@ class ADdp(UserSgdOptions):
     """
 
     rounds: int = option(
-        1000, "rounds that the noise of a round is for, T", "rounds", range=(1, 10**6)
+        1000, "number of rounds T for which the noise is chosen", "rounds", range=(1, 10**6)
     )
     rate: float | None = option(
         None,

@@ -198,9 +198,9 @@ def check_never_overspends(optimizer: Optimizer) -> Tested:
             )
     told = "; ".join(f"epsilon {epsilon:g}, which it refuses" for epsilon in sorted(refused))
     return Tested(
-        "ledgers of runs at epsilon .05, 1 and 8, counted again by Renyi orders in floats",
-        not_tested=(*([told] if told else []), "accountants other than its own: check_accountant"),
-        ranges=("rows 80", "epsilon .05 to 8", _classes_of(optimizer)),
+        "ledgers of runs at epsilon 0.05, 1 and 8, added up again by Renyi divergences in floats",
+        not_tested=(*([told] if told else []), "other accountants, which check_accountant tests"),
+        ranges=("rows 80", "epsilon 0.05 to 8", _classes_of(optimizer)),
     )
 
 
@@ -219,7 +219,7 @@ def check_tiny_budget_refused(optimizer: Optimizer) -> Tested:
         assert not session.ledger and not session.engine.answers, (
             "The rows were asked something before a hopeless budget was refused."
         )
-    told = "a budget of epsilon and delta 1e-250, refused with nothing asked"
+    told = "a budget of epsilon and delta 1e-250, refused before any release"
     return Tested(told, ranges=("rows 50", _classes_of(optimizer)))
 
 

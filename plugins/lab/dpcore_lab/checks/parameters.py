@@ -67,7 +67,7 @@ def check_declarations(optimizer: Optimizer) -> Tested:
     n = len(stated.presets)
     return Tested(
         f"the facts that its class states, and {n} {'preset' if n == 1 else 'presets'}",
-        not_tested=("whether its theorem is true, and a preset its paper's",),
+        not_tested=("whether its theorem is true, and a preset the paper's",),
         ranges=(f"presets {n}",),
     )
 

@@ -160,12 +160,11 @@ def _tested(
     faults = {
         kind.__name__: faults_found(found, _ALARM / len(by_kind)) for kind, found in by_kind.items()
     }
-    power = ", ".join(f"{words} of {name}" for name, words in faults.items() if words)
+    power = ", ".join(f"{words} ({name})" for name, words in faults.items() if words)
     names = ", ".join(sorted(kind.__name__ for kind in audited)) or "none"
     return Tested(
-        f"the noise of {seen} of {releases} releases in {len(sessions)} runs, {sums} sums over "
-        f"rows that are not dpcore's, and the checks of mechanisms and samplers that are not: "
-        f"{names}",
+        f"the noise of {seen} of {releases} releases in {len(sessions)} runs, {sums} sums by "
+        f"queries from outside the core, and mechanisms and samplers from outside: {names}",
         f"would have detected, with probability {PROBABILITY}, {power}" if power else "",
         (
             *([f"the noise of {releases - seen} releases that add none"] * (seen != releases)),
