@@ -33,7 +33,7 @@ class UserSgdOptions:
     """Options of every SGD over users. All of them are public."""
 
     rounds: int = option(
-        10, "rounds that the noise of a round is planned for, T", "rounds", range=(1, 10**6)
+        10, "number of rounds T that the noise is planned for", "rounds", range=(1, 10**6)
     )
     clip: float | None = option(
         None,

@@ -53,9 +53,9 @@ class ObjPert:
 
     regularisation: float | None = option(
         None,
-        "Lambda, of the sum of losses, at least",
-        "of a sum over rows",
-        "0.04 row_norm E||b||, and so that log_determinant is at most 0.15 epsilon",
+        "least Lambda, the weight of ||w||^2 / 2 beside the sum of losses",
+        "loss over squared norm of w",
+        "the larger of 0.04 row_norm E||b|| and what keeps log_determinant to 0.15 epsilon",
         range=(2.0**-20, 2.0**40),
     )
     output_share: float = option(
