@@ -56,7 +56,7 @@ Data = Annotated[
 SchemaFile = Annotated[
     Path | None,
     typer.Option(
-        help="Schema (TOML) of a file, or a shipped one's name (schema --list).",
+        help="Schema (TOML) of a file, or the name of a shipped one (dpcore schema --list).",
         rich_help_panel=DATA,
     ),
 ]
@@ -94,8 +94,8 @@ TestFile = Annotated[
 Unit = Annotated[
     str | None,
     typer.Option(
-        help="Column that says whose a row is: the guarantee is for all rows of one value of it, "
-        "and not for one row. With --rows-per-unit; both are keys of the schema, too.",
+        help="Column that says whose a row is: the guarantee is then for all rows of one value of "
+        "it, not for one row. Needs --rows-per-unit; both are also keys of the schema.",
         rich_help_panel=PROBLEM,
     ),
 ]

@@ -113,7 +113,7 @@ def train_command(
         str,
         typer.Option(
             envvar="DPCORE_ENGINE",
-            help="What sums over the rows: a name of dpcore list, or NAME:ADDRESS.",
+            help="What sums over the rows: an engine of dpcore list, or NAME:ADDRESS.",
             rich_help_panel=options.RUNNING,
         ),
     ] = "local",
@@ -144,7 +144,7 @@ def train_command(
         Path | None,
         typer.Option(
             help="Where rows stay with users: a CSV file of user, epsilon, delta and, if wanted, "
-            "rows. --epsilon and --delta for each of them by default.",
+            "rows. Without it each user has --epsilon and --delta.",
             rich_help_panel=options.USERS,
         ),
     ] = None,

@@ -151,8 +151,8 @@ def fit(
     >>> model.privacy["private"]
     True
     >>> print(model.report["scaling"])  # doctest: +NORMALIZE_WHITESPACE
-    Columns are encoded by the bounds and categories of the schema. No row is longer than sqrt(3),
-    so none is scaled down.
+    Columns are encoded by the bounds and categories of the schema. No encoded row has a norm above
+    sqrt(3), so none is scaled down.
     """
     words = {**locals()}
     started = time.perf_counter()

@@ -243,11 +243,13 @@ class PrivacyStatement:
         of_rows = _CHANGES.get(self.relation, f"a change of one row ({self.relation})")
         change = of_rows if self.units is None else self.units.changed(self.relation)
         extra = f", plus at most {_exact(self.delta)}" if self.delta else ""
-        public = f" n0 = {self.n0}, the number of rows used, counts as public." if self.n0 else ""
+        public = (
+            f" n0 = {self.n0}, used as the number of rows, counts as public." if self.n0 else ""
+        )
         if self.capacity is not None and self.capacity != self.most_rows:
             public += (
-                f" capacity = {self.capacity} is the most rows that exact sums hold: with more "
-                "they may wrap around, which costs accuracy, not privacy."
+                f" Sums are exact up to capacity = {self.capacity} rows: over more they may wrap "
+                "around, which costs accuracy, not privacy."
             )
         of_units = "" if self.units is None else self.units.note
         return (

@@ -53,19 +53,17 @@ _COMMANDS = (
     (
         "predict",
         "predict:predict_command",
-        "Write a CSV line of log_odds and label for each row (margin and label, where the loss is "
-        "not logistic).",
+        "Write scores and labels of new rows as CSV or Parquet.",
     ),
     (
         "list",
         "list:list_command",
-        "List the algorithms and parts that are installed, and the plugins that failed.",
+        "List the algorithms and parts installed, and what failed.",
     ),
     (
         "info",
         "info:info_command",
-        "Show parameters, slots, needs, relations, theorem and departures of one entry, or what a "
-        "model predicts, from which columns, and what it guarantees.",
+        "Show what is known of an algorithm, a part or a model.",
     ),
 )
 """Commands, in the order of ``dpcore --help``."""
@@ -73,7 +71,7 @@ _COMMANDS = (
 _COLUMN_KINDS = {
     "numeric": "a number between public bounds, in public bins, or piecewise linear "
     "between public knots",
-    "label": "what is to be predicted; exactly one column is",
+    "label": "what is to be predicted; exactly one column is of this kind",
     "drop": "not used",
 }
 """Kinds of column, in the order of their reference, and a summary of each."""

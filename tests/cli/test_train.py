@@ -44,7 +44,7 @@ def test_the_first_lines_say_it_all(train):
     assert "Fitted stub on rows" in head
     assert "coefficients have norm" in head and "count (2 times)" in head
     assert (
-        "Rows: Columns are encoded by the bounds and categories of the schema. No row is longer"
+        "Rows: Columns are encoded by the bounds and categories of the schema. No encoded row has a"
         in head
     )
     assert "This model is (0.4, 1e-08)-differentially private under add-or-remove-one" in head
@@ -122,7 +122,7 @@ def test_the_majority_stands_beside_the_accuracy(train, folder):
     shown = report(train("--test", "test.csv", "--json"))["diagnostics"]
     assert (shown["majority_accuracy"], shown["majority_class"]) == (0.75, "no")
     line = next(x for x in train("--test", "test.csv").stdout.splitlines() if "WITHOUT" in x)
-    assert line.endswith("always 'no': 75.00%.")
+    assert line.endswith("always predicting 'no': 75.00%.")
 
 
 def test_a_model_below_the_constant_one_is_told_in_words(train, folder):

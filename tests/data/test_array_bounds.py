@@ -148,7 +148,7 @@ def test_a_model_of_a_large_row_norm_is_one_of_the_features_as_given(tmp_path):
 
 
 def test_the_line_on_scaling_knows_public_facts_only():
-    assert describe_scaling(named()).endswith("longer than sqrt(4), so none is scaled down.")
+    assert describe_scaling(named()).endswith("norm above sqrt(4), so none is scaled down.")
     assert "Rows longer than row_norm=0.5 (the intercept's 1" in describe_scaling(named(0.5))
     text = describe_scaling(width_schema(3, row_norm=2, intercept=False))
     assert text.endswith(

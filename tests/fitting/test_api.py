@@ -96,12 +96,14 @@ def test_pure_privacy_has_no_delta():
     model = fit(X, Y, classes=(0, 1), accountant="pure", epsilon=5.0, **words)
     assert model.privacy["delta"] == 0.0
     assert model.privacy["sentence"].startswith("This model is (5, 0)-differentially private")
-    assert "any outcome by a factor of at most e^5 = 149. capacity" in model.privacy["sentence"]
+    assert (
+        "any outcome by a factor of at most e^5 = 149. Sums are exact" in model.privacy["sentence"]
+    )
 
 
 def test_the_statement_tells_a_number_of_rows_taken_as_public():
     words = {"algo": "stub", "classes": (0, 1), "n0": 4}
-    told = "n0 = 4, the number of rows used, counts as public."
+    told = "n0 = 4, used as the number of rows, counts as public."
     assert f" {told}" in fit(X, Y, **words).privacy["sentence"]
     assert told not in fit(X, Y, relation="replace-one", **words).privacy["sentence"]
 

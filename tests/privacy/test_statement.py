@@ -68,14 +68,14 @@ def test_a_promise_for_tables_of_some_size_says_so():
 def test_a_capacity_is_named_for_what_rests_on_it():
     private = replace(STATEMENT, capacity=2**20, n0=7).sentence()
     assert private.endswith(
-        " n0 = 7, the number of rows used, counts as public. capacity = 1048576 is the most rows "
-        "that exact sums hold: with more they may wrap around, which costs accuracy, not privacy."
+        " n0 = 7, used as the number of rows, counts as public. Sums are exact up to capacity = "
+        "1048576 rows: over more they may wrap around, which costs accuracy, not privacy."
     )
     promised = replace(STATEMENT, capacity=2**30, most_rows=2**30).sentence()
     assert "among tables of at most 1,073,741,824 rows (the capacity), as" in promised
     assert "wrap" not in promised
     both = replace(STATEMENT, capacity=2**20, most_rows=2**27).sentence()
-    assert "at most 134,217,728 rows, as" in both and "capacity = 1048576 is" in both
+    assert "at most 134,217,728 rows, as" in both and "capacity = 1048576 rows:" in both
     assert replace(STATEMENT, capacity=5).to_dict()["capacity"] == 5
 
 
@@ -86,7 +86,7 @@ def test_pure_privacy_and_public_sizes_in_words():
         "any outcome by a factor of at most e^1 = 2.72."
     )
     sentence = replace(STATEMENT, n0=48842).sentence()
-    assert sentence.endswith(" n0 = 48842, the number of rows used, counts as public.")
+    assert sentence.endswith(" n0 = 48842, used as the number of rows, counts as public.")
 
 
 def test_no_digit_of_the_guarantee_is_dropped():

@@ -47,8 +47,8 @@ def test_replacement_and_rows_without_an_id_have_words_too():
     assert expected in sentence
     assert "Rows without an id: per row." in sentence
     counted = replace(STATEMENT, n0=900, capacity=4096).sentence()
-    assert "n0 = 900, the number of rows used, counts as public" in counted
-    assert "capacity = 4096 is the most rows that exact sums hold" in counted
+    assert "n0 = 900, used as the number of rows, counts as public" in counted
+    assert "Sums are exact up to capacity = 4096 rows" in counted
 
 
 def test_the_statement_keeps_the_units_as_data():

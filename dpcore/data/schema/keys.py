@@ -44,12 +44,14 @@ TOP_KEYS = (
     Key("rows", "50000", "about how many rows there are, from public knowledge; rows, not units"),
     Key("capacity", "1000000", "sums are exact up to this many rows; default 2^27"),
     Key("row_norm", "2.0", "longer rows are scaled down to this l2 norm; default: none is"),
-    Key("intercept", "true", "add a last column of ones, which counts in the row norm; default"),
-    Key("header", "true", "the first line names the columns; default"),
+    Key(
+        "intercept", "true", "add a last column of ones, which counts in the row norm (the default)"
+    ),
+    Key("header", "true", "the first line names the columns (the default)"),
     Key(
         "separator", '","', 'one character, "\\t" or "whitespace"; default: by the name of the file'
     ),
-    Key("encoding", '"cp1252"', 'the code page of a text file, of one byte; default "utf-8"'),
+    Key("encoding", '"cp1252"', 'the code page of a text file, one byte a letter; default "utf-8"'),
     Key("missing", '["", "NA"]', 'cells that mean no value; default [""]; "-9" covers -9'),
     Key("decimal", '","', 'the decimal mark of numbers in text; default "."'),
     Key("thousands", '"."', "a mark that may separate groups of three digits; default: none"),

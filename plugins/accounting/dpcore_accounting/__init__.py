@@ -13,8 +13,7 @@ def register_commands(register: Callable[..., None]) -> None:
     register(
         "account",
         "dpcore_accounting.commands.account:account_command",
-        summary="Print what (epsilon, delta) buys under each accountant: the budget in its unit "
-        "(rho, mu^2), and the noise multiplier of one Gaussian release that takes all of it.",
+        summary="Print what (epsilon, delta) buys under each accountant.",
         group="Accounting",
     )
 

@@ -9,14 +9,13 @@ __all__: list[str] = []
 _COMMANDS = (
     (
         "compare",
-        "Compare algorithms on equal terms: one relation, one loss, the same folds for all.",
+        "Compare algorithms with one relation, one loss, the same folds.",
     ),
     ("plot", "Show the results of dpcore compare, a model, or the budget of a ledger over time."),
     ("check", "Run the checks of a part; exit 1 if one fails."),
     (
         "audit",
-        "Run NAME many times on made tables that differ in one row, and print the epsilon that its "
-        "outcomes prove beside the one it claims; exit 1 where they contradict the claim.",
+        "Test an algorithm's claim on made tables that differ in one row.",
     ),
 )
 

@@ -11,24 +11,21 @@ __all__: list[str] = []
 _COMMANDS = (
     (
         "export",
-        "Write a model as an ONNX graph, from the cells of rows to scores and labels.",
+        "Write a model as an ONNX graph, from cells to scores and labels.",
     ),
     (
         "explain",
-        "Say what (epsilon, delta) means: how sure someone can become of you, how often an attack "
-        "is right, and what to consider when choosing.",
+        "Say what (epsilon, delta) means, in odds.",
     ),
     (
         "report",
-        "Write a report on a model for those who answer for it: what was fitted, whose privacy, "
-        "what the guarantee means in odds, what was spent, what is public, what is outside.",
+        "Write a report on a model for those who answer for it.",
     ),
     (
         "summary",
-        "Print each coefficient per unit of its column, and per standard deviation of the column's "
-        "public range, so that columns can be compared.",
+        "Print a model's coefficients in the units of its columns.",
     ),
-    ("plan", "Say what a default fit may be expected to reach, from public figures alone."),
+    ("plan", "Forecast what a default fit reaches, from public figures alone."),
 )
 
 
@@ -80,8 +77,8 @@ _CALIBRATION = (
         "calibrate-share",
         "float",
         None,
-        "Release counts of the rows by class and log odds, for this share of the budget, and bring "
-        "the log odds of two classes to them.",
+        "Correct the log odds of two classes by counts of the rows, by class and log odds, that "
+        "are released for this share of the budget.",
         field="share",
     ),
 )
@@ -98,7 +95,7 @@ _INTERVALS = (
         "intervals-anyway",
         "flag",
         False,
-        "Release them where hardly any run of this many rows and columns gets intervals, too.",
+        "Try even where hardly any run of this many rows and columns gets intervals.",
         field="anyway",
         alone="Expected --intervals-anyway beside --intervals-share alone, which asks for them.",
     ),

@@ -16,7 +16,7 @@ def register_commands(register: Callable[..., None]) -> None:
     register(
         "schema",
         "dpcore_tables.commands.schema:schema_command",
-        summary="Write a schema template (TOML) to standard output, or check one against the rows.",
+        summary="Write a schema template, or check a schema against the rows.",
         group="Tables",
     )
     register(

@@ -11,7 +11,9 @@ def describe_scaling(schema: Schema) -> str:
     """Return what becomes of the length of rows, as a sentence of public facts."""
     how = "Columns are encoded by the bounds and categories of the schema"
     if schema.width is None and schema.row_norm >= schema.raw_norm_bound:
-        return f"{how}. No row is longer than sqrt({schema.square}), so none is scaled down."
+        return (
+            f"{how}. No encoded row has a norm above sqrt({schema.square}), so none is scaled down."
+        )
     scale, norm = schema.feature_scale, f"row_norm={schema.row_norm!r}"
     if scale != 1.0:
         power = round(-math.log2(scale))

@@ -193,5 +193,5 @@ class Curves:
         if not (m and self.are_used):
             return ""
         which = f"{m} numeric columns have curves" if m > 1 else "1 numeric column has a curve"
-        why = f", since the signal-to-noise ratio is {self.u:.0f} and curves pay from {_SIGNAL:.0f}"
+        why = f", since the signal-to-noise ratio is {self.u:.0f}, and {_SIGNAL:.0f} is enough"
         return f" {which}{why if self.asked == 'auto' else ', as set'}."

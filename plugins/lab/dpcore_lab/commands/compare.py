@@ -41,7 +41,9 @@ def compare_command(
     ] = "census-sim",
     schema: Annotated[
         Path | None,
-        Option(help="Schema (TOML) of the files, or a shipped one's name (schema --list)."),
+        Option(
+            help="Schema (TOML) of the files, or the name of a shipped one (dpcore schema --list)."
+        ),
     ] = None,
     loss: Annotated[
         str | None,

@@ -64,9 +64,9 @@ def plan_command(
 
     Example: dpcore plan --rows 2000 --features 30 --loss ridge --target-mse .5
 
-    The gain of a model is the part of a constant's errors that it does without, and privacy keeps a
-    share of it: by a forecast from public tables, which is no guarantee. No data are read, and
-    nothing is charged.
+    The gain of a model is how many errors fewer it makes than a constant prediction, and privacy
+    keeps a share of it. This share is forecast from public tables, without a guarantee. No data
+    are read, and nothing is charged.
     """
     from dpcore.fitting.planning.memory import gigabytes
     from dpcore.fitting.warnings import cautions_of_budget
@@ -103,7 +103,7 @@ def plan_command(
             print_lines(f"dpcore: warning: {caution}", err=True)
     print_lines(
         f"{_gain(without, nonprivate_accuracy or nonprivate_mse)} This is a forecast and no "
-        f"guarantee: half of the public tables kept a share within {typical.spread:.2g} of it."
+        f"guarantee: on half of the public tables it was right within {typical.spread:.2g}."
         f"{_RANGES if typical.between and kept is None else ''} {_protected(rows_per_unit)} A run "
         f"takes about {gigabytes(forecast.memory())} beside its rows. No data were read, nothing "
         "was charged."

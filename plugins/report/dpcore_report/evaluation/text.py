@@ -27,8 +27,8 @@ def evaluation_in_words(figures: Mapping[str, Any], *, private: bool) -> list[st
     if "clip" in figures:
         return _of_clipped_errors(figures, private)
     accuracy = (
-        f"  accuracy {_share(figures['accuracy'])}; always {figures['constant_class']!r}: "
-        f"{_share(figures['constant_accuracy'])}"
+        f"  accuracy {_share(figures['accuracy'])}; always predicting "
+        f"{figures['constant_class']!r}: {_share(figures['constant_accuracy'])}"
     )
     lines = [_heading(figures, private), *_in_order(accuracy, figures)]
     if "auc_of_bins" in figures:

@@ -20,7 +20,7 @@ def exact_in_words(figures: Mapping[str, Any]) -> list[str]:
     """Return the lines of figures that are in no file, with the sentence about a model that is
     worse than a constant one, if it is."""
     shown = ", ".join(figures_of(figures))
-    lines = [f"Exact, computed WITHOUT privacy and kept in no file: {shown}."]
+    lines = [f"Exact figures, computed WITHOUT privacy and kept in no file: {shown}."]
     lines += [figures["verdict"]] if figures["verdict"] else []
     return [*lines, *confusion_of(figures), *calibration_of(figures)]
 
@@ -35,7 +35,7 @@ def figures_of(diagnostics: Mapping[str, Any]) -> list[str]:
     texts = [_figure(name, value) for name, value in figures.items()]
     if diagnostics.get("majority_accuracy") is not None:
         share = f"{diagnostics['majority_accuracy']:.2%}"
-        texts.append(f"always {diagnostics['majority_class']!r}: {share}")
+        texts.append(f"always predicting {diagnostics['majority_class']!r}: {share}")
     return texts
 
 
@@ -47,12 +47,13 @@ def confusion_of(figures: Mapping[str, Any]) -> list[str]:
         return []
     if len(counts) > _MOST_CLASSES:
         return [f"Which of {len(counts)} classes was taken for which: --json prints it."]
-    lines = ["Test rows of each class by the class predicted, exact, WITHOUT privacy:"]
+    lines = ["Test rows of each class, and the classes predicted for them, exact, WITHOUT privacy:"]
     for name, of_class in counts.items():
-        said = ", ".join(f"{said} {n}" for said, n in of_class.items()) or "no row"
+        counts_told = ", ".join(f"{label} {n}" for label, n in of_class.items())
+        predicted = f"predicted {counts_told}" if counts_told else "no row"
         recall = _share(figures["test_recall"][name])
         precision = _share(figures["test_precision"][name])
-        lines.append(f"  {name}: {said} (recall {recall}, precision {precision})")
+        lines.append(f"  {name}: {predicted} (recall {recall}, precision {precision})")
     return lines
 
 
@@ -64,11 +65,11 @@ def calibration_of(figures: Mapping[str, Any]) -> list[str]:
     several = len(figures["test_recall"]) > 2
     what = "the likeliest class" if several else f"{[*figures['test_recall']][-1]!r}"
     return [
-        f"Test rows by the probability of {what}, and the share that it came true for, WITHOUT "
-        "privacy:",
+        f"Test rows by the probability predicted of {what}, and the share for which it came "
+        "true, WITHOUT privacy:",
         *(
-            f"  {bin['from']:.1f} to {bin['to']:.1f}: {bin['rows']} rows, mean "
-            f"{bin['mean_probability']:.2%}, came true {bin['share']:.2%}"
+            f"  {bin['from']:.1f} to {bin['to']:.1f}: {bin['rows']} rows, predicted "
+            f"{bin['mean_probability']:.2%} in the mean, came true {bin['share']:.2%}"
             for bin in bins
         ),
     ]
@@ -82,7 +83,7 @@ def _figure(name: str, value: float | None) -> str:
     where, _, what = name.partition("_")
     label = f"{where} {_SHORT.get(what, what.replace('_', ' '))}"
     if where == "mean":
-        label = f"{_SHORT[what]} of always their mean"
+        label = f"{_SHORT[what]} of always predicting their mean"
     if value is None:
         return f"{label} undefined{_WHY.get(name, '')}"
     if name.endswith("accuracy"):

@@ -99,7 +99,7 @@ def test_a_regression_is_held_against_the_mean_in_its_own_unit(w, is_worse):
     assert found["mean_mae"] == pytest.approx(mean_absolute_error(held, mean))
     assert not [name for name in found if name.endswith("loss")]
     assert f"test RMSE {found['test_rmse']:.4g}" in figures_of(found)
-    assert figures_of({"mean_mae": 12345.6}) == ["MAE of always their mean 12,346"]
+    assert figures_of({"mean_mae": 12345.6}) == ["MAE of always predicting their mean 12,346"]
     ratio = mean_squared_error(held, said) / mean_squared_error(held, mean)
     told = f"test loss is {ratio:.4g} times that of always predicting these rows' mean"
     assert (found["verdict"] is not None and told in found["verdict"]) == is_worse
@@ -174,8 +174,8 @@ def test_the_tables_in_words():
     found = diagnose(Logistic(), model, data, data)
     head, first, *_ = calibration_of(found)
     assert head == (
-        "Test rows by the probability of 'yes', and the share that it came true for, WITHOUT "
-        "privacy:"
+        "Test rows by the probability predicted of 'yes', and the share for which it came true, "
+        "WITHOUT privacy:"
     )
     assert first.startswith("  0.0 to 0.1: ") and "came true" in first
     words = figures_of(found)
@@ -205,13 +205,13 @@ def test_figures_of_several_classes_in_words():
     figures |= {"test_confusion": {"a": {"a": 3, "b": 1}, "b": {}, "c": {"a": 2}}}
     figures["test_recall"] = {"a": 0.75, "b": None, "c": 0.0}
     figures["test_precision"] = {"a": 0.6, "b": 0.0, "c": None}
-    words = ["test accuracy 50.00%", "test macro f1 0.2500", "always 'a': 60.00%"]
+    words = ["test accuracy 50.00%", "test macro f1 0.2500", "always predicting 'a': 60.00%"]
     assert figures_of(figures) == words
     assert confusion_of(figures) == [
-        "Test rows of each class by the class predicted, exact, WITHOUT privacy:",
-        "  a: a 3, b 1 (recall 75.00%, precision 60.00%)",
+        "Test rows of each class, and the classes predicted for them, exact, WITHOUT privacy:",
+        "  a: predicted a 3, b 1 (recall 75.00%, precision 60.00%)",
         "  b: no row (recall undefined, precision 0.00%)",
-        "  c: a 2 (recall 0.00%, precision undefined)",
+        "  c: predicted a 2 (recall 0.00%, precision undefined)",
     ]
     assert confusion_of({"test_accuracy": 1.0}) == []
     many = {"test_confusion": {str(k): {} for k in range(21)}}

@@ -41,7 +41,9 @@ def convert_command(
     ],
     schema: Annotated[
         Path | None,
-        Option(help="Schema (TOML) of the file, or a shipped one's name (schema --list)."),
+        Option(
+            help="Schema (TOML) of the file, or the name of a shipped one (dpcore schema --list)."
+        ),
     ] = None,
     bad_rows: Annotated[
         str,

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 __all__ = ["print_check"]
 
 _LEGEND = (
-    "below, above: the value is outside the bounds and is clamped to them; for the features of a "
-    "row, the row is longer than row_norm and is scaled down. unknown: the value is none of the "
-    "categories, levels or classes of the schema, or cannot be read as a number, date or truth "
-    "value. empty: there is no value.",
+    "below, above: the value is outside the bounds and is clamped to the nearest. Of the features "
+    "of a row, above: the row is longer than row_norm and is scaled down. unknown: the value is "
+    "none of the categories, levels or classes of the schema, or cannot be read as a number, date "
+    "or truth value. empty: there is no value.",
     "An unknown or empty category has zeros in all features of its column. train refuses every "
     "other unknown value, every other empty cell of a column without fill = VALUE or indicator = "
     "true, and a row without a label; --bad-rows drop leaves such rows out.",

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 __all__ = ["SchemaCheck", "notes_of", "share_told", "shares_told"]
 
 _NOT_PRIVATE = (
-    "These shares are exact, not private. Bounds, categories or rows_per_unit that you change "
-    "after reading them come from the data: `from_data = true` in the schema marks the model."
+    "These shares are exact, not private. If you change bounds, categories or another key of the "
+    "schema after reading them, set `from_data = true` in it, which marks models as not private."
 )
 _BOUNDED = ("numeric", "numeric label", "date")
 """The kinds whose cells are held against bounds."""
