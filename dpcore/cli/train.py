@@ -181,7 +181,7 @@ def train_command(
         str | None,
         typer.Option(
             help="COLUMN=LEVEL: train on these rows alone. In a ledger, runs on parts by one "
-            "column cost what the most expensive part costs, not the sum.",
+            "column cost together what the most expensive costs, not the sum.",
             rich_help_panel=options.LEDGER,
         ),
     ] = None,

@@ -210,8 +210,8 @@ def _counted(training: Training) -> list[str]:
     if training.model.algo["parameters"] is not None:
         lines.append(
             f"Book-keeping: this run used {report['spent']:.4g} of {report['budget']:.4g}, its "
-            f"budget in {report['unit']}, the unit of the {report['accountant']} accountant "
-            f"({report['conversion']} conversion)."
+            f"budget in {report['unit']} ({report['accountant']} accountant, "
+            f"{report['conversion']} conversion)."
             f"{' The guarantee is for the whole budget.' if report['private'] else ''}"
         )
     return lines
