@@ -60,8 +60,8 @@ def info_command(
     ] = None,
     as_json: Annotated[bool, Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Show parameters, slots, needs, relations, theorem and departures of one entry, or what a
-    model predicts, from which columns, and what it guarantees."""
+    """Show what is known of an algorithm, a part or a model: parameters, slots, needs, relations,
+    theorem and departures, or what a model predicts, from which columns, and its guarantee."""
     if name is None:
         _print_names(load_registry(), as_json=as_json)
         return

@@ -91,7 +91,7 @@ def predict_command(
         bool, Option("--quiet", help="Print nothing but errors, and scores without --out.")
     ] = False,
 ) -> None:
-    """Write a CSV line of scores and a label for each row. Predictions on rows are not private.
+    """Write scores and labels of new rows as CSV or Parquet. Predictions on rows are not private.
 
     Of two classes the score is log_odds, or margin where the loss is not logistic. Of more classes
     each has a column: probability_NAME, ovr_probability_NAME of a model one-vs-rest, or

@@ -81,9 +81,9 @@ def test_check_tells_what_the_schema_clamps_and_does_not_know(run, folder):
     assert shares(result.stdout, "age")[2:] == ["0.00%", "66.67%", "0.00%", "0.00%"]
     assert shares(result.stdout, "city")[2:] == ["66.67%", "0.00%"]
     assert shares(result.stdout, "label")[2:] == ["0.00%", "0.00%"]
-    assert "not private. Bounds, categories or rows_per_unit that you change after" in result.stdout
+    assert "not private. If you change bounds, categories or another key of the" in result.stdout
     assert "frame[NAME].value_counts(dropna=False)" in result.stdout
-    assert "`from_data = true` in the schema marks the model" in result.stdout
+    assert "`from_data = true` in it, which marks models" in result.stdout
 
 
 def test_check_tells_what_a_choice_of_rows_per_unit_leaves_out(run, folder):

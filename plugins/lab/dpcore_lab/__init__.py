@@ -11,7 +11,7 @@ _COMMANDS = (
         "compare",
         "Compare algorithms with one relation, one loss, the same folds.",
     ),
-    ("plot", "Show the results of dpcore compare, a model, or the budget of a ledger over time."),
+    ("plot", "Show results of dpcore compare, a model, or a ledger's budget."),
     ("check", "Run the checks of a part; exit 1 if one fails."),
     (
         "audit",

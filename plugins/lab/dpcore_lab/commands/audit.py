@@ -62,11 +62,12 @@ def audit_command(
     ] = None,
     as_json: Annotated[bool, Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Run NAME many times on made tables that differ in one row, and print the epsilon that its
-    outcomes prove beside the one it claims; exit 1 where they contradict the claim.
+    """Test an algorithm's claim on made tables that differ in one row.
 
-    No table can be given: the rows are made. A consistent audit is no proof. Examples: dpcore audit
-    dp-agd --jobs 2; dpcore audit dp-gd --epsilon 4 --method releases.
+    NAME runs many times. The epsilon that its outcomes prove is printed beside the one it claims;
+    exit 1 where they contradict the claim. No table can be given: the rows are made. A consistent
+    audit is no proof. Examples: dpcore audit dp-agd --jobs 2; dpcore audit dp-gd --epsilon 4
+    --method releases.
     """
     from dpcore_lab.audit.fits import Request
     from dpcore_lab.audit.verdict import Verdict, verdict, verdict_again

@@ -129,7 +129,7 @@ def compare_command(
         Option("--quiet", help="Print nothing but errors, and what --json or --markdown asks for."),
     ] = False,
 ) -> None:
-    """Compare algorithms on equal terms: one relation, one loss, the same folds for all.
+    """Compare algorithms with one relation, one loss, the same folds.
 
     Beside them are a non-private fit and the majority class; --algos nonprivate,majority compares
     those alone. Accuracy, objective and seconds are diagnostics, computed WITHOUT privacy, and tell

@@ -38,7 +38,7 @@ def plot_command(
         bool, Option("--quiet", help="Print nothing but errors, and what --markdown asks for.")
     ] = False,
 ) -> None:
-    """Show the results of dpcore compare, a model, or the budget of a ledger over time.
+    """Show results of dpcore compare, a model, or a ledger's budget over time.
 
     The figures of a comparison are diagnostics, computed WITHOUT privacy. On private data, to
     choose by them is itself a release. Of a model and of a ledger, which are released, --out

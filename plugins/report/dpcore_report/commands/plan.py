@@ -57,7 +57,7 @@ def plan_command(
     ] = None,
     as_json: Annotated[bool, Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Say what a default fit may be expected to reach, from public figures alone.
+    """Forecast what a default fit reaches, from public figures alone.
 
     With --rows and --epsilon: the result to expect. With a target and --rows: the epsilon that it
     takes; with a target and --epsilon: the rows. With neither: a table.

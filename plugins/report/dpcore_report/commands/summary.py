@@ -14,8 +14,10 @@ def summary_command(
     model: Annotated[str, Argument(help="A model file.")],
     as_json: Annotated[bool, Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Print each coefficient per unit of its column, and per standard deviation of the column's
-    public range, so that columns can be compared."""
+    """Print a model's coefficients in the units of its columns.
+
+    Each is also per standard deviation of its column's public range, to compare columns.
+    """
     from dpcore import load_model
     from dpcore.model.rendering import fitted_in_words
 

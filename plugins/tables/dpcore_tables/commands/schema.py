@@ -111,7 +111,10 @@ def schema_command(
     query: Query = None,
     row_wise_claim: RowWiseClaim = False,
 ) -> None:
-    """Write a schema template (TOML) to standard output, or check one against the rows."""
+    """Write a schema template, or check a schema against the rows.
+
+    The template (TOML) goes to standard output.
+    """
     file = with_query(file, query, row_wise_claim)
     dropped = [name.strip() for name in (drop or "").split(",") if name.strip()]
     if (codebook or dropped or interactive) and (check or from_data or is_shipped(file)):
