@@ -125,7 +125,7 @@ def read_query(address: Address, dialect: str) -> Query:
             raise InvalidInputError(
                 f"{guess} takes the types of columns, or where a row ends, from the rows: name the "
                 "file itself with --data, save it as Parquet, or give read_csv what it is to be "
-                "(auto_detect = false, columns = {...})."
+                "(auto_detect = false, columns = {...}, and --row-wise-claim)."
             )
     require_plain(tree, dialect)
     found = [node for node in tree.walk() if type(node).__name__ in ("Table", "Column")]
