@@ -90,7 +90,8 @@ class PrivateEstimator(ABC, BaseEstimator):
 
     Attributes
     ----------
-    model_ : the ``Model``, whose ``privacy["sentence"]`` is the guarantee; ``model_.save(path)``.
+    model_ : the ``Model``, whose ``privacy["sentence"]`` is the guarantee of this fit alone (see
+        ``check_pipeline`` for the steps before it); ``model_.save(path)``.
     """
 
     epsilon: float | None = 1.0

@@ -72,8 +72,9 @@ def _label_table(name: str, table: dict[str, Any]) -> dict[str, Any]:
     if "classes" in table and is_filled(table):
         return table
     is_bounded = "lower" in table and is_filled(table)
-    known = f", or Enter: a number from {table['lower']} to {table['upper']}" if is_bounded else ""
-    default = "n" if is_bounded else None
+    ends = f" from {table['lower']} to {table['upper']}" if is_bounded else ""
+    default = "n" if "lower" in table else None  # by its type or the codebook
+    known = f", or Enter: a number{ends}" if default else ""
     others = {key: value for key, value in table.items() if key in ("missing",)}
     key = _key_asked(f"{name}, to be predicted", _LABELS, default, known)
     if key == "n":

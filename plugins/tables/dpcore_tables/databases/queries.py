@@ -5,10 +5,8 @@ other rows of the result, and a guarantee for one row of the result is none for 
 query is read (sqlglot), and everything in it has to be on a list: expressions of one row's columns,
 from one table, with WHERE. What is not on the list needs the claim of whoever asks. A column is one
 of the table's own, by its catalogue, since there are names (``ctid``, ``rowid``) that tell of other
-rows, and a view is no table.
-
-With units, whose ids are in the column ``unit``, tables may be joined ``USING (unit)``: a row of
-the result then comes from rows of its own unit.
+rows, and a view is no table. A join by the ids of units needs the claim too: two ids here may be
+equal to the database, by a column's type or its collation.
 """
 
 from __future__ import annotations
@@ -127,7 +125,7 @@ def read_query(address: Address, dialect: str) -> Query:
             raise InvalidInputError(
                 f"{guess} takes the types of columns, or where a row ends, from the rows: name the "
                 "file itself with --data, save it as Parquet, or give read_csv what it is to be "
-                "(auto_detect = false, columns = {...})."
+                "(auto_detect = false, columns = {...}, and --row-wise-claim)."
             )
     require_plain(tree, dialect)
     found = [node for node in tree.walk() if type(node).__name__ in ("Table", "Column")]

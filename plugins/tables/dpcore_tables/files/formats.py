@@ -93,7 +93,7 @@ def _of_scheme(path: str) -> Entry:
         return found
     known = [s for entry in registry.in_order(READER) for s in entry.data["schemes"]]
     raise InvalidInputError(
-        f"No installed reader has the scheme of {path!r}. Known: "
+        f"No installed reader has the scheme {scheme!r}. Known: "
         f"{', '.join(f'{one}://' for one in known) or 'none'}."
     )
 

@@ -13,7 +13,7 @@ from dpcore.data.schema.columns import Drop, Label, Numeric
 from dpcore.errors import BadRowError, InvalidInputError, near_names
 from dpcore_tables.cells.cell_values import convert_column
 from dpcore_tables.files.formats import entry_of, is_named, is_store
-from dpcore_tables.files.input_paths import refuse_stdin
+from dpcore_tables.files.input_paths import name_of, refuse_stdin
 from dpcore_tables.files.stream import open_rows
 from dpcore_tables.memory.frames import frame_of, frame_table, is_frame
 from dpcore_tables.raw.raw_table import RawTable
@@ -62,8 +62,8 @@ def _pieces(X: Any, schema: Schema) -> Iterator[RawTable]:
     refuse_stdin(path)
     if is_store(path) or not is_named(path) or entry_of(path).data.get("query"):
         raise InvalidInputError(
-            f"{path} has no column of weights that can be read beside its rows: weights by a "
-            "column's name need text, Parquet or a sheet with named columns, or a frame."
+            f"{name_of(path)} has no column of weights that can be read beside its rows: weights "
+            "by a column's name need text, Parquet or a sheet with named columns, or a frame."
         )
     for raw in open_rows(path, schema, labelled=False).pieces():
         assert isinstance(raw, RawTable)

@@ -372,3 +372,23 @@ def test_commands_take_a_query(address, tmp_path):
     assert code == 2 and "no query of a database" in text and "dpcore convert" in text
     code, text = told("train", "--data", address, *options, "--out", tmp_path / "people.db")
     assert code == 2 and (tmp_path / "people.db").read_bytes()[:6] == b"SQLite"
+
+
+def test_no_refusal_quotes_the_query(address, tmp_path):
+    (tmp_path / "schema.toml").write_text(
+        SCHEMA.replace("city = ", "id = { kind = 'drop' }\ncity = ")
+    )
+    where = f"where city <> '{WORD}'"
+    options = ["--query", f"select id, age, city, paid from people {where}"]
+    options += ["--schema", tmp_path / "schema.toml"]
+    refused = {
+        "has no column of weights": (address, ["--weight", "id", "--weight-bound", 5]),
+        "No installed reader has the scheme 'other'": ("other:///people", []),
+        "no query of a database": (address, ["--engine", "dask"]),
+        "There is no ledger": (address, ["--ledger", tmp_path / "none.ledger"]),
+        "no such file": (address + "x", []),
+    }
+    for said, (asked, more) in refused.items():
+        code, text = told("train", "--data", asked, *options, *more)
+        assert code == 2 and said in text, text
+        assert WORD not in text and "select" not in text, text

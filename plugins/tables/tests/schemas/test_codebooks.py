@@ -7,6 +7,7 @@ import tomllib
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from golden.command import dpcore
 
@@ -317,3 +318,13 @@ def test_a_codebook_is_for_a_template_alone(rows):
     for options in ("--from-data --target paid", "--check"):
         said = dpcore(f"dpcore schema {rows} {options} --codebook {book}")
         assert said.status == 2 and "for a template alone" in said.err
+
+
+def test_a_target_of_a_type_for_numbers_is_asked_for_its_bounds(tmp_path):
+    columns = {"age": pa.array([41], pa.int8()), "paid": pa.array([3.5], pa.float64())}
+    pq.write_table(pa.table(columns), tmp_path / "rows.parquet")
+    asked = f"dpcore schema {tmp_path}/rows.parquet --target paid --interactive"
+    said = dpcore(asked, b"\n0\n9000\n\n18\n90\n\n")
+    assert said.status == 0 and "or Enter: a number:" in said.err, said.err
+    label = Schema.from_toml(said.out).label
+    assert (label.lower, label.upper) == (0, 9000) and "3.5" not in said.err

@@ -7,6 +7,7 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from golden.command import dpcore as command
 
 import dpcore
 from dpcore import Weights
@@ -95,13 +96,18 @@ def test_a_cell_that_is_no_weight_is_refused_by_its_line(folder):
     with pytest.raises(BadRowError, match="line 5, column 'weight'") as told:
         asked(folder)
     assert "-7" not in str(told.value)
+    train = "dpcore train --data rows.csv --schema s.toml"
+    said = command(f"{train} --weight weight --weight-bound 2")
+    assert said.status == 2 and "line 5" in said.err and "--bad-rows" not in said.err
+    (folder / "rows.csv").write_text("\n".join(lines).replace("30,-7", "old,1"))
+    assert "--bad-rows drop" in command(train).err
 
 
 @pytest.mark.slow
 def test_the_command_line_fits_what_the_call_fits(folder):
-    command = [sys.executable, "-m", "dpcore", "train", "--data", "rows.csv", "--schema", "s.toml"]
+    train = [sys.executable, "-m", "dpcore", "train", "--data", "rows.csv", "--schema", "s.toml"]
     options = ["--weight", "weight", "--weight-bound", "2", "--epsilon", "1", "--seed", "1"]
-    subprocess.run([*command, *options, "--out", "m.json", "--quiet"], check=True)
+    subprocess.run([*train, *options, "--out", "m.json", "--quiet"], check=True)
     told = json.loads((folder / "m.json").read_text())
     weights = Weights("weight", bound=2.0)
     wanted = dpcore.fit("rows.csv", schema="s.toml", epsilon=1.0, seed=1, sample_weight=weights)

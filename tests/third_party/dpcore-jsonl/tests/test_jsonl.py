@@ -79,7 +79,7 @@ def test_a_scheme_names_the_reader_where_no_suffix_does(tmp_path):
     assert model.privacy["parts_not_from_dpcore"] == ["jsonl_rows.reader:open_jsonl"]
     assert (load_file(source, SCHEMA).y == load_file(path, SCHEMA, format="jsonl").y).all()
     assert format_of(f"jsonl://{path}.csv") == "jsonl"  # whatever it ends in
-    with pytest.raises(InvalidInputError, match="No installed reader has the scheme of 'other://"):
+    with pytest.raises(InvalidInputError, match="No installed reader has the scheme 'other'"):
         format_of(f"other://{path}")
 
 
