@@ -89,3 +89,35 @@ def test_a_vector_that_is_not_as_long_as_a_row_is_refused(layout, more):
     ):
         with pytest.raises(InvalidInputError, match="numbers, one for each feature"):
             ask()
+
+
+def at_the_edge(raw):
+    """Return a point and the same on its grid, which is itself rounded to a coarser one."""
+    rng = np.random.default_rng(1)
+    while True:
+        way, fine, coarse = rng.normal(size=5), 0.0, 2.0**14
+        for _ in range(60):
+            middle = (fine + coarse) / 2
+            steps = round_parameters(middle * way, raw) * 2.0**23
+            is_coarse = np.array_equal(steps, np.rint(steps))
+            fine, coarse = (fine, middle) if is_coarse else (middle, coarse)
+        point = fine * way
+        rounded = round_parameters(point, raw)
+        if not np.array_equal(rounded, round_parameters(rounded, raw)):
+            return point, rounded
+
+
+def test_equal_rows_have_equal_margins_whatever_was_asked_before():
+    # Blocks share what they have rounded: a point that was forgotten between two of them was once
+    # on two grids in one answer, so that a row more moved a row of each block.
+    point, rounded = at_the_edge(1.0)
+    rng = np.random.default_rng(2)
+    X = np.rint(rng.uniform(-0.4, 0.4, (BLOCK_ROWS + 1, 5)) * 2.0**16) / 2.0**16
+    X[-1] = X[0]
+    for others in range(6):
+        first, second = table(X, np.ones(len(X)), raw=1.0, row=1.0).blocks
+        for asked in (point, *rng.normal(size=(others, 5))):
+            first.margins(asked)
+        direction = rng.normal(size=5)
+        (z, _), (again, _) = (block.line(rounded, direction) for block in (first, second))
+        assert z[0] == again[-1]

@@ -13,8 +13,10 @@ class RoundedLine:
     """The points and lines that all blocks of a table are asked for, on their grids.
 
     A result is remembered for the bytes of an array and its shape: each query has a copy of its
-    own. Only public values pass through: points, directions and step sizes. Blocks may ask from
-    several threads.
+    own. It is what ``round_parameters`` says of these bytes, and never what was asked before: a
+    point that is rounded already can be rounded to a coarser grid, and then all blocks do so. Only
+    public values pass through: points, directions and step sizes. Blocks may ask from several
+    threads.
     """
 
     def __init__(self, raw_norm_bound: float) -> None:
@@ -38,8 +40,7 @@ class RoundedLine:
             [round_parameters(w, self.raw_norm_bound) for w in (v if each else v[np.newaxis])]
         ).reshape(v.shape)
         result.setflags(write=False)
-        fresh = {asked: result, (result.tobytes(), v.shape, result.dtype, each): result}
-        self._rounded = [*fresh.items(), *self._rounded[:4]]
+        self._rounded = [(asked, result), *self._rounded[:5]]
         return result
 
     def step(self, start: np.ndarray, direction: np.ndarray, end: np.ndarray) -> float | None:
