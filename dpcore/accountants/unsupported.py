@@ -29,7 +29,11 @@ def which_can(event: DpEvent) -> str:
     is_stated = not names or type(event) is ApproximateDpEvent
     names = names or [each.name for each in registered_accountants() if each.supports(event)]
     if not names:
-        return "no accountant that is installed can"
+        return "no accountant that is installed can" + (
+            ", since theorems of samples are of normal noise: --use SLOT=gaussian (use=)"
+            if hasattr(event, "event")
+            else ""
+        )
     stated = ", where the algorithm states its schedule beforehand" if is_stated else ""
     return f"{', '.join(names)} can{stated}"
 
