@@ -165,6 +165,12 @@ def test_every_picture_is_drawn_from_the_file_as_it_is(monkeypatch):
         assert found and found[0] == kept.signature_of(SOURCES[found[1]]), picture.name
 
 
+def test_every_picture_is_on_the_page_of_figures():
+    figures = ROOT / "bench" / "figures"
+    page, drawn = (figures / "README.md").read_text(), {each.name for each in figures.glob("*.svg")}
+    assert drawn and drawn == set(re.findall(r"\]\(([\w.-]+\.svg)\)", page))
+
+
 def test_means_are_kept_as_they_are(tmp_path, monkeypatch):
     kept = figure_script("kept_means", monkeypatch)
     about = {"data": "a", "loss": "logistic", "seed": None, "status": "fitted"}

@@ -1,5 +1,6 @@
-"""The pages of the papers: each row has a verdict, and names what there is."""
+"""The pages of the papers: each row has a verdict, and names what there is; no item is left out."""
 
+import csv
 import re
 from pathlib import Path
 
@@ -62,6 +63,82 @@ def test_every_algorithm_of_the_papers_has_a_row():
     others = {"boosted-adassp", "cov-doubling", "output-doubling"}
     missing = {name for name in with_presets if f"--algo {name}" not in text}
     assert missing == others
+
+
+# Numbered as in the papers; DP-AGD's as far as its slides and notes have them.
+NUMBERED = {
+    "DP-AGD": (
+        "Algorithm 1, Algorithm 2, Theorem 3.3, Lemma 3.5, Lemma 3.6, Lemma 3.7, Lemma 3.8, "
+        "Figure 1a, Figure 1b, Figure 1c, Figure 1d, Figure 2, Figure 3"
+    ),
+    "RSGD-AR": (
+        "Algorithm 1, Algorithm 2, Algorithm 3, Lemma 1, Lemma 2, Lemma 3, Proposition 1, "
+        "Proposition 2, Proposition 3, Table 1, Figure 1, Figure 2, Figure 3"
+    ),
+    "Accuracy First": (
+        "Algorithm 1, Algorithm 2, Algorithm 3, Theorem 2.4, Theorem 2.5, Theorem 2.6, "
+        "Theorem 2.7, Lemma 2.8, Theorem 3.1, Theorem 3.2, Theorem 3.3, Theorem 3.4, Figure 1a, "
+        "Figure 1b, Figure 1c, Figure 1d"
+    ),
+    "A-DDP": "Algorithm 1, Theorem 1, equation 4, Table 1, Figure 1, Figure 2, Figure 3",
+}
+OBJECTIVES = {
+    "DP-AGD": ("Figure 1", "Figure 2", "Figure 3"),
+    "RSGD-AR": ("Figure 1", "Figure 2"),
+    "A-DDP": ("Figure 2",),
+}
+"""Figures that have panels of objective values."""
+LISTS = re.compile(
+    r"(Algorithm|Theorem|Lemma|Proposition|Figure|Table|equation)s? "
+    r"(\d[\d.]*[a-d]?(?:(?:, | and | to )\d[\d.]*[a-d]?)*)"
+)
+
+
+def items(text):
+    """Return the numbered items that words such as `Theorems 2.4 to 2.7` name."""
+    found = set()
+    for kind, numbers in LISTS.findall(text):
+        first, _, last = numbers.partition(" to ")
+        several = re.split(", | and ", first)
+        if last:
+            chapter, begin = several.pop().split(".")
+            ends = range(int(begin), int(last.split(".")[1]) + 1)
+            several += [f"{chapter}.{number}" for number in ends]
+        found |= {f"{kind} {number}" for number in several}
+    return found
+
+
+def by_paper():
+    """Return the rows of `papers.csv` by the paper's first words."""
+    found = {}
+    with (ROOT / "bench" / "figures" / "papers.csv").open(newline="") as file:
+        for item, *cells in list(csv.reader(file))[1:]:
+            if not any(cells):
+                last = found.setdefault(item.partition(" (")[0], [])
+            else:
+                last.append((item, *cells))
+    return found
+
+
+@pytest.mark.parametrize("paper", NUMBERED)
+def test_every_numbered_item_of_a_paper_has_a_row(paper):
+    rows_of = by_paper()[paper]
+    named = {each for item, *_ in rows_of for each in items(item)}
+    assert set(NUMBERED[paper].split(", ")) - named == set()
+    drawn = {item for item, _, here, *_ in rows_of if "; objective}" in here}
+    without = [
+        figure for figure in OBJECTIVES.get(paper, ()) if not re.search(figure, " ".join(drawn))
+    ]
+    assert without == []
+
+
+def test_a_list_of_items_is_read_as_each_of_them():
+    assert items("Algorithm 1, Theorems 2.4 to 2.6") == {
+        "Algorithm 1",
+        *(f"Theorem 2.{number}" for number in (4, 5, 6)),
+    }
+    assert items("Lemmas 2, 3, Proposition 3") == {"Lemma 2", "Lemma 3", "Proposition 3"}
+    assert items("Figures 1a, 1c, doubling; the authors' code") == {"Figure 1a", "Figure 1c"}
 
 
 @pytest.mark.parametrize(
