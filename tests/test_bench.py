@@ -127,7 +127,13 @@ MADE = sorted(name for name, path in SOURCES.items() if path.read_text().startsw
 
 
 @pytest.mark.parametrize(
-    "page", ["bench/figures/README.md", "docs/papers.md", "docs/papers-and-baselines.md"]
+    "page",
+    [
+        "bench/figures/README.md",
+        "docs/papers.md",
+        "docs/papers-and-baselines.md",
+        "plugins/a-ddp/README.md",
+    ],
 )
 def test_figures_of_a_page_are_those_of_the_files(page, monkeypatch):
     # `sgd-maj` at .5 was drawn at 38.4, and 51.7 in the table.
@@ -135,7 +141,8 @@ def test_figures_of_a_page_are_those_of_the_files(page, monkeypatch):
     text = (ROOT / page).read_text()
     assert pages.filled(text) == text and page in pages.PAGES
     marks = list(re.finditer(r"<!--= [^>]*-->[+-]?\d+\.\d", text))
-    assert len(marks) == text.count("<!--/-->")
+    claims = re.findall("<!--\\s+(?:long )?claim:", text)
+    assert len(marks) + len(claims) == text.count("<!--/-->")
     # Figures of the table of the papers are of the files too.
     whole = range(*(text.find(f"<!-- {mark}") for mark in ("papers", "/papers")))
     cells = [found for found in re.finditer(r"\d\.\d+ ±", text) if found.start() in whole]

@@ -7,19 +7,14 @@ run on the smallest data set alone. A reduced run has neither. Aggregated, 2/3 o
 sum, and 1/10 may collude. Under replace-special, the weaker promise: what amplification by sampling
 buys.
 
-    DPCORE_DATA_DIR=... python bench/figures/a_ddp.py --results FOLDER [--quick] [--out FILE.csv]
-
-`--out` writes the means of the local figures, as they are in bench/results/a_ddp_users.csv.
+    DPCORE_DATA_DIR=... python bench/figures/a_ddp.py --results FOLDER [--quick]
 """
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import partial
-from pathlib import Path
 
-from committed import read, write
 from panels import QUICK, Row, Run, asked, publish, results_of
 
 from dpcore_lab.compare.settings import Comparison
@@ -33,23 +28,7 @@ SPECIAL = ("a-ddp", "a-ddp:amplified")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(add_help=False)
-    parser.add_argument("--out", type=Path)
-    chosen, others = parser.parse_known_args()
-    how = asked(__doc__, others)
-    draw(how)
-    if chosen.out is not None:
-        write(chosen.out, [*kept_rows(how.kept)])
-
-
-def kept_rows(folder: Path) -> Iterator[dict[str, str]]:
-    """Yield the means of the figures where the server sees each user's gradient."""
-    for name, relation in (("a-ddp-local", "replace-one"), ("a-ddp-special", "replace-special")):
-        for row in read(folder / f"{name}.csv")[1] if (folder / f"{name}.csv").exists() else ():
-            whose = {key: row[key] for key in ("data", "algorithm", "epsilon")}
-            accuracy = f"{float(row['accuracy']):.1f}"
-            objective = row["objective"] and f"{float(row['objective']):.3f}"
-            yield {"relation": relation, **whose, "accuracy": accuracy, "objective": objective}
+    draw(asked(__doc__))
 
 
 def draw(how: Run) -> None:

@@ -31,7 +31,12 @@ __all__ = ["PAGES", "figure_of", "filled", "main", "papers_table"]
 
 ROOT = Path(__file__).parents[2]
 KEPT = ROOT / "bench" / "results" / "figures"
-PAGES = ("bench/figures/README.md", "docs/papers.md", "docs/papers-and-baselines.md")
+PAGES = (
+    "bench/figures/README.md",
+    "docs/papers.md",
+    "docs/papers-and-baselines.md",
+    "plugins/a-ddp/README.md",
+)
 _INLINE = re.compile(r"(<!--= (.*?) -->).*?(<!--/-->)", re.DOTALL)
 _PAPERS = re.compile(r"(<!-- papers: (.*?) -->\n).*?(<!-- /papers -->)", re.DOTALL)
 _BY = {" - ": lambda a, b: a - b, " / ": lambda a, b: a / b}
