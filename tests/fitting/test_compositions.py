@@ -69,6 +69,9 @@ def test_every_mechanism_fills_a_slot_or_is_refused_with_a_reason():
     skellam = {
         text for _, filling, text in refused if filling == "skellam" and "closed" not in text
     }
+    for name in ("a-ddp", "sgd-maj", "output-theory"):
+        with pytest.raises(DpcoreError, match=f"none: dpcore info {name} shows its theorem"):
+            make_plan(Settings(algo=name, use={"noise": "laplace"}))
     assert skellam and all(re.search("Theorem 3.5|scaled to", text) for text in skellam)
     assert not [name for name, filling, _ in refused if (name, filling) == ("outpert", "laplace")]
 

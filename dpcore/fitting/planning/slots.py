@@ -35,7 +35,13 @@ def fill_slots(
     for name in settings.use:
         if name not in slots:
             raise InvalidInputError(
-                f"{settings.algo} has no slot {name!r}.{near_names(name, slots)}"
+                f"{settings.algo} has no slot {name!r}."
+                + (
+                    near_names(name, slots)
+                    if slots
+                    else f" It has none: dpcore info {settings.algo} shows its theorem, which is "
+                    "of a mechanism of its own."
+                )
             )
     filled = {name: preset[name] for name in slots if name in preset} | dict(settings.use)
     for name, filling in filled.items():
