@@ -1,6 +1,7 @@
 """The pages of the papers: each row has a verdict, and names what there is; no item is left out."""
 
 import csv
+import importlib
 import re
 from pathlib import Path
 
@@ -130,6 +131,27 @@ def test_every_numbered_item_of_a_paper_has_a_row(paper):
         figure for figure in OBJECTIVES.get(paper, ()) if not re.search(figure, " ".join(drawn))
     ]
     assert without == []
+
+
+def beyond(here, figure_of):
+    """Return the differences of accuracies in a cell that are beyond their intervals."""
+    queries = re.findall(r"\{([^}]* - [^}]*; accuracy)\}", here)
+    found = re.findall(r"(\S+) ± ([\d.]+)", ", ".join(map(figure_of, queries)))
+    return [value for value, half in found if abs(float(value)) > float(half)]
+
+
+def test_a_difference_within_its_interval_is_so_in_the_file(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "bench" / "figures"))
+    figure_of = importlib.import_module("pages").figure_of
+    every = [row for rows_of in by_paper().values() for row in rows_of]
+    within = [here for _, _, here, _, verdict in every if verdict.startswith("within the interval")]
+    plain = [each for each in every if re.fullmatch("within the interval(;.*)?", each[-1])]
+    assert len(within) > len(plain) > 3
+    assert {item: beyond(here, figure_of) for item, _, here, *_ in plain} == {
+        item: [] for item, *_ in plain
+    }
+    # Those that say where they are not.
+    assert any(beyond(here, figure_of) for here in within)
 
 
 def test_a_list_of_items_is_read_as_each_of_them():
