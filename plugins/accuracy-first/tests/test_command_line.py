@@ -127,7 +127,10 @@ def test_an_algorithm_without_targets_says_which_have_them():
 @pytest.mark.slow
 def test_info_and_check_know_it():
     told = run("info", "output-nr").stdout
-    assert "epsilon is an output, at most --epsilon-max; asked for by --target-accuracy" in told
+    assert (
+        "epsilon is an output, at most --epsilon-max; the target is set by --target-accuracy"
+        in told
+    )
     assert (
         "under zcdp or gdp each release is charged as it is made"
         in run("info", "output-bnr").stdout
