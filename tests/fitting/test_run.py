@@ -59,7 +59,7 @@ def test_the_statement_has_the_public_number_of_rows_that_was_used(tmp_path):
     (tmp_path / "f.csv").write_text("x,y\n0,0\n1,1\n.5,0\n1,0\n")
     data = replace(load_file(tmp_path / "f.csv", SCHEMA), schema=replace(SCHEMA, rows=300))
     model = fit_dataset(make_plan(Settings()), data, kept_fraction=0.5)
-    assert model.privacy["n0"] == 150 and "n0 = 150, the number" in model.privacy["sentence"]
+    assert model.privacy["n0"] == 150 and "n0 = 150, used as" in model.privacy["sentence"]
 
 
 @pytest.mark.parametrize(

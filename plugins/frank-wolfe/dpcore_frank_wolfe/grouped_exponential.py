@@ -66,7 +66,8 @@ class GroupedExponential(Exponential):
 
     name: ClassVar[str] = "grouped-exponential"
     theorem: ClassVar[str] = (
-        "a choice with probability exp(utility / scale) is of bounded range, range over scale "
+        "a choice with probability proportional to exp(utility / scale) is of bounded range: the "
+        "range of the change of utilities between neighbours, over scale "
         "(McSherry & Talwar 2007; Dong, Durfee & Rogers 2020; Cesar & Rogers 2021)"
     )
 
