@@ -41,7 +41,7 @@ def files(table):
 
 def test_with_a_seed_the_weights_are_those_of_one_process(table, monkeypatch):
     monkeypatch.chdir(table)
-    asked = settings(Path(), "a-ddp", rounds=1, most_rounds=1)
+    asked = settings(Path(), "a-ddp", rounds=2, most_rounds=2)
     deploy(asked, **files(Path()), out=Path("model.json"))
     deployed = load_model(table / "model.json")
     schema = Schema.read(table / "schema.toml")
@@ -60,7 +60,7 @@ def test_with_a_seed_the_weights_are_those_of_one_process(table, monkeypatch):
     assert not deployed.privacy["private"]
     assert deployed.details == here.details
     told = lines(table / "run" / "rounds.jsonl")
-    assert [line["round"] for line in told] == [0]
+    assert [line["round"] for line in told] == [0, 1]
     # Noise is one for all: anna's budget, a quarter of theirs, holds no round.
     assert told[0]["joined"] == ["ben", "cleo"]
 
