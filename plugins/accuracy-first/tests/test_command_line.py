@@ -131,10 +131,7 @@ def test_info_and_check_know_it():
         "epsilon is an output, at most --epsilon-max; the target is set by --target-accuracy"
         in told
     )
-    assert (
-        "under zcdp or gdp each release is charged as it is made"
-        in run("info", "output-bnr").stdout
-    )
+    assert "under zcdp or gdp each release is charged as made" in run("info", "output-bnr").stdout
     assert "epsilon is an output" not in run("info", "dp-agd").stdout
     checked = run("check", "cov-doubling")
     assert checked.exit_code == 0 and "FAILED" not in checked.stdout

@@ -139,6 +139,6 @@ class OnlyInRuns(FifthTakesFirst):
 def test_the_noise_of_a_run_is_looked_at():
     tested = check_mechanisms_and_queries(Brings())
     assert "the noise of 180 of 180 releases in 3 runs" in tested.what
-    assert "of Gaussian" in tested.power
+    assert "(Gaussian)" in tested.power
     with pytest.raises(AssertionError, match="OnlyInRuns: too often a release has the noise of"):
         check_mechanisms_and_queries(Brings(mechanism=OnlyInRuns))
