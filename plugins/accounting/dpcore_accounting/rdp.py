@@ -37,7 +37,11 @@ from dpcore_accounting.events.objective_perturbation import ObjectivePerturbatio
 from dpcore_accounting.mixture import mixture_renyi_up
 from dpcore_accounting.renyi_orders import best_order, stated_renyi_up
 from dpcore_accounting.sampled_gaussian import is_bounded, sampled_gaussian_renyi_up
-from dpcore_accounting.skellam import skellam_renyi_up
+from dpcore_accounting.skellam import (
+    is_sampled_skellam,
+    sampled_skellam_renyi_up,
+    skellam_renyi_up,
+)
 
 __all__ = ["RdpAccountant"]
 
@@ -87,6 +91,12 @@ def _concentrated(event: ZcdpDpEvent, order: Fraction) -> Fraction:
     return order * Fraction(event.rho)
 
 
+def _sampled(event: PoissonSampledDpEvent, order: Fraction) -> Fraction:
+    if is_sampled_skellam(event):
+        return sampled_skellam_renyi_up(event, order)
+    return sampled_gaussian_renyi_up(event, order)
+
+
 _RULES: dict[type[DpEvent], Callable[[Any, Fraction], Fraction]] = {
     GaussianDpEvent: _gaussian,
     SkellamDpEvent: skellam_renyi_up,
@@ -94,7 +104,7 @@ _RULES: dict[type[DpEvent], Callable[[Any, Fraction], Fraction]] = {
     ExponentialMechanismDpEvent: _bounded_range,
     LaplaceDpEvent: _laplace,
     RandomizedSensitivityGaussian: mixture_renyi_up,
-    PoissonSampledDpEvent: sampled_gaussian_renyi_up,
+    PoissonSampledDpEvent: _sampled,
     # Its cap: an epsilon-DP release like any other.
     ExPostDpEvent: _pure,
     ObjectivePerturbationDpEvent: _perturbed,
@@ -218,7 +228,7 @@ class RdpAccountant(ReservingAccountant):
     @classmethod
     def _has_rule(cls, event: DpEvent) -> bool:
         if isinstance(event, PoissonSampledDpEvent):
-            return is_bounded(event)
+            return is_bounded(event) or is_sampled_skellam(event)
         return super()._has_rule(event)
 
     def _leaf_cost(self, event: Any) -> Fraction:
