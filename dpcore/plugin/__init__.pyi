@@ -4,7 +4,7 @@ from dpcore.accountants.calibrate import noise_multiplier
 from dpcore.accountants.schedule import Schedule, schedule_noise_multiplier
 from dpcore.errors import InvalidInputError
 from dpcore.exact.compiled import njit
-from dpcore.exact.grid import DIRECTION_BITS, STEP_BITS, round_parameters, round_to
+from dpcore.exact.grid import round_parameters, round_to
 from dpcore.exact.reproducible import (
     array_exp,
     array_expm1,
@@ -32,7 +32,6 @@ from dpcore.registry.slots import Slot
 __all__ = [
     "Accountant",
     "ClippedGradientSum",
-    "DIRECTION_BITS",
     "Gaussian",
     "Geometric",
     "InvalidInputError",
@@ -43,7 +42,6 @@ __all__ = [
     "PrivacySession",
     "Problem",
     "RowCount",
-    "STEP_BITS",
     "Schedule",
     "Settings",
     "Slot",

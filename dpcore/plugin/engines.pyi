@@ -6,7 +6,6 @@ An engine has the rows: it is inside the trust boundary, and the statement names
 from dpcore.data.blocks.layouts import layout_of
 from dpcore.data.files import BadRows, Files, FrameParts, Registered, RowsElsewhere, RowSource
 from dpcore.engines.local import may_overlap
-from dpcore.exact.grid import MOST_FILES
 from dpcore.privacy.first_party import DISTRIBUTIONS
 
 __all__ = [
@@ -14,7 +13,6 @@ __all__ = [
     "DISTRIBUTIONS",
     "Files",
     "FrameParts",
-    "MOST_FILES",
     "Registered",
     "RowSource",
     "RowsElsewhere",

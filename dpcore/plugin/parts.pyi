@@ -20,16 +20,6 @@ from dpcore.data.loader import format_of, load_file
 from dpcore.data.weighted_labels import clamped_labels
 from dpcore.engines.local import LocalEngine, available_threads
 from dpcore.errors import visible
-from dpcore.exact.grid import (
-    BLOCK_ROWS,
-    BLOCK_SUM_BITS,
-    CAPACITY,
-    FEATURE_BITS,
-    FINE_BITS,
-    MARGIN_BITS,
-    NOISE_BITS,
-    PARAMETER_BITS,
-)
 from dpcore.exact.rounding import exp_down, exp_up, float_down, float_up, log_up, sqrt_up
 from dpcore.fitting.answered import fit_source
 from dpcore.fitting.planning.losses import make_loss, params_apart
@@ -85,11 +75,8 @@ __all__ = [
     "AdditiveAccountant",
     "AnswerSource",
     "ApproximateDpEvent",
-    "BLOCK_ROWS",
-    "BLOCK_SUM_BITS",
     "BULK_SIZE",
     "Block",
-    "CAPACITY",
     "ClippedGradients",
     "CoefficientSum",
     "ComposedDpEvent",
@@ -103,8 +90,6 @@ __all__ = [
     "DpEvent",
     "Engine",
     "ExPostDpEvent",
-    "FEATURE_BITS",
-    "FINE_BITS",
     "GaussianDpEvent",
     "GridScale",
     "InteractiveMechanism",
@@ -112,15 +97,12 @@ __all__ = [
     "LazyUniform",
     "Ledger",
     "LocalEngine",
-    "MARGIN_BITS",
     "Mechanism",
     "Model",
-    "NOISE_BITS",
     "NoiseSource",
     "NonPrivateDpEvent",
     "OneProcess",
     "Optimizer",
-    "PARAMETER_BITS",
     "PoissonSampledDpEvent",
     "PureAccountant",
     "PureDpEvent",

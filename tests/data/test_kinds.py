@@ -29,7 +29,8 @@ from dpcore.data.schema.features.transforms import (
 )
 from dpcore.data.schema.installed import column_from_dict
 from dpcore.errors import DataError, InvalidInputError
-from dpcore.plugin.parts import FEATURE_BITS, dataset_from_arrays, load_file
+from dpcore.plugin import Problem
+from dpcore.plugin.parts import dataset_from_arrays, load_file
 from dpcore_tables.cells.features import hats
 from dpcore_tables.statistics import CategoricalColumn, column_of
 from dpcore_tables.store import convert
@@ -156,12 +157,12 @@ def test_the_square_of_a_kind_is_the_largest_of_its_rows(name):
     X = np.array(encoded(KINDS[name], cells.get(name, [*np.linspace(0, 1100, 500), 1.5, 5000])))
     if name in ("bins", "knots"):
         X = np.vstack([X, encoded(KINDS[name], [None])])
-    steps = (X * 2**FEATURE_BITS).astype(object)
-    assert (steps == X * 2**FEATURE_BITS).all()
+    steps = (X * 2**Problem.FEATURE_BITS).astype(object)
+    assert (steps == X * 2**Problem.FEATURE_BITS).all()
     largest = (steps**2).sum(axis=1).max()
-    assert largest <= column.square * 4**FEATURE_BITS
+    assert largest <= column.square * 4**Problem.FEATURE_BITS
     if name != "knots":
-        assert largest > (column.square - 0.01) * 4**FEATURE_BITS
+        assert largest > (column.square - 0.01) * 4**Problem.FEATURE_BITS
 
 
 def test_a_row_that_is_longer_than_its_columns_say_is_refused(csv):
@@ -184,9 +185,9 @@ ENDS = st.floats(-1e12, 1e12)
 def test_hats_are_shares_of_one(knots, cells):
     knots = tuple(sorted(knots))
     out = hats(np.array([*knots, *cells]), knots)
-    steps = np.trunc(out * 2**FEATURE_BITS).astype(np.int64)
+    steps = np.trunc(out * 2**Problem.FEATURE_BITS).astype(np.int64)
     assert (steps >= 0).all() and ((steps > 0).sum(axis=1) <= 2).all()
-    assert (steps.sum(axis=1) <= 2**FEATURE_BITS).all()
+    assert (steps.sum(axis=1) <= 2**Problem.FEATURE_BITS).all()
     assert np.array_equal(out[: len(knots)], np.eye(len(knots)))
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from dpcore.data.blocks.truncation import MOST_FEATURES
 from dpcore.data.units import ends_of_blocks
 from dpcore.data.weighted_labels import paired
 from dpcore.errors import DataError, InvalidInputError
-from dpcore.exact.grid import BLOCK_ROWS, CAPACITY, LARGEST_NORM
+from dpcore.exact.grid import BLOCK_ROWS, BLOCK_SUM_BITS, CAPACITY, LARGEST_NORM, MOST_FILES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -40,7 +40,16 @@ class Table:
     n_features : public width, intercept included.
     raw_norm_bound, row_norm : public bounds of the raw and of the scaled rows' l2 norms.
     capacity : public upper figure for the number of rows.
+
+    Of the class are the constants of ``dpcore.exact.grid``: the rows of a block and the files of a
+    table at most, the rows that exact sums hold where the schema says no other figure, and that a
+    block's float64 sum of whole numbers below ``2**BLOCK_SUM_BITS`` is exact.
     """
+
+    BLOCK_ROWS: ClassVar[int] = BLOCK_ROWS
+    BLOCK_SUM_BITS: ClassVar[int] = BLOCK_SUM_BITS
+    CAPACITY: ClassVar[int] = CAPACITY
+    MOST_FILES: ClassVar[int] = MOST_FILES
 
     def __init__(
         self,

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 from dpcore.data.loader import named_parts
 from dpcore.errors import EngineError, InvalidInputError
 from dpcore.plugin.engines import (
-    MOST_FILES,
     Files,
     FrameParts,
     Registered,
     RowsElsewhere,
 )
+from dpcore.plugin.parts import Table
 from dpcore_dask import tasks
 from dpcore_dask.cluster import lost_is_told
 from dpcore_dask.coins import PartCoins
@@ -154,8 +154,8 @@ def _versions() -> tuple[tuple[str, str], ...]:
 
 
 def _require_few(count: int, what: str) -> None:
-    if count > MOST_FILES:
-        raise InvalidInputError(f"Expected at most {MOST_FILES:,}, not {count:,}, {what}.")
+    if count > Table.MOST_FILES:
+        raise InvalidInputError(f"Expected at most {Table.MOST_FILES:,}, not {count:,}, {what}.")
 
 
 def _rows_of(source: RowSource, sources: Sequence[Source], found: Sequence[Facts]) -> RowsElsewhere:

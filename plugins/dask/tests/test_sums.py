@@ -11,7 +11,12 @@ from dpcore.errors import AnswerError, EngineError, InvalidInputError
 from dpcore.plugin import RowCount, Settings
 from dpcore.plugin.commands import DataRequest, make_plan, train
 from dpcore.plugin.engines import Registered
-from dpcore.plugin.parts import BLOCK_ROWS, LocalEngine, load_file, load_registry
+from dpcore.plugin.parts import (
+    LocalEngine,
+    Table,
+    load_file,
+    load_registry,
+)
 from dpcore.protocols.file_engine import FileEngine
 from dpcore.session.answers import ExactAnswers
 from dpcore_dask.engine import DaskEngine
@@ -156,7 +161,9 @@ def test_a_registered_data_set_is_cut_into_blocks(cluster, equal):
         engine.close()
     for count in (1, 3, 7, 90):
         sizes = [source.part(data, place, count).n_units for place in range(count)]
-        assert sum(sizes) == data.n_units and sum(size % BLOCK_ROWS > 0 for size in sizes) == 1
+        assert (
+            sum(sizes) == data.n_units and sum(size % Table.BLOCK_ROWS > 0 for size in sizes) == 1
+        )
 
 
 @pytest.mark.slow

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from dpcore.plugin import InvalidInputError, NeighboringRelation
+from dpcore.plugin import InvalidInputError, NeighboringRelation, Problem
 from dpcore.plugin.parts import (
-    BLOCK_SUM_BITS,
-    FEATURE_BITS,
     CoefficientSum,
     Sensitivity,
+    Table,
     float_up,
     sealed,
     sqrt_up,
@@ -108,7 +107,7 @@ class HessianSum(CoefficientSum):
         all rows', weighted, below 2^62."""
         largest = math.frexp(max(self.clip, 2.0**-20))[1]
         room = 61 - self._most_rows.bit_length() - _WEIGHT_BITS - largest
-        return min(FEATURE_BITS, (BLOCK_SUM_BITS - largest) // 2, room // 2)
+        return min(Problem.FEATURE_BITS, (Table.BLOCK_SUM_BITS - largest) // 2, room // 2)
 
     def start(self) -> np.ndarray:
         d = self.problem.n_features

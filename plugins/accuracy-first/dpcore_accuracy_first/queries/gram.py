@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from dpcore.errors import InvalidInputError
+from dpcore.plugin import Problem
 from dpcore.plugin.parts import (
-    BLOCK_SUM_BITS,
-    FEATURE_BITS,
     Sensitivity,
+    Table,
     cached_by_value,
     row_factors,
     sealed,
@@ -21,7 +21,7 @@ from dpcore_accuracy_first.queries.kernels import gram_sums
 from dpcore_baselines.queries.gradient_sum import bounded_labels
 
 if TYPE_CHECKING:
-    from dpcore.plugin import NeighboringRelation, Problem
+    from dpcore.plugin import NeighboringRelation
     from dpcore.plugin.parts import Block
 
 __all__ = ["GramMatrix", "symmetric", "unpack"]
@@ -92,8 +92,8 @@ class GramMatrix:
         largest = math.frexp(max(self.l2_norm, 1.0) ** 2)[1]
         # A block's sums below 2^53 steps, all rows' below 2^62.
         return min(
-            FEATURE_BITS,
-            (BLOCK_SUM_BITS - largest) // 2,
+            Problem.FEATURE_BITS,
+            (Table.BLOCK_SUM_BITS - largest) // 2,
             (61 - rows.bit_length() - largest) // 2,
         )
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from dpcore.plugin.parts import FEATURE_BITS, CoefficientSum, sealed
+from dpcore.plugin import Problem
+from dpcore.plugin.parts import CoefficientSum, sealed
 from dpcore_accuracy_first.queries.kernels import gram_sums
 
 if TYPE_CHECKING:
@@ -68,10 +69,10 @@ class WeightedGram(CoefficientSum):
         return np.zeros(d * (d + 1) // 2, dtype=np.int64)
 
     def answer_block(self, block: Block) -> np.ndarray:
-        fine = min(FEATURE_BITS, (FEATURE_BITS + self.bits) // 2)
+        fine = min(Problem.FEATURE_BITS, (Problem.FEATURE_BITS + self.bits) // 2)
         rows = np.trunc(np.ldexp(block.rows(), fine))
         # In steps of 2^-(FEATURE_BITS + bits - fine); times a row, in those of the answer.
-        c = np.ldexp(self._clipped(block), FEATURE_BITS + self.bits - 2 * fine)
+        c = np.ldexp(self._clipped(block), Problem.FEATURE_BITS + self.bits - 2 * fine)
         left = np.trunc(c[:, np.newaxis] * rows)
         d = self.problem.n_features
         total = np.zeros((d, d))

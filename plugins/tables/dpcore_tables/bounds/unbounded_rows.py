@@ -14,7 +14,7 @@ from dpcore.data.schema.columns import Label
 from dpcore.data.schema.unbounded_columns import waits
 from dpcore.data.targets import target_of
 from dpcore.plugin.engines import layout_of
-from dpcore.plugin.parts import BLOCK_ROWS
+from dpcore.plugin.parts import Table
 from dpcore_tables.cells.features import features_of, held_of
 from dpcore_tables.coded.rows import CodedRows
 from dpcore_tables.curves import curved
@@ -52,8 +52,8 @@ class WaitingRows:
         ]
 
     def blocks(self) -> Iterator[WaitingCells]:
-        for begin in range(0, len(self._columns[0]), BLOCK_ROWS):
-            yield WaitingCells([cells[begin : begin + BLOCK_ROWS] for cells in self._columns])
+        for begin in range(0, len(self._columns[0]), Table.BLOCK_ROWS):
+            yield WaitingCells([cells[begin : begin + Table.BLOCK_ROWS] for cells in self._columns])
 
     def answer(self, query: Query) -> np.ndarray:
         total = query.start()
