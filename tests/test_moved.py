@@ -16,7 +16,7 @@ import dpcore
 from dpcore import moved
 from dpcore.errors import RegistryError
 from dpcore.moved import find_moved, new_name, where_to_get
-from dpcore.plugin.parts import load_registry
+from dpcore.plugin.parts import Table, load_registry
 
 WHOLE = tomllib.loads((Path(dpcore.__file__).parent / "moved.toml").read_text("utf-8"))
 TABLE = WHOLE["modules"]

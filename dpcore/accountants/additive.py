@@ -28,8 +28,6 @@ __all__ = [
     "ticks_down",
     "ticks_up",
     "validated_conversion",
-    "validated_delta",
-    "validated_epsilon",
 ]
 
 _UNIT_BITS = 120
@@ -44,38 +42,6 @@ def _number(name: str, value: Any) -> float:
         number = math.inf
     if not math.isfinite(number):
         raise InvalidInputError(f"Expected {name}={value!r} to be finite.")
-    return number
-
-
-def validated_epsilon(epsilon: Any) -> float:
-    """Return ``epsilon`` as a float; InvalidInputError unless finite and > 0."""
-    number = _number("epsilon", epsilon)
-    if number <= 0:
-        raise InvalidInputError(f"Expected epsilon={epsilon!r} > 0.")
-    return number
-
-
-def validated_delta(delta: Any, zero_allowed: bool = False) -> float:
-    """Return ``delta`` as a float; InvalidInputError unless 0 < delta < 1, or 0 where allowed.
-
-    Examples
-    --------
-    >>> from dpcore.plugin.parts import validated_delta
-    >>> validated_delta(1.5)
-    Traceback (most recent call last):
-        ...
-    dpcore.errors.InvalidInputError: Expected delta=1.5 < 1.
-    """
-    number = _number("delta", delta)
-    if number < 0:
-        raise InvalidInputError(f"Expected delta={delta!r} {'>=' if zero_allowed else '>'} 0.")
-    if number == 0 and not zero_allowed:
-        raise PureBudgetError(
-            f"Expected delta={delta!r} > 0. Only the pure accountant allows delta = 0: name it, or "
-            "let the algorithm auto choose."
-        )
-    if number >= 1:
-        raise InvalidInputError(f"Expected delta={delta!r} < 1.")
     return number
 
 
@@ -132,10 +98,42 @@ class AdditiveAccountant(ABC):
     budget_ticks: int
     spent_ticks: int = 0
 
+    @staticmethod
+    def validated_epsilon(epsilon: Any) -> float:
+        """Return ``epsilon`` as a float; InvalidInputError unless finite and > 0."""
+        number = _number("epsilon", epsilon)
+        if number <= 0:
+            raise InvalidInputError(f"Expected epsilon={epsilon!r} > 0.")
+        return number
+
+    @staticmethod
+    def validated_delta(delta: Any, zero_allowed: bool = False) -> float:
+        """Return ``delta`` as a float; InvalidInputError unless 0 < delta < 1, or 0 where allowed.
+
+        Examples
+        --------
+        >>> from dpcore.plugin.parts import AdditiveAccountant
+        >>> AdditiveAccountant.validated_delta(1.5)
+        Traceback (most recent call last):
+            ...
+        dpcore.errors.InvalidInputError: Expected delta=1.5 < 1.
+        """
+        number = _number("delta", delta)
+        if number < 0:
+            raise InvalidInputError(f"Expected delta={delta!r} {'>=' if zero_allowed else '>'} 0.")
+        if number == 0 and not zero_allowed:
+            raise PureBudgetError(
+                f"Expected delta={delta!r} > 0. Only the pure accountant allows delta = 0: name "
+                "it, or let the algorithm auto choose."
+            )
+        if number >= 1:
+            raise InvalidInputError(f"Expected delta={delta!r} < 1.")
+        return number
+
     @classmethod
     def from_budget(cls, epsilon: float, delta: float, conversion: str | None = None) -> Self:
-        epsilon = validated_epsilon(epsilon)
-        delta = validated_delta(delta, cls.delta_may_be_zero)
+        epsilon = cls.validated_epsilon(epsilon)
+        delta = cls.validated_delta(delta, cls.delta_may_be_zero)
         conversion = validated_conversion(cls, conversion)
         budget, public = cls._open(epsilon, delta, conversion)
         return cls(
@@ -236,7 +234,7 @@ class AdditiveAccountant(ABC):
         return replace(self, spent_ticks=self.budget_ticks)
 
     def get_epsilon(self, delta: float) -> float:
-        delta = validated_delta(delta, self.delta_may_be_zero)
+        delta = self.validated_delta(delta, self.delta_may_be_zero)
         if self._is_unused():
             return 0.0
         found = self._epsilon(Fraction(self.spent_ticks, 1 << _UNIT_BITS), delta)

@@ -31,7 +31,6 @@ from dpcore.accountants.additive import (
     AdditiveAccountant,
     ticks_down,
     ticks_up,
-    validated_delta,
 )
 from dpcore.accountants.dominating_pairs import is_pure
 from dpcore.accountants.unsupported import which_can
@@ -151,7 +150,7 @@ class ReservingAccountant(AdditiveAccountant):
         return replace(super()._used_up(), reserved_ticks=self.reserve_ticks)
 
     def get_epsilon(self, delta: float) -> float:
-        left = Fraction(validated_delta(delta, self.delta_may_be_zero))
+        left = Fraction(self.validated_delta(delta, self.delta_may_be_zero))
         left -= _amount(self.reserved_ticks)
         if left < 0 or not (self.delta_may_be_zero or float_down(left)):
             return math.inf

@@ -5,7 +5,6 @@ An engine has the rows: it is inside the trust boundary, and the statement names
 
 from dpcore.data.blocks.layouts import layout_of
 from dpcore.data.files import BadRows, Files, FrameParts, Registered, RowsElsewhere, RowSource
-from dpcore.engines.local import may_overlap
 from dpcore.privacy.first_party import DISTRIBUTIONS
 
 __all__ = [
@@ -17,5 +16,4 @@ __all__ = [
     "RowSource",
     "RowsElsewhere",
     "layout_of",
-    "may_overlap",
 ]

@@ -4,7 +4,7 @@ Whatever is built of these acts on rows or decides what a release costs. It is i
 boundary, and the statement names it.
 """
 
-from dpcore.accountants.additive import AdditiveAccountant, validated_delta, validated_epsilon
+from dpcore.accountants.additive import AdditiveAccountant
 from dpcore.accountants.normal import gaussian_mu_squared_down
 from dpcore.accountants.pure import PureAccountant
 from dpcore.accountants.schedule import planned_accountant
@@ -18,8 +18,7 @@ from dpcore.data.blocks.truncation import row_factors
 from dpcore.data.dataset import Dataset
 from dpcore.data.loader import format_of, load_file
 from dpcore.data.weighted_labels import clamped_labels
-from dpcore.engines.local import LocalEngine, available_threads
-from dpcore.errors import visible
+from dpcore.engines.local import LocalEngine
 from dpcore.exact.rounding import exp_down, exp_up, float_down, float_up, log_up, sqrt_up
 from dpcore.fitting.answered import fit_source
 from dpcore.fitting.planning.losses import make_loss, params_apart
@@ -30,7 +29,7 @@ from dpcore.model.model import Model
 from dpcore.model.outfile import check_writable, write_whole
 from dpcore.noise.bulk import LazyUniform
 from dpcore.noise.entropy import Unshareable
-from dpcore.noise.incremental_digits import Digits, DigitStream, exponential_digits, normal_digits
+from dpcore.noise.incremental_digits import Digits, DigitStream
 from dpcore.noise.scale import GridScale
 from dpcore.noise.source import BULK_SIZE, NoiseSource, SeededNoise, SystemNoise
 from dpcore.privacy.events import (
@@ -63,7 +62,7 @@ from dpcore.queries.gradient import ClippedGradients
 from dpcore.queries.row_sums import CoefficientSum, ContributionSum
 from dpcore.registry.catalogue import load_registry
 from dpcore.registry.tables.declarations import accountant_facts, optimizer_facts
-from dpcore.row_functions.row_function import coefficient, contribution, weight
+from dpcore.row_functions.row_function import RowFunction
 from dpcore.session.account import Account
 from dpcore.session.ledger import Ledger
 from dpcore.session.one_process import OneProcess
@@ -112,6 +111,7 @@ __all__ = [
     "RawRows",
     "RenyiDpEvent",
     "RoundedLine",
+    "RowFunction",
     "SampledQuery",
     "SampledWithoutReplacementDpEvent",
     "ScaledNoise",
@@ -128,20 +128,16 @@ __all__ = [
     "accountant_facts",
     "accountants_for",
     "add_modulo",
-    "available_threads",
     "check_writable",
     "clamped_labels",
     "cached_by_value",
     "clip_coefficients",
     "clipped_total",
-    "coefficient",
     "constant",
-    "contribution",
     "copied_figure",
     "dataset_from_arrays",
     "exp_down",
     "exp_up",
-    "exponential_digits",
     "fit_source",
     "float_down",
     "float_up",
@@ -154,7 +150,6 @@ __all__ = [
     "log_up",
     "loss_facts",
     "make_loss",
-    "normal_digits",
     "optimizer_facts",
     "params_apart",
     "plain_counts",
@@ -163,9 +158,5 @@ __all__ = [
     "sealed",
     "smallest_multiplier",
     "sqrt_up",
-    "validated_delta",
-    "validated_epsilon",
-    "visible",
-    "weight",
     "write_whole",
 ]

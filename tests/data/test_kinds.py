@@ -25,7 +25,6 @@ from dpcore.data.schema.features.transforms import (
     Lookup,
     Number,
     OneHot,
-    between,
 )
 from dpcore.data.schema.installed import column_from_dict
 from dpcore.errors import DataError, InvalidInputError
@@ -391,7 +390,7 @@ PLACES = "a level for each place"
         (lambda: Encoding(Lookup(("a", "b")), ((OneHot("uv"),),), fill=2.0), PLACES),
         (lambda: Encoding(Hash(64), ((OneHot("uv"),),)), PLACES),
         (lambda: Encoding(Hash(0), ((OneHot("uv"),),)), PLACES),
-        (lambda: Encoding(Number(), (between(0.0, 1.0),), fill=math.nan), PLACES),
+        (lambda: Encoding(Number(), (Affine.between(0.0, 1.0),), fill=math.nan), PLACES),
     ],
 )
 def test_what_would_give_a_cell_no_feature_of_its_own_is_refused_with_the_schema(made, told):

@@ -14,7 +14,7 @@ from dpcore.engines import local, thread_pool
 from dpcore.errors import AnswerError, InvalidInputError
 from dpcore.losses.logistic import Logistic
 from dpcore.plugin import ClippedGradientSum, NeighboringRelation, Problem, RowCount
-from dpcore.plugin.parts import LocalEngine, Table, available_threads
+from dpcore.plugin.parts import LocalEngine, Table
 from dpcore_dp_agd.loss_line import ClippedLossLine
 from dpcore_lab.overlap import run_overlapping
 
@@ -293,7 +293,7 @@ def test_a_part_of_another_type_is_refused_by_any_thread():
 def test_the_number_of_threads_is_checked():
     with pytest.raises(InvalidInputError, match="at least 1"):
         LocalEngine(table(), threads=0)
-    assert available_threads() >= 1
+    assert LocalEngine.available_threads() >= 1
 
 
 class Odd(Watched):

@@ -126,9 +126,9 @@ class Settings:
 def checked_settings(settings: Settings) -> Settings:
     """Return the settings, l2, seed and threads as numbers; InvalidInputError for figures, or a
     relation, that no algorithm can have."""
-    from dpcore.accountants.additive import validated_delta
+    from dpcore.accountants.additive import AdditiveAccountant
 
-    validated_delta(settings.delta, zero_allowed=True)
+    AdditiveAccountant.validated_delta(settings.delta, zero_allowed=True)
     class_weight, bound = checked_weights(settings.class_weight, settings.weight_bound)
     settings = dataclasses.replace(
         settings,

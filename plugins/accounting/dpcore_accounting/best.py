@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 from dpcore.accountants.registered import registered_accountants
 from dpcore.errors import UnsupportedEventError
 from dpcore.plugin import InvalidInputError, schedule_noise_multiplier
-from dpcore.plugin.parts import planned_accountant, validated_delta, validated_epsilon
+from dpcore.plugin.parts import AdditiveAccountant, planned_accountant
 
 if TYPE_CHECKING:
     from dpcore.accountants.schedule import Schedule
@@ -51,7 +51,10 @@ class BestAccountant:
     ) -> BestAccountant:
         if conversion not in (None, *cls.conversions):
             raise InvalidInputError("Expected no conversion with the best accountant.")
-        validated = validated_epsilon(epsilon), validated_delta(delta, zero_allowed=True)
+        validated = (
+            AdditiveAccountant.validated_epsilon(epsilon),
+            AdditiveAccountant.validated_delta(delta, zero_allowed=True),
+        )
         return cls(epsilon=validated[0], delta=validated[1])
 
     @classmethod

@@ -10,7 +10,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from dpcore.accountants.event_dominance import costs_no_more
 from dpcore.accountants.unsupported import unsupported
 from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError
-from dpcore.plugin.parts import ComposedDpEvent, DpEvent, plain_counts, validated_delta
+from dpcore.plugin.parts import (
+    AdditiveAccountant,
+    ComposedDpEvent,
+    DpEvent,
+    plain_counts,
+)
 from dpcore_accounting.joint_composition import JointAccountant
 from dpcore_accounting.smallest_epsilon import smallest_epsilon
 
@@ -119,7 +124,7 @@ class PldAccountant(JointAccountant):
         return super().holds(events)
 
     def get_epsilon(self, delta: float) -> float:
-        delta = validated_delta(delta)
+        delta = AdditiveAccountant.validated_delta(delta)
         if not self.rounds:
             return 0.0
         counts = self._counted(self.rounds)

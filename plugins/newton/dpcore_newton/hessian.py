@@ -67,14 +67,14 @@ class HessianSum(CoefficientSum):
     >>> import numpy as np
     >>> from dpcore.losses.logistic import Logistic
     >>> from dpcore.plugin import NeighboringRelation, Problem
-    >>> from dpcore.plugin.parts import weight
+    >>> from dpcore.plugin.parts import RowFunction
     >>> from dpcore_baselines.queries.standardization import Standardization
     >>> from dpcore_newton.curvature import hessian
     >>> from dpcore_newton.hessian import HessianSum
     >>> add = NeighboringRelation.ADD_OR_REMOVE_ONE
     >>> problem = Problem(Logistic(), 0.0, 3, row_norm=1.0, raw_norm_bound=1.0, relation=add)
     >>> same = Standardization.nearest(np.ones(3), np.zeros(3), None)
-    >>> query = HessianSum(problem, np.zeros(3), weight(hessian), 0.25, standardization=same)
+    >>> query = HessianSum(problem, np.zeros(3), RowFunction.weight(hessian), 0.25, standardization=same)
     >>> query.start().shape, query.sensitivity(add).bound
     ((6,), 0.25)
     """

@@ -9,9 +9,8 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from dpcore.errors import InvalidInputError
+from dpcore.errors import InvalidInputError, visible
 from dpcore.model.rendering import columns_in_words, fitted_in_words, shown_bounds
-from dpcore.plugin.parts import visible
 from dpcore_report.pictures.svg import svg_of
 from dpcore_report.stylesheet import stylesheet
 

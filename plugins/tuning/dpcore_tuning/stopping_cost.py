@@ -67,8 +67,6 @@ from dpcore.plugin.parts import (
     float_down,
     float_up,
     log_up,
-    validated_delta,
-    validated_epsilon,
 )
 from dpcore_accounting.rdp import RdpAccountant
 from dpcore_tuning.stopping_distributions import Poisson, TruncatedNegativeBinomial
@@ -108,10 +106,10 @@ def whole_filter(law: Law, accountant: str, epsilon: float, delta: float) -> Who
             f"There is no theorem for a search whose tries run under {accountant}: take "
             "--accountant zcdp, rdp or pure, or --search list, which holds every accountant."
         )
-    epsilon = validated_epsilon(epsilon)
+    epsilon = AdditiveAccountant.validated_epsilon(epsilon)
     if accountant == "pure":
         return PureAccountant.from_budget(epsilon, 0.0)
-    delta = validated_delta(delta)
+    delta = AdditiveAccountant.validated_delta(delta)
     if not isinstance(law, TruncatedNegativeBinomial):
         raise InvalidInputError(
             "There is no theorem here for a Poisson number of tries under "

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpcore import Schema
-from dpcore.errors import DpcoreError
+from dpcore.errors import DpcoreError, visible
 from dpcore.plugin import InvalidInputError, Settings
 from dpcore.plugin.commands import make_plan
-from dpcore.plugin.parts import check_writable, visible, write_whole
+from dpcore.plugin.parts import check_writable, write_whole
 from dpcore_a_ddp.flower.job import Job
 from dpcore_a_ddp.flower.processes import Deployment, DeploymentError
 from dpcore_a_ddp.flower.split import count_rows, list_identities, share_out

@@ -18,9 +18,9 @@ from dpcore.plugin.parts import (
     BULK_SIZE,
     Account,
     Ledger,
+    LocalEngine,
     SeededNoise,
     SystemNoise,
-    available_threads,
     load_noise,
     load_now,
 )
@@ -92,7 +92,7 @@ class InProcessPool(OneProcessPool):
         self._distinct = np.unique(self._sizes).tolist()
         self._rows, self._loss = PooledRows(data), loss
         self._facts = (loss.name, data.n_features, data.row_norm, data.raw_norm_bound)
-        self._absent, self._threads = absent, threads or available_threads()
+        self._absent, self._threads = absent, threads or LocalEngine.available_threads()
         self._noises: tuple[NoiseSource, ...]
         if seed is None:
             self._noises = (SystemNoise(),)

@@ -16,14 +16,13 @@ from dpcore.plugin import (
 )
 from dpcore.plugin.commands import Option, print_json, print_lines
 from dpcore.plugin.parts import (
+    AdditiveAccountant,
     DpEvent,
     GaussianDpEvent,
     PoissonSampledDpEvent,
     accountant_facts,
     load_registry,
     planned_accountant,
-    validated_delta,
-    validated_epsilon,
 )
 from dpcore.privacy.first_party import DISTRIBUTIONS
 from dpcore.privacy.relations import parse_relation
@@ -115,8 +114,8 @@ def describe_budget(epsilon: float, delta: float) -> list[dict[str, Any]]:
     ------
     InvalidInputError : epsilon not finite and > 0, delta not in [0, 1).
     """
-    validated_epsilon(epsilon)
-    positive_delta = validated_delta(delta, zero_allowed=True) > 0
+    AdditiveAccountant.validated_epsilon(epsilon)
+    positive_delta = AdditiveAccountant.validated_delta(delta, zero_allowed=True) > 0
     return [
         _row(accountant_class, conversion, epsilon, delta)
         for accountant_class in registered_accountants()
@@ -161,8 +160,8 @@ def describe_schedule(
     ------
     InvalidInputError : a budget, number or rate out of range.
     """
-    validated_epsilon(epsilon)
-    if validated_delta(delta, zero_allowed=True) == 0:
+    AdditiveAccountant.validated_epsilon(epsilon)
+    if AdditiveAccountant.validated_delta(delta, zero_allowed=True) == 0:
         raise InvalidInputError(
             "Expected delta=0 > 0: these are Gaussian releases, which no pure epsilon bounds. Give "
             "--delta, such as 1e-8."

@@ -49,7 +49,7 @@ class WeightedGram(CoefficientSum):
     >>> import numpy as np
     >>> from dpcore.losses.logistic import Logistic
     >>> from dpcore.plugin import NeighboringRelation, Problem
-    >>> from dpcore.plugin.parts import weight
+    >>> from dpcore.plugin.parts import RowFunction
     >>> from dpcore_accuracy_first.queries.weighted_gram import WeightedGram
     >>> def near(z, y, parameters):
     ...     return 1.0 if abs(z) < 0.5 else 0.0

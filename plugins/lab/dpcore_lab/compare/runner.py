@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import DataError, InvalidInputError
-from dpcore.plugin.parts import available_threads, check_writable
+from dpcore.plugin.parts import LocalEngine, check_writable
 from dpcore_lab.compare.agreement import refuse_other, settings_of
 from dpcore_lab.compare.data_rows import is_private
 from dpcore_lab.compare.fits import Fitter
@@ -96,7 +96,7 @@ def _fit_missing(
         workers = jobs if jobs > 1 else None
         groups = list(_groups(missing, max(jobs, _MANY)))
         fit_on_engine(comparison, groups, journal.key, engine, workers, keep)
-    elif (jobs := min(jobs, available_threads(), max(1, len(missing)))) > 1:
+    elif (jobs := min(jobs, LocalEngine.available_threads(), max(1, len(missing)))) > 1:
         fit_in_processes(comparison, list(_groups(missing, jobs)), journal.key, jobs, keep)
     else:
         here = chain(_groups(missing, 1), here)

@@ -203,14 +203,14 @@ def cells_of(comparison: Comparison) -> Iterator[Cell]:
 
 def check_figures(comparison: Comparison) -> None:
     """Raise InvalidInputError for figures that no comparison can have, or a name given twice."""
-    from dpcore.plugin.parts import validated_delta, validated_epsilon
+    from dpcore.plugin.parts import AdditiveAccountant
 
     for name, value, least in (("folds", comparison.folds, 2), ("repeats", comparison.repeats, 1)):
         if not least <= value <= _MOST:
             raise InvalidInputError(f"Expected {name}={value} from {least} to {_MOST}.")
     for epsilon in comparison.epsilons:
-        validated_epsilon(epsilon)
-    validated_delta(comparison.delta, zero_allowed=True)
+        AdditiveAccountant.validated_epsilon(epsilon)
+    AdditiveAccountant.validated_delta(comparison.delta, zero_allowed=True)
     for what in ("algorithms", "data", "epsilons"):
         values = getattr(comparison, what)
         if not values:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.plugin.parts import visible, write_whole
+from dpcore.errors import visible
+from dpcore.plugin.parts import write_whole
 from dpcore_lab.compare.figure import WRITERS, check_figure
 from dpcore_lab.compare.styles import curve_style
 from dpcore_lab.compare.svg import STYLE

@@ -33,13 +33,13 @@ def explain_command(
     safe side; with delta > 0, how sure someone becomes is bounded in a game that tells at least as
     much."""
     from dpcore.errors import InvalidInputError
-    from dpcore.plugin.parts import validated_delta, validated_epsilon
+    from dpcore.plugin.parts import AdditiveAccountant
     from dpcore.privacy.relations import parse_relation
     from dpcore_report.advice import advice_on
     from dpcore_report.explained import Explained
 
-    validated_epsilon(epsilon)
-    validated_delta(delta, zero_allowed=True)
+    AdditiveAccountant.validated_epsilon(epsilon)
+    AdditiveAccountant.validated_delta(delta, zero_allowed=True)
     if rows is not None and rows < 1:
         raise InvalidInputError(f"Expected --rows {rows} >= 1.")
     explained = Explained(epsilon, delta, parse_relation(relation))
