@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpcore.data.schema.schema import Schema
 from dpcore.data.schema.unbounded_columns import require_bounds
@@ -130,6 +130,27 @@ class Dataset:
         units = ids.units()
         whole = cls(name, X, y, schema, is_generated, units=dense(units))
         return whole.take(kept_places(units, schema.units.rows_per_unit, coins))
+
+    @staticmethod
+    def from_file(path: str | os.PathLike[str], schema: Schema | None, **options: Any) -> Dataset:
+        """Return the encoded rows of a file, read only.
+
+        Parameters
+        ----------
+        target : the label's name, if it is to be confirmed.
+        format : of the file, where its suffix does not say it.
+        bad_rows : ``"refuse"``, or ``"drop"`` for rows that do not satisfy the schema: each line of
+            text is a row by itself then, so that a cell with line breaks is a bad row too.
+        name : what to call the rows.
+        coins : as ``Dataset.from_rows`` takes them.
+
+        Raises InvalidInputError without a schema or for another target than its label, and
+        DataError (file, line, column: for the owner's eyes) for a file that cannot be read or,
+        unless bad rows are dropped, for the first row that does not satisfy the schema.
+        """
+        from dpcore.data.loader import encoded_by_loader
+
+        return encoded_by_loader("files", lambda loader: loader.load(path, schema, **options))
 
     def take(self, mask: np.ndarray) -> Dataset:
         """Return the rows where the bool array ``mask`` of shape (n_rows,) is true, or, of rows in

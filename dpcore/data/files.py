@@ -59,6 +59,23 @@ class Files:
     def title(self) -> str:
         return os.path.basename(os.path.abspath(self.place))
 
+    @staticmethod
+    def format_of(path: str, format: str | None = None) -> str:
+        """Return the format to read ``path`` with: ``format``, or by its suffix; of standard input
+        ("-") it is csv, of a folder parquet. A further ``.gz`` is unpacked.
+
+        Raises InvalidInputError for an unknown format or suffix.
+
+        Examples
+        --------
+        >>> from dpcore.plugin.engines import Files
+        >>> Files.format_of("rows.csv.gz"), Files.format_of("rows.parquet")
+        ('csv', 'parquet')
+        """
+        from dpcore.data.loader import file_loader
+
+        return file_loader().format_of(path, format)
+
     def names(self) -> list[str]:
         """Return the partitions, in the order of their names, as they are called from everywhere;
         DataError if there is none."""

@@ -34,8 +34,6 @@ __all__ = [
     "encoded_by_loader",
     "file_loader",
     "foreign_loader",
-    "format_of",
-    "load_file",
     "loader_if_there",
     "named_parts",
     "rows_of_part",
@@ -53,11 +51,11 @@ class FileLoader:
 
     Parameters
     ----------
-    load : as ``load_file``.
+    load : as ``Dataset.from_file``.
     pieces : of a path, a schema and ``bad_rows``, yields (feature rows, which rows they are: bool,
         or None for all), each piece lent until the next is asked for; the label may be absent.
     require_known : raises for what is neither a file nor a data set.
-    format_of : as ``format_of``.
+    format_of : as ``Files.format_of``.
     schema_of : returns the schema that a file keeps of itself, None if it keeps none.
     partitions : returns the files of a folder or a pattern, in the order of their names.
     requested : of a ``DataRequest``, a relation, threads, a seed and coins, returns the rows that
@@ -160,25 +158,6 @@ def encoded_by_loader(what: str, encode: Callable[[FileLoader], Dataset]) -> Dat
     return replace(data, read_by=(*data.read_by, *foreign_loader()))
 
 
-def load_file(path: str | os.PathLike[str], schema: Schema | None, **options: Any) -> Dataset:
-    """Return the encoded rows of a file, read only.
-
-    Parameters
-    ----------
-    target : the label's name, if it is to be confirmed.
-    format : of the file, where its suffix does not say it.
-    bad_rows : ``"refuse"``, or ``"drop"`` for rows that do not satisfy the schema: each line of
-        text is a row by itself then, so that a cell with line breaks is a bad row too.
-    name : what to call the rows.
-    coins : as ``Dataset.from_rows`` takes them.
-
-    Raises InvalidInputError without a schema or for another target than its label, and DataError
-    (file, line, column: for the owner's eyes) for a file that cannot be read or, unless bad rows
-    are dropped, for the first row that does not satisfy the schema.
-    """
-    return encoded_by_loader("files", lambda loader: loader.load(path, schema, **options))
-
-
 def foreign_loader() -> tuple[str, ...]:
     """Return what the statement names of the loader that is registered; nothing where it is ours.
 
@@ -199,21 +178,6 @@ def rows_of_part(dataset: Dataset, name: str | None) -> Dataset:
     if name is None:
         return dataset
     return encoded_by_loader("parts of tables", lambda loader: loader.rows_of_part(dataset, name))
-
-
-def format_of(path: str, format: str | None = None) -> str:
-    """Return the format to read ``path`` with: ``format``, or by its suffix; of standard input
-    ("-") it is csv, of a folder parquet. A further ``.gz`` is unpacked.
-
-    Raises InvalidInputError for an unknown format or suffix.
-
-    Examples
-    --------
-    >>> from dpcore.plugin.parts import format_of
-    >>> format_of("rows.csv.gz"), format_of("rows.parquet")
-    ('csv', 'parquet')
-    """
-    return file_loader().format_of(path, format)
 
 
 def named_parts(entry: Entry) -> tuple[str, ...]:

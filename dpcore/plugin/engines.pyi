@@ -4,7 +4,7 @@ An engine has the rows: it is inside the trust boundary, and the statement names
 """
 
 from dpcore.data.blocks.layouts import layout_of
-from dpcore.data.files import BadRows, Files, FrameParts, Registered, RowsElsewhere, RowSource
+from dpcore.data.files import BadRows, Files, FrameParts, Registered, RowsElsewhere
 from dpcore.privacy.first_party import DISTRIBUTIONS
 
 __all__ = [
@@ -13,7 +13,6 @@ __all__ = [
     "Files",
     "FrameParts",
     "Registered",
-    "RowSource",
     "RowsElsewhere",
     "layout_of",
 ]

@@ -16,12 +16,10 @@ from dpcore.data.blocks.rounded_line import RoundedLine
 from dpcore.data.blocks.table import Table
 from dpcore.data.blocks.truncation import row_factors
 from dpcore.data.dataset import Dataset
-from dpcore.data.loader import format_of, load_file
 from dpcore.data.weighted_labels import clamped_labels
 from dpcore.engines.local import LocalEngine
 from dpcore.exact.rounding import exp_down, exp_up, float_down, float_up, log_up, sqrt_up
-from dpcore.fitting.answered import fit_source
-from dpcore.fitting.planning.losses import make_loss, params_apart
+from dpcore.fitting.planning.losses import make_loss
 from dpcore.fitting.planning.slots import accountants_for
 from dpcore.losses.facts import loss_facts
 from dpcore.mechanisms.base import PureNoise, ScaledNoise, add_modulo
@@ -31,7 +29,7 @@ from dpcore.noise.bulk import LazyUniform
 from dpcore.noise.entropy import Unshareable
 from dpcore.noise.incremental_digits import Digits, DigitStream
 from dpcore.noise.scale import GridScale
-from dpcore.noise.source import BULK_SIZE, NoiseSource, SeededNoise, SystemNoise
+from dpcore.noise.source import NoiseSource, SeededNoise, SystemNoise
 from dpcore.privacy.events import (
     ComposedDpEvent,
     DpEvent,
@@ -54,7 +52,7 @@ from dpcore.privacy.stated_events import (
     ZcdpDpEvent,
 )
 from dpcore.protocols import DerivedQuery, Engine, Mechanism, Query, SampledQuery, TableQuery
-from dpcore.protocols.answer_source import AnswerSource, SourceStatement
+from dpcore.protocols.answer_source import SourceStatement
 from dpcore.protocols.interactive import InteractiveMechanism
 from dpcore.protocols.optimizer import Optimizer
 from dpcore.queries.clipping import clip_coefficients, clipped_total
@@ -66,15 +64,13 @@ from dpcore.row_functions.row_function import RowFunction
 from dpcore.session.account import Account
 from dpcore.session.ledger import Ledger
 from dpcore.session.one_process import OneProcess
-from dpcore.session.rehearsal import load_noise, load_now
+from dpcore.session.rehearsal import load_now
 from dpcore.session.session import TableSession
 
 __all__ = [
     "Account",
     "AdditiveAccountant",
-    "AnswerSource",
     "ApproximateDpEvent",
-    "BULK_SIZE",
     "Block",
     "ClippedGradients",
     "CoefficientSum",
@@ -138,20 +134,15 @@ __all__ = [
     "dataset_from_arrays",
     "exp_down",
     "exp_up",
-    "fit_source",
     "float_down",
     "float_up",
-    "format_of",
     "gaussian_mu_squared_down",
-    "load_file",
-    "load_noise",
     "load_now",
     "load_registry",
     "log_up",
     "loss_facts",
     "make_loss",
     "optimizer_facts",
-    "params_apart",
     "plain_counts",
     "planned_accountant",
     "row_factors",

@@ -51,6 +51,12 @@ class RowFunction:
         or ``"contribution"``, of x, y, parameters, out, which writes numbers to out.
 
     Raises InvalidInputError for what the grammar does not have.
+
+    Examples
+    --------
+    >>> from dpcore.plugin.parts import RowFunction
+    >>> RowFunction("def twice(z, y, parameters): return 2.0 * z", "coefficient").form
+    'coefficient'
     """
 
     text: str

@@ -7,7 +7,7 @@ from dpcore import Schema
 from dpcore.data.blocks import frozen
 from dpcore.data.blocks.frozen import freeze
 from dpcore.data.dataset import Dataset
-from dpcore.plugin.parts import Table, load_file
+from dpcore.plugin.parts import Table
 from dpcore_tables.coded import CodedBlock, CodedRows
 
 COLUMNS = {
@@ -25,7 +25,7 @@ def load(tmp_path):
     path = tmp_path / "f.csv"
     rows = "1,a,no\n2,b,yes\n0.7,zz,no\n" * (Table.BLOCK_ROWS // 2)
     path.write_text("age,city,y\n" + rows)
-    return lambda schema: load_file(path, schema)
+    return lambda schema: Dataset.from_file(path, schema)
 
 
 def table(data, X=None):

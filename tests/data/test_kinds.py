@@ -29,7 +29,7 @@ from dpcore.data.schema.features.transforms import (
 from dpcore.data.schema.installed import column_from_dict
 from dpcore.errors import DataError, InvalidInputError
 from dpcore.plugin import Problem
-from dpcore.plugin.parts import dataset_from_arrays, load_file
+from dpcore.plugin.parts import Dataset, dataset_from_arrays
 from dpcore_tables.cells.features import hats
 from dpcore_tables.statistics import CategoricalColumn, column_of
 from dpcore_tables.store import convert
@@ -86,7 +86,7 @@ def bucket(text, n):
 
 
 def test_every_kind_in_a_row(csv):
-    first, empty, last = features(load_file(csv, SCHEMA).X.toarray())
+    first, empty, last = features(Dataset.from_file(csv, SCHEMA).X.toarray())
     zips = [f"zip=#{bucket(word, 4)}" for word in ("02139", "é")]
     assert first == {
         "log": 0.5, "bins=<18": 1, "knots@0": 0.5, "knots@1": 0.5, "size": 1, zips[0]: 1,
@@ -107,7 +107,7 @@ def test_every_kind_in_a_row(csv):
 
 
 def test_every_source_has_the_same_rows(csv, tmp_path):
-    whole = load_file(csv, SCHEMA).X.toarray()
+    whole = Dataset.from_file(csv, SCHEMA).X.toarray()
     frame = pd.read_csv(csv, dtype=str)
     assert np.array_equal(dataset_from_arrays(frame, schema=SCHEMA).X.toarray(), whole)
     words = {"zip": str, "flag": str}
@@ -115,14 +115,16 @@ def test_every_source_has_the_same_rows(csv, tmp_path):
     typed["flag"] = typed["flag"].map({"no": False, "TRUE": True}).astype("boolean")
     typed.to_parquet(tmp_path / "f.parquet")
     assert np.array_equal(dataset_from_arrays(typed, schema=SCHEMA).X.toarray(), whole)
-    assert np.array_equal(load_file(tmp_path / "f.parquet", SCHEMA).X.toarray(), whole)
+    assert np.array_equal(Dataset.from_file(tmp_path / "f.parquet", SCHEMA).X.toarray(), whole)
     convert(csv, tmp_path / "f.dpcore", SCHEMA)
-    stored = load_file(tmp_path / "f.dpcore", None)
+    stored = Dataset.from_file(tmp_path / "f.dpcore", None)
     assert stored.schema == SCHEMA
     with stored.X.block(0) as rows:
         assert np.array_equal(rows.toarray(), whole)
     with pytest.raises(InvalidInputError, match="converted with another schema"):
-        load_file(tmp_path / "f.dpcore", dataclasses.replace(SCHEMA, crosses=SCHEMA.crosses[:1]))
+        Dataset.from_file(
+            tmp_path / "f.dpcore", dataclasses.replace(SCHEMA, crosses=SCHEMA.crosses[:1])
+        )
 
 
 def test_a_model_of_every_kind_predicts_from_its_file(csv, tmp_path):
@@ -166,7 +168,7 @@ def test_the_square_of_a_kind_is_the_largest_of_its_rows(name):
 
 def test_a_row_that_is_longer_than_its_columns_say_is_refused(csv):
     """The twin: a kind that states less than its features add up to."""
-    rows = load_file(csv, SCHEMA)
+    rows = Dataset.from_file(csv, SCHEMA)
     rows.table()
     short = Schema.from_dict(DOCUMENT)
     stated = dataclasses.replace(short.encoded, square=6)
@@ -270,10 +272,10 @@ def test_numbers_that_may_have_been_text_are_not_hashed_as_text(cells):
 def test_cells_that_cannot_be(tmp_path, column, cell, text):
     (tmp_path / "f.csv").write_text(f"x,y\n{cell},0\n")
     with pytest.raises(DataError, match=f"line 2, column 'x': .*{text}") as caught:
-        load_file(tmp_path / "f.csv", schema_of(column))
+        Dataset.from_file(tmp_path / "f.csv", schema_of(column))
     said = str(caught.value).replace(str(tmp_path), "").replace("such as true, yes or 1", "")
     assert not cell or cell not in said
-    assert load_file(tmp_path / "f.csv", schema_of(column), bad_rows="drop").y.size == 0
+    assert Dataset.from_file(tmp_path / "f.csv", schema_of(column), bad_rows="drop").y.size == 0
 
 
 NUMBER = {"kind": "numeric", "lower": 0, "upper": 1}

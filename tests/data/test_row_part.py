@@ -9,7 +9,6 @@ from dpcore import Schema
 from dpcore.data.dataset import Dataset
 from dpcore.data.loader import rows_of_part
 from dpcore.errors import InvalidInputError
-from dpcore.plugin.parts import load_file
 from dpcore_tables.store import convert
 
 SCHEMA = Schema.from_dict(
@@ -30,7 +29,7 @@ CELLS = [*REGIONS * 7, "", "North", "north ", "nor", "northsouth", "7", "NaN", "
 def table(path, cells, schema=SCHEMA) -> Dataset:
     quoted = (f'{20 + 7 * i % 60},"{cell}",c{i},{"yes" if i % 2 else "no"}' for i, cell in cells)
     path.write_text("\n".join(("age,region,code,y", *quoted)) + "\n")
-    return load_file(path, schema)
+    return Dataset.from_file(path, schema)
 
 
 def numbered(cells):
@@ -101,7 +100,7 @@ def test_the_rows_of_parts_are_those_of_the_table_in_their_order(tmp_path):
 def test_a_store_has_the_same_parts(tmp_path):
     rows = table(tmp_path / "rows.csv", numbered(CELLS))
     convert(tmp_path / "rows.csv", tmp_path / "rows.dpcore", SCHEMA)
-    stored = load_file(tmp_path / "rows.dpcore", None)
+    stored = Dataset.from_file(tmp_path / "rows.dpcore", None)
     for name in REGIONS:
         of_store, of_file = (rows_of_part(each, f"region={name}") for each in (stored, rows))
         assert np.array_equal(of_store.y, of_file.y)

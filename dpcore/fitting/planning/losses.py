@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import DpcoreError, InvalidInputError
+from dpcore.fitting.request.settings import Settings
 from dpcore.registry.parameters import convert_all, describe_parameters
 
 if TYPE_CHECKING:
@@ -14,23 +15,11 @@ if TYPE_CHECKING:
     from dpcore.registry.catalogue import Registry
 
 __all__ = [
-    "OF_LOSS",
     "has_parameters",
     "loss_parameters",
     "make_loss",
     "names_of_loss",
-    "params_apart",
 ]
-
-OF_LOSS = "loss"
-"""The first word of a loss's parameter, before the dot."""
-
-
-def params_apart(params: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the parameters of the algorithm, and those of the loss."""
-    start = f"{OF_LOSS}."
-    of_loss = {k.removeprefix(start): v for k, v in params.items() if k.startswith(start)}
-    return {k: v for k, v in params.items() if not k.startswith(start)}, of_loss
 
 
 def has_parameters(kind: Any) -> bool:
@@ -42,7 +31,7 @@ def names_of_loss(name: str, registry: Registry) -> list[str]:
     """Return the parameters of a loss as they are set: with its word before the dot."""
     kind: Any = registry.load("loss", name)
     stated = describe_parameters(kind) if has_parameters(kind) else ()
-    return [f"{OF_LOSS}.{parameter.name}" for parameter in stated]
+    return [f"{Settings.OF_LOSS}.{parameter.name}" for parameter in stated]
 
 
 def make_loss(name: str, params: Mapping[str, Any], registry: Registry) -> Loss:

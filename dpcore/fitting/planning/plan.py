@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import DpcoreError, InvalidInputError, RegistryError, near_names
 from dpcore.fitting.planning.engines import engine_name, load_engine
-from dpcore.fitting.planning.losses import make_loss, names_of_loss, params_apart
+from dpcore.fitting.planning.losses import make_loss, names_of_loss
 from dpcore.fitting.planning.optimizer_queries import choose
 from dpcore.fitting.planning.planned import Plan
 from dpcore.fitting.planning.slots import fill_slots
@@ -39,18 +39,7 @@ __all__ = [
 
 
 def make_plan(settings: Settings, registry: Registry | None = None) -> Plan:
-    """Return the parts that the settings name.
-
-    Raises RegistryError for an unknown or failed name, InvalidInputError for a parameter, slot,
-    preset or budget that cannot be used.
-
-    Examples
-    --------
-    >>> from dpcore.plugin import Settings
-    >>> from dpcore.plugin.commands import make_plan
-    >>> make_plan(Settings(epsilon=0.5)).accountant.name
-    'gdp'
-    """
+    """Return the parts that the settings name, as ``Settings.plan``."""
     registry = registry or load_registry()
     settings = checked_settings(settings)
     if not settings.algo:
@@ -59,7 +48,7 @@ def make_plan(settings: Settings, registry: Registry | None = None) -> Plan:
     asked = settings.algo
     settings, chosen_by = choose(settings, registry)
     factory = registry.load("optimizer", settings.algo)
-    params, of_loss = params_apart(settings.params)
+    params, of_loss = settings.params_apart(settings.params)
     _check_published(settings, factory, params)
     with _told_who_chose(settings, chosen_by):
         _check_source(settings, factory, of_loss)

@@ -5,7 +5,7 @@ import math
 import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpcore.errors import InvalidInputError, RegistryError
 from dpcore.fitting.steps.facts import step_facts
@@ -14,6 +14,10 @@ from dpcore.moved import where_to_get
 from dpcore.privacy.relations import parse_relation
 from dpcore.registry.catalogue import load_registry
 from dpcore.registry.parameters import convert
+
+if TYPE_CHECKING:
+    from dpcore.fitting.planning.planned import Plan
+    from dpcore.registry.catalogue import Registry
 
 __all__ = [
     "FIGURES",
@@ -115,6 +119,32 @@ class Settings:
     seed: int | None = None
     multiclass: str | None = None
     also: tuple[Any, ...] = ()
+
+    OF_LOSS: ClassVar[str] = "loss"
+    """The first word of a loss's parameter, before the dot."""
+
+    def plan(self, registry: "Registry | None" = None) -> "Plan":
+        """Return the parts that the settings name, built and checked before any data.
+
+        Raises RegistryError for an unknown or failed name, InvalidInputError for a parameter, slot,
+        preset or budget that cannot be used.
+
+        Examples
+        --------
+        >>> from dpcore.plugin import Settings
+        >>> Settings(epsilon=0.5).plan().accountant.name
+        'gdp'
+        """
+        from dpcore.fitting.planning.plan import make_plan
+
+        return make_plan(self, registry)
+
+    @staticmethod
+    def params_apart(params: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the parameters of the algorithm, and those of the loss."""
+        start = f"{Settings.OF_LOSS}."
+        of_loss = {k.removeprefix(start): v for k, v in params.items() if k.startswith(start)}
+        return {k: v for k, v in params.items() if not k.startswith(start)}, of_loss
 
     @property
     def largest_class_weight(self) -> float | None:

@@ -95,7 +95,6 @@ def test_it_is_told_before_anything_is_charged_and_stays_with_the_model(monkeypa
 def test_adult_is_below_the_commoner_class_where_noise_dominates_and_above_where_not():
     from dpcore.fitting.run import fit_dataset
     from dpcore.plugin import Settings
-    from dpcore.plugin.commands import make_plan
     from dpcore.plugin.parts import load_registry
 
     data = load_registry().load("dataset", "adult")()
@@ -107,7 +106,7 @@ def test_adult_is_below_the_commoner_class_where_noise_dominates_and_above_where
     least = {"epsilon": 8.0}
     for trust, asked, learns in (("local", short, False), ("secure-aggregation", least, True)):
         relation = {"delta": 1e-8, "relation": "replace-one", "trust": trust}
-        plan = make_plan(Settings(algo="a-ddp", **relation, **asked))
+        plan = Settings(algo="a-ddp", **relation, **asked).plan()
         models = [fit_dataset(plan, data) for _ in range(1 if learns else 4)]
         right = [float(((m.margins(data.X) > 0) == (data.y > 0)).mean()) for m in models]
         assert (np.mean(right) > common) == learns, right

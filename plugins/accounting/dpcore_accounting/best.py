@@ -13,8 +13,7 @@ from dpcore.plugin import InvalidInputError, schedule_noise_multiplier
 from dpcore.plugin.parts import AdditiveAccountant, planned_accountant
 
 if TYPE_CHECKING:
-    from dpcore.accountants.schedule import Schedule
-    from dpcore.plugin import Accountant
+    from dpcore.plugin import Accountant, Schedule
     from dpcore.plugin.parts import DpEvent
 
 __all__ = ["BestAccountant", "best_accountant"]

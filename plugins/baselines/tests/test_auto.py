@@ -10,7 +10,6 @@ from dpcore import fit, load_model
 from dpcore.cli import app
 from dpcore.errors import DpcoreError, InvalidInputError, RegistryError
 from dpcore.plugin import Settings
-from dpcore.plugin.commands import make_plan
 from dpcore.plugin.parts import load_registry
 from dpcore.registry.catalogue import Registry
 from dpcore_baselines.auto import Auto
@@ -58,7 +57,7 @@ CHOICES = [
 
 @pytest.mark.parametrize(("asked", "algo", "accountant", "use"), CHOICES)
 def test_the_rule(asked, algo, accountant, use):
-    plan = make_plan(Settings(**asked))
+    plan = Settings(**asked).plan()
     assert (plan.entry.name, plan.accountant.name, plan.use) == (algo, accountant, use)
     assert plan.settings.algo == algo
     assert plan.chosen_by is not None and plan.chosen_by["name"] == "auto"
@@ -71,7 +70,7 @@ def test_the_rule(asked, algo, accountant, use):
      ({"loss": "ridge"}, "cov-bnr"), ({"delta": 0.0, "loss": "ridge"}, "cov-nr")],
 )  # fmt: skip
 def test_a_target_has_an_algorithm_whose_epsilon_is_an_output(asked, algo):
-    plan = make_plan(Settings(**asked, targets={"target_risk": 0.6, "slack": 0.1}))
+    plan = Settings(**asked, targets={"target_risk": 0.6, "slack": 0.1}).plan()
     assert (plan.entry.name, plan.accountant.name) == (algo, "pure")
     assert plan.accountant.delta == asked.get("delta", 1e-8)
     assert (
@@ -80,23 +79,23 @@ def test_a_target_has_an_algorithm_whose_epsilon_is_an_output(asked, algo):
 
 
 def test_one_that_was_named_was_not_chosen():
-    assert make_plan(Settings(algo="dp-gd")).chosen_by is None
+    assert Settings(algo="dp-gd").plan().chosen_by is None
 
 
 def test_what_is_set_goes_to_the_algorithm_chosen():
-    assert make_plan(Settings(params={"steps": "3"})).parameters()["steps"] == 3
+    assert Settings(params={"steps": "3"}).plan().parameters()["steps"] == 3
     with pytest.raises(DpcoreError, match="dp-gd has no preset"):
-        make_plan(Settings(preset="paper"))
+        Settings(preset="paper").plan()
     with pytest.raises(DpcoreError, match="dp-gd has no published code"):
-        make_plan(Settings(as_published=True))
+        Settings(as_published=True).plan()
     with pytest.raises(DpcoreError, match="dp-gd takes --epsilon"):
-        make_plan(Settings(epsilon_max=2.0))
+        Settings(epsilon_max=2.0).plan()
     unknown = r"^objpert has no parameter 'steps'\..*\n\(auto chose objpert\.\)$"
     with pytest.raises(DpcoreError, match=unknown):
-        make_plan(Settings(delta=0.0, params={"steps": "3"}))
+        Settings(delta=0.0, params={"steps": "3"}).plan()
     # Pure epsilon is not quietly another accountant than the one that was asked for.
     with pytest.raises(DpcoreError, match="delta"):
-        make_plan(Settings(delta=0.0, accountant="gdp"))
+        Settings(delta=0.0, accountant="gdp").plan()
 
 
 def test_the_model_names_what_was_chosen_and_why(tmp_path):
@@ -122,7 +121,7 @@ def test_the_command_line_takes_it_by_default():
 def test_where_it_is_not_installed_the_message_says_what_to_do():
     entries = [e for e in load_registry().entries("optimizer") if e.name != "auto"]
     with pytest.raises(RegistryError, match=r"pip install dpcore-baselines\.$"):
-        make_plan(Settings(), Registry(entries))
+        Settings().plan(Registry(entries))
 
 
 def test_three_classes_at_a_pure_budget_are_refused_with_what_to_do():

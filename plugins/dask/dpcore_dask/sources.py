@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dpcore.data.loader import named_parts
 from dpcore.errors import EngineError, InvalidInputError
@@ -32,10 +32,11 @@ if TYPE_CHECKING:
     from distributed import Client, Future
 
     from dpcore import Schema
-    from dpcore.plugin.engines import RowSource
     from dpcore_dask.partition import Facts, Source
 
-__all__ = ["require_here", "shared_rows"]
+__all__ = ["RowSource", "require_here", "shared_rows"]
+
+RowSource: TypeAlias = Files | FrameParts | Registered
 
 _ENDED = {"action": "remove-worker"}
 """Of the scheduler's event where a worker has ended, however."""

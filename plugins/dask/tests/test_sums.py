@@ -9,12 +9,12 @@ import pytest
 import dpcore
 from dpcore.errors import AnswerError, EngineError, InvalidInputError
 from dpcore.plugin import RowCount, Settings
-from dpcore.plugin.commands import DataRequest, make_plan, train
+from dpcore.plugin.commands import DataRequest, train
 from dpcore.plugin.engines import Registered
 from dpcore.plugin.parts import (
+    Dataset,
     LocalEngine,
     Table,
-    load_file,
     load_registry,
 )
 from dpcore.protocols.file_engine import FileEngine
@@ -36,14 +36,14 @@ def equal(queries):
 
 @pytest.mark.slow
 def test_parquet_files_give_the_bits_of_one_thread(opened, equal, folder, schema):
-    engine, data = opened(folder), load_file(folder, schema)
+    engine, data = opened(folder), Dataset.from_file(folder, schema)
     assert isinstance(engine, FileEngine) and engine.rows.n_units == data.n_units == 32_001
     assert engine.rows.typed_by == "file" and equal(engine, data)
 
 
 @pytest.mark.slow
 def test_stores_and_files_give_the_same(opened, equal, folder, schema):
-    data = load_file(folder, schema)
+    data = Dataset.from_file(folder, schema)
     for path in folder.glob("*.parquet"):
         convert(path, path.with_suffix(".dpcore"), schema)
     assert equal(opened(folder / "*.dpcore", None), data)
@@ -69,7 +69,7 @@ def test_one_row_in_all_and_none(opened, equal, folder, schema):
     for name, n_rows in (("3", 1), ("1", 0)):
         engine = opened(folder / f"{name}.parquet")
         assert engine.rows.n_units == n_rows
-        assert equal(engine, load_file(folder / f"{name}.parquet", schema))
+        assert equal(engine, Dataset.from_file(folder / f"{name}.parquet", schema))
 
 
 def test_no_rows_are_asked_before_a_charge(opened, folder):
@@ -172,7 +172,7 @@ def test_a_run_on_a_data_set_by_name_states_the_same(cluster):
     asked = {"algo": "dp-gd", "epsilon": 1.0, "seed": 7, "params": lines}
     engines = "local", f"dask:{cluster.scheduler_address}"
     here, there = (
-        train(make_plan(Settings(engine=engine, **asked)), DataRequest("census-sim"))
+        train(Settings(engine=engine, **asked).plan(), DataRequest("census-sim"))
         for engine in engines
     )
     assert np.array_equal(here.model.w, there.model.w)

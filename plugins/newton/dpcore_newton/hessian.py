@@ -74,7 +74,8 @@ class HessianSum(CoefficientSum):
     >>> add = NeighboringRelation.ADD_OR_REMOVE_ONE
     >>> problem = Problem(Logistic(), 0.0, 3, row_norm=1.0, raw_norm_bound=1.0, relation=add)
     >>> same = Standardization.nearest(np.ones(3), np.zeros(3), None)
-    >>> query = HessianSum(problem, np.zeros(3), RowFunction.weight(hessian), 0.25, standardization=same)
+    >>> curvature = RowFunction.weight(hessian)
+    >>> query = HessianSum(problem, np.zeros(3), curvature, 0.25, standardization=same)
     >>> query.start().shape, query.sensitivity(add).bound
     ((6,), 0.25)
     """

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.planning.memory import memory_of
 from dpcore.fitting.planning.optimizer_queries import expected_utility
-from dpcore.plugin import Problem
-from dpcore.plugin.commands import make_plan
+from dpcore.plugin import Problem, Settings
 from dpcore.plugin.parts import loss_facts
 
 if TYPE_CHECKING:
-    from dpcore.plugin import ExpectedUtility, Settings
+    from dpcore.plugin import ExpectedUtility
     from dpcore.plugin.commands import Plan
 
 __all__ = ["Forecast"]
@@ -49,7 +48,7 @@ class Forecast:
     @property
     def classification(self) -> bool:
         """Whether the loss is for two classes."""
-        return make_plan(replace(self.settings, epsilon=1.0)).loss.classification
+        return replace(self.settings, epsilon=1.0).plan().loss.classification
 
     def utility(self, epsilon: float, rows: int) -> ExpectedUtility:
         """Return the expected utility of so many public rows.
@@ -70,7 +69,7 @@ class Forecast:
         return memory_of(plan.optimizer, problem)
 
     def _run(self, epsilon: float, rows: int) -> tuple[Plan, Problem]:
-        plan = make_plan(replace(self.settings, epsilon=epsilon))
+        plan = replace(self.settings, epsilon=epsilon).plan()
         if loss_facts(plan.loss).multiclass:
             raise self._not_stated()
         problem = Problem(

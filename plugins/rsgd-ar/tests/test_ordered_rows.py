@@ -6,7 +6,7 @@ from scipy.sparse import csr_matrix
 
 from dpcore import Schema
 from dpcore.errors import InvalidInputError
-from dpcore.plugin.parts import Table, load_file
+from dpcore.plugin.parts import Dataset, Table
 from dpcore_rsgd_ar.ordered_rows import order_rows, rotate_rows
 from dpcore_tables.coded import CodedLayout, CodedRows
 from dpcore_tables.store import convert
@@ -111,8 +111,8 @@ def test_rows_of_a_store_are_those_of_its_file(tmp_path, offset):
     w, c = rng.normal(size=5), rng.normal(size=60)
     found = []
     for dataset in (
-        load_file(tmp_path / "rows.csv", schema),
-        load_file(tmp_path / "rows.dpcore", schema),
+        Dataset.from_file(tmp_path / "rows.csv", schema),
+        Dataset.from_file(tmp_path / "rows.dpcore", schema),
     ):
         bounds = {"row_norm": dataset.row_norm, "raw_norm_bound": dataset.raw_norm_bound}
         table = Table.from_matrix(dataset.X, dataset.y, **bounds)

@@ -15,13 +15,12 @@ import numpy as np
 from dpcore.errors import BudgetExceededError
 from dpcore.plugin import InvalidInputError
 from dpcore.plugin.parts import (
-    BULK_SIZE,
     Account,
     Ledger,
     LocalEngine,
+    NoiseSource,
     SeededNoise,
     SystemNoise,
-    load_noise,
     load_now,
 )
 from dpcore_a_ddp.pools.noise_ahead import NoiseAhead
@@ -37,7 +36,7 @@ from dpcore_accounting.best import BestAccountant
 
 if TYPE_CHECKING:
     from dpcore.plugin import Accountant, Loss
-    from dpcore.plugin.parts import Dataset, NoiseSource
+    from dpcore.plugin.parts import Dataset
     from dpcore_a_ddp.record_gradient import RecordGradientSum
 
 __all__ = ["InProcessPool"]
@@ -193,7 +192,7 @@ class InProcessPool(OneProcessPool):
         query = rules.gradient(self._loss, np.zeros(width), 1)
         c = self._rows.coefficients(query, none, self._loss)
         self._rows.add_gradients(query, none, none, c, np.empty((0, width), np.int64))
-        load_noise(in_bulk=width * len(self.users) >= BULK_SIZE)
+        NoiseSource.load_kernels(width * len(self.users))
         self._noise(rules, SeededNoise(0), (width,))
 
     def round(self, index: int, w: np.ndarray) -> Answers:

@@ -4,17 +4,18 @@ import math
 from typing import Annotated, Any
 
 from dpcore.accountants.registered import registered_accountants
-from dpcore.accountants.schedule import Schedule
 from dpcore.exact.rounding import exact
 from dpcore.fitting.request.settings import FIGURES, checked_settings, figure_of
 from dpcore.plugin import (
     InvalidInputError,
     NeighboringRelation,
+    Schedule,
     Settings,
     noise_multiplier,
     schedule_noise_multiplier,
 )
 from dpcore.plugin.commands import Option, print_json, print_lines
+from dpcore.plugin.engines import DISTRIBUTIONS
 from dpcore.plugin.parts import (
     AdditiveAccountant,
     DpEvent,
@@ -24,7 +25,6 @@ from dpcore.plugin.parts import (
     load_registry,
     planned_accountant,
 )
-from dpcore.privacy.first_party import DISTRIBUTIONS
 from dpcore.privacy.relations import parse_relation
 from dpcore_accounting.commands.printing import print_table
 

@@ -55,7 +55,7 @@ class WeightedGram(CoefficientSum):
     ...     return 1.0 if abs(z) < 0.5 else 0.0
     >>> add = NeighboringRelation.ADD_OR_REMOVE_ONE
     >>> problem = Problem(Logistic(), 0.0, 3, row_norm=1.0, raw_norm_bound=1.0, relation=add)
-    >>> query = WeightedGram(problem, np.zeros(3), weight(near), clip=1.0)
+    >>> query = WeightedGram(problem, np.zeros(3), RowFunction.weight(near), clip=1.0)
     >>> query.start().shape, query.sensitivity(add).bound
     ((6,), 1.0)
     """

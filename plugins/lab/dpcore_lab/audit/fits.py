@@ -149,7 +149,7 @@ class Fits:
 
 
 def _plan(request: Request) -> Plan:
-    from dpcore.plugin.commands import make_plan
+    pass
     from dpcore.plugin.parts import accountant_facts, load_registry, optimizer_facts
 
     registry = load_registry()
@@ -164,20 +164,18 @@ def _plan(request: Request) -> Plan:
     else:
         budget = {"epsilon": request.epsilon, "delta": request.delta}
     usual = "ridge" if "squared-loss" in stated.needs else Settings.loss
-    plan = make_plan(
-        Settings(
-            algo=request.algo,
-            loss=request.loss or usual,
-            relation=request.relation,
-            targets=targets,
-            params={**given, **request.params},
-            use=request.use,
-            as_published=request.as_published,
-            units=request.rows_per_unit > 1,
-            threads=1,
-            **budget,
-        )
-    )
+    plan = Settings(
+        algo=request.algo,
+        loss=request.loss or usual,
+        relation=request.relation,
+        targets=targets,
+        params={**given, **request.params},
+        use=request.use,
+        as_published=request.as_published,
+        units=request.rows_per_unit > 1,
+        threads=1,
+        **budget,
+    ).plan()
     promised = optimizer_facts(type(plan.optimizer)), accountant_facts(type(plan.accountant))
     if not all(facts.private for facts in promised):
         raise _claims_nothing(request.algo)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from dpcore.errors import DpcoreError
-from dpcore.fitting.planning.losses import OF_LOSS
+from dpcore.plugin import Settings
 from dpcore.plugin.parts import load_registry, loss_facts, make_loss
 from dpcore_lab.compare.settings import shown_name
 from dpcore_lab.compare.table import SHARES, Mean
@@ -70,7 +70,7 @@ def _objective_of_zeros(settings: Mapping[str, Any]) -> float | None:
     a regression, it goes by the number of classes, or the loss is not installed where the picture
     is drawn."""
     with suppress(DpcoreError):
-        params = settings.get("params", {}).get(OF_LOSS, {})
+        params = settings.get("params", {}).get(Settings.OF_LOSS, {})
         loss = make_loss(settings["loss"], params, load_registry())
         several = settings.get("multiclass") is not None or loss_facts(loss).multiclass
         if loss.classification and not several:

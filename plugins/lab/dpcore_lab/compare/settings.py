@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from dpcore.errors import InvalidInputError
-from dpcore.fitting.planning.losses import OF_LOSS
 from dpcore.fitting.request.settings import default_algorithm
 from dpcore.losses.text import shown_loss
 from dpcore.plugin import NeighboringRelation, Settings
@@ -60,7 +59,7 @@ def loss_in_words(settings: Mapping[str, Any]) -> str:
     """Return the loss of a comparison's settings (``Comparison.to_dict``) and its parameters, and
     whether it is that of each class against the rest."""
     each = ", each class against the rest" if settings.get("multiclass") else ""
-    return shown_loss(settings["loss"], settings.get("params", {}).get(OF_LOSS, {})) + each
+    return shown_loss(settings["loss"], settings.get("params", {}).get(Settings.OF_LOSS, {})) + each
 
 
 @dataclass(frozen=True)
@@ -114,18 +113,18 @@ class Comparison:
     @property
     def loss_params(self) -> Mapping[str, str]:
         """The parameters of the loss, the same for every algorithm."""
-        return self.params.get(OF_LOSS, {})
+        return self.params.get(Settings.OF_LOSS, {})
 
     @property
     def labels_set(self) -> tuple[str, ...]:
         """The algorithms that have parameters set, or slots filled."""
         return tuple(
-            dict.fromkeys(label for label in (*self.params, *self.use) if label != OF_LOSS)
+            dict.fromkeys(label for label in (*self.params, *self.use) if label != Settings.OF_LOSS)
         )
 
     def with_nothing_set(self) -> Comparison:
         """Return the same comparison with the algorithms' parameters left to them."""
-        return replace(self, params={OF_LOSS: self.loss_params}, use={})
+        return replace(self, params={Settings.OF_LOSS: self.loss_params}, use={})
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as JSON-able data; a trust model, fits against the rest, filled slots
@@ -150,7 +149,7 @@ class Comparison:
         """Return one fit of an algorithm as ``dpcore train`` would be asked for it."""
         algo, _, variant = label.partition(":")
         is_chosen = algo == default_algorithm()
-        of_loss = {f"{OF_LOSS}.{name}": value for name, value in self.loss_params.items()}
+        of_loss = {f"{Settings.OF_LOSS}.{name}": value for name, value in self.loss_params.items()}
         return Settings(
             algo=algo,
             loss=self.loss,

@@ -73,7 +73,7 @@ def _load(
     name: str | None = None,
     coins: Coins = os.urandom,
 ) -> Dataset:
-    """Return the encoded rows of a file, as ``dpcore.data.loader.load_file`` does."""
+    """Return the encoded rows of a file, as ``Dataset.from_file`` does."""
     source = os.fspath(path)
     if not os.path.isfile(source):
         refuse_stores(source)
@@ -120,7 +120,7 @@ def feature_pieces(
     its rows they are. Each piece is lent until the next is asked for; the rows are bool, None for
     all of them.
 
-    Raises as ``load_file``, on the way. Under ``bad_rows="drop"`` rows lack those with a cell that
+    Raises as ``from_file``, on the way. Under ``bad_rows="drop"`` rows lack those with a cell that
     does not satisfy the schema.
     """
     if is_store(source := os.fspath(path)):

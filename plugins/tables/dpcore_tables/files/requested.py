@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from dpcore.data.dataset import declared_schema
 from dpcore.data.files import Files, Registered, RowSource
-from dpcore.data.loader import load_file, rows_of_part
+from dpcore.data.loader import rows_of_part
 from dpcore.data.schema.schema import Schema
 from dpcore.data.units import Coins
 from dpcore.errors import InvalidInputError
@@ -67,7 +67,7 @@ def tested(request: DataRequest, schema: Schema) -> Dataset | None:
         return None
     require_file(os.fspath(request.test))
     of_rows = schema.with_units(None)  # Whose rows are tested on does not matter.
-    test = load_file(request.test, of_rows, bad_rows=request.bad_rows)
+    test = Dataset.from_file(request.test, of_rows, bad_rows=request.bad_rows)
     test = with_weight_asked(test, request.test, request)
     return rows_of_part(test, request.part)
 
@@ -111,7 +111,7 @@ def _opened(request: DataRequest, coins: Coins) -> tuple[Dataset, tuple[str, ...
     require_file(os.fspath(request.data))
     schema = with_units(_schema_asked(request), request.unit, request.rows_per_unit)
     schema = with_weight_column(schema, request)
-    data = load_file(
+    data = Dataset.from_file(
         request.data,
         schema,
         target=request.target,

@@ -8,7 +8,7 @@ import pytest
 
 from dpcore import Schema
 from dpcore.plugin import Problem
-from dpcore.plugin.parts import dataset_from_arrays, load_file
+from dpcore.plugin.parts import Dataset, dataset_from_arrays
 from dpcore_tables.curves import curved, curved_schema
 from dpcore_tables.kinds.even_hats import even_hats
 from dpcore_tables.store import convert
@@ -101,7 +101,7 @@ def test_lines_become_rows_with_hats_without_being_encoded_again(tmp_path):
     path = tmp_path / "rows.csv"
     frame.to_csv(path, index=False)
     convert(path, tmp_path / "rows.dpcore", schema=lines.schema)
-    stored = load_file(tmp_path / "rows.dpcore", None)
+    stored = Dataset.from_file(tmp_path / "rows.dpcore", None)
     (piece,) = curved(stored.X, schema).pieces()
     assert np.array_equal(piece.toarray(), at_once.toarray())
 
