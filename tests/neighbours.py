@@ -8,6 +8,7 @@ from dpcore import fit
 from dpcore.fitting.rows.loading import DataRequest
 from dpcore.fitting.run import train
 from dpcore.plugin import Settings
+from dpcore.plugin.commands import make_plan
 
 
 def handed_out(model, **others):
@@ -24,7 +25,7 @@ def fitted(rows, schema=None, y=None, **asked):
 
 def trained(path, schema):
     """Return what there is after a run that drops bad rows."""
-    training = train(Settings(**ASKED).plan(), DataRequest(str(path), schema, bad_rows="drop"))
+    training = train(make_plan(Settings(**ASKED)), DataRequest(str(path), schema, bad_rows="drop"))
     return handed_out(training.model, given=schema, facts=training.facts)
 
 

@@ -28,6 +28,7 @@ from numba.core.dispatcher import Dispatcher
 from dpcore.fitting.rows.loading import DataRequest
 from dpcore.fitting.run import train
 from dpcore.plugin import Settings
+from dpcore.plugin.commands import make_plan
 from dpcore.plugin.parts import Account
 from dpcore_lab.replay.canonical import canonical
 
@@ -196,7 +197,7 @@ def fit_files(job):
                 model = fit(pickle.loads(Path(path).read_bytes()), schema=schema, **ASKED)
             else:
                 request = DataRequest(path, schema, bad_rows="drop")
-                model = train(Settings(**ASKED).plan(), request).model
+                model = train(make_plan(Settings(**ASKED)), request).model
     records.write_bytes(pickle.dumps([replay.values for replay in replays]))
     for path in job["scored"]:
         model.predict(path)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from dpcore.data.registered_loader import foreign_loader, registered_loader
 from dpcore.data.schema.schema import Schema
 from dpcore.data.schema.unbounded_columns import require_bounds
 from dpcore.data.units import Coins, UnitIds, dense, kept_places, require_bounded
@@ -132,6 +133,17 @@ class Dataset:
         return whole.take(kept_places(units, schema.units.rows_per_unit, coins))
 
     @staticmethod
+    def by_loader(what: str, encode: Callable[[Any], Dataset]) -> Dataset:
+        """Return the encoded rows that the installed loader (``dpcore.data.loader.FileLoader``)
+        makes, which name it where it is not of this repository. ``what`` : it is to read. Raises
+        InvalidInputError for anything but a Dataset."""
+        entry, loader = registered_loader(what)
+        data = encode(loader)
+        if type(data) is not Dataset:
+            raise InvalidInputError(f"{entry.target} made no Dataset of the rows.")
+        return replace(data, read_by=(*data.read_by, *foreign_loader()))
+
+    @staticmethod
     def from_file(path: str | os.PathLike[str], schema: Schema | None, **options: Any) -> Dataset:
         """Return the encoded rows of a file, read only.
 
@@ -148,9 +160,7 @@ class Dataset:
         DataError (file, line, column: for the owner's eyes) for a file that cannot be read or,
         unless bad rows are dropped, for the first row that does not satisfy the schema.
         """
-        from dpcore.data.loader import encoded_by_loader
-
-        return encoded_by_loader("files", lambda loader: loader.load(path, schema, **options))
+        return Dataset.by_loader("files", lambda loader: loader.load(path, schema, **options))
 
     def take(self, mask: np.ndarray) -> Dataset:
         """Return the rows where the bool array ``mask`` of shape (n_rows,) is true, or, of rows in
@@ -162,6 +172,16 @@ class Dataset:
         units = None if self.units is None else dense(self.units[mask])
         weights = None if self.weights is None else freeze(self.weights[mask])
         return replace(self, X=X, y=freeze(self.y[mask]), units=units, weights=weights)
+
+    def of_part(self, name: str | None) -> Dataset:
+        """Return the rows of a part of a table, by its name; all rows for ``None``.
+
+        Raises InvalidInputError for a name that is no level of a column with listed levels, rows
+        that are in parts already, and units of several rows, which may be in more than one part.
+        """
+        if name is None:
+            return self
+        return Dataset.by_loader("parts of tables", lambda loader: loader.rows_of_part(self, name))
 
     def require_bounded(self) -> None:
         """Raise InvalidInputError for more rows of a unit than are used."""

@@ -191,7 +191,7 @@ class RowFacts(Protocol):
 def parts_of_rows(rows: RowFacts) -> tuple[str, ...]:
     """Return ``"module:Class"`` of what saw the rows before any query did: the kinds of their
     columns, what read them, and the type of rows with a layout of their own."""
-    from dpcore.data.loader import foreign_loader
+    from dpcore.data.registered_loader import foreign_loader
 
     X: Any = getattr(rows, "X", None)
     read = [*rows.schema.columns, *([X] if hasattr(type(X), "row_layout") else ())]

@@ -76,7 +76,11 @@ def _named(parts: Iterable[Any]) -> Iterator[str]:
 
 
 def fit_source(plan: Plan, schema: Schema, source: AnswerSource, n_rows: int) -> Model:
-    """Return the model of rows elsewhere, as ``Plan.fit_source``."""
+    """Return the model of a plan whose optimizer asks an open source of so many rows elsewhere.
+
+    Raises InvalidInputError for a plan that asks no source or does not fit the schema, before
+    anything is spent.
+    """
     if not optimizer_facts(plan.optimizer).answered_by:
         raise InvalidInputError(f"{plan.entry.name} needs all rows in one place.")
     problem = check_public(plan, schema, n_rows).problem

@@ -14,7 +14,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dpcore.data.files import parts_of_rows
-from dpcore.data.loader import file_loader, foreign_loader, loader_if_there
+from dpcore.data.loader import file_loader, loader_if_there
+from dpcore.data.registered_loader import foreign_loader
 from dpcore.errors import TargetNotMetError
 from dpcore.fitting.answered import fit_answered, open_source
 from dpcore.fitting.planning.engines import opened_rows, require_one_fit

@@ -5,15 +5,7 @@ from dpcore.accountants.schedule import Schedule, schedule_noise_multiplier
 from dpcore.errors import InvalidInputError
 from dpcore.exact.compiled import njit
 from dpcore.exact.grid import round_parameters, round_to
-from dpcore.exact.reproducible import (
-    array_exp,
-    array_expm1,
-    array_log,
-    geometric_progression,
-    ordered_dot,
-    ordered_norm,
-    ordered_sum,
-)
+from dpcore.exact.reproducible import ordered_dot, ordered_norm, ordered_sum
 from dpcore.fitting.planning.slots import mechanism_in
 from dpcore.fitting.request.settings import Settings
 from dpcore.mechanisms.gaussian import Gaussian
@@ -46,11 +38,7 @@ __all__ = [
     "Settings",
     "Slot",
     "Solution",
-    "array_exp",
-    "array_expm1",
-    "array_log",
     "check_ranges",
-    "geometric_progression",
     "hookimpl",
     "mechanism_in",
     "njit",

@@ -5,6 +5,7 @@ the model alone.
 """
 
 from dpcore.cli.terminal.printing import print_json, print_lines
+from dpcore.fitting.planning.plan import make_plan
 from dpcore.fitting.planning.planned import Plan
 from dpcore.fitting.request.ledger_request import LedgerRequest
 from dpcore.fitting.request.run_request import DataRequest
@@ -18,6 +19,7 @@ __all__ = [
     "LedgerRequest",
     "Option",
     "Plan",
+    "make_plan",
     "print_json",
     "print_lines",
     "train",

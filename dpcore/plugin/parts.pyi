@@ -19,6 +19,7 @@ from dpcore.data.dataset import Dataset
 from dpcore.data.weighted_labels import clamped_labels
 from dpcore.engines.local import LocalEngine
 from dpcore.exact.rounding import exp_down, exp_up, float_down, float_up, log_up, sqrt_up
+from dpcore.fitting.answered import fit_source
 from dpcore.fitting.planning.losses import make_loss
 from dpcore.fitting.planning.slots import accountants_for
 from dpcore.losses.facts import loss_facts
@@ -134,6 +135,7 @@ __all__ = [
     "dataset_from_arrays",
     "exp_down",
     "exp_up",
+    "fit_source",
     "float_down",
     "float_up",
     "gaussian_mu_squared_down",

@@ -12,6 +12,7 @@ from dpcore.errors import InvalidInputError, UnsupportedEventError
 from dpcore.fitting.planning.fixed_schedule import fixed_schedule, with_planned_accountant
 from dpcore.losses.logistic import Logistic
 from dpcore.plugin import Gaussian, NeighboringRelation, RowCount, Settings
+from dpcore.plugin.commands import make_plan
 from dpcore.plugin.parts import (
     ApproximateDpEvent,
     ComposedDpEvent,
@@ -174,7 +175,7 @@ def test_a_session_refuses_what_the_filter_proves_nothing_about():
     problem = make_problem(rows, ADD, Logistic())
     accountant = AdvancedCompositionAccountant.from_budget(2.0, 1e-6)
     plan = dataclasses.replace(
-        Settings(algo="sgd-ma", accountant="advanced-composition", epsilon=2.0).plan(),
+        make_plan(Settings(algo="sgd-ma", accountant="advanced-composition", epsilon=2.0)),
         optimizer=Adapts(),
         accountant=accountant,
     )
@@ -215,10 +216,10 @@ class SaysAnythingIsAdaptive:
 
 def test_an_accountant_is_fully_adaptive_by_its_own_word_alone():
     problem = make_problem(make_rows(9), ADD, Logistic())
-    usual = Settings(algo="sgd-ma", accountant="advanced-composition", epsilon=2.0).plan()
+    usual = make_plan(Settings(algo="sgd-ma", accountant="advanced-composition", epsilon=2.0))
     plan = dataclasses.replace(usual, optimizer=SaysAnythingIsAdaptive())
     with pytest.raises(InvalidInputError, match="states no schedule that the advanced-composition"):
         with_planned_accountant(plan, problem)
-    adaptive = Settings(algo="dp-agd", accountant="zcdp", epsilon=2.0).plan()
+    adaptive = make_plan(Settings(algo="dp-agd", accountant="zcdp", epsilon=2.0))
     plan = dataclasses.replace(adaptive, optimizer=SaysAnythingIsAdaptive())
     assert with_planned_accountant(plan, problem) is plan

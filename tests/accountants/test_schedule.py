@@ -21,6 +21,7 @@ from dpcore.plugin import (
     Solution,
     schedule_noise_multiplier,
 )
+from dpcore.plugin.commands import make_plan
 from dpcore.plugin.parts import (
     GaussianDpEvent,
     PoissonSampledDpEvent,
@@ -67,7 +68,7 @@ class Sgd:
 
 def plan_of(accountant, relation="add-or-remove-one", epsilon=1.0):
     settings = Settings(accountant=accountant, relation=relation, epsilon=epsilon, delta=1e-6)
-    return replace(settings.plan(), optimizer=Sgd())
+    return replace(make_plan(settings), optimizer=Sgd())
 
 
 @pytest.mark.parametrize("relation", ["add-or-remove-one", "replace-one"])
@@ -96,7 +97,7 @@ def test_the_statement_names_what_was_chosen():
 
 
 def test_an_algorithm_without_a_schedule_cannot_leave_the_choice_open():
-    plan = Settings(algo="dp-agd", accountant="best", delta=1e-6).plan()
+    plan = make_plan(Settings(algo="dp-agd", accountant="best", delta=1e-6))
     problem = make_problem(make_rows(50), ADD, Logistic())
     with pytest.raises(
         InvalidInputError, match="fully adaptive filter, and best is none; its own is"

@@ -17,7 +17,7 @@ from dpcore.data.arrays import as_given, features_from_arrays
 from dpcore.data.blocks.layout import Layout
 from dpcore.data.blocks.layouts import layout_of
 from dpcore.data.files import parts_of_rows
-from dpcore.data.loader import FileLoader, named_parts
+from dpcore.data.loader import FileLoader
 from dpcore.data.schema.columns import Drop, Label, Numeric
 from dpcore.errors import DataError, InvalidInputError, RegistryError
 from dpcore.plugin.columns import FeatureColumn
@@ -208,11 +208,13 @@ def test_who_registers_a_reader_of_ours_is_named_beside_it():
     target, facts = "dpcore_tables.readers.parquet:open_parquet", ("Rows.", "")
     ours = Entry("reader", "parquet", target, *facts, "dpcore-tables", "1", {}, "dpcore_tables")
     theirs = Entry("reader", "pq2", target, *facts, "acme", "1", {}, "acme")
-    assert named_parts(ours) == (target,)
-    assert named_parts(theirs) == (target, "acme:pq2")
-    assert named_parts(Entry("reader", "x", "acme.x:open", *facts, "acme", "1")) == ("acme.x:open",)
+    assert ours.named_parts() == (target,)
+    assert theirs.named_parts() == (target, "acme:pq2")
+    assert Entry("reader", "x", "acme.x:open", *facts, "acme", "1").named_parts() == (
+        "acme.x:open",
+    )
     borrowed = replace(ours, registered_by="acme")  # Its distribution calls itself as ours does.
-    assert foreign_parts(named_parts(borrowed)) == ("dpcore-tables:parquet",)
+    assert foreign_parts(borrowed.named_parts()) == ("dpcore-tables:parquet",)
 
 
 def test_who_registered_a_name_is_kept_beside_it():

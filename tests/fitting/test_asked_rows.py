@@ -8,7 +8,7 @@ from dpcore.errors import InvalidInputError
 from dpcore.fitting.rows.loading import Data
 from dpcore.fitting.run import train
 from dpcore.plugin import Settings
-from dpcore.plugin.commands import DataRequest
+from dpcore.plugin.commands import DataRequest, make_plan
 from dpcore.plugin.parts import dataset_from_arrays, load_registry
 from dpcore_tables.files import FILES
 
@@ -25,7 +25,7 @@ def found(monkeypatch, data):
         "dpcore.data.registered_loader.registries", lambda kind: (type(ours)([entry]),)
     )
     monkeypatch.setitem(globals(), "LOADER", replace(FILES, requested=lambda *asked: data))
-    plan = Settings("dp-gd", params={"steps": 2}).plan()
+    plan = make_plan(Settings("dp-gd", params={"steps": 2}))
     return train(plan, DataRequest("rows.csv")).model.privacy
 
 

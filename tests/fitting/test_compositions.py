@@ -10,6 +10,7 @@ import pytest
 from dpcore import fit
 from dpcore.errors import DpcoreError
 from dpcore.plugin import NeighboringRelation, Settings
+from dpcore.plugin.commands import make_plan
 from dpcore.plugin.parts import load_registry, optimizer_facts
 
 THEOREM = r"\b(Theorem|Lemma|Proposition|proof)\b"
@@ -60,7 +61,7 @@ def test_every_mechanism_fills_a_slot_or_is_refused_with_a_reason():
             for filling in registry.names("mechanism"):
                 pairs += 1
                 try:
-                    Settings(algo=name, use={slot: filling}).plan()
+                    make_plan(Settings(algo=name, use={slot: filling}))
                 except DpcoreError as error:
                     refused.append((name, filling, str(error)))
     assert pairs > 80 and len(refused) > 40
@@ -70,7 +71,7 @@ def test_every_mechanism_fills_a_slot_or_is_refused_with_a_reason():
     }
     for name in ("a-ddp", "sgd-maj", "output-theory"):
         with pytest.raises(DpcoreError, match=f"none: dpcore info {name} shows its theorem"):
-            Settings(algo=name, use={"noise": "laplace"}).plan()
+            make_plan(Settings(algo=name, use={"noise": "laplace"}))
     assert skellam and all(re.search("Theorem 3.5|scaled to", text) for text in skellam)
     assert not [name for name, filling, _ in refused if (name, filling) == ("outpert", "laplace")]
 
@@ -83,7 +84,7 @@ def test_a_mechanism_that_fits_a_slot_runs_or_is_refused_with_a_reason():
             for filling in load_registry().names("mechanism"):
                 asked = Settings(algo=name, use={slot: filling})
                 with contextlib.suppress(DpcoreError):
-                    asked.plan()
+                    make_plan(asked)
                     found[name, filling] = fitted(name, facts, use={slot: filling})
     assert sum(not text for text in found.values()) > 25
     assert {pair: text for pair, text in found.items() if text and not says_why(text)} == {}

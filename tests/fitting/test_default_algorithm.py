@@ -7,6 +7,7 @@ import pytest
 from dpcore import fit
 from dpcore.errors import RegistryError
 from dpcore.fitting.request.settings import Settings, default_algorithm
+from dpcore.plugin.commands import make_plan
 from dpcore.plugin.parts import load_registry
 
 
@@ -23,7 +24,7 @@ def registered(monkeypatch, *, default):
 
 def test_a_distribution_registers_it():
     assert default_algorithm() == "auto"
-    chosen = Settings().plan(), Settings(algo="auto").plan()
+    chosen = make_plan(Settings()), make_plan(Settings(algo="auto"))
     assert chosen[0].settings == chosen[1].settings
 
 

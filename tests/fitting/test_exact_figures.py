@@ -7,7 +7,7 @@ from dpcore.fitting.run import train
 from dpcore.fitting.steps import held_out_rows
 from dpcore.fitting.steps.held_out_rows import foreign_figures
 from dpcore.plugin import Settings
-from dpcore.plugin.commands import DataRequest
+from dpcore.plugin.commands import DataRequest, make_plan
 from dpcore.plugin.parts import load_registry
 
 
@@ -15,7 +15,7 @@ def test_without_the_package_a_test_says_what_to_install_before_the_run(monkeypa
     """Nothing is read: the files are not there. Generated rows are fitted, without a figure."""
     none = type(load_registry())(())
     monkeypatch.setattr("dpcore.registry.step_class.load_registry", lambda kind: none)
-    plan = Settings(loss="logistic", algo="dp-agd").plan()
+    plan = make_plan(Settings(loss="logistic", algo="dp-agd"))
     for asked in ({"test": "no.csv"}, {"test_fraction": 0.2}):
         with pytest.raises(RegistryError, match=r"rows to test on. .*pip install dpcore-report\.$"):
             train(plan, DataRequest("none.csv", **asked))

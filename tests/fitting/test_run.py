@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from dpcore import Schema
-from dpcore.data.loader import rows_of_part
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.planning.plan import make_plan
 from dpcore.fitting.request.settings import Settings
@@ -49,7 +48,7 @@ def test_a_part_is_refused_where_the_number_of_rows_is_public(tmp_path):
     columns = {"z": {"kind": "categorical", "categories": ["a", "b"]}, **COLUMNS}
     (tmp_path / "f.csv").write_text("x,z,y\n0,a,0\n1,a,1\n.5,b,0\n1,a,0\n")
     schema = Schema.from_dict({"columns": columns})
-    part = rows_of_part(Dataset.from_file(tmp_path / "f.csv", schema), "z=a")
+    part = Dataset.from_file(tmp_path / "f.csv", schema).of_part("z=a")
     with pytest.raises(InvalidInputError, match="how many rows a part has is private"):
         fit_dataset(make_plan(Settings(relation="replace-one")), part, on_release=no_release)
     assert fit_dataset(make_plan(Settings()), part).privacy["part"] == "z=a"

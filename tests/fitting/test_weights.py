@@ -10,6 +10,7 @@ from dpcore import Weights, fit
 from dpcore.errors import InvalidInputError, RegistryError
 from dpcore.fitting.steps.weights import require_bound, with_weights
 from dpcore.plugin import Settings
+from dpcore.plugin.commands import make_plan
 from dpcore.plugin.parts import load_registry
 from dpcore.registry.step_class import foreign_step
 
@@ -37,7 +38,7 @@ def test_weights_by_a_step_of_somebody_else_name_it(monkeypatch):
     class Balanced:
         weights = staticmethod(own.weights)
 
-    plan = Settings(loss="logistic", algo="dp-gd").plan()
+    plan = make_plan(Settings(loss="logistic", algo="dp-gd"))
     assert with_weights(plan, (1.0, 2.0)).targets == plan.targets
     monkeypatch.setattr(type(load_registry()), "load", lambda self, kind, name: Balanced)
     (part,) = {*with_weights(plan, (1.0, 2.0)).targets} - {*plan.targets}

@@ -39,7 +39,18 @@ __all__ = [
 
 
 def make_plan(settings: Settings, registry: Registry | None = None) -> Plan:
-    """Return the parts that the settings name, as ``Settings.plan``."""
+    """Return the parts that the settings name.
+
+    Raises RegistryError for an unknown or failed name, InvalidInputError for a parameter, slot,
+    preset or budget that cannot be used.
+
+    Examples
+    --------
+    >>> from dpcore.plugin import Settings
+    >>> from dpcore.plugin.commands import make_plan
+    >>> make_plan(Settings(epsilon=0.5)).accountant.name
+    'gdp'
+    """
     registry = registry or load_registry()
     settings = checked_settings(settings)
     if not settings.algo:

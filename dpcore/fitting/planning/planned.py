@@ -10,12 +10,9 @@ from typing import TYPE_CHECKING, Any
 from dpcore.registry.tables.declarations import accountant_facts, optimizer_facts
 
 if TYPE_CHECKING:
-    from dpcore.data.schema.schema import Schema
     from dpcore.fitting.request.settings import Settings
-    from dpcore.model.model import Model
     from dpcore.privacy.sensitivity import NeighboringRelation
     from dpcore.protocols import Accountant, Engine, Loss
-    from dpcore.protocols.answer_source import AnswerSource
     from dpcore.protocols.optimizer import Optimizer
     from dpcore.registry.catalogue import Entry
     from dpcore.registry.expected_utility import ExpectedUtility
@@ -58,16 +55,6 @@ class Plan:
             for f in dataclasses.fields(optimizer)
             if f.init and f.name not in ("use", "as_published")
         }
-
-    def fit_source(self, schema: Schema, source: AnswerSource, n_rows: int) -> Model:
-        """Return the model of a plan whose optimizer asks an open source of so many rows elsewhere.
-
-        Raises InvalidInputError for a plan that asks no source or does not fit the schema, before
-        anything is spent.
-        """
-        from dpcore.fitting.answered import fit_source
-
-        return fit_source(self, schema, source, n_rows)
 
     def why_not_private(self) -> tuple[str, ...]:
         """Return what was asked for that voids the guarantee, as clauses."""

@@ -60,7 +60,8 @@ def mechanism_in(optimizer: Optimizer, slot: str, accountant: Accountant | None 
     Examples
     --------
     >>> from dpcore.plugin import Settings, mechanism_in
-    >>> mechanism_in(Settings(epsilon=0.5).plan().optimizer, "noise").name
+    >>> from dpcore.plugin.commands import make_plan
+    >>> mechanism_in(make_plan(Settings(epsilon=0.5)).optimizer, "noise").name
     'gaussian'
     """
     mechanism = _class_in(optimizer, slot)

@@ -5,7 +5,7 @@ import math
 import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from dpcore.errors import InvalidInputError, RegistryError
 from dpcore.fitting.steps.facts import step_facts
@@ -14,10 +14,6 @@ from dpcore.moved import where_to_get
 from dpcore.privacy.relations import parse_relation
 from dpcore.registry.catalogue import load_registry
 from dpcore.registry.parameters import convert
-
-if TYPE_CHECKING:
-    from dpcore.fitting.planning.planned import Plan
-    from dpcore.registry.catalogue import Registry
 
 __all__ = [
     "FIGURES",
@@ -122,22 +118,6 @@ class Settings:
 
     OF_LOSS: ClassVar[str] = "loss"
     """The first word of a loss's parameter, before the dot."""
-
-    def plan(self, registry: "Registry | None" = None) -> "Plan":
-        """Return the parts that the settings name, built and checked before any data.
-
-        Raises RegistryError for an unknown or failed name, InvalidInputError for a parameter, slot,
-        preset or budget that cannot be used.
-
-        Examples
-        --------
-        >>> from dpcore.plugin import Settings
-        >>> Settings(epsilon=0.5).plan().accountant.name
-        'gdp'
-        """
-        from dpcore.fitting.planning.plan import make_plan
-
-        return make_plan(self, registry)
 
     @staticmethod
     def params_apart(params: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

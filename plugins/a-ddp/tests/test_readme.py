@@ -8,6 +8,7 @@ import pytest
 
 from dpcore.errors import BudgetExceededError, DpcoreError
 from dpcore.plugin import NeighboringRelation, Settings
+from dpcore.plugin.commands import make_plan
 from dpcore.plugin.parts import GaussianDpEvent, PoissonSampledDpEvent, load_registry
 from dpcore_a_ddp.noise import advanced_split, analytic_gaussian
 from dpcore_a_ddp.pools.round_rules import GradientRounds
@@ -57,7 +58,7 @@ def test_the_theorem_explains_a_part_of_the_noise_only(accountant, least):
 @pytest.mark.parametrize("algo", ["sgd-ma", "sgd-adv"])
 def test_accountants_of_skellam_noise_hold_no_other(algo):
     # The page said that every algorithm with a schedule may be run under all three.
-    assert Settings(algo=algo, accountant="sampling-composition").plan().accountant
+    assert make_plan(Settings(algo=algo, accountant="sampling-composition")).accountant
     event = PoissonSampledDpEvent(
         0.05, GaussianDpEvent(10.0), NeighboringRelation.ADD_OR_REMOVE_ONE
     )

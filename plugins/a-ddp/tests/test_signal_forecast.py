@@ -10,6 +10,7 @@ from pool_users import make_data
 from dpcore import fit
 from dpcore.losses.logistic import Logistic
 from dpcore.plugin import NeighboringRelation, Problem
+from dpcore.plugin.commands import make_plan
 from dpcore_a_ddp.noise import advanced_split, analytic_gaussian
 from dpcore_a_ddp.pools.round_rules import GradientRounds
 from dpcore_a_ddp.sampling_composition import rounds_within
@@ -106,7 +107,7 @@ def test_adult_is_below_the_commoner_class_where_noise_dominates_and_above_where
     least = {"epsilon": 8.0}
     for trust, asked, learns in (("local", short, False), ("secure-aggregation", least, True)):
         relation = {"delta": 1e-8, "relation": "replace-one", "trust": trust}
-        plan = Settings(algo="a-ddp", **relation, **asked).plan()
+        plan = make_plan(Settings(algo="a-ddp", **relation, **asked))
         models = [fit_dataset(plan, data) for _ in range(1 if learns else 4)]
         right = [float(((m.margins(data.X) > 0) == (data.y > 0)).mean()) for m in models]
         assert (np.mean(right) > common) == learns, right

@@ -40,8 +40,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.exact.reproducible import FUNCTION_ERROR
-from dpcore.plugin import NeighboringRelation, array_exp, array_expm1
+from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.parts import (
     DpEvent,
     GaussianDpEvent,
@@ -50,6 +49,7 @@ from dpcore.plugin.parts import (
     float_up,
 )
 from dpcore.privacy.events import RandomizedSensitivityGaussian
+from dpcore_accounting.array_functions import FUNCTION_ERROR, array_exp, array_expm1
 from dpcore_accounting.closed_curves import CLOSED_CURVES, MARGIN, Bounds
 from dpcore_accounting.gaussian_curve import gaussian_bounds
 from dpcore_accounting.mixture import mixture_shifts_up

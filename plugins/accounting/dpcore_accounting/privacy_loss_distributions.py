@@ -34,7 +34,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpcore.plugin import array_exp, array_expm1
+from dpcore_accounting.array_functions import array_exp, array_expm1
 from dpcore_accounting.privacy_loss_curves import Curve
 
 __all__ = ["DENSITY", "LossLaw", "law_of"]

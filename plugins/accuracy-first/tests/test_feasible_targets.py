@@ -9,6 +9,7 @@ import pytest
 from dpcore import fit
 from dpcore.errors import InvalidInputError, TargetNotMetError
 from dpcore.plugin import NeighboringRelation, Problem, Settings
+from dpcore.plugin.commands import make_plan
 from dpcore_accuracy_first.feasible_targets import Loosest, too_dear
 from dpcore_accuracy_first.objectives.public_ball import loss_at_zero
 
@@ -21,7 +22,7 @@ KINDS = {
 
 
 def facts(n, loss="logistic", targets=KINDS["excess"]):
-    plan = Settings(algo="output-nr", loss=loss, targets=targets).plan()
+    plan = make_plan(Settings(algo="output-nr", loss=loss, targets=targets))
     relation = NeighboringRelation.REPLACE_ONE
     return plan.optimizer, Problem(plan.loss, 0.01, 10, 1.0, 1.0, relation=relation, n=n)
 

@@ -5,10 +5,11 @@ import pytest
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.planning.memory import memory_of, require_memory
 from dpcore.plugin import NeighboringRelation, Problem, Settings
+from dpcore.plugin.commands import make_plan
 
 
 def run(algo, loss):
-    plan = Settings(algo=algo, loss=loss, targets={"target_excess_risk": 1.0}).plan()
+    plan = make_plan(Settings(algo=algo, loss=loss, targets={"target_excess_risk": 1.0}))
     relation = NeighboringRelation.REPLACE_ONE
     return plan.optimizer, Problem(plan.loss, 0.1, 10**6, 1.0, 1.0, relation=relation, n=100)
 

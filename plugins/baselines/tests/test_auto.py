@@ -10,6 +10,7 @@ from dpcore import fit, load_model
 from dpcore.cli import app
 from dpcore.errors import DpcoreError, InvalidInputError, RegistryError
 from dpcore.plugin import Settings
+from dpcore.plugin.commands import make_plan
 from dpcore.plugin.parts import load_registry
 from dpcore.registry.catalogue import Registry
 from dpcore_baselines.auto import Auto
@@ -57,7 +58,7 @@ CHOICES = [
 
 @pytest.mark.parametrize(("asked", "algo", "accountant", "use"), CHOICES)
 def test_the_rule(asked, algo, accountant, use):
-    plan = Settings(**asked).plan()
+    plan = make_plan(Settings(**asked))
     assert (plan.entry.name, plan.accountant.name, plan.use) == (algo, accountant, use)
     assert plan.settings.algo == algo
     assert plan.chosen_by is not None and plan.chosen_by["name"] == "auto"
@@ -70,7 +71,7 @@ def test_the_rule(asked, algo, accountant, use):
      ({"loss": "ridge"}, "cov-bnr"), ({"delta": 0.0, "loss": "ridge"}, "cov-nr")],
 )  # fmt: skip
 def test_a_target_has_an_algorithm_whose_epsilon_is_an_output(asked, algo):
-    plan = Settings(**asked, targets={"target_risk": 0.6, "slack": 0.1}).plan()
+    plan = make_plan(Settings(**asked, targets={"target_risk": 0.6, "slack": 0.1}))
     assert (plan.entry.name, plan.accountant.name) == (algo, "pure")
     assert plan.accountant.delta == asked.get("delta", 1e-8)
     assert (
@@ -79,23 +80,23 @@ def test_a_target_has_an_algorithm_whose_epsilon_is_an_output(asked, algo):
 
 
 def test_one_that_was_named_was_not_chosen():
-    assert Settings(algo="dp-gd").plan().chosen_by is None
+    assert make_plan(Settings(algo="dp-gd")).chosen_by is None
 
 
 def test_what_is_set_goes_to_the_algorithm_chosen():
-    assert Settings(params={"steps": "3"}).plan().parameters()["steps"] == 3
+    assert make_plan(Settings(params={"steps": "3"})).parameters()["steps"] == 3
     with pytest.raises(DpcoreError, match="dp-gd has no preset"):
-        Settings(preset="paper").plan()
+        make_plan(Settings(preset="paper"))
     with pytest.raises(DpcoreError, match="dp-gd has no published code"):
-        Settings(as_published=True).plan()
+        make_plan(Settings(as_published=True))
     with pytest.raises(DpcoreError, match="dp-gd takes --epsilon"):
-        Settings(epsilon_max=2.0).plan()
+        make_plan(Settings(epsilon_max=2.0))
     unknown = r"^objpert has no parameter 'steps'\..*\n\(auto chose objpert\.\)$"
     with pytest.raises(DpcoreError, match=unknown):
-        Settings(delta=0.0, params={"steps": "3"}).plan()
+        make_plan(Settings(delta=0.0, params={"steps": "3"}))
     # Pure epsilon is not quietly another accountant than the one that was asked for.
     with pytest.raises(DpcoreError, match="delta"):
-        Settings(delta=0.0, accountant="gdp").plan()
+        make_plan(Settings(delta=0.0, accountant="gdp"))
 
 
 def test_the_model_names_what_was_chosen_and_why(tmp_path):

@@ -18,6 +18,7 @@ from dpcore.fitting.reporting import _is_exact
 from dpcore.fitting.run import fit_dataset
 from dpcore.losses.logistic import Logistic
 from dpcore.plugin import Gaussian, Laplace, NeighboringRelation, RowCount, Settings
+from dpcore.plugin.commands import make_plan
 from dpcore.plugin.parts import (
     ComposedDpEvent,
     GaussianDpEvent,
@@ -135,7 +136,7 @@ class Boastful(NonPrivate):
 
 def test_what_voids_the_statement_is_the_ledger_whatever_the_parts_say():
     X, y = arrays()
-    plan = Settings(algo="nonprivate").plan()
+    plan = make_plan(Settings(algo="nonprivate"))
     plan = replace(plan, optimizer=Boastful(), accountant=Lenient.from_budget(1.0, 1e-6))
     assert plan.why_not_private() == ()
     model = fit_dataset(plan, dataset_from_arrays(X, y))

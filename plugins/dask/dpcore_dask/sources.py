@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from dpcore.data.loader import named_parts
 from dpcore.errors import EngineError, InvalidInputError
 from dpcore.plugin.engines import (
     Files,
@@ -175,7 +174,7 @@ def _rows_of(source: RowSource, sources: Sequence[Source], found: Sequence[Facts
         )
     of_file = "file" if any(facts.is_typed for facts in found) else None
     files = sources if source.kind == "files" else ()
-    readers = {named for part in files for named in named_parts(entry_of(part.name))}
+    readers = {named for part in files for named in entry_of(part.name).named_parts()}
     readers |= {name for facts in found for name in facts.read_by}
     return RowsElsewhere(
         name=source.title,

@@ -11,6 +11,7 @@ from dpcore.errors import InvalidInputError
 from dpcore.fitting.planning.memory import memory_of
 from dpcore.fitting.planning.optimizer_queries import expected_utility
 from dpcore.plugin import Problem, Settings
+from dpcore.plugin.commands import make_plan
 from dpcore.plugin.parts import loss_facts
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ class Forecast:
     @property
     def classification(self) -> bool:
         """Whether the loss is for two classes."""
-        return replace(self.settings, epsilon=1.0).plan().loss.classification
+        return make_plan(replace(self.settings, epsilon=1.0)).loss.classification
 
     def utility(self, epsilon: float, rows: int) -> ExpectedUtility:
         """Return the expected utility of so many public rows.
@@ -69,7 +70,7 @@ class Forecast:
         return memory_of(plan.optimizer, problem)
 
     def _run(self, epsilon: float, rows: int) -> tuple[Plan, Problem]:
-        plan = replace(self.settings, epsilon=epsilon).plan()
+        plan = make_plan(replace(self.settings, epsilon=epsilon))
         if loss_facts(plan.loss).multiclass:
             raise self._not_stated()
         problem = Problem(

@@ -12,6 +12,7 @@ from dpcore.errors import InvalidInputError
 from dpcore.fitting.run import fit_dataset
 from dpcore.losses.logistic import Logistic
 from dpcore.plugin import Gaussian, NeighboringRelation, Settings
+from dpcore.plugin.commands import make_plan
 from dpcore.plugin.parts import LocalEngine, SeededNoise, TableSession, dataset_from_arrays
 from dpcore_baselines.losses.hinge import HingeSvm
 from dpcore_lab.checks import make_rows
@@ -148,7 +149,7 @@ class Unmarked(RsgdAr):
 
 
 def test_the_published_pass_voids_the_statement_whoever_releases_it():
-    plan = Settings(algo="rsgd-ar", relation="replace-one").plan()
+    plan = make_plan(Settings(algo="rsgd-ar", relation="replace-one"))
     X, y = np.random.default_rng(0).normal(size=(60, 3)), np.resize([-1.0, 1.0], 60)
     data = dataset_from_arrays(X, y)
     assert fit_dataset(plan, data).privacy["private"] is True

@@ -18,6 +18,7 @@ from dpcore.accountants.equal_parts import equal_part, splits
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.steps.shared_budget import with_shared_accountant
 from dpcore.plugin import Settings
+from dpcore.plugin.commands import make_plan
 from dpcore.plugin.parts import PureAccountant, accountant_facts, load_registry, optimizer_facts
 from dpcore.privacy.first_party import part_of
 from dpcore_tuning.candidates import settings_of
@@ -181,13 +182,13 @@ def _of_tries(settings: Settings, candidates: Sequence[Candidate], law: Law) -> 
     whole = whole_filter(law, name, settings.epsilon, settings.delta)
     part = filter_of_a_try(law, name, whole)
     each = replace(settings, accountant=name, epsilon=part.epsilon)
-    plans = [one.plan() for one in settings_of(each, candidates)]
+    plans = [make_plan(one) for one in settings_of(each, candidates)]
     return whole, [replace(plan, accountant=part, is_part=True) for plan in plans]
 
 
 def _of_list(settings: Settings, candidates: Sequence[Candidate]) -> _Planned:
     """Return the filter, and plans of fits that each have an equal part of it."""
-    plans = [with_shared_accountant(one.plan()) for one in settings_of(settings, candidates)]
+    plans = [with_shared_accountant(make_plan(one)) for one in settings_of(settings, candidates)]
     filters = {type(plan.accountant) for plan in plans}
     if len(filters) > 1:
         raise InvalidInputError("The candidates run under several accountants: name one.")

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from dpcore import Schema
 from dpcore.errors import DpcoreError, visible
 from dpcore.plugin import InvalidInputError, Settings
+from dpcore.plugin.commands import make_plan
 from dpcore.plugin.parts import check_writable, write_whole
 from dpcore_a_ddp.flower.job import Job
 from dpcore_a_ddp.flower.processes import Deployment, DeploymentError
@@ -75,7 +76,7 @@ def deploy(
     """
     # Flower's processes run elsewhere.
     settings = replace(settings, users=os.path.abspath(settings.users))
-    plan = settings.plan()
+    plan = make_plan(settings)
     if plan.accountant.name == "best":
         raise InvalidInputError("Users need one accountant by name, not best.")
     check_writable(out)

@@ -12,6 +12,7 @@ from flwr.serverapp import Grid, ServerApp
 from dpcore import Schema
 from dpcore.errors import DpcoreError
 from dpcore.plugin import InvalidInputError
+from dpcore.plugin.commands import make_plan
 from dpcore_a_ddp.flower.job import Job
 from dpcore_a_ddp.flower.pool import FlowerPool
 from dpcore_a_ddp.flower.post import FlowerPost
@@ -46,7 +47,7 @@ def serve(grid: Grid, context: Context) -> None:
 
 
 def _fit(job: Job, grid: Grid) -> Model:
-    plan = job.settings.plan()
+    plan = make_plan(job.settings)
     optimizer: Any = plan.optimizer
     users = read_users(job.settings.users, job.n_rows, optimizer.rows_per_user)
     names = [user.name for user in users]

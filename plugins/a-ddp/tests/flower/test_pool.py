@@ -11,6 +11,7 @@ from dpcore.accountants.gdp import GdpAccountant
 from dpcore.errors import BudgetExceededError, InvalidInputError
 from dpcore.losses.logistic import Logistic
 from dpcore.plugin import Settings
+from dpcore.plugin.commands import make_plan
 from dpcore.plugin.parts import Dataset
 from dpcore_a_ddp.flower.member import Member, answer
 from dpcore_a_ddp.flower.pool import FlowerPool
@@ -190,7 +191,7 @@ def test_a_fit_over_messages_is_the_fit_of_one_process(table, own_files, users):
     asked = {"algo": "sgd-maj", "epsilon": 8.0, "delta": 1e-6, "params": {"rounds": 4}, "seed": 5}
     asked["users"] = str(table / "users.csv")
     pool = FlowerPool(users, Bytes(own_files), make_filter, reference=(8.0, 1e-6))
-    apart = fit_pool(Settings(**asked).plan(), schema, pool)
+    apart = fit_pool(make_plan(Settings(**asked)), schema, pool)
     whole = fit(table / "rows.csv", schema=schema, **asked)
     assert np.array_equal(apart.w, whole.w) and apart.w.any()
     assert apart.details == whole.details and not apart.privacy["private"]
@@ -198,7 +199,7 @@ def test_a_fit_over_messages_is_the_fit_of_one_process(table, own_files, users):
 
 
 def test_an_algorithm_that_asks_no_users_is_refused(table, own_files, users):
-    plan, schema = Settings(algo="a-ddp").plan(), Schema.read(table / "schema.toml")
-    plan = replace(plan, optimizer=Settings(algo="dp-gd").plan().optimizer)
+    plan, schema = make_plan(Settings(algo="a-ddp")), Schema.read(table / "schema.toml")
+    plan = replace(plan, optimizer=make_plan(Settings(algo="dp-gd")).optimizer)
     with pytest.raises(InvalidInputError, match="all rows in one place"):
         fit_pool(plan, schema, FlowerPool(users, Bytes(own_files), make_filter))

@@ -18,6 +18,7 @@ import numpy as np
 from dpcore.errors import InvalidInputError, TargetNotMetError
 from dpcore.fitting.request.settings import FIGURES
 from dpcore.plugin import Settings
+from dpcore.plugin.commands import make_plan
 from dpcore_lab.audit.claim import Claim
 from dpcore_lab.audit.pairs import N_ROWS, ROW_NORM, Side, pairs_of
 
@@ -164,18 +165,20 @@ def _plan(request: Request) -> Plan:
     else:
         budget = {"epsilon": request.epsilon, "delta": request.delta}
     usual = "ridge" if "squared-loss" in stated.needs else Settings.loss
-    plan = Settings(
-        algo=request.algo,
-        loss=request.loss or usual,
-        relation=request.relation,
-        targets=targets,
-        params={**given, **request.params},
-        use=request.use,
-        as_published=request.as_published,
-        units=request.rows_per_unit > 1,
-        threads=1,
-        **budget,
-    ).plan()
+    plan = make_plan(
+        Settings(
+            algo=request.algo,
+            loss=request.loss or usual,
+            relation=request.relation,
+            targets=targets,
+            params={**given, **request.params},
+            use=request.use,
+            as_published=request.as_published,
+            units=request.rows_per_unit > 1,
+            threads=1,
+            **budget,
+        )
+    )
     promised = optimizer_facts(type(plan.optimizer)), accountant_facts(type(plan.accountant))
     if not all(facts.private for facts in promised):
         raise _claims_nothing(request.algo)

@@ -11,7 +11,7 @@ from dpcore.fitting.planning.public_facts import check_dataset, check_drop
 from dpcore.fitting.planning.usual_loss import loss_of_schemas
 from dpcore.fitting.request.settings import checked_settings
 from dpcore.fitting.table_ledger import note_outside
-from dpcore.plugin.commands import LedgerRequest
+from dpcore.plugin.commands import LedgerRequest, make_plan
 from dpcore.plugin.parts import load_registry, make_loss, optimizer_facts
 from dpcore.privacy.relations import parse_relation, usual_relation
 from dpcore_lab.compare.data_rows import Rows, is_private, request_for
@@ -153,7 +153,7 @@ def _plans(
         try:
             _check_input(label)
             plans[label] = [
-                comparison.settings(label, epsilon, comparison.seed).plan()
+                make_plan(comparison.settings(label, epsilon, comparison.seed))
                 for epsilon in comparison.epsilons
             ]
         except DpcoreError as error:

@@ -18,6 +18,7 @@ from dpcore.fitting.run import fit_dataset
 from dpcore.losses.text import shown_loss
 from dpcore.model.probabilities import places_said
 from dpcore.plugin import Settings
+from dpcore.plugin.commands import make_plan
 from dpcore.plugin.parts import load_registry, loss_facts, make_loss
 from dpcore.privacy.versions import running_versions
 from dpcore.session.charges import Charges
@@ -66,7 +67,7 @@ class Fitter:
             for cell in cells:
                 yield self._external(cell, fold)
             return
-        plans = [self._settings(cell).plan() for cell in cells]
+        plans = [make_plan(self._settings(cell)) for cell in cells]
         self._warm_up(cells[0], plans[0], fold)
         for cell, plan in zip(cells, plans, strict=True):
             yield self._row(cell, plan, fold)

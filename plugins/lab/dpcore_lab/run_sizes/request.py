@@ -16,7 +16,7 @@ from dpcore.fitting.planning.public_facts import check_dataset
 from dpcore.fitting.planning.usual_loss import loss_of_schemas
 from dpcore.fitting.request.settings import default_algorithm
 from dpcore.plugin import NeighboringRelation, Settings
-from dpcore.plugin.commands import DataRequest
+from dpcore.plugin.commands import DataRequest, make_plan
 from dpcore.plugin.parts import Dataset, SeededNoise, load_registry, optimizer_facts
 from dpcore_lab.replay.recording import RecordingSession
 from dpcore_lab.run_sizes.schema_rows import rows_of_schema
@@ -168,9 +168,9 @@ def _plan(
         algo = next((n for n in registered if _is_of(registry, n, optimizer)), algo)
     known = replace(_settings(algo, request, schema), relation=other)
     if optimizer is None or _is_of(registry, algo, optimizer):
-        return known.plan()
+        return make_plan(known)
     usual = replace(known, algo=default_algorithm(), params={}, targets={}, relation=None)
-    plan = usual.plan()
+    plan = make_plan(usual)
     relation = NeighboringRelation(other or optimizer.relations[0])
     loss = registry.load("loss", _loss(optimizer, schema))()
     filters = registry.load("accountant", optimizer_facts(optimizer).accountant)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from dpcore.data.loader import FileLoader, named_parts
+from dpcore.data.loader import FileLoader
 from dpcore.data.schema.schema import Schema
 from dpcore.data.schema.unbounded_columns import require_bounds
 from dpcore.data.units import Coins, UnitIds
@@ -109,7 +109,7 @@ def _read(
         data,
         rows_dropped=bad_rows == "drop",
         typed_by=claim or ("file" if entry.data["typed"] else None),
-        read_by=named_parts(entry),
+        read_by=entry.named_parts(),
     )
 
 
@@ -164,7 +164,7 @@ def _load_store(
         data,
         rows_dropped=description.rows_dropped,
         typed_by=getattr(description, "claim", "") or ("file" if description.is_typed else None),
-        read_by=(*named_parts(entry), *getattr(description, "read_by", ())),
+        read_by=(*entry.named_parts(), *getattr(description, "read_by", ())),
     )
 
 

@@ -12,7 +12,6 @@ import pyarrow as pa
 
 from dpcore.data.dataset import declared_schema
 from dpcore.data.files import Files, Registered, RowSource
-from dpcore.data.loader import rows_of_part
 from dpcore.data.schema.schema import Schema
 from dpcore.data.units import Coins
 from dpcore.errors import InvalidInputError
@@ -51,7 +50,7 @@ def requested(
     with reading_threads(threads):
         dataset, parts = _opened(request, coins)
         dataset = with_weight_asked(dataset, request.data, request)
-        dataset = rows_of_part(dataset, request.part)
+        dataset = dataset.of_part(request.part)
         why_not_private = schema_reasons(dataset.schema)
         if request.test_fraction is None:
             test = tested(request, dataset.schema)
@@ -69,7 +68,7 @@ def tested(request: DataRequest, schema: Schema) -> Dataset | None:
     of_rows = schema.with_units(None)  # Whose rows are tested on does not matter.
     test = Dataset.from_file(request.test, of_rows, bad_rows=request.bad_rows)
     test = with_weight_asked(test, request.test, request)
-    return rows_of_part(test, request.part)
+    return test.of_part(request.part)
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from dpcore.fitting import run, run_state
 from dpcore.fitting.rows import run_rows
 from dpcore.fitting.run import fit_dataset
 from dpcore.plugin import Settings
-from dpcore.plugin.commands import DataRequest, train
+from dpcore.plugin.commands import DataRequest, make_plan, train
 from dpcore.plugin.parts import TableSession, dataset_from_arrays
 from dpcore_tables.bounds import step as private_bounds
 from dpcore_tables.bounds.choice import CountNoise, bounds_of
@@ -37,7 +37,7 @@ QUICK = Settings("dp-gd", params=FEW)
 def fitted(settings, sessions=None):
     """Return the model of a fit, whose sessions are kept in a list."""
     on_release = None if sessions is None else sessions.append
-    return fit_dataset(settings.plan(), waiting(), on_release=on_release)
+    return fit_dataset(make_plan(settings), waiting(), on_release=on_release)
 
 
 class Door(TableSession):
@@ -182,7 +182,7 @@ def test_rows_held_out_are_not_in_the_release(tmp_path, monkeypatch):
         test=tmp_path / "test.csv",
         private_bounds=True,
     )
-    plan = replace(QUICK, epsilon=50.0, seed=1).plan()
+    plan = make_plan(replace(QUICK, epsilon=50.0, seed=1))
     trained = train(plan, request)
     (column,) = trained.model.schema.features
     assert -10 < column.lower <= 0 and 6 <= column.upper < 10  # The rows of the test are at 1e9.
@@ -225,7 +225,7 @@ def test_what_cannot_leave_a_share_is_refused_before_anything_is_spent(settings,
         raise AssertionError("something was released")
 
     with pytest.raises(InvalidInputError, match=f"bounds of column 'x1' are private.*{reason}"):
-        fit_dataset(settings.plan(), waiting(), on_release=no_release)
+        fit_dataset(make_plan(settings), waiting(), on_release=no_release)
 
 
 @pytest.mark.parametrize("algo", ["nsgd", "psgd", "outpert-gd", "rsgd-ar", "bolt-on"])

@@ -13,6 +13,7 @@ from dpcore.errors import InvalidInputError
 from dpcore.fitting import run_state
 from dpcore.fitting.run import fit_dataset
 from dpcore.fitting.steps.weights import with_public_weights
+from dpcore.plugin.commands import make_plan
 from dpcore.plugin.parts import Ledger, TableSession, dataset_from_arrays, load_registry
 from dpcore_tables.weights import balanced
 from dpcore_tables.weights.balanced import SHARE, balanced_weights
@@ -134,7 +135,7 @@ def test_counts_are_charged_to_the_runs_own_budget(accountant, mechanism, relati
     )
     sessions = []
     data = dataset_from_arrays(X, RARE, classes=(0, 1), **BOUNDED)
-    model = fit_dataset(asked.plan(), data, on_release=sessions.append)
+    model = fit_dataset(make_plan(asked), data, on_release=sessions.append)
     first, last = sessions[0].ledger, sessions[-1].ledger
     assert last == first and [e.kind for e in first].count("histogram") == 1
     assert first[0].kind == "histogram"
@@ -203,7 +204,7 @@ def test_a_unit_moves_the_counts_by_all_of_its_rows(relation, door):
     }
     schema = Schema.from_dict({"unit": "id", "rows_per_unit": 4, "columns": columns})
     few = {"params": {"steps": "3"}, "relation": relation}
-    plan = settings("dp-gd", epsilon=2.0, class_weight="balanced", **few).plan()
+    plan = make_plan(settings("dp-gd", epsilon=2.0, class_weight="balanced", **few))
     fit_dataset(plan, dataset_from_arrays(frame, None, schema=schema))
     fit_dataset(plan, dataset_from_arrays(X, RARE, classes=(0, 1), **BOUNDED))
     of_units, of_rows = (scale for _, scale in Door.released)
@@ -258,10 +259,10 @@ def test_classes_are_named_as_a_label_reads_them():
     label = {"kind": "label", "classes": ["<=50K", [">50K", ">50K."]]}
     schema = Schema.from_dict({"columns": {**columns, "y": label}})
     named = parsed_weights([">50K.=3", "<=50K=.5"])
-    plan = with_public_weights(settings("dp-gd", class_weight=named).plan(), schema.label)
+    plan = with_public_weights(make_plan(settings("dp-gd", class_weight=named)), schema.label)
     assert plan.loss == ClassWeighted(Logistic(), (0.5, 3.0))
     truth = replace(schema.label, classes=(("false",), ("true",)))
-    plan = with_public_weights(settings("dp-gd", class_weight={True: 3}).plan(), truth)
+    plan = with_public_weights(make_plan(settings("dp-gd", class_weight={True: 3})), truth)
     assert plan.loss.weights == (1.0, 3.0)
 
 

@@ -11,6 +11,7 @@ from dpcore.plugin.commands import (
     DataRequest,
     LedgerRequest,
     Option,
+    make_plan,
     print_json,
     print_lines,
     train,
@@ -39,7 +40,7 @@ def sweep(
         raise InvalidInputError(
             f"Expected --epsilons {epsilons!r} as numbers, by commas."
         ) from None
-    plans = [Settings(algo=algo, epsilon=epsilon).plan() for epsilon in budgets]
+    plans = [make_plan(Settings(algo=algo, epsilon=epsilon)) for epsilon in budgets]
     rows, of_table = [], LedgerRequest(ledger)
     for plan in plans:  # All of them were checked before the first is charged.
         model = train(plan, DataRequest(data, schema), table_ledger=of_table).model

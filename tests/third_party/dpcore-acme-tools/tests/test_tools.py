@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from dpcore import load_model
 from dpcore.cli import app
+from dpcore.plugin.commands import make_plan
 
 
 @pytest.fixture
@@ -138,7 +139,7 @@ def test_two_at_once_are_not_both_charged_what_one_leaves(run, ledger):
 
     def fit(_):
         request = DataRequest("rows.csv", Path("schema.toml"))
-        plan = Settings(algo="dp-gd", epsilon=2.9, params={"steps": "5"}).plan()
+        plan = make_plan(Settings(algo="dp-gd", epsilon=2.9, params={"steps": "5"}))
         try:
             return train(plan, request, table_ledger=LedgerRequest(LEDGER)).model.privacy["epsilon"]
         except BudgetExceededError:
