@@ -41,7 +41,7 @@ REASONS = {
     "pluggy's own; docs/plugins.md has a plugin that runs": "hookimpl",
     "its docstring, or docs/events.md, says what it states": """
         DominatingPairDpEvent ExPostDpEvent NonPrivateDpEvent
-        PoissonSampledDpEvent RandomizedSensitivity RenyiDpEvent SampledWithoutReplacementDpEvent
+        PoissonSampledDpEvent RenyiDpEvent SampledWithoutReplacementDpEvent
         SkellamDpEvent""",
     "holds rows, or acts on them, so that an example has to make a table first": """
         CsrBlock Dataset RoundedLine LocalEngine Model OneProcess Table TableSession
@@ -51,9 +51,9 @@ REASONS = {
     "a figure of one theorem, whose plugin shows how it is used": """
         gaussian_mu_squared_down""",
     "digits of noise, for a new law alone": """
-        DigitStream Digits GridScale LazyUniform SystemNoise""",
+        DigitStream Digits GridScale LazyUniform""",
     "of the registry and the door: a line of docs/plugins.md or docs/interactive.md": """
-        Sensitivity accountant_facts accountants_for check_writable load_now
+        Sensitivity accountant_facts accountants_for load_now
         optimizer_facts sealed""",
     "a part of the admission test, which takes seconds: docs/plugins.md shows it": """
         Outcome RecordingSession ReplaySession Tested check_accountant check_bad_parameters_refused

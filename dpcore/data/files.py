@@ -15,7 +15,6 @@ from dpcore.privacy.first_party import part_of
 if TYPE_CHECKING:
     import numpy as np
 
-    from dpcore.data.dataset import Dataset
     from dpcore.data.part import RowPart
     from dpcore.data.schema.schema import Schema
 
@@ -110,13 +109,6 @@ class FrameParts:
         """Return the names of the columns."""
         return [str(name) for name in self.frame.columns]
 
-    def claimed(self) -> Any:
-        """Return a frame of no rows with the types that the columns are claimed to have."""
-        import pandas as pd
-
-        kinds = zip(self.names(), self.frame.dtypes, strict=True)
-        return pd.DataFrame({name: pd.Series([], dtype=kind) for name, kind in kinds})
-
 
 @dataclass(frozen=True)
 class Registered:
@@ -130,24 +122,6 @@ class Registered:
     @property
     def title(self) -> str:
         return self.name
-
-    def load(self) -> Dataset:
-        """Return the whole data set, loaded here."""
-        from dpcore.registry.catalogue import load_registry
-
-        whole: Dataset = load_registry().load("dataset", self.name)()
-        return whole
-
-    @staticmethod
-    def part(whole: Dataset, place: int, count: int) -> Dataset:
-        """Return part ``place``, from 0, of ``count`` of a data set's blocks, each of them in one
-        part."""
-        import numpy as np
-
-        from dpcore.exact.grid import BLOCK_ROWS
-
-        block, blocks = np.arange(whole.n_units) // BLOCK_ROWS, -(-whole.n_units // BLOCK_ROWS)
-        return whole.take(block * count // max(1, blocks) == place)
 
 
 def is_elsewhere(rows: Any) -> bool:

@@ -51,6 +51,11 @@ class NoiseSource(Unshareable):
         self._entropy = entropy
 
     @staticmethod
+    def of_seed(seed: int | None = None) -> "NoiseSource":
+        """Return noise from the system's entropy, or, for tests and figures, from a seed."""
+        return SystemNoise() if seed is None else SeededNoise(seed)
+
+    @staticmethod
     def load_kernels(count: int) -> None:
         """Load the kernels that draw so many deviates at a time, before any is drawn."""
         load_noise(in_bulk=count >= BULK_SIZE)

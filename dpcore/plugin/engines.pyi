@@ -3,7 +3,6 @@
 An engine has the rows: it is inside the trust boundary, and the statement names it.
 """
 
-from dpcore.data.blocks.layouts import layout_of
 from dpcore.data.files import BadRows, Files, FrameParts, Registered, RowsElsewhere
 from dpcore.privacy.first_party import DISTRIBUTIONS
 
@@ -14,5 +13,4 @@ __all__ = [
     "FrameParts",
     "Registered",
     "RowsElsewhere",
-    "layout_of",
 ]

@@ -10,7 +10,7 @@ from dpcore.accountants.pure import PureAccountant
 from dpcore.accountants.schedule import planned_accountant
 from dpcore.accountants.search import smallest_multiplier
 from dpcore.data.arrays import dataset_from_arrays
-from dpcore.data.blocks.block import Block, RawRows
+from dpcore.data.blocks.block import Block
 from dpcore.data.blocks.csr import CsrBlock
 from dpcore.data.blocks.rounded_line import RoundedLine
 from dpcore.data.blocks.table import Table
@@ -20,17 +20,16 @@ from dpcore.data.weighted_labels import clamped_labels
 from dpcore.engines.local import LocalEngine
 from dpcore.exact.rounding import exp_down, exp_up, float_down, float_up, log_up, sqrt_up
 from dpcore.fitting.answered import fit_source
-from dpcore.fitting.planning.losses import make_loss
 from dpcore.fitting.planning.slots import accountants_for
 from dpcore.losses.facts import loss_facts
 from dpcore.mechanisms.base import PureNoise, ScaledNoise, add_modulo
 from dpcore.model.model import Model
-from dpcore.model.outfile import check_writable, write_whole
+from dpcore.model.outfile import OutFile
 from dpcore.noise.bulk import LazyUniform
 from dpcore.noise.entropy import Unshareable
 from dpcore.noise.incremental_digits import Digits, DigitStream
 from dpcore.noise.scale import GridScale
-from dpcore.noise.source import NoiseSource, SeededNoise, SystemNoise
+from dpcore.noise.source import NoiseSource, SeededNoise
 from dpcore.privacy.events import (
     ComposedDpEvent,
     DpEvent,
@@ -43,9 +42,9 @@ from dpcore.privacy.events import (
     SampledWithoutReplacementDpEvent,
     SkellamDpEvent,
 )
-from dpcore.privacy.figures import cached_by_value, copied_figure, plain_counts
+from dpcore.privacy.figures import cached_by_value
 from dpcore.privacy.immutable import constant, sealed
-from dpcore.privacy.sensitivity import RandomizedSensitivity, Sensitivity
+from dpcore.privacy.sensitivity import Sensitivity
 from dpcore.privacy.stated_events import (
     ApproximateDpEvent,
     DominatingPairDpEvent,
@@ -99,13 +98,12 @@ __all__ = [
     "NonPrivateDpEvent",
     "OneProcess",
     "Optimizer",
+    "OutFile",
     "PoissonSampledDpEvent",
     "PureAccountant",
     "PureDpEvent",
     "PureNoise",
     "Query",
-    "RandomizedSensitivity",
-    "RawRows",
     "RenyiDpEvent",
     "RoundedLine",
     "RowFunction",
@@ -116,7 +114,6 @@ __all__ = [
     "Sensitivity",
     "SkellamDpEvent",
     "SourceStatement",
-    "SystemNoise",
     "Table",
     "TableQuery",
     "TableSession",
@@ -125,13 +122,11 @@ __all__ = [
     "accountant_facts",
     "accountants_for",
     "add_modulo",
-    "check_writable",
     "clamped_labels",
     "cached_by_value",
     "clip_coefficients",
     "clipped_total",
     "constant",
-    "copied_figure",
     "dataset_from_arrays",
     "exp_down",
     "exp_up",
@@ -143,13 +138,10 @@ __all__ = [
     "load_registry",
     "log_up",
     "loss_facts",
-    "make_loss",
     "optimizer_facts",
-    "plain_counts",
     "planned_accountant",
     "row_factors",
     "sealed",
     "smallest_multiplier",
     "sqrt_up",
-    "write_whole",
 ]

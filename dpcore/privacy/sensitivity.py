@@ -85,6 +85,13 @@ class Sensitivity:
             if value is not None and not (math.isfinite(value) and value > 0):
                 raise InvalidInputError(f"Expected {name}={value!r} to be finite and > 0.")
 
+    def randomized(self, deltas: tuple[float, ...], weights: tuple[int, ...]) -> "Sensitivity":
+        """Return the l2 sensitivity that a secret random choice of the query decides (Chen, Lee &
+        Kifer 2019), as ``RandomizedSensitivity`` has it: ``bound`` is the largest of ``deltas``."""
+        return RandomizedSensitivity(
+            self.norm, self.bound, self.relation, self.grid_bits, None, deltas, weights
+        )
+
 
 @sealed
 @dataclass(frozen=True, slots=True)

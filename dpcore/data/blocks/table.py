@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from dpcore.data.blocks.block import Block
+    from dpcore.data.blocks.layout import Layout
     from dpcore.data.blocks.layouts import Rows
 
 __all__ = ["Table"]
@@ -69,6 +70,13 @@ class Table:
         self.raw_norm_bound = raw_norm_bound
         self.row_norm = row_norm
         self.capacity = capacity
+
+    @staticmethod
+    def layout_of(X: Rows) -> Layout[Any]:
+        """Return the layout of encoded rows; InvalidInputError for rows of none."""
+        from dpcore.data.blocks.layouts import layout_of
+
+        return layout_of(X)
 
     @property
     def units(self) -> np.ndarray | None:
@@ -188,10 +196,8 @@ def _made(
     X: Rows, y: np.ndarray, units: np.ndarray | None, raw_norm_bound: float, row_norm: float
 ) -> Iterator[Block]:
     """Yield the blocks of a table, each made when it is asked for where the layout does that."""
-    from dpcore.data.blocks.layouts import layout_of
-
     path, rows = RoundedLine(raw_norm_bound), cast("Any", X)
-    layout = layout_of(X)
+    layout = Table.layout_of(X)
     if units is None:
         yield from layout.blocks(X, y, path, row_norm)
         return

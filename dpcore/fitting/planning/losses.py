@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import DpcoreError, InvalidInputError
-from dpcore.fitting.request.settings import Settings
 from dpcore.registry.parameters import convert_all, describe_parameters
 
 if TYPE_CHECKING:
@@ -15,11 +14,16 @@ if TYPE_CHECKING:
     from dpcore.registry.catalogue import Registry
 
 __all__ = [
+    "OF_LOSS",
     "has_parameters",
     "loss_parameters",
     "make_loss",
     "names_of_loss",
 ]
+
+
+OF_LOSS = "loss"
+"""The first word of a loss's parameter, before the dot."""
 
 
 def has_parameters(kind: Any) -> bool:
@@ -31,7 +35,7 @@ def names_of_loss(name: str, registry: Registry) -> list[str]:
     """Return the parameters of a loss as they are set: with its word before the dot."""
     kind: Any = registry.load("loss", name)
     stated = describe_parameters(kind) if has_parameters(kind) else ()
-    return [f"{Settings.OF_LOSS}.{parameter.name}" for parameter in stated]
+    return [f"{OF_LOSS}.{parameter.name}" for parameter in stated]
 
 
 def make_loss(name: str, params: Mapping[str, Any], registry: Registry) -> Loss:
@@ -39,12 +43,6 @@ def make_loss(name: str, params: Mapping[str, Any], registry: Registry) -> Loss:
 
     Raises RegistryError for an unknown name, InvalidInputError for a parameter that the loss does
     not have or take.
-
-    Examples
-    --------
-    >>> from dpcore.plugin.parts import load_registry, make_loss
-    >>> make_loss("quantile", {"tau": 0.9}, load_registry())
-    Quantile(tau=0.9, half_width=None)
     """
     kind: Any = registry.load("loss", name)
     if not params:

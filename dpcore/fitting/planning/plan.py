@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import DpcoreError, InvalidInputError, RegistryError, near_names
 from dpcore.fitting.planning.engines import engine_name, load_engine
-from dpcore.fitting.planning.losses import make_loss, names_of_loss
+from dpcore.fitting.planning.losses import names_of_loss
 from dpcore.fitting.planning.optimizer_queries import choose
 from dpcore.fitting.planning.planned import Plan
 from dpcore.fitting.planning.slots import fill_slots
@@ -79,7 +79,7 @@ def make_plan(settings: Settings, registry: Registry | None = None) -> Plan:
         entry=registry.get("optimizer", settings.algo),
         optimizer=optimizer,
         use=filled,
-        loss=make_loss(settings.loss, of_loss, registry),
+        loss=settings.make_loss(registry),
         accountant=accountant,
         relation=parse_relation(settings.relation or usual_relation(factory)),
         engine=load_engine(settings.engine, registry),

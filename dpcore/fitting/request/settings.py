@@ -1,19 +1,26 @@
 """The settings of a fit: what was asked for, as frozen data, and what no algorithm could have."""
 
+from __future__ import annotations
+
 import dataclasses
 import math
 import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpcore.errors import InvalidInputError, RegistryError
+from dpcore.fitting.planning.losses import OF_LOSS, make_loss
 from dpcore.fitting.steps.facts import step_facts
 from dpcore.fitting.steps.weights import checked_weights
 from dpcore.moved import where_to_get
 from dpcore.privacy.relations import parse_relation
 from dpcore.registry.catalogue import load_registry
 from dpcore.registry.parameters import convert
+
+if TYPE_CHECKING:
+    from dpcore.protocols import Loss
+    from dpcore.registry.catalogue import Registry
 
 __all__ = [
     "FIGURES",
@@ -116,8 +123,24 @@ class Settings:
     multiclass: str | None = None
     also: tuple[Any, ...] = ()
 
-    OF_LOSS: ClassVar[str] = "loss"
+    OF_LOSS: ClassVar[str] = OF_LOSS
     """The first word of a loss's parameter, before the dot."""
+
+    def make_loss(self, registry: Registry | None = None) -> Loss:
+        """Return the loss of that name with its parameters: text is parsed, Python values are
+        checked.
+
+        Raises RegistryError for an unknown name, InvalidInputError for a parameter that the loss
+        does not have or take.
+
+        Examples
+        --------
+        >>> from dpcore.plugin import Settings
+        >>> Settings(loss="quantile", params={"loss.tau": 0.9}).make_loss()
+        Quantile(tau=0.9, half_width=None)
+        """
+        of_loss = self.params_apart(self.params)[1]
+        return make_loss(self.loss, of_loss, registry or load_registry())
 
     @staticmethod
     def params_apart(params: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -38,7 +38,12 @@ from dpcore.plugin.parts import (
     PureDpEvent,
 )
 from dpcore.privacy.events import ExponentialMechanismDpEvent
-from dpcore_accounting.array_functions import FUNCTION_ERROR, array_exp, array_expm1, array_log
+from dpcore_accounting.reproducible.array_functions import (
+    FUNCTION_ERROR,
+    array_exp,
+    array_expm1,
+    array_log,
+)
 
 __all__ = ["CLOSED_CURVES", "MARGIN", "Bounds", "Half"]
 

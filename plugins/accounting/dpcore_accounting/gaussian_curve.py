@@ -23,7 +23,7 @@ import math
 import numpy as np
 
 from dpcore.plugin import ordered_dot
-from dpcore_accounting.array_functions import array_exp
+from dpcore_accounting.reproducible.array_functions import array_exp
 
 __all__ = ["gaussian_bounds"]
 

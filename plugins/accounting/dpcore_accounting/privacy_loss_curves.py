@@ -49,10 +49,10 @@ from dpcore.plugin.parts import (
     float_up,
 )
 from dpcore.privacy.events import RandomizedSensitivityGaussian
-from dpcore_accounting.array_functions import FUNCTION_ERROR, array_exp, array_expm1
 from dpcore_accounting.closed_curves import CLOSED_CURVES, MARGIN, Bounds
 from dpcore_accounting.gaussian_curve import gaussian_bounds
 from dpcore_accounting.mixture import mixture_shifts_up
+from dpcore_accounting.reproducible.array_functions import FUNCTION_ERROR, array_exp, array_expm1
 from dpcore_accounting.sampled_moments import array_log1p
 
 if TYPE_CHECKING:

@@ -8,8 +8,13 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from dpcore_accounting import array_functions
-from dpcore_accounting.array_functions import FUNCTION_ERROR, array_exp, array_expm1, array_log
+from dpcore_accounting.reproducible import array_functions
+from dpcore_accounting.reproducible.array_functions import (
+    FUNCTION_ERROR,
+    array_exp,
+    array_expm1,
+    array_log,
+)
 
 FUNCTIONS = {
     array_exp: (mp.exp, -700.0, 700.0),

@@ -88,7 +88,7 @@ def _frame(
 ) -> tuple[Sequence[Source], Shares]:
     if schema is None:
         raise InvalidInputError("A Dask frame needs a schema of its columns.")
-    schema = require_claimed(parts.names(), parts.claimed(), schema)
+    schema = require_claimed(parts.names(), _claimed(parts), schema)
     delayed = parts.frame.to_delayed()
     _require_few(len(delayed), "partitions of one frame: frame.repartition(npartitions=...)")
     with lost_is_told():
@@ -137,6 +137,14 @@ def _require_still_there(mark: dict[str, str], client: Client) -> None:
             "A worker ended while the partitions of the frame were worked out, and some may have "
             "been worked out from other rows than the rest: try again."
         )
+
+
+def _claimed(parts: FrameParts) -> Any:
+    """Return a frame of no rows with the types that the columns are claimed to have."""
+    import pandas as pd
+
+    kinds = zip(parts.names(), parts.frame.dtypes, strict=True)
+    return pd.DataFrame({name: pd.Series([], dtype=kind) for name, kind in kinds})
 
 
 def _registered(

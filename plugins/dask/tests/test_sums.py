@@ -20,6 +20,7 @@ from dpcore.plugin.parts import (
 from dpcore.protocols.file_engine import FileEngine
 from dpcore.session.answers import ExactAnswers
 from dpcore_dask.engine import DaskEngine
+from dpcore_dask.registered import part_of
 from dpcore_tables.store import convert
 
 
@@ -160,7 +161,7 @@ def test_a_registered_data_set_is_cut_into_blocks(cluster, equal):
     finally:
         engine.close()
     for count in (1, 3, 7, 90):
-        sizes = [source.part(data, place, count).n_units for place in range(count)]
+        sizes = [part_of(data, place, count).n_units for place in range(count)]
         assert (
             sum(sizes) == data.n_units and sum(size % Table.BLOCK_ROWS > 0 for size in sizes) == 1
         )

@@ -10,7 +10,7 @@ import numpy as np
 from dpcore.errors import UnsupportedEventError
 from dpcore.plugin import InvalidInputError, ordered_dot, ordered_sum
 from dpcore.plugin.parts import accountants_for
-from dpcore_accounting.array_functions import array_exp, array_expm1, array_log
+from dpcore_accounting.reproducible.array_functions import array_exp, array_expm1, array_log
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -20,7 +20,6 @@ from dpcore.plugin.parts import (
     LocalEngine,
     NoiseSource,
     SeededNoise,
-    SystemNoise,
     load_now,
 )
 from dpcore_a_ddp.pools.noise_ahead import NoiseAhead
@@ -94,7 +93,7 @@ class InProcessPool(OneProcessPool):
         self._absent, self._threads = absent, threads or LocalEngine.available_threads()
         self._noises: tuple[NoiseSource, ...]
         if seed is None:
-            self._noises = (SystemNoise(),)
+            self._noises = (NoiseSource.of_seed(),)
         else:
             self._noises = tuple(SeededNoise(user_seed(seed, user.name)) for user in users)
         self._seeded = seed is not None

@@ -21,7 +21,7 @@ import numpy as np
 
 from dpcore.plugin import InvalidInputError, ordered_dot, ordered_sum
 from dpcore.plugin.parts import cached_by_value
-from dpcore_accounting.array_functions import array_exp, array_expm1, array_log
+from dpcore_accounting.reproducible.array_functions import array_exp, array_expm1, array_log
 from dpcore_accuracy_first.bisection import least
 from dpcore_baselines.geometric_progression import geometric_progression
 

@@ -8,14 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from dpcore.plugin import (
-    InvalidInputError,
-    Problem,
-    RowCount,
-    ordered_norm,
-    round_parameters,
-    round_to,
-)
+from dpcore.errors import InvalidInputError
+from dpcore.plugin import Problem, RowCount, ordered_norm, round_parameters, round_to
 from dpcore.plugin.parts import Sensitivity, sealed
 from dpcore_accuracy_first.objectives.loss_sum import ObjectiveSum, objective_bits
 from dpcore_accuracy_first.objectives.public_ball import PublicBall, penalty_of
@@ -164,13 +158,9 @@ class Minimizer:
             far = ordered_norm(whole) > known.coarse
             return whole
 
-        def rounded(w: np.ndarray) -> np.ndarray:
+        def rounded(w: np.ndarray, fine: int = Problem.FINE_BITS) -> np.ndarray:
             # Far from the minimum the coarse grid does, and saves half of the products.
-            return (
-                round_parameters(w, problem.raw_norm_bound)
-                if far
-                else round_to(w, Problem.FINE_BITS)
-            )
+            return round_parameters(w, problem.raw_norm_bound) if far else round_to(w, fine)
 
         w = minimize(
             gradient,

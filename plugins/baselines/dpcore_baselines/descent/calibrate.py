@@ -34,7 +34,7 @@ import numpy as np
 
 from dpcore.plugin import ordered_dot, ordered_sum
 from dpcore.plugin.parts import loss_facts
-from dpcore_accounting.array_functions import array_exp
+from dpcore_accounting.reproducible.array_functions import array_exp
 
 if TYPE_CHECKING:
     from dpcore.plugin import Problem

@@ -11,7 +11,7 @@ import numpy as np
 
 from dpcore.plugin import ordered_dot, ordered_sum
 from dpcore.plugin.parts import Sensitivity, float_up, sealed, sqrt_up
-from dpcore_accounting.array_functions import array_exp, array_log
+from dpcore_accounting.reproducible.array_functions import array_exp, array_log
 from dpcore_baselines.descent import defaults
 from dpcore_baselines.descent.kernels import write_digits
 

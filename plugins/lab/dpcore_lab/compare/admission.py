@@ -12,12 +12,12 @@ from dpcore.fitting.planning.usual_loss import loss_of_schemas
 from dpcore.fitting.request.settings import checked_settings
 from dpcore.fitting.table_ledger import note_outside
 from dpcore.plugin.commands import LedgerRequest, make_plan
-from dpcore.plugin.parts import load_registry, make_loss, optimizer_facts
+from dpcore.plugin.parts import load_registry, optimizer_facts
 from dpcore.privacy.relations import parse_relation, usual_relation
 from dpcore_lab.compare.data_rows import Rows, is_private, request_for
 from dpcore_lab.compare.external_fits import admit_externals, externals_among, refuse_ledger
 from dpcore_lab.compare.folds import fold_key
-from dpcore_lab.compare.settings import REFERENCES, check_alone, check_figures
+from dpcore_lab.compare.settings import REFERENCES, check_alone, check_figures, loss_with
 from dpcore_lab.externals.exchange import check_rows
 from dpcore_tables.files.requested import schema_of_rows
 
@@ -99,7 +99,7 @@ def admit(comparison: Comparison) -> tuple[Comparison, dict[str, str]]:
 
 
 def _loss_of(comparison: Comparison) -> Loss:
-    return make_loss(comparison.loss, comparison.loss_params, load_registry())
+    return loss_with(comparison.loss, comparison.loss_params)
 
 
 def _admit_references(comparison: Comparison) -> Comparison:

@@ -14,8 +14,8 @@ import numpy as np
 
 from dpcore.errors import DpcoreError
 from dpcore.plugin import Settings
-from dpcore.plugin.parts import load_registry, loss_facts, make_loss
-from dpcore_lab.compare.settings import shown_name
+from dpcore.plugin.parts import loss_facts
+from dpcore_lab.compare.settings import loss_with, shown_name
 from dpcore_lab.compare.table import SHARES, Mean
 
 __all__ = ["FLOOR", "Level", "draw_levels", "levels_of", "range_of", "set_range"]
@@ -71,7 +71,7 @@ def _objective_of_zeros(settings: Mapping[str, Any]) -> float | None:
     is drawn."""
     with suppress(DpcoreError):
         params = settings.get("params", {}).get(Settings.OF_LOSS, {})
-        loss = make_loss(settings["loss"], params, load_registry())
+        loss = loss_with(settings["loss"], params)
         several = settings.get("multiclass") is not None or loss_facts(loss).multiclass
         if loss.classification and not several:
             out = np.empty(2)

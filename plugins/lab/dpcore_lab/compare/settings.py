@@ -11,7 +11,7 @@ from typing import Any
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.request.settings import default_algorithm
 from dpcore.losses.text import shown_loss
-from dpcore.plugin import NeighboringRelation, Settings
+from dpcore.plugin import Loss, NeighboringRelation, Settings
 from dpcore.plugin.commands import DataRequest
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "check_alone",
     "check_figures",
     "loss_in_words",
+    "loss_with",
 ]
 
 REFERENCES = ("majority", "nonprivate")
@@ -149,7 +150,7 @@ class Comparison:
         """Return one fit of an algorithm as ``dpcore train`` would be asked for it."""
         algo, _, variant = label.partition(":")
         is_chosen = algo == default_algorithm()
-        of_loss = {f"{Settings.OF_LOSS}.{name}": value for name, value in self.loss_params.items()}
+        of_loss = _as_set(self.loss_params)
         return Settings(
             algo=algo,
             loss=self.loss,
@@ -234,3 +235,13 @@ def check_alone(labels: Sequence[str]) -> None:
         raise InvalidInputError(
             "Expected 'all', which means every algorithm that fits, by itself: --algos all."
         )
+
+
+def loss_with(name: str, params: Mapping[str, Any]) -> Loss:
+    """Return the loss of a name with these parameters. Raises as ``Settings.make_loss``."""
+    return Settings(loss=name, params=_as_set(params)).make_loss()
+
+
+def _as_set(params: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters of a loss as they are set."""
+    return {f"{Settings.OF_LOSS}.{name}": value for name, value in params.items()}

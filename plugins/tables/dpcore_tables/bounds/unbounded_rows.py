@@ -13,7 +13,6 @@ from dpcore.data.blocks.frozen import freeze
 from dpcore.data.schema.columns import Label
 from dpcore.data.schema.unbounded_columns import waits
 from dpcore.data.targets import target_of
-from dpcore.plugin.engines import layout_of
 from dpcore.plugin.parts import Table
 from dpcore_tables.cells.features import features_of, held_of
 from dpcore_tables.coded.rows import CodedRows
@@ -85,7 +84,7 @@ def _encoded(X: Rows, schema: Schema, places: Mapping[str, int]) -> Rows:
     rows: Any = numbers.astype(np.float32)
     if isinstance(X, CodedRows):
         rows = CodedRows(X.layout, rows, X.codes)
-    frozen: Rows = layout_of(rows).freeze(rows)
+    frozen: Rows = Table.layout_of(rows).freeze(rows)
     return frozen
 
 

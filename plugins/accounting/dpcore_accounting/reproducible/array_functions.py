@@ -31,7 +31,7 @@ def array_exp(x: np.ndarray) -> np.ndarray:
     Examples
     --------
     >>> import numpy as np
-    >>> from dpcore_accounting.array_functions import array_exp
+    >>> from dpcore_accounting.reproducible.array_functions import array_exp
     >>> array_exp(np.array([-np.inf, 0.0]))
     array([0., 1.])
     """
@@ -51,7 +51,7 @@ def array_log(x: np.ndarray) -> np.ndarray:
     Examples
     --------
     >>> import numpy as np
-    >>> from dpcore_accounting.array_functions import array_log
+    >>> from dpcore_accounting.reproducible.array_functions import array_log
     >>> array_log(np.array([0.0, 1.0]))
     array([-inf,   0.])
     """
@@ -69,7 +69,7 @@ def array_expm1(x: np.ndarray) -> np.ndarray:
     Examples
     --------
     >>> import numpy as np
-    >>> from dpcore_accounting.array_functions import array_expm1
+    >>> from dpcore_accounting.reproducible.array_functions import array_expm1
     >>> array_expm1(np.array([1e-20]))
     array([1.e-20])
     """
