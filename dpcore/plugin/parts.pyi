@@ -14,7 +14,6 @@ from dpcore.data.blocks.block import Block
 from dpcore.data.blocks.csr import CsrBlock
 from dpcore.data.blocks.rounded_line import RoundedLine
 from dpcore.data.blocks.table import Table
-from dpcore.data.blocks.truncation import row_factors
 from dpcore.data.dataset import Dataset
 from dpcore.data.weighted_labels import clamped_labels
 from dpcore.engines.local import LocalEngine
@@ -140,7 +139,6 @@ __all__ = [
     "loss_facts",
     "optimizer_facts",
     "planned_accountant",
-    "row_factors",
     "sealed",
     "smallest_multiplier",
     "sqrt_up",

@@ -14,7 +14,6 @@ from dpcore.plugin.parts import (
     Sensitivity,
     Table,
     cached_by_value,
-    row_factors,
     sealed,
 )
 from dpcore_accuracy_first.queries.kernels import gram_sums
@@ -106,7 +105,7 @@ class GramMatrix:
         return np.zeros(d * (d + 1) // 2 + d, dtype=np.int64)
 
     def answer_block(self, block: Block) -> np.ndarray:
-        factor = row_factors(block.row_norms("l1") * block.factor * _UP, self.longest)
+        factor = block.factors_within(self.longest, block.row_norms("l1") * block.factor * _UP)
         rows = np.empty((block.n_rows, self.n_features + 1))
         np.multiply(block.rows(), factor[:, np.newaxis], out=rows[:, :-1])
         rows[:, -1] = bounded_labels(block)
