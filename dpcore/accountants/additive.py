@@ -25,8 +25,6 @@ from dpcore.privacy.events import ComposedDpEvent, DpEvent
 
 __all__ = [
     "AdditiveAccountant",
-    "ticks_down",
-    "ticks_up",
     "validated_conversion",
 ]
 
@@ -58,16 +56,6 @@ def validated_conversion(accountant_class: Any, conversion: str | None) -> str:
     return conversion
 
 
-def ticks_up(x: Fraction) -> int:
-    """Return ``x`` in the accountants' integer units, rounded up."""
-    return -((-x.numerator << _UNIT_BITS) // x.denominator)
-
-
-def ticks_down(x: Fraction) -> int:
-    """Return ``x`` in the accountants' integer units, rounded down."""
-    return (x.numerator << _UNIT_BITS) // x.denominator
-
-
 @dataclass(frozen=True, kw_only=True)
 class AdditiveAccountant(ABC):
     """Base of the built-in accountants; see ``dpcore.protocols.Accountant``.
@@ -97,6 +85,16 @@ class AdditiveAccountant(ABC):
     conversion: str
     budget_ticks: int
     spent_ticks: int = 0
+
+    @staticmethod
+    def ticks_up(x: Fraction) -> int:
+        """Return ``x`` in the accountants' integer units, rounded up."""
+        return -((-x.numerator << _UNIT_BITS) // x.denominator)
+
+    @staticmethod
+    def ticks_down(x: Fraction) -> int:
+        """Return ``x`` in the accountants' integer units, rounded down."""
+        return (x.numerator << _UNIT_BITS) // x.denominator
 
     @staticmethod
     def validated_epsilon(epsilon: Any) -> float:
@@ -140,7 +138,7 @@ class AdditiveAccountant(ABC):
             epsilon=epsilon,
             delta=delta,
             conversion=conversion,
-            budget_ticks=ticks_down(budget),
+            budget_ticks=AdditiveAccountant.ticks_down(budget),
             **public,
         )
 
@@ -190,7 +188,7 @@ class AdditiveAccountant(ABC):
             return sum(self._ticks(part) for part in event.events)
         if not self._has_rule(event):
             raise UnsupportedEventError(unsupported(self.name, event))
-        return ticks_up(self._leaf_cost(event))
+        return AdditiveAccountant.ticks_up(self._leaf_cost(event))
 
     def compose(self, event: DpEvent) -> Self:
         ticks = self._ticks(event)

@@ -10,11 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Self
 
-from dpcore.accountants.additive import (
-    AdditiveAccountant,
-    ticks_down,
-    validated_conversion,
-)
+from dpcore.accountants.additive import AdditiveAccountant, validated_conversion
 from dpcore.errors import InvalidInputError
 from dpcore.privacy.events import require_positive
 
@@ -39,14 +35,14 @@ class FigureAccountant(AdditiveAccountant):
         delta = cls.validated_delta(delta)
         conversion = validated_conversion(cls, conversion)
         budget = cls._budget_of(Fraction(figure))
-        if not ticks_down(budget):
+        if not AdditiveAccountant.ticks_down(budget):
             raise InvalidInputError(f"A budget of {figure!r} is below the {cls.name} units.")
         epsilon = cls._epsilon_of(budget, delta, conversion)
         return cls(
             epsilon=cls.validated_epsilon(max(epsilon, _LEAST_EPSILON)),
             delta=delta,
             conversion=conversion,
-            budget_ticks=ticks_down(budget),
+            budget_ticks=AdditiveAccountant.ticks_down(budget),
         )
 
     @classmethod

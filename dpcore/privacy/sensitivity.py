@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Literal
 
-from dpcore.errors import InvalidInputError
+from dpcore.errors import InvalidInputError, near_names
 from dpcore.privacy.immutable import sealed
 
 __all__ = [
@@ -44,6 +44,15 @@ class NeighboringRelation(Enum):
     ADD_OR_REMOVE_ONE = "add-or-remove-one"
     REPLACE_ONE = "replace-one"
     REPLACE_SPECIAL = "replace-special"
+
+    @classmethod
+    def parse(cls, text: str) -> "NeighboringRelation":
+        """Return the relation of a name; InvalidInputError lists the names."""
+        for relation in cls:
+            if text == relation.value:
+                return relation
+        known = [relation.value for relation in cls]
+        raise InvalidInputError(f"There is no relation {text!r}.{near_names(text, known)}")
 
     @property
     def rows_changed(self) -> int:

@@ -23,7 +23,8 @@ from dpcore.fitting.request.settings import (
 )
 from dpcore.fitting.request.targets import Budget, budget_of, target_values
 from dpcore.moved import table_of
-from dpcore.privacy.relations import parse_relation, usual_relation
+from dpcore.privacy.relations import usual_relation
+from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.registry.catalogue import Registry, load_registry
 from dpcore.registry.parameters import convert_all
 from dpcore.registry.tables.declarations import load_source, optimizer_facts
@@ -81,7 +82,7 @@ def make_plan(settings: Settings, registry: Registry | None = None) -> Plan:
         use=filled,
         loss=settings.make_loss(registry),
         accountant=accountant,
-        relation=parse_relation(settings.relation or usual_relation(factory)),
+        relation=NeighboringRelation.parse(settings.relation or usual_relation(factory)),
         engine=load_engine(settings.engine, registry),
         chosen_by=chosen_by,
         targets=(*(registry.get(kind, part).target for kind, part in parts), *_source(factory)),

@@ -14,7 +14,7 @@ from dpcore.fitting.planning.losses import OF_LOSS, make_loss
 from dpcore.fitting.steps.facts import step_facts
 from dpcore.fitting.steps.weights import checked_weights
 from dpcore.moved import where_to_get
-from dpcore.privacy.relations import parse_relation
+from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.registry.catalogue import load_registry
 from dpcore.registry.parameters import convert
 
@@ -139,8 +139,7 @@ class Settings:
         >>> Settings(loss="quantile", params={"loss.tau": 0.9}).make_loss()
         Quantile(tau=0.9, half_width=None)
         """
-        of_loss = self.params_apart(self.params)[1]
-        return make_loss(self.loss, of_loss, registry or load_registry())
+        return make_loss(self.loss, self.params_apart(self.params)[1], registry or load_registry())
 
     @staticmethod
     def params_apart(params: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -180,7 +179,7 @@ def checked_settings(settings: Settings) -> Settings:
             f"Expected multiclass={settings.multiclass!r} to be {OVR}, or left out."
         )
     if settings.relation is not None:
-        parse_relation(settings.relation)
+        NeighboringRelation.parse(settings.relation)
     return _with_accountant_of_figure(settings)
 
 

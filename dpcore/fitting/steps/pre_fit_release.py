@@ -88,7 +88,6 @@ def mechanism_for(accountant: Accountant, share: float | Fraction) -> Any:
 
 
 def norm_of(mechanism: Any) -> Any:
-    """Return the norm of the sensitivity that the mechanism needs."""
     return mechanism.needs
 
 

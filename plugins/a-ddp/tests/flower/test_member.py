@@ -166,7 +166,7 @@ def test_rows_of_units_are_refused_before_they_are_read(own_files, rules, monkey
     # They were charged one by one, and of each unit every process kept other rows.
     schema, ledger = (own_files[1].parent / name for name in ("schema.toml", "ledger.jsonl"))
     schema.write_text('unit = "id"\nrows_per_unit = 3\n' + schema.read_text())
-    monkeypatch.setattr("dpcore_a_ddp.flower.member.Dataset", None)
+    monkeypatch.setattr("dpcore_a_ddp.flower.member.Dataset.from_file", None)
     with pytest.raises(InvalidInputError, match="charged for one row, and unit='id' asks"):
         ask(own_files[1], rules, 0)
     assert not ledger.exists()

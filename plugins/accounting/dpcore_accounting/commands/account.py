@@ -25,7 +25,6 @@ from dpcore.plugin.parts import (
     load_registry,
     planned_accountant,
 )
-from dpcore.privacy.relations import parse_relation
 from dpcore_accounting.commands.printing import print_table
 
 __all__ = ["account_command", "describe_budget", "describe_schedule", "epsilon_of"]
@@ -62,7 +61,7 @@ def account_command(
     for name, value in figure.items() if not as_json else ():
         words = f"{name}-{NOTIONS[name]} with {name} = {exact(value)}"
         print_lines(f"{words} is ({exact(epsilon)}, {exact(delta)})-differential privacy.")
-    known = parse_relation(relation)
+    known = NeighboringRelation.parse(relation)
     if rounds is None and probability != 1:
         raise InvalidInputError("--probability is of the releases of a schedule: give --rounds.")
     asked: dict[str, Any] = {**figure, "epsilon": epsilon, "delta": delta}

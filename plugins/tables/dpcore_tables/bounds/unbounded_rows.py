@@ -10,7 +10,7 @@ import numpy as np
 
 from dpcore.data.arrays import on_grid
 from dpcore.data.blocks.frozen import freeze
-from dpcore.data.schema.columns import Label
+from dpcore.data.schema.label import Label
 from dpcore.data.schema.unbounded_columns import waits
 from dpcore.data.targets import target_of
 from dpcore.plugin.parts import Table
@@ -19,8 +19,8 @@ from dpcore_tables.coded.rows import CodedRows
 from dpcore_tables.curves import curved
 
 if TYPE_CHECKING:
+    from dpcore import Schema
     from dpcore.data.blocks.layouts import Rows
-    from dpcore.data.schema.schema import Schema
     from dpcore.plugin.parts import Dataset, Query
 
 __all__ = ["WaitingCells", "WaitingRows", "bounded_rows"]

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dpcore import load_model
 from dpcore.errors import advised_on_bad_rows
 from dpcore.model.margins import first_reason, margins_in_pieces, reading_of, words_of_blanks
-from dpcore.model.model import load_model
 from dpcore.model.outfile import spooled
 from dpcore.model.probabilities import blank_rows
 from dpcore.plugin.commands import print_lines
@@ -23,7 +23,7 @@ from dpcore_tables.files.to_score import feature_rows
 if TYPE_CHECKING:
     import numpy as np
 
-    from dpcore.data.schema.schema import Schema
+    from dpcore import Schema
     from dpcore.plugin.engines import BadRows
     from dpcore.plugin.parts import Model
 

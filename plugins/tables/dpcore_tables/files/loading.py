@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from dpcore import Schema
 from dpcore.data.loader import FileLoader
-from dpcore.data.schema.schema import Schema
 from dpcore.data.schema.unbounded_columns import require_bounds
 from dpcore.data.units import Coins, UnitIds
 from dpcore.errors import DataError, InvalidInputError, near_names

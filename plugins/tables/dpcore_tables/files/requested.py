@@ -10,9 +10,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from dpcore import Schema
 from dpcore.data.dataset import declared_schema
-from dpcore.data.files import Files, Registered, RowSource
-from dpcore.data.schema.schema import Schema
+from dpcore.data.files import RowSource
 from dpcore.data.units import Coins
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.request.ledger_request import require_ledgers
@@ -20,6 +20,7 @@ from dpcore.fitting.rows.given import with_units
 from dpcore.fitting.rows.loading import Data, schema_reasons, split
 from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.commands import DataRequest, Plan
+from dpcore.plugin.engines import Files, Registered
 from dpcore.plugin.parts import Dataset, load_registry
 from dpcore.privacy.first_party import part_of
 from dpcore.registry.tables.declarations import engine_facts

@@ -13,9 +13,9 @@ from dpcore_tables.files.loading import feature_pieces, require_known
 if TYPE_CHECKING:
     import numpy as np
 
+    from dpcore import Schema
     from dpcore.data.blocks.layouts import Rows
-    from dpcore.data.files import BadRows
-    from dpcore.data.schema.schema import Schema
+    from dpcore.plugin.engines import BadRows
 
 __all__ = ["feature_rows"]
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.data.schema.columns import Label
+from dpcore.data.schema.label import Label
 from dpcore.data.units import Coins, UnitIds
 from dpcore.errors import DataError
 from dpcore.plugin.columns import FeatureColumn

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from dpcore.data.schema.columns import Drop, Label, Numeric
 from dpcore.data.schema.features.logarithm import binary_log
+from dpcore.data.schema.features.numeric import Numeric
+from dpcore.data.schema.label import Drop, Label
 from dpcore.data.targets import scale_to_unit
 from dpcore.data.weighted_labels import plain_labels
 from dpcore.errors import near_names, replacing

@@ -26,7 +26,6 @@ from dpcore.plugin.parts import (
     load_registry,
 )
 from dpcore.privacy.first_party import part_of
-from dpcore.privacy.relations import parse_relation
 from dpcore_tables.statistics.opened import Opened
 from dpcore_tables.statistics.part_session import WholeSession
 from dpcore_tables.statistics.session import OpenSession
@@ -103,7 +102,7 @@ def open_session(
     budget: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "rho": rho, "mu": mu}
     budget |= {"relation": relation, "accountant": accountant, "conversion": conversion}
     settings = checked_settings(Settings(**budget, engine=engine, threads=threads, seed=seed))
-    held = parse_relation(relation or NeighboringRelation.ADD_OR_REMOVE_ONE.value)
+    held = NeighboringRelation.parse(relation or NeighboringRelation.ADD_OR_REMOVE_ONE.value)
     name, empty = _filter(settings)
     request = LedgerRequest(ledger, analyst, same_table)
     public: dict[str, Any] = {"classes": classes, "target_bounds": target_bounds, "bounds": bounds}
