@@ -6,13 +6,13 @@ from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 from dpcore.accountants import conversion as convert
-from dpcore.accountants.additive import ticks_down
 from dpcore.accountants.delta_reserve import ReservingAccountant, deltas_of
 from dpcore.accountants.dominating_pairs import pair_renyi_up
 from dpcore.accountants.unsupported import unsupported
 from dpcore.errors import UnsupportedEventError
 from dpcore.exact.rounding import log_down
 from dpcore.plugin.parts import (
+    AdditiveAccountant,
     ApproximateDpEvent,
     ComposedDpEvent,
     DominatingPairDpEvent,
@@ -180,7 +180,7 @@ class RdpAccountant(ReservingAccountant):
         empty = cls.with_reserve(epsilon, delta, reserve)
         left = cls._delta_beside(empty.delta, reserve)
         budget = convert.renyi_budget_down(empty.epsilon, left, order - 1)
-        return replace(empty, order=order, budget_ticks=ticks_down(budget))
+        return replace(empty, order=order, budget_ticks=AdditiveAccountant.ticks_down(budget))
 
     @classmethod
     def for_schedule(cls, epsilon: float, delta: float, events: Mapping[DpEvent, int]) -> Self:

@@ -8,8 +8,9 @@ import math
 import numpy as np
 
 from dpcore.exact.reproducible import SUM_ERROR
-from dpcore.plugin import array_exp, array_expm1, array_log, ordered_dot, ordered_sum
+from dpcore.plugin import ordered_dot, ordered_sum
 from dpcore.plugin.parts import cached_by_value
+from dpcore_accounting.reproducible.array_functions import array_exp, array_expm1, array_log
 
 __all__ = ["array_log1p", "log_moment_up", "log_moment_of_whole_order"]
 
