@@ -14,7 +14,13 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from dpcore.plugin import InvalidInputError
-from dpcore.plugin.parts import GridScale, LazyUniform, exp_up, load_now, sealed
+from dpcore.plugin.parts import (
+    GridScale,
+    LazyUniform,
+    TableSession,
+    exp_up,
+    sealed,
+)
 from dpcore_accounting.selections.exponential import Exponential
 from dpcore_accounting.selections.utilities import require_utilities
 from dpcore_frank_wolfe.kernels import group_sizes, place_in_group
@@ -136,4 +142,4 @@ def load_groups() -> None:
         group_sizes(scores, scores[0], 1.0, np.zeros(_GROUPS, dtype=np.int64))
         place_in_group(scores, scores[0], 1.0, _GROUPS - 1, 0, 0)
 
-    load_now(load)
+    TableSession.load_now(load)

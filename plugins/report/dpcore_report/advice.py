@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dpcore.exact.rounding import exact
 from dpcore.fitting.warnings import cautions_of_budget
 from dpcore.plugin import NeighboringRelation
+from dpcore.plugin.parts import exact
 from dpcore_report.attack_bounds import percent_up
 from dpcore_report.explained import figure_up
 

@@ -4,7 +4,6 @@ import math
 from typing import Annotated, Any
 
 from dpcore.accountants.registered import registered_accountants
-from dpcore.exact.rounding import exact
 from dpcore.fitting.request.settings import FIGURES, checked_settings, figure_of
 from dpcore.plugin import (
     InvalidInputError,
@@ -22,6 +21,7 @@ from dpcore.plugin.parts import (
     GaussianDpEvent,
     PoissonSampledDpEvent,
     accountant_facts,
+    exact,
     load_registry,
     planned_accountant,
 )

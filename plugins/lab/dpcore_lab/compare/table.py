@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from dpcore.errors import InvalidInputError
-from dpcore.exact.rounding import exact
+from dpcore.plugin.parts import exact
 from dpcore_lab.compare.settings import CAPPED, REFERENCES, shown_name
 
 __all__ = [

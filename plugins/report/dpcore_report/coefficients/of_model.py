@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.exact.rounding import exact
 from dpcore.plugin.columns import Day, FeatureColumn, Log, Lookup, Truth
+from dpcore.plugin.parts import exact
 from dpcore_report.coefficients.summary import Coefficient, Summary, told_of
 from dpcore_report.curves.of_columns import curves_of
 from dpcore_report.intervals.estimate import NORMAL_975, estimate_of

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from dpcore.errors import BudgetExceededError, InvalidInputError
-from dpcore.exact.rounding import exact
 from dpcore.fitting.steps.shares import exact_share
 from dpcore.model.model import check_coefficients
-from dpcore.plugin.parts import float_up, loss_facts, smallest_multiplier
+from dpcore.plugin.parts import exact, float_up, loss_facts, smallest_multiplier
 from dpcore.plugin.steps import Outcome, Section, mechanism_for
 from dpcore_report.evaluation.class_counts import ClassCounts, scale_bits
 from dpcore_report.evaluation.error_figures import figures_of_errors

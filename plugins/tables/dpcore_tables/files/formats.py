@@ -9,8 +9,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import InvalidInputError
-from dpcore.plugin.parts import load_registry
-from dpcore.privacy.first_party import is_ours
+from dpcore.plugin.parts import PrivacyStatement, load_registry
 from dpcore.registry.catalogue import registries
 from dpcore_tables.databases.address import Address, refuse_password
 from dpcore_tables.files.input_paths import STDIN
@@ -101,7 +100,7 @@ def _of_scheme(path: str) -> Entry:
 def suffixes() -> tuple[str, ...]:
     """Return the suffixes of all files that can be read, those of this project first."""
     entries = [entry for kind in (READER, STORE) for entry in load_registry(kind).in_order(kind)]
-    entries.sort(key=lambda entry: not is_ours(entry.target.partition(":")[0]))
+    entries.sort(key=lambda entry: not PrivacyStatement.is_ours(entry.target.partition(":")[0]))
     return tuple(suffix for entry in entries for suffix in entry.data["suffixes"])
 
 

@@ -21,8 +21,7 @@ from dpcore.fitting.rows.loading import Data, schema_reasons, split
 from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.commands import DataRequest, Plan
 from dpcore.plugin.engines import Files, Registered
-from dpcore.plugin.parts import Dataset, load_registry
-from dpcore.privacy.first_party import part_of
+from dpcore.plugin.parts import Dataset, PrivacyStatement, load_registry
 from dpcore.registry.tables.declarations import engine_facts
 from dpcore_tables.files.formats import schema_from_rows
 from dpcore_tables.files.loading import require_file, require_known, schema_of
@@ -233,4 +232,4 @@ def _registered_parts(request: DataRequest) -> tuple[str, ...]:
     check_weight(request, is_file=False)
     registry = load_registry()
     load = registry.load("dataset", request.data)
-    return part_of(load), registry.get("dataset", request.data).target
+    return PrivacyStatement.part_of(load), registry.get("dataset", request.data).target

@@ -22,10 +22,10 @@ from dpcore.plugin import NeighboringRelation, Problem, Settings
 from dpcore.plugin.commands import LedgerRequest
 from dpcore.plugin.parts import (
     NoiseSource,
+    PrivacyStatement,
     accountant_facts,
     load_registry,
 )
-from dpcore.privacy.first_party import part_of
 from dpcore_tables.statistics.opened import Opened
 from dpcore_tables.statistics.part_session import WholeSession
 from dpcore_tables.statistics.session import OpenSession
@@ -118,7 +118,9 @@ def open_session(
         engine=load_engine(engine, registry),
         threads=settings.threads,
         trusted=(
-            *(part_of(each) for each in (empty, Opened)),  # itself too: it reads rows
+            *(
+                PrivacyStatement.part_of(each) for each in (empty, Opened)
+            ),  # itself too: it reads rows
             *(registry.get(*name).target for name in names),
             *readers,
             *parts_of_rows(dataset),
@@ -167,7 +169,7 @@ def _rows(
     if isinstance(X, str) and X in registry.names("dataset"):
         leave_to_schema(f"the data set {X}", y=y, schema=schema, **public)
         load = registry.load("dataset", X)
-        return load(), (part_of(load), registry.get("dataset", X).target)
+        return load(), (PrivacyStatement.part_of(load), registry.get("dataset", X).target)
     return dataset_of(X, y, schema_of(schema), True, **public), ()
 
 

@@ -21,9 +21,7 @@ from dpcore.fitting.rows.loading import schema_reasons
 from dpcore.fitting.table_ledger import closed_after, note_outside, reserved
 from dpcore.plugin import Gaussian, Geometric, NeighboringRelation, noise_multiplier
 from dpcore.plugin.commands import LedgerRequest
-from dpcore.plugin.parts import NoiseSource, PureAccountant, TableSession
-from dpcore.privacy.first_party import part_of
-from dpcore.privacy.statement import PrivacyStatement, foreign_parts
+from dpcore.plugin.parts import NoiseSource, PrivacyStatement, PureAccountant, TableSession
 from dpcore.session.charges import Charges
 from dpcore_tables.files.formats import claim_of, entry_of, is_store, is_typed
 from dpcore_tables.files.input_paths import refuse_stdin
@@ -179,7 +177,9 @@ def _released(
         budget=spent.budget,
         spent=spent.spent,
         releases=session.releases,
-        parts_not_from_dpcore=foreign_parts({*session.trusted_parts, part_of(SchemaCheck)}),
+        parts_not_from_dpcore=PrivacyStatement.foreign_parts(
+            {*session.trusted_parts, PrivacyStatement.part_of(SchemaCheck)}
+        ),
         why_not_private=why_not_private,
         typed_by=typed_by,
         ledger=charged.reference,
