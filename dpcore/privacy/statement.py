@@ -26,6 +26,8 @@ _CHANGES = {
 NOTIONS = {"rho": "zCDP", "mu": "GDP"}
 """The notions of privacy that have these figures: Bun & Steinke 2016; Dong, Roth & Su 2022."""
 
+_LARGE_EPSILON, _LARGE_DELTA = 10.0, 1e-3
+
 
 @dataclass(frozen=True, slots=True)
 class PrivacyStatement:
@@ -106,6 +108,19 @@ class PrivacyStatement:
 
     part_of = staticmethod(part_of)
     is_ours = staticmethod(is_ours)
+
+    @staticmethod
+    def cautions_of(epsilon: float, delta: float) -> list[str]:
+        """Return what to be careful of in a guarantee of these figures."""
+        cautions = []
+        if epsilon > _LARGE_EPSILON:
+            power = _exact(epsilon)
+            cautions.append(f"epsilon = {power} is a factor of e^{power}: next to no protection.")
+        if delta > _LARGE_DELTA:
+            cautions.append(
+                f"delta = {_exact(delta)} is large: with that probability a row may be disclosed."
+            )
+        return cautions
 
     @staticmethod
     def foreign_parts(parts: Iterable[str]) -> tuple[str, ...]:

@@ -19,10 +19,11 @@ from dpcore.fitting.rows.run_rows import RunRows
 from dpcore.fitting.steps import checked
 from dpcore.fitting.steps.facts import Phase
 from dpcore.fitting.steps.pre_fit_release import mechanism_for
-from dpcore.fitting.steps.shares import ShareOfBudget, exact_share
+from dpcore.fitting.steps.shares import ShareOfBudget
 from dpcore.fitting.steps.step import Outcome, Section, WeightsOfClasses
 from dpcore.plugin import RowCount
 from dpcore.plugin.parts import dataset_from_arrays
+from dpcore.plugin.steps import ShareDoor
 from dpcore_tables.weights.balanced import BalancedWeights
 
 DRAW = np.random.default_rng(3)
@@ -237,11 +238,11 @@ def test_a_step_is_taken_as_it_was_when_it_was_checked():
 
 
 def test_a_float_is_read_as_its_shortest_decimal():
-    assert exact_share(0.1) == Fraction(1, 10) and Fraction(0.1) != Fraction(1, 10)
-    assert exact_share("1/3") == Fraction(1, 3)
+    assert ShareDoor.exact_share(0.1) == Fraction(1, 10) and Fraction(0.1) != Fraction(1, 10)
+    assert ShareDoor.exact_share("1/3") == Fraction(1, 3)
     for share in (None, "half", float("nan"), float("inf"), True):
         with pytest.raises(InvalidInputError, match="a share that is a number"):
-            exact_share(share)
+            ShareDoor.exact_share(share)
 
 
 @pytest.mark.parametrize(

@@ -9,24 +9,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.fitting.steps.shares import exact_share
 from dpcore.model.model import check_coefficients
 from dpcore.plugin import round_parameters
-from dpcore.plugin.steps import Outcome, Section, mechanism_for
+from dpcore.plugin.steps import Outcome, Section, ShareDoor, mechanism_for
 from dpcore_baselines.calibration.counts_line import CALIBRATED, UNKNOWN, counts_line
 from dpcore_baselines.calibration.labelled_scores import LabelledScores
 
 if TYPE_CHECKING:
     from dpcore.plugin import Gaussian, Geometric
     from dpcore.plugin.parts import Mechanism, Query
-    from dpcore.plugin.steps import PublicFacts, ResultView, ShareDoor
+    from dpcore.plugin.steps import PublicFacts, ResultView
 
 __all__ = ["CountedRows", "counts_of"]
 
 
 def counts_of(share: float | Fraction, facts: PublicFacts) -> CountedRows:
     """Return the release of counts for a share of the budget."""
-    exactly = exact_share(share, "Calibration")
+    exactly = ShareDoor.exact_share(share, "Calibration")
     mechanism = mechanism_for(facts.accountant, exactly)
     query = LabelledScores(facts.problem, np.zeros(facts.schema.w_shape), mechanism.needs)
     return CountedRows(exactly, query, mechanism)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from dpcore.errors import InvalidInputError
 from dpcore.plugin.commands import Option, print_json, print_lines
+from dpcore.plugin.parts import PrivacyStatement
 from dpcore_accounting.commands.printing import print_table
 
 if TYPE_CHECKING:
@@ -69,7 +70,8 @@ def plan_command(
     are read, and nothing is charged.
     """
     from dpcore.fitting.planning.memory import gigabytes
-    from dpcore.fitting.warnings import cautions_of_budget
+
+    pass
     from dpcore.plugin import Settings
     from dpcore_report.forecast import Forecast
     from dpcore_report.normalised_error import NormalisedError
@@ -99,7 +101,7 @@ def plan_command(
         return
     _print(told, kept)
     for run in told:
-        for caution in cautions_of_budget(run["epsilon"] or 0.0, delta):
+        for caution in PrivacyStatement.cautions_of(run["epsilon"] or 0.0, delta):
             print_lines(f"dpcore: warning: {caution}", err=True)
     print_lines(
         f"{_gain(without, nonprivate_accuracy or nonprivate_mse)} This is a forecast and no "

@@ -12,7 +12,6 @@ import pyarrow as pa
 
 from dpcore import Schema
 from dpcore.data.dataset import declared_schema
-from dpcore.data.files import RowSource
 from dpcore.data.units import Coins
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.request.ledger_request import require_ledgers
@@ -169,7 +168,9 @@ def schema_of_rows(request: DataRequest) -> Schema | None:
     return schema_of(request.data)
 
 
-def source_of(plan: Plan, request: DataRequest) -> tuple[RowSource, Schema | None, tuple[str, ...]]:
+def source_of(
+    plan: Plan, request: DataRequest
+) -> tuple[Files | Registered, Schema | None, tuple[str, ...]]:
     """Return where an engine finds the rows that were asked for, their schema, and the readers that
     run on them, as far as they are not its own.
 
