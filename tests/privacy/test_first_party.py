@@ -26,7 +26,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def forget():
-    first_party._is_ours_at.cache_clear()
+    first_party._VERDICTS.clear()
     first_party._is_known.cache_clear()
 
 
@@ -268,7 +268,7 @@ def test_steps_of_another_version_are_named_and_make_what_they_make(monkeypatch)
     monkeypatch.setattr(
         first_party, "_is_known", lambda name, file: name != "dpcore-report" and known(name, file)
     )
-    first_party._is_ours_at.cache_clear()
+    first_party._VERDICTS.clear()
     model = fitted(also=also)
     assert model.privacy["parts_not_from_dpcore"] == [
         "dpcore_report",
