@@ -125,8 +125,12 @@ def _kept(named: Any, attribute: str) -> str:
 def _spec(module: str) -> Any:
     """Return where a module is, or would be, found."""
     if module in sys.modules:
-        spec = getattr(sys.modules[module], "__spec__", None)
-        return spec if getattr(spec, "name", None) == module else None
+        return (
+            spec
+            if getattr(spec := getattr(sys.modules[module], "__spec__", None), "name", None)
+            == module
+            else None
+        )
     try:
         return find_spec(module)
     except (ImportError, ValueError, AttributeError):
@@ -139,12 +143,12 @@ class _Verdicts(dict[tuple[str, str], bool]):
     def __missing__(self, asked: tuple[str, str]) -> bool:
         names, file = asked[0].split("."), Path(asked[1]).resolve()
         place = file.parent if file.name == "__init__.py" else file.with_suffix("")
-        package = (place, *place.parents)[len(names) - 1]
         return self.setdefault(
             asked,
             "__pycache__" not in names
             and file.is_file()
-            and package.parent.joinpath(*names) == place
+            and (package := (place, *place.parents)[len(names) - 1]).parent.joinpath(*names)
+            == place
             and _is_known(_OWNERS[names[0]], str(package)),
         )
 
