@@ -2,21 +2,10 @@
 facts: a cache that code on rows filled would tell of them in equal releases."""
 
 import ast
-import functools
-import gc
 import re
-import types
 
-import numpy as np
-import pandas as pd
 import pytest
 from test_house_rules import faults_by_file
-
-from dpcore import Schema
-from dpcore.plugin.parts import dataset_from_arrays
-from dpcore.privacy.first_party import is_ours
-from dpcore.row_functions import row_function
-from dpcore_counts.poisson import Poisson
 
 # Called by the constructors of their classes alone, or on a copy that was just made.
 BUILDERS = {"__init__", "__post_init__", "_take_grids", "take_plain", "_with_sum"}
@@ -147,31 +136,3 @@ def test_what_modules_keep_is_known():
 )
 def test_what_a_module_would_keep_is_found(source):
     assert list(empty_at_first(ast.parse(source)))
-
-
-def calls_counted(n_rows):
-    """Return how many calls the caches of this repository count while rows with hats are laid in
-    blocks, and each block is asked for a function of its rows, by names of ours."""
-    frame = pd.DataFrame({"x": np.linspace(0, 9, n_rows), "y": np.arange(n_rows) % 2 / 2})
-    columns = {"x": {"kind": "numeric", "lower": 0, "upper": 9, "knots": 4}}
-    columns["y"] = {"kind": "label", "lower": 0, "upper": 1}
-    rows = dataset_from_arrays(frame, schema=Schema.from_dict({"columns": columns}))
-    gc.collect()
-    kept = [each for each in gc.get_objects() if type(each) is functools._lru_cache_wrapper]
-    before = [each.cache_info() for each in kept]
-    for block in rows.table().blocks:
-        Poisson().value(block.margins(np.zeros(rows.n_features)), block.y, np.empty(block.n_rows))
-        assert is_ours("dpcore_counts.poisson")
-    return {
-        each.__qualname__: each.cache_info().hits - known.hits
-        for each, known in zip(kept, before, strict=True)
-        if str(each.__module__).startswith("dpcore")
-    }
-
-
-def test_no_cache_counts_blocks_of_rows(monkeypatch):
-    calls_counted(10)
-    assert calls_counted(10) == calls_counted(20_000)
-    # The control: a loop that is asked of its cache for each of three blocks.
-    monkeypatch.setattr(row_function, "_LOOPS", types.SimpleNamespace(get=lambda _: None))
-    assert (calls_counted(10)["_loop"], calls_counted(20_000)["_loop"]) == (1, 3)

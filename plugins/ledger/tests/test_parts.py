@@ -21,11 +21,10 @@ from dpcore.plugin.ledgers import LedgerEntry
 from dpcore.plugin.parts import ApproximateDpEvent, GaussianDpEvent, PureAccountant
 from dpcore_accounting.rdp import RdpAccountant
 from dpcore_accounting.single import SingleReleaseAccountant
-from dpcore_ledger import TableLedger, Terms
+from dpcore_ledger import TableLedger, Terms, runs
 from dpcore_ledger.cost import Run, _as_event, cost_of, times_of
 from dpcore_ledger.parts import Part, most_seen
 from dpcore_ledger.verify import verified
-from dpcore_tables.files import row_part
 from dpcore_tables.store import convert
 
 ADD, REPLACE = "add-or-remove-one", "replace-one"
@@ -264,11 +263,14 @@ def test_parts_of_two_queries_add_as_a_row_may_be_in_both(stays, ledger, tmp_pat
 
 def test_parts_by_schema_alone_count_less_than_a_row_sees(stays, ledger, tmp_path, monkeypatch):
     """The broken twin: whose rows a run is over is told by the schema, whatever the query."""
-    monkeypatch.setattr(row_part, "replace", lambda it, query=None, **new: replace(it, **new))
+    whole = runs._part_of
+    monkeypatch.setattr(
+        runs, "_part_of", lambda run, schema: replace(whole(run, schema), schema=schema)
+    )
     for column, name in (("came", "north"), ("went", "south")):
         fit_of_query(stays, column, name, ledger, tmp_path)
-    runs = [run.ticks for run in ledger.state().runs.values()]
-    assert spent(ledger) == max(runs) < sum(runs)
+    ticks = [run.ticks for run in ledger.state().runs.values()]
+    assert spent(ledger) == max(ticks) < sum(ticks)
 
 
 def test_what_is_no_part_is_refused_and_nothing_charged(ledger, rows):
