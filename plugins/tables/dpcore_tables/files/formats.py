@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import os
 from dataclasses import replace
@@ -27,6 +28,7 @@ __all__ = [
     "is_store",
     "is_typed",
     "loaded",
+    "query_of",
     "schema_from_rows",
     "store_of",
     "suffixes",
@@ -127,6 +129,14 @@ def claim_of(entry: Entry, source: str, schema: Schema) -> str:
     how = "claimed" if Address.of(source).is_claimed else "checked"
     types = " of types" if entry.data["typed"] else ""
     return f"{how} query{types}{'' if schema.unit is None else ' of units'}"
+
+
+def query_of(entry: Entry, source: str) -> str:
+    """Return the SHA-256 of the query that rows of a reader are the result of, as ``Dataset`` has
+    it; nothing for those of files."""
+    if not entry.data.get("query"):
+        return ""
+    return hashlib.sha256(Address.of(source).query.encode()).hexdigest()
 
 
 def schema_from_rows(path: str, target: str) -> Schema:
