@@ -22,7 +22,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dpcore.plugin import array_exp, ordered_dot, ordered_sum
+from dpcore.plugin import ordered_dot, ordered_sum
+from dpcore_accounting.reproducible.array_functions import array_exp
 from dpcore_baselines.calibration.counts_line import (
     FAR,
     LABELS,
