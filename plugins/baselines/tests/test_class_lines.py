@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy import optimize, special
 
-from dpcore.plugin import NeighboringRelation
-from dpcore.plugin.parts import LocalEngine, load_registry, make_loss
+from dpcore.plugin import NeighboringRelation, Settings
+from dpcore.plugin.parts import LocalEngine
 from dpcore_baselines.calibration import class_lines as module
 from dpcore_baselines.calibration.class_lines import ClassLines, class_lines
 from dpcore_baselines.calibration.labelled_scores import KNOTS, LabelledScores
@@ -20,8 +20,8 @@ REPLACE = NeighboringRelation.REPLACE_ONE
 RNG = np.random.default_rng(8)
 ROWS = make_rows(40, n_classes=4)
 W = RNG.normal(size=(4, ROWS.X.shape[1])) * 6
-SOFTMAX = make_loss("softmax", {}, load_registry())
-LOGISTIC = make_loss("logistic", {}, load_registry())
+SOFTMAX = Settings(loss="softmax").make_loss()
+LOGISTIC = Settings(loss="logistic").make_loss()
 
 
 def weighted(inner, weights):
