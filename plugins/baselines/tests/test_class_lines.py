@@ -13,7 +13,7 @@ from dpcore_baselines.calibration import class_lines as module
 from dpcore_baselines.calibration.class_lines import ClassLines, class_lines
 from dpcore_baselines.calibration.labelled_scores import KNOTS, LabelledScores
 from dpcore_baselines.calibration.paired_scores import PairedScores, pairs_of
-from dpcore_lab.checks import make_rows
+from dpcore_lab.checks import check_query, make_rows
 from dpcore_lab.made_tables.tables import make_problem, neighbours
 
 REPLACE = NeighboringRelation.REPLACE_ONE
@@ -100,6 +100,11 @@ def test_a_weighted_row_counts_its_part_of_the_largest_weight(weights, relation)
     counts, unweighted = (answer(each, rows).reshape(2, -1).sum(axis=1) for each in (asked, plain))
     assert counts == pytest.approx(unweighted * np.array(weights) / 3, rel=1e-5)
     assert most_moved(ByWeight(asked.problem, w), rows, relation) > 1
+
+
+@pytest.mark.slow
+def test_counts_of_pairs_are_sums_within_their_sensitivity():
+    check_query(lambda problem: PairedScores(problem, W[: problem.n_margins]), SOFTMAX)
 
 
 def counted(z, y, deviation=0.0, seed=0):
