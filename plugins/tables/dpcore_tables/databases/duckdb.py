@@ -1,7 +1,8 @@
 """Queries of DuckDB: of a database file, or of Parquet files, by globs and on object stores.
 
 Columns have the types that the database or the Parquet files declare, and come as Arrow batches.
-Where DuckDB would guess how a text file is written, from its rows, a query is refused. DuckDB
+Where DuckDB would guess how a text file is written, from its rows, a query is refused
+(``dpcore_tables.databases.csv_calls`` says which text files it may read). DuckDB
 installs no extension by itself here; its own secrets, or the environment, have the credentials of
 an object store. No variable of Python is a table.
 """
@@ -132,7 +133,8 @@ class DuckDatabase:
                 n_files = not n_tables + n_views and table.name.lower().endswith(_PARQUET)
                 is_there, is_table = n_tables + n_views + n_files > 0, n_views == 0
                 self._query.require_table(table, is_there=is_there, is_table=is_table)
-            known |= {name.lower() for name in opened.sql(_all_of(table)).columns}
+            names = table.columns or opened.sql(_all_of(table)).columns
+            known |= {name.lower() for name in names}
         self._query.require_columns(known, lambda name, _: name.lower())
 
     def _refuse_drawn_columns(self, opened: Any) -> None:

@@ -12,7 +12,6 @@ equal to the database, by a column's type or its collation.
 from __future__ import annotations
 
 import logging
-import re
 import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -20,7 +19,8 @@ from typing import Any
 
 from dpcore.errors import InvalidInputError, replacing
 from dpcore_tables.databases.address import Address
-from dpcore_tables.databases.never_asked import called, require_plain, word_of
+from dpcore_tables.databases.csv_calls import guessed_file, is_by_lines, named_columns
+from dpcore_tables.databases.never_asked import require_plain, word_of
 
 __all__ = ["Query", "Table", "read_query", "relations_in"]
 
@@ -34,7 +34,6 @@ _ROW_WISE = frozenset(
 """Names of sqlglot's classes: each is a function of the row that its columns are of."""
 _OF_SELECT = {"expressions", "from", "from_", "where"}
 _OF_TABLE = {"this", "db", "catalog", "alias"}
-_TEXT_FILE = re.compile(r"\.(csv|tsv|txt|psv|json|jsonl|ndjson)(\.\w+)?($|\?)", re.IGNORECASE)
 _ADVICE = (
     "Ask for columns and expressions of one table with WHERE, or say with --row-wise-claim that "
     "each row of the result comes from one row of the table, whatever the other rows are"
@@ -48,11 +47,13 @@ class Table:
     Parameters
     ----------
     parts : of the name, the table's own last, and whether each is quoted.
-    is_file : whether it is the name of Parquet files, ``read_parquet('...')``.
+    is_file : whether it is the name of files, ``read_parquet('...')`` or ``read_csv('...')``.
+    columns : of text files that are read by lines.
     """
 
     parts: tuple[tuple[str, bool], ...]
     is_file: bool = False
+    columns: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -121,14 +122,15 @@ def read_query(address: Address, dialect: str) -> Query:
         )
     tree = _parsed(address.query, dialect)
     for node in tree.walk():
-        if guess := _guess_of_types(node, dialect):
+        if guess := guessed_file(node, dialect):
             raise InvalidInputError(
                 f"{guess} takes the types of columns, or where a row ends, from the rows: name the "
                 "file itself with --data, save it as Parquet, or give read_csv what it is to be "
-                "(auto_detect = false, columns = {...}, and --row-wise-claim)."
+                "(auto_detect = false, header = true, delim = ',', quote = '', escape = '', "
+                "columns = {'age': 'VARCHAR', ...}; with quotes or other types --row-wise-claim)."
             )
     require_plain(tree, dialect)
-    found = [node for node in tree.walk() if type(node).__name__ in ("Table", "Column")]
+    found = [node for node in _walked(tree) if type(node).__name__ in ("Table", "Column")]
     tables = tuple(_table(node) for node in found if type(node).__name__ == "Table")
     columns: Any = ()
     if not address.is_claimed:
@@ -222,12 +224,17 @@ def _has_comment(text: str, dialect: str) -> bool:
     return any(token.comments for token in sqlglot.tokenize(text, dialect=dialect))
 
 
+def _walked(tree: Any) -> Iterator[Any]:
+    """Yield the parts of a query, without the options of files that are read by lines."""
+    yield from tree.walk(prune=is_by_lines)
+
+
 def _doubts(tree: Any) -> Iterator[str]:
     """Yield what in a query is on no list, in words."""
-    names = [type(node).__name__ for node in tree.walk()]
+    names = [type(node).__name__ for node in _walked(tree)]
     if names[0] != "Select" or names.count("Select") > 1:
         yield "a subquery, WITH or UNION"
-    for node, name in zip(tree.walk(), names, strict=True):
+    for node, name in zip(_walked(tree), names, strict=True):
         if name == "Join":
             yield "a JOIN"
         elif name == "In" and node.args.get("field"):
@@ -235,11 +242,13 @@ def _doubts(tree: Any) -> Iterator[str]:
         elif name == "ReadParquet":
             if [type(each).__name__ for each in node.expressions] != ["Literal"]:
                 yield "read_parquet of more than one name"
+        elif is_by_lines(node):
+            continue
         elif name not in _ROW_WISE or name == "DataType" and "USERDEFINED" in repr(node.this):
             yield word_of(node)
     if any(node and key not in _OF_SELECT for key, node in tree.args.items()):
         yield "more than SELECT, FROM and WHERE"
-    tables = [node for node in tree.walk() if type(node).__name__ == "Table"]
+    tables = [node for node in _walked(tree) if type(node).__name__ == "Table"]
     if not tables:
         yield "no table"
     for table in tables:
@@ -247,29 +256,9 @@ def _doubts(tree: Any) -> Iterator[str]:
             yield "more than the name of its table"
 
 
-def _guess_of_types(node: Any, dialect: str) -> str:
-    """Return the function of DuckDB, or the file's name, that makes it guess how a text file is
-    written; empty for anything else."""
-    name = type(node).__name__
-    function = "read_csv" if name == "ReadCSV" else called(node).lower()
-    if function.startswith(("read_csv", "read_json", "read_ndjson", "sniff_csv")):
-        told = {each.this.name.lower(): each.expression for each in node.find_all(*_equal())}
-        guesses: Any = told.get("auto_detect")
-        is_told = type(guesses).__name__ == "Boolean" and not guesses.this
-        return "" if is_told and function.startswith("read_csv") else function
-    if name != "Table" or dialect != "duckdb" or type(node.this).__name__ != "Identifier":
-        return ""
-    whole = ".".join(name for name, _ in _table(node).parts)
-    return repr(whole) if _TEXT_FILE.search(whole) else ""
-
-
-def _equal() -> tuple[Any, ...]:
-    import sqlglot
-
-    return sqlglot.exp.EQ, sqlglot.exp.PropertyEQ
-
-
 def _table(node: Any) -> Table:
+    if is_by_lines(node.this):
+        return Table(((node.this.name, True),), is_file=True, columns=named_columns(node.this))
     if type(node.this).__name__ == "ReadParquet":
         return Table(((node.this.expressions[0].name, True),), is_file=True)
     named = (node.args.get(key) for key in ("catalog", "db", "this"))
