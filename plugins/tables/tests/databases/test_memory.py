@@ -78,10 +78,10 @@ def test_a_reader_holds_some_rows_at_a_time(tmp_path, monkeypatch, request, name
         rows = open_source(with_query(source, QUERY, False), ReadFacts(SCHEMA))
         return peak_of(lambda: sum(piece.n_rows for piece in rows.pieces()))
 
-    peak(1, 2**10)  # what is imported stays
-    least = peak(2**11, 2**10)
-    assert peak(2**14, 2**10) < 1.1 * least
-    assert peak(2**14, 2**14) > 2 * least  # a reader that takes all rows at once
+    peak(1, 2**9)  # what is imported stays
+    least = peak(2**10, 2**9)
+    assert peak(2**12, 2**9) < 1.1 * least
+    assert peak(2**12, 2**12) > 2 * least  # a reader that takes all rows at once
 
 
 @pytest.mark.slow
