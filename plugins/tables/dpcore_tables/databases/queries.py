@@ -5,8 +5,8 @@ other rows of the result, and a guarantee for one row of the result is none for 
 query is read (sqlglot), and everything in it has to be on a list: expressions of one row's columns,
 from one table, with WHERE. What is not on the list needs the claim of whoever asks. A column is one
 of the table's own, by its catalogue, since there are names (``ctid``, ``rowid``) that tell of other
-rows, and a view is no table. A join by the ids of units needs the claim too: two ids here may be
-equal to the database, by a column's type or its collation.
+rows, and a view is no table. A join needs the claim too, but for one by the ids of units where the
+database's types make ids that are equal the same (``dpcore_tables.databases.unit_joins``).
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from dpcore.errors import InvalidInputError, replacing
 from dpcore_tables.databases.address import Address
 from dpcore_tables.databases.csv_calls import guessed_file, is_by_lines, named_columns
 from dpcore_tables.databases.never_asked import require_plain, word_of
+from dpcore_tables.databases.unit_joins import is_joined_by
 
 __all__ = ["Query", "Table", "read_query", "relations_in"]
 
@@ -78,6 +79,8 @@ class Query:
     tables : that it names, each of them where rows may come from.
     columns : names that it has for columns, and whether each is quoted; none where they are
         claimed.
+    joined_by : the column of ids that its tables are joined by, whose types the database is to
+        look at; empty where there is no join, or it is claimed.
     """
 
     text: str
@@ -85,6 +88,7 @@ class Query:
     is_claimed: bool
     tables: tuple[Table, ...]
     columns: tuple[tuple[str, bool], ...]
+    joined_by: str = ""
 
     def require_table(self, table: Table, *, is_there: bool, is_table: bool) -> None:
         """Raise InvalidInputError for what is no table, such as a view."""
@@ -108,10 +112,11 @@ class Query:
                 raise InvalidInputError(f"{self.source}: no column {name!r} in the table.")
 
 
-def read_query(address: Address, dialect: str) -> Query:
+def read_query(address: Address, dialect: str, unit: str | None = None) -> Query:
     """Return the query of an address.
 
-    ``dialect`` : sqlglot's name of the database's.
+    ``dialect`` : sqlglot's name of the database's. ``unit`` : the column of ids that tables may be
+    joined by, of a database that looks at its types.
     Raises InvalidInputError, which does not repeat the query, where it is no single SELECT, changes
     something, or is visibly not row by row and not claimed to be.
     """
@@ -133,10 +138,12 @@ def read_query(address: Address, dialect: str) -> Query:
     found = [node for node in _walked(tree) if type(node).__name__ in ("Table", "Column")]
     tables = tuple(_table(node) for node in found if type(node).__name__ == "Table")
     columns: Any = ()
+    joined_by = ""
     if not address.is_claimed:
+        joined_by = unit if unit is not None and is_joined_by(tree, unit) else ""
         # Where a comment within a comment ends is another place in each database.
         is_unclear = "/*" in address.query and _has_comment(address.query, dialect)
-        doubt = "a comment" if is_unclear else next(_doubts(tree), None)
+        doubt = "a comment" if is_unclear else next(_doubts(tree, joined_by), None)
         if doubt is not None:
             raise InvalidInputError(
                 f"The query has {doubt}: other rows of its result may depend on one row, or "
@@ -148,7 +155,7 @@ def read_query(address: Address, dialect: str) -> Query:
             if type(node).__name__ == "Column" and type(node.this).__name__ != "Star"
         )
     text = address.query.rstrip().rstrip(";")
-    return Query(text, address.source, address.is_claimed, tables, columns)
+    return Query(text, address.source, address.is_claimed, tables, columns, joined_by)
 
 
 def relations_in(text: str, dialect: str, where: str) -> set[str]:
@@ -229,14 +236,14 @@ def _walked(tree: Any) -> Iterator[Any]:
     yield from tree.walk(prune=is_by_lines)
 
 
-def _doubts(tree: Any) -> Iterator[str]:
+def _doubts(tree: Any, joined_by: str) -> Iterator[str]:
     """Yield what in a query is on no list, in words."""
     names = [type(node).__name__ for node in _walked(tree)]
     if names[0] != "Select" or names.count("Select") > 1:
         yield "a subquery, WITH or UNION"
     for node, name in zip(_walked(tree), names, strict=True):
         if name == "Join":
-            yield "a JOIN"
+            yield from () if joined_by else ("a JOIN",)
         elif name == "In" and node.args.get("field"):
             yield "IN of a name, which may be a table's"
         elif name == "ReadParquet":
@@ -246,7 +253,8 @@ def _doubts(tree: Any) -> Iterator[str]:
             continue
         elif name not in _ROW_WISE or name == "DataType" and "USERDEFINED" in repr(node.this):
             yield word_of(node)
-    if any(node and key not in _OF_SELECT for key, node in tree.args.items()):
+    of_select = _OF_SELECT | ({"joins"} if joined_by else set())
+    if any(node and key not in of_select for key, node in tree.args.items()):
         yield "more than SELECT, FROM and WHERE"
     tables = [node for node in _walked(tree) if type(node).__name__ == "Table"]
     if not tables:
