@@ -3,7 +3,7 @@
 The types of a result's columns are those that the database declares, which are public: numbers,
 truth values, days and times; all others are the text that the server writes. A cell is a function
 of itself and of these, and of settings of the session, which are fixed here. Rows come through a
-cursor of the server, some at a time.
+cursor of the server, some at a time. (ADBC's driver turns the date infinity into a number of days.)
 
 A password is none of an address: it is in the environment (``PGPASSWORD``), in ``~/.pgpass`` or in
 a service file. The text of an error that the server raises in the midst of rows may quote a cell,
