@@ -152,8 +152,7 @@ def _released(
     typed_by: str | None,
     charges: Charges | None,
 ) -> SchemaCheck:
-    epsilon, delta = budget
-    relation = NeighboringRelation.ADD_OR_REMOVE_ONE
+    (epsilon, delta), relation = budget, NeighboringRelation.ADD_OR_REMOVE_ONE
     accountant: Accountant
     mechanism: Gaussian | Geometric
     if delta == 0:
