@@ -1,7 +1,6 @@
 """What caches of the process count is the same however many blocks the rows are in."""
 
-import functools
-import gc
+import sys
 import types
 
 import numpy as np
@@ -20,16 +19,17 @@ def calls_counted(n_rows):
     columns["y"] = {"kind": "label", "lower": 0, "upper": 1}
     rows = dataset_from_arrays(frame, schema=Schema.from_dict({"columns": columns}))
     loss = load_registry().load("loss", "poisson")()
-    gc.collect()
-    kept = [each for each in gc.get_objects() if type(each) is functools._lru_cache_wrapper]
-    before = [each.cache_info() for each in kept]
+    kept = {
+        name: each.cache_info
+        for module in [*sys.modules]
+        if module.startswith("dpcore")
+        for name, each in [*vars(sys.modules[module]).items()]
+        if callable(getattr(each, "cache_info", None))
+    }
+    before = {name: told().hits for name, told in kept.items()}
     for block in rows.table().blocks:
         loss.value(block.margins(np.zeros(rows.n_features)), block.y, np.empty(block.n_rows))
-    return {
-        each.__qualname__: each.cache_info().hits - known.hits
-        for each, known in zip(kept, before, strict=True)
-        if str(each.__module__).startswith("dpcore")
-    }
+    return {name: told().hits - before[name] for name, told in kept.items()}
 
 
 def test_no_cache_counts_blocks_of_rows(monkeypatch):
