@@ -3,8 +3,7 @@
 By default DuckDB takes from the rows how a file is written and what types its columns have, so that
 one cell changes others: refused. With ``auto_detect = false`` nothing is guessed. A quote still
 reaches over the ends of lines, and left open it takes the lines of other people into its cell. So a
-call is read line by line where it says that there are no quotes, and all else that
-matters::
+call is read line by line where it says that there are no quotes, and all else that matters::
 
     read_csv('rows.csv', auto_detect = false, header = true, delim = ',', quote = '', escape = '',
              columns = {'age': 'VARCHAR', 'city': 'VARCHAR'})
