@@ -58,7 +58,7 @@ def is_by_lines(node: Any) -> bool:
         and not flags[0].this
         and all(_is_text(mark) and not mark.name for mark in no_mark)
         and _is_text(delimiter)
-        and len(delimiter.name) == 1
+        and (len(delimiter.name) == 1 or delimiter.name == r"\t")  # DuckDB's word for a tab
         and delimiter.name not in "\r\n"
         and _are_texts(told["columns"])
     )
