@@ -17,7 +17,7 @@ from dpcore_accuracy_first.objectives.radial_penalty import (
     require_relation,
     rows_at_most,
 )
-from dpcore_baselines.queries.descent import minimize
+from dpcore_baselines.queries.descent import load_descent, minimize
 from dpcore_baselines.queries.gradient_sum import (
     GradientSum,
     gradient_bits,
@@ -134,6 +134,7 @@ class Minimizer:
         return Sensitivity("l1", l1, relation, grid_bits=self.grid_bits)
 
     def rehearsed(self) -> tuple[GradientSum]:
+        load_descent()
         return (rehearsed_gradient(self.problem),)
 
     def derive(self, ask: Callable[[Any], np.ndarray], noise: NoiseSource) -> np.ndarray:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from dpcore.plugin.parts import FEATURE_BITS, CoefficientSum, sealed
-from dpcore_accuracy_first.queries.kernels import gram_sums
+from dpcore_accuracy_first.queries.gram import gram_sums
 
 if TYPE_CHECKING:
     from dpcore.plugin.parts import Block
@@ -74,9 +74,7 @@ class WeightedGram(CoefficientSum):
         c = np.ldexp(self._clipped(block), FEATURE_BITS + self.bits - 2 * fine)
         left = np.trunc(c[:, np.newaxis] * rows)
         d = self.problem.n_features
-        total = np.zeros((d, d))
-        gram_sums(left, rows, total)
-        return total[np.triu_indices(d)].astype(np.int64)
+        return gram_sums(rows, d, left)[np.triu_indices(d)].astype(np.int64)
 
     def _clipped(self, block: Block) -> np.ndarray:
         """Return each row's number, of size ``clip / ||x||^2`` at most: 0 where it is not finite,

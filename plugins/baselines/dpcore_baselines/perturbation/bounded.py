@@ -18,7 +18,7 @@ from dpcore.plugin.parts import (
     loss_facts,
     sealed,
 )
-from dpcore_baselines.queries.descent import minimize
+from dpcore_baselines.queries.descent import load_descent, minimize
 from dpcore_baselines.queries.gradient_sum import (
     GradientSum,
     gradient_bits,
@@ -115,6 +115,7 @@ class PenalisedMinimizer:
         return left / self.regularisation * _UP
 
     def rehearsed(self) -> tuple[GradientSum]:
+        load_descent()
         return (rehearsed_gradient(self.problem, precise=True),)
 
     def _slope(self) -> float:
