@@ -104,7 +104,8 @@ class BoostedAdaSsp:
             "clip": "default of the authors' code, the bound of targets too",
             **dict.fromkeys(
                 ("eigenvalue_share", "squares_share"),
-                "AdaSSP's third of mu^2, as others who wrote Algorithm 1 anew read it",
+                "AdaSSP's third of mu^2, as others who wrote Algorithm 1 anew read it; the "
+                "authors' code has one multiplier for 102 releases",
             ),
             "failure": "rho of AdaSSP (Wang 2018, Algorithm 2)",
         }
