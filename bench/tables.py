@@ -131,7 +131,12 @@ def _margins(model: Any, fold: Fold, rows: Any) -> np.ndarray:
 def private_score(table: Table, fold: Fold, epsilon: float) -> float:
     loss = "ridge" if fold.is_real else "logistic"
     model = fit(fold.files[0], schema=table.schema, epsilon=epsilon, loss=loss)
-    return fold.score(fold.matrices[1] @ model.w[:-1] + model.w[-1])
+    # By the columns as they are: a model may have curves of them.
+    tested = fold.frames[1]
+    if fold.is_real:
+        target = tested[fold.rows[0].schema.label.name]
+        return 100 * float(r2_score(target, model.predict(tested)))
+    return fold.score(np.asarray(model.decision_function(tested)))
 
 
 def save_rows(fold: Fold, path: Path) -> Path:
