@@ -86,6 +86,16 @@ def is_too_long(text):
     return len(text.splitlines()) >= TOO_LONG
 
 
+def test_modules_that_tests_import_by_their_name_alone_have_names_of_their_own():
+    """Of two with one name the second to be imported would be the first."""
+    folders = [path.parent for path in ROOT.glob("plugins/*/tests/conftest.py")]
+    on_path = [folder for folder in folders if "sys.path" in (folder / "conftest.py").read_text()]
+    names = [path.stem for folder in (ROOT / "tests", *on_path) for path in folder.glob("*.py")]
+    helpers = [name for name in names if name != "conftest" and not name.startswith("test_")]
+    assert len(helpers) > len(on_path) > 2
+    assert sorted({*helpers}) == sorted(helpers)
+
+
 def test_files_have_fewer_than_300_lines():
     # The page for contributors said so, and seven files were as long or longer.
     assert [relative(path) for path in SOURCES if is_too_long(path.read_text())] == []

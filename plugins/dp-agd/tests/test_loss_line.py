@@ -1,8 +1,6 @@
 """Scores along a line: their sensitivity, and the kernel against its naive twin."""
 
-import importlib.util
-from pathlib import Path
-
+import naive_line as naive
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
@@ -16,10 +14,6 @@ from dpcore_baselines.losses.hinge import HingeSvm
 from dpcore_dp_agd.loss_line import ClippedLossLine, first_line
 from dpcore_lab.checks import check_query, make_rows
 from dpcore_lab.made_tables.tables import make_problem
-
-_spec = importlib.util.spec_from_file_location("dp_agd_naive", Path(__file__).with_name("naive.py"))
-naive = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(naive)
 
 RELATIONS = (NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE)
 

@@ -96,6 +96,10 @@ class Deployment:
         _signal(self._processes[name], signal.SIGKILL)
         self._processes.pop(name).wait()
 
+    def send(self, name: str, number: int) -> None:
+        """Send a signal to a process and all that it started, such as ``signal.SIGSTOP``."""
+        _signal(self._processes[name], number)
+
     def run(
         self, job: str | os.PathLike[str], seconds: float, watch: Callable[[], None] | None = None
     ) -> None:
