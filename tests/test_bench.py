@@ -133,6 +133,7 @@ MADE = sorted(name for name, path in SOURCES.items() if path.read_text().startsw
         "docs/papers.md",
         "docs/papers-and-baselines.md",
         "plugins/a-ddp/README.md",
+        "plugins/dp-agd/README.md",
         "plugins/rsgd-ar/README.md",
     ],
 )

@@ -37,6 +37,7 @@ PAGES = (
     "docs/papers.md",
     "docs/papers-and-baselines.md",
     "plugins/a-ddp/README.md",
+    "plugins/dp-agd/README.md",
     "plugins/rsgd-ar/README.md",
 )
 _INLINE = re.compile(r"(<!--= (.*?) -->).*?(<!--/-->)", re.DOTALL)
