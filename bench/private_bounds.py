@@ -2,7 +2,10 @@
 
 The known bounds are those of the shipped schemas; the private ones are of the same columns but for
 0 and 1, released in each fit out of its own budget. Both fit the same rows, drawn anew for each
-pair of fits, and are scored on the fifth that is left. Noise and splits come from seeds.
+pair of fits, and are scored on the fifth that is left. Noise and splits come from seeds. Known
+bounds bring curves, which private ones do not.
+
+    python bench/private_bounds.py [--fits 10] [--out bench/results/private_bounds.csv]
 """
 
 import one_thread  # noqa: F401  (before NumPy)
