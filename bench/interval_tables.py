@@ -13,7 +13,6 @@ import numpy as np
 from dpcore import Schema
 from dpcore.data.dataset import Dataset
 from dpcore.fitting.rows.given import dataset_of
-from dpcore.plugin.parts import load_file
 from dpcore_tables.datasets import adult as adult_rows
 from dpcore_tables.datasets import bank as bank_rows
 from dpcore_tables.datasets.fetch import fetch
@@ -120,7 +119,7 @@ def _adult() -> Dataset:
 def _bank() -> Dataset:
     columns = bank_rows.schema().to_dict()["columns"]
     kept = {column["name"]: column for column in columns if column["name"] in _OF_BANK}
-    return load_file(fetch(bank_rows.FILES[0]), _few(bank_rows.schema(), kept), name="bank")
+    return Dataset.from_file(fetch(bank_rows.FILES[0]), _few(bank_rows.schema(), kept), name="bank")
 
 
 def _few(schema: Schema, kept: dict[str, dict[str, Any]]) -> Schema:

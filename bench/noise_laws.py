@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from dpcore.plugin import Laplace, NeighboringRelation
-from dpcore.plugin.parts import Sensitivity, SystemNoise
+from dpcore.plugin.parts import NoiseSource, Sensitivity
 from dpcore_accounting.laws import AddedDeviates, ContinuousLaw, IntegerLaw, TableNoise
 
 ONE = Sensitivity("l1", 1.0, NeighboringRelation.ADD_OR_REMOVE_ONE)
@@ -39,7 +39,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=40)
     parser.add_argument("--coordinates", type=int, default=1000)
     options = parser.parse_args()
-    exact, noise = np.zeros(options.coordinates, dtype=np.int64), SystemNoise()
+    exact, noise = np.zeros(options.coordinates, dtype=np.int64), NoiseSource.of_seed()
     masses = [0.9 ** abs(z) for z in range(-150, 151)]
     made: dict[str, Any] = {
         "laplace": Laplace(10.0),

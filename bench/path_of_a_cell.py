@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import dpcore
 from dpcore import Schema
-from dpcore.plugin.parts import load_file
+from dpcore.plugin.parts import Dataset
 
 SCHEMA = """
 [columns]
@@ -53,11 +53,11 @@ def measured() -> CellPath:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "rows.csv"
         file.write_text(ROWS)
-        load_file(file, schema).table()
+        Dataset.from_file(file, schema).table()
         before = sys.getprofile()
         sys.setprofile(note)
         try:
-            load_file(file, schema).table()
+            Dataset.from_file(file, schema).table()
         finally:
             sys.setprofile(before)
     files = [place for place, _ in calls]

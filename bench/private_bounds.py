@@ -24,7 +24,7 @@ from dpcore.fitting.request.settings import Settings
 from dpcore.fitting.rows.loading import split
 from dpcore.fitting.rows.unbounded import encoded_rows
 from dpcore.fitting.run import fit_dataset
-from dpcore.plugin.parts import load_file
+from dpcore.plugin.parts import Dataset
 from dpcore_tables.datasets import adult, bank
 from dpcore_tables.datasets.fetch import fetch
 
@@ -69,7 +69,9 @@ def main():
             "bank": (fetch(bank.FILES[0]), bank.schema()),
         }
         tables = {
-            name: [load_file(path, each, name=name) for each in (known, without_bounds(known))]
+            name: [
+                Dataset.from_file(path, each, name=name) for each in (known, without_bounds(known))
+            ]
             for name, (path, known) in sources.items()
         }
     for name, pair in tables.items():

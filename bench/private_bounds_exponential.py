@@ -20,7 +20,7 @@ from private_bounds import accuracy, adult_file, without_bounds
 from dpcore import Schema
 from dpcore.fitting.planning.plan import make_plan
 from dpcore.fitting.request.settings import Settings
-from dpcore.plugin.parts import load_file
+from dpcore.plugin.parts import Dataset
 from dpcore_tables.bounds import step as private_bounds
 from dpcore_tables.bounds.bins import LEAVES, edge, leaves_of
 from dpcore_tables.bounds.unbounded_rows import WaitingRows
@@ -120,7 +120,7 @@ def main():
         }
         for name, (path, known, column) in tables.items():
             private = one_private(known, column) if asked.one else without_bounds(known)
-            pair = [load_file(path, schema, name=name) for schema in (known, private)]
+            pair = [Dataset.from_file(path, schema, name=name) for schema in (known, private)]
             print(f"{name}: {', '.join(c.name for c in private.unbounded)}")
             for epsilon in asked.epsilon:
                 for accountant, delta in DELTAS.items():

@@ -54,7 +54,7 @@ sys.path.insert(0, str(OTHERS))
 import dpcore_others  # noqa: E402
 import environments  # noqa: E402
 
-from dpcore.plugin.parts import Dataset, load_file  # noqa: E402
+from dpcore.plugin.parts import Dataset  # noqa: E402
 from dpcore_lab.externals.process import Caps  # noqa: E402
 from dpcore_lab.externals.registry import External  # noqa: E402
 from dpcore_lab.externals.run import Request, run_external  # noqa: E402
@@ -129,7 +129,7 @@ def _rows(table: ListedTable, packages: Path, repeat: int) -> tuple[Dataset, Dat
         paths = [f"{folder}/{name}.parquet" for name in ("train", "test")]
         for rows, path in zip(split_rows(frame, repeat, TESTED), paths, strict=True):
             rows.to_parquet(path)
-        train, test = (load_file(path, schema) for path in paths)
+        train, test = (Dataset.from_file(path, schema) for path in paths)
     return train, test
 
 

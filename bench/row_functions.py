@@ -26,11 +26,9 @@ from dpcore.plugin.parts import (
     CoefficientSum,
     ContributionSum,
     LocalEngine,
+    RowFunction,
     Table,
-    coefficient,
-    contribution,
     load_registry,
-    weight,
 )
 from dpcore_accuracy_first.queries.gram import GramMatrix
 from dpcore_accuracy_first.queries.weighted_gram import WeightedGram
@@ -78,8 +76,12 @@ def main() -> None:
         made = load_registry().load("loss", loss)()
         return Problem(made, 0.0, options.columns, 1.0, 1.0, RELATION)
 
-    own_hinge, own_logistic = coefficient(hinge), coefficient(logistic)
-    own_moments, own_count, own_weight = contribution(moments), contribution(one), weight(unit)
+    own_hinge, own_logistic = RowFunction.coefficient(hinge), RowFunction.coefficient(logistic)
+    own_moments, own_count, own_weight = (
+        RowFunction.contribution(moments),
+        RowFunction.contribution(one),
+        RowFunction.weight(unit),
+    )
     hinges, logistics, width = problem("hinge-svm"), problem("logistic"), 2 * options.columns
     forms: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
         "hinge gradient": (

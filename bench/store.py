@@ -29,7 +29,7 @@ from dpcore import Schema
 from dpcore.data.blocks.table import Table
 from dpcore.engines.local import LocalEngine
 from dpcore.losses.logistic import Logistic
-from dpcore.plugin.parts import load_file
+from dpcore.plugin.parts import Dataset
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.protocols.problem import Problem
 from dpcore.queries import ClippedGradientSum
@@ -117,7 +117,7 @@ def read_once(path: Path) -> None:
 
 def passes(path: Path, cold: bool) -> None:
     started = time.perf_counter()
-    data = load_file(path, None)
+    data = Dataset.from_file(path, None)
     bounds = {"row_norm": data.row_norm, "raw_norm_bound": data.raw_norm_bound}
     table = Table.from_matrix(data.X, data.y, **bounds)
     opened = time.perf_counter() - started

@@ -49,7 +49,6 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from dpcore import Schema, fit
 from dpcore.data.dataset import Dataset
 from dpcore.errors import DpcoreWarning
-from dpcore.plugin.parts import load_file
 from dpcore_tables.schemas.shipped import schema_text
 
 EPSILONS = (0.5, 1.0)
@@ -92,7 +91,7 @@ def folds_of(table: Table, folder: Path) -> Iterator[Fold]:
     for k in range(FOLDS):
         train, test = frame[numbers != k], frame[numbers == k]
         files = table.write(train, folder / f"train{k}"), table.write(test, folder / f"test{k}")
-        rows = [load_file(path, Schema.read(table.schema)) for path in files]
+        rows = [Dataset.from_file(path, Schema.read(table.schema)) for path in files]
         matrices = _dense(rows[0].X), _dense(rows[1].X)
         yield Fold((train, test), files, (rows[0], rows[1]), matrices)
 

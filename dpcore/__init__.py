@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import NOT_HERE
-from dpcore.moved import find_moved, place_of_name
+from dpcore.moved import find_moved, object_at, place_of_name
 
 if TYPE_CHECKING:
     from dpcore.data.schema.schema import Schema
@@ -74,9 +74,7 @@ def __getattr__(name: str) -> Any:
 
         return getattr(importlib.import_module(_LAZY[name]), name)
     if place := place_of_name(__name__, name):
-        import importlib
-
-        return getattr(importlib.import_module(place), name)
+        return object_at(place, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

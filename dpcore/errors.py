@@ -220,7 +220,7 @@ def visible(text: object) -> str:
 
     Examples
     --------
-    >>> from dpcore.plugin.parts import visible
+    >>> from dpcore.errors import visible
     >>> print(visible("age\x1b[2J"))
     age\x1b[2J
     """

@@ -12,6 +12,7 @@ __all__ = [
     "find_moved",
     "moved_name",
     "new_name",
+    "object_at",
     "place_of_name",
     "table_of",
     "where_to_get",
@@ -44,8 +45,8 @@ def where_to_get(kind: str, name: str) -> str:
 
 
 def place_of_name(page: str, name: str) -> str | None:
-    """Return the module of a package that has a name of a page: with a warning where the page gives
-    it out for this version alone. ``None`` of others.
+    """Return the module of a package that has a name of a page, or ``"module:Class.attribute"``:
+    with a warning where the page gives it out for this version alone. ``None`` of others.
 
     Raises ModuleNotFoundError where its package is not installed.
     """
@@ -53,7 +54,8 @@ def place_of_name(page: str, name: str) -> str | None:
     if (place := table_of("pages").get(whole)) is not None:
         _require(f"{whole} is in {place}", place)
     elif (place := table_of("names").get(whole)) is not None:
-        _require(told := f"{whole} is in {place} now", place)
+        where = place.replace(":", ".") if ":" in place else f"in {place}"
+        _require(told := f"{whole} is {where} now", place)
         _warn(told, 4)
     return place
 
@@ -61,18 +63,23 @@ def place_of_name(page: str, name: str) -> str | None:
 def moved_name(module: str, name: str) -> Any:
     """Return what a module had under a name, and a package has now, with a warning: for the
     ``__getattr__`` of the module, by which pickles of before find it."""
-    from importlib import import_module
-
     if (place := place_of_name(module, name)) is None:
         raise AttributeError(f"module {module!r} has no attribute {name!r}")
-    return getattr(import_module(place), name)
+    return object_at(place, name)
+
+
+def object_at(place: str, name: str) -> Any:
+    """Return what ``place_of_name`` says where it is."""
+    from pkgutil import resolve_name
+
+    return resolve_name(place if ":" in place else f"{place}:{name}")
 
 
 def _require(told: str, place: str) -> None:
     """Raise ModuleNotFoundError, with what to install, where a module's package is not there."""
     from importlib.util import find_spec
 
-    package = place.partition(".")[0]
+    package = place.partition(":")[0].partition(".")[0]
     if find_spec(package) is None:
         install = f"pip install {package.replace('_', '-')}"
         raise ModuleNotFoundError(f"{told}: {install}", name=package)

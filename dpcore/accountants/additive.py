@@ -25,11 +25,7 @@ from dpcore.privacy.events import ComposedDpEvent, DpEvent
 
 __all__ = [
     "AdditiveAccountant",
-    "ticks_down",
-    "ticks_up",
     "validated_conversion",
-    "validated_delta",
-    "validated_epsilon",
 ]
 
 _UNIT_BITS = 120
@@ -47,38 +43,6 @@ def _number(name: str, value: Any) -> float:
     return number
 
 
-def validated_epsilon(epsilon: Any) -> float:
-    """Return ``epsilon`` as a float; InvalidInputError unless finite and > 0."""
-    number = _number("epsilon", epsilon)
-    if number <= 0:
-        raise InvalidInputError(f"Expected epsilon={epsilon!r} > 0.")
-    return number
-
-
-def validated_delta(delta: Any, zero_allowed: bool = False) -> float:
-    """Return ``delta`` as a float; InvalidInputError unless 0 < delta < 1, or 0 where allowed.
-
-    Examples
-    --------
-    >>> from dpcore.plugin.parts import validated_delta
-    >>> validated_delta(1.5)
-    Traceback (most recent call last):
-        ...
-    dpcore.errors.InvalidInputError: Expected delta=1.5 < 1.
-    """
-    number = _number("delta", delta)
-    if number < 0:
-        raise InvalidInputError(f"Expected delta={delta!r} {'>=' if zero_allowed else '>'} 0.")
-    if number == 0 and not zero_allowed:
-        raise PureBudgetError(
-            f"Expected delta={delta!r} > 0. Only the pure accountant allows delta = 0: name it, or "
-            "let the algorithm auto choose."
-        )
-    if number >= 1:
-        raise InvalidInputError(f"Expected delta={delta!r} < 1.")
-    return number
-
-
 def validated_conversion(accountant_class: Any, conversion: str | None) -> str:
     """Return the conversion, for ``None`` the class's first; InvalidInputError for a
     conversion that the class does not know."""
@@ -90,16 +54,6 @@ def validated_conversion(accountant_class: Any, conversion: str | None) -> str:
             f"{accountant_class.name} accountant."
         )
     return conversion
-
-
-def ticks_up(x: Fraction) -> int:
-    """Return ``x`` in the accountants' integer units, rounded up."""
-    return -((-x.numerator << _UNIT_BITS) // x.denominator)
-
-
-def ticks_down(x: Fraction) -> int:
-    """Return ``x`` in the accountants' integer units, rounded down."""
-    return (x.numerator << _UNIT_BITS) // x.denominator
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,17 +86,59 @@ class AdditiveAccountant(ABC):
     budget_ticks: int
     spent_ticks: int = 0
 
+    @staticmethod
+    def ticks_up(x: Fraction) -> int:
+        """Return ``x`` in the accountants' integer units, rounded up."""
+        return -((-x.numerator << _UNIT_BITS) // x.denominator)
+
+    @staticmethod
+    def ticks_down(x: Fraction) -> int:
+        """Return ``x`` in the accountants' integer units, rounded down."""
+        return (x.numerator << _UNIT_BITS) // x.denominator
+
+    @staticmethod
+    def validated_epsilon(epsilon: Any) -> float:
+        """Return ``epsilon`` as a float; InvalidInputError unless finite and > 0."""
+        number = _number("epsilon", epsilon)
+        if number <= 0:
+            raise InvalidInputError(f"Expected epsilon={epsilon!r} > 0.")
+        return number
+
+    @staticmethod
+    def validated_delta(delta: Any, zero_allowed: bool = False) -> float:
+        """Return ``delta`` as a float; InvalidInputError unless 0 < delta < 1, or 0 where allowed.
+
+        Examples
+        --------
+        >>> from dpcore.plugin.parts import AdditiveAccountant
+        >>> AdditiveAccountant.validated_delta(1.5)
+        Traceback (most recent call last):
+            ...
+        dpcore.errors.InvalidInputError: Expected delta=1.5 < 1.
+        """
+        number = _number("delta", delta)
+        if number < 0:
+            raise InvalidInputError(f"Expected delta={delta!r} {'>=' if zero_allowed else '>'} 0.")
+        if number == 0 and not zero_allowed:
+            raise PureBudgetError(
+                f"Expected delta={delta!r} > 0. Only the pure accountant allows delta = 0: name "
+                "it, or let the algorithm auto choose."
+            )
+        if number >= 1:
+            raise InvalidInputError(f"Expected delta={delta!r} < 1.")
+        return number
+
     @classmethod
     def from_budget(cls, epsilon: float, delta: float, conversion: str | None = None) -> Self:
-        epsilon = validated_epsilon(epsilon)
-        delta = validated_delta(delta, cls.delta_may_be_zero)
+        epsilon = cls.validated_epsilon(epsilon)
+        delta = cls.validated_delta(delta, cls.delta_may_be_zero)
         conversion = validated_conversion(cls, conversion)
         budget, public = cls._open(epsilon, delta, conversion)
         return cls(
             epsilon=epsilon,
             delta=delta,
             conversion=conversion,
-            budget_ticks=ticks_down(budget),
+            budget_ticks=AdditiveAccountant.ticks_down(budget),
             **public,
         )
 
@@ -192,7 +188,7 @@ class AdditiveAccountant(ABC):
             return sum(self._ticks(part) for part in event.events)
         if not self._has_rule(event):
             raise UnsupportedEventError(unsupported(self.name, event))
-        return ticks_up(self._leaf_cost(event))
+        return AdditiveAccountant.ticks_up(self._leaf_cost(event))
 
     def compose(self, event: DpEvent) -> Self:
         ticks = self._ticks(event)
@@ -236,7 +232,7 @@ class AdditiveAccountant(ABC):
         return replace(self, spent_ticks=self.budget_ticks)
 
     def get_epsilon(self, delta: float) -> float:
-        delta = validated_delta(delta, self.delta_may_be_zero)
+        delta = self.validated_delta(delta, self.delta_may_be_zero)
         if self._is_unused():
             return 0.0
         found = self._epsilon(Fraction(self.spent_ticks, 1 << _UNIT_BITS), delta)

@@ -27,12 +27,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Self
 
-from dpcore.accountants.additive import (
-    AdditiveAccountant,
-    ticks_down,
-    ticks_up,
-    validated_delta,
-)
+from dpcore.accountants.additive import AdditiveAccountant
 from dpcore.accountants.dominating_pairs import is_pure
 from dpcore.accountants.unsupported import which_can
 from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError
@@ -51,11 +46,15 @@ def deltas_of(events: Mapping[DpEvent, int]) -> Fraction:
 def _delta_ticks(event: DpEvent) -> int:
     if type(event) is ComposedDpEvent:
         return sum(map(_delta_ticks, event.events))
-    return ticks_up(Fraction(event.delta)) if type(event) is ApproximateDpEvent else 0
+    return (
+        AdditiveAccountant.ticks_up(Fraction(event.delta))
+        if type(event) is ApproximateDpEvent
+        else 0
+    )
 
 
 def _amount(ticks: int) -> Fraction:
-    return Fraction(ticks, ticks_up(Fraction(1)))
+    return Fraction(ticks, AdditiveAccountant.ticks_up(Fraction(1)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,15 +83,20 @@ class ReservingAccountant(AdditiveAccountant):
             return opened
         left = cls._delta_beside(opened.delta, reserve)
         budget, public = cls._open(opened.epsilon, left, opened.conversion)
-        ticks = ticks_up(Fraction(reserve))
-        return replace(opened, budget_ticks=ticks_down(budget), reserve_ticks=ticks, **public)
+        ticks = AdditiveAccountant.ticks_up(Fraction(reserve))
+        return replace(
+            opened,
+            budget_ticks=AdditiveAccountant.ticks_down(budget),
+            reserve_ticks=ticks,
+            **public,
+        )
 
     @classmethod
     def _delta_beside(cls, delta: float, reserve: float | Fraction) -> float:
         """Return what a reserve leaves of delta for the unit's own conversion, rounded down."""
         if not 0 <= reserve < 1:
             raise InvalidInputError(f"Expected reserve={float(reserve)!r} in [0, 1).")
-        needed = _amount(ticks_up(Fraction(reserve)))
+        needed = _amount(AdditiveAccountant.ticks_up(Fraction(reserve)))
         left = Fraction(delta) - needed
         if left < 0 or not (cls.delta_may_be_zero or float_down(left)):
             raise InvalidInputError(
@@ -151,7 +155,7 @@ class ReservingAccountant(AdditiveAccountant):
         return replace(super()._used_up(), reserved_ticks=self.reserve_ticks)
 
     def get_epsilon(self, delta: float) -> float:
-        left = Fraction(validated_delta(delta, self.delta_may_be_zero))
+        left = Fraction(self.validated_delta(delta, self.delta_may_be_zero))
         left -= _amount(self.reserved_ticks)
         if left < 0 or not (self.delta_may_be_zero or float_down(left)):
             return math.inf

@@ -10,13 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Self
 
-from dpcore.accountants.additive import (
-    AdditiveAccountant,
-    ticks_down,
-    validated_conversion,
-    validated_delta,
-    validated_epsilon,
-)
+from dpcore.accountants.additive import AdditiveAccountant, validated_conversion
 from dpcore.errors import InvalidInputError
 from dpcore.privacy.events import require_positive
 
@@ -38,17 +32,17 @@ class FigureAccountant(AdditiveAccountant):
         Raises InvalidInputError for a figure that is not finite and > 0, or too small to hold.
         """
         require_positive("figure", figure)
-        delta = validated_delta(delta)
+        delta = cls.validated_delta(delta)
         conversion = validated_conversion(cls, conversion)
         budget = cls._budget_of(Fraction(figure))
-        if not ticks_down(budget):
+        if not AdditiveAccountant.ticks_down(budget):
             raise InvalidInputError(f"A budget of {figure!r} is below the {cls.name} units.")
         epsilon = cls._epsilon_of(budget, delta, conversion)
         return cls(
-            epsilon=validated_epsilon(max(epsilon, _LEAST_EPSILON)),
+            epsilon=cls.validated_epsilon(max(epsilon, _LEAST_EPSILON)),
             delta=delta,
             conversion=conversion,
-            budget_ticks=ticks_down(budget),
+            budget_ticks=AdditiveAccountant.ticks_down(budget),
         )
 
     @classmethod

@@ -210,8 +210,7 @@ def _of_parameters(parameters: list[dict[str, Any]]) -> Iterator[str]:
 
 
 def _beside(held: dict[str, Any]) -> str:
-    installed = f" ({', '.join(held['others'])})" if held["others"] else ""
-    return f"{held['beside']}{installed}"
+    return f"{held['beside']}" + (f" ({', '.join(held['others'])})" if held["others"] else "")
 
 
 def _of_optimizer(facts: dict[str, Any]) -> Iterator[str]:

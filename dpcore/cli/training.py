@@ -28,7 +28,6 @@ from dpcore.fitting.steps.held_out_rows import exact_figures
 from dpcore.fitting.table_ledger import note_saved
 from dpcore.fitting.training import Training
 from dpcore.losses.text import shown_loss
-from dpcore.model.rendering import sections_in_words, shown_bounds
 from dpcore.registry.catalogue import KINDS, load_registry
 from dpcore.registry.tables.declarations import optimizer_facts
 from dpcore.session.charges import Charges
@@ -156,7 +155,7 @@ def _print(training: Training, out: Path | None, ledger: str | None) -> None:
     each = "" if report["multiclass"] is None else ", each class against the rest"
     weights = report.get("class_weights"), report.get("weight_bound")
     loss = shown_loss(report["loss"], report["loss_parameters"], *weights)
-    bounds, privacy = shown_bounds(training.model), training.model.privacy
+    bounds, privacy = training.model.shown_bounds(), training.model.privacy
     lines = [
         f"Fitted {report['algo']} on {data}{each}: {loss} loss, l2 "
         f"{report['l2']:g}, {report['n_features']} features{rows}.",
@@ -173,7 +172,7 @@ def _print(training: Training, out: Path | None, ledger: str | None) -> None:
     ]
     if ledger is not None:
         lines.append(_charged(training, ledger))
-    lines += sections_in_words(training.model)
+    lines += training.model.sections_in_words()
     lines += _diagnosed(training)
     lines.append(f"Model: {out}" if out else "The model was not saved; --out model.json saves it.")
     print_lines(*lines)

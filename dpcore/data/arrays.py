@@ -13,7 +13,7 @@ import numpy as np
 from dpcore.data.array_schema import schema_beside
 from dpcore.data.dataset import Dataset
 from dpcore.data.files import is_elsewhere
-from dpcore.data.loader import encoded_by_loader, file_loader, loader_if_there
+from dpcore.data.loader import file_loader, loader_if_there
 from dpcore.data.matrix import are_numbers, conform_matrix, is_sparse, matrix_of, require_no_mask
 from dpcore.data.schema.columns import Numeric
 from dpcore.data.targets import class_reading, places_of_numbers, scale_to_unit, target_reading
@@ -108,7 +108,7 @@ def dataset_from_arrays(
         if _has_plain_features(own) and _has_plain_label(own):
             labels = _one_column(y, matrix.shape[0])
             return Dataset.from_rows("array", _encoded(matrix, labels, own)[:2], own)
-    return encoded_by_loader(_OTHERS, lambda loader: loader.rows(X, y, schema, coins, **public))
+    return Dataset.by_loader(_OTHERS, lambda loader: loader.rows(X, y, schema, coins, **public))
 
 
 def features_from_arrays(

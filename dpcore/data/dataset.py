@@ -6,8 +6,9 @@ import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from dpcore.data.registered_loader import foreign_loader, registered_loader
 from dpcore.data.schema.schema import Schema
 from dpcore.data.schema.unbounded_columns import require_bounds
 from dpcore.data.units import Coins, UnitIds, dense, kept_places, require_bounded
@@ -131,6 +132,36 @@ class Dataset:
         whole = cls(name, X, y, schema, is_generated, units=dense(units))
         return whole.take(kept_places(units, schema.units.rows_per_unit, coins))
 
+    @staticmethod
+    def by_loader(what: str, encode: Callable[[Any], Dataset]) -> Dataset:
+        """Return the encoded rows that the installed loader (``dpcore.data.loader.FileLoader``)
+        makes, which name it where it is not of this repository. ``what`` : it is to read. Raises
+        InvalidInputError for anything but a Dataset."""
+        entry, loader = registered_loader(what)
+        data = encode(loader)
+        if type(data) is not Dataset:
+            raise InvalidInputError(f"{entry.target} made no Dataset of the rows.")
+        return replace(data, read_by=(*data.read_by, *foreign_loader()))
+
+    @staticmethod
+    def from_file(path: str | os.PathLike[str], schema: Schema | None, **options: Any) -> Dataset:
+        """Return the encoded rows of a file, read only.
+
+        Parameters
+        ----------
+        target : the label's name, if it is to be confirmed.
+        format : of the file, where its suffix does not say it.
+        bad_rows : ``"refuse"``, or ``"drop"`` for rows that do not satisfy the schema: each line of
+            text is a row by itself then, so that a cell with line breaks is a bad row too.
+        name : what to call the rows.
+        coins : as ``Dataset.from_rows`` takes them.
+
+        Raises InvalidInputError without a schema or for another target than its label, and
+        DataError (file, line, column: for the owner's eyes) for a file that cannot be read or,
+        unless bad rows are dropped, for the first row that does not satisfy the schema.
+        """
+        return Dataset.by_loader("files", lambda loader: loader.load(path, schema, **options))
+
     def take(self, mask: np.ndarray) -> Dataset:
         """Return the rows where the bool array ``mask`` of shape (n_rows,) is true, or, of rows in
         memory, those at some places in their order."""
@@ -141,6 +172,16 @@ class Dataset:
         units = None if self.units is None else dense(self.units[mask])
         weights = None if self.weights is None else freeze(self.weights[mask])
         return replace(self, X=X, y=freeze(self.y[mask]), units=units, weights=weights)
+
+    def of_part(self, name: str | None) -> Dataset:
+        """Return the rows of a part of a table, by its name; all rows for ``None``.
+
+        Raises InvalidInputError for a name that is no level of a column with listed levels, rows
+        that are in parts already, and units of several rows, which may be in more than one part.
+        """
+        if name is None:
+            return self
+        return Dataset.by_loader("parts of tables", lambda loader: loader.rows_of_part(self, name))
 
     def require_bounded(self) -> None:
         """Raise InvalidInputError for more rows of a unit than are used."""

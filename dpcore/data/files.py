@@ -15,7 +15,6 @@ from dpcore.privacy.first_party import part_of
 if TYPE_CHECKING:
     import numpy as np
 
-    from dpcore.data.dataset import Dataset
     from dpcore.data.part import RowPart
     from dpcore.data.schema.schema import Schema
 
@@ -59,6 +58,23 @@ class Files:
     def title(self) -> str:
         return os.path.basename(os.path.abspath(self.place))
 
+    @staticmethod
+    def format_of(path: str, format: str | None = None) -> str:
+        """Return the format to read ``path`` with: ``format``, or by its suffix; of standard input
+        ("-") it is csv, of a folder parquet. A further ``.gz`` is unpacked.
+
+        Raises InvalidInputError for an unknown format or suffix.
+
+        Examples
+        --------
+        >>> from dpcore.plugin.engines import Files
+        >>> Files.format_of("rows.csv.gz"), Files.format_of("rows.parquet")
+        ('csv', 'parquet')
+        """
+        from dpcore.data.loader import file_loader
+
+        return file_loader().format_of(path, format)
+
     def names(self) -> list[str]:
         """Return the partitions, in the order of their names, as they are called from everywhere;
         DataError if there is none."""
@@ -93,13 +109,6 @@ class FrameParts:
         """Return the names of the columns."""
         return [str(name) for name in self.frame.columns]
 
-    def claimed(self) -> Any:
-        """Return a frame of no rows with the types that the columns are claimed to have."""
-        import pandas as pd
-
-        kinds = zip(self.names(), self.frame.dtypes, strict=True)
-        return pd.DataFrame({name: pd.Series([], dtype=kind) for name, kind in kinds})
-
 
 @dataclass(frozen=True)
 class Registered:
@@ -113,24 +122,6 @@ class Registered:
     @property
     def title(self) -> str:
         return self.name
-
-    def load(self) -> Dataset:
-        """Return the whole data set, loaded here."""
-        from dpcore.registry.catalogue import load_registry
-
-        whole: Dataset = load_registry().load("dataset", self.name)()
-        return whole
-
-    @staticmethod
-    def part(whole: Dataset, place: int, count: int) -> Dataset:
-        """Return part ``place``, from 0, of ``count`` of a data set's blocks, each of them in one
-        part."""
-        import numpy as np
-
-        from dpcore.exact.grid import BLOCK_ROWS
-
-        block, blocks = np.arange(whole.n_units) // BLOCK_ROWS, -(-whole.n_units // BLOCK_ROWS)
-        return whole.take(block * count // max(1, blocks) == place)
 
 
 def is_elsewhere(rows: Any) -> bool:
@@ -174,7 +165,7 @@ class RowFacts(Protocol):
 def parts_of_rows(rows: RowFacts) -> tuple[str, ...]:
     """Return ``"module:Class"`` of what saw the rows before any query did: the kinds of their
     columns, what read them, and the type of rows with a layout of their own."""
-    from dpcore.data.loader import foreign_loader
+    from dpcore.data.registered_loader import foreign_loader
 
     X: Any = getattr(rows, "X", None)
     read = [*rows.schema.columns, *([X] if hasattr(type(X), "row_layout") else ())]

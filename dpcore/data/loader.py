@@ -10,35 +10,27 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from dpcore.data.dataset import Dataset
-from dpcore.data.registered_loader import loader_entry, registered_loader
+from dpcore.data.registered_loader import registered_loader
 from dpcore.errors import InvalidInputError, RegistryError
-from dpcore.privacy.first_party import DISTRIBUTIONS, is_ours
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     import numpy as np
 
+    from dpcore.data.dataset import Dataset
     from dpcore.data.schema.columns import Column
     from dpcore.data.schema.features.feature_column import FeatureColumn
     from dpcore.data.schema.notation import Notation
     from dpcore.data.schema.schema import Schema
-    from dpcore.registry.entries import Entry
 
 __all__ = [
     "FileLoader",
-    "encoded_by_loader",
     "file_loader",
-    "foreign_loader",
-    "format_of",
-    "load_file",
     "loader_if_there",
-    "named_parts",
-    "rows_of_part",
 ]
 
 OnBytes: TypeAlias = Callable[[str, int, int | None], None]
@@ -53,11 +45,11 @@ class FileLoader:
 
     Parameters
     ----------
-    load : as ``load_file``.
+    load : as ``Dataset.from_file``.
     pieces : of a path, a schema and ``bad_rows``, yields (feature rows, which rows they are: bool,
         or None for all), each piece lent until the next is asked for; the label may be absent.
     require_known : raises for what is neither a file nor a data set.
-    format_of : as ``format_of``.
+    format_of : as ``Files.format_of``.
     schema_of : returns the schema that a file keeps of itself, None if it keeps none.
     partitions : returns the files of a folder or a pattern, in the order of their names.
     requested : of a ``DataRequest``, a relation, threads, a seed and coins, returns the rows that
@@ -147,79 +139,3 @@ def loader_if_there() -> FileLoader | None:
     with suppress(InvalidInputError, RegistryError):
         return file_loader()
     return None
-
-
-def encoded_by_loader(what: str, encode: Callable[[FileLoader], Dataset]) -> Dataset:
-    """Return the encoded rows that the installed loader makes, which name it where it is not of
-    this repository. ``what`` : as of ``file_loader``. Raises InvalidInputError for anything but a
-    Dataset."""
-    entry, loader = registered_loader(what)
-    data = encode(loader)
-    if type(data) is not Dataset:
-        raise InvalidInputError(f"{entry.target} made no Dataset of the rows.")
-    return replace(data, read_by=(*data.read_by, *foreign_loader()))
-
-
-def load_file(path: str | os.PathLike[str], schema: Schema | None, **options: Any) -> Dataset:
-    """Return the encoded rows of a file, read only.
-
-    Parameters
-    ----------
-    target : the label's name, if it is to be confirmed.
-    format : of the file, where its suffix does not say it.
-    bad_rows : ``"refuse"``, or ``"drop"`` for rows that do not satisfy the schema: each line of
-        text is a row by itself then, so that a cell with line breaks is a bad row too.
-    name : what to call the rows.
-    coins : as ``Dataset.from_rows`` takes them.
-
-    Raises InvalidInputError without a schema or for another target than its label, and DataError
-    (file, line, column: for the owner's eyes) for a file that cannot be read or, unless bad rows
-    are dropped, for the first row that does not satisfy the schema.
-    """
-    return encoded_by_loader("files", lambda loader: loader.load(path, schema, **options))
-
-
-def foreign_loader() -> tuple[str, ...]:
-    """Return what the statement names of the loader that is registered; nothing where it is ours.
-
-    It is named whatever rows a run has: a schema's document, and what looks like an array, may have
-    gone through it.
-    """
-    entry = loader_entry()
-    named = () if entry is None else named_parts(entry)
-    return tuple(part for part in named if not is_ours(part.partition(":")[0]))
-
-
-def rows_of_part(dataset: Dataset, name: str | None) -> Dataset:
-    """Return the rows of a part of a table, by its name; all rows for ``None``.
-
-    Raises InvalidInputError for a name that is no level of a column with listed levels, rows that
-    are in parts already, and units of several rows, which may be in more than one part.
-    """
-    if name is None:
-        return dataset
-    return encoded_by_loader("parts of tables", lambda loader: loader.rows_of_part(dataset, name))
-
-
-def format_of(path: str, format: str | None = None) -> str:
-    """Return the format to read ``path`` with: ``format``, or by its suffix; of standard input
-    ("-") it is csv, of a folder parquet. A further ``.gz`` is unpacked.
-
-    Raises InvalidInputError for an unknown format or suffix.
-
-    Examples
-    --------
-    >>> from dpcore.plugin.parts import format_of
-    >>> format_of("rows.csv.gz"), format_of("rows.parquet")
-    ('csv', 'parquet')
-    """
-    return file_loader().format_of(path, format)
-
-
-def named_parts(entry: Entry) -> tuple[str, ...]:
-    """Return the names of a reader that the statement checks: its target, and the package that
-    registered it if that is another one, since its data say what the rows' types rest on. Whose a
-    package is its files say, and no distribution of itself."""
-    package = entry.target.partition(":")[0].partition(".")[0]
-    others = {*DISTRIBUTIONS.values()} - {entry.registered_by.partition(".")[0]}
-    return entry.target, *([f"{entry.distribution}:{entry.name}"] if package in others else ())

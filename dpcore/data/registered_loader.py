@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import InvalidInputError
 from dpcore.moved import where_to_get
+from dpcore.privacy.first_party import is_ours
 from dpcore.registry.catalogue import load_registry, registries
 
 if TYPE_CHECKING:
     from dpcore.registry.entries import Entry
 
-__all__ = ["loader_entry", "registered_loader"]
+__all__ = ["foreign_loader", "loader_entry", "registered_loader"]
 
 _KIND, _NAME = "file-loader", "files"
 """The kind, and the one name of it that there is: a path means the same rows everywhere."""
@@ -35,3 +36,14 @@ def registered_loader(what: str) -> tuple[Entry, Any]:
             where = where_to_get(_KIND, _NAME)
             raise InvalidInputError(f"No reader of {what} is installed. {where}")
     return registry.get(_KIND, _NAME), registry.load(_KIND, _NAME)
+
+
+def foreign_loader() -> tuple[str, ...]:
+    """Return what the statement names of the loader that is registered; nothing where it is ours.
+
+    It is named whatever rows a run has: a schema's document, and what looks like an array, may have
+    gone through it.
+    """
+    entry = loader_entry()
+    named = () if entry is None else entry.named_parts()
+    return tuple(part for part in named if not is_ours(part.partition(":")[0]))

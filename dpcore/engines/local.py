@@ -21,24 +21,11 @@ if TYPE_CHECKING:
     from dpcore.noise.source import NoiseSource
     from dpcore.protocols import Query, TableQuery
 
-__all__ = ["LocalEngine", "available_threads", "may_overlap"]
+__all__ = ["LocalEngine"]
 
 _CELLS_PER_THREAD = 300_000
 """For fewer, two tenths of a millisecond or so, another thread takes longer to wake than it saves a
 whole fit, though passes alone, one after the other, gain from fewer (``bench/two_threads.py``)."""
-
-
-def available_threads() -> int:
-    """Return the number of processors that this process may run on.
-
-    Examples
-    --------
-    >>> from dpcore.plugin.parts import available_threads
-    >>> available_threads() >= 1
-    True
-    """
-    has_affinity = hasattr(os, "sched_getaffinity")
-    return len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
 
 
 class LocalEngine:
@@ -58,7 +45,7 @@ class LocalEngine:
 
     def __init__(self, table: Table, threads: int | None = None) -> None:
         if threads is None:
-            threads = available_threads()
+            threads = self.available_threads()
         if threads < 1:
             raise InvalidInputError(f"Expected threads={threads!r} to be at least 1.")
         self._table = table
@@ -71,10 +58,30 @@ class LocalEngine:
     def open(cls, source: Table, schema: Schema, threads: int | None) -> Self:
         return cls(source, threads=threads)
 
+    @staticmethod
+    def available_threads() -> int:
+        """Return the number of processors that this process may run on.
+
+        Examples
+        --------
+        >>> from dpcore.plugin.parts import LocalEngine
+        >>> LocalEngine.available_threads() >= 1
+        True
+        """
+        has_affinity = hasattr(os, "sched_getaffinity")
+        return len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
+
+    @staticmethod
+    def may_overlap(query: Query) -> bool:
+        """Return whether the query and its loss say that calls may overlap: in their own class,
+        since a subclass may keep what its base does not."""
+        parts = (query, getattr(query, "loss", None))
+        return all(vars(type(p)).get("thread_safe") is True for p in parts if p is not None)
+
     def answer(self, query: Query) -> np.ndarray:
         shared = _Pass(query, self._table.blocks, self._is_without_rows)
         try:
-            if self._helpers and may_overlap(query):
+            if self._helpers and self.may_overlap(query):
                 self._threads().call(shared.work)
             total = query.start() + shared.own_part()
         finally:
@@ -97,13 +104,6 @@ class LocalEngine:
         if self._pool is None or self._pool[0] != os.getpid():
             self._pool = (os.getpid(), ThreadPool(self._helpers))
         return self._pool[1]
-
-
-def may_overlap(query: Query) -> bool:
-    """Return whether the query and its loss say that calls may overlap: in their own class, since a
-    subclass may keep what its base does not."""
-    parts = (query, getattr(query, "loss", None))
-    return all(vars(type(p)).get("thread_safe") is True for p in parts if p is not None)
 
 
 class _Pass:

@@ -14,7 +14,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dpcore.data.files import parts_of_rows
-from dpcore.data.loader import file_loader, foreign_loader, loader_if_there
+from dpcore.data.loader import file_loader, loader_if_there
+from dpcore.data.registered_loader import foreign_loader
 from dpcore.errors import TargetNotMetError
 from dpcore.fitting.answered import fit_answered, open_source
 from dpcore.fitting.planning.engines import opened_rows, require_one_fit
@@ -39,7 +40,7 @@ from dpcore.fitting.steps.held_out_rows import (
 from dpcore.fitting.steps.run import run_after, run_before, set_aside, stated_of
 from dpcore.fitting.table_ledger import charged_run, found_in, note_outside, refuse_users
 from dpcore.fitting.training import Training, make_model
-from dpcore.noise.source import SeededNoise, SystemNoise
+from dpcore.noise.source import NoiseSource
 from dpcore.privacy.first_party import part_of
 from dpcore.registry.tables.declarations import engine_facts, optimizer_facts
 from dpcore.session.charges import Charges
@@ -52,7 +53,6 @@ if TYPE_CHECKING:
     from dpcore.fitting.steps.checked import CheckedStep
     from dpcore.fitting.table_ledger import Charged
     from dpcore.model.model import Model
-    from dpcore.noise.source import NoiseSource
     from dpcore.protocols import Engine
     from dpcore.session.sequential_sessions import OnRelease
 
@@ -251,4 +251,4 @@ def _model_of_source(run: Run, ready: Ready) -> Model:
 
 def source_of_noise(plan: Plan) -> NoiseSource:
     """Return the noise of a run: the system's, or repeatable where a seed was given."""
-    return SystemNoise() if plan.settings.seed is None else SeededNoise(plan.settings.seed)
+    return NoiseSource.of_seed(plan.settings.seed)

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from dpcore.errors import InvalidInputError, ModelFileError, replacing
-from dpcore.model.outfile import check_writable, refuse_inputs, write_whole
+from dpcore.model.outfile import OutFile
 
 __all__ = [
     "FORMAT",
@@ -155,8 +155,8 @@ def check_out(
     """Raise InvalidInputError if no model can be written to the path: it is an input (option to
     file), or a file that is no model."""
     if path is not None:
-        refuse_inputs(path, inputs)
-        check_writable(path)
+        OutFile(path).refuse(inputs)
+        OutFile(path).check()
         check_replaceable(path)
 
 
@@ -180,7 +180,7 @@ def check_replaceable(path: str | os.PathLike[str]) -> None:
 
 def write_model_file(path: str | os.PathLike[str], content: Mapping[str, Any]) -> None:
     """Write the fields of a model, whole or not at all, with format version and checksum."""
-    write_whole(path, _text_of(content))
+    OutFile(path).write(_text_of(content))
 
 
 def fate_of(path: str | os.PathLike[str], content: Mapping[str, Any]) -> str:

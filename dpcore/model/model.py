@@ -12,10 +12,10 @@ import numpy as np
 from dpcore.data.schema.columns import Label
 from dpcore.data.schema.schema import Schema
 from dpcore.errors import DpcoreError, InvalidInputError, ModelFileError
+from dpcore.model import rendering
 from dpcore.model.file import fate_of, read_model_file, write_model_file
 from dpcore.model.learnt import LearntFacts
 from dpcore.model.margins import margins_of
-from dpcore.model.rendering import text_of
 from dpcore.moved import place_of_name
 from dpcore.registry.catalogue import is_registered
 from dpcore.registry.step_class import step_class
@@ -89,8 +89,11 @@ class Model(LearntFacts):
         table. Raises ModuleNotFoundError where the package that makes it is not installed."""
         return importlib.import_module(place_of_name("dpcore", "summary_of") or "").summary_of(self)
 
-    def __repr__(self) -> str:
-        return text_of(self)
+    fitted_in_words = rendering.fitted_in_words
+    columns_in_words = rendering.columns_in_words
+    sections_in_words = rendering.sections_in_words
+    shown_bounds = rendering.shown_bounds
+    __repr__ = rendering.text_of
 
     def _repr_html_(self) -> str | None:
         """Return a table for a notebook; ``None``, so that it shows the text, where the package

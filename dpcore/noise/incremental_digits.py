@@ -14,10 +14,8 @@ __all__ = [
     "DigitStream",
     "Digits",
     "exponential",
-    "exponential_digits",
     "laplace",
     "normal",
-    "normal_digits",
 ]
 
 
@@ -36,6 +34,15 @@ class DigitStream:
 
     def coin(self) -> bool:
         return self.digit() >> (self.bits - 1) == 1
+
+    def normal(self) -> "tuple[bool, Digits]":
+        """Return the sign (True: negative) and the size of an exact normal deviate."""
+        k, x = _half_normal(self)
+        return self.coin(), Digits(k, x, self)
+
+    def exponential(self) -> "Digits":
+        """Return an exact exponential deviate."""
+        return Digits(*_exponential(self), self)
 
 
 class _Uniform:
@@ -69,17 +76,6 @@ class Digits:
         for i in range(digits):
             value = value << self._bits | self._x.digit(i)
         return value
-
-
-def normal_digits(stream: DigitStream) -> tuple[bool, Digits]:
-    """Return the sign (True: negative) and the size of an exact normal deviate."""
-    k, x = _half_normal(stream)
-    return stream.coin(), Digits(k, x, stream)
-
-
-def exponential_digits(stream: DigitStream) -> Digits:
-    """Return an exact exponential deviate."""
-    return Digits(*_exponential(stream), stream)
 
 
 def normal(stream: DigitStream, scale: GridScale) -> int:

@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 from dpcore.errors import InvalidInputError
 from dpcore.exact.grid import FLOAT_BITS, NOISE_BITS
@@ -16,11 +17,14 @@ class GridScale:
     """``significand / 2**shift`` steps of the answer's grid: below 2^58, at most 53 bits if not
     whole.
 
+    ``NOISE_BITS`` : the power of 2 that it is below, 58.
     Raises InvalidInputError for a scale outside these limits.
     """
 
     significand: int
     shift: int = 0
+
+    NOISE_BITS: ClassVar[int] = NOISE_BITS
 
     def __post_init__(self) -> None:
         if (

@@ -1,6 +1,7 @@
 """Noise by exact integer laws, from a stream of random words that nothing else hands out."""
 
 from collections.abc import Callable
+from functools import cache
 from math import prod
 from typing import NamedTuple, overload
 
@@ -13,7 +14,7 @@ from dpcore.noise.entropy import Entropy, SeededEntropy, SystemEntropy, Unsharea
 from dpcore.noise.normal import normal_law
 from dpcore.noise.scale import GridScale
 
-__all__ = ["BULK_SIZE", "NoiseSource", "SeededNoise", "SystemNoise"]
+__all__ = ["BULK_SIZE", "NoiseSource", "SeededNoise", "SystemNoise", "load_noise"]
 
 _Shape = int | tuple[int, ...]
 
@@ -48,6 +49,16 @@ class NoiseSource(Unshareable):
 
     def __init__(self, entropy: Entropy) -> None:
         self._entropy = entropy
+
+    @staticmethod
+    def of_seed(seed: int | None = None) -> "NoiseSource":
+        """Return noise from the system's entropy, or, for tests and figures, from a seed."""
+        return SystemNoise() if seed is None else SeededNoise(seed)
+
+    @staticmethod
+    def load_kernels(count: int) -> None:
+        """Load the kernels that draw so many deviates at a time, before any is drawn."""
+        load_noise(in_bulk=count >= BULK_SIZE)
 
     @property
     def seeded(self) -> bool:
@@ -250,3 +261,14 @@ class SeededNoise(NoiseSource):
 
     def __init__(self, seed: int) -> None:
         super().__init__(SeededEntropy(seed))
+
+
+@cache
+def load_noise(in_bulk: bool) -> None:
+    """Load the kernels that draw noise, also those for thousands of deviates at a time."""
+    noise, scale = SeededNoise(0), GridScale.at_least(1.0, 2.0, 0)
+    for draw in (noise.gaussian, noise.laplace, noise.exponential):
+        draw(scale, 1)
+    if in_bulk:
+        for wide in (scale, GridScale.at_least(1.0, 2.0, 30)):
+            noise.gaussian(wide, BULK_SIZE)

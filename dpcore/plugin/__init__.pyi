@@ -4,16 +4,8 @@ from dpcore.accountants.calibrate import noise_multiplier
 from dpcore.accountants.schedule import Schedule, schedule_noise_multiplier
 from dpcore.errors import InvalidInputError
 from dpcore.exact.compiled import njit
-from dpcore.exact.grid import DIRECTION_BITS, STEP_BITS, round_parameters, round_to
-from dpcore.exact.reproducible import (
-    array_exp,
-    array_expm1,
-    array_log,
-    geometric_progression,
-    ordered_dot,
-    ordered_norm,
-    ordered_sum,
-)
+from dpcore.exact.grid import round_parameters, round_to
+from dpcore.exact.reproducible import ordered_dot, ordered_norm, ordered_sum
 from dpcore.fitting.planning.slots import mechanism_in
 from dpcore.fitting.request.settings import Settings
 from dpcore.mechanisms.gaussian import Gaussian
@@ -32,7 +24,6 @@ from dpcore.registry.slots import Slot
 __all__ = [
     "Accountant",
     "ClippedGradientSum",
-    "DIRECTION_BITS",
     "Gaussian",
     "Geometric",
     "InvalidInputError",
@@ -43,16 +34,11 @@ __all__ = [
     "PrivacySession",
     "Problem",
     "RowCount",
-    "STEP_BITS",
     "Schedule",
     "Settings",
     "Slot",
     "Solution",
-    "array_exp",
-    "array_expm1",
-    "array_log",
     "check_ranges",
-    "geometric_progression",
     "hookimpl",
     "mechanism_in",
     "njit",

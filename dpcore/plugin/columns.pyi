@@ -5,7 +5,7 @@ it.
 """
 
 from dpcore.data.schema.features.encoding import Encoding
-from dpcore.data.schema.features.feature_column import FeatureColumn, empty_keys
+from dpcore.data.schema.features.feature_column import FeatureColumn
 from dpcore.data.schema.features.transforms import (
     Affine,
     Bin,
@@ -20,14 +20,11 @@ from dpcore.data.schema.features.transforms import (
     OneHot,
     Parsed,
     Truth,
-    between,
 )
-from dpcore.data.schema.keys import INDICATOR, MISSING, ColumnKind, Key
+from dpcore.data.schema.keys import ColumnKind, Key
 from dpcore.data.schema.values import Entry
 
 __all__ = [
-    "INDICATOR",
-    "MISSING",
     "Affine",
     "Bin",
     "Clip",
@@ -46,6 +43,4 @@ __all__ = [
     "OneHot",
     "Parsed",
     "Truth",
-    "between",
-    "empty_keys",
 ]

@@ -3,10 +3,7 @@
 An engine has the rows: it is inside the trust boundary, and the statement names it.
 """
 
-from dpcore.data.blocks.layouts import layout_of
-from dpcore.data.files import BadRows, Files, FrameParts, Registered, RowsElsewhere, RowSource
-from dpcore.engines.local import may_overlap
-from dpcore.exact.grid import MOST_FILES
+from dpcore.data.files import BadRows, Files, FrameParts, Registered, RowsElsewhere
 from dpcore.privacy.first_party import DISTRIBUTIONS
 
 __all__ = [
@@ -14,10 +11,6 @@ __all__ = [
     "DISTRIBUTIONS",
     "Files",
     "FrameParts",
-    "MOST_FILES",
     "Registered",
-    "RowSource",
     "RowsElsewhere",
-    "layout_of",
-    "may_overlap",
 ]

@@ -4,11 +4,10 @@ A ledger decides what was charged. It sees no row, and the statement names it. T
 stores, where entries are kept, is the package's that has them.
 """
 
-from dpcore.session.ledger import Found, LedgerEntry, TableLedger, TableRun
+from dpcore.session.ledger import Found, LedgerEntry, TableRun
 
 __all__ = [
     "Found",
     "LedgerEntry",
-    "TableLedger",
     "TableRun",
 ]

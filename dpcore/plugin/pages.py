@@ -6,14 +6,13 @@ editors read the same file.
 
 import ast
 import functools
-import importlib
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from dpcore.errors import NOT_HERE, near_names
-from dpcore.moved import place_of_name
+from dpcore.moved import object_at, place_of_name
 
 __all__ = ["page"]
 
@@ -32,7 +31,7 @@ def page(module: str, file: str) -> tuple[Callable[[str], Any], Callable[[], lis
             raise AttributeError(
                 f"module {module!r} has no attribute {name!r}.{near_names(name, places())}"
             )
-        return getattr(importlib.import_module(place), name)
+        return object_at(place, name)
 
     return named, lambda: sorted({*vars(sys.modules[module]), *places()})
 

@@ -4,45 +4,31 @@ Whatever is built of these acts on rows or decides what a release costs. It is i
 boundary, and the statement names it.
 """
 
-from dpcore.accountants.additive import AdditiveAccountant, validated_delta, validated_epsilon
+from dpcore.accountants.additive import AdditiveAccountant
 from dpcore.accountants.normal import gaussian_mu_squared_down
 from dpcore.accountants.pure import PureAccountant
 from dpcore.accountants.schedule import planned_accountant
 from dpcore.accountants.search import smallest_multiplier
 from dpcore.data.arrays import dataset_from_arrays
-from dpcore.data.blocks.block import Block, RawRows
+from dpcore.data.blocks.block import Block
 from dpcore.data.blocks.csr import CsrBlock
 from dpcore.data.blocks.rounded_line import RoundedLine
 from dpcore.data.blocks.table import Table
-from dpcore.data.blocks.truncation import row_factors
 from dpcore.data.dataset import Dataset
-from dpcore.data.loader import format_of, load_file
 from dpcore.data.weighted_labels import clamped_labels
-from dpcore.engines.local import LocalEngine, available_threads
-from dpcore.errors import visible
-from dpcore.exact.grid import (
-    BLOCK_ROWS,
-    BLOCK_SUM_BITS,
-    CAPACITY,
-    FEATURE_BITS,
-    FINE_BITS,
-    MARGIN_BITS,
-    NOISE_BITS,
-    PARAMETER_BITS,
-)
+from dpcore.engines.local import LocalEngine
 from dpcore.exact.rounding import exp_down, exp_up, float_down, float_up, log_up, sqrt_up
 from dpcore.fitting.answered import fit_source
-from dpcore.fitting.planning.losses import make_loss, params_apart
 from dpcore.fitting.planning.slots import accountants_for
 from dpcore.losses.facts import loss_facts
 from dpcore.mechanisms.base import PureNoise, ScaledNoise, add_modulo
 from dpcore.model.model import Model
-from dpcore.model.outfile import check_writable, write_whole
+from dpcore.model.outfile import OutFile
 from dpcore.noise.bulk import LazyUniform
 from dpcore.noise.entropy import Unshareable
-from dpcore.noise.incremental_digits import Digits, DigitStream, exponential_digits, normal_digits
+from dpcore.noise.incremental_digits import Digits, DigitStream
 from dpcore.noise.scale import GridScale
-from dpcore.noise.source import BULK_SIZE, NoiseSource, SeededNoise, SystemNoise
+from dpcore.noise.source import NoiseSource, SeededNoise
 from dpcore.privacy.events import (
     ComposedDpEvent,
     DpEvent,
@@ -55,9 +41,9 @@ from dpcore.privacy.events import (
     SampledWithoutReplacementDpEvent,
     SkellamDpEvent,
 )
-from dpcore.privacy.figures import cached_by_value, copied_figure, plain_counts
+from dpcore.privacy.figures import cached_by_value
 from dpcore.privacy.immutable import constant, sealed
-from dpcore.privacy.sensitivity import RandomizedSensitivity, Sensitivity
+from dpcore.privacy.sensitivity import Sensitivity
 from dpcore.privacy.stated_events import (
     ApproximateDpEvent,
     DominatingPairDpEvent,
@@ -65,7 +51,7 @@ from dpcore.privacy.stated_events import (
     ZcdpDpEvent,
 )
 from dpcore.protocols import DerivedQuery, Engine, Mechanism, Query, SampledQuery, TableQuery
-from dpcore.protocols.answer_source import AnswerSource, SourceStatement
+from dpcore.protocols.answer_source import SourceStatement
 from dpcore.protocols.interactive import InteractiveMechanism
 from dpcore.protocols.optimizer import Optimizer
 from dpcore.queries.clipping import clip_coefficients, clipped_total
@@ -73,23 +59,18 @@ from dpcore.queries.gradient import ClippedGradients
 from dpcore.queries.row_sums import CoefficientSum, ContributionSum
 from dpcore.registry.catalogue import load_registry
 from dpcore.registry.tables.declarations import accountant_facts, optimizer_facts
-from dpcore.row_functions.row_function import coefficient, contribution, weight
+from dpcore.row_functions.row_function import RowFunction
 from dpcore.session.account import Account
 from dpcore.session.ledger import Ledger
 from dpcore.session.one_process import OneProcess
-from dpcore.session.rehearsal import load_noise, load_now
+from dpcore.session.rehearsal import load_now
 from dpcore.session.session import TableSession
 
 __all__ = [
     "Account",
     "AdditiveAccountant",
-    "AnswerSource",
     "ApproximateDpEvent",
-    "BLOCK_ROWS",
-    "BLOCK_SUM_BITS",
-    "BULK_SIZE",
     "Block",
-    "CAPACITY",
     "ClippedGradients",
     "CoefficientSum",
     "ComposedDpEvent",
@@ -103,8 +84,6 @@ __all__ = [
     "DpEvent",
     "Engine",
     "ExPostDpEvent",
-    "FEATURE_BITS",
-    "FINE_BITS",
     "GaussianDpEvent",
     "GridScale",
     "InteractiveMechanism",
@@ -112,24 +91,21 @@ __all__ = [
     "LazyUniform",
     "Ledger",
     "LocalEngine",
-    "MARGIN_BITS",
     "Mechanism",
     "Model",
-    "NOISE_BITS",
     "NoiseSource",
     "NonPrivateDpEvent",
     "OneProcess",
     "Optimizer",
-    "PARAMETER_BITS",
+    "OutFile",
     "PoissonSampledDpEvent",
     "PureAccountant",
     "PureDpEvent",
     "PureNoise",
     "Query",
-    "RandomizedSensitivity",
-    "RawRows",
     "RenyiDpEvent",
     "RoundedLine",
+    "RowFunction",
     "SampledQuery",
     "SampledWithoutReplacementDpEvent",
     "ScaledNoise",
@@ -137,7 +113,6 @@ __all__ = [
     "Sensitivity",
     "SkellamDpEvent",
     "SourceStatement",
-    "SystemNoise",
     "Table",
     "TableQuery",
     "TableSession",
@@ -146,44 +121,25 @@ __all__ = [
     "accountant_facts",
     "accountants_for",
     "add_modulo",
-    "available_threads",
-    "check_writable",
     "clamped_labels",
     "cached_by_value",
     "clip_coefficients",
     "clipped_total",
-    "coefficient",
     "constant",
-    "contribution",
-    "copied_figure",
     "dataset_from_arrays",
     "exp_down",
     "exp_up",
-    "exponential_digits",
     "fit_source",
     "float_down",
     "float_up",
-    "format_of",
     "gaussian_mu_squared_down",
-    "load_file",
-    "load_noise",
     "load_now",
     "load_registry",
     "log_up",
     "loss_facts",
-    "make_loss",
-    "normal_digits",
     "optimizer_facts",
-    "params_apart",
-    "plain_counts",
     "planned_accountant",
-    "row_factors",
     "sealed",
     "smallest_multiplier",
     "sqrt_up",
-    "validated_delta",
-    "validated_epsilon",
-    "visible",
-    "weight",
-    "write_whole",
 ]

@@ -5,9 +5,9 @@ it.
 """
 
 from dpcore.fitting.steps.facts import Phase, RowsAsked
-from dpcore.fitting.steps.pre_fit_release import mechanism_for, norm_of
+from dpcore.fitting.steps.pre_fit_release import mechanism_for
 from dpcore.fitting.steps.shares import ShareDoor
-from dpcore.fitting.steps.step import OneRelease, Outcome, RunStep, Section
+from dpcore.fitting.steps.step import OneRelease, Outcome, Section
 from dpcore.fitting.steps.views import PublicFacts, ResultView
 from dpcore.registry.step_options import StepOption
 
@@ -18,10 +18,8 @@ __all__ = [
     "PublicFacts",
     "ResultView",
     "RowsAsked",
-    "RunStep",
     "Section",
     "ShareDoor",
     "StepOption",
     "mechanism_for",
-    "norm_of",
 ]

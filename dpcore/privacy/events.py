@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpcore.errors import InvalidInputError
+from dpcore.privacy.figures import plain_counts
 from dpcore.privacy.sensitivity import NeighboringRelation
 
 __all__ = [
@@ -47,7 +48,10 @@ def require_positive(name: str, value: float) -> None:
 
 @dataclass(frozen=True, slots=True)
 class DpEvent:
-    """Base of all events."""
+    """Base of all events. ``counted(events)`` : how many of each event a schedule has, with exact
+    copies of those of dpcore (``dpcore.privacy.figures.plain_counts``)."""
+
+    counted = staticmethod(plain_counts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,9 +54,9 @@ def copied_figure(value: Any) -> Any:
 
     Examples
     --------
-    >>> from dpcore.plugin.parts import PureAccountant, copied_figure
+    >>> from dpcore.plugin.parts import Account, PureAccountant
     >>> pure = PureAccountant.from_budget(1.0, 0)
-    >>> copied_figure(pure) == pure, copied_figure(pure) is pure
+    >>> Account.copied(pure) == pure, Account.copied(pure) is pure
     (True, False)
     """
     return plain(value) if _is_ours(type(value)) else copy.deepcopy(value)
@@ -71,8 +71,8 @@ def plain_counts(events: Mapping[Any, int]) -> dict[Any, int]:
 
     Examples
     --------
-    >>> from dpcore.plugin.parts import GaussianDpEvent, plain_counts
-    >>> plain_counts({GaussianDpEvent(2.0): 5})
+    >>> from dpcore.plugin.parts import DpEvent, GaussianDpEvent
+    >>> DpEvent.counted({GaussianDpEvent(2.0): 5})
     {GaussianDpEvent(noise_multiplier=2.0): 5}
     """
     counts: dict[Any, int] = {}

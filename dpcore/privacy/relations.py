@@ -2,10 +2,9 @@
 
 from typing import Any
 
-from dpcore.errors import InvalidInputError, near_names
 from dpcore.privacy.sensitivity import NeighboringRelation
 
-__all__ = ["parse_relation", "usual_relation"]
+__all__ = ["usual_relation"]
 
 
 def usual_relation(*factories: Any) -> str:
@@ -20,12 +19,3 @@ def usual_relation(*factories: Any) -> str:
         if all(name in factory.relations for factory in factories)
     ]
     return shared[0] if shared else usual
-
-
-def parse_relation(text: str) -> NeighboringRelation:
-    """Return the neighbouring relation of a name; InvalidInputError lists the names."""
-    for relation in NeighboringRelation:
-        if text == relation.value:
-            return relation
-    known = [relation.value for relation in NeighboringRelation]
-    raise InvalidInputError(f"There is no relation {text!r}.{near_names(text, known)}")

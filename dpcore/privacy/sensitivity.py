@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Literal
 
-from dpcore.errors import InvalidInputError
+from dpcore.errors import InvalidInputError, near_names
 from dpcore.privacy.immutable import sealed
 
 __all__ = [
@@ -44,6 +44,15 @@ class NeighboringRelation(Enum):
     ADD_OR_REMOVE_ONE = "add-or-remove-one"
     REPLACE_ONE = "replace-one"
     REPLACE_SPECIAL = "replace-special"
+
+    @classmethod
+    def parse(cls, text: str) -> "NeighboringRelation":
+        """Return the relation of a name; InvalidInputError lists the names."""
+        for relation in cls:
+            if text == relation.value:
+                return relation
+        known = [relation.value for relation in cls]
+        raise InvalidInputError(f"There is no relation {text!r}.{near_names(text, known)}")
 
     @property
     def rows_changed(self) -> int:
@@ -84,6 +93,13 @@ class Sensitivity:
         for name, value in (("bound", self.bound), ("change_range", self.change_range)):
             if value is not None and not (math.isfinite(value) and value > 0):
                 raise InvalidInputError(f"Expected {name}={value!r} to be finite and > 0.")
+
+    def randomized(self, deltas: tuple[float, ...], weights: tuple[int, ...]) -> "Sensitivity":
+        """Return the l2 sensitivity that a secret random choice of the query decides (Chen, Lee &
+        Kifer 2019), as ``RandomizedSensitivity`` has it: ``bound`` is the largest of ``deltas``."""
+        return RandomizedSensitivity(
+            self.norm, self.bound, self.relation, self.grid_bits, None, deltas, weights
+        )
 
 
 @sealed

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpcore.errors import InvalidInputError
+from dpcore.exact import grid
 from dpcore.privacy.immutable import sealed
 from dpcore.privacy.sensitivity import NeighboringRelation
 
@@ -50,6 +51,11 @@ class Problem:
     one_vs_rest : whether a label says if the row is of one class, of several that are fitted so;
         the margins of all of them are compared.
 
+    Of the class are the grids (``dpcore.exact.grid``): features are multiples of
+    ``2**-FEATURE_BITS``, parameters of ``2**-PARAMETER_BITS``, the points of a solver's last steps
+    of ``2**-FINE_BITS``. A direction on ``2**-DIRECTION_BITS`` times a step size on
+    ``2**-STEP_BITS`` is on the parameters' grid. Margins below ``2**MARGIN_BITS`` are exact.
+
     Examples
     --------
     >>> from dpcore.losses.logistic import Logistic
@@ -75,6 +81,13 @@ class Problem:
     numbers: tuple[int, ...] = ()
     curves: tuple[tuple[int, int], ...] = ()
     one_vs_rest: bool = False
+
+    FEATURE_BITS: ClassVar[int] = grid.FEATURE_BITS
+    PARAMETER_BITS: ClassVar[int] = grid.PARAMETER_BITS
+    FINE_BITS: ClassVar[int] = grid.FINE_BITS
+    DIRECTION_BITS: ClassVar[int] = grid.DIRECTION_BITS
+    STEP_BITS: ClassVar[int] = grid.STEP_BITS
+    MARGIN_BITS: ClassVar[int] = grid.MARGIN_BITS
 
     def __post_init__(self) -> None:
         for name in ("l2", "row_norm", "raw_norm_bound"):

@@ -46,7 +46,7 @@ class CoefficientSum(ClippedRows):
     ----------
     problem : public facts, of one margin.
     w : float64 of shape (n_features,), a released value; rounded to the parameters' grid.
-    function : of ``coefficient``.
+    function : of ``RowFunction.coefficient``.
     clip : the bound of a row's part, in ``norm``.
     parameters : public or released numbers that the function is given.
     norm : ``"l2"`` (Gaussian noise), ``"l1"`` (Laplace noise) or ``"linf"`` (each entry's bound).
@@ -60,12 +60,12 @@ class CoefficientSum(ClippedRows):
     >>> import numpy as np
     >>> from dpcore.losses.logistic import Logistic
     >>> from dpcore.plugin import NeighboringRelation, Problem
-    >>> from dpcore.plugin.parts import CoefficientSum, coefficient
+    >>> from dpcore.plugin.parts import CoefficientSum, RowFunction
     >>> def slope(z, y, parameters):
     ...     return -y if y * z < 1.0 else 0.0
     >>> add = NeighboringRelation.ADD_OR_REMOVE_ONE
     >>> problem = Problem(Logistic(), 0.0, 2, row_norm=1.0, raw_norm_bound=1.0, relation=add)
-    >>> query = CoefficientSum(problem, np.zeros(2), coefficient(slope), clip=0.5)
+    >>> query = CoefficientSum(problem, np.zeros(2), RowFunction.coefficient(slope), clip=0.5)
     >>> query.sensitivity(add).bound
     0.5
     """
@@ -134,7 +134,7 @@ class ContributionSum:
     Parameters
     ----------
     problem : public facts.
-    function : of ``contribution``. ``width`` : the numbers that it writes, 1 or more.
+    function : of ``RowFunction.contribution``. ``width`` : the numbers that it writes, 1 or more.
     clip : the bound of a row's part, in ``norm``.
     parameters : public or released numbers that the function is given.
     norm : ``"l2"`` (Gaussian noise), ``"l1"`` (Laplace noise) or ``"linf"``: each number is clipped
@@ -152,12 +152,12 @@ class ContributionSum:
     --------
     >>> from dpcore.losses.logistic import Logistic
     >>> from dpcore.plugin import NeighboringRelation, Problem
-    >>> from dpcore.plugin.parts import ContributionSum, contribution
+    >>> from dpcore.plugin.parts import ContributionSum, RowFunction
     >>> def tenths(x, y, parameters, out):
     ...     out[int(min(9.0, 10.0 * x[0]))] = 1.0
     >>> swap = NeighboringRelation.REPLACE_ONE
     >>> problem = Problem(Logistic(), 0.0, 2, row_norm=1.0, raw_norm_bound=1.0, relation=swap)
-    >>> query = ContributionSum(problem, contribution(tenths), width=10, clip=1.0)
+    >>> query = ContributionSum(problem, RowFunction.contribution(tenths), width=10, clip=1.0)
     >>> query.sensitivity(swap).bound
     2.0
     """

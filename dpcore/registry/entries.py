@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from dpcore.privacy.first_party import DISTRIBUTIONS
 from dpcore.registry.kinds import kind_of
 
 __all__ = ["Entry", "Failure", "claimed_twice", "clash_failure"]
@@ -27,6 +28,14 @@ class Entry:
     def shown(self) -> dict[str, str]:
         """Return what ``dpcore list`` and ``dpcore info`` say: all but the last two fields."""
         return {each.name: getattr(self, each.name) for each in fields(self)[:-2]}
+
+    def named_parts(self) -> tuple[str, ...]:
+        """Return the names of a reader that the statement checks: its target, and the package that
+        registered it if that is another one, since its data say what the rows' types rest on. Whose
+        a package is its files say, and no distribution of itself."""
+        package = self.target.partition(":")[0].partition(".")[0]
+        others = {*DISTRIBUTIONS.values()} - {self.registered_by.partition(".")[0]}
+        return self.target, *([f"{self.distribution}:{self.name}"] if package in others else ())
 
 
 @dataclass(frozen=True, slots=True)

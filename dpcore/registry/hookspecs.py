@@ -64,7 +64,7 @@ def register_ledger_stores(register: Callable[..., None]) -> None:
 
 @hookspec
 def register_ledgers(register: Callable[..., None]) -> None:
-    """Register a class that follows ``dpcore.plugin.ledgers.TableLedger``, as ``table``."""
+    """Register a class that follows ``dpcore.session.ledger.TableLedger``, as ``table``."""
 
 
 @hookspec

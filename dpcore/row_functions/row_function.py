@@ -21,7 +21,7 @@ from dpcore.row_functions.compiled import require_pure
 from dpcore.row_functions.forms import FORMS
 from dpcore.row_functions.source import tree_of
 
-__all__ = ["RowFunction", "coefficient", "contribution", "weight"]
+__all__ = ["RowFunction"]
 
 _REMEDIES = {
     "out": "state the query's width as more, or write to out[len(out) - 1], the last",
@@ -38,7 +38,8 @@ _ROOM = 10
 @sealed
 @dataclass(frozen=True, slots=True)
 class RowFunction:
-    """A function of one row.
+    """A function of one row, made of a Python function by ``coefficient``, ``contribution`` or
+    ``weight``.
 
     Its text is read by the grammar and compiled by the core (``dpcore.row_functions.grammar``), so
     that a result depends on its arguments alone: nothing is kept between rows, whoever wrote it.
@@ -50,6 +51,12 @@ class RowFunction:
         or ``"contribution"``, of x, y, parameters, out, which writes numbers to out.
 
     Raises InvalidInputError for what the grammar does not have.
+
+    Examples
+    --------
+    >>> from dpcore.plugin.parts import RowFunction
+    >>> RowFunction("def twice(z, y, parameters): return 2.0 * z", "coefficient").form
+    'coefficient'
     """
 
     text: str
@@ -59,6 +66,66 @@ class RowFunction:
         if type(self.text) is not str or type(self.form) is not str or self.form not in FORMS:
             raise InvalidInputError(f"Expected a text and one of {[*FORMS]}.")
         _code(self.text, self.form)
+
+    @staticmethod
+    def coefficient(function: Any) -> "RowFunction":
+        """Return the row function of a Python function ``(z, y, parameters)``, a factor for each
+        row.
+
+        The row's features are multiplied by the number that it returns for the margin z and label
+        y.
+
+        Raises InvalidInputError, with the line, for what a function of a row cannot do.
+
+        Examples
+        --------
+        >>> from dpcore.plugin.parts import RowFunction
+        >>> def slope(z, y, parameters):
+        ...     return -y if y * z < parameters[0] else 0.0
+        >>> print(RowFunction.coefficient(slope).text)
+        def slope(z, y, parameters):
+            return -y if y * z < parameters[0] else 0.0
+        """
+        return _made(function, "coefficient")
+
+    @staticmethod
+    def contribution(function: Any) -> "RowFunction":
+        """Return the row function of a Python function ``(x, y, parameters, out)``, a vector for
+        each row.
+
+        It writes to ``out`` what a row of features x and label y contributes to a sum.
+
+        Raises InvalidInputError, with the line, for what a function of a row cannot do.
+
+        Examples
+        --------
+        >>> from dpcore.plugin.parts import RowFunction
+        >>> def halves(x, y, parameters, out):
+        ...     out[0 if x[0] < 0.5 else 1] = 1.0
+        >>> RowFunction.contribution(halves).form
+        'contribution'
+        """
+        return _made(function, "contribution")
+
+    @staticmethod
+    def weight(function: Any) -> "RowFunction":
+        """Return the row function of a Python function ``(z, y, parameters)``, a weight for each
+        row.
+
+        The row's product x x' is multiplied by the number that it returns for the margin z and
+        label y.
+
+        Raises InvalidInputError, with the line, for what a function of a row cannot do.
+
+        Examples
+        --------
+        >>> from dpcore.plugin.parts import RowFunction
+        >>> def near(z, y, parameters):
+        ...     return 1.0 if abs(z) < parameters[0] else 0.0
+        >>> RowFunction.weight(near).form
+        'weight'
+        """
+        return _made(function, "weight")
 
     def fill(
         self, rows: np.ndarray, y: np.ndarray, parameters: np.ndarray, out: np.ndarray
@@ -97,62 +164,6 @@ class RowFunction:
                     f"The function of a row names {array}[{place}], and {array} has "
                     f"{sizes[array]} numbers here, from {array}[0]: {_REMEDIES[array]}."
                 )
-
-
-def coefficient(function: Any) -> RowFunction:
-    """Return the row function of a Python function ``(z, y, parameters)``, a factor for each row.
-
-    The row's features are multiplied by the number that it returns for the margin z and label y.
-
-    Raises InvalidInputError, with the line, for what a function of a row cannot do.
-
-    Examples
-    --------
-    >>> from dpcore.plugin.parts import coefficient
-    >>> def slope(z, y, parameters):
-    ...     return -y if y * z < parameters[0] else 0.0
-    >>> print(coefficient(slope).text)
-    def slope(z, y, parameters):
-        return -y if y * z < parameters[0] else 0.0
-    """
-    return _made(function, "coefficient")
-
-
-def contribution(function: Any) -> RowFunction:
-    """Return the row function of a Python function ``(x, y, parameters, out)``, a vector for each
-    row.
-
-    It writes to ``out`` what a row of features x and label y contributes to a sum.
-
-    Raises InvalidInputError, with the line, for what a function of a row cannot do.
-
-    Examples
-    --------
-    >>> from dpcore.plugin.parts import contribution
-    >>> def halves(x, y, parameters, out):
-    ...     out[0 if x[0] < 0.5 else 1] = 1.0
-    >>> contribution(halves).form
-    'contribution'
-    """
-    return _made(function, "contribution")
-
-
-def weight(function: Any) -> RowFunction:
-    """Return the row function of a Python function ``(z, y, parameters)``, a weight for each row.
-
-    The row's product x x' is multiplied by the number that it returns for the margin z and label y.
-
-    Raises InvalidInputError, with the line, for what a function of a row cannot do.
-
-    Examples
-    --------
-    >>> from dpcore.plugin.parts import weight
-    >>> def near(z, y, parameters):
-    ...     return 1.0 if abs(z) < parameters[0] else 0.0
-    >>> weight(near).form
-    'weight'
-    """
-    return _made(function, "weight")
 
 
 def _made(function: Any, form: str) -> RowFunction:

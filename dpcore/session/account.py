@@ -9,6 +9,7 @@ import numpy as np
 
 from dpcore.errors import InvalidInputError
 from dpcore.noise.entropy import Unshareable
+from dpcore.privacy.figures import copied_figure
 
 if TYPE_CHECKING:
     from dpcore.session.ledger import Ledger
@@ -28,8 +29,11 @@ class Account(Unshareable, Generic[Entry]):
     fully adaptive: its ``take(event)`` takes the place of an event, or raises where none is left.
 
     Whatever draws noise or a sample for a release draws it inside ``charge_then_draw``: sessions,
-    users with a session of their own, and pools of users alike.
+    users with a session of their own, and pools of users alike. ``copied(filter)`` is a copy of a
+    filter that nobody else holds.
     """
+
+    copied = staticmethod(copied_figure)
 
     def __init__(self, filter: Any, ledger: Ledger[Entry], schedule: Any = None) -> None:
         self._filter: Any = filter

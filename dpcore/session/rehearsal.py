@@ -6,7 +6,6 @@ any other starts. What cannot be had is said while nothing is charged.
 
 from __future__ import annotations
 
-import functools
 import traceback
 from contextlib import suppress
 from functools import partial
@@ -19,8 +18,7 @@ from numba.core.errors import TypingError
 from dpcore.data.weighted_labels import clamped_labels
 from dpcore.errors import AnswerError, EngineError, InvalidInputError, KernelError, replacing
 from dpcore.losses.facts import loss_facts
-from dpcore.noise.scale import GridScale
-from dpcore.noise.source import BULK_SIZE, SeededNoise
+from dpcore.noise.source import NoiseSource
 from dpcore.queries.gradient import ClippedGradientSum
 
 if TYPE_CHECKING:
@@ -29,7 +27,7 @@ if TYPE_CHECKING:
     from dpcore.data.blocks.block import Block
     from dpcore.protocols.problem import Problem
 
-__all__ = ["Rehearsal", "load_noise", "load_now"]
+__all__ = ["Rehearsal", "load_now"]
 
 
 class Rehearsal:
@@ -79,7 +77,7 @@ class Rehearsal:
             self._answer(_sum_of(query))
 
     def _open(self) -> None:
-        load_noise(in_bulk=False)
+        NoiseSource.load_kernels(1)
         self._engine = self._whole.without_rows()
         if (problem := self._problem) is not None:
             usual = ClippedGradientSum(problem, np.zeros(problem.w_shape), 1.0)
@@ -89,7 +87,7 @@ class Rehearsal:
 
     def _answer(self, query: Any) -> None:
         if self._engine is not None and hasattr(query, "answer_block"):
-            load_noise(in_bulk=self._engine.answer(query).size >= BULK_SIZE)
+            NoiseSource.load_kernels(self._engine.answer(query).size)
 
 
 class _KernelsOfRows:
@@ -153,17 +151,6 @@ def load_now(load: Callable[[], Any]) -> None:
     except Exception as error:
         if _kernels_in(error):
             raise _refusal(error) from error
-
-
-@functools.cache
-def load_noise(in_bulk: bool) -> None:
-    """Load the kernels that draw noise, also those for thousands of deviates at a time."""
-    noise, scale = SeededNoise(0), GridScale.at_least(1.0, 2.0, 0)
-    for draw in (noise.gaussian, noise.laplace, noise.exponential):
-        draw(scale, 1)
-    if in_bulk:
-        for wide in (scale, GridScale.at_least(1.0, 2.0, 30)):
-            noise.gaussian(wide, BULK_SIZE)
 
 
 def _kernels_in(error: Exception) -> list[Dispatcher]:

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from dpcore import Schema
-from dpcore.plugin.parts import load_file
+from dpcore.plugin.parts import Dataset
 from dpcore_tables.store import open_store
 
 
@@ -141,7 +141,9 @@ def test_a_folder_becomes_a_folder_of_stores(run, partitions, folder):
     assert (folder / "stores").stat().st_mode & 0o777 == 0o700
     for i, name in enumerate(partitions):
         X, y, _ = open_store(folder / "stores" / name)
-        whole = load_file(folder / "parts" / f"{i}.parquet", Schema.read(folder / "schema.toml"))
+        whole = Dataset.from_file(
+            folder / "parts" / f"{i}.parquet", Schema.read(folder / "schema.toml")
+        )
         assert np.array_equal(y, whole.y) and X.shape == whole.X.shape
     done = run(*asked, "--jobs", 2)
     assert done.exit_code == 2 and "is there already" in done.output

@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from dpcore.cli import app
-from dpcore.errors import DpcoreWarning, InvalidInputError, warn_caller
+from dpcore.errors import DpcoreWarning, InvalidInputError, visible, warn_caller
 from dpcore.plugin.commands import print_json
-from dpcore.plugin.parts import load_registry, visible
+from dpcore.plugin.parts import load_registry
 from dpcore_accounting.commands.printing import print_bytes
 
 ODD = "a\x1b]0;title\x07\x9b31m\u202egpj\u200b\x7f [red]b[/red]\r\nFORGED"

@@ -12,7 +12,7 @@ from dpcore.data.arrays import dataset_from_arrays, features_from_arrays
 from dpcore.data.schema.features.scaling import describe_scaling
 from dpcore.data.schema.features.width import width_schema
 from dpcore.errors import DataError, InvalidInputError
-from dpcore.plugin.parts import FEATURE_BITS
+from dpcore.plugin import Problem
 
 LOWER, UPPER = [-50.0, 0.0, 1.0], [50.0, 1e6, 1.5]
 RNG = np.random.default_rng(5)
@@ -119,7 +119,7 @@ def test_a_large_row_norm_is_one_after_a_division_by_a_power_of_two(row_norm, fo
     scale = data.schema.feature_scale
     assert np.log2(scale) % 1 == 0 and 2.0**7 < data.row_norm == row_norm * scale <= 2.0**8
     stored = data.X.toarray() if form is sparse.csr_matrix else data.X
-    on_grid = np.trunc(x[2:] * scale * 2**FEATURE_BITS) / 2**FEATURE_BITS
+    on_grid = np.trunc(x[2:] * scale * 2**Problem.FEATURE_BITS) / 2**Problem.FEATURE_BITS
     assert np.array_equal(stored[2:], np.column_stack([on_grid, np.ones(198)]))
     assert np.linalg.norm(stored.astype(np.float64), axis=1).max() <= data.row_norm
     assert (data.table().row_norm, data.table().raw_norm_bound) == (data.row_norm,) * 2

@@ -14,7 +14,7 @@ from dpcore import Schema
 from dpcore.data.arrays import dataset_from_arrays, features_from_arrays
 from dpcore.data.blocks.layouts import matrix_layout_of
 from dpcore.errors import DataError, InvalidInputError
-from dpcore.plugin.parts import FEATURE_BITS
+from dpcore.plugin import Problem
 
 SCHEMA = Schema.from_toml("""
 [columns]
@@ -43,12 +43,14 @@ def test_rows_are_scaled_down_whatever_their_size(X, row_norm, intercept):
     assert np.isfinite(out).all()
     assert (long_norms(out) <= row_norm * (1 + 1e-15)).all()
     within = norms < row_norm * (1 - 1e-14)
-    assert np.array_equal(out[within], np.trunc(raw[within] * 2**FEATURE_BITS) / 2**FEATURE_BITS)
+    assert np.array_equal(
+        out[within], np.trunc(raw[within] * 2**Problem.FEATURE_BITS) / 2**Problem.FEATURE_BITS
+    )
     over = norms > row_norm
     want = raw[over] * (row_norm / norms[over])[:, None].astype(np.longdouble)
-    assert np.array_equal(out * 2**FEATURE_BITS, np.trunc(out * 2**FEATURE_BITS))
+    assert np.array_equal(out * 2**Problem.FEATURE_BITS, np.trunc(out * 2**Problem.FEATURE_BITS))
     assert (np.abs(out[over]) <= np.abs(want) * (1 + 1e-14)).all()
-    np.testing.assert_allclose(out[over], want.astype(float), 1e-14, 2.0**-FEATURE_BITS)
+    np.testing.assert_allclose(out[over], want.astype(float), 1e-14, 2.0**-Problem.FEATURE_BITS)
 
 
 @given(MATRICES, st.booleans())

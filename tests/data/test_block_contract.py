@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 from coded_rows import coded
 
-from dpcore.data.blocks.table import Table
 from dpcore.errors import InvalidInputError
 from dpcore.plugin import round_parameters
-from dpcore.plugin.parts import BLOCK_ROWS
+from dpcore.plugin.parts import Table
 
 
 def table(X, y, raw, row):
@@ -42,7 +41,7 @@ def test_margins_at_several_points_are_those_of_each(layout, row_norm):
 
 @pytest.mark.parametrize("layout", ["dense", "csr", "coded"])
 def test_rows_gathered_in_another_order_are_those_rows(layout):
-    rows, y = coded(BLOCK_ROWS + 37)
+    rows, y = coded(Table.BLOCK_ROWS + 37)
     X = {"dense": rows.toarray(), "csr": rows.tocsr(), "coded": rows}[layout]
     blocks = table(X, y, raw=3.0, row=3.0).blocks
     places = np.random.default_rng(6).permutation(y.size)
@@ -112,7 +111,7 @@ def test_equal_rows_have_equal_margins_whatever_was_asked_before():
     # on two grids in one answer, so that a row more moved a row of each block.
     point, rounded = at_the_edge(1.0)
     rng = np.random.default_rng(2)
-    X = np.rint(rng.uniform(-0.4, 0.4, (BLOCK_ROWS + 1, 5)) * 2.0**16) / 2.0**16
+    X = np.rint(rng.uniform(-0.4, 0.4, (Table.BLOCK_ROWS + 1, 5)) * 2.0**16) / 2.0**16
     X[-1] = X[0]
     for others in range(6):
         first, second = table(X, np.ones(len(X)), raw=1.0, row=1.0).blocks

@@ -9,7 +9,7 @@ from dpcore import Schema
 from dpcore.data.schema.columns import Label
 from dpcore.data.schema.notation import Notation
 from dpcore.errors import DataError, InvalidInputError
-from dpcore.plugin.parts import dataset_from_arrays, load_file
+from dpcore.plugin.parts import Dataset, dataset_from_arrays
 from dpcore_tables.cells.cell_values import convert_column
 from dpcore_tables.cells.features import coded_layout
 from dpcore_tables.coded import CodedRows
@@ -162,7 +162,7 @@ def test_a_frame_and_a_file_hold_the_same_classes(tmp_path):
     frame.to_csv(tmp_path / "r.csv", index=False)
     for data in (
         dataset_from_arrays(frame, schema=schema),
-        load_file(tmp_path / "r.csv", schema),
+        Dataset.from_file(tmp_path / "r.csv", schema),
     ):
         assert data.y.tolist() == [2.0, 0.0, 1.0, 3.0]
         assert data.schema.w_shape == (4, 2)
@@ -175,7 +175,7 @@ def test_a_store_holds_places_and_no_other_numbers(tmp_path):
     convert(tmp_path / "r.csv", tmp_path / "r.dpcore", schema)
     _, y, description = open_store(tmp_path / "r.dpcore")
     assert y.tolist() == [0.0, 1.0, 2.0, 2.0] * 10 and description.schema == schema
-    assert load_file(tmp_path / "r.dpcore", None).schema.label.names == ("a", "b", "c")
+    assert Dataset.from_file(tmp_path / "r.dpcore", None).schema.label.names == ("a", "b", "c")
     layout = coded_layout(schema)
     piece = CodedRows(layout, np.zeros((2, 2), np.float32), np.zeros((2, 0), layout.code_type))
     for label, sound in ((2.0, True), (3.0, False), (-1.0, False), (0.5, False), (np.nan, False)):

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from dpcore import Schema, fit, load_model
-from dpcore.plugin import InvalidInputError
-from dpcore.plugin.parts import FEATURE_BITS, dataset_from_arrays
+from dpcore.plugin import InvalidInputError, Problem
+from dpcore.plugin.parts import dataset_from_arrays
 from dpcore_tables.schemas import with_curves
 from dpcore_tables.store import convert
 
@@ -26,7 +26,7 @@ def test_a_curve_is_the_number_and_a_hat_for_each_knot():
     names = SCHEMA.feature_names
     assert names[:9] == ("age", *(f"age@{10 * k}" for k in range(8)))
     assert names[9:11] == ("pay", "pay is empty")
-    X, steps = rows_of(SCHEMA), 2.0**-FEATURE_BITS
+    X, steps = rows_of(SCHEMA), 2.0**-Problem.FEATURE_BITS
     hats = np.eye(8)[[0, 1, 7]]
     hats[1, 1:3] = 0.5
     assert np.abs(X[:, 1:9] - hats).max() <= 7 * steps

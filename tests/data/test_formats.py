@@ -17,11 +17,12 @@ from dpcore.data.arrays import as_given, features_from_arrays
 from dpcore.data.blocks.layout import Layout
 from dpcore.data.blocks.layouts import layout_of
 from dpcore.data.files import parts_of_rows
-from dpcore.data.loader import FileLoader, named_parts
+from dpcore.data.loader import FileLoader
 from dpcore.data.schema.columns import Drop, Label, Numeric
 from dpcore.errors import DataError, InvalidInputError, RegistryError
 from dpcore.plugin.columns import FeatureColumn
-from dpcore.plugin.parts import Dataset, dataset_from_arrays, format_of, load_file, load_registry
+from dpcore.plugin.engines import Files
+from dpcore.plugin.parts import Dataset, dataset_from_arrays, load_registry
 from dpcore.privacy.statement import foreign_parts
 from dpcore.registry.catalogue import Entry, Registry
 from dpcore_tables.bounds.unbounded import Unbounded
@@ -118,7 +119,7 @@ def foreign_loader(monkeypatch, loader=FILES):
 def test_where_no_reader_is_installed_what_has_one_is_said(asked, monkeypatch):
     without_loader(monkeypatch)
     with pytest.raises(InvalidInputError) as told:
-        format_of(*asked)
+        Files.format_of(*asked)
     assert str(told.value) == (
         "No reader of files is installed. It is in dpcore-tables: pip install dpcore-tables."
     )
@@ -137,9 +138,9 @@ def test_the_longest_suffix_that_a_name_ends_in_says_its_reader(monkeypatch):
         )
     ]
     installed(monkeypatch, entries)
-    assert [format_of(name) for name in ("a.csv", "a.wide.csv.gz")] == ["csv", "wide"]
+    assert [Files.format_of(name) for name in ("a.csv", "a.wide.csv.gz")] == ["csv", "wide"]
     with pytest.raises(RegistryError, match=r"'.t.csv' \(suffixes of the kind reader\) is regis"):
-        format_of("a.t.csv")
+        Files.format_of("a.t.csv")
 
 
 def test_a_loader_without_one_of_its_functions_is_refused(monkeypatch):
@@ -154,10 +155,10 @@ def test_a_loader_without_one_of_its_functions_is_refused(monkeypatch):
 
 def test_a_loader_of_files_of_another_distribution_is_named(monkeypatch):
     foreign_loader(monkeypatch, replace(FILES, load=lambda path, schema: ROWS))
-    assert load_file("rows.csv", None).read_by == (f"{__name__}:LOADER",)
+    assert Dataset.from_file("rows.csv", None).read_by == (f"{__name__}:LOADER",)
     monkeypatch.setitem(globals(), "LOADER", replace(FILES, load=lambda path, schema: "rows"))
     with pytest.raises(InvalidInputError, match=":LOADER made no Dataset of the rows"):
-        load_file("rows.csv", None)
+        Dataset.from_file("rows.csv", None)
 
 
 class KeptRows:
@@ -207,11 +208,13 @@ def test_who_registers_a_reader_of_ours_is_named_beside_it():
     target, facts = "dpcore_tables.readers.parquet:open_parquet", ("Rows.", "")
     ours = Entry("reader", "parquet", target, *facts, "dpcore-tables", "1", {}, "dpcore_tables")
     theirs = Entry("reader", "pq2", target, *facts, "acme", "1", {}, "acme")
-    assert named_parts(ours) == (target,)
-    assert named_parts(theirs) == (target, "acme:pq2")
-    assert named_parts(Entry("reader", "x", "acme.x:open", *facts, "acme", "1")) == ("acme.x:open",)
+    assert ours.named_parts() == (target,)
+    assert theirs.named_parts() == (target, "acme:pq2")
+    assert Entry("reader", "x", "acme.x:open", *facts, "acme", "1").named_parts() == (
+        "acme.x:open",
+    )
     borrowed = replace(ours, registered_by="acme")  # Its distribution calls itself as ours does.
-    assert foreign_parts(named_parts(borrowed)) == ("dpcore-tables:parquet",)
+    assert foreign_parts(borrowed.named_parts()) == ("dpcore-tables:parquet",)
 
 
 def test_who_registered_a_name_is_kept_beside_it():
@@ -236,7 +239,7 @@ def test_a_store_keeps_who_registered_the_reader_of_its_rows(tmp_path, monkeypat
     pq.write_table(pa.table({"x": [0.5, 1.0], "y": [0, 1]}), tmp_path / "r.pq2")
     installed(monkeypatch, entries)
     convert(tmp_path / "r.pq2", tmp_path / "r.dpcore", schema)
-    assert "acme:pq2" in load_file(tmp_path / "r.dpcore", None).read_by
+    assert "acme:pq2" in Dataset.from_file(tmp_path / "r.dpcore", None).read_by
 
 
 def test_where_no_reader_is_installed_a_schema_is_its_keys_alone(monkeypatch):

@@ -6,9 +6,8 @@ import pytest
 from dpcore import Schema
 from dpcore.data.blocks import frozen
 from dpcore.data.blocks.frozen import freeze
-from dpcore.data.blocks.table import Table
 from dpcore.data.dataset import Dataset
-from dpcore.plugin.parts import BLOCK_ROWS, load_file
+from dpcore.plugin.parts import Table
 from dpcore_tables.coded import CodedBlock, CodedRows
 
 COLUMNS = {
@@ -24,9 +23,9 @@ W = np.array([0.5, -0.25, 0.125, 1.0])
 @pytest.fixture
 def load(tmp_path):
     path = tmp_path / "f.csv"
-    rows = "1,a,no\n2,b,yes\n0.7,zz,no\n" * (BLOCK_ROWS // 2)
+    rows = "1,a,no\n2,b,yes\n0.7,zz,no\n" * (Table.BLOCK_ROWS // 2)
     path.write_text("age,city,y\n" + rows)
-    return lambda schema: load_file(path, schema)
+    return lambda schema: Dataset.from_file(path, schema)
 
 
 def table(data, X=None):

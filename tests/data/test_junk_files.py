@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from dpcore import Schema
 from dpcore.data.schema.features.width import width_schema
 from dpcore.errors import DataError, InvalidInputError
-from dpcore.plugin.parts import load_file
+from dpcore.plugin.parts import Dataset
 from dpcore_tables.schemas.from_data import schema_from_data
 from dpcore_tables.schemas.template import schema_template
 
@@ -84,7 +84,7 @@ def overwritten(content, pieces):
 def check(path, content, schema, bad_rows):
     path.write_bytes(content)
     try:
-        data = load_file(path, schema, bad_rows=bad_rows)
+        data = Dataset.from_file(path, schema, bad_rows=bad_rows)
     except (DataError, InvalidInputError) as error:
         assert "\n" not in str(error)
         return

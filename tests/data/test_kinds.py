@@ -25,11 +25,11 @@ from dpcore.data.schema.features.transforms import (
     Lookup,
     Number,
     OneHot,
-    between,
 )
 from dpcore.data.schema.installed import column_from_dict
 from dpcore.errors import DataError, InvalidInputError
-from dpcore.plugin.parts import FEATURE_BITS, dataset_from_arrays, load_file
+from dpcore.plugin import Problem
+from dpcore.plugin.parts import Dataset, dataset_from_arrays
 from dpcore_tables.cells.features import hats
 from dpcore_tables.statistics import CategoricalColumn, column_of
 from dpcore_tables.store import convert
@@ -86,7 +86,7 @@ def bucket(text, n):
 
 
 def test_every_kind_in_a_row(csv):
-    first, empty, last = features(load_file(csv, SCHEMA).X.toarray())
+    first, empty, last = features(Dataset.from_file(csv, SCHEMA).X.toarray())
     zips = [f"zip=#{bucket(word, 4)}" for word in ("02139", "é")]
     assert first == {
         "log": 0.5, "bins=<18": 1, "knots@0": 0.5, "knots@1": 0.5, "size": 1, zips[0]: 1,
@@ -107,7 +107,7 @@ def test_every_kind_in_a_row(csv):
 
 
 def test_every_source_has_the_same_rows(csv, tmp_path):
-    whole = load_file(csv, SCHEMA).X.toarray()
+    whole = Dataset.from_file(csv, SCHEMA).X.toarray()
     frame = pd.read_csv(csv, dtype=str)
     assert np.array_equal(dataset_from_arrays(frame, schema=SCHEMA).X.toarray(), whole)
     words = {"zip": str, "flag": str}
@@ -115,14 +115,16 @@ def test_every_source_has_the_same_rows(csv, tmp_path):
     typed["flag"] = typed["flag"].map({"no": False, "TRUE": True}).astype("boolean")
     typed.to_parquet(tmp_path / "f.parquet")
     assert np.array_equal(dataset_from_arrays(typed, schema=SCHEMA).X.toarray(), whole)
-    assert np.array_equal(load_file(tmp_path / "f.parquet", SCHEMA).X.toarray(), whole)
+    assert np.array_equal(Dataset.from_file(tmp_path / "f.parquet", SCHEMA).X.toarray(), whole)
     convert(csv, tmp_path / "f.dpcore", SCHEMA)
-    stored = load_file(tmp_path / "f.dpcore", None)
+    stored = Dataset.from_file(tmp_path / "f.dpcore", None)
     assert stored.schema == SCHEMA
     with stored.X.block(0) as rows:
         assert np.array_equal(rows.toarray(), whole)
     with pytest.raises(InvalidInputError, match="converted with another schema"):
-        load_file(tmp_path / "f.dpcore", dataclasses.replace(SCHEMA, crosses=SCHEMA.crosses[:1]))
+        Dataset.from_file(
+            tmp_path / "f.dpcore", dataclasses.replace(SCHEMA, crosses=SCHEMA.crosses[:1])
+        )
 
 
 def test_a_model_of_every_kind_predicts_from_its_file(csv, tmp_path):
@@ -156,17 +158,17 @@ def test_the_square_of_a_kind_is_the_largest_of_its_rows(name):
     X = np.array(encoded(KINDS[name], cells.get(name, [*np.linspace(0, 1100, 500), 1.5, 5000])))
     if name in ("bins", "knots"):
         X = np.vstack([X, encoded(KINDS[name], [None])])
-    steps = (X * 2**FEATURE_BITS).astype(object)
-    assert (steps == X * 2**FEATURE_BITS).all()
+    steps = (X * 2**Problem.FEATURE_BITS).astype(object)
+    assert (steps == X * 2**Problem.FEATURE_BITS).all()
     largest = (steps**2).sum(axis=1).max()
-    assert largest <= column.square * 4**FEATURE_BITS
+    assert largest <= column.square * 4**Problem.FEATURE_BITS
     if name != "knots":
-        assert largest > (column.square - 0.01) * 4**FEATURE_BITS
+        assert largest > (column.square - 0.01) * 4**Problem.FEATURE_BITS
 
 
 def test_a_row_that_is_longer_than_its_columns_say_is_refused(csv):
     """The twin: a kind that states less than its features add up to."""
-    rows = load_file(csv, SCHEMA)
+    rows = Dataset.from_file(csv, SCHEMA)
     rows.table()
     short = Schema.from_dict(DOCUMENT)
     stated = dataclasses.replace(short.encoded, square=6)
@@ -184,9 +186,9 @@ ENDS = st.floats(-1e12, 1e12)
 def test_hats_are_shares_of_one(knots, cells):
     knots = tuple(sorted(knots))
     out = hats(np.array([*knots, *cells]), knots)
-    steps = np.trunc(out * 2**FEATURE_BITS).astype(np.int64)
+    steps = np.trunc(out * 2**Problem.FEATURE_BITS).astype(np.int64)
     assert (steps >= 0).all() and ((steps > 0).sum(axis=1) <= 2).all()
-    assert (steps.sum(axis=1) <= 2**FEATURE_BITS).all()
+    assert (steps.sum(axis=1) <= 2**Problem.FEATURE_BITS).all()
     assert np.array_equal(out[: len(knots)], np.eye(len(knots)))
 
 
@@ -270,10 +272,10 @@ def test_numbers_that_may_have_been_text_are_not_hashed_as_text(cells):
 def test_cells_that_cannot_be(tmp_path, column, cell, text):
     (tmp_path / "f.csv").write_text(f"x,y\n{cell},0\n")
     with pytest.raises(DataError, match=f"line 2, column 'x': .*{text}") as caught:
-        load_file(tmp_path / "f.csv", schema_of(column))
+        Dataset.from_file(tmp_path / "f.csv", schema_of(column))
     said = str(caught.value).replace(str(tmp_path), "").replace("such as true, yes or 1", "")
     assert not cell or cell not in said
-    assert load_file(tmp_path / "f.csv", schema_of(column), bad_rows="drop").y.size == 0
+    assert Dataset.from_file(tmp_path / "f.csv", schema_of(column), bad_rows="drop").y.size == 0
 
 
 NUMBER = {"kind": "numeric", "lower": 0, "upper": 1}
@@ -390,7 +392,7 @@ PLACES = "a level for each place"
         (lambda: Encoding(Lookup(("a", "b")), ((OneHot("uv"),),), fill=2.0), PLACES),
         (lambda: Encoding(Hash(64), ((OneHot("uv"),),)), PLACES),
         (lambda: Encoding(Hash(0), ((OneHot("uv"),),)), PLACES),
-        (lambda: Encoding(Number(), (between(0.0, 1.0),), fill=math.nan), PLACES),
+        (lambda: Encoding(Number(), (Affine.between(0.0, 1.0),), fill=math.nan), PLACES),
     ],
 )
 def test_what_would_give_a_cell_no_feature_of_its_own_is_refused_with_the_schema(made, told):

@@ -11,14 +11,13 @@ from dpcore.data.blocks import layouts
 from dpcore.data.blocks.cached_margins import CachedMargins
 from dpcore.data.blocks.frozen import freeze, unchanging
 from dpcore.data.blocks.layout import Layout
-from dpcore.data.blocks.table import Table
 from dpcore.data.blocks.truncation import truncate_rows
 from dpcore.data.dataset import Dataset
 from dpcore.data.schema.features.width import width_schema
 from dpcore.errors import InvalidInputError
 from dpcore.losses.logistic import Logistic
 from dpcore.plugin import ClippedGradientSum, NeighboringRelation, Problem
-from dpcore.plugin.parts import BLOCK_ROWS, LocalEngine
+from dpcore.plugin.parts import LocalEngine, Table
 from dpcore_accuracy_first.queries.gram import GramMatrix
 from dpcore_baselines.queries.gradient_sum import GradientSum
 from dpcore_baselines.queries.moments import ColumnMoments
@@ -110,7 +109,7 @@ def fourth(monkeypatch):
     monkeypatch.setattr(layouts, "LAYOUTS", (*layouts.LAYOUTS, ColumnLayout()))
 
 
-def rows(n=BLOCK_ROWS + 100, seed=0):
+def rows(n=Table.BLOCK_ROWS + 100, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, WIDTH)) * (rng.random((n, WIDTH)) < 0.6)
     X[:, -1] = 1.0
@@ -124,7 +123,7 @@ def in_both(X, y):
 
 def questions():
     relation = NeighboringRelation.REPLACE_ONE
-    problem = Problem(Logistic(), 0.1, WIDTH, ROW, RAW, relation, n=BLOCK_ROWS + 100)
+    problem = Problem(Logistic(), 0.1, WIDTH, ROW, RAW, relation, n=Table.BLOCK_ROWS + 100)
     rng = np.random.default_rng(1)
     w, direction = rng.normal(size=WIDTH), np.rint(rng.normal(size=WIDTH) * 2**14) / 2**14
     return {

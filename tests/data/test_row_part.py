@@ -7,9 +7,7 @@ import pytest
 
 from dpcore import Schema
 from dpcore.data.dataset import Dataset
-from dpcore.data.loader import rows_of_part
 from dpcore.errors import InvalidInputError
-from dpcore.plugin.parts import load_file
 from dpcore_tables.store import convert
 
 SCHEMA = Schema.from_dict(
@@ -30,14 +28,14 @@ CELLS = [*REGIONS * 7, "", "North", "north ", "nor", "northsouth", "7", "NaN", "
 def table(path, cells, schema=SCHEMA) -> Dataset:
     quoted = (f'{20 + 7 * i % 60},"{cell}",c{i},{"yes" if i % 2 else "no"}' for i, cell in cells)
     path.write_text("\n".join(("age,region,code,y", *quoted)) + "\n")
-    return load_file(path, schema)
+    return Dataset.from_file(path, schema)
 
 
 def numbered(cells):
     return list(enumerate(cells))
 
 
-def parts_of_each_row(path, select=rows_of_part):
+def parts_of_each_row(path, select=Dataset.of_part):
     """Return in how many parts each cell's row is, read alone and among all others."""
     whole = table(path, numbered(CELLS))
     among = sum(len(select(whole, f"region={name}").y) for name in REGIONS)
@@ -48,7 +46,7 @@ def parts_of_each_row(path, select=rows_of_part):
     return alone, among
 
 
-def check_parts_are_disjoint(path, select=rows_of_part):
+def check_parts_are_disjoint(path, select=Dataset.of_part):
     alone, among = parts_of_each_row(path, select)
     assert max(alone) == 1, "a row is in two parts"
     assert sum(alone) == among, "a row's part follows from other rows"
@@ -89,27 +87,27 @@ def test_the_rows_of_parts_are_those_of_the_table_in_their_order(tmp_path):
     names = list(whole.feature_names)
     for name in REGIONS:
         expected = dense[:, names.index(f"region={name}")] == 1.0
-        part = rows_of_part(whole, f"region={name}")
+        part = whole.of_part(f"region={name}")
         assert np.array_equal(part.X.toarray(), dense[expected])
         assert np.array_equal(part.y, whole.y[expected])
         assert (part.part.column, part.part.name, part.part.of) == ("region", f"region={name}", 3)
-    bins = [len(rows_of_part(whole, f"age={name}").y) for name in ("<30", "[30,60)", ">=60")]
+    bins = [len(whole.of_part(f"age={name}").y) for name in ("<30", "[30,60)", ">=60")]
     assert sum(bins) == len(whole.y)
-    assert rows_of_part(whole, None) is whole
+    assert whole.of_part(None) is whole
 
 
 def test_a_store_has_the_same_parts(tmp_path):
     rows = table(tmp_path / "rows.csv", numbered(CELLS))
     convert(tmp_path / "rows.csv", tmp_path / "rows.dpcore", SCHEMA)
-    stored = load_file(tmp_path / "rows.dpcore", None)
+    stored = Dataset.from_file(tmp_path / "rows.dpcore", None)
     for name in REGIONS:
-        of_store, of_file = (rows_of_part(each, f"region={name}") for each in (stored, rows))
+        of_store, of_file = (each.of_part(f"region={name}") for each in (stored, rows))
         assert np.array_equal(of_store.y, of_file.y)
         assert of_store.table().n_rows == len(of_file.y)
 
 
 def test_a_part_without_rows_is_a_table(tmp_path):
-    empty = rows_of_part(table(tmp_path / "rows.csv", [(0, "north")]), "region=south")
+    empty = table(tmp_path / "rows.csv", [(0, "north")]).of_part("region=south")
     assert empty.X.shape == (0, SCHEMA.n_features)
     assert empty.table().n_rows == 0
 
@@ -127,14 +125,14 @@ def test_a_part_without_rows_is_a_table(tmp_path):
 def test_what_is_no_listed_level_is_refused(tmp_path, name, said):
     whole = table(tmp_path / "rows.csv", numbered(CELLS))
     with pytest.raises(InvalidInputError, match=said):
-        rows_of_part(whole, name)
+        whole.of_part(name)
 
 
 def test_units_and_parts_of_parts_are_refused(tmp_path):
     whole = table(tmp_path / "rows.csv", numbered(CELLS))
     with pytest.raises(InvalidInputError, match="units of one row"):
-        rows_of_part(rows_of_part(whole, "region=north"), "age=<30")
+        whole.of_part("region=north").of_part("age=<30")
     schema = replace(SCHEMA, columns=tuple(c for c in SCHEMA.columns if c.name != "code"))
     units = table(tmp_path / "rows.csv", numbered(CELLS), schema.with_units("code", 2))
     with pytest.raises(InvalidInputError, match="units of one row"):
-        rows_of_part(units, "region=north")
+        units.of_part("region=north")

@@ -17,7 +17,7 @@ from scipy import sparse
 from dpcore import Schema
 from dpcore.data.schema.features.width import width_schema
 from dpcore.errors import DataError, InvalidInputError
-from dpcore.plugin.parts import load_file
+from dpcore.plugin.parts import Dataset
 from dpcore_tables.coded import CodedRows
 from dpcore_tables.files import encoded_batches
 from dpcore_tables.readers import parquet, pieces
@@ -51,7 +51,7 @@ def parts(X):
     return [X] if isinstance(X, np.ndarray) else [X.data, X.indices, X.indptr]
 
 
-def outcome(path, schema, bad_rows="refuse", load=load_file):
+def outcome(path, schema, bad_rows="refuse", load=Dataset.from_file):
     """Return all that a caller can see of a file's rows, or of its refusal."""
     try:
         if load is load_features:
@@ -216,7 +216,7 @@ def test_batches_are_what_the_file_holds_piece_by_piece(tmp_path, monkeypatch):
     (tmp_path / "f.csv").write_bytes(b"age,city,id,y\n" + b"1,a,1,no\n5,zz,1,yes\n" * 10)
     some = list(encoded_batches(tmp_path / "f.csv", COLUMNS))
     assert len(some) > 5 and all(isinstance(X, CodedRows) for X, _ in some)
-    whole = load_file(tmp_path / "f.csv", COLUMNS)
+    whole = Dataset.from_file(tmp_path / "f.csv", COLUMNS)
     assert np.concatenate([X.toarray() for X, _ in some]).tolist() == whole.X.toarray().tolist()
     assert np.concatenate([y for _, y in some]).tolist() == whole.y.tolist()
     assert [y for _, y in encoded_batches(tmp_path / "f.csv", COLUMNS, labelled=False)][0] is None
@@ -245,6 +245,9 @@ def test_sparse_pieces_join_as_scipy_stacks_them(tmp_path, monkeypatch):
     monkeypatch.setattr(pieces, "PIECE_BYTES", 12)
     (tmp_path / "f.svm").write_bytes(b"1 1:2 3:1\n-1\n1 2:.5\n" * 9)
     some = [X for X, _ in encoded_batches(tmp_path / "f.svm", WIDE)]
-    joined, stacked = load_file(tmp_path / "f.svm", WIDE).X, sparse.vstack(some, format="csr")
+    joined, stacked = (
+        Dataset.from_file(tmp_path / "f.svm", WIDE).X,
+        sparse.vstack(some, format="csr"),
+    )
     assert len(some) > 5 and (joined != stacked).nnz == 0 and joined.has_canonical_format
     assert joined.indices.dtype == stacked.indices.dtype

@@ -15,7 +15,7 @@ from dpcore.data.units import UnitIds, bounded, dense
 from dpcore.errors import DataError, InvalidInputError
 from dpcore.fitting.rows.loading import split
 from dpcore.plugin import NeighboringRelation
-from dpcore.plugin.parts import dataset_from_arrays, load_file
+from dpcore.plugin.parts import dataset_from_arrays
 from dpcore_tables.cells.ids import ids_of
 from dpcore_tables.cells.typed import UnreadTypeError
 from dpcore_tables.store import convert
@@ -194,14 +194,14 @@ def test_rows_without_an_id_are_refused_with_their_place(tmp_path):
     path.write_text("id,x,y\na,.1,n\n NA ,.2,p\na,.3,p\n")
     told = r"line 3, column 'id': the cell is empty.*a schema says so: unit = \"id\", rows_per_unit"
     with pytest.raises(DataError, match=told):
-        load_file(path, SCHEMA)
+        Dataset.from_file(path, SCHEMA)
     path_of_fractions = tmp_path / "f.parquet"
     frame([1.5, 2.0]).to_parquet(path_of_fractions)
     with pytest.raises(
         DataError, match="row 1, column 'id': the cell is no id of a unit: expected"
     ):
-        load_file(path_of_fractions, SCHEMA)
-    assert load_file(path, SCHEMA, bad_rows="drop").units.tolist() == [0, 0]
+        Dataset.from_file(path_of_fractions, SCHEMA)
+    assert Dataset.from_file(path, SCHEMA, bad_rows="drop").units.tolist() == [0, 0]
 
 
 def test_rows_without_an_id_are_units_by_themselves_if_so_asked():
@@ -221,7 +221,7 @@ def test_files_frames_and_parquet_have_the_same_units(tmp_path):
     table.to_csv(tmp_path / "t.csv", index=False)
     table.to_parquet(tmp_path / "t.parquet")
     whole = Schema.from_dict({**KEYS, "rows_per_unit": 4})
-    found = [load_file(tmp_path / name, whole).units for name in ("t.csv", "t.parquet")]
+    found = [Dataset.from_file(tmp_path / name, whole).units for name in ("t.csv", "t.parquet")]
     found.append(dataset_from_arrays(table.astype({"id": int}), schema=whole).units)
     assert all(np.array_equal(units, np.repeat(np.arange(5), 4)) for units in found)
 
@@ -255,7 +255,7 @@ def test_rows_that_come_without_ids_are_refused(tmp_path):
     frame(["a", "b"]).to_csv(tmp_path / "t.csv", index=False)
     convert(tmp_path / "t.csv", tmp_path / "t.dpcore", SCHEMA.with_units(None))
     with pytest.raises(InvalidInputError, match="has no units by 'id'"):
-        load_file(tmp_path / "t.dpcore", SCHEMA)
+        Dataset.from_file(tmp_path / "t.dpcore", SCHEMA)
 
 
 def test_units_are_numbered_without_a_gap():

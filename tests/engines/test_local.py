@@ -14,11 +14,11 @@ from dpcore.engines import local, thread_pool
 from dpcore.errors import AnswerError, InvalidInputError
 from dpcore.losses.logistic import Logistic
 from dpcore.plugin import ClippedGradientSum, NeighboringRelation, Problem, RowCount
-from dpcore.plugin.parts import BLOCK_ROWS, LocalEngine, Table, available_threads
+from dpcore.plugin.parts import LocalEngine, Table
 from dpcore_dp_agd.loss_line import ClippedLossLine
 from dpcore_lab.overlap import run_overlapping
 
-N_ROWS, WIDTH = 5 * BLOCK_ROWS + 17, 11
+N_ROWS, WIDTH = 5 * Table.BLOCK_ROWS + 17, 11
 RNG = np.random.default_rng(4)
 X = RNG.uniform(-1, 1, (N_ROWS, WIDTH))
 Y = RNG.choice([-1.0, 1.0], N_ROWS)
@@ -293,7 +293,7 @@ def test_a_part_of_another_type_is_refused_by_any_thread():
 def test_the_number_of_threads_is_checked():
     with pytest.raises(InvalidInputError, match="at least 1"):
         LocalEngine(table(), threads=0)
-    assert available_threads() >= 1
+    assert LocalEngine.available_threads() >= 1
 
 
 class Odd(Watched):
@@ -315,7 +315,9 @@ class Odd(Watched):
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_no_thread_warns_or_raises_of_what_a_row_makes_of_a_number(threads, monkeypatch):
-    rows = Table.from_matrix(X[: 4 * BLOCK_ROWS], Y[: 4 * BLOCK_ROWS], row_norm=1, raw_norm_bound=4)
+    rows = Table.from_matrix(
+        X[: 4 * Table.BLOCK_ROWS], Y[: 4 * Table.BLOCK_ROWS], row_norm=1, raw_norm_bound=4
+    )
     engine = LocalEngine(rows, threads=threads)
     for mode in ("warn", "raise"):
         with np.errstate(all=mode):

@@ -1,26 +1,15 @@
 """Sums and functions whose bits are the same on every processor, and who has to use them."""
 
 import ast
-import importlib
 import math
-import sys
 from pathlib import Path
 
-import mpmath as mp
 import naive
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from dpcore.exact import reproducible
 from dpcore.exact.reproducible import (
-    FUNCTION_ERROR,
     SUM_ERROR,
-    array_exp,
-    array_expm1,
-    array_log,
-    geometric_progression,
     ordered_dot,
     ordered_norm,
     ordered_sum,
@@ -54,51 +43,6 @@ def test_the_error_is_that_of_the_longest_way_of_a_term():
     exact = 2**20 * (1 + 2.0**-30)
     assert abs(float(ordered_sum(x)) - exact) <= SUM_ERROR * exact
     assert (2**12 + 64) * 2.0**-53 < SUM_ERROR
-
-
-FUNCTIONS = {
-    array_exp: (mp.exp, -700.0, 700.0),
-    array_expm1: (mp.expm1, -50.0, 700.0),
-    array_log: (mp.log, 0.0, 1e300),
-}
-
-
-@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
-def test_a_function_is_right_to_the_error_that_is_stated(function):
-    exact, low, high = FUNCTIONS[function]
-    rng = np.random.default_rng(5)
-    near = rng.uniform(-1, 1, 1000) * 10.0 ** -rng.integers(0, 20, 1000)
-    x = np.concatenate((near, rng.uniform(-3, 3, 1000), np.exp(rng.uniform(-50, 6, 1000))))
-    x = x[(x > low) & (x < high) & (x != 0)]
-    with mp.workprec(150):
-        truth = [exact(mp.mpf(each)) for each in x.tolist()]
-        errors = [abs(f / t - 1) for f, t in zip(function(x).tolist(), truth, strict=True) if t]
-    assert max(errors) <= FUNCTION_ERROR / 2  # with as much to spare
-
-
-@pytest.mark.parametrize("loop", ["Python's", "SciPy's"])
-def test_functions_are_those_of_the_c_library_and_end_without_a_warning(loop, monkeypatch):
-    importlib.import_module("scipy.special")
-    monkeypatch.setattr(reproducible, "_are_for_python", lambda x: loop == "Python's")
-    x = np.random.default_rng(6).uniform(-700, 700, 2000)
-    assert array_exp(x).tolist() == [math.exp(each) for each in x.tolist()]
-    assert array_log(abs(x)).tolist() == [math.log(abs(each)) for each in x.tolist()]
-    ends = np.array([-np.inf, -1e300, 1e300, np.inf])
-    assert array_exp(ends).tolist() == [0.0, 0.0, np.inf, np.inf]
-    edge = math.log(sys.float_info.max)
-    beyond = np.array([[edge], [np.nextafter(edge, 1e3)]])
-    assert array_exp(beyond).tolist() == [[math.exp(edge)], [np.inf]]
-    assert np.isnan(array_exp(np.array([np.nan])))
-    assert array_expm1(ends).tolist() == [-1.0, -1.0, np.inf, np.inf]
-    assert array_log(np.array([0.0, np.inf])).tolist() == [-np.inf, np.inf]
-
-
-@given(st.floats(1e-6, 1e6), st.floats(1e-6, 1e6), st.integers(1, 40))
-def test_a_progression_has_even_ratios(first, last, count):
-    found = geometric_progression(first, last, count)
-    assert found[0] == first and found.size == count
-    assert count == 1 or found[-1] == last
-    assert found == pytest.approx(np.geomspace(first, last, count), rel=1e-12)
 
 
 # A library adds these in the order that it likes.

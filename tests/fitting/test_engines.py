@@ -14,7 +14,7 @@ from dpcore.fitting.planning.plan import make_plan
 from dpcore.fitting.rows.loading import DataRequest
 from dpcore.fitting.run import train
 from dpcore.plugin.engines import Files, RowsElsewhere
-from dpcore.plugin.parts import LocalEngine, load_file, load_registry
+from dpcore.plugin.parts import Dataset, LocalEngine, load_registry
 from dpcore.registry.tables.declarations import fault_of_part
 from dpcore.session.charges import Charges
 
@@ -43,7 +43,7 @@ class ReadsFiles(LocalEngine):
     @classmethod
     def open(cls, source, schema, threads):
         (name,) = source.names()
-        data = load_file(name, schema, bad_rows=source.bad_rows)
+        data = Dataset.from_file(name, schema, bad_rows=source.bad_rows)
         engine = cls(data.table(), threads)
         engine.rows = RowsElsewhere("rows", data.schema, data.n_units, data.rows_dropped)
         cls.opened.append(source)
@@ -181,7 +181,7 @@ def test_counts_and_several_fits_are_refused_uncharged(rows, labels, asked, reas
 
 
 def test_rows_at_hand_are_not_sent_to_an_engine_of_files(rows):
-    table = load_file(rows, SCHEMA).table()
+    table = Dataset.from_file(rows, SCHEMA).table()
     with pytest.raises(InvalidInputError, match="ReadsFiles reads rows"):
         engine_at_hand(ReadsFiles, table, SCHEMA, 1)
     assert type(engine_at_hand(LocalEngine, table, SCHEMA, 1)) is LocalEngine

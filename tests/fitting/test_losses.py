@@ -8,7 +8,7 @@ import pytest
 
 from dpcore import fit, load_model
 from dpcore.errors import InvalidInputError
-from dpcore.fitting.planning.losses import loss_parameters, make_loss, params_apart
+from dpcore.fitting.planning.losses import loss_parameters, make_loss
 from dpcore.fitting.planning.plan import make_plan
 from dpcore.fitting.request.settings import Settings
 from dpcore.model.file import checksum
@@ -18,7 +18,7 @@ from dpcore_baselines.losses.quantile import Quantile
 
 def test_parameters_of_the_loss_are_apart_from_those_of_the_algorithm():
     asked = {"loss.tau": ".9", "loss-clip": 3}
-    assert params_apart(asked) == ({"loss-clip": 3}, {"tau": ".9"})
+    assert Settings.params_apart(asked) == ({"loss-clip": 3}, {"tau": ".9"})
     plan = make_plan(Settings(algo="privgene", loss="quantile", params=asked))
     assert plan.loss == Quantile(tau=0.9) and plan.optimizer.loss_clip == 3.0
     assert loss_parameters(plan.loss) == {"tau": 0.9, "half_width": None}

@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 
 from dpcore import Schema
-from dpcore.data.loader import rows_of_part
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.planning.plan import make_plan
 from dpcore.fitting.request.settings import Settings
 from dpcore.fitting.rows.loading import are_ours_and_generated
 from dpcore.fitting.run import fit_dataset
-from dpcore.plugin.parts import dataset_from_arrays, load_file
+from dpcore.plugin.parts import Dataset, dataset_from_arrays
 
 COLUMNS = {
     "x": {"kind": "numeric", "lower": 0, "upper": 1},
@@ -28,7 +27,7 @@ def no_release(session):
 @pytest.mark.parametrize("part", [slice(None), np.arange(4) < 3])
 def test_dropped_rows_are_refused_where_their_number_is_public(tmp_path, part):
     (tmp_path / "f.csv").write_text("x,y\n0,0\n1,1\nbad,1\n.5,0\n1,0\n")
-    data = load_file(tmp_path / "f.csv", SCHEMA, bad_rows="drop").take(part)
+    data = Dataset.from_file(tmp_path / "f.csv", SCHEMA, bad_rows="drop").take(part)
     assert data.rows_dropped
     plan = make_plan(Settings(relation="replace-one"))
     with pytest.raises(InvalidInputError, match="bad_rows='drop'.*take add-or-remove-one"):
@@ -39,7 +38,7 @@ def test_dropped_rows_are_refused_where_their_number_is_public(tmp_path, part):
 
 def test_rows_read_with_refusal_may_have_a_public_number(tmp_path):
     (tmp_path / "f.csv").write_text("x,y\n0,0\n1,1\n.5,0\n")
-    data = load_file(tmp_path / "f.csv", SCHEMA)
+    data = Dataset.from_file(tmp_path / "f.csv", SCHEMA)
     assert not data.rows_dropped and not data.take(np.array([True, False, True])).rows_dropped
     model = fit_dataset(make_plan(Settings(relation="replace-one")), data)
     assert model.privacy["neighboring_relation"] == "replace-one"
@@ -49,7 +48,7 @@ def test_a_part_is_refused_where_the_number_of_rows_is_public(tmp_path):
     columns = {"z": {"kind": "categorical", "categories": ["a", "b"]}, **COLUMNS}
     (tmp_path / "f.csv").write_text("x,z,y\n0,a,0\n1,a,1\n.5,b,0\n1,a,0\n")
     schema = Schema.from_dict({"columns": columns})
-    part = rows_of_part(load_file(tmp_path / "f.csv", schema), "z=a")
+    part = Dataset.from_file(tmp_path / "f.csv", schema).of_part("z=a")
     with pytest.raises(InvalidInputError, match="how many rows a part has is private"):
         fit_dataset(make_plan(Settings(relation="replace-one")), part, on_release=no_release)
     assert fit_dataset(make_plan(Settings()), part).privacy["part"] == "z=a"
@@ -57,7 +56,7 @@ def test_a_part_is_refused_where_the_number_of_rows_is_public(tmp_path):
 
 def test_the_statement_has_the_public_number_of_rows_that_was_used(tmp_path):
     (tmp_path / "f.csv").write_text("x,y\n0,0\n1,1\n.5,0\n1,0\n")
-    data = replace(load_file(tmp_path / "f.csv", SCHEMA), schema=replace(SCHEMA, rows=300))
+    data = replace(Dataset.from_file(tmp_path / "f.csv", SCHEMA), schema=replace(SCHEMA, rows=300))
     model = fit_dataset(make_plan(Settings()), data, kept_fraction=0.5)
     assert model.privacy["n0"] == 150 and "n0 = 150, used as" in model.privacy["sentence"]
 

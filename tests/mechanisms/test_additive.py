@@ -15,10 +15,10 @@ from dpcore.plugin.parts import (
     GaussianDpEvent,
     GridScale,
     LaplaceDpEvent,
+    NoiseSource,
     PureDpEvent,
     SeededNoise,
     Sensitivity,
-    SystemNoise,
     add_modulo,
 )
 
@@ -162,7 +162,9 @@ def test_the_precision_attack_finds_nothing_in_released_values(laws):
 def test_shapes(mechanism):
     change = sensitivity(NEEDS[mechanism])
     for shape in ((), (1,), (2, 3), (0,)):
-        released = mechanism(1.0).release(np.zeros(shape, dtype=np.int64), change, SystemNoise())
+        released = mechanism(1.0).release(
+            np.zeros(shape, dtype=np.int64), change, NoiseSource.of_seed()
+        )
         assert np.shape(released) == shape and np.asarray(released).dtype == np.float64
 
 
@@ -170,7 +172,10 @@ def test_shapes(mechanism):
 def test_the_wrong_norm_is_refused(mechanism):
     wrong = "l1" if NEEDS[mechanism] == "l2" else "l2"
     chosen = mechanism(1.0)
-    for ask in (chosen.event, lambda s: chosen.release(np.zeros(1, np.int64), s, SystemNoise())):
+    for ask in (
+        chosen.event,
+        lambda s: chosen.release(np.zeros(1, np.int64), s, NoiseSource.of_seed()),
+    ):
         with pytest.raises(InvalidInputError, match=f"{chosen.name} mechanism needs an .* {wrong}"):
             ask(sensitivity(wrong))
 
@@ -187,7 +192,7 @@ def test_noise_beyond_the_grid_and_floats_are_refused():
     with pytest.raises(InvalidInputError, match="does not fit the 64-bit grid"):
         Gaussian(2.0**18).event(change)
     with pytest.raises(InvalidInputError, match="int64 array of grid steps"):
-        Gaussian(1.0).release(np.zeros(3), change, SystemNoise())
+        Gaussian(1.0).release(np.zeros(3), change, NoiseSource.of_seed())
 
 
 def test_noise_of_another_shape_is_not_added():

@@ -10,7 +10,12 @@ from scipy.integrate import quad
 
 from dpcore.errors import InvalidInputError
 from dpcore.plugin import NeighboringRelation
-from dpcore.plugin.parts import PureDpEvent, SeededNoise, Sensitivity, SystemNoise
+from dpcore.plugin.parts import (
+    NoiseSource,
+    PureDpEvent,
+    SeededNoise,
+    Sensitivity,
+)
 from dpcore.privacy.events import ExponentialMechanismDpEvent
 from dpcore_accounting.selections.exponential import Exponential
 from dpcore_accounting.selections.permute_and_flip import PermuteAndFlip
@@ -236,7 +241,7 @@ def test_extreme_utilities_do_not_overflow(mechanism):
     # The gap of 2^64 - 1 does not fit int64; the best wins with probability 1 - exp(-64) or more.
     exact = np.array([-(2**63), 2**63 - 1, -(2**63)], dtype=np.int64)
     for utilities, best in ((exact, 1), (np.array([7], dtype=np.int64), 0)):
-        assert mechanism(2.0**40).release(utilities, scores(), SystemNoise()) == best
+        assert mechanism(2.0**40).release(utilities, scores(), NoiseSource.of_seed()) == best
     assert shortfalls(exact).tolist() == [2**64 - 1, 0, 2**64 - 1]
 
 
@@ -257,6 +262,6 @@ def test_bad_input_is_refused(mechanism):
         mechanism(1.0).event(no_range)
     for bad in (np.zeros(0, np.int64), np.zeros((2, 2), np.int64)):
         with pytest.raises(InvalidInputError, match="one candidate or more"):
-            mechanism(1.0).release(bad, scores(), SystemNoise())
+            mechanism(1.0).release(bad, scores(), NoiseSource.of_seed())
     with pytest.raises(InvalidInputError, match="int64 array of grid steps"):
-        mechanism(1.0).release(np.zeros(3), scores(), SystemNoise())
+        mechanism(1.0).release(np.zeros(3), scores(), NoiseSource.of_seed())

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from dpcore import fit, load_model
-from dpcore.model.rendering import sections_in_words
 from dpcore.plugin.parts import load_registry
 from dpcore.plugin.steps import Section
 
@@ -37,7 +36,7 @@ def test_a_section_whose_package_is_not_installed_says_so(model, tmp_path, monke
     replace(model, sections=sections).save(tmp_path / "model.json")
     again = load_model(tmp_path / "model.json")
     assert again.sections == sections and Section.of(again, "gone").data == {"yes": 3.0}
-    assert sections_in_words(again) == [
+    assert again.sections_in_words() == [
         "there: About 3 rows.",
         "gone: About 3 rows.",
         "gone: The step's package, no_such_package, is not installed here; its section is kept.",
@@ -52,7 +51,7 @@ def test_a_section_of_a_step_that_is_not_installed_is_kept(name, tmp_path, monke
     monkeypatch.setattr(name_of, lambda kind=None: type(whole)(rest))
     model = load_model(FILES / f"{name}.json")
     step = "intervals" if name == "intervals" else "evaluation"
-    assert sections_in_words(model) == [
+    assert model.sections_in_words() == [
         f"{step}: kept, and not shown. There is no step {step!r}. It is in dpcore-report: pip "
         "install dpcore-report."
     ]

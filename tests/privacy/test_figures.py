@@ -10,13 +10,13 @@ from dpcore.errors import InvalidInputError, UnsupportedEventError
 from dpcore.plugin import Gaussian, NeighboringRelation, RowCount
 from dpcore.plugin.parts import (
     ComposedDpEvent,
+    DpEvent,
     GaussianDpEvent,
     GridScale,
     SeededNoise,
     cached_by_value,
     gaussian_mu_squared_down,
     load_registry,
-    plain_counts,
 )
 from dpcore.privacy.figures import plain
 
@@ -139,11 +139,11 @@ def test_copies_are_exact_and_nobody_elses():
 
 def test_counts_of_a_schedule_are_whole_numbers_of_exact_events():
     stated = [(GaussianDpEvent(2.0), LyingInt(3)), (altered(Lying(2.0), 2.0), 2)]
-    counts = plain_counts(SimpleNamespace(items=lambda: stated))
+    counts = DpEvent.counted(SimpleNamespace(items=lambda: stated))
     assert counts == {GaussianDpEvent(2.0): 5}
     assert {type(count) for count in counts.values()} == {int}
     with pytest.raises(InvalidInputError, match="whole number"):
-        plain_counts({GaussianDpEvent(2.0): 1.5})
+        DpEvent.counted({GaussianDpEvent(2.0): 1.5})
 
 
 def test_what_a_cache_hands_out_is_nobody_elses_to_set():

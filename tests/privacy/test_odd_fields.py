@@ -24,15 +24,13 @@ from dpcore.plugin.parts import (
     CoefficientSum,
     ContributionSum,
     LocalEngine,
+    RowFunction,
     SeededNoise,
     Sensitivity,
     TableSession,
-    coefficient,
-    contribution,
     load_registry,
     loss_facts,
     sealed,
-    weight,
 )
 from dpcore.privacy.immutable import private_copy
 from dpcore_lab.made_tables.tables import Rows, make_problem
@@ -106,10 +104,10 @@ def samples(relation):
     yield from (
         RowCount(),
         ClippedGradientSum(p, up, 0.5),
-        CoefficientSum(p, up, coefficient(slope), 0.5),
+        CoefficientSum(p, up, RowFunction.coefficient(slope), 0.5),
     )
-    yield ContributionSum(p, contribution(first), 1, 0.5)
-    yield part(f"{a}queries.weighted_gram:WeightedGram")(p, up, weight(curve), 0.5)
+    yield ContributionSum(p, RowFunction.contribution(first), 1, 0.5)
+    yield part(f"{a}queries.weighted_gram:WeightedGram")(p, up, RowFunction.weight(curve), 0.5)
     yield from (gram, part(f"{a}objectives.in_l2:GramInL2")(sq))
     ours = part(f"{a}objectives.public_ball:PublicBall").of(p)
     asked = part(f"{a}objectives.loss_sum:ObjectiveSum")(p, up, ours)
@@ -158,7 +156,7 @@ def samples(relation):
     yield part("dpcore_dp_agd.loss_line:ClippedLossLine")(p, zero, up, np.array([0.0, 0.5]), 1.0)
     yield part("dpcore_a_ddp.record_gradient:RecordGradientSum")(p, up, 0.5, 12)
     hessian_of = part("dpcore_newton.hessian:HessianSum")
-    hessian = hessian_of(p, up, weight(curve), 0.5, standardization=own)
+    hessian = hessian_of(p, up, RowFunction.weight(curve), 0.5, standardization=own)
     yield from (hessian, part("dpcore_newton.hessian:HessianTrace")(hessian))
     for change in ("add", "clip"):
         yield part("dpcore_newton.direction:NewtonDirection")(hessian, up, 0.5, change)

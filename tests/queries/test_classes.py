@@ -11,7 +11,12 @@ from dpcore.accountants import GdpAccountant
 from dpcore.errors import InvalidInputError
 from dpcore.losses.logistic import Logistic, Softmax
 from dpcore.plugin import Gaussian, NeighboringRelation, Problem
-from dpcore.plugin.parts import FEATURE_BITS, LocalEngine, SeededNoise, Table, TableSession
+from dpcore.plugin.parts import (
+    LocalEngine,
+    SeededNoise,
+    Table,
+    TableSession,
+)
 from dpcore.queries import ClippedGradientSum
 from dpcore.queries.clipping import clip_class_coefficients, clip_coefficients
 from dpcore_baselines.queries.standardization import SCALE_BITS, Standardization
@@ -61,7 +66,7 @@ def test_a_row_contributes_the_clip_at_most(norm, clip, scale):
     query = ClippedGradientSum(problem_of(), w, clip, norm)
     X, y = stretching_rows()
     parts = one_by_one(query, X, y)
-    limit = Fraction(clip) * 2 ** (FEATURE_BITS + query.bits)
+    limit = Fraction(clip) * 2 ** (Problem.FEATURE_BITS + query.bits)
     most = longest(parts, norm)
     limit = limit**2 if norm == "l2" else limit
     assert most <= limit
@@ -80,7 +85,10 @@ def test_a_clip_for_each_class_would_be_caught(monkeypatch):
     monkeypatch.setattr("dpcore.queries.gradient.clip_rows", each)
     query = ClippedGradientSum(problem_of(), np.zeros((N_CLASSES, WIDTH)), 0.01)
     X, y = stretching_rows()
-    assert longest(one_by_one(query, X, y), "l2") > (0.01 * 2.0 ** (FEATURE_BITS + query.bits)) ** 2
+    assert (
+        longest(one_by_one(query, X, y), "l2")
+        > (0.01 * 2.0 ** (Problem.FEATURE_BITS + query.bits)) ** 2
+    )
 
 
 @pytest.mark.parametrize("constant", [None, 3])
@@ -92,7 +100,7 @@ def test_a_standardised_row_contributes_the_clip_at_most(constant, clip):
     w = np.random.default_rng(2).normal(size=(N_CLASSES, WIDTH))
     query = StandardizedGradientSum(problem_of(), w, columns, clip)
     X, y = stretching_rows(3)
-    limit = Fraction(clip) * 2 ** (FEATURE_BITS + query.bits + SCALE_BITS)
+    limit = Fraction(clip) * 2 ** (Problem.FEATURE_BITS + query.bits + SCALE_BITS)
     most = longest(one_by_one(query, X, y), "l2")
     assert limit**2 * Fraction(9, 10) <= most <= limit**2
 
@@ -103,7 +111,7 @@ def test_a_unit_contributes_the_clip_at_most_in_all_classes_together():
     columns = Standardization.nearest(np.array([1.0, 9.0, 20.0, 2.0]), np.zeros(WIDTH), None)
     w = rng.normal(size=(N_CLASSES, WIDTH))
     query = UnitGradientSum(problem, w, columns, clip)
-    limit = Fraction(clip) * 2 ** (FEATURE_BITS + query.bits + SCALE_BITS)
+    limit = Fraction(clip) * 2 ** (Problem.FEATURE_BITS + query.bits + SCALE_BITS)
     total, X, y = 0, rng.normal(size=(60, WIDTH)), rng.integers(0, N_CLASSES, 60).astype(float)
     for first in range(0, 60, 3):
         rows = slice(first, first + 3)

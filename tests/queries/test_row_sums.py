@@ -17,12 +17,11 @@ from dpcore.plugin.parts import (
     CoefficientSum,
     ContributionSum,
     LocalEngine,
+    RowFunction,
     SeededNoise,
     Sensitivity,
     Table,
     TableSession,
-    coefficient,
-    contribution,
     dataset_from_arrays,
     load_registry,
 )
@@ -67,7 +66,7 @@ slow = pytest.mark.slow
 def test_no_row_moves_a_sum_of_coefficients_by_more(function, norm):
     def make(problem):
         w = np.full(problem.w_shape, 0.25)
-        return CoefficientSum(problem, w, coefficient(function), 0.5, (1e6,), norm)
+        return CoefficientSum(problem, w, RowFunction.coefficient(function), 0.5, (1e6,), norm)
 
     check_query(make)
 
@@ -90,13 +89,17 @@ LEAKING |= {
 @pytest.mark.slow
 @pytest.mark.parametrize(("function", "norm"), [*LEAKING.values()], ids=[*LEAKING])
 def test_no_row_moves_a_leaking_sum_by_more(function, norm):
-    check_query(lambda p: ContributionSum(p, contribution(function), 3, 0.5, (1.0, 2.0), norm))
+    check_query(
+        lambda p: ContributionSum(p, RowFunction.contribution(function), 3, 0.5, (1.0, 2.0), norm)
+    )
 
 
 @slow
 @pytest.mark.parametrize(("function", "norm"), [(moments, "l2"), (wide, "l1"), (wide, "linf")])
 def test_no_row_moves_a_sum_of_contributions_by_more(function, norm):
-    check_query(lambda p: ContributionSum(p, contribution(function), 3, 0.5, (1.0, 2.0), norm))
+    check_query(
+        lambda p: ContributionSum(p, RowFunction.contribution(function), 3, 0.5, (1.0, 2.0), norm)
+    )
 
 
 def test_the_usual_slopes_have_the_bits_of_the_gradient():
@@ -105,14 +108,14 @@ def test_the_usual_slopes_have_the_bits_of_the_gradient():
     w = np.linspace(-1.0, 1.0, 5)
     engine = LocalEngine(rows.table())
     usual = engine.answer(ClippedGradientSum(problem, w, 0.3))
-    own = engine.answer(CoefficientSum(problem, w, coefficient(hinge), 0.3))
+    own = engine.answer(CoefficientSum(problem, w, RowFunction.coefficient(hinge), 0.3))
     np.testing.assert_array_equal(usual, own)
 
 
 def test_contributions_are_those_of_each_row():
     rows = make_rows(300, seed=4)
     problem = make_problem(rows, ADD, loss("logistic"))
-    query = ContributionSum(problem, contribution(moments), 3, 1.0)
+    query = ContributionSum(problem, RowFunction.contribution(moments), 3, 1.0)
     table = rows.table()
     total = LocalEngine(table).answer(query)
     expected = np.zeros(3)
@@ -132,7 +135,7 @@ def test_rows_of_categories_have_the_sum_of_dense_ones():
     }
     rows = dataset_from_arrays(pa.table(frame), schema=Schema.from_dict({"columns": columns}))
     problem = Problem(loss("logistic"), 0.0, rows.n_features, rows.row_norm, rows.row_norm, ADD)
-    query = ContributionSum(problem, contribution(moments), 3, 1.0)
+    query = ContributionSum(problem, RowFunction.contribution(moments), 3, 1.0)
     table = rows.table()
     dense = Table.from_matrix(
         np.concatenate([block.rows() for block in table.blocks]),
@@ -147,7 +150,7 @@ def test_rows_of_categories_have_the_sum_of_dense_ones():
 def test_rows_come_in_pieces_with_the_same_sum(monkeypatch):
     rows = make_rows(300, seed=4)
     query = ContributionSum(
-        make_problem(rows, ADD, loss("logistic")), contribution(moments), 3, 1.0
+        make_problem(rows, ADD, loss("logistic")), RowFunction.contribution(moments), 3, 1.0
     )
     whole = LocalEngine(rows.table()).answer(query)
     monkeypatch.setattr("dpcore.queries.row_sums._CELLS", 35)
@@ -187,10 +190,12 @@ def test_the_largest_entry_of_a_row_is_used_up_to_the_clip():
     X = np.array([[0.5, -0.25], [0.0, 2.0**-16], [0.0, 0.0]])
     table = Table.from_matrix(X, np.ones(3), row_norm=1.0, raw_norm_bound=1.0)
     problem = Problem(loss("logistic"), 0.0, 2, 1.0, 1.0, ADD)
-    query = CoefficientSum(problem, np.zeros(2), coefficient(large), 0.5, (-1e300,), "linf")
+    query = CoefficientSum(
+        problem, np.zeros(2), RowFunction.coefficient(large), 0.5, (-1e300,), "linf"
+    )
     [block] = table.blocks
     assert block.row_norms("linf").tolist() == [0.5, 2.0**-16, 0.0]
-    slope = CoefficientSum(problem, np.zeros(2), coefficient(hinge), 0.5, (), "linf")
+    slope = CoefficientSum(problem, np.zeros(2), RowFunction.coefficient(hinge), 0.5, (), "linf")
     assert not query.answer_block(block).any()  # margins of 0
     parts = np.ldexp(slope.answer_block(block).astype(float), -16 - slope.bits)
     np.testing.assert_allclose(parts, [-0.5, 0.25 - 2.0**-16], atol=2.0 ** (1 - slope.bits))
@@ -206,17 +211,21 @@ def test_counts_are_whole_numbers():
 
     rows = make_rows(200, seed=2)
     problem, table = make_problem(rows, REPLACE, loss("logistic")), rows.table()
-    query = ContributionSum(problem, contribution(sides), 3, 1.0, norm="linf", grid_bits=0)
+    query = ContributionSum(
+        problem, RowFunction.contribution(sides), 3, 1.0, norm="linf", grid_bits=0
+    )
     below = sum((block.rows()[:, 0] < 0.0).sum() for block in table.blocks)
     found = LocalEngine(table).answer(query)
     assert found.tolist() == [below, 200 - below, -int(rows.y.sum())]
     assert query.sensitivity(REPLACE) == Sensitivity("linf", 2.0, REPLACE, grid_bits=0)
-    halves = ContributionSum(problem, contribution(sides), 3, 1.75, norm="linf", grid_bits=1)
+    halves = ContributionSum(
+        problem, RowFunction.contribution(sides), 3, 1.75, norm="linf", grid_bits=1
+    )
     assert LocalEngine(table).answer(halves)[2] == -3 * int(rows.y.sum())  # towards zero
-    check_query(lambda p: ContributionSum(p, contribution(sides), 3, 1.5, grid_bits=0))
+    check_query(lambda p: ContributionSum(p, RowFunction.contribution(sides), 3, 1.5, grid_bits=0))
     for grid_bits in (-1, 64, 1.0, True):
         with pytest.raises(InvalidInputError, match="Expected grid_bits"):
-            ContributionSum(problem, contribution(sides), 3, 1.0, grid_bits=grid_bits)
+            ContributionSum(problem, RowFunction.contribution(sides), 3, 1.0, grid_bits=grid_bits)
 
 
 @pytest.mark.parametrize("norm", ["l1", "l2"])
@@ -229,7 +238,7 @@ def test_whole_numbers_at_the_clip_count(norm):
     rows = make_rows(200, seed=2)
     problem, engine = make_problem(rows, REPLACE, loss("logistic")), LocalEngine(rows.table())
     found = engine.answer(
-        ContributionSum(problem, contribution(sides), 2, 1.0, norm=norm, grid_bits=0)
+        ContributionSum(problem, RowFunction.contribution(sides), 2, 1.0, norm=norm, grid_bits=0)
     )
     assert found.sum() == 200 and found.min() > 0
 
@@ -271,7 +280,7 @@ def test_weights_multiply_before_the_clip():
     table = rows.table()
     [block] = table.blocks
     weights = np.linspace(0.0, 2.0, 40)
-    query = ContributionSum(problem, contribution(moments), 3, 100.0)
+    query = ContributionSum(problem, RowFunction.contribution(moments), 3, 100.0)
     each = [query.answer_block(block.take(np.array([i]))) for i in range(40)]
     pairs = np.empty(40, dtype=[("label", np.float64), ("weight", np.float64)])
     pairs["label"], pairs["weight"] = block.y, weights
@@ -279,15 +288,15 @@ def test_weights_multiply_before_the_clip():
     total = query.answer_block(block)
     expected = sum(w * e for w, e in zip(weights, each, strict=True))
     np.testing.assert_allclose(total * 2.0**-query.bits, expected * 2.0**-query.bits, atol=1e-6)
-    own = CoefficientSum(problem, np.zeros(5), coefficient(hinge), 0.3)
+    own = CoefficientSum(problem, np.zeros(5), RowFunction.coefficient(hinge), 0.3)
     assert own.answer_block(block).any()
 
 
 def test_the_bounds_are_those_of_the_relation():
     one = Problem(loss("logistic"), 0.0, 2, 1.0, 1.0, ADD)
     for query in (
-        CoefficientSum(one, np.zeros(2), coefficient(hinge), 0.25),
-        ContributionSum(one, contribution(moments), 3, 0.25),
+        CoefficientSum(one, np.zeros(2), RowFunction.coefficient(hinge), 0.25),
+        ContributionSum(one, RowFunction.contribution(moments), 3, 0.25),
     ):
         assert query.sensitivity(ADD).bound == 0.25
         assert query.sensitivity(REPLACE).bound == 0.5
@@ -302,9 +311,11 @@ def test_the_statement_names_no_part_and_the_answer_is_charged():
     before = session.accountant.remaining
     answers = [
         session.release(
-            CoefficientSum(problem, np.zeros(5), coefficient(hinge), 0.5), Gaussian(9.0)
+            CoefficientSum(problem, np.zeros(5), RowFunction.coefficient(hinge), 0.5), Gaussian(9.0)
         ),
-        session.release(ContributionSum(problem, contribution(moments), 3, 1.0), Gaussian(9.0)),
+        session.release(
+            ContributionSum(problem, RowFunction.contribution(moments), 3, 1.0), Gaussian(9.0)
+        ),
     ]
     assert [answer.shape for answer in answers] == [(5,), (3,)]
     assert session.accountant.remaining < before
@@ -325,7 +336,7 @@ def test_a_place_that_no_array_has_is_refused_when_it_is_asked():
     def third(z, y, parameters):
         return parameters[2]
 
-    made = contribution(places)
+    made = RowFunction.contribution(places)
     ContributionSum(one, made, 3, 1.0, (1.0, 2.0))
     with pytest.raises(InvalidInputError, match=r"out\[2\], and out has 2 .* width as more"):
         ContributionSum(one, made, 2, 1.0, (1.0, 2.0))
@@ -335,33 +346,33 @@ def test_a_place_that_no_array_has_is_refused_when_it_is_asked():
     with pytest.raises(InvalidInputError, match=r"x\[1\], and x has 1 .* x\[len\(x\) - 1\]"):
         ContributionSum(narrow, made, 3, 1.0, (1.0, 2.0))
     with pytest.raises(InvalidInputError, match=r"parameters\[2\], and parameters has 2"):
-        CoefficientSum(one, np.zeros(2), coefficient(third), 1.0, (1.0, 2.0))
+        CoefficientSum(one, np.zeros(2), RowFunction.coefficient(third), 1.0, (1.0, 2.0))
 
     def of_the_last(x, y, parameters, out):
         out[-1] = x[0]
 
     with pytest.raises(InvalidInputError, match=r"out\[-1\], .* out\[len\(out\) - 1\], the last"):
-        ContributionSum(one, contribution(of_the_last), 3, 1.0)
+        ContributionSum(one, RowFunction.contribution(of_the_last), 3, 1.0)
 
 
 def test_what_does_not_fit_is_refused():
     several = Problem(loss("softmax"), 0.0, 2, 1.0, 1.0, ADD, n_margins=3)
     one = Problem(loss("logistic"), 0.0, 2, 1.0, 1.0, ADD)
     with pytest.raises(InvalidInputError, match="function of one margin"):
-        CoefficientSum(several, np.zeros((3, 2)), coefficient(hinge), 1.0)
+        CoefficientSum(several, np.zeros((3, 2)), RowFunction.coefficient(hinge), 1.0)
     with pytest.raises(InvalidInputError, match=r"Expected coefficient\(function\), not function"):
         CoefficientSum(one, np.zeros(2), hinge, 1.0)
     with pytest.raises(InvalidInputError, match=r"Expected contribution\(function\)"):
-        ContributionSum(one, coefficient(hinge), 3, 1.0)
+        ContributionSum(one, RowFunction.coefficient(hinge), 3, 1.0)
     with pytest.raises(InvalidInputError, match="to be finite"):
-        ContributionSum(one, contribution(moments), 3, 1.0, parameters=(math.nan,))
+        ContributionSum(one, RowFunction.contribution(moments), 3, 1.0, parameters=(math.nan,))
     with pytest.raises(InvalidInputError, match="to be l1, l2 or linf"):
-        ContributionSum(one, contribution(moments), 3, 1.0, norm="l3")
+        ContributionSum(one, RowFunction.contribution(moments), 3, 1.0, norm="l3")
     for width in (0, 2**21, 1.5, True):
         with pytest.raises(InvalidInputError, match="Expected width"):
-            ContributionSum(one, contribution(moments), width, 1.0)
+            ContributionSum(one, RowFunction.contribution(moments), width, 1.0)
     with pytest.raises(InvalidInputError, match="clip"):
-        ContributionSum(one, contribution(moments), 3, math.nan)
+        ContributionSum(one, RowFunction.contribution(moments), 3, math.nan)
 
 
 def below_zero(x, y, parameters, out):
@@ -375,7 +386,9 @@ def half(x, y, parameters, out):
 def answer_of(X, function):
     problem = Problem(loss("logistic"), 0.0, 2, row_norm=1.0, raw_norm_bound=1.0, relation=ADD)
     table = Table.from_matrix(X, np.ones(X.shape[0]), row_norm=1.0, raw_norm_bound=1.0)
-    return LocalEngine(table).answer(ContributionSum(problem, contribution(function), 1, 1.0))
+    return LocalEngine(table).answer(
+        ContributionSum(problem, RowFunction.contribution(function), 1, 1.0)
+    )
 
 
 def test_the_sign_of_a_zero_does_not_depend_on_the_rows_beside_it():

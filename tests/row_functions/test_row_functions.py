@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 
 from dpcore.errors import InvalidInputError, KernelError
-from dpcore.plugin.parts import coefficient, contribution, weight
 from dpcore.row_functions import functions
 from dpcore.row_functions.code import code_of
 from dpcore.row_functions.compiled import require_pure
@@ -62,24 +61,24 @@ def filled(function, z, y, parameters=()):
 def test_it_computes_what_python_does():
     rng = np.random.default_rng(0)
     z, y, parameters = rng.normal(size=200) * 3, rng.choice([-1.0, 1.0], 200), [0.5, -2.0, 3.0]
-    found = filled(coefficient(usual), z, y, parameters)
+    found = filled(RowFunction.coefficient(usual), z, y, parameters)
     plain = [usual(a, b, np.array(parameters)) for a, b in zip(z, y, strict=True)]
     np.testing.assert_allclose(found, plain, rtol=1e-13)
 
 
 def test_its_text_has_what_it_needs():
-    text = coefficient(usual).text
+    text = RowFunction.coefficient(usual).text
     assert [each.name for each in ast.parse(text).body] == ["half_of_3", "squared_2", "usual"]
-    again = pickle.loads(pickle.dumps(coefficient(usual)))
-    assert again == coefficient(usual)
+    again = pickle.loads(pickle.dumps(RowFunction.coefficient(usual)))
+    assert again == RowFunction.coefficient(usual)
     assert RowFunction(text, "coefficient") == again
 
 
 def test_what_it_names_counts_when_it_is_made(monkeypatch):
-    before = coefficient(half_coefficient)
+    before = RowFunction.coefficient(half_coefficient)
     monkeypatch.setattr(sys.modules[__name__], "HALF", 7.0)
     assert filled(before, [1.0], [1.0]).tolist() == [0.5]
-    assert filled(coefficient(half_coefficient), [1.0], [1.0]).tolist() == [7.0]
+    assert filled(RowFunction.coefficient(half_coefficient), [1.0], [1.0]).tolist() == [7.0]
 
 
 def half_coefficient(z, y, parameters):
@@ -93,7 +92,7 @@ def test_code_that_is_put_in_later_does_nothing():
     def two(z, y, parameters):
         return 2.0
 
-    made = coefficient(one)
+    made = RowFunction.coefficient(one)
     one.__code__ = two.__code__
     assert filled(made, [0.0], [1.0]).tolist() == [1.0]
     with pytest.raises(AttributeError, match="not to be set"):
@@ -102,7 +101,7 @@ def test_code_that_is_put_in_later_does_nothing():
 
 @pytest.mark.parametrize("function", leaking.REFUSED, ids=lambda function: function.__name__)
 def test_what_keeps_or_stops_is_refused(function):
-    for form in (coefficient, weight):
+    for form in (RowFunction.coefficient, RowFunction.weight):
         with pytest.raises(InvalidInputError, match="function"):
             form(function)
 
@@ -154,7 +153,7 @@ def test_a_refusal_says_what_to_do(line, told):
 def test_a_refusal_has_the_line_and_what_there_is():
     line = leaking.waits_for_a_row.__code__.co_firstlineno + 1
     with pytest.raises(InvalidInputError, match=rf"line {line}: .*refused \(While\).*exp, "):
-        coefficient(leaking.waits_for_a_row)
+        RowFunction.coefficient(leaking.waits_for_a_row)
 
 
 def rows_of(n):
@@ -166,7 +165,7 @@ def rows_of(n):
 @pytest.mark.parametrize("function", leaking.HELD, ids=lambda function: function.__name__)
 def test_a_row_of_a_contribution_sees_itself_alone(function):
     """Each row's result is the same alone, among others, and in another order."""
-    made, X = contribution(function), rows_of(50)
+    made, X = RowFunction.contribution(function), rows_of(50)
     y, parameters = np.where(X[:, 1] > 0, 1.0, -1.0), np.array([1.0, 2.0])
 
     def results(places):
@@ -183,11 +182,11 @@ def test_a_row_of_a_contribution_sees_itself_alone(function):
 def test_a_place_outside_is_nan_and_a_write_there_is_nothing():
     out = np.full((2, 2), 9.0)
     arrays = np.arange(6.0).reshape(2, 3), np.ones(2), np.zeros(1)
-    contribution(leaking.reads_the_next_row).fill(*arrays, out)
+    RowFunction.contribution(leaking.reads_the_next_row).fill(*arrays, out)
     assert np.isnan(out[:, 0]).all()
-    contribution(leaking.writes_to_the_next_row).fill(*arrays, out)
+    RowFunction.contribution(leaking.writes_to_the_next_row).fill(*arrays, out)
     assert out.tolist() == [[0.0, 0.0], [0.0, 0.0]]
-    contribution(leaking.uses_what_a_register_held).fill(*arrays, out)
+    RowFunction.contribution(leaking.uses_what_a_register_held).fill(*arrays, out)
     assert out.tolist() == [[0.0, 0.0], [7.0, 0.0]]  # the second row's x[0] is 3
 
 
@@ -260,9 +259,9 @@ def test_a_text_is_no_subclass_and_a_form_is_known():
     with pytest.raises(InvalidInputError, match="Expected a text"):
         RowFunction(text, Text("coefficient"))
     with pytest.raises(InvalidInputError, match="not at hand"):
-        coefficient(eval("lambda z, y, parameters: z"))
+        RowFunction.coefficient(eval("lambda z, y, parameters: z"))
     with pytest.raises(InvalidInputError, match="Expected a function of Python, not builtin"):
-        coefficient(math.exp)
+        RowFunction.coefficient(math.exp)
 
 
 LARGEST = "(2147483647 * (2147483646 * 2 + 6) + 1)"
@@ -310,9 +309,9 @@ def test_numbers_keep_their_sign_and_their_value():
     def other(z, y, parameters):
         return odd
 
-    assert filled(coefficient(signed), [0.0], [1.0]).tolist() == [-math.inf]
+    assert filled(RowFunction.coefficient(signed), [0.0], [1.0]).tolist() == [-math.inf]
     with pytest.raises(InvalidInputError, match="no number outside it"):
-        coefficient(other)
+        RowFunction.coefficient(other)
 
 
 def test_honest_functions_of_logarithms_are_taken():
@@ -480,7 +479,7 @@ def test_names_of_any_characters_are_counted():
 
 @pytest.mark.parametrize(("name", "value"), [("_LEAST", 0.0), ("_TINY", 0.5)])
 def test_a_thread_with_other_numbers_runs_none(monkeypatch, name, value):
-    made = coefficient(half_coefficient)
+    made = RowFunction.coefficient(half_coefficient)
     monkeypatch.setattr(f"dpcore.row_functions.row_function.{name}", value)
     for run in (made.require_compiled, lambda: filled(made, [1.0], [1.0])):
         with pytest.raises(KernelError, match="changed how its thread computes"):
@@ -505,7 +504,7 @@ def test_no_row_decides_whether_there_is_room_for_its_calls():
 
 
 def test_nothing_behind_an_array_is_read():
-    three = coefficient(lambda_of_margin)
+    three = RowFunction.coefficient(lambda_of_margin)
     z, y, none = np.ones(6), np.ones(6), np.empty(0)
     for given in ((z[:3], y, np.empty(6)), (z, y[:3], np.empty(6)), (z[:3], y[:3], np.empty(6))):
         with pytest.raises(KernelError, match="a place of out for each row"):
@@ -533,5 +532,5 @@ def _shadowed(name, value):
 def test_another_function_under_a_name_of_the_grammars_is_refused(name, value):
     # It was compiled as the core's own: log(8) was 2.08, where that which was written says 3.
     with pytest.raises(InvalidInputError, match=f"it has {name}, which is another function"):
-        coefficient(_shadowed(name, value))
-    assert "log(z)" in coefficient(_shadowed("log", math.log)).text
+        RowFunction.coefficient(_shadowed(name, value))
+    assert "log(z)" in RowFunction.coefficient(_shadowed("log", math.log)).text

@@ -15,7 +15,13 @@ from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError
 from dpcore.losses.logistic import Logistic
 from dpcore.plugin import ClippedGradientSum, Gaussian, Laplace, NeighboringRelation, RowCount
-from dpcore.plugin.parts import LocalEngine, PureAccountant, SeededNoise, Sensitivity, SystemNoise
+from dpcore.plugin.parts import (
+    LocalEngine,
+    NoiseSource,
+    PureAccountant,
+    SeededNoise,
+    Sensitivity,
+)
 from dpcore.session.session import TableSession
 from dpcore.session.trust_boundary import TrustedParts
 from dpcore_accounting.samples import PoissonSample
@@ -266,7 +272,7 @@ def test_a_thousand_releases_on_the_same_rows_all_differ(monkeypatch):
     sizes = []
     urandom = os.urandom
     monkeypatch.setattr(os, "urandom", lambda n: sizes.append(n) or urandom(n))
-    opened = session(epsilon=100.0, noise=SystemNoise())
+    opened = session(epsilon=100.0, noise=NoiseSource.of_seed())
     results = {opened.release(RowCount(), Gaussian(100.0))[0] for _ in range(200)}
     vectors = {opened.release(gradient(), Gaussian(100.0)).tobytes() for _ in range(1000)}
     assert len(vectors) == 1000 and len(results) > 20
@@ -298,7 +304,7 @@ def test_a_session_is_neither_copied_nor_pickled():
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_forked_child_cannot_spend_the_budget_a_second_time():
-    opened = session(noise=SystemNoise())
+    opened = session(noise=NoiseSource.of_seed())
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
@@ -367,7 +373,7 @@ def test_the_least_number_of_rows_that_a_query_promises_for_is_kept():
 
 def test_a_forked_child_has_no_guarantee_to_state():
     opened = TableSession(
-        LocalEngine(ROWS.table()), ZcdpAccountant.from_budget(1.0, 1e-6), ADD, SystemNoise()
+        LocalEngine(ROWS.table()), ZcdpAccountant.from_budget(1.0, 1e-6), ADD, NoiseSource.of_seed()
     )
     opened.require_whole()
     assert refusal_in_a_child(opened.require_whole).startswith("This process was forked")
@@ -379,7 +385,7 @@ def test_a_registered_copy_is_no_filter_of_ours():
     copyreg.pickle(ZcdpAccountant, lambda accountant: (lambda: large, ()))
     try:
         assert copy.deepcopy(small) is large  # as the twin would open it
-        opened = TableSession(LocalEngine(ROWS.table()), small, ADD, SystemNoise())
+        opened = TableSession(LocalEngine(ROWS.table()), small, ADD, NoiseSource.of_seed())
         assert opened.accountant == small
     finally:
         del copyreg.dispatch_table[ZcdpAccountant]
@@ -395,7 +401,10 @@ def test_no_registered_copy_is_made_of_what_the_session_holds(kind):
     copyreg.pickle(kind, asked)
     try:
         opened = TableSession(
-            LocalEngine(ROWS.table()), ZcdpAccountant.from_budget(1.0, 1e-6), ADD, SystemNoise()
+            LocalEngine(ROWS.table()),
+            ZcdpAccountant.from_budget(1.0, 1e-6),
+            ADD,
+            NoiseSource.of_seed(),
         )
         opened.release(RowCount(), Gaussian(1000.0))
         assert ROWS.table().blocks[0].take(np.arange(3)).n_rows == 3

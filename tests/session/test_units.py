@@ -15,7 +15,6 @@ from dpcore.plugin import ClippedGradientSum, Gaussian, NeighboringRelation, Row
 from dpcore.plugin.parts import (
     LocalEngine,
     PureAccountant,
-    RandomizedSensitivity,
     SeededNoise,
     Sensitivity,
     Table,
@@ -182,7 +181,7 @@ class Whole:
 @dataclass(frozen=True)
 class Random(RowCount):
     def sensitivity(self, relation):
-        return RandomizedSensitivity("l2", 1.0, relation, deltas=(1.0,), weights=(1,))
+        return Sensitivity("l2", 1.0, relation).randomized(deltas=(1.0,), weights=(1,))
 
 
 @pytest.mark.parametrize(

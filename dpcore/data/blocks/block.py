@@ -108,8 +108,9 @@ class Block(Protocol):
         """Return an upper bound of the l2 norm of each mapped raw row, float64 of shape (n_rows,),
         read only: ``least`` times its own at least. Those of the last map are cached."""
 
-    def factors_within(self, row_norm: float) -> np.ndarray:
-        """Return the factors, as ``factor``, that hold the rows to another l2 norm."""
+    def factors_within(self, row_norm: float, norms: np.ndarray | None = None) -> np.ndarray:
+        """Return the factors, as ``factor``, that hold the rows to another l2 norm, or to a bound
+        of other norms of theirs: ``norms`` are upper bounds of these, of shape (n_rows,)."""
 
     def rows(self) -> np.ndarray:
         """Return the (scaled) rows, a float64 copy of shape (n_rows, n_features)."""

@@ -184,8 +184,8 @@ class CachedMargins:
             known = self._standardized = (asked, _read_only(norms))
         return known[1]
 
-    def factors_within(self, row_norm: float) -> np.ndarray:
-        return row_factors(self._norms["l2"], row_norm)
+    def factors_within(self, row_norm: float, norms: np.ndarray | None = None) -> np.ndarray:
+        return row_factors(self._norms["l2"] if norms is None else norms, row_norm)
 
     def rows(self) -> np.ndarray:
         rows = self._unfolded()

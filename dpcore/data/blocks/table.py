@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 
@@ -20,12 +20,13 @@ from dpcore.data.blocks.truncation import MOST_FEATURES
 from dpcore.data.units import ends_of_blocks
 from dpcore.data.weighted_labels import paired
 from dpcore.errors import DataError, InvalidInputError
-from dpcore.exact.grid import BLOCK_ROWS, CAPACITY, LARGEST_NORM
+from dpcore.exact.grid import BLOCK_ROWS, BLOCK_SUM_BITS, CAPACITY, LARGEST_NORM, MOST_FILES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from dpcore.data.blocks.block import Block
+    from dpcore.data.blocks.layout import Layout
     from dpcore.data.blocks.layouts import Rows
 
 __all__ = ["Table"]
@@ -40,7 +41,16 @@ class Table:
     n_features : public width, intercept included.
     raw_norm_bound, row_norm : public bounds of the raw and of the scaled rows' l2 norms.
     capacity : public upper figure for the number of rows.
+
+    Of the class are the constants of ``dpcore.exact.grid``: the rows of a block and the files of a
+    table at most, the rows that exact sums hold where the schema says no other figure, and that a
+    block's float64 sum of whole numbers below ``2**BLOCK_SUM_BITS`` is exact.
     """
+
+    BLOCK_ROWS: ClassVar[int] = BLOCK_ROWS
+    BLOCK_SUM_BITS: ClassVar[int] = BLOCK_SUM_BITS
+    CAPACITY: ClassVar[int] = CAPACITY
+    MOST_FILES: ClassVar[int] = MOST_FILES
 
     def __init__(
         self,
@@ -60,6 +70,13 @@ class Table:
         self.raw_norm_bound = raw_norm_bound
         self.row_norm = row_norm
         self.capacity = capacity
+
+    @staticmethod
+    def layout_of(X: Rows) -> Layout[Any]:
+        """Return the layout of encoded rows; InvalidInputError for rows of none."""
+        from dpcore.data.blocks.layouts import layout_of
+
+        return layout_of(X)
 
     @property
     def units(self) -> np.ndarray | None:
@@ -179,10 +196,8 @@ def _made(
     X: Rows, y: np.ndarray, units: np.ndarray | None, raw_norm_bound: float, row_norm: float
 ) -> Iterator[Block]:
     """Yield the blocks of a table, each made when it is asked for where the layout does that."""
-    from dpcore.data.blocks.layouts import layout_of
-
     path, rows = RoundedLine(raw_norm_bound), cast("Any", X)
-    layout = layout_of(X)
+    layout = Table.layout_of(X)
     if units is None:
         yield from layout.blocks(X, y, path, row_norm)
         return

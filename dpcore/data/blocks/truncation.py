@@ -67,13 +67,6 @@ def row_factors(norms: np.ndarray, row_norm: float) -> np.ndarray:
     """Return factors in (0, 1] with ``factor * norm <= row_norm``, given upper bounds of the norms.
 
     Division rounds to nearest; two steps down leave room for the rounding of any later product.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dpcore.plugin.parts import row_factors
-    >>> row_factors(np.array([0.5, 4.0]), 2.0).round(3)
-    array([1. , 0.5])
     """
     safe = np.where(norms > row_norm, norms, 1.0)
     scaled = np.nextafter(np.nextafter(row_norm / safe, 0.0), 0.0)

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     from dpcore.data.schema.values import Entry
 
-__all__ = ["FILL", "INDICATOR", "MISSING", "TOP_KEYS", "ColumnKind", "Key"]
+__all__ = ["FILL", "TOP_KEYS", "ColumnKind", "Key"]
 
 
 @dataclass(frozen=True)
@@ -34,10 +34,19 @@ class ColumnKind:
     keys : that a schema may have of such a column, beside ``kind``.
     read : a function of the column's name and its ``Entry``, the table of its keys, that returns
         the column, or raises InvalidInputError.
+
+    ``INDICATOR`` and ``MISSING`` are the keys of every kind with empty cells.
     """
 
     keys: tuple[Key, ...]
     read: Callable[[str, Entry], Any]
+
+    INDICATOR: ClassVar[Key] = Key(
+        "indicator", "true", "a feature of its own says that the cell is empty"
+    )
+    MISSING: ClassVar[Key] = Key(
+        "missing", '["-9"]', "cells that mean no value in this column, too"
+    )
 
 
 TOP_KEYS = (
@@ -70,5 +79,3 @@ TOP_KEYS = (
 )
 
 FILL = Key("fill", "40", "what an empty cell counts as")
-INDICATOR = Key("indicator", "true", "a feature of its own says that the cell is empty")
-MISSING = Key("missing", '["-9"]', "cells that mean no value in this column, too")

@@ -2,7 +2,7 @@
 
 from dpcore.data.schema.columns import Column, Drop
 from dpcore.data.schema.features.numeric import numeric_from
-from dpcore.data.schema.keys import FILL, INDICATOR, MISSING, ColumnKind, Key
+from dpcore.data.schema.keys import FILL, ColumnKind, Key
 from dpcore.data.schema.label import label_from
 from dpcore.data.schema.unbounded_columns import other_number
 from dpcore.data.schema.values import Entry
@@ -26,8 +26,8 @@ NUMERIC = ColumnKind(
         Key("bins", "[18, 30, 65]", "in place of bounds: edges of intervals, one-hot"),
         Key("knots", "[0, 10, 50]", "where the slope may change; a number, as 8: beside bounds"),
         FILL,
-        INDICATOR,
-        MISSING,
+        ColumnKind.INDICATOR,
+        ColumnKind.MISSING,
     ),
     _number_from,
 )
@@ -43,7 +43,7 @@ LABEL = ColumnKind(
         Key("other", '"no"', "the class of values that none lists: one of those, or one more"),
         Key("lower", "0", "in place of classes: the lower bound of a number to predict"),
         Key("upper", "1e6", 'and the upper bound; or "private", each'),
-        MISSING,
+        ColumnKind.MISSING,
     ),
     _target_from,
 )

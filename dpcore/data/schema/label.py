@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dpcore.data.schema.features.feature_column import empty_keys
+from dpcore.data.schema.features.feature_column import FeatureColumn
 from dpcore.data.schema.values import Entry, Value, are_numbers, check_bounds, check_distinct
 from dpcore.errors import InvalidInputError
 
@@ -123,7 +123,7 @@ class Label:
             data["classes"] = [v[0] if len(v) == 1 else list(v) for v in self.classes if v]
         if self.other is not None:
             data["other"] = self.other
-        return data | empty_keys(None, False, self.missing)
+        return data | FeatureColumn.empty_keys(None, False, self.missing)
 
     @property
     def _name_of_others(self) -> Value:

@@ -19,18 +19,11 @@ __all__ = [
     "loss_parameters",
     "make_loss",
     "names_of_loss",
-    "params_apart",
 ]
+
 
 OF_LOSS = "loss"
 """The first word of a loss's parameter, before the dot."""
-
-
-def params_apart(params: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the parameters of the algorithm, and those of the loss."""
-    start = f"{OF_LOSS}."
-    of_loss = {k.removeprefix(start): v for k, v in params.items() if k.startswith(start)}
-    return {k: v for k, v in params.items() if not k.startswith(start)}, of_loss
 
 
 def has_parameters(kind: Any) -> bool:
@@ -50,12 +43,6 @@ def make_loss(name: str, params: Mapping[str, Any], registry: Registry) -> Loss:
 
     Raises RegistryError for an unknown name, InvalidInputError for a parameter that the loss does
     not have or take.
-
-    Examples
-    --------
-    >>> from dpcore.plugin.parts import load_registry, make_loss
-    >>> make_loss("quantile", {"tau": 0.9}, load_registry())
-    Quantile(tau=0.9, half_width=None)
     """
     kind: Any = registry.load("loss", name)
     if not params:

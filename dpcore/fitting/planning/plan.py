@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import DpcoreError, InvalidInputError, RegistryError, near_names
 from dpcore.fitting.planning.engines import engine_name, load_engine
-from dpcore.fitting.planning.losses import make_loss, names_of_loss, params_apart
+from dpcore.fitting.planning.losses import names_of_loss
 from dpcore.fitting.planning.optimizer_queries import choose
 from dpcore.fitting.planning.planned import Plan
 from dpcore.fitting.planning.slots import fill_slots
@@ -23,7 +23,8 @@ from dpcore.fitting.request.settings import (
 )
 from dpcore.fitting.request.targets import Budget, budget_of, target_values
 from dpcore.moved import table_of
-from dpcore.privacy.relations import parse_relation, usual_relation
+from dpcore.privacy.relations import usual_relation
+from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.registry.catalogue import Registry, load_registry
 from dpcore.registry.parameters import convert_all
 from dpcore.registry.tables.declarations import load_source, optimizer_facts
@@ -59,7 +60,7 @@ def make_plan(settings: Settings, registry: Registry | None = None) -> Plan:
     asked = settings.algo
     settings, chosen_by = choose(settings, registry)
     factory = registry.load("optimizer", settings.algo)
-    params, of_loss = params_apart(settings.params)
+    params, of_loss = settings.params_apart(settings.params)
     _check_published(settings, factory, params)
     with _told_who_chose(settings, chosen_by):
         _check_source(settings, factory, of_loss)
@@ -79,9 +80,9 @@ def make_plan(settings: Settings, registry: Registry | None = None) -> Plan:
         entry=registry.get("optimizer", settings.algo),
         optimizer=optimizer,
         use=filled,
-        loss=make_loss(settings.loss, of_loss, registry),
+        loss=settings.make_loss(registry),
         accountant=accountant,
-        relation=parse_relation(settings.relation or usual_relation(factory)),
+        relation=NeighboringRelation.parse(settings.relation or usual_relation(factory)),
         engine=load_engine(settings.engine, registry),
         chosen_by=chosen_by,
         targets=(*(registry.get(kind, part).target for kind, part in parts), *_source(factory)),

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["accountants_for", "fill_slots", "mechanism_in", "others_for"]
 
-_ADD = NeighboringRelation.ADD_OR_REMOVE_ONE
-
 
 def fill_slots(
     factory: type[Optimizer], settings: Settings, preset: Mapping[str, Any], registry: Registry
@@ -149,7 +147,9 @@ def _fault(slot: Slot, name: str, registry: Registry) -> str:
     except TypeError:
         return "it is not built from a noise multiplier alone"
     if slot.sampled and not which_support(
-        PoissonSampledDpEvent(0.5, mechanism.nominal_event(1.0), _ADD)
+        PoissonSampledDpEvent(
+            0.5, mechanism.nominal_event(1.0), NeighboringRelation.ADD_OR_REMOVE_ONE
+        )
     ):
         return "no accountant that is installed bounds Poisson samples of it"
     return ""

@@ -1,19 +1,26 @@
 """The settings of a fit: what was asked for, as frozen data, and what no algorithm could have."""
 
+from __future__ import annotations
+
 import dataclasses
 import math
 import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpcore.errors import InvalidInputError, RegistryError
+from dpcore.fitting.planning.losses import OF_LOSS, make_loss
 from dpcore.fitting.steps.facts import step_facts
 from dpcore.fitting.steps.weights import checked_weights
 from dpcore.moved import where_to_get
-from dpcore.privacy.relations import parse_relation
+from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.registry.catalogue import load_registry
 from dpcore.registry.parameters import convert
+
+if TYPE_CHECKING:
+    from dpcore.protocols import Loss
+    from dpcore.registry.catalogue import Registry
 
 __all__ = [
     "FIGURES",
@@ -116,6 +123,31 @@ class Settings:
     multiclass: str | None = None
     also: tuple[Any, ...] = ()
 
+    OF_LOSS: ClassVar[str] = OF_LOSS
+    """The first word of a loss's parameter, before the dot."""
+
+    def make_loss(self, registry: Registry | None = None) -> Loss:
+        """Return the loss of that name with its parameters: text is parsed, Python values are
+        checked.
+
+        Raises RegistryError for an unknown name, InvalidInputError for a parameter that the loss
+        does not have or take.
+
+        Examples
+        --------
+        >>> from dpcore.plugin import Settings
+        >>> Settings(loss="quantile", params={"loss.tau": 0.9}).make_loss()
+        Quantile(tau=0.9, half_width=None)
+        """
+        return make_loss(self.loss, self.params_apart(self.params)[1], registry or load_registry())
+
+    @staticmethod
+    def params_apart(params: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the parameters of the algorithm, and those of the loss."""
+        start = f"{Settings.OF_LOSS}."
+        of_loss = {k.removeprefix(start): v for k, v in params.items() if k.startswith(start)}
+        return {k: v for k, v in params.items() if not k.startswith(start)}, of_loss
+
     @property
     def largest_class_weight(self) -> float | None:
         """The most that weights of classes may come to which a step gives; ``None`` for none."""
@@ -126,9 +158,9 @@ class Settings:
 def checked_settings(settings: Settings) -> Settings:
     """Return the settings, l2, seed and threads as numbers; InvalidInputError for figures, or a
     relation, that no algorithm can have."""
-    from dpcore.accountants.additive import validated_delta
+    from dpcore.accountants.additive import AdditiveAccountant
 
-    validated_delta(settings.delta, zero_allowed=True)
+    AdditiveAccountant.validated_delta(settings.delta, zero_allowed=True)
     class_weight, bound = checked_weights(settings.class_weight, settings.weight_bound)
     settings = dataclasses.replace(
         settings,
@@ -147,7 +179,7 @@ def checked_settings(settings: Settings) -> Settings:
             f"Expected multiclass={settings.multiclass!r} to be {OVR}, or left out."
         )
     if settings.relation is not None:
-        parse_relation(settings.relation)
+        NeighboringRelation.parse(settings.relation)
     return _with_accountant_of_figure(settings)
 
 

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.data.array_schema import leave_to_schema
 from dpcore.data.arrays import dataset_from_arrays
-from dpcore.data.loader import load_file
+from dpcore.data.dataset import Dataset
 from dpcore.data.schema.unbounded_columns import require_private_bounds
 from dpcore.data.units import Coins
 from dpcore.errors import InvalidInputError, advised_on_bad_rows
 from dpcore.fitting.request.ledger_request import require_ledgers
 
 if TYPE_CHECKING:
-    from dpcore.data.dataset import Dataset
     from dpcore.data.schema.schema import Schema
 
 __all__ = ["dataset_of", "leave_to_file", "schema_of", "with_units"]
@@ -83,7 +82,7 @@ def dataset_of(
     ``public`` : classes, target_bounds, bounds, row_norm, n0 and capacity, which a schema replaces;
     ``private_bounds``, which it has taken up already. ``coins`` : as ``Dataset.from_rows`` takes
     them.
-    Raises InvalidInputError and DataError as ``load_file`` and ``dataset_from_arrays`` do.
+    Raises InvalidInputError and DataError as ``Dataset.from_file`` and ``dataset_from_arrays`` do.
     """
     is_path = isinstance(X, (str, os.PathLike))
     named = schema is not None or is_path
@@ -91,7 +90,7 @@ def dataset_of(
     with advised_on_bad_rows(_OF_FILES if is_path else advice):
         if is_path:
             leave_to_file(schema, y=y, **public)
-            return load_file(X, schema, coins=coins)
+            return Dataset.from_file(X, schema, coins=coins)
         return dataset_from_arrays(X, y, schema=schema, intercept=intercept, coins=coins, **public)
 
 

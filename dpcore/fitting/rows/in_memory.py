@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dpcore.data.arrays import as_given, declares_truth
-from dpcore.data.loader import rows_of_part
 from dpcore.data.units import coins_of
 from dpcore.errors import InvalidInputError, warn_caller
 from dpcore.fitting.fits import FITS
@@ -94,8 +93,10 @@ def _read(asked: Asked) -> Dataset:
     coins = coins_of(asked.settings.seed, "units")
     of_rows = asked.X, asked.y, asked.schema, asked.intercept
     whole = dataset_of(*of_rows, coins=coins, **asked.public)
-    whole = with_weights_of_rows(whole, asked.X, asked.weights.values, asked.weights.bound)
-    return rows_of_part(whole, asked.ledger.part)
+    weighted: Dataset = with_weights_of_rows(
+        whole, asked.X, asked.weights.values, asked.weights.bound
+    )
+    return weighted.of_part(asked.ledger.part)
 
 
 def _require_target_bounds(asked: Asked, plan: Plan) -> None:

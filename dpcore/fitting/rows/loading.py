@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dpcore.data.dataset import Dataset
-from dpcore.data.loader import file_loader, foreign_loader
+from dpcore.data.loader import file_loader
+from dpcore.data.registered_loader import foreign_loader
 from dpcore.data.schema.schema import Schema
 from dpcore.data.splits import split_rows
 from dpcore.data.units import Coins, coins_of

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.data.loader import encoded_by_loader, file_loader
+from dpcore.data.dataset import Dataset
+from dpcore.data.loader import file_loader
 
 if TYPE_CHECKING:
-    from dpcore.data.dataset import Dataset
     from dpcore.data.schema.schema import Schema
     from dpcore.protocols import Engine
 
@@ -36,7 +36,7 @@ def encoded_rows(dataset: Dataset, schema: Schema) -> Dataset:
         return dataset
     if dataset.units is None:
         schema = schema.with_units(None)
-    return encoded_by_loader(_WHAT, lambda loader: loader.bounded(dataset, schema))
+    return Dataset.by_loader(_WHAT, lambda loader: loader.bounded(dataset, schema))
 
 
 def rehearsed_rows(dataset: Dataset, schema: Schema) -> Dataset:

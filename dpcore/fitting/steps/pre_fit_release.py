@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any
 
 from dpcore.accountants.calibrate import noise_multiplier
 from dpcore.errors import InvalidInputError
@@ -18,10 +18,9 @@ from dpcore.fitting.optimizer_run import run_optimizer
 from dpcore.fitting.planning.engines import engine_at_hand
 from dpcore.mechanisms.gaussian import Gaussian
 from dpcore.mechanisms.geometric import Geometric
-from dpcore.noise.source import SeededNoise
+from dpcore.noise.source import BULK_SIZE, NoiseSource, SeededNoise
 from dpcore.queries.count import RowCount
 from dpcore.registry.tables.declarations import accountant_facts, optimizer_facts
-from dpcore.session.rehearsal import load_noise
 from dpcore.session.session import TableSession
 from dpcore.session.units import sensitivity_of_units
 
@@ -74,8 +73,9 @@ def require_share(plan: Plan, what: str, instead: str) -> None:
             )
 
 
-def mechanism_for(accountant: Accountant, share: float | Fraction) -> Gaussian | Geometric:
-    """Return the mechanism of a release of counts that costs this share of the whole budget.
+def mechanism_for(accountant: Accountant, share: float | Fraction) -> Any:
+    """Return the mechanism of a release of counts that costs this share of the whole budget: what
+    it ``needs`` is the norm of their sensitivity.
 
     Its noise is normal where the filter holds that, else geometric. Raises InvalidInputError for
     a share that is none.
@@ -87,9 +87,8 @@ def mechanism_for(accountant: Accountant, share: float | Fraction) -> Gaussian |
     return noise(noise_multiplier(accountant, noise.nominal_event, cost))
 
 
-def norm_of(mechanism: Gaussian | Geometric) -> Literal["l1", "l2"]:
-    """Return the norm of the sensitivity that the mechanism needs."""
-    return "l2" if isinstance(mechanism, Gaussian) else "l1"
+def norm_of(mechanism: Any) -> Any:
+    return mechanism.needs
 
 
 def deviation_of(mechanism: Gaussian | Geometric, query: Query, problem: Problem) -> float:
@@ -125,7 +124,7 @@ def rehearse_run(
     with noise of its own. Returns the session after that release, for what it knows of the parts.
     ``table`` : one of no rows, encoded by ``schema``."""
     plan, problem = ready.plan, ready.problem
-    load_noise(in_bulk=True)
+    NoiseSource.load_kernels(BULK_SIZE)
     usual = _NoRows(
         engine_at_hand(plan.engine, table, schema, 1),
         ready.part_of(first.accountant),

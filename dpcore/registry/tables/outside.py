@@ -42,7 +42,7 @@ class LedgerStoreFacts:
 
 @dataclass(frozen=True, kw_only=True)
 class LedgerFacts:
-    """Facts that the class of a table's ledger states (``dpcore.plugin.ledgers.TableLedger``)."""
+    """Facts that the class of a table's ledger states (``dpcore.session.ledger.TableLedger``)."""
 
     check_address: Callable[..., None] = fact(
         Method(("address",), of_class=True), "Refuses an address that is none, or has a secret."

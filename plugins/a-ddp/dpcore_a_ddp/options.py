@@ -96,6 +96,7 @@ class UserSgdOptions:
     )
     trust_models: ClassVar[tuple[str, ...]] = ("local", "secure-aggregation")
     filter_of_shares: ClassVar[str] = "skellam-composition"
+    filter_of_samples: ClassVar[str] = "rdp"
     needs: ClassVar[tuple[str, ...]] = ("fixed-schedule",)
     answered_by: ClassVar[str] = "dpcore_a_ddp.users.user_fits:Users"
 

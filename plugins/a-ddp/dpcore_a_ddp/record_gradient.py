@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from dpcore.plugin import InvalidInputError
+from dpcore.plugin import InvalidInputError, Problem
 from dpcore.plugin.parts import (
-    FEATURE_BITS,
     ClippedGradients,
     Sensitivity,
     clip_coefficients,
@@ -17,7 +16,7 @@ from dpcore.plugin.parts import (
 )
 
 if TYPE_CHECKING:
-    from dpcore.plugin import NeighboringRelation, Problem
+    from dpcore.plugin import NeighboringRelation
     from dpcore.plugin.parts import Block
 
 __all__ = ["RecordGradientSum"]
@@ -54,10 +53,10 @@ class RecordGradientSum(ClippedGradients):
 
     def __post_init__(self) -> None:
         self._take_grids()
-        if self.grid_bits > FEATURE_BITS + self.bits:
+        if self.grid_bits > Problem.FEATURE_BITS + self.bits:
             raise InvalidInputError(
-                f"Expected grid_bits={self.grid_bits!r} <= {FEATURE_BITS + self.bits}: products of "
-                "coefficients and features have that grid."
+                f"Expected grid_bits={self.grid_bits!r} <= {Problem.FEATURE_BITS + self.bits}: "
+                "products of coefficients and features have that grid."
             )
 
     def answer_block(self, block: Block) -> np.ndarray:

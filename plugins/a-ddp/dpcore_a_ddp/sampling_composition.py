@@ -24,12 +24,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
 from dpcore.plugin import InvalidInputError
-from dpcore.plugin.parts import (
-    cached_by_value,
-    smallest_multiplier,
-    validated_delta,
-    validated_epsilon,
-)
+from dpcore.plugin.parts import AdditiveAccountant, cached_by_value, smallest_multiplier
 from dpcore_accounting.joint_composition import JointAccountant, Round, Rounds
 from dpcore_accounting.smallest_epsilon import smallest_epsilon
 
@@ -74,8 +69,8 @@ def rounds_within(noise_multiplier: float, p: float, epsilon: float, delta: floa
 def noise_multiplier_for(rounds: int, p: float, epsilon: float, delta: float) -> float:
     """Return the smallest noise multiplier, to 1e-9, with which so many rounds have at most
     ``delta`` at ``epsilon``: verified at the value returned."""
-    validated_epsilon(epsilon)
-    validated_delta(delta)
+    AdditiveAccountant.validated_epsilon(epsilon)
+    AdditiveAccountant.validated_delta(delta)
     _check_figures(1.0, p)
     if rounds < 1:
         raise InvalidInputError(f"Expected rounds={rounds!r} >= 1.")
@@ -126,7 +121,7 @@ class SamplingCompositionAccountant(JointAccountant):
         return _law(rounds).delta_up(self.epsilon)
 
     def get_epsilon(self, delta: float) -> float:
-        delta = validated_delta(delta)
+        delta = AdditiveAccountant.validated_delta(delta)
         if not self.rounds:
             return 0.0
         law = _law(self.rounds)

@@ -105,6 +105,27 @@ def test_users_of_a_file_spend_their_own_budgets(table, tmp_path):
     assert asked["epsilon"] == 8.0
 
 
+@pytest.mark.parametrize(
+    ("relation", "accountant"),
+    [("replace-special", "rdp"), ("replace-one", "skellam-composition")],
+)
+def test_poisson_samples_of_shares_are_counted_by_the_tighter_bound_that_is_proved(
+    table, relation, accountant
+):
+    asked = (
+        *("train", "--algo", "a-ddp", "--preset", "amplified", *table, "--epsilon", 8),
+        *("--relation", relation, "--trust", "secure-aggregation", "--set", "most_rounds=3"),
+        "--json",
+    )
+    usual, by_hits = (
+        json.loads(run(*asked, *named).stdout)
+        for named in ((), ("--accountant", "skellam-composition"))
+    )
+    assert usual["accountant"] == accountant
+    ratio = by_hits["details"]["noise_multiplier"] / usual["details"]["noise_multiplier"]
+    assert ratio == 1 if accountant != "rdp" else ratio > 4
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("lines", "message"),

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from dpcore.plugin.parts import SeededNoise, SystemNoise
+from dpcore.plugin.parts import NoiseSource, SeededNoise
 from dpcore_a_ddp.pools.noise_ahead import NoiseAhead
 
 USERS, WIDTH = 60, 4
@@ -38,7 +38,7 @@ class Repeated(NoiseAhead):
 
 
 def taken(kind, shapes):
-    ahead = kind(Rules(), SystemNoise())
+    ahead = kind(Rules(), NoiseSource.of_seed())
     return [ahead.take(shape) for shape in shapes]
 
 
@@ -59,7 +59,7 @@ def test_noise_of_a_round_leads_to_no_other(kind, own):
 
 
 def test_an_interrupted_wait_loses_noise_and_repeats_none():
-    ahead = NoiseAhead(Rules(), SystemNoise())
+    ahead = NoiseAhead(Rules(), NoiseSource.of_seed())
     first = ahead.take((USERS, WIDTH))
     ahead._ready.clear()
     done = ahead._coming
@@ -78,7 +78,7 @@ def test_an_interrupted_wait_loses_noise_and_repeats_none():
 
 
 def test_an_interrupt_while_users_leave_begins_anew(monkeypatch):
-    ahead = NoiseAhead(Rules(), SystemNoise())
+    ahead = NoiseAhead(Rules(), NoiseSource.of_seed())
     ahead.take((USERS, WIDTH))
     begun = ahead._begun
 
@@ -100,14 +100,14 @@ def test_a_draw_that_fails_fails_the_round():
             raise OSError("no entropy")
 
     with pytest.raises(OSError, match="no entropy"):
-        NoiseAhead(Empty(), SystemNoise()).take((USERS, WIDTH))
+        NoiseAhead(Empty(), NoiseSource.of_seed()).take((USERS, WIDTH))
 
 
 def test_noise_is_drawn_ahead_where_that_changes_nothing():
     rules = Rules()
-    assert NoiseAhead.of(rules, SystemNoise(), USERS, 2) is not None
-    assert NoiseAhead.of(rules, SystemNoise(), USERS, 1) is None
+    assert NoiseAhead.of(rules, NoiseSource.of_seed(), USERS, 2) is not None
+    assert NoiseAhead.of(rules, NoiseSource.of_seed(), USERS, 1) is None
     assert NoiseAhead.of(rules, SeededNoise(1), USERS, 2) is None
-    assert NoiseAhead.of(rules, SystemNoise(), 10**6, 2) is None
+    assert NoiseAhead.of(rules, NoiseSource.of_seed(), 10**6, 2) is None
     rules.noise_multiplier = 0
-    assert NoiseAhead.of(rules, SystemNoise(), USERS, 2) is None
+    assert NoiseAhead.of(rules, NoiseSource.of_seed(), USERS, 2) is None

@@ -10,6 +10,7 @@ from pool_users import make_data
 from dpcore import fit
 from dpcore.losses.logistic import Logistic
 from dpcore.plugin import NeighboringRelation, Problem
+from dpcore.plugin.commands import make_plan
 from dpcore_a_ddp.noise import advanced_split, analytic_gaussian
 from dpcore_a_ddp.pools.round_rules import GradientRounds
 from dpcore_a_ddp.sampling_composition import rounds_within
@@ -95,7 +96,6 @@ def test_it_is_told_before_anything_is_charged_and_stays_with_the_model(monkeypa
 def test_adult_is_below_the_commoner_class_where_noise_dominates_and_above_where_not():
     from dpcore.fitting.run import fit_dataset
     from dpcore.plugin import Settings
-    from dpcore.plugin.commands import make_plan
     from dpcore.plugin.parts import load_registry
 
     data = load_registry().load("dataset", "adult")()

@@ -41,12 +41,11 @@ from typing import Any, ClassVar
 from dpcore.errors import InvalidInputError
 from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.parts import (
+    AdditiveAccountant,
     DpEvent,
     SampledWithoutReplacementDpEvent,
     cached_by_value,
     smallest_multiplier,
-    validated_delta,
-    validated_epsilon,
 )
 from dpcore_accounting.gaussian_floats import gaussian_deltas_up
 from dpcore_accounting.joint_composition import JointAccountant, Round, Rounds
@@ -137,8 +136,8 @@ def epsilon_after(
 def noise_multiplier_for(rounds: int, p: float, epsilon: float, delta: float) -> float:
     """Return the smallest noise multiplier, to 1e-9, with which so many rounds, each over a sample
     that a row is in with probability ``p``, are (epsilon, delta)-DP: verified at the value."""
-    validated_epsilon(epsilon)
-    validated_delta(delta)
+    AdditiveAccountant.validated_epsilon(epsilon)
+    AdditiveAccountant.validated_delta(delta)
     if rounds < 1 or not 0 < p <= 1:
         raise InvalidInputError(f"Expected rounds={rounds!r} >= 1 and p={p!r} in (0, 1].")
     return smallest_multiplier(lambda m: epsilon_after(((Round(m, p), rounds),), delta) <= epsilon)
@@ -169,7 +168,7 @@ class AmplifiedAccountant(JointAccountant):
         return self._epsilon_after(rounds, self.delta)
 
     def get_epsilon(self, delta: float) -> float:
-        delta = validated_delta(delta)
+        delta = AdditiveAccountant.validated_delta(delta)
         return self._epsilon_after(self.rounds, delta) if self.rounds else 0.0
 
     @abstractmethod

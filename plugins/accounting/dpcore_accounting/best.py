@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 from dpcore.accountants.registered import registered_accountants
 from dpcore.errors import UnsupportedEventError
 from dpcore.plugin import InvalidInputError, schedule_noise_multiplier
-from dpcore.plugin.parts import planned_accountant, validated_delta, validated_epsilon
+from dpcore.plugin.parts import AdditiveAccountant, planned_accountant
 
 if TYPE_CHECKING:
-    from dpcore.accountants.schedule import Schedule
-    from dpcore.plugin import Accountant
+    from dpcore.plugin import Accountant, Schedule
     from dpcore.plugin.parts import DpEvent
 
 __all__ = ["BestAccountant", "best_accountant"]
@@ -51,7 +50,10 @@ class BestAccountant:
     ) -> BestAccountant:
         if conversion not in (None, *cls.conversions):
             raise InvalidInputError("Expected no conversion with the best accountant.")
-        validated = validated_epsilon(epsilon), validated_delta(delta, zero_allowed=True)
+        validated = (
+            AdditiveAccountant.validated_epsilon(epsilon),
+            AdditiveAccountant.validated_delta(delta, zero_allowed=True),
+        )
         return cls(epsilon=validated[0], delta=validated[1])
 
     @classmethod

@@ -27,8 +27,8 @@ from typing import Any
 
 import numpy as np
 
-from dpcore.exact.reproducible import FUNCTION_ERROR, SUM_ERROR
-from dpcore.plugin import array_exp, array_expm1, array_log, ordered_sum
+from dpcore.exact.reproducible import SUM_ERROR
+from dpcore.plugin import ordered_sum
 from dpcore.plugin.parts import (
     ApproximateDpEvent,
     DominatingPairDpEvent,
@@ -38,6 +38,12 @@ from dpcore.plugin.parts import (
     PureDpEvent,
 )
 from dpcore.privacy.events import ExponentialMechanismDpEvent
+from dpcore_accounting.reproducible.array_functions import (
+    FUNCTION_ERROR,
+    array_exp,
+    array_expm1,
+    array_log,
+)
 
 __all__ = ["CLOSED_CURVES", "MARGIN", "Bounds", "Half"]
 

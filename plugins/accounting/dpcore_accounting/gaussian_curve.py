@@ -22,7 +22,8 @@ import math
 
 import numpy as np
 
-from dpcore.plugin import array_exp, ordered_dot
+from dpcore.plugin import ordered_dot
+from dpcore_accounting.reproducible.array_functions import array_exp
 
 __all__ = ["gaussian_bounds"]
 

@@ -36,7 +36,7 @@ def gaussian_deltas_up(mu: np.ndarray, epsilon: float) -> np.ndarray:
     import numpy as np
     from scipy.special import erfcx
 
-    from dpcore.plugin import array_exp
+    from dpcore_accounting.reproducible.array_functions import array_exp
 
     safe = np.where(mu > 0, mu, 1.0)
     with np.errstate(over="ignore"):  # to inf, which is cut off

@@ -12,14 +12,13 @@ from dpcore.accountants.additive import validated_conversion
 from dpcore.accountants.unsupported import described
 from dpcore.errors import BudgetExceededError, UnsupportedEventError
 from dpcore.plugin.parts import (
+    AdditiveAccountant,
     ComposedDpEvent,
     DpEvent,
     GaussianDpEvent,
     PoissonSampledDpEvent,
     SampledWithoutReplacementDpEvent,
     float_up,
-    validated_delta,
-    validated_epsilon,
 )
 
 __all__ = ["JointAccountant", "Round", "Rounds"]
@@ -68,7 +67,10 @@ class JointAccountant(ABC):
 
     @classmethod
     def from_budget(cls, epsilon: float, delta: float, conversion: str | None = None) -> Self:
-        epsilon, delta = validated_epsilon(epsilon), validated_delta(delta)
+        epsilon, delta = (
+            AdditiveAccountant.validated_epsilon(epsilon),
+            AdditiveAccountant.validated_delta(delta),
+        )
         conversion = validated_conversion(cls, conversion)
         return cls(epsilon=epsilon, delta=delta, conversion=conversion)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from dpcore.accountants.event_dominance import costs_no_more
 from dpcore.accountants.unsupported import unsupported
 from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError
-from dpcore.plugin.parts import ComposedDpEvent, DpEvent, plain_counts, validated_delta
+from dpcore.plugin.parts import AdditiveAccountant, ComposedDpEvent, DpEvent
 from dpcore_accounting.joint_composition import JointAccountant
 from dpcore_accounting.smallest_epsilon import smallest_epsilon
 
@@ -119,7 +119,7 @@ class PldAccountant(JointAccountant):
         return super().holds(events)
 
     def get_epsilon(self, delta: float) -> float:
-        delta = validated_delta(delta)
+        delta = AdditiveAccountant.validated_delta(delta)
         if not self.rounds:
             return 0.0
         counts = self._counted(self.rounds)
@@ -158,7 +158,7 @@ class PldAccountant(JointAccountant):
     @classmethod
     def _counts(cls, events: Mapping[DpEvent, int]) -> Counts:
         counts: dict[DpEvent, int] = {}
-        for event, count in plain_counts(events).items():
+        for event, count in DpEvent.counted(events).items():
             cls._require(event)
             for leaf in _leaves(event):
                 counts[leaf] = counts.get(leaf, 0) + count

@@ -40,10 +40,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dpcore.plugin import array_exp, array_expm1, array_log, ordered_dot, ordered_norm, ordered_sum
+from dpcore.plugin import ordered_dot, ordered_norm, ordered_sum
 from dpcore.plugin.parts import DpEvent, cached_by_value
 from dpcore_accounting.privacy_loss_curves import Curve, curves_of
 from dpcore_accounting.privacy_loss_distributions import DENSITY, LossLaw, law_of
+from dpcore_accounting.reproducible.array_functions import array_exp, array_expm1, array_log
 
 __all__ = ["composed_delta_up"]
 

@@ -40,8 +40,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.exact.reproducible import FUNCTION_ERROR
-from dpcore.plugin import NeighboringRelation, array_exp, array_expm1
+from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.parts import (
     DpEvent,
     GaussianDpEvent,
@@ -53,6 +52,7 @@ from dpcore.privacy.events import RandomizedSensitivityGaussian
 from dpcore_accounting.closed_curves import CLOSED_CURVES, MARGIN, Bounds
 from dpcore_accounting.gaussian_curve import gaussian_bounds
 from dpcore_accounting.mixture import mixture_shifts_up
+from dpcore_accounting.reproducible.array_functions import FUNCTION_ERROR, array_exp, array_expm1
 from dpcore_accounting.sampled_moments import array_log1p
 
 if TYPE_CHECKING:

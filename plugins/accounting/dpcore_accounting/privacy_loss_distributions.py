@@ -34,8 +34,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpcore.plugin import array_exp, array_expm1
 from dpcore_accounting.privacy_loss_curves import Curve
+from dpcore_accounting.reproducible.array_functions import array_exp, array_expm1
 
 __all__ = ["DENSITY", "LossLaw", "law_of"]
 

@@ -6,13 +6,13 @@ from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 from dpcore.accountants import conversion as convert
-from dpcore.accountants.additive import ticks_down
 from dpcore.accountants.delta_reserve import ReservingAccountant, deltas_of
 from dpcore.accountants.dominating_pairs import pair_renyi_up
 from dpcore.accountants.unsupported import unsupported
 from dpcore.errors import UnsupportedEventError
 from dpcore.exact.rounding import log_down
 from dpcore.plugin.parts import (
+    AdditiveAccountant,
     ApproximateDpEvent,
     ComposedDpEvent,
     DominatingPairDpEvent,
@@ -37,7 +37,11 @@ from dpcore_accounting.events.objective_perturbation import ObjectivePerturbatio
 from dpcore_accounting.mixture import mixture_renyi_up
 from dpcore_accounting.renyi_orders import best_order, stated_renyi_up
 from dpcore_accounting.sampled_gaussian import is_bounded, sampled_gaussian_renyi_up
-from dpcore_accounting.skellam import skellam_renyi_up
+from dpcore_accounting.skellam import (
+    is_sampled_skellam,
+    sampled_skellam_renyi_up,
+    skellam_renyi_up,
+)
 
 __all__ = ["RdpAccountant"]
 
@@ -87,6 +91,12 @@ def _concentrated(event: ZcdpDpEvent, order: Fraction) -> Fraction:
     return order * Fraction(event.rho)
 
 
+def _sampled(event: PoissonSampledDpEvent, order: Fraction) -> Fraction:
+    if is_sampled_skellam(event):
+        return sampled_skellam_renyi_up(event, order)
+    return sampled_gaussian_renyi_up(event, order)
+
+
 _RULES: dict[type[DpEvent], Callable[[Any, Fraction], Fraction]] = {
     GaussianDpEvent: _gaussian,
     SkellamDpEvent: skellam_renyi_up,
@@ -94,7 +104,7 @@ _RULES: dict[type[DpEvent], Callable[[Any, Fraction], Fraction]] = {
     ExponentialMechanismDpEvent: _bounded_range,
     LaplaceDpEvent: _laplace,
     RandomizedSensitivityGaussian: mixture_renyi_up,
-    PoissonSampledDpEvent: sampled_gaussian_renyi_up,
+    PoissonSampledDpEvent: _sampled,
     # Its cap: an epsilon-DP release like any other.
     ExPostDpEvent: _pure,
     ObjectivePerturbationDpEvent: _perturbed,
@@ -170,7 +180,7 @@ class RdpAccountant(ReservingAccountant):
         empty = cls.with_reserve(epsilon, delta, reserve)
         left = cls._delta_beside(empty.delta, reserve)
         budget = convert.renyi_budget_down(empty.epsilon, left, order - 1)
-        return replace(empty, order=order, budget_ticks=ticks_down(budget))
+        return replace(empty, order=order, budget_ticks=AdditiveAccountant.ticks_down(budget))
 
     @classmethod
     def for_schedule(cls, epsilon: float, delta: float, events: Mapping[DpEvent, int]) -> Self:
@@ -218,7 +228,7 @@ class RdpAccountant(ReservingAccountant):
     @classmethod
     def _has_rule(cls, event: DpEvent) -> bool:
         if isinstance(event, PoissonSampledDpEvent):
-            return is_bounded(event)
+            return is_bounded(event) or is_sampled_skellam(event)
         return super()._has_rule(event)
 
     def _leaf_cost(self, event: Any) -> Fraction:

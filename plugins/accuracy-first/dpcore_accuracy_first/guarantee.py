@@ -21,8 +21,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpcore.plugin import InvalidInputError, array_exp, array_log, ordered_dot
+from dpcore.plugin import InvalidInputError, ordered_dot
 from dpcore.plugin.parts import cached_by_value
+from dpcore_accounting.reproducible.array_functions import array_exp, array_log
 from dpcore_accuracy_first.bisection import least
 
 __all__ = ["TestPlan", "exact_test", "failure_rates", "paper_test", "success_of_last"]

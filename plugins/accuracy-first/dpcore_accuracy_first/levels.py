@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import math
 
-from dpcore.plugin import InvalidInputError, geometric_progression
+from dpcore.plugin import InvalidInputError
+from dpcore_baselines.geometric_progression import geometric_progression
 
 __all__ = ["geometric_levels", "near_and_far_levels"]
 

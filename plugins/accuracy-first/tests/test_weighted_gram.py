@@ -7,7 +7,12 @@ import pytest
 
 from dpcore.errors import InvalidInputError
 from dpcore.plugin import NeighboringRelation, Problem
-from dpcore.plugin.parts import LocalEngine, Table, coefficient, load_registry, weight
+from dpcore.plugin.parts import (
+    LocalEngine,
+    RowFunction,
+    Table,
+    load_registry,
+)
 from dpcore_accuracy_first.queries.gram import symmetric
 from dpcore_accuracy_first.queries.weighted_gram import WeightedGram
 from dpcore_lab.checks import check_query
@@ -73,7 +78,7 @@ def test_a_row_adds_the_clip_at_most(function, norm, capacity):
     X, y = rows(60)
     problem, clip = problem_of(capacity=capacity), 0.7
     w = np.linspace(-1.0, 1.0, 5)
-    query = WeightedGram(problem, w, weight(function), clip, (1e6,), norm)
+    query = WeightedGram(problem, w, RowFunction.weight(function), clip, (1e6,), norm)
     limit = Fraction(clip) * 2 ** query.sensitivity(ADD).grid_bits
     parts = [
         query.answer_block(table_of(X[i : i + 1], y[i : i + 1]).blocks[0]) for i in range(len(y))
@@ -93,7 +98,7 @@ def test_a_clip_by_the_norm_and_not_its_square_is_the_positive_control(monkeypat
         lambda self, block: self.clip / np.maximum(block.row_norms("l2") * block.factor, 1e-9),
     )
     X, y = rows(60)
-    query = WeightedGram(problem_of(), np.zeros(5), weight(of_margin), 0.7, (1.0,))
+    query = WeightedGram(problem_of(), np.zeros(5), RowFunction.weight(of_margin), 0.7, (1.0,))
     [block] = table_of(X, y).blocks
     steps = [query.answer_block(block.take(np.array([i]))) for i in range(60)]
     limit = Fraction(0.7) * 2 ** query.sensitivity(ADD).grid_bits
@@ -107,7 +112,7 @@ def test_a_clip_by_the_norm_and_not_its_square_is_the_positive_control(monkeypat
 def test_no_row_moves_the_sum_by_more(function, norm):
     def make(problem):
         w = np.full(problem.w_shape, 0.25)
-        return WeightedGram(problem, w, weight(function), 0.5, (1e6,), norm)
+        return WeightedGram(problem, w, RowFunction.weight(function), 0.5, (1e6,), norm)
 
     check_query(make)
 
@@ -115,7 +120,7 @@ def test_no_row_moves_the_sum_by_more(function, norm):
 def test_the_sum_is_that_of_the_formula():
     X, y = rows(3000)
     [block] = table_of(X, y).blocks
-    query = WeightedGram(problem_of(), np.ones(5), weight(of_margin), 1.5, (0.5,))
+    query = WeightedGram(problem_of(), np.ones(5), RowFunction.weight(of_margin), 1.5, (0.5,))
     x = block.rows()
     z = block.margins(query.w)
     limit = 1.5 / np.maximum((x**2).sum(axis=1), 1e-300)
@@ -130,7 +135,7 @@ def test_weights_multiply_before_the_clip():
     X *= 0.1
     weights = np.linspace(0.0, 2.0, 40)
     problem = problem_of(capacity=2**10)
-    query = WeightedGram(problem, np.zeros(5), weight(twice_for_long_rows), 100.0)
+    query = WeightedGram(problem, np.zeros(5), RowFunction.weight(twice_for_long_rows), 100.0)
     weighted = Table.from_matrix(X, y, raw_norm_bound=3.0, row_norm=2.0, weights=weights)
     [block] = weighted.blocks
     x = block.rows()
@@ -141,9 +146,9 @@ def test_weights_multiply_before_the_clip():
 def test_what_does_not_fit_is_refused():
     one = problem_of()
     with pytest.raises(InvalidInputError, match=r"Expected weight\(function\), not RowFunction"):
-        WeightedGram(one, np.zeros(5), coefficient(of_margin), 1.0)
+        WeightedGram(one, np.zeros(5), RowFunction.coefficient(of_margin), 1.0)
     with pytest.raises(InvalidInputError, match="as many parameters"):
-        WeightedGram(one, np.zeros(5), weight(of_margin), 1.0)
+        WeightedGram(one, np.zeros(5), RowFunction.weight(of_margin), 1.0)
     several = Problem(loss("softmax"), 0.0, 2, 1.0, 1.0, ADD, n_margins=3)
     with pytest.raises(InvalidInputError, match="one margin"):
-        WeightedGram(several, np.zeros((3, 2)), weight(of_margin), 1.0, (1.0,))
+        WeightedGram(several, np.zeros((3, 2)), RowFunction.weight(of_margin), 1.0, (1.0,))

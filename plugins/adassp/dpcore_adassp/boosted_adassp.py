@@ -11,6 +11,7 @@ import numpy as np
 
 from dpcore.plugin import (
     InvalidInputError,
+    Problem,
     Slot,
     Solution,
     check_ranges,
@@ -18,7 +19,6 @@ from dpcore.plugin import (
     round_parameters,
     round_to,
 )
-from dpcore.plugin.parts import PARAMETER_BITS
 from dpcore_adassp.adassp import COUNT_SHARE
 from dpcore_adassp.penalty import Penalised, added_penalty
 from dpcore_adassp.products import LARGEST_COEFFICIENT, Products, unpacked
@@ -34,7 +34,7 @@ from dpcore_adassp.shares import (
 from dpcore_adassp.smallest_eigenvalue import SmallestEigenvalue
 
 if TYPE_CHECKING:
-    from dpcore.plugin import PrivacySession, Problem
+    from dpcore.plugin import PrivacySession
 
 __all__ = ["BoostedAdaSsp"]
 
@@ -144,7 +144,7 @@ class BoostedAdaSsp:
             asked = replace(residuals, at=w)
             sums, _ = self._released(asked, Fraction(1, self.rounds - step), problem, session)
             # Rounded, so that what LAPACK's order of adding changes is not asked at.
-            w = round_to(w + ridge.solve(self.clip * sums - penalty * w), PARAMETER_BITS)
+            w = round_to(w + ridge.solve(self.clip * sums - penalty * w), Problem.PARAMETER_BITS)
             w = np.clip(w, -LARGEST_COEFFICIENT, LARGEST_COEFFICIENT)
         details: dict[str, Any] = {"penalty": added + penalty}
         return Solution(

@@ -11,6 +11,7 @@ import numpy as np
 
 from dpcore.plugin import (
     InvalidInputError,
+    Problem,
     Slot,
     Solution,
     check_ranges,
@@ -19,7 +20,6 @@ from dpcore.plugin import (
     round_parameters,
     round_to,
 )
-from dpcore.plugin.parts import PARAMETER_BITS
 from dpcore_adassp.pilot_releases import (
     AGAIN_SHARE,
     PilotRelease,
@@ -41,7 +41,7 @@ from dpcore_adassp.wide import WIDE_SHARE, mean_alone, require_room_to_look, wid
 from dpcore_baselines.dp_gd import DpGd
 
 if TYPE_CHECKING:
-    from dpcore.plugin import PrivacySession, Problem
+    from dpcore.plugin import PrivacySession
 
 __all__ = ["GramRidge"]
 
@@ -172,7 +172,7 @@ class GramRidge:
         posterior = Posterior(matrix + added, left, scales, seen.start())
         for step in range(self.steps):
             # Rounded, so that what LAPACK's order of adding changes is not asked at.
-            mean = round_to(posterior.mean(), PARAMETER_BITS)
+            mean = round_to(posterior.mean(), Problem.PARAMETER_BITS)
             point = np.clip(mean, -LARGEST_COEFFICIENT, LARGEST_COEFFICIENT)
             asked = replace(query, part="targets", at=point, clip=seen.clip)
             mechanism = noise_of(self, session, Fraction(1, self.steps - step))

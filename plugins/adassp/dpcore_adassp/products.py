@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
-from dpcore.plugin import InvalidInputError, NeighboringRelation
+from dpcore.plugin import InvalidInputError, NeighboringRelation, Problem
 from dpcore.plugin.parts import (
-    BLOCK_SUM_BITS,
-    FEATURE_BITS,
     Sensitivity,
+    Table,
     constant,
     float_up,
     sealed,
@@ -22,7 +21,6 @@ from dpcore_adassp.kernels import residual_sums
 from dpcore_baselines.queries.gradient_sum import bounded_labels
 
 if TYPE_CHECKING:
-    from dpcore.plugin import Problem
     from dpcore.plugin.parts import Block
     from dpcore_adassp.row_map import RowMap
 
@@ -102,7 +100,7 @@ class Products:
         problem = self.problem
         rows = problem.capacity if problem.n is None else problem.n
         room = 61 - rows.bit_length() - _WEIGHT_BITS - 1
-        return min(FEATURE_BITS, BLOCK_SUM_BITS // 2, room // 2)
+        return min(Problem.FEATURE_BITS, Table.BLOCK_SUM_BITS // 2, room // 2)
 
     @property
     def rows_that_fit(self) -> int | None:

@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 
-from dpcore.plugin import array_exp, array_log, ordered_dot, ordered_norm, ordered_sum
+from dpcore.plugin import ordered_dot, ordered_norm, ordered_sum
+from dpcore_accounting.reproducible.array_functions import array_exp, array_log
 
 __all__ = ["Posterior", "scales_between", "wiener"]
 

@@ -6,8 +6,12 @@ import numpy as np
 import pytest
 
 from dpcore.errors import InvalidInputError
-from dpcore.plugin import NeighboringRelation
-from dpcore.plugin.parts import LocalEngine, Sensitivity, SystemNoise, load_registry, make_loss
+from dpcore.plugin import NeighboringRelation, Settings
+from dpcore.plugin.parts import (
+    LocalEngine,
+    NoiseSource,
+    Sensitivity,
+)
 from dpcore_adassp.kernels import residual_sums
 from dpcore_adassp.products import Products, unpacked
 from dpcore_adassp.row_map import RowMap, turn_of
@@ -17,7 +21,7 @@ from dpcore_lab.checks.queries import check_contributions
 from dpcore_lab.made_tables.tables import Rows, make_problem
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
-RIDGE = make_loss("ridge", {}, load_registry())
+RIDGE = Settings(loss="ridge").make_loss()
 PARTS = ("squares", "targets")
 AT = np.array([0.5, -1.0, 0.25, 0.0, 2.0])
 CENTRED = RowMap(5, True, (0.5, 0.25, 0.0, 1.0), weight=0.25)
@@ -176,7 +180,7 @@ def test_the_eigenvalue_is_within_its_sensitivity():
 def test_the_eigenvalue_is_that_of_the_matrix():
     rows = make_rows(40, seed=5)
     query = SmallestEigenvalue(products(rows, RowMap(5, False), 1.2, part="squares"))
-    found = query.derive(LocalEngine(rows.table()).answer, SystemNoise())[0] * 2.0**-20
+    found = query.derive(LocalEngine(rows.table()).answer, NoiseSource.of_seed())[0] * 2.0**-20
     matrix, _ = naive_sums(rows, RowMap(5, False), 1.2, 1.0, 0 * AT, 1.0)
     assert found == pytest.approx(np.linalg.eigvalsh(matrix)[0], abs=40 * 2.0**-12)
     assert query.most_rows == 2**20

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from dpcore.errors import InvalidInputError
-from dpcore.plugin import NeighboringRelation
-from dpcore.plugin.parts import LocalEngine, Sensitivity, load_registry, make_loss
+from dpcore.plugin import NeighboringRelation, Settings
+from dpcore.plugin.parts import LocalEngine, Sensitivity
 from dpcore_adassp.row_map import LARGEST_SCALE
 from dpcore_adassp.spreads import Spreads, scales_within
 from dpcore_adassp.whitening import whitened
@@ -16,7 +16,7 @@ from dpcore_lab.checks.queries import check_contributions
 from dpcore_lab.made_tables.tables import make_problem
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
-RIDGE = make_loss("ridge", {}, load_registry())
+RIDGE = Settings(loss="ridge").make_loss()
 MIDDLES = (0.5, 0.0, 1.0, 0.25)
 
 

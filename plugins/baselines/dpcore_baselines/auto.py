@@ -12,8 +12,6 @@ from dpcore.plugin.parts import (
     PureAccountant,
     load_registry,
     loss_facts,
-    make_loss,
-    params_apart,
 )
 from dpcore_baselines.dp_gd import DpGd
 from dpcore_baselines.expected_utility import expected_utility_of
@@ -149,8 +147,7 @@ def _counted_once(settings: Settings) -> Mapping[str, Any]:
 
 def _loss(settings: Settings) -> Loss:
     """Return the loss that is asked for, with its parameters."""
-    _, of_loss = params_apart(settings.params)
-    return make_loss(settings.loss, of_loss, load_registry())
+    return settings.make_loss()
 
 
 def _is_installed(name: str) -> bool:

@@ -13,12 +13,12 @@ from dpcore.plugin import (
     Slot,
     Solution,
     check_ranges,
-    geometric_progression,
     mechanism_in,
     noise_multiplier,
     option,
 )
 from dpcore_baselines.genes import crossed, mutations
+from dpcore_baselines.geometric_progression import geometric_progression
 from dpcore_baselines.scores import ClippedLossScores
 
 if TYPE_CHECKING:

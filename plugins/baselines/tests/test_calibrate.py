@@ -8,8 +8,7 @@ import pytest
 from scipy import optimize, special, stats
 
 from dpcore import OneVsRest, fit
-from dpcore.plugin import NeighboringRelation
-from dpcore.plugin.parts import load_registry, make_loss
+from dpcore.plugin import NeighboringRelation, Settings
 from dpcore_baselines.descent import calibrate
 from dpcore_baselines.descent.averaged import AveragedDescent
 from dpcore_baselines.descent.calibrate import MeanRow, calibrated_line
@@ -198,7 +197,7 @@ def test_the_spread_is_the_weighted_variance_of_the_iterates():
 def test_the_margins_of_released_moments_are_those_of_the_rows():
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.uniform(size=(5000, 6)) < 0.3, np.ones(5000)]).astype(float)
-    loss = make_loss("logistic", {}, load_registry())
+    loss = Settings(loss="logistic").make_loss()
     problem = replace(make_problem(make_rows(5, n_features=7), ADD, loss), intercept=True)
     moments = np.concatenate([X.sum(axis=0), (X * X).sum(axis=0)])
     columns, length = from_moments(problem, moments, 5000.0, 1e-3)

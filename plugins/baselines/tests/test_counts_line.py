@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy import integrate, optimize, special, stats
 
-from dpcore.plugin import NeighboringRelation
-from dpcore.plugin.parts import LocalEngine, load_registry, make_loss
+from dpcore.plugin import NeighboringRelation, Settings
+from dpcore.plugin.parts import LocalEngine
 from dpcore_baselines.calibration import counts_line as module
 from dpcore_baselines.calibration.counts_line import CountsLine, counts_line
 from dpcore_baselines.calibration.labelled_scores import KNOTS, LabelledScores
@@ -19,7 +19,7 @@ ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLAC
 W = np.array([9.0, -20.0, 4.0, 30.0, -8.0])
 ROWS = make_rows(60)
 PRIOR = module.CALIBRATED
-LOGISTIC = make_loss("logistic", {}, load_registry())
+LOGISTIC = Settings(loss="logistic").make_loss()
 
 
 class Whole(LabelledScores):

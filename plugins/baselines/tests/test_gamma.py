@@ -13,8 +13,6 @@ from dpcore.plugin.parts import (
     GridScale,
     SeededNoise,
     Sensitivity,
-    exponential_digits,
-    normal_digits,
 )
 from dpcore_baselines.perturbation import gamma_law
 from dpcore_baselines.perturbation.gamma import Gamma
@@ -29,8 +27,8 @@ def test_floors_equal_those_of_forty_digits(size):
     for seed in range(20):
         words = SeededEntropy(seed).words(20000).tolist()
         stream = DigitStream(words.__getitem__)
-        exponentials = [exponential_digits(stream) for _ in range(size)]
-        normals = [normal_digits(stream) for _ in range(size)]
+        exponentials = [stream.exponential() for _ in range(size)]
+        normals = [stream.normal() for _ in range(size)]
         with mpmath.workdps(60):
             unit = mpmath.mpf(2) ** -192
             n = [(-1) ** sign * digits.floor(3) * unit for sign, digits in normals]

@@ -8,7 +8,7 @@ import pytest
 
 from dpcore.losses.logistic import Logistic
 from dpcore.plugin import NeighboringRelation, Problem
-from dpcore.plugin.parts import FINE_BITS, LocalEngine, Table
+from dpcore.plugin.parts import LocalEngine, Table
 from dpcore_baselines.losses.huber import HuberSvm
 from dpcore_baselines.queries.gradient_sum import (
     GradientSum,
@@ -33,7 +33,7 @@ def test_the_error_is_within_its_bound(loss, precise):
     bits = gradient_bits(problem, 100, 3.0)
     engine = LocalEngine(rows.table())
     for size in (0.1, 3.0, 60.0):
-        w = np.rint(rng.normal(size=5) * size * 2.0**FINE_BITS) * 2.0**-FINE_BITS
+        w = np.rint(rng.normal(size=5) * size * 2.0**Problem.FINE_BITS) * 2.0**-Problem.FINE_BITS
         total = engine.answer(GradientSum(problem, w, bits, precise=precise))
         exact = _exact(rows, loss, w)
         off = math.sqrt(
@@ -72,7 +72,7 @@ def test_rows_so_long_and_wide_that_fine_margins_are_rounded():
     longest, width = 2.0**12, 2**18
     problem = Problem(HuberSvm(), 0.0, width, longest, longest, REPLACE, n=2)
     x = np.full((1, width), longest * 2.0**-9)
-    w = np.full(width, 2.0**-21 + (2.0**19 - 7) * 2.0**-FINE_BITS)
+    w = np.full(width, 2.0**-21 + (2.0**19 - 7) * 2.0**-Problem.FINE_BITS)
     bounds = {"row_norm": longest, "raw_norm_bound": longest}
     engine = LocalEngine(Table.from_matrix(x, np.ones(1), **bounds))
     for precise in (True, False):

@@ -5,7 +5,8 @@ import pytest
 
 import dpcore
 from dpcore.errors import InvalidInputError
-from dpcore.plugin.parts import load_registry, make_loss, optimizer_facts
+from dpcore.plugin import Settings
+from dpcore.plugin.parts import load_registry, optimizer_facts
 
 REGISTRY = load_registry()
 ALGORITHMS = [entry.name for entry in REGISTRY.entries("optimizer")]
@@ -38,7 +39,7 @@ def fitted(algo, loss):
 def takes(algo, loss):
     """Return whether an algorithm takes a loss: by its declared needs, and by the bounds that the
     loss states."""
-    bounded = np.isfinite(make_loss(loss, {}, REGISTRY).lipschitz)
+    bounded = np.isfinite(Settings(loss=loss).make_loss().lipschitz)
     needs = set(optimizer_facts(REGISTRY.load("optimizer", algo)).needs)
     return (
         not needs & NEEDS[loss]

@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import EngineError, InvalidInputError, replacing
-from dpcore.plugin.parts import available_threads
+from dpcore.plugin.parts import LocalEngine
 from dpcore_dask.versions import own_versions, require_versions, version_of
 
 if TYPE_CHECKING:
@@ -49,7 +49,10 @@ def connected(
         _require_workers(own)
         yield own
     elif address is None:
-        with _local_cluster(workers or available_threads()) as cluster, _client(cluster) as client:
+        with (
+            _local_cluster(workers or LocalEngine.available_threads()) as cluster,
+            _client(cluster) as client,
+        ):
             yield client
     else:
         _require_scheduler(address)

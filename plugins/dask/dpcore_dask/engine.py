@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from distributed import Client
 
     from dpcore import Schema
-    from dpcore.plugin.engines import RowSource
     from dpcore.plugin.parts import Query
+    from dpcore_dask.sources import RowSource
 
 __all__ = ["DaskEngine"]
 

@@ -12,7 +12,7 @@ import numpy as np
 from dpcore import Schema
 from dpcore.errors import DataError, InvalidInputError, replacing
 from dpcore.plugin.engines import BadRows, Files
-from dpcore.plugin.parts import format_of, load_file
+from dpcore.plugin.parts import Dataset
 from dpcore_dask.coins import PartCoins
 from dpcore_dask.partition import Opened
 from dpcore_dask.stores import bounded_store, opened_store, private_store
@@ -48,12 +48,14 @@ class FileSource:
 
     def open(self) -> Opened:
         stamp, n_units = self.stamp(), None
-        if format_of(self.name) == "dpcore":
+        if Files.format_of(self.name) == "dpcore":
             rows = open_store(self.name)
             self._require_schema(rows[2].schema, rows[2].units)
             n_units = None if rows[2].units is None else int(rows[2].units.max(initial=-1)) + 1
         elif self.coins is not None:
-            data = load_file(self.name, self.schema, bad_rows=self.bad_rows, coins=self.coins)
+            data = Dataset.from_file(
+                self.name, self.schema, bad_rows=self.bad_rows, coins=self.coins
+            )
             (rows, _), n_units = bounded_store(data), data.n_units
         else:
             rows, _ = private_store(self._convert)

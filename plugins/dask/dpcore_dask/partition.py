@@ -17,7 +17,6 @@ import numpy as np
 
 from dpcore import Schema
 from dpcore.errors import DataError, DpcoreError, InvalidInputError, replacing
-from dpcore.plugin.engines import may_overlap
 from dpcore.plugin.parts import LocalEngine, Query, Table, load_now
 from dpcore_dask.kept import KeptFile, allow_files
 from dpcore_dask.mmap_store import MmapStore
@@ -156,7 +155,7 @@ class Partition:
 
         Raises DataError unless the partition is what had that seal, before the sum and after it.
         """
-        with self._lock, nullcontext() if may_overlap(query) else _ALONE:
+        with self._lock, nullcontext() if LocalEngine.may_overlap(query) else _ALONE:
             opened = self._as_sealed(seal)
             part = opened.sum(query)
             self._require(self._source.stamp() == opened.stamp)

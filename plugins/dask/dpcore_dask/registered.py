@@ -12,12 +12,14 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from dpcore.errors import DataError, InvalidInputError
-from dpcore.plugin.engines import Registered, layout_of
-from dpcore.plugin.parts import Dataset
+from dpcore.plugin.engines import Registered
+from dpcore.plugin.parts import Dataset, Table, load_registry
 from dpcore_dask.partition import Facts, Opened, new_mmap_store
 
-__all__ = ["RegisteredSource", "require_one_whole"]
+__all__ = ["RegisteredSource", "load_whole", "part_of", "require_one_whole"]
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,7 @@ class RegisteredSource:
         return None
 
     def open(self) -> Opened:
-        whole = self.rows.load()
+        whole = load_whole(self.rows.name)
         if whole.weights is not None:
             raise InvalidInputError(
                 f"The data set {self.rows.name} has weights of rows, which only the engine local "
@@ -48,10 +50,24 @@ class RegisteredSource:
                 f"The data set {self.rows.name} has units of several rows, and its parts are of "
                 "blocks, which may cut one in two: take the engine local."
             )
-        part = self.rows.part(whole, self.place, self.count)
+        part = part_of(whole, self.place, self.count)
         stated = part.rows_dropped, part.typed_by is not None, _seal(whole), part.is_generated
         table, facts = part.table(), Facts(part.schema, part.n_units, *stated)
         return Opened(table, facts, None, new_mmap_store(table.n_rows))
+
+
+def load_whole(name: str) -> Dataset:
+    """Return a registered data set, loaded here."""
+    whole: Dataset = load_registry().load("dataset", name)()
+    return whole
+
+
+def part_of(whole: Dataset, place: int, count: int) -> Dataset:
+    """Return part ``place``, from 0, of ``count`` of a data set's blocks, each of them in one
+    part."""
+    block = np.arange(whole.n_units) // Table.BLOCK_ROWS
+    blocks = -(-whole.n_units // Table.BLOCK_ROWS)
+    return whole.take(block * count // max(1, blocks) == place)
 
 
 def require_one_whole(name: str, found: Sequence[Facts]) -> None:
@@ -65,7 +81,7 @@ def require_one_whole(name: str, found: Sequence[Facts]) -> None:
 
 def _seal(whole: Dataset) -> str:
     seal = hashlib.sha256(json.dumps(whole.schema.to_dict(), sort_keys=True).encode("ascii"))
-    for array in (whole.y, *layout_of(whole.X).parts(whole.X)):
+    for array in (whole.y, *Table.layout_of(whole.X).parts(whole.X)):
         seal.update(repr((array.dtype.str, array.shape)).encode("ascii"))
         seal.update(array.tobytes())
     return seal.hexdigest()

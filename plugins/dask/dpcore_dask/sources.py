@@ -5,17 +5,16 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from dpcore.data.loader import named_parts
 from dpcore.errors import EngineError, InvalidInputError
 from dpcore.plugin.engines import (
-    MOST_FILES,
     Files,
     FrameParts,
     Registered,
     RowsElsewhere,
 )
+from dpcore.plugin.parts import Table
 from dpcore_dask import tasks
 from dpcore_dask.cluster import lost_is_told
 from dpcore_dask.coins import PartCoins
@@ -32,10 +31,11 @@ if TYPE_CHECKING:
     from distributed import Client, Future
 
     from dpcore import Schema
-    from dpcore.plugin.engines import RowSource
     from dpcore_dask.partition import Facts, Source
 
-__all__ = ["require_here", "shared_rows"]
+__all__ = ["RowSource", "require_here", "shared_rows"]
+
+RowSource: TypeAlias = Files | FrameParts | Registered
 
 _ENDED = {"action": "remove-worker"}
 """Of the scheduler's event where a worker has ended, however."""
@@ -88,7 +88,7 @@ def _frame(
 ) -> tuple[Sequence[Source], Shares]:
     if schema is None:
         raise InvalidInputError("A Dask frame needs a schema of its columns.")
-    schema = require_claimed(parts.names(), parts.claimed(), schema)
+    schema = require_claimed(parts.names(), _claimed(parts), schema)
     delayed = parts.frame.to_delayed()
     _require_few(len(delayed), "partitions of one frame: frame.repartition(npartitions=...)")
     with lost_is_told():
@@ -139,6 +139,14 @@ def _require_still_there(mark: dict[str, str], client: Client) -> None:
         )
 
 
+def _claimed(parts: FrameParts) -> Any:
+    """Return a frame of no rows with the types that the columns are claimed to have."""
+    import pandas as pd
+
+    kinds = zip(parts.names(), parts.frame.dtypes, strict=True)
+    return pd.DataFrame({name: pd.Series([], dtype=kind) for name, kind in kinds})
+
+
 def _registered(
     rows: Registered, schema: Schema | None, client: Client
 ) -> tuple[Sequence[Source], Shares]:
@@ -154,8 +162,8 @@ def _versions() -> tuple[tuple[str, str], ...]:
 
 
 def _require_few(count: int, what: str) -> None:
-    if count > MOST_FILES:
-        raise InvalidInputError(f"Expected at most {MOST_FILES:,}, not {count:,}, {what}.")
+    if count > Table.MOST_FILES:
+        raise InvalidInputError(f"Expected at most {Table.MOST_FILES:,}, not {count:,}, {what}.")
 
 
 def _rows_of(source: RowSource, sources: Sequence[Source], found: Sequence[Facts]) -> RowsElsewhere:
@@ -174,7 +182,7 @@ def _rows_of(source: RowSource, sources: Sequence[Source], found: Sequence[Facts
         )
     of_file = "file" if any(facts.is_typed for facts in found) else None
     files = sources if source.kind == "files" else ()
-    readers = {named for part in files for named in named_parts(entry_of(part.name))}
+    readers = {named for part in files for named in entry_of(part.name).named_parts()}
     readers |= {name for facts in found for name in facts.read_by}
     return RowsElsewhere(
         name=source.title,

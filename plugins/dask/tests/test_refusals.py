@@ -20,7 +20,7 @@ from dpcore.errors import DataError, EngineError, InvalidInputError
 from dpcore.plugin import RowCount
 from dpcore.plugin.engines import Files, Registered
 from dpcore_dask import cluster as clusters
-from dpcore_dask import stores
+from dpcore_dask import registered, stores
 from dpcore_dask.engine import DaskEngine
 from dpcore_dask.files import FileSource
 from dpcore_dask.partition import Partition
@@ -285,9 +285,9 @@ def test_a_plugin_of_another_version_is_refused(opened, folder, monkeypatch):
 def test_parts_of_a_data_set_are_parts_of_one_whole(cluster, monkeypatch, what):
     """Each worker loads it for itself: of two orders, a row may be in two parts."""
     source = Registered("census-sim", cluster.scheduler_address)
-    whole, loads = source.load(), itertools.count()
+    whole, loads = registered.load_whole(source.name), itertools.count()
 
-    def load(self):
+    def load(name):
         """Return the rows, from the second load on with their halves exchanged, or one row less."""
         if next(loads) == 0:
             return whole
@@ -295,15 +295,16 @@ def test_parts_of_a_data_set_are_parts_of_one_whole(cluster, monkeypatch, what):
         places = np.roll(np.arange(whole.n_units), half)
         return whole.take(places if what == "another order" else all_but_one)
 
-    monkeypatch.setattr(Registered, "load", load)
+    monkeypatch.setattr(registered, "load_whole", load)
     with pytest.raises(DataError, match="another one each time it is loaded"):
         DaskEngine.open(source, None, None)
 
 
 def test_weights_of_a_data_set_are_not_left_out(cluster, monkeypatch):
     source = Registered("census-sim", cluster.scheduler_address)
-    weighted = replace(source.load(), weights=np.ones(source.load().n_units))
-    monkeypatch.setattr(Registered, "load", lambda self: weighted)
+    whole = registered.load_whole(source.name)
+    weighted = replace(whole, weights=np.ones(whole.n_units))
+    monkeypatch.setattr(registered, "load_whole", lambda name: weighted)
     with pytest.raises(InvalidInputError, match="weights"):
         DaskEngine.open(source, None, None)
 

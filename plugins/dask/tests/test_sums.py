@@ -11,10 +11,16 @@ from dpcore.errors import AnswerError, EngineError, InvalidInputError
 from dpcore.plugin import RowCount, Settings
 from dpcore.plugin.commands import DataRequest, make_plan, train
 from dpcore.plugin.engines import Registered
-from dpcore.plugin.parts import BLOCK_ROWS, LocalEngine, load_file, load_registry
+from dpcore.plugin.parts import (
+    Dataset,
+    LocalEngine,
+    Table,
+    load_registry,
+)
 from dpcore.protocols.file_engine import FileEngine
 from dpcore.session.answers import ExactAnswers
 from dpcore_dask.engine import DaskEngine
+from dpcore_dask.registered import part_of
 from dpcore_tables.store import convert
 
 
@@ -31,14 +37,14 @@ def equal(queries):
 
 @pytest.mark.slow
 def test_parquet_files_give_the_bits_of_one_thread(opened, equal, folder, schema):
-    engine, data = opened(folder), load_file(folder, schema)
+    engine, data = opened(folder), Dataset.from_file(folder, schema)
     assert isinstance(engine, FileEngine) and engine.rows.n_units == data.n_units == 32_001
     assert engine.rows.typed_by == "file" and equal(engine, data)
 
 
 @pytest.mark.slow
 def test_stores_and_files_give_the_same(opened, equal, folder, schema):
-    data = load_file(folder, schema)
+    data = Dataset.from_file(folder, schema)
     for path in folder.glob("*.parquet"):
         convert(path, path.with_suffix(".dpcore"), schema)
     assert equal(opened(folder / "*.dpcore", None), data)
@@ -64,7 +70,7 @@ def test_one_row_in_all_and_none(opened, equal, folder, schema):
     for name, n_rows in (("3", 1), ("1", 0)):
         engine = opened(folder / f"{name}.parquet")
         assert engine.rows.n_units == n_rows
-        assert equal(engine, load_file(folder / f"{name}.parquet", schema))
+        assert equal(engine, Dataset.from_file(folder / f"{name}.parquet", schema))
 
 
 def test_no_rows_are_asked_before_a_charge(opened, folder):
@@ -155,8 +161,10 @@ def test_a_registered_data_set_is_cut_into_blocks(cluster, equal):
     finally:
         engine.close()
     for count in (1, 3, 7, 90):
-        sizes = [source.part(data, place, count).n_units for place in range(count)]
-        assert sum(sizes) == data.n_units and sum(size % BLOCK_ROWS > 0 for size in sizes) == 1
+        sizes = [part_of(data, place, count).n_units for place in range(count)]
+        assert (
+            sum(sizes) == data.n_units and sum(size % Table.BLOCK_ROWS > 0 for size in sizes) == 1
+        )
 
 
 @pytest.mark.slow

@@ -15,7 +15,7 @@ from dpcore.data.units import coins_of
 from dpcore.errors import InvalidInputError
 from dpcore.plugin import RowCount
 from dpcore.plugin.engines import Files, FrameParts, Registered
-from dpcore.plugin.parts import LocalEngine, dataset_from_arrays, load_file
+from dpcore.plugin.parts import Dataset, LocalEngine, dataset_from_arrays
 from dpcore_dask.coins import PartCoins
 from dpcore_dask.engine import DaskEngine
 from dpcore_dask.files import FileSource, rows_in
@@ -60,7 +60,7 @@ def engine_of(cluster):
 
 @pytest.mark.slow
 def test_files_give_the_bits_of_one_table(cluster, engine_of, folder, claimed, queries):
-    data = load_file(folder, claimed, coins=coins_of(7, "units"))
+    data = Dataset.from_file(folder, claimed, coins=coins_of(7, "units"))
     local = LocalEngine(data.table(), threads=1)
     source = Files(str(folder), address=cluster.scheduler_address, seed=7)
     engine = engine_of(source, claimed)
@@ -89,7 +89,7 @@ def test_stores_of_units_are_partitions_where_the_claim_is_made(
     cluster, engine_of, folder, claimed, queries, tmp_path
 ):
     wide = Schema.from_dict({**claimed.to_dict(), "rows_per_unit": 40})
-    whole, kept = load_file(folder, wide), load_file(folder, claimed)
+    whole, kept = Dataset.from_file(folder, wide), Dataset.from_file(folder, claimed)
     assert np.bincount(whole.units).max() < 40 and len(kept.y) < len(whole.y)
     opened = {}
     for name, schema in {"whole": wide, "kept": claimed}.items():
@@ -137,7 +137,7 @@ def test_a_claim_that_is_false_is_found_in_no_row(cluster, engine_of, tmp_path, 
     source = Files(f"{tmp_path}/*.parquet", address=cluster.scheduler_address)
     counted = engine_of(source, claimed).answer(RowCount("l2"))
     assert counted[0] == 2 * MOST
-    whole = load_file(tmp_path, claimed)
+    whole = Dataset.from_file(tmp_path, claimed)
     assert LocalEngine(whole.table(), threads=1).answer(RowCount("l2"))[0] == MOST
 
 
@@ -193,7 +193,7 @@ def test_what_units_are_refused_for(
     convert(folder / "4.parquet", tmp_path / "of-units.dpcore", without)
     with pytest.raises(InvalidInputError, match="of-units.dpcore was not .*claims by unit_in_one"):
         dpcore.fit(tmp_path / "of-units.dpcore", engine=engine)
-    whole = load_file(folder, claimed)
+    whole = Dataset.from_file(folder, claimed)
     monkeypatch.setattr(Registered, "load", lambda self: whole)
     with pytest.raises(InvalidInputError, match="has units of several rows.*cut one in two"):
         engine_of(Registered("census-sim", cluster.scheduler_address), None)

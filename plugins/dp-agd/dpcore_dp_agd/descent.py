@@ -8,9 +8,8 @@ import numpy as np
 
 from dpcore.errors import BudgetExceededError
 from dpcore.plugin import (
-    DIRECTION_BITS,
-    STEP_BITS,
     ClippedGradientSum,
+    Problem,
     Solution,
     noise_multiplier,
     ordered_dot,
@@ -22,7 +21,7 @@ from dpcore_dp_agd.batch import Batch
 from dpcore_dp_agd.loss_line import ClippedLossLine
 
 if TYPE_CHECKING:
-    from dpcore.plugin import PrivacySession, Problem
+    from dpcore.plugin import PrivacySession
     from dpcore.plugin.parts import Query
     from dpcore_dp_agd.plan import RunPlan
 
@@ -31,14 +30,14 @@ __all__ = ["Descent", "candidate_steps", "unit_direction"]
 
 def candidate_steps(largest: float, count: int) -> np.ndarray:
     """Return 0 and ``count`` step sizes up to about ``largest``, evenly spaced on the step grid."""
-    step = max(2.0**-STEP_BITS, float(round_to(largest / count, STEP_BITS)))
+    step = max(2.0**-Problem.STEP_BITS, float(round_to(largest / count, Problem.STEP_BITS)))
     return np.arange(count + 1) * step
 
 
 def unit_direction(v: np.ndarray) -> np.ndarray:
     """Return ``v / ||v||`` on the direction grid; zeros for zeros."""
     norm = ordered_norm(v)
-    return round_to(v / norm, DIRECTION_BITS) if norm > 0 else np.zeros_like(v)
+    return round_to(v / norm, Problem.DIRECTION_BITS) if norm > 0 else np.zeros_like(v)
 
 
 class Descent:

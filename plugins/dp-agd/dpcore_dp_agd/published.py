@@ -20,10 +20,10 @@ import numpy as np
 
 from dpcore.errors import BudgetExceededError
 from dpcore.plugin import (
-    DIRECTION_BITS,
     ClippedGradientSum,
     Gaussian,
     InvalidInputError,
+    Problem,
     Solution,
     round_parameters,
     round_to,
@@ -34,7 +34,7 @@ from dpcore_dp_agd.descent import candidate_steps, unit_direction
 from dpcore_dp_agd.loss_line import ClippedLossLine
 
 if TYPE_CHECKING:
-    from dpcore.plugin import PrivacySession, Problem
+    from dpcore.plugin import PrivacySession
     from dpcore.plugin.parts import NoiseSource, Query, Sensitivity
 
 __all__ = ["PublishedNoisyMin", "minimize_as_published"]
@@ -74,7 +74,7 @@ class PublishedNoisyMin(ScaledNoise):
 
 def _published_direction(gradient: np.ndarray, l2: float, w: np.ndarray) -> np.ndarray:
     """Return the normalised gradient plus l2 w, on the direction grid."""
-    return round_to(unit_direction(gradient) + l2 * w, DIRECTION_BITS)
+    return round_to(unit_direction(gradient) + l2 * w, Problem.DIRECTION_BITS)
 
 
 def minimize_as_published(

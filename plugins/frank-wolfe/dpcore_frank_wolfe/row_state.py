@@ -12,7 +12,8 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from dpcore.plugin.parts import FEATURE_BITS, clip_coefficients
+from dpcore.plugin import Problem
+from dpcore.plugin.parts import clip_coefficients
 from dpcore_frank_wolfe.kernels import add_column, add_rows
 from dpcore_frank_wolfe.sparse_rows import SparseRows
 
@@ -75,7 +76,7 @@ class RowState:
     def _clipped_slopes(self, point: Point) -> np.ndarray:
         """Return the rows' coefficients, int64, each a function of its row and the point."""
         rows = self._rows
-        z = self._margins * (point.scale * 2.0**-FEATURE_BITS) * rows.factor
+        z = self._margins * (point.scale * 2.0**-Problem.FEATURE_BITS) * rows.factor
         c = np.empty(z.shape)
         point.loss.dvalue(z, rows.y, c)
         clip_coefficients(c, rows.factor, rows.largest, point.clip, 2.0**point.bits)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.plugin.parts import FEATURE_BITS, CsrBlock, clamped_labels
+from dpcore.plugin import Problem
+from dpcore.plugin.parts import CsrBlock, clamped_labels
 from dpcore_frank_wolfe.kernels import fill_columns, largest_steps
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class SparseRows:
         self.factor = np.concatenate([np.empty(0), *(block.factor for block in blocks)])
         largest = np.zeros(self.y.size, dtype=np.int64)
         largest_steps(self.indptr, steps, largest)
-        self.largest = np.ldexp(largest.astype(np.float64), -FEATURE_BITS)
+        self.largest = np.ldexp(largest.astype(np.float64), -Problem.FEATURE_BITS)
         sizes = np.bincount(indices, minlength=n_features)
         self.starts = np.append(0, np.cumsum(sizes, dtype=np.int64))
         self.rows, self.row_steps = np.empty(steps.size, np.int32), np.empty_like(steps)
@@ -78,5 +79,5 @@ def _unfolded(block: Block) -> _Part:
 
 
 def _in_steps(values: np.ndarray) -> np.ndarray:
-    steps: np.ndarray = np.rint(np.ldexp(values.astype(np.float64), FEATURE_BITS))
+    steps: np.ndarray = np.rint(np.ldexp(values.astype(np.float64), Problem.FEATURE_BITS))
     return steps.astype(np.int32)

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from dpcore.plugin import InvalidInputError
-from dpcore.plugin.parts import FEATURE_BITS, Sensitivity, constant, sealed
+from dpcore.plugin import InvalidInputError, Problem
+from dpcore.plugin.parts import Sensitivity, constant, sealed
 from dpcore_frank_wolfe.kernels import signed_scores
 from dpcore_frank_wolfe.row_state import Point, RowState, keep, state_for
 
 if TYPE_CHECKING:
-    from dpcore.plugin import NeighboringRelation, Problem
+    from dpcore.plugin import NeighboringRelation
     from dpcore.plugin.parts import Block, NoiseSource, Table
 
 __all__ = ["MOST_STEPS", "LoadedKernels", "VertexScores", "sparse_point"]
@@ -97,7 +97,7 @@ class VertexScores:
         weight = self.problem.l2 * (self.problem.n_public or 0)
         asked = self.picks if weight else self.picks[:0]
         moved, w = sparse_point(asked, self.problem.n_features, self.radius)
-        steps = np.rint(np.ldexp(weight * w, FEATURE_BITS + self.bits))
+        steps = np.rint(np.ldexp(weight * w, Problem.FEATURE_BITS + self.bits))
         if not (np.abs(steps) < 2.0**61).all():
             raise InvalidInputError("The regulariser is too large: lower --l2 (l2=).")
         return moved, steps
@@ -131,7 +131,7 @@ class VertexScores:
 
     def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
         bound = self.clip * relation.rows_changed
-        bits = FEATURE_BITS + self.bits
+        bits = Problem.FEATURE_BITS + self.bits
         return Sensitivity("linf", bound, relation, bits, change_range=2 * bound)
 
     def rehearsed(self) -> tuple[LoadedKernels]:

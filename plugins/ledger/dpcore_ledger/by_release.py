@@ -19,7 +19,6 @@ from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from dpcore.accountants.additive import ticks_up
 from dpcore.accountants.delta_reserve import deltas_of
 from dpcore.errors import (
     BudgetExceededError,
@@ -28,7 +27,7 @@ from dpcore.errors import (
     UnsupportedEventError,
 )
 from dpcore.plugin.ledgers import LedgerEntry
-from dpcore.plugin.parts import Ledger, OneProcess
+from dpcore.plugin.parts import AdditiveAccountant, Ledger, OneProcess
 from dpcore_ledger.cost import Cost, grown, times_of
 from dpcore_ledger.reference import reference_of
 from dpcore_ledger.remaining import budget_that_holds, shown_down
@@ -157,7 +156,10 @@ def _cost_of(event: DpEvent, terms: Terms, times: int) -> Cost:
         raise UnsupportedEventError(
             f"The ledger's {filter.name} filter cannot hold a {type(event).__name__}. {_RESERVE}"
         )
-    cost = Cost(ticks_up(filter.cost(event)), ticks_up(deltas_of(Counter((event,)))))
+    cost = Cost(
+        AdditiveAccountant.ticks_up(filter.cost(event)),
+        AdditiveAccountant.ticks_up(deltas_of(Counter((event,)))),
+    )
     factor = grown(terms, times)
     if factor is None or (times > 1 and cost.aside_ticks):
         raise InvalidInputError(

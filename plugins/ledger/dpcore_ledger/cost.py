@@ -32,11 +32,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from dpcore.accountants.additive import ticks_up
 from dpcore.accountants.gdp import GdpAccountant
 from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.errors import InvalidInputError
 from dpcore.plugin.parts import (
+    AdditiveAccountant,
     ApproximateDpEvent,
     DpEvent,
     PureAccountant,
@@ -48,13 +48,12 @@ from dpcore.plugin.parts import (
 
 if TYPE_CHECKING:
     from dpcore.plugin import Accountant
-    from dpcore.plugin.parts import AdditiveAccountant
     from dpcore_ledger.parts import Part
     from dpcore_ledger.terms import Terms
 
 __all__ = ["Cost", "Run", "cost_of", "grown", "times_of"]
 
-_ONE = ticks_up(Fraction(1))
+_ONE = AdditiveAccountant.ticks_up(Fraction(1))
 _POWER = {"zcdp": 2, "gdp": 2, "pure": 1}
 """The power of k by which k steps multiply a filter's unit: gdp adds up mu^2."""
 
@@ -145,8 +144,15 @@ def cost_of(run: Run, terms: Terms) -> Cost:
             f"Run under --accountant {filter.name} (accountant={filter.name!r}), or open a ledger "
             "of --accountant zcdp, which holds every kind."
         )
-    aside = ticks_up(Fraction(event.delta)) if type(event) is ApproximateDpEvent else 0
-    return Cost(ticks_up(filter.cost(event)) if aside == 0 else _beside(filter, event), aside)
+    aside = (
+        AdditiveAccountant.ticks_up(Fraction(event.delta))
+        if type(event) is ApproximateDpEvent
+        else 0
+    )
+    return Cost(
+        AdditiveAccountant.ticks_up(filter.cost(event)) if aside == 0 else _beside(filter, event),
+        aside,
+    )
 
 
 def _is_of_unit(own: Accountant, filter: AdditiveAccountant) -> bool:
@@ -182,4 +188,4 @@ def _beside(filter: AdditiveAccountant, event: DpEvent) -> int:
             "The run is one (epsilon, delta) release, and the ledger has no part of delta aside "
             "for those: it was opened with --aside 0."
         )
-    return ticks_up(filter.cost(event))
+    return AdditiveAccountant.ticks_up(filter.cost(event))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from dpcore.accountants.additive import ticks_up
+from dpcore.errors import visible
 from dpcore.exact.rounding import exact
-from dpcore.plugin.parts import float_up, visible
+from dpcore.plugin.parts import AdditiveAccountant, float_up
 from dpcore_ledger.cost import Run
 from dpcore_ledger.remaining import epsilon_that_fits, more_like, shown_down, shown_up
 from dpcore_ledger.state import OPEN, UNTOLD, charges_of, seen_of
@@ -44,7 +44,7 @@ _OF_QUERIES = {
     },
 }
 """Claims on the rows of a query, by the word that a run has for them."""
-_ONE = ticks_up(Fraction(1))
+_ONE = AdditiveAccountant.ticks_up(Fraction(1))
 
 
 def promise(budgets: Sequence[Terms], runs: Sequence[RunState] = ()) -> str:

@@ -26,7 +26,7 @@ _DIGITS = 9
 
 
 class LedgerOfRuns:
-    """The ledger of a table, as ``dpcore.plugin.ledgers.TableLedger`` has it."""
+    """The ledger of a table, as ``dpcore.session.ledger.TableLedger`` has it."""
 
     def __init__(self, address: str, analyst: str = "", same_table: bool = False) -> None:
         self._ledger, self._analyst, self._same_table = TableLedger(address), analyst, same_table

@@ -11,10 +11,9 @@ from dpcore.accountants.gdp import GdpAccountant
 from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.errors import InvalidInputError, RegistryError
 from dpcore.exact.rounding import exact
-from dpcore.plugin.parts import PureAccountant
+from dpcore.plugin import NeighboringRelation
+from dpcore.plugin.parts import PureAccountant, load_registry
 from dpcore.privacy.first_party import is_ours
-from dpcore.privacy.relations import parse_relation
-from dpcore.registry.catalogue import load_registry
 
 if TYPE_CHECKING:
     from dpcore.plugin.parts import AdditiveAccountant
@@ -64,7 +63,7 @@ class Terms:
 
         Raises InvalidInputError for figures, names or an ``aside`` that cannot be.
         """
-        parse_relation(relation)
+        NeighboringRelation.parse(relation)
         kind = _filter_kind(accountant)
         if unit == "":
             raise InvalidInputError("Expected unit='' to be the name of a column of ids.")

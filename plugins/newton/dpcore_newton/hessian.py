@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from dpcore.plugin import InvalidInputError, NeighboringRelation
+from dpcore.plugin import InvalidInputError, NeighboringRelation, Problem
 from dpcore.plugin.parts import (
-    BLOCK_SUM_BITS,
-    FEATURE_BITS,
     CoefficientSum,
     Sensitivity,
+    Table,
     float_up,
     sealed,
     sqrt_up,
@@ -68,14 +67,15 @@ class HessianSum(CoefficientSum):
     >>> import numpy as np
     >>> from dpcore.losses.logistic import Logistic
     >>> from dpcore.plugin import NeighboringRelation, Problem
-    >>> from dpcore.plugin.parts import weight
+    >>> from dpcore.plugin.parts import RowFunction
     >>> from dpcore_baselines.queries.standardization import Standardization
     >>> from dpcore_newton.curvature import hessian
     >>> from dpcore_newton.hessian import HessianSum
     >>> add = NeighboringRelation.ADD_OR_REMOVE_ONE
     >>> problem = Problem(Logistic(), 0.0, 3, row_norm=1.0, raw_norm_bound=1.0, relation=add)
     >>> same = Standardization.nearest(np.ones(3), np.zeros(3), None)
-    >>> query = HessianSum(problem, np.zeros(3), weight(hessian), 0.25, standardization=same)
+    >>> curvature = RowFunction.weight(hessian)
+    >>> query = HessianSum(problem, np.zeros(3), curvature, 0.25, standardization=same)
     >>> query.start().shape, query.sensitivity(add).bound
     ((6,), 0.25)
     """
@@ -108,7 +108,7 @@ class HessianSum(CoefficientSum):
         all rows', weighted, below 2^62."""
         largest = math.frexp(max(self.clip, 2.0**-20))[1]
         room = 61 - self._most_rows.bit_length() - _WEIGHT_BITS - largest
-        return min(FEATURE_BITS, (BLOCK_SUM_BITS - largest) // 2, room // 2)
+        return min(Problem.FEATURE_BITS, (Table.BLOCK_SUM_BITS - largest) // 2, room // 2)
 
     def start(self) -> np.ndarray:
         d = self.problem.n_features

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.plugin import ordered_dot, ordered_norm, round_parameters, round_to
-from dpcore.plugin.parts import PARAMETER_BITS
+from dpcore.plugin import Problem, ordered_dot, ordered_norm, round_parameters, round_to
 from dpcore_baselines.descent import defaults
 from dpcore_baselines.descent.averaged import AveragedDescent
 from dpcore_baselines.descent.standardize import MOMENTS_CLIP, rehearsed, unchanged
@@ -23,7 +22,7 @@ from dpcore_newton.rows import moments_share
 from dpcore_newton.spectrum import Curvature
 
 if TYPE_CHECKING:
-    from dpcore.plugin import PrivacySession, Problem
+    from dpcore.plugin import PrivacySession
     from dpcore_baselines.calibration.of_a_run import CountedScores
     from dpcore_newton.rows import ReleasedRows
 
@@ -80,7 +79,7 @@ class Passes:
             else:
                 direction = self._released_direction(w, gradient)
             # LAPACK's order of adding is not the same everywhere: no gradient is asked by it.
-            direction = round_to(np.clip(direction, -_LONGEST, _LONGEST), PARAMETER_BITS)
+            direction = round_to(np.clip(direction, -_LONGEST, _LONGEST), Problem.PARAMETER_BITS)
             descent.move(direction, 1 / (1 - optimizer.momentum))
         return descent
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.plugin.parts import loss_facts, weight
+from dpcore.plugin.parts import RowFunction, loss_facts
 from dpcore_baselines.descent import defaults
 from dpcore_baselines.descent.step_size import StepSize
 from dpcore_baselines.options import noise_of_parts
@@ -50,7 +50,7 @@ def hessian_of(
     is not clipped; where rows are weighted up to 16 times that, as its gradients are."""
     curvature = curvature_of(problem)
     clip = curvature / defaults.weighed(1.0, problem.loss) * length**2
-    function = weight(CURVATURES[optimizer.curvature])
+    function = RowFunction.weight(CURVATURES[optimizer.curvature])
     return HessianSum(problem, w, function, clip, (curvature,), standardization=columns)
 
 

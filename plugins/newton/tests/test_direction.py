@@ -9,7 +9,7 @@ import pytest
 
 from dpcore.errors import InvalidInputError
 from dpcore.plugin import NeighboringRelation
-from dpcore.plugin.parts import Sensitivity, weight
+from dpcore.plugin.parts import RowFunction, Sensitivity
 from dpcore_lab.checks import check_query
 from dpcore_newton.curvature import hessian
 from dpcore_newton.direction import NewtonDirection
@@ -28,7 +28,7 @@ def hessian_sum(problem):
     width = problem.n_features
     same = Standardization.nearest(np.ones(width), np.zeros(width), None)
     w = np.zeros(width)
-    return HessianSum(problem, w, weight(hessian), CLIP, (), standardization=same)
+    return HessianSum(problem, w, RowFunction.weight(hessian), CLIP, (), standardization=same)
 
 
 @pytest.fixture

@@ -13,10 +13,9 @@ from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.parts import (
     ContributionSum,
     LocalEngine,
+    RowFunction,
     Sensitivity,
     Table,
-    contribution,
-    weight,
 )
 from dpcore_lab.checks import check_query
 from dpcore_newton import hessian as module
@@ -43,7 +42,7 @@ def of_the_label(z, y, parameters):
 
 def query_of(problem, function=hessian, clip=0.7, kind=HessianSum, columns=COLUMNS):
     w = np.full(problem.n_features, 0.3)
-    return kind(problem, w, weight(function), clip, (0.25,), standardization=columns)
+    return kind(problem, w, RowFunction.weight(function), clip, (0.25,), standardization=columns)
 
 
 def test_the_kernel_writes_what_the_formula_says():
@@ -152,7 +151,7 @@ def test_curvatures_are_those_of_the_loss():
         parabola = value[1] + slope * (others - z) + upper / 2 * (others - z) ** 2
         assert (parabola >= np.logaddexp(0.0, -others) - 1e-9).all()
     for function in CURVATURES.values():
-        weight(function).require_compiled()
+        RowFunction.weight(function).require_compiled()
 
 
 def test_what_does_not_fit_is_refused(problem_of):
@@ -174,6 +173,8 @@ def ones(x, y, parameters, out):
 
 def test_the_trace_of_another_sum_is_refused(problem_of):
     # A row moves each of 15 entries of this one by the clip, and 5 of them are its diagonal.
-    query = ContributionSum(problem_of(ADD), contribution(ones), width=15, clip=1.0, norm="linf")
+    query = ContributionSum(
+        problem_of(ADD), RowFunction.contribution(ones), width=15, clip=1.0, norm="linf"
+    )
     with pytest.raises(InvalidInputError, match="not of ContributionSum"):
         HessianTrace(query)

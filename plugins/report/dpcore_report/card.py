@@ -6,7 +6,6 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from dpcore.exact.rounding import exact
-from dpcore.model.rendering import fitted_in_words
 from dpcore_report.fitted import columns_section, fitted_section, versions_section
 from dpcore_report.guarantee import explained_of, meaning_section, whose_section
 from dpcore_report.limits import outside_section, public_section, secrets_section
@@ -70,7 +69,7 @@ def card_of(model: Model, digest: str | None = None) -> Card:
         versions_section(model, digest),
     )
     return Card(
-        title=f"A model that predicts {fitted_in_words(model)}",
+        title=f"A model that predicts {model.fitted_in_words()}",
         private=privacy["private"],
         headline=_headline(privacy),
         facts=_facts(privacy),

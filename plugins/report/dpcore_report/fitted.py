@@ -4,11 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dpcore.model.rendering import (
-    fitted_in_words,
-    sections_in_words,
-    shown_bounds,
-)
 from dpcore_report.curves.of_columns import choice_in_words
 from dpcore_report.evaluation.group_text import group_lines, group_table
 from dpcore_report.pictures.of_model import pictures_of
@@ -30,7 +25,7 @@ def fitted_section(model: Model) -> Section:
     of = f" of {algo['distribution']} {algo.get('version', '')}" if "distribution" in algo else ""
     reference = f" ({algo['reference']})" if algo.get("reference") else ""
     items = [
-        Item(f"Predicts {fitted_in_words(model)}."),
+        Item(f"Predicts {model.fitted_in_words()}."),
         Item(f"Algorithm: {algo['name']}{of}{reference}.", "algorithms.md"),
     ]
     if isinstance(algo.get("chosen_by"), dict):
@@ -40,13 +35,13 @@ def fitted_section(model: Model) -> Section:
     if given:
         items.append(Item(f"Parameters: {_pairs(given)}."))
     if model.released_bounds:
-        items.append(Item(f"Bounds released from the rows: {shown_bounds(model)}."))
+        items.append(Item(f"Bounds released from the rows: {model.shown_bounds()}."))
     items.append(Item(f"l2 = {model.l2:g}; {model.w.size} coefficients. {model.status}"))
     if choice := choice_in_words(model):
         items.append(Item(choice))
     by_group = _by_group(model)
     shown = set(map(str.strip, group_lines(model.evaluation or {}))) if by_group else set()
-    said = [line.strip() for line in sections_in_words(model)]
+    said = [line.strip() for line in model.sections_in_words()]
     lines = tuple(Item(line) for line in said if line not in shown)
     beside = (*((Section("Steps beside the fit", items=lines),) if lines else ()), *by_group)
     pictures = (Section(each.title, pictures=(each,)) for each in pictures_of(model))

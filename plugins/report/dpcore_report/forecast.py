@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.planning.memory import memory_of
 from dpcore.fitting.planning.optimizer_queries import expected_utility
-from dpcore.plugin import Problem
+from dpcore.plugin import Problem, Settings
 from dpcore.plugin.commands import make_plan
 from dpcore.plugin.parts import loss_facts
 
 if TYPE_CHECKING:
-    from dpcore.plugin import ExpectedUtility, Settings
+    from dpcore.plugin import ExpectedUtility
     from dpcore.plugin.commands import Plan
 
 __all__ = ["Forecast"]

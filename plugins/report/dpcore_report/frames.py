@@ -5,8 +5,7 @@ from __future__ import annotations
 import html
 from typing import TYPE_CHECKING, Any
 
-from dpcore.errors import InvalidInputError, replacing
-from dpcore.plugin.parts import visible
+from dpcore.errors import InvalidInputError, replacing, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

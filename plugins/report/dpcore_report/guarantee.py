@@ -7,8 +7,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal
 
 from dpcore.fitting.warnings import cautions_of_budget
+from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.parts import sqrt_up
-from dpcore.privacy.relations import parse_relation
 from dpcore.privacy.units import Units
 from dpcore_report.explained import Explained
 from dpcore_report.sections import Item, Section
@@ -31,7 +31,7 @@ def explained_of(privacy: dict[str, Any]) -> Explained | None:
     """Return what a file's guarantee means; ``None`` where it has none."""
     if not privacy["private"]:
         return None
-    relation = parse_relation(privacy["neighboring_relation"])
+    relation = NeighboringRelation.parse(privacy["neighboring_relation"])
     figures = privacy["epsilon"], privacy["delta"], relation
     units = units_in(privacy)
     if units is not None:
@@ -109,7 +109,9 @@ def whose_section(privacy: dict[str, Any]) -> Section:
         return Section("Whose privacy", lines=("Nobody's: there is no guarantee.",))
     units, users = units_in(privacy), privacy.get("users")
     thing = "row" if units is None else units.thing
-    differ = _NEIGHBOURS[parse_relation(privacy["neighboring_relation"]).value].format(thing=thing)
+    differ = _NEIGHBOURS[NeighboringRelation.parse(privacy["neighboring_relation"]).value].format(
+        thing=thing
+    )
     if users is not None:
         return Section(
             "Whose privacy",

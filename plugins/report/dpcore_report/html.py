@@ -9,9 +9,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from dpcore.errors import InvalidInputError
-from dpcore.model.rendering import columns_in_words, fitted_in_words, shown_bounds
-from dpcore.plugin.parts import visible
+from dpcore.errors import InvalidInputError, visible
 from dpcore_report.pictures.svg import svg_of
 from dpcore_report.stylesheet import stylesheet
 
@@ -132,13 +130,13 @@ def model_table(model: Model) -> str:
     """Return a table of a model, as a notebook shows it: what it predicts, the whole sentence of
     its guarantee, and all coefficients."""
     facts = {
-        "Model": fitted_in_words(model),
+        "Model": model.fitted_in_words(),
         "Privacy": model.privacy["sentence"],
-        "Rows": columns_in_words(model),
+        "Rows": model.columns_in_words(),
         "Run": model.status,
     }
     if model.released_bounds:
-        facts["Bounds released"] = shown_bounds(model)
+        facts["Bounds released"] = model.shown_bounds()
     rows = "".join(f"<tr><th>{k}</th><td>{html.escape(v)}</td></tr>" for k, v in facts.items())
     return (
         f"<table>{rows}</table><details><summary>{model.w.size} coefficients</summary>"

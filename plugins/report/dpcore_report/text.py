@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
-from dpcore.plugin.parts import visible
+from dpcore.errors import visible
 
 if TYPE_CHECKING:
     from dpcore_report.card import Card

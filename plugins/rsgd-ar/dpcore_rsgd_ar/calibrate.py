@@ -8,15 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcore.errors import UnsupportedEventError
-from dpcore.plugin import (
-    InvalidInputError,
-    array_exp,
-    array_expm1,
-    array_log,
-    ordered_dot,
-    ordered_sum,
-)
+from dpcore.plugin import InvalidInputError, ordered_dot, ordered_sum
 from dpcore.plugin.parts import accountants_for
+from dpcore_accounting.reproducible.array_functions import array_exp, array_expm1, array_log
 
 if TYPE_CHECKING:
     from collections.abc import Callable

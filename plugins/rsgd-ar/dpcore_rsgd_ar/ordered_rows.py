@@ -3,13 +3,14 @@
 Either a copy of a table's rows in any order, each range contiguous in memory, or the blocks as they
 are, begun at a given row and without a copy, for tables that do not fit twice.
 
-Products are those of ``RawRows``, plain float64, whose error a sensitivity has to count.
+Products are those of rows as a layout holds them, plain float64, whose error a sensitivity has to
+count.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -18,7 +19,14 @@ from dpcore.plugin import InvalidInputError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from dpcore.plugin.parts import RawRows, Table
+    from dpcore.plugin.parts import Table
+
+    class _RawRows(Protocol):
+        """Rows as a layout holds them (``Block.raw_rows``): no factor, and plain products."""
+
+        def fill_margins(self, start: int, stop: int, w: np.ndarray, out: np.ndarray) -> None: ...
+        def weighted_sum(self, start: int, stop: int, c: np.ndarray) -> np.ndarray: ...
+
 
 __all__ = ["OrderedRows", "order_rows", "rotate_rows"]
 
@@ -33,7 +41,7 @@ class OrderedRows:
     """
 
     def __init__(
-        self, parts: Sequence[tuple[RawRows, int, int]], y: np.ndarray, factor: np.ndarray
+        self, parts: Sequence[tuple[_RawRows, int, int]], y: np.ndarray, factor: np.ndarray
     ) -> None:
         self._parts = parts
         self._places = [0, *np.cumsum([last - first for _, first, last in parts]).tolist()]
@@ -58,7 +66,7 @@ class OrderedRows:
         ]
         return sum(sums[1:], sums[0])
 
-    def _pieces(self, start: int, stop: int) -> Iterator[tuple[RawRows, int, int, int]]:
+    def _pieces(self, start: int, stop: int) -> Iterator[tuple[_RawRows, int, int, int]]:
         """Yield rows, the range of them, and where it begins in the range asked for."""
         k, place = bisect_right(self._places, start) - 1, start
         while place < stop:
@@ -92,7 +100,7 @@ def rotate_rows(table: Table, offset: int, row_norm: float) -> OrderedRows:
 
     Nothing is copied but labels and factors. ``row_norm`` : as for ``order_rows``.
     """
-    parts: list[tuple[RawRows, int, int]] = [
+    parts: list[tuple[_RawRows, int, int]] = [
         (block.raw_rows(), 0, block.n_rows) for block in table.blocks
     ]
     y, factor = _columns(table, row_norm)

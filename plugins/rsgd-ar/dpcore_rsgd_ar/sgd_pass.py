@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from dpcore.plugin import InvalidInputError, NeighboringRelation, ordered_norm
-from dpcore.plugin.parts import RandomizedSensitivity, Sensitivity, clamped_labels, constant, sealed
+from dpcore.plugin.parts import Sensitivity, clamped_labels, constant, sealed
 from dpcore_rsgd_ar.closed_forms import CLOSED_FORMS
 from dpcore_rsgd_ar.kernels import bound_coefficients
 from dpcore_rsgd_ar.ordered_rows import order_rows, rotate_rows
@@ -108,11 +108,12 @@ class SgdPass:
             width = math.nextafter(math.sqrt(self.facts.n_features), math.inf)
             largest = math.nextafter(largest * width, math.inf)
             return Sensitivity("l1", largest, relation, self.grid_bits)
+        whole = Sensitivity("l2", largest, relation, self.grid_bits)
         if not self.randomized:
-            return Sensitivity("l2", largest, relation, self.grid_bits)
+            return whole
         shares = tuple(int(size) for size in self.schedule.sizes)
         deltas = tuple(float(delta) for delta in self.deltas)
-        return RandomizedSensitivity("l2", largest, relation, self.grid_bits, None, deltas, shares)
+        return whole.randomized(deltas, shares)
 
     def direction(self, gradient: np.ndarray) -> np.ndarray:
         """Return what a step follows, beside the regulariser: the mean gradient of a batch, which

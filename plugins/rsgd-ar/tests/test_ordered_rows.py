@@ -6,12 +6,12 @@ from scipy.sparse import csr_matrix
 
 from dpcore import Schema
 from dpcore.errors import InvalidInputError
-from dpcore.plugin.parts import BLOCK_ROWS, Table, load_file
+from dpcore.plugin.parts import Dataset, Table
 from dpcore_rsgd_ar.ordered_rows import order_rows, rotate_rows
 from dpcore_tables.coded import CodedLayout, CodedRows
 from dpcore_tables.store import convert
 
-N = BLOCK_ROWS + 37
+N = Table.BLOCK_ROWS + 37
 
 
 def coded(rng):
@@ -50,7 +50,7 @@ def test_every_layout_is_the_table_in_that_order(name):
 
 
 @pytest.mark.parametrize("name", ["coded", "csr", "dense"])
-@pytest.mark.parametrize("offset", [0, 1, 36, 37, 38, BLOCK_ROWS - 1, BLOCK_ROWS, N - 1])
+@pytest.mark.parametrize("offset", [0, 1, 36, 37, 38, N - 38, N - 37, N - 1])
 def test_rows_as_stored_begin_at_the_offset(name, offset):
     X = layouts()[name]
     table = Table.from_matrix(X, np.arange(N) / N, row_norm=1.5, raw_norm_bound=2.0)
@@ -111,8 +111,8 @@ def test_rows_of_a_store_are_those_of_its_file(tmp_path, offset):
     w, c = rng.normal(size=5), rng.normal(size=60)
     found = []
     for dataset in (
-        load_file(tmp_path / "rows.csv", schema),
-        load_file(tmp_path / "rows.dpcore", schema),
+        Dataset.from_file(tmp_path / "rows.csv", schema),
+        Dataset.from_file(tmp_path / "rows.dpcore", schema),
     ):
         bounds = {"row_norm": dataset.row_norm, "raw_norm_bound": dataset.raw_norm_bound}
         table = Table.from_matrix(dataset.X, dataset.y, **bounds)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dpcore import Schema
-from dpcore.data.schema.columns import Label
+from dpcore.data.schema.label import Label
 from dpcore.errors import InvalidInputError, near_names, replacing
 
 __all__ = [

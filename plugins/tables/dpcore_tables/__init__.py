@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dpcore.plugin import hookimpl
-from dpcore.registry.step_options import StepOption
+from dpcore.plugin.steps import StepOption
 
 __all__: list[str] = []
 

@@ -18,10 +18,10 @@ from dpcore.fitting.rows.unbounded import encoded_rows
 from dpcore.fitting.run import fit_dataset
 from dpcore.fitting.steps.pre_fit_release import rehearse_run
 from dpcore.fitting.steps.weights import with_weights
+from dpcore.plugin.ledgers import LedgerEntry
 from dpcore.plugin.parts import Ledger, SeededNoise, TableSession
 from dpcore.privacy.first_party import part_of
 from dpcore.privacy.statement import foreign_parts
-from dpcore.session.ledger import LedgerEntry
 from dpcore_tuning.beside import released_weights
 from dpcore_tuning.held_out import HeldOut
 from dpcore_tuning.repetition import best_of_random_tries

@@ -21,7 +21,7 @@ import numpy as np
 from dpcore.fitting.planning.engines import engine_at_hand
 from dpcore.plugin import noise_multiplier
 from dpcore.plugin.parts import PureAccountant, TableSession
-from dpcore.plugin.steps import mechanism_for, norm_of
+from dpcore.plugin.steps import mechanism_for
 from dpcore_accounting.selections.permute_and_flip import PermuteAndFlip
 from dpcore_tuning.scores import HeldOutLosses
 
@@ -56,7 +56,7 @@ class HeldOut:
     def score(self, w: np.ndarray, accountant: Accountant) -> float:
         """Return the score of a model, with noise that takes all of an empty filter."""
         mechanism = mechanism_for(accountant, Fraction(1))
-        query = HeldOutLosses(self._problem, (w,), self._measure, norm_of(mechanism))
+        query = HeldOutLosses(self._problem, (w,), self._measure, mechanism.needs)
         released = self._session(accountant).release(query, mechanism)
         return float(released[0])
 

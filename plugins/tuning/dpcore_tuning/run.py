@@ -27,7 +27,12 @@ from dpcore.fitting.training import make_model
 from dpcore.plugin import Solution
 from dpcore.plugin.commands import LedgerRequest
 from dpcore.plugin.ledgers import Found, LedgerEntry
-from dpcore.plugin.parts import ApproximateDpEvent, PureDpEvent, SeededNoise, SystemNoise, float_up
+from dpcore.plugin.parts import (
+    ApproximateDpEvent,
+    NoiseSource,
+    PureDpEvent,
+    float_up,
+)
 from dpcore.privacy.first_party import part_of
 from dpcore.privacy.statement import OF_DPCORE, PrivacyStatement, foreign_parts
 from dpcore.privacy.units import protected
@@ -43,7 +48,7 @@ if TYPE_CHECKING:
     from dpcore.fitting.run_state import RunState
     from dpcore.fitting.training import Training
     from dpcore.plugin.commands import DataRequest
-    from dpcore.plugin.parts import Dataset, Model, NoiseSource
+    from dpcore.plugin.parts import Dataset, Model
     from dpcore_tuning.candidate_fits import Tried
     from dpcore_tuning.search import Search
 
@@ -96,7 +101,7 @@ def tune_dataset(
     charges.bound = Bound(search.epsilon, search.delta, search.relation.value, unit, not reasons)
     seed = plan.settings.seed
     with charges.told():
-        noise = SystemNoise() if seed is None else SeededNoise(seed)
+        noise = NoiseSource.of_seed(seed)
         sides = _sides(search, dataset, held_out, kept_fraction, noise)
         beside = Beside(search, sides, noise)
         tries = Tries(beside.search, sides, noise)

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 from dpcore.accountants.equal_parts import equal_part, splits
 from dpcore.errors import InvalidInputError
-from dpcore.fitting.planning.losses import OF_LOSS
 from dpcore.fitting.steps.shared_budget import with_shared_accountant
 from dpcore.plugin import Settings
 from dpcore.plugin.commands import make_plan
@@ -153,7 +152,7 @@ def _check_measure(measure: str, plan: Plan, candidates: Sequence[Candidate]) ->
     if measure not in MEASURES:
         raise InvalidInputError(f"Expected score={measure!r} to be one of {', '.join(MEASURES)}.")
     named = {name for candidate in candidates for name in candidate}
-    if measure == "loss" and any(name.startswith(f"{OF_LOSS}.") for name in named):
+    if measure == "loss" and any(name.startswith(f"{Settings.OF_LOSS}.") for name in named):
         raise InvalidInputError(
             "Candidates of several losses are compared by the score error only."
         )

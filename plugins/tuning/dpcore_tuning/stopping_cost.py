@@ -54,7 +54,6 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from dpcore.accountants.additive import ticks_down, ticks_up
 from dpcore.accountants.conversion import epsilon_up, golden_maximum, slack
 from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.errors import InvalidInputError
@@ -67,8 +66,6 @@ from dpcore.plugin.parts import (
     float_down,
     float_up,
     log_up,
-    validated_delta,
-    validated_epsilon,
 )
 from dpcore_accounting.rdp import RdpAccountant
 from dpcore_tuning.stopping_distributions import Poisson, TruncatedNegativeBinomial
@@ -108,10 +105,10 @@ def whole_filter(law: Law, accountant: str, epsilon: float, delta: float) -> Who
             f"There is no theorem for a search whose tries run under {accountant}: take "
             "--accountant zcdp, rdp or pure, or --search list, which holds every accountant."
         )
-    epsilon = validated_epsilon(epsilon)
+    epsilon = AdditiveAccountant.validated_epsilon(epsilon)
     if accountant == "pure":
         return PureAccountant.from_budget(epsilon, 0.0)
-    delta = validated_delta(delta)
+    delta = AdditiveAccountant.validated_delta(delta)
     if not isinstance(law, TruncatedNegativeBinomial):
         raise InvalidInputError(
             "There is no theorem here for a Poisson number of tries under "
@@ -135,7 +132,9 @@ def filter_of_a_try(law: Law, accountant: str, whole: Whole) -> Any:
 
 def left_of(whole: AdditiveAccountant) -> Fraction:
     """Return what a filter has left, exactly, in its unit."""
-    return Fraction(whole.budget_ticks - whole.spent_ticks, ticks_up(Fraction(1)))
+    return Fraction(
+        whole.budget_ticks - whole.spent_ticks, AdditiveAccountant.ticks_up(Fraction(1))
+    )
 
 
 def _pure(law: Law, epsilon: float) -> float:
@@ -194,7 +193,7 @@ def _zcdp(law: TruncatedNegativeBinomial, whole: RdpAccountant) -> ZcdpAccountan
     s = golden_maximum(lambda s: rho(float(t), s))
     left = left_of(whole) - _overhead_up(law, t, 1 + s)
     each = left / (1 + t + (1 + law.eta) * s)
-    if each <= 0 or not ticks_down(each):
+    if each <= 0 or not AdditiveAccountant.ticks_down(each):
         raise InvalidInputError(_TOO_SMALL)
     return ZcdpAccountant.of_figure(float_down(each), whole.delta)
 
@@ -204,7 +203,9 @@ def _rdp(law: TruncatedNegativeBinomial, whole: RdpAccountant) -> RdpAccountant:
     t = whole.order - 1
     left = left_of(whole) - _overhead_up(law, t, 1 + t)
     each = left / (1 + (1 + law.eta) * t / (1 + t))
-    if each <= 0 or not ticks_down(each):
+    if each <= 0 or not AdditiveAccountant.ticks_down(each):
         raise InvalidInputError(_TOO_SMALL)
     stated = min(whole.epsilon, float_up(epsilon_up(each, whole.delta, t))) or whole.epsilon
-    return replace(whole, epsilon=stated, budget_ticks=ticks_down(each), spent_ticks=0)
+    return replace(
+        whole, epsilon=stated, budget_ticks=AdditiveAccountant.ticks_down(each), spent_ticks=0
+    )

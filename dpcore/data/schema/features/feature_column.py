@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 if TYPE_CHECKING:
     from dpcore.data.schema.features.encoding import Encoding, Part
 
-__all__ = ["FeatureColumn", "empty_keys"]
+__all__ = ["FeatureColumn"]
 
 
 class FeatureColumn:
@@ -59,9 +59,9 @@ class FeatureColumn:
         """The bounds that plain numbers are clamped to."""
         return self.encoding.bounds
 
-
-def empty_keys(fill: Any, indicator: bool, missing: tuple[str, ...]) -> dict[str, Any]:
-    """Return the keys of a column that say which cells are empty, and what they become."""
-    data = {} if fill is None else {"fill": fill}
-    data |= {"indicator": True} if indicator else {}
-    return data | ({"missing": list(missing)} if missing else {})
+    @staticmethod
+    def empty_keys(fill: Any, indicator: bool, missing: tuple[str, ...]) -> dict[str, Any]:
+        """Return the keys of a column that say which cells are empty, and what they become."""
+        data = {} if fill is None else {"fill": fill}
+        data |= {"indicator": True} if indicator else {}
+        return data | ({"missing": list(missing)} if missing else {})

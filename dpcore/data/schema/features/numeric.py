@@ -6,9 +6,9 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from dpcore.data.schema.features.encoding import Encoding
-from dpcore.data.schema.features.feature_column import FeatureColumn, empty_keys
+from dpcore.data.schema.features.feature_column import FeatureColumn
 from dpcore.data.schema.features.logarithm import binary_log
-from dpcore.data.schema.features.transforms import Chain, Clip, Log, Number, between
+from dpcore.data.schema.features.transforms import Affine, Chain, Clip, Log, Number
 from dpcore.data.schema.values import Entry, check_bounds
 from dpcore.errors import InvalidInputError
 from dpcore.moved import moved_name
@@ -52,17 +52,21 @@ class Numeric(FeatureColumn):
 
     @property
     def encoding(self) -> Encoding:
-        chain: Chain = between(self.lower, self.upper)
+        chain: Chain = Affine.between(self.lower, self.upper)
         if self.scale == "log":
             low, high = binary_log(np.array([self.lower, self.upper])).tolist()
-            chain = Clip(self.lower, self.upper), Log(self.lower, self.upper), *between(low, high)
+            chain = (
+                Clip(self.lower, self.upper),
+                Log(self.lower, self.upper),
+                *Affine.between(low, high),
+            )
         return Encoding(Number(), (chain,), self.fill, self.indicator)
 
     def to_dict(self) -> dict[str, Any]:
         data: dict[str, Any] = {"kind": self.kind, "lower": self.lower, "upper": self.upper}
         if self.scale != "linear":
             data["scale"] = self.scale
-        return data | empty_keys(self.fill, self.indicator, self.missing)
+        return data | self.empty_keys(self.fill, self.indicator, self.missing)
 
 
 def numeric_from(name: str, entry: Entry) -> Numeric:

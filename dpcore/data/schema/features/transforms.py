@@ -37,7 +37,6 @@ __all__ = [
     "Reading",
     "Transform",
     "Truth",
-    "between",
 ]
 
 
@@ -198,6 +197,11 @@ class Affine(_Bounded):
 
     width: ClassVar[int] = 1
 
+    @staticmethod
+    def between(lower: float, upper: float) -> Chain:
+        """Return the transforms that map public bounds to [0, 1]."""
+        return Clip(lower, upper), Affine(lower, upper)
+
 
 @dataclass(frozen=True, slots=True)
 class Hat:
@@ -245,8 +249,3 @@ class Held:
 Transform: TypeAlias = Clip | Log | Bin | DatePart | Affine | Hat | OneHot | Held
 Chain: TypeAlias = tuple[Transform, ...]
 """Transforms, one after the other. The last one makes features: affine, hat, one-hot or held."""
-
-
-def between(lower: float, upper: float) -> Chain:
-    """Return the transforms that map public bounds to [0, 1]."""
-    return Clip(lower, upper), Affine(lower, upper)

@@ -8,7 +8,7 @@ import time
 from flwr.app import Context, Message, RecordDict
 from flwr.clientapp import ClientApp
 
-from dpcore.plugin.parts import visible
+from dpcore.errors import visible
 from dpcore_a_ddp.flower.member import FAILED, Member, answer
 from dpcore_a_ddp.flower.post import content_of, record_content, record_of
 from dpcore_a_ddp.flower.sum_member import answer_step

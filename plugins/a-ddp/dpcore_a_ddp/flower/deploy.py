@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpcore import Schema
-from dpcore.errors import DpcoreError
+from dpcore.errors import DpcoreError, visible
 from dpcore.plugin import InvalidInputError, Settings
 from dpcore.plugin.commands import make_plan
-from dpcore.plugin.parts import check_writable, visible, write_whole
+from dpcore.plugin.parts import OutFile
 from dpcore_a_ddp.flower.job import Job
 from dpcore_a_ddp.flower.processes import Deployment, DeploymentError
 from dpcore_a_ddp.flower.split import count_rows, list_identities, share_out
@@ -79,7 +79,7 @@ def deploy(
     plan = make_plan(settings)
     if plan.accountant.name == "best":
         raise InvalidInputError("Users need one accountant by name, not best.")
-    check_writable(out)
+    OutFile(out).check()
     n_rows = count_rows(data, Schema.read(schema))
     users = _users_of(settings.users, plan.optimizer, n_rows)
     names = (plan.relation.value, plan.accountant.name)
@@ -100,7 +100,7 @@ def deploy(
     _run(folder, own, progress, seconds)
     if not model.exists():
         raise DeploymentError(f"The run ended without a model; see {folder / 'processes'}.")
-    write_whole(out, model.read_bytes())
+    OutFile(out).write(model.read_bytes())
     for line in (f"Model: {out}", f"Users, with their ledgers: {folder / 'users'}"):
         print(visible(line))
 

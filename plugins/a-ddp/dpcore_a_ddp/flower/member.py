@@ -18,7 +18,7 @@ import numpy as np
 from dpcore import Schema
 from dpcore.errors import DataError, replacing
 from dpcore.plugin import InvalidInputError
-from dpcore.plugin.parts import SeededNoise, load_file, load_registry
+from dpcore.plugin.parts import Dataset, SeededNoise, load_registry
 from dpcore_a_ddp.flower.wire import Question, pack_answer, unpack_question
 from dpcore_a_ddp.pools.round_ledger import FileLedger
 from dpcore_a_ddp.pools.sum_rules import delta_of_rounds
@@ -128,7 +128,7 @@ def opened_session(
         raise InvalidInputError(
             f"The rules are for {rules.relation}, and the budget is for {member.relation}."
         )
-    dataset = load_file(member.data, _schema_of(member))
+    dataset = Dataset.from_file(member.data, _schema_of(member))
     if dataset.schema.ledger is not None:
         raise InvalidInputError(
             f"The schema names the ledger {dataset.schema.ledger!r} of the table, and a member has "

@@ -16,7 +16,7 @@ from pathlib import Path
 from dpcore import Schema
 from dpcore.errors import DataError
 from dpcore.plugin import InvalidInputError
-from dpcore.plugin.parts import format_of
+from dpcore.plugin.engines import Files
 from dpcore_a_ddp.flower.sum_member import read_identity
 from dpcore_a_ddp.secure_sums.context import Identity
 from dpcore_a_ddp.users.messages import User
@@ -130,7 +130,7 @@ def _settings(user: User, data: str, relation: str, accountant: str, seed: int |
 
 def _head_lines(data: str | os.PathLike[str], schema: Schema) -> int:
     name = os.fspath(data)
-    kind = format_of(name)
+    kind = Files.format_of(name)
     if kind not in _LINES or name.lower().endswith(".gz"):
         raise InvalidInputError(f"Expected {name!r} to be a text file of one row a line.")
     return int(schema.header and kind == "csv")

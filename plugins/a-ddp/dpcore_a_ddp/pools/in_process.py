@@ -15,13 +15,11 @@ import numpy as np
 from dpcore.errors import BudgetExceededError
 from dpcore.plugin import InvalidInputError
 from dpcore.plugin.parts import (
-    BULK_SIZE,
     Account,
     Ledger,
+    LocalEngine,
+    NoiseSource,
     SeededNoise,
-    SystemNoise,
-    available_threads,
-    load_noise,
     load_now,
 )
 from dpcore_a_ddp.pools.noise_ahead import NoiseAhead
@@ -37,7 +35,7 @@ from dpcore_accounting.best import BestAccountant
 
 if TYPE_CHECKING:
     from dpcore.plugin import Accountant, Loss
-    from dpcore.plugin.parts import Dataset, NoiseSource
+    from dpcore.plugin.parts import Dataset
     from dpcore_a_ddp.record_gradient import RecordGradientSum
 
 __all__ = ["InProcessPool"]
@@ -92,10 +90,10 @@ class InProcessPool(OneProcessPool):
         self._distinct = np.unique(self._sizes).tolist()
         self._rows, self._loss = PooledRows(data), loss
         self._facts = (loss.name, data.n_features, data.row_norm, data.raw_norm_bound)
-        self._absent, self._threads = absent, threads or available_threads()
+        self._absent, self._threads = absent, threads or LocalEngine.available_threads()
         self._noises: tuple[NoiseSource, ...]
         if seed is None:
-            self._noises = (SystemNoise(),)
+            self._noises = (NoiseSource.of_seed(),)
         else:
             self._noises = tuple(SeededNoise(user_seed(seed, user.name)) for user in users)
         self._seeded = seed is not None
@@ -193,7 +191,7 @@ class InProcessPool(OneProcessPool):
         query = rules.gradient(self._loss, np.zeros(width), 1)
         c = self._rows.coefficients(query, none, self._loss)
         self._rows.add_gradients(query, none, none, c, np.empty((0, width), np.int64))
-        load_noise(in_bulk=width * len(self.users) >= BULK_SIZE)
+        NoiseSource.load_kernels(width * len(self.users))
         self._noise(rules, SeededNoise(0), (width,))
 
     def round(self, index: int, w: np.ndarray) -> Answers:

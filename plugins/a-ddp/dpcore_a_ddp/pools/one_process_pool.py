@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dpcore.plugin import InvalidInputError
-from dpcore.plugin.parts import OneProcess, copied_figure
+from dpcore.plugin.parts import Account, OneProcess
 from dpcore_a_ddp.pools.user_budgets import Filters, MakeFilter, middle_budget
 from dpcore_a_ddp.users.messages import User
 
@@ -68,7 +68,7 @@ class OneProcessPool(OneProcess):
             self._make_filter.plan(schedule)
 
     def filter_of(self, epsilon: float, delta: float) -> Accountant:
-        copied: Accountant = copied_figure(self._make_filter(epsilon, delta))
+        copied: Accountant = Account.copied(self._make_filter(epsilon, delta))
         return copied
 
     def _require_no_rules(self) -> None:

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 from dpcore.errors import replacing
 from dpcore.plugin import Gaussian, InvalidInputError, NeighboringRelation, Problem
 from dpcore.plugin.parts import (
-    BLOCK_SUM_BITS,
     PoissonSampledDpEvent,
     SampledWithoutReplacementDpEvent,
     Sensitivity,
+    Table,
 )
 from dpcore_a_ddp.fixed_size_sample import FixedSizeSample
 from dpcore_a_ddp.plain_fields import take_plain
@@ -171,7 +171,7 @@ class GradientRounds:
     @property
     def grid_bits(self) -> int:
         """Messages are multiples of ``2**-grid_bits``: a function of clip and noise, so public."""
-        finest = BLOCK_SUM_BITS + 1 - max(0, math.frexp(self.clip)[1])
+        finest = Table.BLOCK_SUM_BITS + 1 - max(0, math.frexp(self.clip)[1])
         return min(finest, _SCALE_BITS[self.trust] - math.frexp(self.sigma or self.clip)[1])
 
     @property

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcore.plugin import InvalidInputError
-from dpcore.plugin.parts import Account, LocalEngine, SystemNoise, TableSession, Unshareable
+from dpcore.plugin.parts import (
+    Account,
+    LocalEngine,
+    NoiseSource,
+    TableSession,
+    Unshareable,
+)
 from dpcore_a_ddp.pools.round_ledger import RoundLedger
 from dpcore_a_ddp.pools.round_rules import GradientRounds
 from dpcore_a_ddp.pools.sum_rules import delta_of_rounds, rounds_before_failure
@@ -18,7 +24,7 @@ from dpcore_a_ddp.users.messages import Declined, Reply
 
 if TYPE_CHECKING:
     from dpcore.plugin import Accountant, Loss
-    from dpcore.plugin.parts import Dataset, NoiseSource
+    from dpcore.plugin.parts import Dataset
     from dpcore_a_ddp.users.messages import User
 
 __all__ = ["UserSession", "require_rows_as_given", "user_seed"]
@@ -82,7 +88,7 @@ class UserSession(Unshareable):
         self._mask = mask
         self.user, self._rules, self._loss = user, rules, loss
         self._ledger = RoundLedger() if ledger is None else ledger
-        noise = noise or SystemNoise()
+        noise = noise or NoiseSource.of_seed()
         alone = rules.sampling == "pass"
         rows = [np.arange(user.n_rows) == i for i in range(user.n_rows)]
         parts = [data.take(row) for row in rows] if alone else [data]

@@ -19,7 +19,13 @@ from fractions import Fraction
 from typing import Any, ClassVar, NamedTuple
 
 from dpcore.errors import UnsupportedEventError
-from dpcore.plugin.parts import DpEvent, SkellamDpEvent, cached_by_value, float_up, validated_delta
+from dpcore.plugin.parts import (
+    AdditiveAccountant,
+    DpEvent,
+    SkellamDpEvent,
+    cached_by_value,
+    float_up,
+)
 from dpcore_accounting.advanced_composition import (
     AmplifiedAccountant,
     amplified_epsilon,
@@ -114,7 +120,7 @@ class SkellamCompositionAccountant(_SkellamRounds):
         return delta_after(count, each, self.epsilon)
 
     def get_epsilon(self, delta: float) -> float:
-        delta = validated_delta(delta)
+        delta = AdditiveAccountant.validated_delta(delta)
         if not self.rounds:
             return 0.0
         each, count = self._one_kind(self.rounds)

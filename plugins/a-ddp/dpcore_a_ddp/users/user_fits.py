@@ -49,9 +49,15 @@ class Users:
 
     @classmethod
     def usual_accountant(cls, optimizer: Any, settings: Settings) -> str:
-        """Return the accountant of shares of noise, which are another law."""
-        secure: str = getattr(optimizer, "filter_of_shares", "")
-        return secure if settings.trust == "secure-aggregation" else ""
+        """Return the accountant of shares of noise, which are another law: of Poisson samples
+        ``rdp``, whose bound of them is proved under replace-special."""
+        if settings.trust != "secure-aggregation":
+            return ""
+        chosen = {**optimizer.presets.get(settings.preset, {}), **settings.params}
+        drawn = chosen.get("rate") not in (None, "none")
+        sampled = drawn and settings.relation == NeighboringRelation.REPLACE_SPECIAL.value
+        name: str = getattr(optimizer, "filter_of_samples" if sampled else "filter_of_shares", "")
+        return name
 
     @classmethod
     def open(cls, plan: Plan, dataset: Dataset) -> Self:

@@ -9,7 +9,7 @@ import pytest
 from dpcore import Schema
 from dpcore.errors import DataError, DpcoreError, InvalidInputError
 from dpcore.losses.logistic import Logistic
-from dpcore.plugin.parts import LocalEngine, load_file
+from dpcore.plugin.parts import Dataset, LocalEngine
 from dpcore_a_ddp.flower.member import Member, answer
 from dpcore_a_ddp.flower.wire import Question, pack_question, unpack_answer
 from dpcore_a_ddp.pools.round_ledger import FileLedger
@@ -108,7 +108,7 @@ def test_a_process_for_each_round_sends_what_one_process_for_all_would(own_files
     member, user = Member.read(own_files[1]), users[1]
     whole = UserSession(
         user,
-        load_file(member.data, Schema.read(member.schema)),
+        Dataset.from_file(member.data, Schema.read(member.schema)),
         Logistic(),
         rules,
         GdpAccountant.from_budget(user.epsilon, user.delta),
@@ -166,7 +166,7 @@ def test_rows_of_units_are_refused_before_they_are_read(own_files, rules, monkey
     # They were charged one by one, and of each unit every process kept other rows.
     schema, ledger = (own_files[1].parent / name for name in ("schema.toml", "ledger.jsonl"))
     schema.write_text('unit = "id"\nrows_per_unit = 3\n' + schema.read_text())
-    monkeypatch.setattr("dpcore_a_ddp.flower.member.load_file", None)
+    monkeypatch.setattr("dpcore_a_ddp.flower.member.Dataset.from_file", None)
     with pytest.raises(InvalidInputError, match="charged for one row, and unit='id' asks"):
         ask(own_files[1], rules, 0)
     assert not ledger.exists()
@@ -206,7 +206,7 @@ def test_parameters_that_are_no_numbers_are_refused_before_the_debit(own_files, 
 def exact_gradients(own_file, rules, w):
     """Int64 of shape (n_rows, n_features): each row's clipped gradient, in steps of the grid."""
     member = Member.read(own_file)
-    data = load_file(member.data, Schema.read(member.schema))
+    data = Dataset.from_file(member.data, Schema.read(member.schema))
     n_rows = int(data.X.shape[0])
     query = rules.gradient(Logistic(), w, n_rows)
     parts = [data.take(np.arange(n_rows) == i).table() for i in range(n_rows)]

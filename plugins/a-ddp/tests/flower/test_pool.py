@@ -12,7 +12,7 @@ from dpcore.errors import BudgetExceededError, InvalidInputError
 from dpcore.losses.logistic import Logistic
 from dpcore.plugin import Settings
 from dpcore.plugin.commands import make_plan
-from dpcore.plugin.parts import load_file
+from dpcore.plugin.parts import Dataset
 from dpcore_a_ddp.flower.member import Member, answer
 from dpcore_a_ddp.flower.pool import FlowerPool
 from dpcore_a_ddp.flower.wire import pack_answer
@@ -49,7 +49,7 @@ def run(pool, rules, rounds):
 
 
 def test_with_a_seed_it_is_the_pool_of_one_process(table, own_files, rules, users):
-    data = load_file(table / "rows.csv", Schema.read(table / "schema.toml"))
+    data = Dataset.from_file(table / "rows.csv", Schema.read(table / "schema.toml"))
     whole = run(InProcessPool(users, data, Logistic(), make_filter, seed=5), rules, 5)
     apart = run(FlowerPool(users, Bytes(own_files), make_filter), rules, 5)
     for one, other in zip(whole, apart, strict=True):

@@ -5,16 +5,16 @@ import pytest
 
 from dpcore import Schema
 from dpcore.errors import DataError, InvalidInputError
-from dpcore.plugin.parts import load_file
+from dpcore.plugin.parts import Dataset
 from dpcore_a_ddp.flower.member import Member
 from dpcore_a_ddp.flower.split import count_rows, share_out
 
 
 def test_the_parts_are_the_rows_in_their_order(table, own_files):
     schema = Schema.read(table / "schema.toml")
-    whole = load_file(table / "rows.csv", schema)
+    whole = Dataset.from_file(table / "rows.csv", schema)
     members = [Member.read(file) for file in own_files]
-    parts = [load_file(member.data, Schema.read(member.schema)) for member in members]
+    parts = [Dataset.from_file(member.data, Schema.read(member.schema)) for member in members]
     assert np.array_equal(np.concatenate([part.X for part in parts]), whole.X)
     assert np.array_equal(np.concatenate([part.y for part in parts]), whole.y)
     assert count_rows(table / "rows.csv", schema) == whole.X.shape[0]

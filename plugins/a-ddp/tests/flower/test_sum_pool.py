@@ -9,7 +9,7 @@ import pytest
 
 from dpcore import Schema
 from dpcore.errors import BudgetExceededError, DataError, InvalidInputError
-from dpcore.plugin.parts import load_file, load_registry
+from dpcore.plugin.parts import Dataset, load_registry
 from dpcore_a_ddp.flower.member import Member, answer
 from dpcore_a_ddp.flower.split import list_identities, share_out
 from dpcore_a_ddp.flower.sum_member import answer_step, read_identity
@@ -99,7 +99,7 @@ def begin(own_file, rules, index=0):
 
 
 def test_sums_are_those_of_one_process_to_the_bit(table, five, sum_rules):
-    data = load_file(table / "rows.csv", Schema.read(table / "schema.toml"))
+    data = Dataset.from_file(table / "rows.csv", Schema.read(table / "schema.toml"))
     loss = load_registry().load("loss", "logistic")()
     one = InProcessPool(FIVE, data, loss, make_filter, trust=SECURE, seed=SEED)
     apart = pool_of(five)

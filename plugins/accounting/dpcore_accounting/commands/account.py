@@ -4,29 +4,27 @@ import math
 from typing import Annotated, Any
 
 from dpcore.accountants.registered import registered_accountants
-from dpcore.accountants.schedule import Schedule
 from dpcore.exact.rounding import exact
 from dpcore.fitting.request.settings import FIGURES, checked_settings, figure_of
 from dpcore.plugin import (
     InvalidInputError,
     NeighboringRelation,
+    Schedule,
     Settings,
     noise_multiplier,
     schedule_noise_multiplier,
 )
 from dpcore.plugin.commands import Option, print_json, print_lines
+from dpcore.plugin.engines import DISTRIBUTIONS
 from dpcore.plugin.parts import (
+    AdditiveAccountant,
     DpEvent,
     GaussianDpEvent,
     PoissonSampledDpEvent,
     accountant_facts,
     load_registry,
     planned_accountant,
-    validated_delta,
-    validated_epsilon,
 )
-from dpcore.privacy.first_party import DISTRIBUTIONS
-from dpcore.privacy.relations import parse_relation
 from dpcore_accounting.commands.printing import print_table
 
 __all__ = ["account_command", "describe_budget", "describe_schedule", "epsilon_of"]
@@ -63,7 +61,7 @@ def account_command(
     for name, value in figure.items() if not as_json else ():
         words = f"{name}-{NOTIONS[name]} with {name} = {exact(value)}"
         print_lines(f"{words} is ({exact(epsilon)}, {exact(delta)})-differential privacy.")
-    known = parse_relation(relation)
+    known = NeighboringRelation.parse(relation)
     if rounds is None and probability != 1:
         raise InvalidInputError("--probability is of the releases of a schedule: give --rounds.")
     asked: dict[str, Any] = {**figure, "epsilon": epsilon, "delta": delta}
@@ -115,8 +113,8 @@ def describe_budget(epsilon: float, delta: float) -> list[dict[str, Any]]:
     ------
     InvalidInputError : epsilon not finite and > 0, delta not in [0, 1).
     """
-    validated_epsilon(epsilon)
-    positive_delta = validated_delta(delta, zero_allowed=True) > 0
+    AdditiveAccountant.validated_epsilon(epsilon)
+    positive_delta = AdditiveAccountant.validated_delta(delta, zero_allowed=True) > 0
     return [
         _row(accountant_class, conversion, epsilon, delta)
         for accountant_class in registered_accountants()
@@ -161,8 +159,8 @@ def describe_schedule(
     ------
     InvalidInputError : a budget, number or rate out of range.
     """
-    validated_epsilon(epsilon)
-    if validated_delta(delta, zero_allowed=True) == 0:
+    AdditiveAccountant.validated_epsilon(epsilon)
+    if AdditiveAccountant.validated_delta(delta, zero_allowed=True) == 0:
         raise InvalidInputError(
             "Expected delta=0 > 0: these are Gaussian releases, which no pure epsilon bounds. Give "
             "--delta, such as 1e-8."

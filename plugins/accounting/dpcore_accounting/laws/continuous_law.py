@@ -10,7 +10,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from dpcore.plugin import InvalidInputError
-from dpcore.plugin.parts import Digits, DigitStream, exponential_digits, normal_digits, sealed
+from dpcore.plugin.parts import Digits, DigitStream, sealed
 
 if TYPE_CHECKING:
     from dpcore.plugin.parts import GridScale, NoiseSource
@@ -119,9 +119,9 @@ class Deviate:
 
 def _drawn(stream: DigitStream, kind: str, factor: int, shape: int = 1) -> list[tuple[int, Digits]]:
     if kind == "normal":
-        negative, size = normal_digits(stream)
+        negative, size = stream.normal()
         return [(-factor if negative else factor, size)]
-    sizes = [exponential_digits(stream) for _ in range(shape)]
+    sizes = [stream.exponential() for _ in range(shape)]
     if kind == "laplace" and stream.coin():
         factor = -factor
     return [(factor, size) for size in sizes]

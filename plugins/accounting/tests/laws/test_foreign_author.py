@@ -13,10 +13,10 @@ from dpcore.plugin.parts import (
     LocalEngine,
     PoissonSampledDpEvent,
     PureAccountant,
+    RowFunction,
     SeededNoise,
     Table,
     TableSession,
-    contribution,
     load_registry,
 )
 from dpcore_accounting.laws import IntegerLaw, TableNoise
@@ -41,7 +41,9 @@ def problem():
 
 def test_a_sampler_is_a_probability_and_names_nobody():
     """The author states 1/4, and a function of one row; coins, sums and cost are dpcore's."""
-    sample = PoissonSample(ContributionSum(problem(), contribution(large), 1, 1.0), 0.25)
+    sample = PoissonSample(
+        ContributionSum(problem(), RowFunction.contribution(large), 1, 1.0), 0.25
+    )
     accountant = load_registry().load("accountant", "rdp").from_budget(5.0, 1e-6)
     opened = TableSession(LocalEngine(TABLE), accountant, ADD, SeededNoise(1), problem=problem())
     drawn = [opened.release(sample, Gaussian(20.0))[0] for _ in range(20)]

@@ -13,9 +13,9 @@ from dpcore.plugin import Laplace, NeighboringRelation
 from dpcore.plugin.parts import (
     ContributionSum,
     PureDpEvent,
+    RowFunction,
     SeededNoise,
     Sensitivity,
-    contribution,
     float_up,
 )
 from dpcore_accounting.laws import ContinuousLaw, IntegerLaw, NoisyMaximum, TableMaximum, TableNoise
@@ -188,7 +188,7 @@ class ChoiceOfSums(GammaMaximum):
         return PureDpEvent(float_up(4 / self.exact_multiplier(sensitivity)))
 
 
-@contribution
+@RowFunction.contribution
 def _one(x, y, parameters, out):
     out[0] = 1.0
 

@@ -16,11 +16,11 @@ from dpcore.plugin.parts import (
     DominatingPairDpEvent,
     LocalEngine,
     PureAccountant,
+    RowFunction,
     SeededNoise,
     Sensitivity,
     Table,
     TableSession,
-    contribution,
     load_registry,
 )
 from dpcore_accounting.laws import IntegerLaw, TableMaximum, TableNoise
@@ -282,7 +282,7 @@ def test_a_table_of_an_author_is_released_and_nobody_is_named():
     assert opened.foreign_parts == (f"{__name__}:Mine",)
 
 
-@contribution
+@RowFunction.contribution
 def _one(x, y, parameters, out):
     out[0] = 1.0
 

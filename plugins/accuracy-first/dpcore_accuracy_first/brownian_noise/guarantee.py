@@ -19,17 +19,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpcore.plugin import (
-    InvalidInputError,
-    array_exp,
-    array_expm1,
-    array_log,
-    geometric_progression,
-    ordered_dot,
-    ordered_sum,
-)
+from dpcore.plugin import InvalidInputError, ordered_dot, ordered_sum
 from dpcore.plugin.parts import cached_by_value
+from dpcore_accounting.reproducible.array_functions import array_exp, array_expm1, array_log
 from dpcore_accuracy_first.bisection import least
+from dpcore_baselines.geometric_progression import geometric_progression
 
 __all__ = ["ReducedPlan", "reduced_failure_rates", "reduced_test"]
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcore.plugin import InvalidInputError
-from dpcore.plugin.parts import NOISE_BITS, GridScale, LazyUniform
+from dpcore.plugin.parts import GridScale, LazyUniform
 
 if TYPE_CHECKING:
     from dpcore.plugin.parts import NoiseSource
@@ -39,7 +39,7 @@ def normal_path(
     if not scales or size < 1:
         raise InvalidInputError("Expected one scale or more, and a size of 1 or more.")
     largest = max(scale.steps for scale in scales)
-    bits = max(0, min(spare, NOISE_BITS - 2 - int(largest).bit_length()))
+    bits = max(0, min(spare, GridScale.NOISE_BITS - 2 - int(largest).bit_length()))
     fine = [_finer(scale, bits) for scale in scales]
     drawn = np.stack([noise.unwrapped_gaussian(scale, size) for scale in fine])
     sums = np.cumsum(drawn[::-1], axis=0)[::-1]

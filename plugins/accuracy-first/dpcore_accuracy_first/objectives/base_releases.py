@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from dpcore.plugin import InvalidInputError, round_to
-from dpcore.plugin.parts import FINE_BITS, PARAMETER_BITS, loss_facts
+from dpcore.plugin import InvalidInputError, Problem, round_to
+from dpcore.plugin.parts import loss_facts
 from dpcore_accuracy_first.objectives.ball_solve import BallSolver
 from dpcore_accuracy_first.objectives.excess import Excess
 from dpcore_accuracy_first.objectives.minimizer import Minimizer
@@ -25,12 +25,9 @@ from dpcore_accuracy_first.target import (
     tested_excess,
 )
 
-if TYPE_CHECKING:
-    from dpcore.plugin import Problem
-
 __all__ = ["CovBase", "OutputBase"]
 
-_FINEST_BITS, _COARSEST_BITS, _SCALE_BITS = FINE_BITS, 8, 55
+_FINEST_BITS, _COARSEST_BITS, _SCALE_BITS = Problem.FINE_BITS, 8, 55
 
 
 class OutputBase:
@@ -148,7 +145,7 @@ class CovBase:
         is rounded, so that what LAPACK's order of adding changes is not seen."""
         noisy = unpack(value, self.problem.n_features)
         found = self._solver.solve(*noisy, self._ridge / epsilon)
-        return self._inside.project(round_to(found, PARAMETER_BITS))
+        return self._inside.project(round_to(found, Problem.PARAMETER_BITS))
 
     def excess(self, question: Any, reference: Any) -> Excess:
         """Return the excess over the reference as a query of its own."""

@@ -6,7 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from dpcore.plugin.parts import FINE_BITS, Sensitivity, sealed
+from dpcore.plugin import Problem
+from dpcore.plugin.parts import Sensitivity, sealed
 from dpcore_accuracy_first.objectives.base_releases import CovBase, OutputBase
 from dpcore_accuracy_first.objectives.minimizer import Minimizer
 from dpcore_accuracy_first.queries.gram import GramMatrix
@@ -27,7 +28,7 @@ class MinimizerInL2(Minimizer):
 
     def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
         l2, size = self.moves(relation), math.prod(self.problem.w_shape)
-        if self.grid_bits < FINE_BITS:
+        if self.grid_bits < Problem.FINE_BITS:
             l2 += math.sqrt(size) * 2.0**-self.grid_bits
         return Sensitivity("l2", l2 * _UP, relation, grid_bits=self.grid_bits)
 

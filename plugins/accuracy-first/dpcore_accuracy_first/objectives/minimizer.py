@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from dpcore.plugin import InvalidInputError, RowCount, ordered_norm, round_parameters, round_to
-from dpcore.plugin.parts import FINE_BITS, PARAMETER_BITS, Sensitivity, sealed
+from dpcore.errors import InvalidInputError
+from dpcore.plugin import Problem, RowCount, ordered_norm, round_parameters, round_to
+from dpcore.plugin.parts import Sensitivity, sealed
 from dpcore_accuracy_first.objectives.loss_sum import ObjectiveSum, objective_bits
 from dpcore_accuracy_first.objectives.public_ball import PublicBall, penalty_of
 from dpcore_accuracy_first.objectives.radial_penalty import (
@@ -17,7 +18,7 @@ from dpcore_accuracy_first.objectives.radial_penalty import (
     require_relation,
     rows_at_most,
 )
-from dpcore_baselines.queries.descent import load_descent, minimize
+from dpcore_baselines.queries.descent import minimize
 from dpcore_baselines.queries.gradient_sum import (
     GradientSum,
     gradient_bits,
@@ -29,7 +30,7 @@ from dpcore_baselines.queries.gradient_sum import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpcore.plugin import Loss, NeighboringRelation, Problem
+    from dpcore.plugin import Loss, NeighboringRelation
     from dpcore.plugin.parts import NoiseSource
 
 __all__ = ["MinimumObjective", "Minimizer"]
@@ -80,7 +81,7 @@ class Minimizer:
     """
 
     problem: Problem
-    grid_bits: int = FINE_BITS
+    grid_bits: int = Problem.FINE_BITS
     slack: float = 0.0
 
     kind: ClassVar[str] = "minimizer"
@@ -129,12 +130,11 @@ class Minimizer:
     def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
         l2, size = self.moves(relation), math.prod(self.problem.w_shape)
         l1 = math.sqrt(size) * l2 * _UP
-        if self.grid_bits < FINE_BITS:
+        if self.grid_bits < Problem.FINE_BITS:
             l1 += size * 2.0**-self.grid_bits
         return Sensitivity("l1", l1, relation, grid_bits=self.grid_bits)
 
     def rehearsed(self) -> tuple[GradientSum]:
-        load_descent()
         return (rehearsed_gradient(self.problem),)
 
     def derive(self, ask: Callable[[Any], np.ndarray], noise: NoiseSource) -> np.ndarray:
@@ -158,9 +158,9 @@ class Minimizer:
             far = ordered_norm(whole) > known.coarse
             return whole
 
-        def rounded(w: np.ndarray) -> np.ndarray:
+        def rounded(w: np.ndarray, fine: int = Problem.FINE_BITS) -> np.ndarray:
             # Far from the minimum the coarse grid does, and saves half of the products.
-            return round_parameters(w, problem.raw_norm_bound) if far else round_to(w, FINE_BITS)
+            return round_parameters(w, problem.raw_norm_bound) if far else round_to(w, fine)
 
         w = minimize(
             gradient,
@@ -199,10 +199,10 @@ class _Certificate:
         row_gradient = inner.slope * problem.row_norm * _UP
         curvature = _curvature(problem, n, mu + penalty.stiffness)
         size = math.prod(problem.w_shape)
-        rounding = math.sqrt(size) * curvature * 2.0**-PARAMETER_BITS
+        rounding = math.sqrt(size) * curvature * 2.0**-Problem.PARAMETER_BITS
         slope = 2 * inner.slope + 1.0
         error = gradient_error(problem, n, slope) + penalty_error
-        fine = rounding * 2.0 ** (PARAMETER_BITS - FINE_BITS)
+        fine = rounding * 2.0 ** (Problem.PARAMETER_BITS - Problem.FINE_BITS)
         # So small, too, that the objective there is next to its minimum, in terms of a row's loss.
         depth = mu * math.sqrt(2 * _DEPTH * inner.spread / curvature)
         if problem.n is None:
@@ -211,7 +211,7 @@ class _Certificate:
         # The norm that is compared with the tolerance is a sum of so many terms.
         gap = (tolerance + error) / mu * max(_UP, 1.0 + size * 2.0**-51)
         # Where the objective is taken, on the grid of released parameters, is in the ball as well.
-        bits = min(PARAMETER_BITS, minimizer.grid_bits)
+        bits = min(Problem.PARAMETER_BITS, minimizer.grid_bits)
         grid = math.sqrt(size) * 2.0 ** -(bits - 1)
         ball = PublicBall.of(problem, slack=gap + grid + minimizer.slack)
         coarse = 64 * rounding
@@ -266,7 +266,7 @@ class MinimumObjective:
         steps = n * (2.0**-bits + 2 * loss_error(self.loss)) + 2.0**-bits + public
         # The objective is taken on the grid of released parameters of a point on the
         # minimiser's own grid: half a step of each, at most this.
-        coarser = min(PARAMETER_BITS, self.minimizer.grid_bits)
+        coarser = min(Problem.PARAMETER_BITS, self.minimizer.grid_bits)
         away = known.gap + math.sqrt(size) * 2.0 ** -(coarser - 1)
         if problem.n is None:
             step, left = away - known.gap, known.gap * known.mu

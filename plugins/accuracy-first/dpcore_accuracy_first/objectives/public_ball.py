@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.plugin import InvalidInputError, ordered_norm
-from dpcore.plugin.parts import MARGIN_BITS, loss_facts, sealed
+from dpcore.plugin import InvalidInputError, Problem, ordered_norm
+from dpcore.plugin.parts import loss_facts, sealed
 from dpcore_accuracy_first.objectives.radial_penalty import OUTSIDE, RadialPenalty
 
 if TYPE_CHECKING:
-    from dpcore.plugin import Loss, Problem
+    from dpcore.plugin import Loss
 
 __all__ = ["PublicBall", "loss_at_zero", "paper_slack", "penalty_of"]
 
@@ -71,7 +71,7 @@ class PublicBall:
         radius = math.sqrt(_pull(problem) / problem.l2)
         radius = (radius * (OUTSIDE if problem.n is None else 1.0) + slack) * _UP
         margin = radius * problem.row_norm * _UP
-        if radius * problem.raw_norm_bound > 2.0 ** (MARGIN_BITS - 1):
+        if radius * problem.raw_norm_bound > 2.0 ** (Problem.MARGIN_BITS - 1):
             raise InvalidInputError(
                 f"l2={problem.l2:g} is too small for rows of norm {problem.raw_norm_bound:g}: the "
                 "ball that holds the minimiser is too large for exact margins. Raise --l2."

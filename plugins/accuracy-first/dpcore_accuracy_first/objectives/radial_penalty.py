@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcore.plugin import InvalidInputError, ordered_norm
-from dpcore.plugin.parts import CAPACITY, sealed
+from dpcore.plugin.parts import Table, sealed
 
 if TYPE_CHECKING:
     from dpcore.plugin import NeighboringRelation, Problem
@@ -38,7 +38,7 @@ def rows_at_most(problem: Problem) -> int:
     smaller capacity may be a guess, and promises nothing.)"""
     if problem.n is not None:
         return problem.n
-    return max(problem.capacity, CAPACITY, problem.n0 or 0)
+    return max(problem.capacity, Table.CAPACITY, problem.n0 or 0)
 
 
 def require_relation(problem: Problem, relation: NeighboringRelation) -> None:

@@ -9,19 +9,18 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from dpcore.errors import InvalidInputError
+from dpcore.plugin import Problem
 from dpcore.plugin.parts import (
-    BLOCK_SUM_BITS,
-    FEATURE_BITS,
     Sensitivity,
+    Table,
     cached_by_value,
-    row_factors,
     sealed,
 )
 from dpcore_accuracy_first.queries.kernels import exact_gram_sums
 from dpcore_baselines.queries.gradient_sum import bounded_labels
 
 if TYPE_CHECKING:
-    from dpcore.plugin import NeighboringRelation, Problem
+    from dpcore.plugin import NeighboringRelation
     from dpcore.plugin.parts import Block
 
 __all__ = ["GramMatrix", "gram_sums", "symmetric", "unpack"]
@@ -94,8 +93,8 @@ class GramMatrix:
         largest = math.frexp(max(self.l2_norm, 1.0) ** 2)[1]
         # A block's sums below 2^53 steps, all rows' below 2^62.
         return min(
-            FEATURE_BITS,
-            (BLOCK_SUM_BITS - largest) // 2,
+            Problem.FEATURE_BITS,
+            (Table.BLOCK_SUM_BITS - largest) // 2,
             (61 - rows.bit_length() - largest) // 2,
         )
 
@@ -108,7 +107,7 @@ class GramMatrix:
         return np.zeros(d * (d + 1) // 2 + d, dtype=np.int64)
 
     def answer_block(self, block: Block) -> np.ndarray:
-        factor = row_factors(block.row_norms("l1") * block.factor * _UP, self.longest)
+        factor = block.factors_within(self.longest, block.row_norms("l1") * block.factor * _UP)
         rows = np.empty((block.n_rows, self.n_features + 1))
         np.multiply(block.rows(), factor[:, np.newaxis], out=rows[:, :-1])
         rows[:, -1] = bounded_labels(block)

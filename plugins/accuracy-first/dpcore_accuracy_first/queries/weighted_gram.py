@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from dpcore.plugin.parts import FEATURE_BITS, CoefficientSum, sealed
+from dpcore.plugin import Problem
+from dpcore.plugin.parts import CoefficientSum, sealed
 from dpcore_accuracy_first.queries.gram import gram_sums
 
 if TYPE_CHECKING:
@@ -48,13 +49,13 @@ class WeightedGram(CoefficientSum):
     >>> import numpy as np
     >>> from dpcore.losses.logistic import Logistic
     >>> from dpcore.plugin import NeighboringRelation, Problem
-    >>> from dpcore.plugin.parts import weight
+    >>> from dpcore.plugin.parts import RowFunction
     >>> from dpcore_accuracy_first.queries.weighted_gram import WeightedGram
     >>> def near(z, y, parameters):
     ...     return 1.0 if abs(z) < 0.5 else 0.0
     >>> add = NeighboringRelation.ADD_OR_REMOVE_ONE
     >>> problem = Problem(Logistic(), 0.0, 3, row_norm=1.0, raw_norm_bound=1.0, relation=add)
-    >>> query = WeightedGram(problem, np.zeros(3), weight(near), clip=1.0)
+    >>> query = WeightedGram(problem, np.zeros(3), RowFunction.weight(near), clip=1.0)
     >>> query.start().shape, query.sensitivity(add).bound
     ((6,), 1.0)
     """
@@ -68,10 +69,10 @@ class WeightedGram(CoefficientSum):
         return np.zeros(d * (d + 1) // 2, dtype=np.int64)
 
     def answer_block(self, block: Block) -> np.ndarray:
-        fine = min(FEATURE_BITS, (FEATURE_BITS + self.bits) // 2)
+        fine = min(Problem.FEATURE_BITS, (Problem.FEATURE_BITS + self.bits) // 2)
         rows = np.trunc(np.ldexp(block.rows(), fine))
         # In steps of 2^-(FEATURE_BITS + bits - fine); times a row, in those of the answer.
-        c = np.ldexp(self._clipped(block), FEATURE_BITS + self.bits - 2 * fine)
+        c = np.ldexp(self._clipped(block), Problem.FEATURE_BITS + self.bits - 2 * fine)
         left = np.trunc(c[:, np.newaxis] * rows)
         d = self.problem.n_features
         return gram_sums(rows, d, left)[np.triu_indices(d)].astype(np.int64)

@@ -27,7 +27,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpcore.plugin import array_exp, ordered_dot, ordered_sum
+from dpcore.plugin import ordered_dot, ordered_sum
+from dpcore_accounting.reproducible.array_functions import array_exp
 from dpcore_baselines.calibration.labelled_scores import KNOTS
 
 __all__ = ["CALIBRATED", "UNKNOWN", "CountsLine", "Prior", "counts_line"]

@@ -32,8 +32,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.plugin import array_exp, ordered_dot, ordered_sum
+from dpcore.plugin import ordered_dot, ordered_sum
 from dpcore.plugin.parts import loss_facts
+from dpcore_accounting.reproducible.array_functions import array_exp
 
 if TYPE_CHECKING:
     from dpcore.plugin import Problem

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from dpcore.plugin import array_exp, array_log, ordered_dot, ordered_sum
+from dpcore.plugin import ordered_dot, ordered_sum
 from dpcore.plugin.parts import Sensitivity, float_up, sealed, sqrt_up
+from dpcore_accounting.reproducible.array_functions import array_exp, array_log
 from dpcore_baselines.descent import defaults
 from dpcore_baselines.descent.kernels import write_digits
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from dpcore.errors import KernelError
 from dpcore.plugin import InvalidInputError
-from dpcore.plugin.parts import coefficient, constant, sealed
+from dpcore.plugin.parts import RowFunction, constant, sealed
 
 __all__ = ["RowLoss", "is_by_rows"]
 
@@ -90,7 +90,7 @@ class RowLoss:
         # A class that is made again, with slots, has what it was made with.
         for name, function in zip(_FUNCTIONS, (value, slope), strict=True):
             if function is not None:
-                setattr(cls, name, coefficient(function))
+                setattr(cls, name, RowFunction.coefficient(function))
         cls.thread_safe = True  # a base's word does not count
         if not _has_two_functions(cls):
             raise InvalidInputError(
@@ -218,4 +218,4 @@ def _zero(z: float, y: float, parameters: Any) -> float:
     return 0.0
 
 
-_ROW_FUNCTION = type(coefficient(_zero))
+_ROW_FUNCTION = type(RowFunction.coefficient(_zero))

@@ -8,17 +8,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from dpcore.plugin import InvalidInputError, RowCount, ordered_norm, round_to
+from dpcore.plugin import InvalidInputError, Problem, RowCount, ordered_norm, round_to
 from dpcore.plugin.parts import (
-    CAPACITY,
-    FINE_BITS,
-    MARGIN_BITS,
-    PARAMETER_BITS,
     Sensitivity,
+    Table,
     loss_facts,
     sealed,
 )
-from dpcore_baselines.queries.descent import load_descent, minimize
+from dpcore_baselines.queries.descent import minimize
 from dpcore_baselines.queries.gradient_sum import (
     GradientSum,
     gradient_bits,
@@ -29,15 +26,15 @@ from dpcore_baselines.queries.gradient_sum import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpcore.plugin import Loss, NeighboringRelation, Problem
+    from dpcore.plugin import Loss, NeighboringRelation
     from dpcore.plugin.parts import NoiseSource
 
 __all__ = ["BoundedMinimizer", "PenalisedMinimizer"]
 
 _UP = 1.0 + 2.0**-40
-_LARGEST_MARGIN = 2.0 ** (MARGIN_BITS - 5)
+_LARGEST_MARGIN = 2.0 ** (Problem.MARGIN_BITS - 5)
 """At the radius r; 6 r, where the solver may look, is well below what is exact."""
-_ROWS = CAPACITY
+_ROWS = Table.CAPACITY
 """How many rows there may be at least where their number is private."""
 _TOLERANCE = 2.0**-12
 """The gradient at the end, relative to the largest gradient of a row, at least."""
@@ -74,8 +71,10 @@ class PenalisedMinimizer:
             raise InvalidInputError(
                 f"Expected regularisation={self.regularisation!r} to be finite and > 0."
             )
-        if not 8 <= grid_bits <= FINE_BITS:
-            raise InvalidInputError(f"Expected 8 <= grid_bits={grid_bits!r} <= {FINE_BITS}.")
+        if not 8 <= grid_bits <= Problem.FINE_BITS:
+            raise InvalidInputError(
+                f"Expected 8 <= grid_bits={grid_bits!r} <= {Problem.FINE_BITS}."
+            )
 
     @property
     def loss(self) -> Loss:
@@ -115,7 +114,6 @@ class PenalisedMinimizer:
         return left / self.regularisation * _UP
 
     def rehearsed(self) -> tuple[GradientSum]:
-        load_descent()
         return (rehearsed_gradient(self.problem, precise=True),)
 
     def _slope(self) -> float:
@@ -138,7 +136,7 @@ class PenalisedMinimizer:
         return (error + terms * self._roundings()) * _UP
 
     def _tolerance(self) -> float:
-        fine = self._width() * self._curvature(self.rows) * 2.0**-FINE_BITS
+        fine = self._width() * self._curvature(self.rows) * 2.0**-Problem.FINE_BITS
         return _TOLERANCE * self.row_gradient + 4 * (self._error() + fine)
 
     def _longest(self) -> float:
@@ -174,7 +172,7 @@ class PenalisedMinimizer:
         rows = self.rows if problem.n is not None else int(ask(RowCount())[0])
         curvature = self._curvature(rows)
         # Beyond it a step of 1 / curvature loses next to nothing to the coarse grid.
-        coarse = 64 * self._width() * curvature * 2.0**-PARAMETER_BITS
+        coarse = 64 * self._width() * curvature * 2.0**-Problem.PARAMETER_BITS
 
         def gradient(w: np.ndarray) -> np.ndarray:
             nonlocal far
@@ -187,7 +185,7 @@ class PenalisedMinimizer:
 
         def rounded(w: np.ndarray) -> np.ndarray:
             # Far from the minimum the coarse grid does, and saves half of the products.
-            return round_to(w, PARAMETER_BITS if far else FINE_BITS)
+            return round_to(w, Problem.PARAMETER_BITS if far else Problem.FINE_BITS)
 
         return minimize(
             gradient,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.plugin.parts import DigitStream, exponential_digits, normal_digits
+from dpcore.plugin.parts import DigitStream
 
 if TYPE_CHECKING:
     from dpcore.plugin.parts import Digits, GridScale, NoiseSource
@@ -47,8 +47,8 @@ def _scaled_floors(noise: NoiseSource, scale: GridScale, size: int) -> list[int]
         return held[i]
 
     stream = DigitStream(word)
-    radius = [exponential_digits(stream) for _ in range(size)]
-    signs, sizes = zip(*(normal_digits(stream) for _ in range(size)), strict=True)
+    radius = [stream.exponential() for _ in range(size)]
+    signs, sizes = zip(*(stream.normal() for _ in range(size)), strict=True)
     for digits in count(_FIRST_DIGITS):
         low, high = _bounds(radius, sizes, digits, stream.bits, scale)
         if low == high:

@@ -9,24 +9,19 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from dpcore.exact.grid import FLOAT_BITS
-from dpcore.plugin import InvalidInputError, round_parameters
-from dpcore.plugin.engines import MOST_FILES
+from dpcore.plugin import InvalidInputError, Problem, round_parameters
 from dpcore.plugin.parts import (
-    BLOCK_ROWS,
-    BLOCK_SUM_BITS,
-    FEATURE_BITS,
-    FINE_BITS,
-    MARGIN_BITS,
-    PARAMETER_BITS,
+    Table,
     clamped_labels,
     constant,
     loss_facts,
     sealed,
 )
+from dpcore_baselines.queries.descent import load_descent
 from dpcore_baselines.queries.kernels import write_parts
 
 if TYPE_CHECKING:
-    from dpcore.plugin import Loss, NeighboringRelation, Problem
+    from dpcore.plugin import Loss, NeighboringRelation
     from dpcore.plugin.parts import Block, Sensitivity
 
 __all__ = [
@@ -69,7 +64,7 @@ class GradientSum:
 
     def __post_init__(self) -> None:
         rounded = round_parameters(self.w, self.problem.raw_norm_bound)
-        rest = np.ldexp(self.w - rounded, FINE_BITS - PARAMETER_BITS)
+        rest = np.ldexp(self.w - rounded, Problem.FINE_BITS - Problem.PARAMETER_BITS)
         object.__setattr__(self, "rest", constant(rest))
         object.__setattr__(self, "w", constant(rounded))
 
@@ -84,7 +79,7 @@ class GradientSum:
         z = block.margins(self.w)
         c = np.empty(z.shape)
         if self.rest.any():
-            z = z + np.ldexp(block.margins(self.rest), PARAMETER_BITS - FINE_BITS)
+            z = z + np.ldexp(block.margins(self.rest), Problem.PARAMETER_BITS - Problem.FINE_BITS)
         y = bounded_labels(block, self.problem.n_margins)
         precise = loss_facts(self.loss).precise_dvalue if self.precise else None
         (precise or self.loss.dvalue)(z, y, c)
@@ -108,9 +103,11 @@ class GradientSum:
 
 
 def rehearsed_gradient(problem: Problem, precise: bool = False) -> GradientSum:
-    """Return the sum at a point that only the fine grid has: all that one loads is loaded by it."""
+    """Return the sum at a point that only the fine grid has: all that one loads is loaded by it.
+    The kernel of a minimiser's step is loaded too."""
+    load_descent()
     unit = np.eye(1, math.prod(problem.w_shape)).reshape(problem.w_shape)
-    return GradientSum(problem, np.ldexp(unit, -FINE_BITS), 0, precise)
+    return GradientSum(problem, np.ldexp(unit, -Problem.FINE_BITS), 0, precise)
 
 
 def bounded_labels(block: Block, n_margins: int = 1) -> np.ndarray:
@@ -136,7 +133,7 @@ def _part_bits(problem: Problem, lipschitz: float) -> int:
     below 2^53 of their steps, p and 2 p bits finer than features, and so are exact."""
     if not math.isfinite(lipschitz):
         return 0
-    room = BLOCK_SUM_BITS - FEATURE_BITS
+    room = Table.BLOCK_SUM_BITS - Problem.FEATURE_BITS
     longest = max(lipschitz * problem.row_norm, problem.raw_norm_bound)
     return max(0, min(20, room - math.frexp(longest)[1]))
 
@@ -151,18 +148,18 @@ def gradient_error(problem: Problem, rows: int, slope: float, precise: bool = Fa
     a row's slopes in l2 (Minkowski's inequality over the rows)."""
     known = precise and loss_facts(problem.loss).precise_dvalue is not None
     slopes = loss_error(problem.loss, precise=known)
-    added = 2.0 ** (MARGIN_BITS - FLOAT_BITS + 1) + _rest_error(problem)
+    added = 2.0 ** (Problem.MARGIN_BITS - FLOAT_BITS + 1) + _rest_error(problem)
     classes = math.sqrt(problem.n_margins) * (1.0 if problem.n_margins == 1 else _UP)
     margins = rows * problem.loss.smoothness * problem.row_norm * added * classes
     longest = slope * problem.raw_norm_bound
-    product = rows * longest * 2 * (BLOCK_ROWS + 8) * 2.0**-53
+    product = rows * longest * 2 * (Table.BLOCK_ROWS + 8) * 2.0**-53
     if precise:
         # Each coefficient to half a step; two exact sums of a block added once.
         half_step = 2.0 ** -(2 * _part_bits(problem, problem.loss.lipschitz) + 1)
         product = rows * (problem.raw_norm_bound * half_step * classes + longest * 2.0**-51)
     # Blocks need not be full: of a part of a store, which has capacity rows at most, or of files.
-    partial = max(MOST_FILES, problem.capacity / BLOCK_ROWS)
-    blocks = min(float(rows), rows / BLOCK_ROWS + 1 + partial)
+    partial = max(Table.MOST_FILES, problem.capacity / Table.BLOCK_ROWS)
+    blocks = min(float(rows), rows / Table.BLOCK_ROWS + 1 + partial)
     roundings = blocks * math.sqrt(problem.n_margins * problem.n_features)
     rounding = roundings * 2.0 ** -(gradient_bits(problem, rows, slope) + 1)
     return (rows * slopes * problem.row_norm * classes + margins + product + rounding) * _UP
@@ -175,10 +172,13 @@ def _rest_error(problem: Problem) -> float:
     longest = problem.raw_norm_bound * math.sqrt(problem.n_features) * _UP
     # A coordinate is half a step of the parameters' grid at most, as many bits up as the fine grid
     # is finer; with what rounding adds it is below one.
-    excess = math.frexp(longest * 2.0 ** (FINE_BITS - 2 * PARAMETER_BITS))[1] - MARGIN_BITS
+    excess = (
+        math.frexp(longest * 2.0 ** (Problem.FINE_BITS - 2 * Problem.PARAMETER_BITS))[1]
+        - Problem.MARGIN_BITS
+    )
     if excess <= 0:
         return 0.0
-    return longest * 2.0 ** (excess - FINE_BITS - 1)
+    return longest * 2.0 ** (excess - Problem.FINE_BITS - 1)
 
 
 def gradient_bits(problem: Problem, rows: int, slope: float) -> int:

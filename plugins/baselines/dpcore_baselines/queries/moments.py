@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from dpcore.exact.grid import coefficient_bits
-from dpcore.plugin import InvalidInputError, NeighboringRelation
-from dpcore.plugin.parts import FEATURE_BITS, Sensitivity, clip_coefficients, sealed
+from dpcore.plugin import InvalidInputError, NeighboringRelation, Problem
+from dpcore.plugin.parts import Sensitivity, clip_coefficients, sealed
 
 if TYPE_CHECKING:
-    from dpcore.plugin import Problem
     from dpcore.plugin.parts import Block
     from dpcore_baselines.queries.standardization import Standardization
 
@@ -83,7 +82,7 @@ class ColumnMoments:
         sums = np.stack([block.weighted_sum(c), block.weighted_moments(c)])
         if self.counted is not None:
             sums[:, self.counted.scales == 0] = 0.0
-        steps: np.ndarray = np.ldexp(sums.reshape(-1), FEATURE_BITS + self.bits)
+        steps: np.ndarray = np.ldexp(sums.reshape(-1), Problem.FEATURE_BITS + self.bits)
         return steps.astype(np.int64)
 
     def _norms(self, block: Block) -> np.ndarray:
@@ -93,4 +92,4 @@ class ColumnMoments:
 
     def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
         bound = self.clip * relation.rows_changed
-        return Sensitivity("l2", bound, relation, grid_bits=FEATURE_BITS + self.bits)
+        return Sensitivity("l2", bound, relation, grid_bits=Problem.FEATURE_BITS + self.bits)

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from dpcore.plugin import NeighboringRelation
-from dpcore.plugin.parts import FEATURE_BITS, Sensitivity, sealed
+from dpcore.plugin import NeighboringRelation, Problem
+from dpcore.plugin.parts import Sensitivity, sealed
 from dpcore.queries.gradient import ClippedRows
 from dpcore_baselines.queries.standardization import SCALE_BITS
 
 if TYPE_CHECKING:
-    from dpcore.plugin import Problem
     from dpcore.plugin.parts import Block
     from dpcore_baselines.queries.standardization import Standardization
 
@@ -63,5 +62,5 @@ class StandardizedGradientSum(ClippedRows):
         return self.standardization.map_sums(ClippedRows.from_sum(self, total))
 
     def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
-        bits = FEATURE_BITS + self.bits + SCALE_BITS
+        bits = Problem.FEATURE_BITS + self.bits + SCALE_BITS
         return Sensitivity("l2", self.clip * relation.rows_changed, relation, grid_bits=bits)

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from dpcore.plugin import InvalidInputError, NeighboringRelation
-from dpcore.plugin.parts import FEATURE_BITS, ClippedGradients, Sensitivity, sealed
+from dpcore.plugin import InvalidInputError, NeighboringRelation, Problem
+from dpcore.plugin.parts import ClippedGradients, Sensitivity, sealed
 from dpcore.queries.clipping import clip_rows
 from dpcore_baselines.queries.kernels import add_clipped_units, add_rows_to_units
 from dpcore_baselines.queries.standardization import SCALE_BITS
 
 if TYPE_CHECKING:
-    from dpcore.plugin import Problem
     from dpcore.plugin.parts import Block
     from dpcore_baselines.queries.standardization import Standardization
 
@@ -66,7 +65,7 @@ class UnitGradientSum(ClippedGradients):
 
     def answer_block(self, block: Block) -> np.ndarray:
         total = self.start()
-        limit = self.clip * 2.0 ** (FEATURE_BITS + self.bits + SCALE_BITS)
+        limit = self.clip * 2.0 ** (Problem.FEATURE_BITS + self.bits + SCALE_BITS)
         for part in _pieces(block, self.w.size):
             add_clipped_units(self._unit_sums(part), limit, total.reshape(-1))
         return total
@@ -80,7 +79,7 @@ class UnitGradientSum(ClippedGradients):
         norms = block.standardized_norms(self.standardization, 2.0**-SCALE_BITS)
         clip_rows(c, factor, norms, self.clip, 2.0**self.bits, "l2")
         ids, units = np.unique(block.units, return_inverse=True)
-        width, scale = self.w.shape[-1], 2.0 ** (FEATURE_BITS + self.bits)
+        width, scale = self.w.shape[-1], 2.0 ** (Problem.FEATURE_BITS + self.bits)
         sums = np.zeros((self.w.size // width, ids.size, width), dtype=np.int64)
         rows = block.rows()
         for of_class, total in zip(np.atleast_2d(c), sums, strict=True):
@@ -89,7 +88,7 @@ class UnitGradientSum(ClippedGradients):
         return np.ascontiguousarray(mapped.swapaxes(0, 1)).reshape(ids.size, self.w.size)
 
     def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
-        bits = FEATURE_BITS + self.bits + SCALE_BITS
+        bits = Problem.FEATURE_BITS + self.bits + SCALE_BITS
         return Sensitivity("l2", self.clip * relation.rows_changed, relation, grid_bits=bits)
 
 

@@ -29,8 +29,6 @@ from dpcore.plugin.parts import (
     NoiseSource,
     PoissonSampledDpEvent,
     PureDpEvent,
-    SeededNoise,
-    SystemNoise,
     gaussian_mu_squared_down,
 )
 from dpcore.privacy.events import ExponentialMechanismDpEvent, RandomizedSensitivityGaussian
@@ -187,4 +185,4 @@ def _louder(release: Release, own: Claim, delta: float) -> Release:
 
 def noise_of(seed: int | None, k: int) -> NoiseSource:
     """Return the noise of a run's k-th release that is audited."""
-    return SystemNoise() if seed is None else SeededNoise((seed << 8) + k)
+    return NoiseSource.of_seed(None if seed is None else (seed << 8) + k)

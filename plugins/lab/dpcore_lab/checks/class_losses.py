@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numba import config
 
-from dpcore.plugin.parts import BLOCK_ROWS, loss_facts
+from dpcore.plugin.parts import Table, loss_facts
 from dpcore_lab.checks.coverage_text import Tested
 from dpcore_lab.checks.memory import (
     USUAL_CALLS,
@@ -57,10 +57,10 @@ def check_class_loss(
     """
     others = 0
     for place, count in enumerate(classes):
-        rows = max(_FEW, min(_FEWER if place else BLOCK_ROWS, _MOST_CELLS // count))
+        rows = max(_FEW, min(_FEWER if place else Table.BLOCK_ROWS, _MOST_CELLS // count))
         rng = np.random.default_rng(count)
         z, y = _margins(count, rows, rng)
-        some = np.resize(y, BLOCK_ROWS if place == 0 else _FEWER)
+        some = np.resize(y, Table.BLOCK_ROWS if place == 0 else _FEWER)
         assert_alike_in_company(partial(_called, loss), some, count)
         for name in ("value", "dvalue"):
             _check_row_by_row(loss, name, z, y, rng)
@@ -76,13 +76,13 @@ def check_class_loss(
     if names := unranged(loss):
         left.append(f"other values of {', '.join(names)}, whose range its class does not state")
     return Tested(
-        f"values and slopes at up to {BLOCK_ROWS} rows of {shown} classes, margins of up to "
+        f"values and slopes at up to {Table.BLOCK_ROWS} rows of {shown} classes, margins of up to "
         f"2^{_LARGEST_BITS}, row by row, again after {calls} other calls, and what its class "
         f"states of them{more}",
         "a bound that is exceeded in most directions",
         tuple(left),
         (
-            f"rows 1 to {BLOCK_ROWS:,}",
+            f"rows 1 to {Table.BLOCK_ROWS:,}",
             f"classes {min(classes)} to {max(classes)}",
             f"margins up to 2^{_LARGEST_BITS}",
             f"calls 1 to {calls:,}",

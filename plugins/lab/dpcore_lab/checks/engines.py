@@ -10,7 +10,7 @@ import numpy as np
 
 from dpcore.data.schema.features.width import width_schema
 from dpcore.errors import DpcoreError, InvalidInputError
-from dpcore.plugin.parts import BLOCK_ROWS, SeededNoise, Sensitivity
+from dpcore.plugin.parts import SeededNoise, Sensitivity, Table
 from dpcore.registry.tables.declarations import engine_facts
 from dpcore_lab.checks.coverage_text import Tested
 from dpcore_lab.checks.guard import require_assertions
@@ -18,7 +18,7 @@ from dpcore_lab.made_tables.tables import Rows
 
 if TYPE_CHECKING:
     from dpcore.plugin import NeighboringRelation
-    from dpcore.plugin.parts import Block, Engine, Table
+    from dpcore.plugin.parts import Block, Engine
 
 __all__ = ["check_engine", "check_sums_over"]
 
@@ -115,7 +115,7 @@ def check_engine(engine: Any) -> Tested:
             f"{engine.__name__} reads files by processes of its own, which no check starts: "
             "compare its sums over them with those of the engine local."
         )
-    for n_rows in (0, 1, (_BLOCKS - 1) * BLOCK_ROWS + 5):
+    for n_rows in (0, 1, (_BLOCKS - 1) * Table.BLOCK_ROWS + 5):
         table = _table(n_rows)
         for threads in _THREADS:
             check_sums_over(_opened(engine, table, threads), table)
@@ -129,7 +129,7 @@ def check_engine(engine: Any) -> Tested:
         "a block that is left out or asked twice is found with certainty",
         ("whether it keeps answers or rows that it never gives again", "tables of other layouts"),
         (
-            f"rows 0 to {(_BLOCKS - 1) * BLOCK_ROWS + 5:,}",
+            f"rows 0 to {(_BLOCKS - 1) * Table.BLOCK_ROWS + 5:,}",
             f"blocks 0 to {_BLOCKS}",
             f"threads 1 to {max(t for t in _THREADS if t)}",
         ),

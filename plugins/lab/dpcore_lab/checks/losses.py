@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from dpcore.plugin.parts import BLOCK_ROWS, loss_facts
+from dpcore.plugin.parts import Table, loss_facts
 from dpcore.privacy.first_party import is_ours, part_of
 from dpcore.registry.tables.losses import LossFacts
 from dpcore_lab.checks.class_losses import check_class_loss
@@ -71,7 +71,9 @@ def check_loss(
         return check_class_loss(loss, facts, calls=calls, **given)
     y = labels_for(loss, z.size, rng)
     by_name = partial(_called_of, loss)
-    assert_alike_in_company(by_name, labels_for(loss, BLOCK_ROWS, rng), 2 * loss.classification)
+    assert_alike_in_company(
+        by_name, labels_for(loss, Table.BLOCK_ROWS, rng), 2 * loss.classification
+    )
     for function in (loss.value, loss.dvalue):
         _check_row_by_row(function, z, y, rng)
         if facts.thread_safe:
@@ -88,7 +90,7 @@ def check_loss(
         "a bound that is exceeded on a tenth of an octave of the margin's size",
         ("what holds between the margins that were tried", *_untested(loss, facts)),
         (
-            f"rows 1 to {BLOCK_ROWS:,}",
+            f"rows 1 to {Table.BLOCK_ROWS:,}",
             f"margins up to 2^{LARGEST_BITS}",
             f"calls 1 to {calls:,}",
             "threads 1 to 4",

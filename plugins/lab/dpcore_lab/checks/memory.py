@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.plugin.parts import BLOCK_ROWS
+from dpcore.plugin.parts import Table
 from dpcore_lab.overlap import run_between_lines, run_overlapping
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ USUAL_CALLS = 300
 _NAMES = ("dvalue", "value")
 _FEW = 16
 _OVERLAPPING_CALLS, _THREADS = 50, 4
-_IN_COMPANY, _FAR = (BLOCK_ROWS, 1001, 65), 600.0
+_IN_COMPANY, _FAR = (Table.BLOCK_ROWS, 1001, 65), 600.0
 """Rows that are all alike but one, and how far that one is on the wrong side."""
 _SPREADS = 0.01, 0.5
 """Residuals of targets: those of a good fit, and of none."""

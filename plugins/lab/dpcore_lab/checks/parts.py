@@ -6,7 +6,7 @@ import dataclasses
 import sys
 from typing import TYPE_CHECKING, Any, cast
 
-from dpcore.plugin.parts import BLOCK_ROWS, DerivedQuery, TableQuery
+from dpcore.plugin.parts import DerivedQuery, Table, TableQuery
 from dpcore.privacy.first_party import is_ours, part_of
 from dpcore_lab.checks.coverage_text import Tested
 from dpcore_lab.checks.interactive import check_interactive
@@ -138,7 +138,7 @@ def _check_large(query: Query, session: RecordingSession) -> None:
     facts = getattr(getattr(query, "loss", None), "classification", True)
     rows = some_short(make_rows(_POOLED, seed=12, n_classes=session.n_classes if facts else 2))
     given: dict[str, Any] = {"most_parts": _POOLED, "most_tables": _TABLES, "seconds": _SECONDS}
-    compare_sums(query, LargeTables(rows, session.relation, _BLOCKS * BLOCK_ROWS, **given))
+    compare_sums(query, LargeTables(rows, session.relation, _BLOCKS * Table.BLOCK_ROWS, **given))
 
 
 def _tested(
@@ -174,7 +174,7 @@ def _tested(
             ),
         ),
         (
-            f"rows 80, of foreign sums to {_BLOCKS * BLOCK_ROWS:,}",
+            f"rows 80, of foreign sums to {_BLOCKS * Table.BLOCK_ROWS:,}",
             f"classes 2 to {max(session.n_classes for session in sessions)}",
             f"releases {releases:,}",
         ),

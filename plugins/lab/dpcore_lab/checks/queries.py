@@ -11,7 +11,12 @@ from numba import config
 
 from dpcore.errors import DpcoreError
 from dpcore.plugin import NeighboringRelation
-from dpcore.plugin.parts import BLOCK_ROWS, load_now, load_registry, loss_facts
+from dpcore.plugin.parts import (
+    Table,
+    load_now,
+    load_registry,
+    loss_facts,
+)
 from dpcore_lab.checks.coverage_text import Tested
 from dpcore_lab.checks.guard import require_assertions, require_frozen
 from dpcore_lab.isolation import not_isolated, run_apart
@@ -124,8 +129,12 @@ def _check_query(
         kinds = f"labels of {SEVERAL} classes" if first is losses[0] else "labels of two classes"
         left.append(f"{kinds}, which it does not take")
     what += f"; {_look_at_large(make_query, query, first)}"
-    largest = _BLOCKS * BLOCK_ROWS if hasattr(query, "answer_block") else BLOCK_ROWS + 1
-    ranges = (f"rows 0 to {largest:,}", f"blocks 1 to {-(-largest // BLOCK_ROWS)}", "threads 1, 4")
+    largest = _BLOCKS * Table.BLOCK_ROWS if hasattr(query, "answer_block") else Table.BLOCK_ROWS + 1
+    ranges = (
+        f"rows 0 to {largest:,}",
+        f"blocks 1 to {-(-largest // Table.BLOCK_ROWS)}",
+        "threads 1, 4",
+    )
     if not hasattr(query, "answer_block"):
         left.append("other tables than those of five features, with one row_norm and one loss")
         power = f"a search of {evaluations} pairs each"
@@ -144,9 +153,9 @@ def _look_at_large(make_query: MakeQuery, query: Any, loss: Loss) -> str:
     relation = next(r for r in _RELATIONS if _made(make_query, _rows_for(loss, 12), r, loss))
     rows = some_short(_rows_for(loss, _POOLED, seed=5))
     if hasattr(query, "answer_block"):
-        n, tables, seconds = _BLOCKS * BLOCK_ROWS, 12, (1.0, 1.0)
+        n, tables, seconds = _BLOCKS * Table.BLOCK_ROWS, 12, (1.0, 1.0)
     else:
-        n, tables, seconds = BLOCK_ROWS + 1, 16, (1.0, 1.5)
+        n, tables, seconds = Table.BLOCK_ROWS + 1, 16, (1.0, 1.5)
 
     def query_for(n_rows: int) -> Any:
         table = rows.take(np.resize(np.arange(_POOLED), n_rows))
@@ -177,7 +186,7 @@ def _look_at_units(make_query: MakeQuery, loss: Loss) -> str:
         if hasattr(query, "answer_block"):
             require_frozen(query)
             given: dict[str, Any] = {"of_units": True, "most_tables": 12, "seconds": (1.0, 1.0)}
-            made = LargeTables(rows, relation, BLOCK_ROWS + 1, most_parts=_POOLED, **given)
+            made = LargeTables(rows, relation, Table.BLOCK_ROWS + 1, most_parts=_POOLED, **given)
             told = f"{type(query).__name__}: {compare_sums(query, made).words}"
     return told
 

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from dpcore.errors import DpcoreError, InvalidInputError, near_names
 from dpcore.plugin.commands import Argument, Option, print_json, print_lines
-from dpcore.plugin.parts import load_registry
+from dpcore.plugin.parts import load_registry, optimizer_facts
 from dpcore.registry.catalogue import Registry
-from dpcore.registry.tables.declarations import optimizer_facts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

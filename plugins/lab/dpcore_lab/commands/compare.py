@@ -239,7 +239,7 @@ def _tell(
 def _check_outputs(out: Path | None, plot: Path | None, asked: Comparison, jobs: int) -> None:
     """Refuse, before anything is read, a file that cannot be written or would be lost, and less
     than one process."""
-    from dpcore.model.outfile import refuse_inputs
+    from dpcore.plugin.parts import OutFile
 
     if jobs < 1:
         raise InvalidInputError(f"Expected jobs={jobs} >= 1.")
@@ -247,14 +247,14 @@ def _check_outputs(out: Path | None, plot: Path | None, asked: Comparison, jobs:
     if out is not None:
         from dpcore_lab.compare.runner import check_out
 
-        refuse_inputs(out, inputs)
+        OutFile(out).refuse(inputs)
         check_out(out)
     if plot is not None:
         from dpcore_lab.compare.figure import check_figure
 
         if out is not None and plot.resolve() == out.resolve():
             raise InvalidInputError("Expected two files for --out and --plot.")
-        refuse_inputs(plot, inputs)
+        OutFile(plot).refuse(inputs)
         check_figure(plot)
 
 

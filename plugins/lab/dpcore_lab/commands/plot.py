@@ -46,14 +46,14 @@ def plot_command(
     and ROC curves of a private evaluation; what counted as spent of each budget. A figure needs
     matplotlib: pip install 'dpcore[plot]'.
     """
-    from dpcore.model.outfile import refuse_inputs
+    from dpcore.plugin.parts import OutFile
     from dpcore_lab.compare.figure import check_facet, check_figure
     from dpcore_lab.compare.journal import check_finished
     from dpcore_lab.pictures.content import kind_of
 
     check_facet(facet)
     if out is not None:
-        refuse_inputs(out, {"FILE": file})
+        OutFile(out).refuse({"FILE": file})
         check_figure(out, facet)
     check_finished(file)
     kind = kind_of(file)

@@ -11,13 +11,14 @@ from dpcore.fitting.planning.public_facts import check_dataset, check_drop
 from dpcore.fitting.planning.usual_loss import loss_of_schemas
 from dpcore.fitting.request.settings import checked_settings
 from dpcore.fitting.table_ledger import note_outside
+from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.commands import LedgerRequest, make_plan
-from dpcore.plugin.parts import load_registry, make_loss, optimizer_facts
-from dpcore.privacy.relations import parse_relation, usual_relation
+from dpcore.plugin.parts import load_registry, optimizer_facts
+from dpcore.privacy.relations import usual_relation
 from dpcore_lab.compare.data_rows import Rows, is_private, request_for
 from dpcore_lab.compare.external_fits import admit_externals, externals_among, refuse_ledger
 from dpcore_lab.compare.folds import fold_key
-from dpcore_lab.compare.settings import REFERENCES, check_alone, check_figures
+from dpcore_lab.compare.settings import REFERENCES, check_alone, check_figures, loss_with
 from dpcore_lab.externals.exchange import check_rows
 from dpcore_tables.files.requested import schema_of_rows
 
@@ -99,7 +100,7 @@ def admit(comparison: Comparison) -> tuple[Comparison, dict[str, str]]:
 
 
 def _loss_of(comparison: Comparison) -> Loss:
-    return make_loss(comparison.loss, comparison.loss_params, load_registry())
+    return loss_with(comparison.loss, comparison.loss_params)
 
 
 def _admit_references(comparison: Comparison) -> Comparison:
@@ -118,7 +119,7 @@ def _admit_references(comparison: Comparison) -> Comparison:
     for name in comparison.data:
         dataset = rows.data(name).train
         check_label(loss, dataset.schema, one_against_rest=comparison.multiclass is not None)
-        check_drop(parse_relation(comparison.relation), dataset)
+        check_drop(NeighboringRelation.parse(comparison.relation), dataset)
     return replace(comparison, algorithms=(), references=named)
 
 
@@ -191,7 +192,7 @@ def _unfit_for_data(comparison: Comparison, plans: _Plans, must: tuple[str, ...]
         data = rows.data(name)
         if comparison.externals:
             check_label(_loss_of(comparison), data.train.schema)
-            check_drop(parse_relation(comparison.relation), data.train)
+            check_drop(NeighboringRelation.parse(comparison.relation), data.train)
             check_rows(data.train)
             refuse_ledger(comparison.externals[0], name, data.train.schema)
         if request is not None:

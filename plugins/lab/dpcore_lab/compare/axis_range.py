@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from dpcore.errors import DpcoreError
-from dpcore.fitting.planning.losses import OF_LOSS
-from dpcore.plugin.parts import load_registry, loss_facts, make_loss
-from dpcore_lab.compare.settings import shown_name
+from dpcore.plugin import Settings
+from dpcore.plugin.parts import loss_facts
+from dpcore_lab.compare.settings import loss_with, shown_name
 from dpcore_lab.compare.table import SHARES, Mean
 
 __all__ = ["FLOOR", "Level", "draw_levels", "levels_of", "range_of", "set_range"]
@@ -70,8 +70,8 @@ def _objective_of_zeros(settings: Mapping[str, Any]) -> float | None:
     a regression, it goes by the number of classes, or the loss is not installed where the picture
     is drawn."""
     with suppress(DpcoreError):
-        params = settings.get("params", {}).get(OF_LOSS, {})
-        loss = make_loss(settings["loss"], params, load_registry())
+        params = settings.get("params", {}).get(Settings.OF_LOSS, {})
+        loss = loss_with(settings["loss"], params)
         several = settings.get("multiclass") is not None or loss_facts(loss).multiclass
         if loss.classification and not several:
             out = np.empty(2)

@@ -10,9 +10,9 @@ import numpy as np
 
 from dpcore.data.schema.unbounded_columns import require_bounds
 from dpcore.fitting.rows.loading import load_data
+from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.commands import DataRequest
 from dpcore.plugin.parts import load_registry
-from dpcore.privacy.relations import parse_relation
 from dpcore_lab.compare.folds import fold_numbers, unit_coins
 from dpcore_tables.files.input_paths import refuse_stdin
 
@@ -51,7 +51,7 @@ class Rows:
 
     def __init__(self, comparison: Comparison, key: bytes, threads: int | None = None) -> None:
         self._comparison, self._key, self._threads = comparison, key, threads
-        self._relation = parse_relation(comparison.relation)
+        self._relation = NeighboringRelation.parse(comparison.relation)
         self._data: tuple[str, Data, np.ndarray] | None = None
         self._fold: tuple[tuple[str, int], Fold] | None = None
 

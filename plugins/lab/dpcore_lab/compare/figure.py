@@ -14,7 +14,7 @@ import numpy as np
 
 from dpcore.errors import InvalidInputError
 from dpcore.exact.rounding import exact
-from dpcore.plugin.parts import check_writable, write_whole
+from dpcore.plugin.parts import OutFile
 from dpcore_lab.compare.axis_range import FLOOR, draw_levels, levels_of, range_of, set_range
 from dpcore_lab.compare.settings import (
     AS_PUBLISHED,
@@ -64,7 +64,7 @@ def check_figure(path: str | os.PathLike[str], facet: str = "data") -> None:
         raise InvalidInputError(
             "A figure needs matplotlib, which is not installed: pip install 'dpcore[plot]'."
         )
-    check_writable(path)
+    OutFile(path).check()
 
 
 def write_figure(
@@ -87,7 +87,7 @@ def write_figure(
 
     with style.context(["default", _STYLE]):
         figure = draw(means, settings, measure, facet, remarks, note, looks)
-        write_whole(path, WRITERS[Path(path).suffix.lower()](figure, STATEMENT))
+        OutFile(path).write(WRITERS[Path(path).suffix.lower()](figure, STATEMENT))
 
 
 def _png_of(figure: Any, description: str) -> bytes:

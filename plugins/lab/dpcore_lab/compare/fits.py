@@ -17,20 +17,21 @@ from dpcore.fitting.reporting import plain
 from dpcore.fitting.run import fit_dataset
 from dpcore.losses.text import shown_loss
 from dpcore.model.probabilities import places_said
+from dpcore.plugin import Settings
 from dpcore.plugin.commands import make_plan
-from dpcore.plugin.parts import load_registry, loss_facts, make_loss
+from dpcore.plugin.parts import loss_facts
 from dpcore.privacy.versions import running_versions
 from dpcore.session.charges import Charges
 from dpcore_baselines.without_privacy.macro_f1 import macro_f1
 from dpcore_baselines.without_privacy.references import fit_nonprivate, majority_label, objective_of
 from dpcore_lab.compare.data_rows import Rows
 from dpcore_lab.compare.external_fits import external_row
+from dpcore_lab.compare.settings import loss_with
 from dpcore_tables.curves import curved
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from dpcore.plugin import Settings
     from dpcore.plugin.commands import Plan
     from dpcore.plugin.parts import Model, Table
     from dpcore_lab.compare.data_rows import Fold
@@ -52,7 +53,7 @@ class Fitter:
     def __init__(self, comparison: Comparison, key: bytes, threads: int | None) -> None:
         self._comparison, self._threads = comparison, threads
         self._rows = Rows(comparison, key, threads)
-        self._loss = make_loss(comparison.loss, comparison.loss_params, load_registry())
+        self._loss = loss_with(comparison.loss, comparison.loss_params)
         self._warm: set[tuple[str, str]] = set()
         self._kept = 1.0 - 1.0 / comparison.folds
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dpcore.errors import DataError, replacing
-from dpcore.plugin.parts import write_whole
+from dpcore.plugin.parts import OutFile
 from dpcore_lab.compare.settings import STATEMENT
 from dpcore_lab.compare.table import EXACT, MEASURES
 
@@ -75,7 +75,7 @@ def write_results(path: str | os.PathLike[str], results: Results) -> None:
     table = table.replace_schema_metadata({_KEY: json.dumps(description, sort_keys=True)})
     buffer = io.BytesIO()
     pq.write_table(table, buffer)
-    write_whole(path, buffer.getvalue(), mode=0o600)
+    OutFile(path).write(buffer.getvalue(), mode=0o600)
 
 
 def read_results(path: str | os.PathLike[str]) -> Results:

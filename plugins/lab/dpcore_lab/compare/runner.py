@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import DataError, InvalidInputError
-from dpcore.plugin.parts import available_threads, check_writable
+from dpcore.plugin.parts import LocalEngine, OutFile
 from dpcore_lab.compare.agreement import refuse_other, settings_of
 from dpcore_lab.compare.data_rows import is_private
 from dpcore_lab.compare.fits import Fitter
@@ -36,10 +36,10 @@ OnRow = Callable[[int, int, Mapping[str, Any]], None]
 def check_out(out: str | os.PathLike[str]) -> None:
     """Raise InvalidInputError for a results file that is not named as Parquet or cannot be
     written, or a file of another kind in its place."""
-    check_writable(out)
+    OutFile(out).check()
     if Path(out).suffix.lower() != ".parquet":
         raise InvalidInputError(f"Expected the results {os.fspath(out)!r} as .parquet.")
-    check_writable(journal_path(out))
+    OutFile(journal_path(out)).check()
     if os.path.isfile(out):
         try:
             read_results(out)
@@ -96,7 +96,7 @@ def _fit_missing(
         workers = jobs if jobs > 1 else None
         groups = list(_groups(missing, max(jobs, _MANY)))
         fit_on_engine(comparison, groups, journal.key, engine, workers, keep)
-    elif (jobs := min(jobs, available_threads(), max(1, len(missing)))) > 1:
+    elif (jobs := min(jobs, LocalEngine.available_threads(), max(1, len(missing)))) > 1:
         fit_in_processes(comparison, list(_groups(missing, jobs)), journal.key, jobs, keep)
     else:
         here = chain(_groups(missing, 1), here)

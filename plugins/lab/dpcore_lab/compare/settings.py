@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from dpcore.errors import InvalidInputError
-from dpcore.fitting.planning.losses import OF_LOSS
 from dpcore.fitting.request.settings import default_algorithm
 from dpcore.losses.text import shown_loss
-from dpcore.plugin import NeighboringRelation, Settings
+from dpcore.plugin import Loss, NeighboringRelation, Settings
 from dpcore.plugin.commands import DataRequest
 
 __all__ = [
@@ -26,6 +25,7 @@ __all__ = [
     "check_alone",
     "check_figures",
     "loss_in_words",
+    "loss_with",
 ]
 
 REFERENCES = ("majority", "nonprivate")
@@ -60,7 +60,7 @@ def loss_in_words(settings: Mapping[str, Any]) -> str:
     """Return the loss of a comparison's settings (``Comparison.to_dict``) and its parameters, and
     whether it is that of each class against the rest."""
     each = ", each class against the rest" if settings.get("multiclass") else ""
-    return shown_loss(settings["loss"], settings.get("params", {}).get(OF_LOSS, {})) + each
+    return shown_loss(settings["loss"], settings.get("params", {}).get(Settings.OF_LOSS, {})) + each
 
 
 @dataclass(frozen=True)
@@ -114,18 +114,18 @@ class Comparison:
     @property
     def loss_params(self) -> Mapping[str, str]:
         """The parameters of the loss, the same for every algorithm."""
-        return self.params.get(OF_LOSS, {})
+        return self.params.get(Settings.OF_LOSS, {})
 
     @property
     def labels_set(self) -> tuple[str, ...]:
         """The algorithms that have parameters set, or slots filled."""
         return tuple(
-            dict.fromkeys(label for label in (*self.params, *self.use) if label != OF_LOSS)
+            dict.fromkeys(label for label in (*self.params, *self.use) if label != Settings.OF_LOSS)
         )
 
     def with_nothing_set(self) -> Comparison:
         """Return the same comparison with the algorithms' parameters left to them."""
-        return replace(self, params={OF_LOSS: self.loss_params}, use={})
+        return replace(self, params={Settings.OF_LOSS: self.loss_params}, use={})
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as JSON-able data; a trust model, fits against the rest, filled slots
@@ -150,7 +150,7 @@ class Comparison:
         """Return one fit of an algorithm as ``dpcore train`` would be asked for it."""
         algo, _, variant = label.partition(":")
         is_chosen = algo == default_algorithm()
-        of_loss = {f"{OF_LOSS}.{name}": value for name, value in self.loss_params.items()}
+        of_loss = _as_set(self.loss_params)
         return Settings(
             algo=algo,
             loss=self.loss,
@@ -203,14 +203,14 @@ def cells_of(comparison: Comparison) -> Iterator[Cell]:
 
 def check_figures(comparison: Comparison) -> None:
     """Raise InvalidInputError for figures that no comparison can have, or a name given twice."""
-    from dpcore.plugin.parts import validated_delta, validated_epsilon
+    from dpcore.plugin.parts import AdditiveAccountant
 
     for name, value, least in (("folds", comparison.folds, 2), ("repeats", comparison.repeats, 1)):
         if not least <= value <= _MOST:
             raise InvalidInputError(f"Expected {name}={value} from {least} to {_MOST}.")
     for epsilon in comparison.epsilons:
-        validated_epsilon(epsilon)
-    validated_delta(comparison.delta, zero_allowed=True)
+        AdditiveAccountant.validated_epsilon(epsilon)
+    AdditiveAccountant.validated_delta(comparison.delta, zero_allowed=True)
     for what in ("algorithms", "data", "epsilons"):
         values = getattr(comparison, what)
         if not values:
@@ -235,3 +235,13 @@ def check_alone(labels: Sequence[str]) -> None:
         raise InvalidInputError(
             "Expected 'all', which means every algorithm that fits, by itself: --algos all."
         )
+
+
+def loss_with(name: str, params: Mapping[str, Any]) -> Loss:
+    """Return the loss of a name with these parameters. Raises as ``Settings.make_loss``."""
+    return Settings(loss=name, params=_as_set(params)).make_loss()
+
+
+def _as_set(params: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters of a loss as they are set."""
+    return {f"{Settings.OF_LOSS}.{name}": value for name, value in params.items()}

@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.plugin.parts import BLOCK_ROWS, MARGIN_BITS, PARAMETER_BITS
+from dpcore.plugin import Problem
+from dpcore.plugin.parts import Table
 
 if TYPE_CHECKING:
     from dpcore.plugin import Loss
 
 __all__ = ["LARGEST_BITS", "labels_for", "margins_of_all_sizes"]
 
-LARGEST_BITS = MARGIN_BITS + 2 * PARAMETER_BITS - 1
+LARGEST_BITS = Problem.MARGIN_BITS + 2 * Problem.PARAMETER_BITS - 1
 """Margins are below 2^61: those of parameters on the coarsest grid (``round_parameters``)."""
 
 
@@ -33,7 +34,7 @@ def margins_of_all_sizes(rng: np.random.Generator) -> np.ndarray:
     beside = np.concatenate([powers, np.nextafter(powers, 0), np.nextafter(powers, np.inf)])
     special = np.array([0.0, 1e-9, 36.0, 700.0, 1e4, *beside])
     special = np.concatenate([special, -special])
-    left = BLOCK_ROWS - special.size
+    left = Table.BLOCK_ROWS - special.size
     usual = rng.normal(scale=3.0, size=left // 4)
     wide = rng.uniform(-800, 800, size=left // 4)
     sizes = np.linspace(-20, LARGEST_BITS, left - usual.size - wide.size)

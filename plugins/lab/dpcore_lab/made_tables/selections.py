@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.plugin.parts import BLOCK_ROWS
+from dpcore.plugin.parts import Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,12 +21,12 @@ __all__ = ["SIZES", "choices", "sizes_up_to"]
 SIZES = (
     *range(9), 10, 12, 16, 20, 25, 30, 32, 33, 49, 50, 64, 65, 99, 100, 101, 127, 128, 200, 255,
     256, 257, 300, 500, 511, 512, 700, 999, 1000, 1001, 1023, 1024, 1500, 2000, 2048, 3000, 4000,
-    4096, 5000, 6000, BLOCK_ROWS - 1, BLOCK_ROWS, BLOCK_ROWS + 1, 10_000, 12_000, 16_383,
-    16_384, 20_000, 25_000, 32_768, 40_000, 50_000, 65_536, 100_000,
+    4096, 5000, 6000, Table.BLOCK_ROWS - 1, Table.BLOCK_ROWS, Table.BLOCK_ROWS + 1, 10_000, 12_000,
+    16_383, 16_384, 20_000, 25_000, 32_768, 40_000, 50_000, 65_536, 100_000,
 )  # fmt: skip
 """Numbers of rows that are tried: small ones, round ones, powers of two, and around a block."""
 
-_TELLING = (1001, BLOCK_ROWS, 300, BLOCK_ROWS + 1, 50)
+_TELLING = (1001, Table.BLOCK_ROWS, 300, Table.BLOCK_ROWS + 1, 50)
 """Those that come first."""
 _FIRST = 7
 _RARE = (1, 2, 3, 4, 5, 6, 9)

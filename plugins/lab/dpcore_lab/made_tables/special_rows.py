@@ -6,14 +6,22 @@ from itertools import product
 
 import numpy as np
 
-from dpcore.plugin.parts import FEATURE_BITS
+from dpcore.plugin import Problem
 from dpcore_lab.made_tables.tables import RAW_NORM_BOUND, ROW_NORM, Rows, labels_of
 
 __all__ = ["SPECIAL_VALUES", "cut_to_bound", "special_rows"]
 
-_STEP = 2.0**-FEATURE_BITS
+_STEP = 2.0**-Problem.FEATURE_BITS
 SPECIAL_VALUES = np.array(
-    [0.0, *(2.0**-k for k in range(FEATURE_BITS, -2, -1)), 0.1, 0.3, 0.75, 1 - _STEP, ROW_NORM]
+    [
+        0.0,
+        *(2.0**-k for k in range(Problem.FEATURE_BITS, -2, -1)),
+        0.1,
+        0.3,
+        0.75,
+        1 - _STEP,
+        ROW_NORM,
+    ]
 )
 """Values of a feature, each with either sign: the whole range of the grid in powers of two."""
 

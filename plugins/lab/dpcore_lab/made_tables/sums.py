@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.plugin import NeighboringRelation
-from dpcore.plugin.parts import BLOCK_ROWS, LocalEngine
+from dpcore.plugin.parts import LocalEngine, Table
 from dpcore_lab.made_tables.contributions import largest_share
 from dpcore_lab.made_tables.selections import choices
 from dpcore_lab.overlap import run_between_lines, run_overlapping
@@ -60,7 +60,7 @@ class LargeTables:
     n_rows: int
     only_n: bool = False
     of_units: bool = False
-    most_parts: int = BLOCK_ROWS
+    most_parts: int = Table.BLOCK_ROWS
     most_tables: int = 1000
     seconds: tuple[float, float] = (4.0, 6.0)
 
@@ -204,7 +204,7 @@ def _pool(query: Any, made: LargeTables) -> _Pool:
         members = tuple(np.split(np.arange(ends[-1]), ends[:-1]))[:most]
         known = np.array(list(_parts(query, rows, members, ended)))
         return _Pool(rows, known, members[: len(known)])
-    alone = [np.array([place]) for place in _order(rows.y[: BLOCK_ROWS * 4], most)]
+    alone = [np.array([place]) for place in _order(rows.y[: Table.BLOCK_ROWS * 4], most)]
     pool = rows.take(np.concatenate(alone))
     alone = [np.array([k]) for k in range(most)]
     parts = np.array(list(_parts(query, pool, alone, ended)))

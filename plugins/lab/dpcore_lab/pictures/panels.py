@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.plugin.parts import visible, write_whole
+from dpcore.errors import visible
+from dpcore.plugin.parts import OutFile
 from dpcore_lab.compare.figure import WRITERS, check_figure
 from dpcore_lab.compare.styles import curve_style
 from dpcore_lab.compare.svg import STYLE
@@ -44,7 +45,7 @@ def write_pictures(path: str | os.PathLike[str], pictures: Sequence[Picture], ab
     from matplotlib import style
 
     with style.context(["default", _STYLE]):
-        write_whole(path, WRITERS[Path(path).suffix.lower()](draw_pictures(pictures), about))
+        OutFile(path).write(WRITERS[Path(path).suffix.lower()](draw_pictures(pictures), about))
 
 
 def draw_pictures(pictures: Sequence[Picture]) -> Any:

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import DpcoreError, InvalidInputError
-from dpcore.plugin.parts import BLOCK_ROWS, loss_facts, optimizer_facts
+from dpcore.plugin.parts import Table, loss_facts, optimizer_facts
 from dpcore_lab.checks.coverage_text import Tested
 from dpcore_lab.checks.guard import require_assertions, require_frozen
 from dpcore_lab.checks.interactive import check_interactive
@@ -247,7 +247,7 @@ def _sampler(make: Any, like: LikeRun) -> Tested:
 def _loss(loss: Any, like: LikeRun, session: RecordingSession | None = None) -> Tested:
     """Check a loss with the run's classes, and after as many calls as its run makes, or 2,000."""
     releases = len((session or like.recorded()[0]).parts)
-    calls = min(_MOST_CALLS, releases * -(-like.n_rows // BLOCK_ROWS))
+    calls = min(_MOST_CALLS, releases * -(-like.n_rows // Table.BLOCK_ROWS))
     return check_loss(loss, (max(3, like.problem.n_margins),), max(1, calls))
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from dpcore.errors import InvalidInputError
 from dpcore.plugin.columns import Affine
-from dpcore.plugin.parts import CAPACITY
+from dpcore.plugin.parts import Table
 from dpcore_lab.made_tables.tables import Rows
 from dpcore_tables.cells.columns import Columns
 from dpcore_tables.cells.features import encode
@@ -63,7 +63,7 @@ def rows_of_schema(schema: Schema, n: int, seed: int = 0) -> Rows:
         row_norm=min(schema.row_norm, schema.raw_norm_bound),
         raw_norm_bound=schema.raw_norm_bound,
         n_classes=schema.label.n_classes,
-        capacity=schema.capacity or CAPACITY,
+        capacity=schema.capacity or Table.CAPACITY,
     )
     if schema.units is None:
         return rows

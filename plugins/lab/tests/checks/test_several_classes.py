@@ -9,8 +9,8 @@ from honest import Honest
 
 from dpcore.errors import InvalidInputError
 from dpcore.losses.logistic import Logistic, Softmax
-from dpcore.plugin import ClippedGradientSum, NeighboringRelation, Solution
-from dpcore.plugin.parts import FEATURE_BITS, Sensitivity, clip_coefficients
+from dpcore.plugin import ClippedGradientSum, NeighboringRelation, Problem, Solution
+from dpcore.plugin.parts import Sensitivity, clip_coefficients
 from dpcore_accounting.samples import PoissonSample
 from dpcore_lab.checks import (
     check_huge_epsilon_limit,
@@ -82,7 +82,7 @@ class ClipsEachClass(ClippedGradientSum):
             norms = block.row_norms("l2")
             clip_coefficients(of_class, block.factor, norms, self.clip, 2.0**self.bits)
         total = block.weighted_sum(c).reshape(self.w.shape)
-        return np.ldexp(total, FEATURE_BITS + self.bits).astype(np.int64)
+        return np.ldexp(total, Problem.FEATURE_BITS + self.bits).astype(np.int64)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import numpy as np
 from dpcore.fitting.steps.shares import exact_share
 from dpcore.model.model import check_coefficients
 from dpcore.plugin import round_parameters
-from dpcore.plugin.steps import Outcome, Section, mechanism_for, norm_of
+from dpcore.plugin.steps import Outcome, Section, mechanism_for
 from dpcore_baselines.calibration.counts_line import CALIBRATED, UNKNOWN, counts_line
 from dpcore_baselines.calibration.labelled_scores import LabelledScores
 
@@ -28,7 +28,7 @@ def counts_of(share: float | Fraction, facts: PublicFacts) -> CountedRows:
     """Return the release of counts for a share of the budget."""
     exactly = exact_share(share, "Calibration")
     mechanism = mechanism_for(facts.accountant, exactly)
-    query = LabelledScores(facts.problem, np.zeros(facts.schema.w_shape), norm_of(mechanism))
+    query = LabelledScores(facts.problem, np.zeros(facts.schema.w_shape), mechanism.needs)
     return CountedRows(exactly, query, mechanism)
 
 

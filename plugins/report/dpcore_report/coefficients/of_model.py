@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from dpcore import Schema
-    from dpcore.model.learnt import LearntFacts
+    from dpcore.plugin.parts import Model
 
 __all__ = ["summary_of"]
 
@@ -39,7 +39,7 @@ _UNITS = {Day: "day", Lookup: "level"}
 """The unit of a plain number, where it is not 1, by how a cell is read."""
 
 
-def summary_of(model: LearntFacts) -> Summary:
+def summary_of(model: Model) -> Summary:
     """Return the coefficients of a model in the units of its columns, and notes on them."""
     found, notes = _coefficients(model), _notes(model)
     estimate = estimate_of(model.intervals)
@@ -85,7 +85,7 @@ def _note_on_those_outside(coefficients: Sequence[Coefficient]) -> tuple[str, ..
     )
 
 
-def _coefficients(model: LearntFacts) -> list[Coefficient]:
+def _coefficients(model: Model) -> list[Coefficient]:
     """Return the coefficients of a model. Each grows with its own parameter, by a public factor."""
     half = model.schema.label.scale[1] if _is_in_unit(model) else 1.0
     names = (None,) if model.w.ndim == 1 else model.classes or ()
@@ -104,7 +104,7 @@ def _coefficients(model: LearntFacts) -> list[Coefficient]:
     return found
 
 
-def _is_in_unit(model: LearntFacts) -> bool:
+def _is_in_unit(model: Model) -> bool:
     """Return whether what a column adds is in the unit of the target."""
     return model.schema.label.is_real and not model.log_link
 
@@ -161,7 +161,7 @@ def _level(name: str, column: str, *, doublings: bool = False) -> str:
     return f"at {re.sub(_LONG, lambda found: f'{float(found[0]):.6g}', rest[1:])}"
 
 
-def _notes(model: LearntFacts) -> tuple[str, ...]:
+def _notes(model: Model) -> tuple[str, ...]:
     label, schema = model.schema.label, model.schema
     margin = "the margin" if model.w.ndim == 1 else "the margin of the class"
     if model.log_link:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from dpcore.plugin.parts import visible
+from dpcore.errors import visible
 from dpcore_report.frames import escape, frame_of, in_columns, table_of
 
 if TYPE_CHECKING:

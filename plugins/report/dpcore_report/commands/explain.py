@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 from dpcore.exact.rounding import exact
+from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.commands import Option, print_json, print_lines
 from dpcore_accounting.commands.printing import print_table
 
@@ -33,16 +34,17 @@ def explain_command(
     safe side; with delta > 0, how sure someone becomes is bounded in a game that tells at least as
     much."""
     from dpcore.errors import InvalidInputError
-    from dpcore.plugin.parts import validated_delta, validated_epsilon
-    from dpcore.privacy.relations import parse_relation
+    from dpcore.plugin.parts import AdditiveAccountant
+
+    pass
     from dpcore_report.advice import advice_on
     from dpcore_report.explained import Explained
 
-    validated_epsilon(epsilon)
-    validated_delta(delta, zero_allowed=True)
+    AdditiveAccountant.validated_epsilon(epsilon)
+    AdditiveAccountant.validated_delta(delta, zero_allowed=True)
     if rows is not None and rows < 1:
         raise InvalidInputError(f"Expected --rows {rows} >= 1.")
-    explained = Explained(epsilon, delta, parse_relation(relation))
+    explained = Explained(epsilon, delta, NeighboringRelation.parse(relation))
     advice = advice_on(epsilon, delta, explained.relation, rows)
     if as_json:
         asked = {"epsilon": epsilon, "delta": delta, "neighboring_relation": relation, "rows": rows}

@@ -27,13 +27,12 @@ def export_command(
     in the graph, in float64: labels are those of dpcore predict. It needs onnx: pip install
     'dpcore[onnx]'. What else can be written: dpcore list exporters.
     """
-    from dpcore.model.outfile import refuse_inputs
-    from dpcore.plugin.parts import check_writable, write_whole
+    from dpcore.plugin.parts import OutFile
     from dpcore_report.exporters import content_of, exporter_of
 
-    refuse_inputs(out, {"the model": model})
+    OutFile(out).refuse({"the model": model})
     exporter = exporter_of(out)
-    check_writable(out)
+    OutFile(out).check()
     from dpcore import load_model
 
     fitted = load_model(model)
@@ -44,7 +43,7 @@ def export_command(
         from dpcore_report.onnx.hashed import files_in, values_in, with_tables
 
         files = files_in(values)
-        refuse_inputs(out, {f"--values {name}": file for name, file in files.items()})
+        OutFile(out).refuse({f"--values {name}": file for name, file in files.items()})
         fitted = with_tables(fitted, {name: values_in(file) for name, file in files.items()})
-    write_whole(out, content_of(exporter, fitted))
+    OutFile(out).write(content_of(exporter, fitted))
     print_lines(f"{exporter.writes}: {out}")

@@ -36,8 +36,7 @@ def report_command(
     privacy, what the guarantee means in odds, what was spent, what is public, what is outside, and
     what must be kept secret. It is made from the model file alone."""
     from dpcore import load_model
-    from dpcore.model.outfile import refuse_inputs
-    from dpcore.plugin.parts import check_writable, write_whole
+    from dpcore.plugin.parts import OutFile
     from dpcore_report.card import card_of
     from dpcore_report.html import html_of
     from dpcore_report.text import text_of
@@ -45,8 +44,8 @@ def report_command(
     if form not in _FORMATS:
         raise InvalidInputError(f"Expected --format {form} to be one of {', '.join(_FORMATS)}.")
     if out is not None:
-        refuse_inputs(out, {"the model": model})
-        check_writable(out)
+        OutFile(out).refuse({"the model": model})
+        OutFile(out).check()
     fitted = load_model(model)
     card = card_of(fitted, hashlib.sha256(Path(model).read_bytes()).hexdigest())
     if form == "html":
@@ -58,5 +57,5 @@ def report_command(
     if out is None:
         print_bytes(content)
     else:
-        write_whole(out, content)
+        OutFile(out).write(content)
         print_lines(f"Report: {out}", err=True)

@@ -19,12 +19,13 @@ def summary_command(
     Each is also per standard deviation of its column's public range, to compare columns.
     """
     from dpcore import load_model
-    from dpcore.model.rendering import fitted_in_words
+
+    pass
 
     fitted = load_model(model)
     summary = fitted.summary()
     if as_json:
         print_json(summary.to_dict())
         return
-    print_table(f"{model}: {fitted_in_words(fitted)}", *summary.cells())
+    print_table(f"{model}: {fitted.fitted_in_words()}", *summary.cells())
     print_lines(*summary.notes)

@@ -16,8 +16,8 @@ from dpcore.plugin.columns import Affine, Hat, Log
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dpcore.model.learnt import LearntFacts
     from dpcore.plugin.columns import FeatureColumn
+    from dpcore.plugin.parts import Model
 
 __all__ = ["CurveOfColumn", "choice_in_words", "curves_of"]
 
@@ -48,7 +48,7 @@ class CurveOfColumn:
         return f"{self.column} adds{of}, line and curve together: {', '.join(places)}."
 
 
-def curves_of(model: LearntFacts) -> Iterator[CurveOfColumn]:
+def curves_of(model: Model) -> Iterator[CurveOfColumn]:
     """Yield the curve of each number with knots beside its bounds, of each class in turn."""
     schema = model.schema
     half = schema.label.scale[1] if schema.label.is_real and not model.log_link else 1.0
@@ -66,7 +66,7 @@ def curves_of(model: LearntFacts) -> Iterator[CurveOfColumn]:
             at += width
 
 
-def choice_in_words(model: LearntFacts) -> str:
+def choice_in_words(model: Model) -> str:
     """Return a sentence that says which numbers with knots the run made curves, and why; none of a
     model without them, or whose algorithm takes all features as they are."""
     schema = model.schema

@@ -14,7 +14,7 @@ from dpcore.exact.rounding import exact
 from dpcore.fitting.steps.shares import exact_share
 from dpcore.model.model import check_coefficients
 from dpcore.plugin.parts import float_up, loss_facts, smallest_multiplier
-from dpcore.plugin.steps import Outcome, Section, mechanism_for, norm_of
+from dpcore.plugin.steps import Outcome, Section, mechanism_for
 from dpcore_report.evaluation.class_counts import ClassCounts, scale_bits
 from dpcore_report.evaluation.error_figures import figures_of_errors
 from dpcore_report.evaluation.figures import figures_of_classes, figures_of_counts
@@ -45,7 +45,7 @@ def counts_of(
     """Return the release of counts for a share of the budget, or for an epsilon of its own.
     ``by`` : a column, for whose public groups they are released each."""
     mechanism, cost, stated = _mechanism(facts.accountant, share, epsilon)
-    asked = facts.held_out_problem, np.zeros(facts.schema.w_shape), norm_of(mechanism)
+    asked = facts.held_out_problem, np.zeros(facts.schema.w_shape), mechanism.needs
     is_real = facts.schema.label.is_real
     query: Sums
     if by is not None:

@@ -10,9 +10,9 @@ import numpy as np
 
 from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.parts import (
+    RowFunction,
     Sensitivity,
     clipped_total,
-    coefficient,
     float_up,
     loss_facts,
     sealed,
@@ -35,7 +35,7 @@ def _mean(z: float, y: float, parameters: np.ndarray) -> float:
     return min(math.expm1(min(z, 1.0)), 1.0)
 
 
-_MEAN = coefficient(_mean)
+_MEAN = RowFunction.coefficient(_mean)
 
 
 @sealed

@@ -16,7 +16,7 @@ from dpcore_tables.memory.columns import labels_of
 
 if TYPE_CHECKING:
     from dpcore import Schema
-    from dpcore.model.learnt import LearntFacts
+    from dpcore.plugin.parts import Model
     from dpcore_tables.cells.typed import Cells
 
 __all__ = ["score_of"]
@@ -25,7 +25,7 @@ _SOURCE = "the labels"
 _ADVICE = "Such a row has no score: leave it, and its label, out."
 
 
-def score_of(model: LearntFacts, X: Any, y: Any, sample_weight: Any) -> float:
+def score_of(model: Model, X: Any, y: Any, sample_weight: Any) -> float:
     """Return the accuracy of a model on labelled rows, or the R2 of a regression.
 
     Labels are read as training reads them, but for a target's bounds: the R2 is that of the target

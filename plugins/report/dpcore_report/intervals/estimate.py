@@ -11,7 +11,7 @@ import numpy as np
 from dpcore.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from dpcore.model.learnt import LearntFacts
+    from dpcore.plugin.parts import Model
 
 __all__ = ["NORMAL_975", "Estimate", "estimate_of", "required_estimate"]
 
@@ -37,7 +37,7 @@ class Estimate:
         reach = NORMAL_975 * np.sqrt(np.diag(self.covariance))
         return self.values - reach, self.values + reach
 
-    def margins(self, model: LearntFacts, rows: Any) -> np.ndarray:
+    def margins(self, model: Model, rows: Any) -> np.ndarray:
         """Return the ends of the 95 % intervals of encoded rows' margins, of shape (2, n_rows).
 
         The variance of x.w is x^T C x: by a root of C, a sum of squared margins.

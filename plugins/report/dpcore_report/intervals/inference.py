@@ -20,7 +20,7 @@ from dpcore.fitting.steps.shares import exact_share
 from dpcore.model.model import check_coefficients
 from dpcore.plugin import ClippedGradientSum, ordered_dot, round_parameters
 from dpcore.plugin.parts import loss_facts
-from dpcore.plugin.steps import Outcome, Section, mechanism_for, norm_of
+from dpcore.plugin.steps import Outcome, Section, mechanism_for
 from dpcore_baselines.queries.standardized import StandardizedGradientSum
 from dpcore_report.intervals.centring import centring_of
 from dpcore_report.intervals.first_step import nearer
@@ -65,7 +65,7 @@ def inference_of(share: float | Fraction, facts: PublicFacts) -> Inference:
     """Return the releases of the sums for a share of the budget."""
     exactly, problem, schema = exact_share(share, "Intervals"), facts.problem, facts.schema
     noise = _Noise(*(mechanism_for(facts.accountant, exactly * p) for p in _PARTS))
-    centring = centring_of(schema, problem) if norm_of(noise.gradient) == "l2" else None
+    centring = centring_of(schema, problem) if noise.gradient.needs == "l2" else None
     return Inference(exactly, problem, schema, noise, centring)
 
 
@@ -186,8 +186,8 @@ class Inference:
         query = self._gradient_query(w, mechanism)
         return door.release(query, mechanism), door.deviation(query, mechanism)
 
-    def _gradient_query(self, w: np.ndarray, mechanism: Gaussian | Geometric) -> Query:
-        problem, norm, multiplier = self.problem, norm_of(mechanism), mechanism.noise_multiplier
+    def _gradient_query(self, w: np.ndarray, mechanism: Any) -> Query:
+        problem, norm, multiplier = self.problem, mechanism.needs, mechanism.noise_multiplier
         width = np.sqrt(problem.n_features) if norm == "l1" else 1.0
         # No row's gradient is longer, so that none is clipped.
         clip = self._longest(self._on_grid(w)) * width * _UP
@@ -204,6 +204,6 @@ class Inference:
         found = matrix_of(door.release(query, mechanism), self.problem.n_features)
         return found, door.deviation(query, mechanism) / ON_DIAGONAL
 
-    def _products_query(self, w: np.ndarray, by: By, mechanism: Gaussian | Geometric) -> Query:
-        asked = norm_of(mechanism), mechanism.noise_multiplier, self.centring
+    def _products_query(self, w: np.ndarray, by: By, mechanism: Any) -> Query:
+        asked = mechanism.needs, mechanism.noise_multiplier, self.centring
         return RowProducts(self.problem, w, by, *asked)

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 
 from dpcore.errors import InvalidInputError
-from dpcore.plugin import round_parameters
+from dpcore.plugin import Problem, round_parameters
 from dpcore.plugin.parts import (
-    BLOCK_SUM_BITS,
-    FEATURE_BITS,
-    NOISE_BITS,
+    GridScale,
     Sensitivity,
+    Table,
     constant,
     float_up,
     sealed,
@@ -24,7 +23,7 @@ from dpcore.plugin.parts import (
 from dpcore_report.intervals.slopes import curvatures, largest_slope, slopes
 
 if TYPE_CHECKING:
-    from dpcore.plugin import NeighboringRelation, Problem
+    from dpcore.plugin import NeighboringRelation
     from dpcore.plugin.parts import Block
     from dpcore_report.intervals.centring import Centring
 
@@ -104,8 +103,8 @@ class RowProducts:
         # A block's sums below 2^53 steps, all rows' below 2^62, and 7 below 2^3.
         of_all = (61 - rows.bit_length() - largest - OVER_DIAGONAL.bit_length()) // 2
         noise = self.noise_multiplier * problem.rows_changed * self._factor
-        below_noise = (NOISE_BITS - 1 - largest - math.frexp(noise)[1]) // 2
-        return min(FEATURE_BITS, (BLOCK_SUM_BITS - largest) // 2, of_all, below_noise)
+        below_noise = (GridScale.NOISE_BITS - 1 - largest - math.frexp(noise)[1]) // 2
+        return min(Problem.FEATURE_BITS, (Table.BLOCK_SUM_BITS - largest) // 2, of_all, below_noise)
 
     @property
     def _factor(self) -> float:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcore.data.schema.features.logarithm import LOG_TERMS
-from dpcore.plugin.parts import FEATURE_BITS
+from dpcore.plugin import Problem
 
 if TYPE_CHECKING:
     from dpcore_report.onnx.graph import Graph
@@ -101,8 +101,8 @@ def one_hot(graph: Graph, codes: str, width: int) -> str:
 
 def on_grid(graph: Graph, numbers: str) -> str:
     """Return numbers in [0, 1], truncated towards zero to the feature grid."""
-    steps = graph.op("Floor", graph.op("Mul", numbers, 2.0**FEATURE_BITS))
-    return graph.op("Mul", steps, 2.0**-FEATURE_BITS)
+    steps = graph.op("Floor", graph.op("Mul", numbers, 2.0**Problem.FEATURE_BITS))
+    return graph.op("Mul", steps, 2.0**-Problem.FEATURE_BITS)
 
 
 def row_factors(graph: Graph, rows: str, row_norm: float, *, with_one: bool) -> str:

@@ -14,8 +14,8 @@ from dpcore_report.intervals.estimate import NORMAL_975, Estimate, estimate_of
 from dpcore_tables.cells.features import features_of
 
 if TYPE_CHECKING:
-    from dpcore.model.learnt import LearntFacts
     from dpcore.plugin.columns import FeatureColumn
+    from dpcore.plugin.parts import Model
 
 __all__ = ["Contribution", "contributions_of"]
 
@@ -56,7 +56,7 @@ class _Parameters:
     estimate: Estimate | None
 
     @classmethod
-    def of(cls, model: LearntFacts) -> _Parameters:
+    def of(cls, model: Model) -> _Parameters:
         label = model.schema.label
         half = label.scale[1] if label.is_real and not model.log_link else 1.0
         found = estimate_of(model.intervals)
@@ -91,7 +91,7 @@ class _Parameters:
         return self.w[:, own], self.estimate.values[own], reach
 
 
-def contributions_of(model: LearntFacts) -> Iterator[Contribution]:
+def contributions_of(model: Model) -> Iterator[Contribution]:
     """Yield the contribution of each column, in their order, after a date's those of its parts,
     such as ``joined.weekday``, and of the crosses.
 

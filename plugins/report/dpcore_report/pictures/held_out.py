@@ -12,7 +12,7 @@ from dpcore_report.evaluation.intervals import share_of
 from dpcore_report.pictures.panel import Panel, Picture, Series
 
 if TYPE_CHECKING:
-    from dpcore.model.learnt import LearntFacts
+    from dpcore.plugin.parts import Model
 
 __all__ = ["held_out_picture"]
 
@@ -24,7 +24,7 @@ _TOLD = (
 _NOT_PRIVATE = "Of counts of rows held out; NOT PRIVATE, as the model is not."
 
 
-def held_out_picture(model: LearntFacts) -> Picture | None:
+def held_out_picture(model: Model) -> Picture | None:
     """Return the picture of a model's private evaluation; ``None`` where it has none."""
     figures = model.evaluation
     if not figures:
@@ -60,7 +60,7 @@ def _dots(figures: list[Mapping[str, Any]]) -> Series:
     return Series("", values, lows, highs, mark="dots")
 
 
-def _roc(model: LearntFacts, figures: Mapping[str, Any]) -> Iterator[Panel]:
+def _roc(model: Model, figures: Mapping[str, Any]) -> Iterator[Panel]:
     """Yield the ROC curve of two classes, or of each class against the others."""
     if "auc_of_bins" in figures:
         counts = np.array(figures["counts"])

@@ -14,7 +14,7 @@ from dpcore_report.pictures.held_out import held_out_picture
 from dpcore_report.pictures.panel import Mark, Panel, Picture, Series
 
 if TYPE_CHECKING:
-    from dpcore.model.learnt import LearntFacts
+    from dpcore.plugin.parts import Model
     from dpcore_report.coefficients import Coefficient
     from dpcore_report.pictures.contributions import Contribution
 
@@ -33,12 +33,12 @@ _NO_BAND = (
 )
 
 
-def _told(model: LearntFacts) -> str:
+def _told(model: Model) -> str:
     width = _NO_BAND if estimate_of(model.intervals) is None else _BAND
     return f"{_NOISE} {width}" if model.privacy["private"] else width
 
 
-def coefficients_picture(model: LearntFacts) -> Picture:
+def coefficients_picture(model: Model) -> Picture:
     """Return the largest coefficients of each class, with their intervals."""
     found = [each for each in summary_of(model).coefficients if each.unit]
     panels = []
@@ -83,7 +83,7 @@ def _series(
     return own, Series("estimate, 95 %", estimates, lows, highs, mark="dots")
 
 
-def _adds(model: LearntFacts) -> str:
+def _adds(model: Model) -> str:
     """Return to what a column adds, as the name of an axis."""
     if model.schema.label.is_real:
         return "added to the logarithm" if model.log_link else "added to the prediction"
@@ -93,7 +93,7 @@ def _adds(model: LearntFacts) -> str:
     return f"added to the {kind} of {(model.classes or ('', 'the class'))[1]}"
 
 
-def columns_picture(model: LearntFacts) -> Picture | None:
+def columns_picture(model: Model) -> Picture | None:
     """Return what each named column adds; ``None`` for a model of unnamed features."""
     if model.schema.width is not None:
         return None
@@ -144,7 +144,7 @@ def _level(of: Contribution, place: int) -> str:
     return "(empty)" if level == f"{of.column} is empty" else level
 
 
-PICTURES: Mapping[str, Callable[[LearntFacts], Picture | None]] = {
+PICTURES: Mapping[str, Callable[[Model], Picture | None]] = {
     "coefficients": coefficients_picture,
     "columns": columns_picture,
     "held-out": held_out_picture,
@@ -152,7 +152,7 @@ PICTURES: Mapping[str, Callable[[LearntFacts], Picture | None]] = {
 """The pictures of a model, by the names that the command line has for them."""
 
 
-def pictures_of(model: LearntFacts) -> Iterator[Picture]:
+def pictures_of(model: Model) -> Iterator[Picture]:
     """Yield the pictures that a model has: made of what its file holds, and nothing else."""
     for draw in PICTURES.values():
         if (picture := draw(model)) is not None:

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from dpcore.plugin.parts import visible
+from dpcore.errors import visible
 from dpcore_report.pictures.axis import date_of, range_of_values, shown_numbers, ticks
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from dpcore.errors import InvalidInputError
-from dpcore.plugin import NeighboringRelation
-from dpcore.plugin.parts import LocalEngine, load_registry, make_loss
+from dpcore.plugin import NeighboringRelation, Settings
+from dpcore.plugin.parts import LocalEngine
 from dpcore_lab.checks import check_query, make_rows
 from dpcore_lab.made_tables.tables import make_problem
 from dpcore_report.evaluation.class_counts import ClassCounts, scale_bits
@@ -16,7 +16,7 @@ from dpcore_report.evaluation.figures import figures_of_classes
 from dpcore_report.evaluation.score_counts import EDGES, ScoreCounts
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
-LOSS = make_loss("softmax", {}, load_registry())
+LOSS = Settings(loss="softmax").make_loss()
 W = np.random.default_rng(0).normal(size=(3, 5)).round(3)
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from dpcore import Evaluation, Schema, fit
 from dpcore.errors import InvalidInputError
-from dpcore.plugin import NeighboringRelation
-from dpcore.plugin.parts import LocalEngine, Sensitivity, load_registry, make_loss
+from dpcore.plugin import NeighboringRelation, Settings
+from dpcore.plugin.parts import LocalEngine, Sensitivity
 from dpcore_lab.checks import check_query, make_rows
 from dpcore_lab.made_tables.tables import make_problem
 from dpcore_report.evaluation.group_counts import GroupCounts, GroupMoments
@@ -20,7 +20,7 @@ from dpcore_report.evaluation.table import Figures
 from dpcore_report.evaluation.text import evaluation_in_words
 
 LOGISTIC, SOFTMAX, SQUARED = (
-    make_loss(name, {}, load_registry()) for name in ("logistic", "softmax", "ridge")
+    Settings(loss=name).make_loss() for name in ("logistic", "softmax", "ridge")
 )
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
 W = np.linspace(-2, 2, 5)

@@ -14,7 +14,8 @@ from sklearn.metrics import (
 )
 
 from dpcore import fit
-from dpcore.plugin.parts import dataset_from_arrays, load_registry, make_loss
+from dpcore.plugin import Settings
+from dpcore.plugin.parts import dataset_from_arrays
 from dpcore_report.exact.diagnostics import accuracy_figures, class_figures, confusion, diagnose
 from dpcore_report.exact.probability_scores import probability_scores
 
@@ -68,7 +69,7 @@ def test_figures_of_classes_are_those_of_scikit_learn(exact):
         a: dict(zip(CLASSES, row, strict=True))
         for a, row in zip(CLASSES, counts.tolist(), strict=True)
     }
-    diagnosed = diagnose(make_loss("softmax", {}, load_registry()), exact, data, data)
+    diagnosed = diagnose(Settings(loss="softmax").make_loss(), exact, data, data)
     losses = -np.log(exact.predict_proba(X)[np.arange(300), data.y.astype(int)])
     assert diagnosed["test_loss"] == pytest.approx(losses.mean(), rel=1e-9)
     assert {*figures} < {*diagnosed}

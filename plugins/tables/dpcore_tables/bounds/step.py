@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from dpcore.fitting.steps.shares import exact_share
 from dpcore.fitting.steps.step import Bounds
 from dpcore.plugin import Gaussian
-from dpcore.plugin.steps import Outcome, Phase, RowsAsked, mechanism_for, norm_of
+from dpcore.plugin.steps import Outcome, Phase, RowsAsked, mechanism_for
 from dpcore_tables.bounds.choice import CountNoise, are_defaults, bounds_of
 from dpcore_tables.bounds.counts import BinCounts
 from dpcore_tables.bounds.target import share_beyond, target_bounds_of
@@ -70,7 +70,7 @@ class PrivateBounds:
         """Return the release of the counts (``RunStep``)."""
         share = exact_share(self.share, "PrivateBounds")
         mechanism = mechanism_for(facts.accountant, share)
-        query = BinCounts(len(facts.schema.unbounded), norm_of(mechanism))
+        query = BinCounts(len(facts.schema.unbounded), mechanism.needs)
         return BoundsRelease(share, facts.schema, query, mechanism)
 
 

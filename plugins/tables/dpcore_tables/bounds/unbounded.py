@@ -12,7 +12,12 @@ from dpcore.data.schema.label import Label, check_no_other
 from dpcore.data.schema.unbounded_columns import PRIVATE
 from dpcore.data.schema.values import PLACEHOLDER
 from dpcore.plugin import InvalidInputError
-from dpcore.plugin.columns import Encoding, Entry, FeatureColumn, Number, empty_keys
+from dpcore.plugin.columns import (
+    Encoding,
+    Entry,
+    FeatureColumn,
+    Number,
+)
 from dpcore_tables.bounds.bins import LARGEST
 
 __all__ = [
@@ -61,7 +66,7 @@ class Unbounded(FeatureColumn):
         return {
             "kind": self.kind,
             **_written(self),
-            **empty_keys(self.fill, self.indicator, self.missing),
+            **self.empty_keys(self.fill, self.indicator, self.missing),
         }
 
 
@@ -82,7 +87,9 @@ class UnboundedLabel(Label):
         return Label(self.name, lower=lower, upper=upper, missing=self.missing)
 
     def to_dict(self) -> dict[str, Any]:
-        return {"kind": self.kind, **_written(self)} | empty_keys(None, False, self.missing)
+        return {"kind": self.kind, **_written(self)} | FeatureColumn.empty_keys(
+            None, False, self.missing
+        )
 
 
 def _check_known(column: Unbounded | UnboundedLabel) -> None:

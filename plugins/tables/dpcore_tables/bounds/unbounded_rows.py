@@ -10,18 +10,17 @@ import numpy as np
 
 from dpcore.data.arrays import on_grid
 from dpcore.data.blocks.frozen import freeze
-from dpcore.data.schema.columns import Label
+from dpcore.data.schema.label import Label
 from dpcore.data.schema.unbounded_columns import waits
 from dpcore.data.targets import target_of
-from dpcore.plugin.engines import layout_of
-from dpcore.plugin.parts import BLOCK_ROWS
+from dpcore.plugin.parts import Table
 from dpcore_tables.cells.features import features_of, held_of
 from dpcore_tables.coded.rows import CodedRows
 from dpcore_tables.curves import curved
 
 if TYPE_CHECKING:
+    from dpcore import Schema
     from dpcore.data.blocks.layouts import Rows
-    from dpcore.data.schema.schema import Schema
     from dpcore.plugin.parts import Dataset, Query
 
 __all__ = ["WaitingCells", "WaitingRows", "bounded_rows"]
@@ -52,8 +51,8 @@ class WaitingRows:
         ]
 
     def blocks(self) -> Iterator[WaitingCells]:
-        for begin in range(0, len(self._columns[0]), BLOCK_ROWS):
-            yield WaitingCells([cells[begin : begin + BLOCK_ROWS] for cells in self._columns])
+        for begin in range(0, len(self._columns[0]), Table.BLOCK_ROWS):
+            yield WaitingCells([cells[begin : begin + Table.BLOCK_ROWS] for cells in self._columns])
 
     def answer(self, query: Query) -> np.ndarray:
         total = query.start()
@@ -85,7 +84,7 @@ def _encoded(X: Rows, schema: Schema, places: Mapping[str, int]) -> Rows:
     rows: Any = numbers.astype(np.float32)
     if isinstance(X, CodedRows):
         rows = CodedRows(X.layout, rows, X.codes)
-    frozen: Rows = layout_of(rows).freeze(rows)
+    frozen: Rows = Table.layout_of(rows).freeze(rows)
     return frozen
 
 

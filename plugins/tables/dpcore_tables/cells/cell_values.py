@@ -16,12 +16,13 @@ import numpy as np
 import pyarrow as pa
 
 from dpcore.data.arrays import NO_NUMBER
-from dpcore.data.schema.columns import Column, Drop, FeatureColumn, Label
+from dpcore.data.schema.columns import Column
+from dpcore.data.schema.label import Drop, Label
 from dpcore.data.schema.plan import ColumnPlan, column_plan
 from dpcore.data.schema.vocabulary import UNKNOWN
 from dpcore.data.targets import Reading, class_reading, target_reading
 from dpcore.errors import BadRowError, DataError, replacing
-from dpcore.plugin.columns import Hash, Lookup, Number
+from dpcore.plugin.columns import FeatureColumn, Hash, Lookup, Number
 from dpcore_tables.cells.columns import Columns
 from dpcore_tables.cells.error_hints import advice_on
 from dpcore_tables.cells.ids import ids_of
@@ -31,8 +32,8 @@ from dpcore_tables.cells.typed import Cells, UnreadTypeError, empty_cells, to_co
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
+    from dpcore import Schema
     from dpcore.data.schema.notation import Notation
-    from dpcore.data.schema.schema import Schema
     from dpcore.plugin.engines import BadRows
     from dpcore.privacy.units import Units
     from dpcore_tables.raw.raw_table import RawTable

@@ -22,9 +22,9 @@ from dpcore_tables.kinds.even_hats import EvenHats, even_hats, hats_behind
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from dpcore import Schema
     from dpcore.data.schema.features.encoding import Part
     from dpcore.data.schema.plan import ColumnPlan
-    from dpcore.data.schema.schema import Schema
     from dpcore.plugin.columns import Encoding
     from dpcore_tables.cells.columns import Columns
 

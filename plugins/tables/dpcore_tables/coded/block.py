@@ -17,7 +17,7 @@ from dpcore.data.blocks.cached_margins import CachedMargins
 from dpcore.data.blocks.frozen import freeze, is_frozen
 from dpcore.data.blocks.layout import Layout
 from dpcore.errors import DataError, InvalidInputError
-from dpcore.plugin.parts import FEATURE_BITS
+from dpcore.plugin import Problem
 from dpcore_tables.coded.kernels import (
     add_hats,
     add_sums_of_hats,
@@ -37,7 +37,7 @@ __all__ = ["CODED", "CodedBlock", "Lender", "share"]
 Lender = Callable[[], AbstractContextManager[CodedRows]]
 """Lends rows for the time of a look: they need not be in memory."""
 
-_ONE = 1 << FEATURE_BITS
+_ONE = 1 << Problem.FEATURE_BITS
 """A one-hot 1 in grid steps."""
 
 
@@ -149,8 +149,8 @@ class CodedBlock(CachedMargins):
             raise DataError("The data hold a value that is not finite (NaN or infinity).")
         # Copies, or what cannot change: the rows whose norms are taken are those that stay.
         codes = share(X.codes, np.array(X.codes, order="C"))
-        steps = np.ldexp(np.clip(X.numeric, 0.0, 1.0), FEATURE_BITS).astype(np.int64)
-        numeric = share(X.numeric, np.ldexp(steps.astype(np.float32), -FEATURE_BITS))
+        steps = np.ldexp(np.clip(X.numeric, 0.0, 1.0), Problem.FEATURE_BITS).astype(np.int64)
+        numeric = share(X.numeric, np.ldexp(steps.astype(np.float32), -Problem.FEATURE_BITS))
         if not X.layout.holds(codes):
             raise InvalidInputError("A code is not one of its column's.")
         return cls(_lending(CodedRows(X.layout, numeric, codes)), y, path, row_norm)
@@ -268,7 +268,7 @@ def _spread(c: np.ndarray, places: np.ndarray | None, n_rows: int) -> np.ndarray
 
 def _steps(rows: CodedRows) -> np.ndarray:
     """Return the numbers in grid steps, int64."""
-    return np.asarray(np.ldexp(rows.numeric, FEATURE_BITS).astype(np.int64))
+    return np.asarray(np.ldexp(rows.numeric, Problem.FEATURE_BITS).astype(np.int64))
 
 
 def _squares_of_hats(rows: CodedRows, steps: np.ndarray) -> np.ndarray:
@@ -276,7 +276,7 @@ def _squares_of_hats(rows: CodedRows, steps: np.ndarray) -> np.ndarray:
     total = np.zeros(len(steps), dtype=np.int64)
     for column, _, stretches in rows.layout.curves.tolist():
         along = steps[:, column] * stretches
-        t = along - np.minimum(along >> FEATURE_BITS, stretches - 1) * _ONE
+        t = along - np.minimum(along >> Problem.FEATURE_BITS, stretches - 1) * _ONE
         total += t * t + (_ONE - t) * (_ONE - t)
     return total
 

@@ -72,7 +72,7 @@ def convert_command(
     Partitions for --engine dask: --jobs 4 makes a folder of stores, of a folder of Parquet files.
     """
     from dpcore import Schema
-    from dpcore.model.outfile import refuse_inputs
+    from dpcore.plugin.parts import OutFile
     from dpcore_tables.files.formats import store_of
     from dpcore_tables.files.input_paths import is_there
     from dpcore_tables.files.read_progress import watched
@@ -80,7 +80,7 @@ def convert_command(
     from dpcore_tables.store import convert, convert_partitions
 
     source = with_query(source, query, row_wise_claim)
-    refuse_inputs(out, {"SOURCE": source, "--schema": schema})
+    OutFile(out).refuse({"SOURCE": source, "--schema": schema})
     if not is_there(source):
         raise DataError(f"No such file: {source}.")
     kept = store_of(source)

@@ -5,15 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from dpcore import load_model
 from dpcore.errors import InvalidInputError
 from dpcore.model.file import read_model_file
-from dpcore.model.model import load_model
-from dpcore.model.rendering import (
-    classes_in_words,
-    fitted_in_words,
-    sections_in_words,
-    shown_bounds,
-)
+from dpcore.model.rendering import classes_in_words
 from dpcore.plugin.commands import print_json, print_lines
 from dpcore.plugin.parts import Model
 from dpcore_tables.schemas.encoding_in_words import encoding_in_words
@@ -47,13 +42,13 @@ def _lines(path: str, model: Model) -> list[str]:
     given = {k: v for k, v in (algo["parameters"] or {}).items() if v is not None}
     shown = ", ".join(f"{key}={value}" for key, value in given.items())
     return [
-        f"{path}: a model that predicts {fitted_in_words(model)}",
+        f"{path}: a model that predicts {model.fitted_in_words()}",
         f"  privacy: {model.privacy['sentence']}",
         f"  algorithm: {algo['name']} of {algo['distribution']} {algo['version']}",
         *([f"  parameters: {shown}"] if shown else []),
-        *([f"  bounds released: {shown_bounds(model)}"] if model.released_bounds else []),
+        *([f"  bounds released: {model.shown_bounds()}"] if model.released_bounds else []),
         f"  status: {model.status}",
-        *(f"  {line}" for line in sections_in_words(model)),
+        *(f"  {line}" for line in model.sections_in_words()),
         f"  l2: {model.l2:g}; coefficients: {model.w.size} (--json prints them)",
     ]
 

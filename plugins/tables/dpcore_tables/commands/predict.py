@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dpcore import load_model
 from dpcore.errors import advised_on_bad_rows
 from dpcore.model.margins import first_reason, margins_in_pieces, reading_of, words_of_blanks
-from dpcore.model.model import load_model
-from dpcore.model.outfile import refuse_inputs, spooled
+from dpcore.model.outfile import spooled
 from dpcore.model.probabilities import blank_rows
 from dpcore.plugin.commands import print_lines
-from dpcore.plugin.parts import check_writable, write_whole
+from dpcore.plugin.parts import OutFile
 from dpcore_accounting.commands.printing import print_bytes
 from dpcore_tables.databases.address import with_query
 from dpcore_tables.files.column_texts import column_texts
@@ -23,7 +23,7 @@ from dpcore_tables.files.to_score import feature_rows
 if TYPE_CHECKING:
     import numpy as np
 
-    from dpcore.data.schema.schema import Schema
+    from dpcore import Schema
     from dpcore.plugin.engines import BadRows
     from dpcore.plugin.parts import Model
 
@@ -59,8 +59,8 @@ def predict(
     if out == Path("-"):
         out = None
     if out is not None:
-        refuse_inputs(out, {"the model": model, "--data": data})
-        check_writable(out)
+        OutFile(out).refuse({"the model": model, "--data": data})
+        OutFile(out).check()
     score_bytes = scores_as_bytes(out, spreadsheet_safe)
     fitted = load_model(model)
     if proba:
@@ -75,7 +75,7 @@ def predict(
     pieces = score_bytes(output.heads, output.kinds, output.rows())
     with advised_on_bad_rows(_ADVICE):
         if out is not None:
-            write_whole(out, pieces, mode=0o600)
+            OutFile(out).write(pieces, mode=0o600)
         else:
             # Nothing is printed of a file that turns out not to be whole.
             with spooled(pieces) as whole:

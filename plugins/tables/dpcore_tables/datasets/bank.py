@@ -8,7 +8,7 @@ education, contact and outcome; month and day as 30 month + day.
 from __future__ import annotations
 
 from dpcore import Schema
-from dpcore.plugin.parts import Dataset, load_file
+from dpcore.plugin.parts import Dataset
 from dpcore_tables.datasets.fetch import RemoteFile, fetch
 from dpcore_tables.schemas.shipped import shipped_text
 
@@ -31,4 +31,4 @@ def schema() -> Schema:
 
 def load() -> Dataset:
     """Return the rows. Raises DataError if the file cannot be had."""
-    return load_file(fetch(FILES[0]), schema(), name="bank")
+    return Dataset.from_file(fetch(FILES[0]), schema(), name="bank")

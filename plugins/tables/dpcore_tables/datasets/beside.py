@@ -14,7 +14,7 @@ from pathlib import Path
 
 from dpcore import Schema
 from dpcore.errors import DataError
-from dpcore.plugin.parts import Dataset, load_file
+from dpcore.plugin.parts import Dataset
 from dpcore_tables.datasets.fetch import DATA_DIR_VARIABLE
 from dpcore_tables.schemas.shipped import shipped_text
 
@@ -81,4 +81,4 @@ def _load(name: str) -> Dataset:
             f"{file.holds}, and is from {file.source}."
         )
     schema = Schema.from_toml(shipped_text(name), name)
-    return load_file(path, schema, format=file.format, name=name)
+    return Dataset.from_file(path, schema, format=file.format, name=name)

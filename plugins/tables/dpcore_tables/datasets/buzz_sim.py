@@ -11,7 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from dpcore import Schema
-from dpcore.data.schema.columns import Label, Numeric
+from dpcore.data.schema.features.numeric import Numeric
+from dpcore.data.schema.label import Label
 from dpcore.plugin.parts import Dataset
 from dpcore_tables.cells.columns import Columns
 from dpcore_tables.cells.features import encode

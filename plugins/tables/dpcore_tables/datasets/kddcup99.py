@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dpcore import Schema
-from dpcore.data.schema.columns import Drop
-from dpcore.plugin.parts import Dataset, load_file
+from dpcore.data.schema.label import Drop
+from dpcore.plugin.parts import Dataset
 from dpcore_tables.datasets.fetch import RemoteFile, fetch
 from dpcore_tables.kinds import Categorical
 from dpcore_tables.schemas.shipped import shipped_text
@@ -41,9 +41,11 @@ def numeric_schema() -> Schema:
 
 def load() -> Dataset:
     """Return the rows with one-hot categories, CSR. Raises DataError without the file."""
-    return load_file(fetch(FILES[0]), schema(), format="csv", name="kddcup99-10")
+    return Dataset.from_file(fetch(FILES[0]), schema(), format="csv", name="kddcup99-10")
 
 
 def load_numeric() -> Dataset:
     """Return the rows' numeric columns, dense. Raises DataError without the file."""
-    return load_file(fetch(FILES[0]), numeric_schema(), format="csv", name="kddcup99-10-numeric")
+    return Dataset.from_file(
+        fetch(FILES[0]), numeric_schema(), format="csv", name="kddcup99-10-numeric"
+    )

@@ -7,7 +7,7 @@ description names them (Stolfo et al. 1999). 52 rows of 494,021 are u2r.
 from __future__ import annotations
 
 from dpcore import Schema
-from dpcore.plugin.parts import Dataset, load_file
+from dpcore.plugin.parts import Dataset
 from dpcore_tables.datasets.fetch import fetch
 from dpcore_tables.datasets.kddcup99 import FILES
 from dpcore_tables.schemas.shipped import shipped_text
@@ -24,4 +24,4 @@ def schema() -> Schema:
 
 def load() -> Dataset:
     """Return the rows with one-hot categories, CSR. Raises DataError without the file."""
-    return load_file(fetch(FILES[0]), schema(), format="csv", name=_NAME)
+    return Dataset.from_file(fetch(FILES[0]), schema(), format="csv", name=_NAME)

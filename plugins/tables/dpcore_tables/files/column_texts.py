@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from dpcore.data.schema.columns import Drop, Label
 from dpcore.data.schema.installed import column_from_dict
+from dpcore.data.schema.label import Drop, Label
 from dpcore.errors import DataError, InvalidInputError, near_names, replacing
 from dpcore_tables.files.formats import entry_of, is_named
 from dpcore_tables.files.input_paths import refuse_stdin
@@ -19,7 +19,7 @@ from dpcore_tables.files.stream import open_rows
 from dpcore_tables.raw.raw_table import RawTable
 
 if TYPE_CHECKING:
-    from dpcore.data.schema.schema import Schema
+    from dpcore import Schema
 
 __all__ = ["column_texts"]
 

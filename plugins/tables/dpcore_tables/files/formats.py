@@ -16,7 +16,7 @@ from dpcore_tables.databases.address import Address, refuse_password
 from dpcore_tables.files.input_paths import STDIN
 
 if TYPE_CHECKING:
-    from dpcore.data.schema.schema import Schema
+    from dpcore import Schema
     from dpcore.registry.entries import Entry
     from dpcore_tables.store.contract import RowStore
 
@@ -141,7 +141,7 @@ def schema_from_rows(path: str, target: str) -> Schema:
         raise InvalidInputError(f"The store {path} has its own schema; leave --schema-from-data.")
     if not attribute:
         raise InvalidInputError(f"The {entry.name} reader makes no schema of rows; write one.")
-    from dpcore.data.schema.schema import Schema
+    from dpcore import Schema
 
     found = getattr(importlib.import_module(module), attribute)(path, target)
     if type(found) is not Schema:  # Another class might say of itself that it read no rows.

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from dpcore.data.loader import FileLoader, named_parts
-from dpcore.data.schema.schema import Schema
+from dpcore import Schema
+from dpcore.data.loader import FileLoader
 from dpcore.data.schema.unbounded_columns import require_bounds
 from dpcore.data.units import Coins, UnitIds
 from dpcore.errors import DataError, InvalidInputError, near_names
@@ -73,7 +73,7 @@ def _load(
     name: str | None = None,
     coins: Coins = os.urandom,
 ) -> Dataset:
-    """Return the encoded rows of a file, as ``dpcore.data.loader.load_file`` does."""
+    """Return the encoded rows of a file, as ``Dataset.from_file`` does."""
     source = os.fspath(path)
     if not os.path.isfile(source):
         refuse_stores(source)
@@ -109,7 +109,7 @@ def _read(
         data,
         rows_dropped=bad_rows == "drop",
         typed_by=claim or ("file" if entry.data["typed"] else None),
-        read_by=named_parts(entry),
+        read_by=entry.named_parts(),
     )
 
 
@@ -120,7 +120,7 @@ def feature_pieces(
     its rows they are. Each piece is lent until the next is asked for; the rows are bool, None for
     all of them.
 
-    Raises as ``load_file``, on the way. Under ``bad_rows="drop"`` rows lack those with a cell that
+    Raises as ``from_file``, on the way. Under ``bad_rows="drop"`` rows lack those with a cell that
     does not satisfy the schema.
     """
     if is_store(source := os.fspath(path)):
@@ -164,7 +164,7 @@ def _load_store(
         data,
         rows_dropped=description.rows_dropped,
         typed_by=getattr(description, "claim", "") or ("file" if description.is_typed else None),
-        read_by=(*named_parts(entry), *getattr(description, "read_by", ())),
+        read_by=(*entry.named_parts(), *getattr(description, "read_by", ())),
     )
 
 

@@ -10,10 +10,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from dpcore import Schema
 from dpcore.data.dataset import declared_schema
-from dpcore.data.files import Files, Registered, RowSource
-from dpcore.data.loader import load_file, rows_of_part
-from dpcore.data.schema.schema import Schema
+from dpcore.data.files import RowSource
 from dpcore.data.units import Coins
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.request.ledger_request import require_ledgers
@@ -21,6 +20,7 @@ from dpcore.fitting.rows.given import with_units
 from dpcore.fitting.rows.loading import Data, schema_reasons, split
 from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.commands import DataRequest, Plan
+from dpcore.plugin.engines import Files, Registered
 from dpcore.plugin.parts import Dataset, load_registry
 from dpcore.privacy.first_party import part_of
 from dpcore.registry.tables.declarations import engine_facts
@@ -51,7 +51,7 @@ def requested(
     with reading_threads(threads):
         dataset, parts = _opened(request, coins)
         dataset = with_weight_asked(dataset, request.data, request)
-        dataset = rows_of_part(dataset, request.part)
+        dataset = dataset.of_part(request.part)
         why_not_private = schema_reasons(dataset.schema)
         if request.test_fraction is None:
             test = tested(request, dataset.schema)
@@ -67,9 +67,9 @@ def tested(request: DataRequest, schema: Schema) -> Dataset | None:
         return None
     require_file(os.fspath(request.test))
     of_rows = schema.with_units(None)  # Whose rows are tested on does not matter.
-    test = load_file(request.test, of_rows, bad_rows=request.bad_rows)
+    test = Dataset.from_file(request.test, of_rows, bad_rows=request.bad_rows)
     test = with_weight_asked(test, request.test, request)
-    return rows_of_part(test, request.part)
+    return test.of_part(request.part)
 
 
 @contextmanager
@@ -111,7 +111,7 @@ def _opened(request: DataRequest, coins: Coins) -> tuple[Dataset, tuple[str, ...
     require_file(os.fspath(request.data))
     schema = with_units(_schema_asked(request), request.unit, request.rows_per_unit)
     schema = with_weight_column(schema, request)
-    data = load_file(
+    data = Dataset.from_file(
         request.data,
         schema,
         target=request.target,

@@ -20,7 +20,7 @@ from dpcore_tables.coded.rows import CodedRows
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from dpcore.data.schema.schema import Schema
+    from dpcore import Schema
     from dpcore.plugin.parts import Dataset
 
 __all__ = ["rows_of_part"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpcore.data.schema.schema import Schema
+from dpcore import Schema
 from dpcore.errors import InvalidInputError
 from dpcore_tables.files.formats import entry_of, format_of, is_named
 from dpcore_tables.files.input_paths import name_of

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
     from scipy.sparse import csr_matrix
 
-    from dpcore.data.schema.schema import Schema
+    from dpcore import Schema
     from dpcore.data.targets import Reading
     from dpcore.data.units import UnitIds
     from dpcore.registry.entries import Entry

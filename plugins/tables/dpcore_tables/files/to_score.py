@@ -6,16 +6,16 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from dpcore.plugin import InvalidInputError
-from dpcore.plugin.parts import BLOCK_ROWS, load_registry
+from dpcore.plugin.parts import Table, load_registry
 from dpcore.registry.catalogue import is_registered
 from dpcore_tables.files.loading import feature_pieces, require_known
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from dpcore import Schema
     from dpcore.data.blocks.layouts import Rows
-    from dpcore.data.files import BadRows
-    from dpcore.data.schema.schema import Schema
+    from dpcore.plugin.engines import BadRows
 
 __all__ = ["feature_rows"]
 
@@ -39,8 +39,8 @@ def feature_rows(
         raise InvalidInputError(
             f"The rows of the data set {data} are not those that the model takes: {difference}."
         )
-    for begin in range(0, dataset.X.shape[0], BLOCK_ROWS):
-        yield dataset.X[begin : begin + BLOCK_ROWS], None
+    for begin in range(0, dataset.X.shape[0], Table.BLOCK_ROWS):
+        yield dataset.X[begin : begin + Table.BLOCK_ROWS], None
 
 
 def _difference(own: Schema, asked: Schema) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpcore.plugin.columns import INDICATOR, MISSING, ColumnKind, Key
+from dpcore.plugin.columns import ColumnKind, Key
 from dpcore_tables.kinds.categorical import (
     Boolean,
     Categorical,
@@ -32,7 +32,7 @@ CATEGORICAL = ColumnKind(
         Key("categories", '["Bern", "Basel"]', "text or numbers; true and false in any case"),
         Key("fill", '"Bern"', "the category that an empty cell counts as"),
         Key("indicator", "true", "the empty cell is a category of its own, the last"),
-        MISSING,
+        ColumnKind.MISSING,
     ),
     categorical_from,
 )
@@ -41,14 +41,18 @@ ORDINAL = ColumnKind(
     (
         Key("levels", '["low", "mid", "high"]', "lowest first; any other value is a bad row"),
         Key("fill", '"mid"', "the level that an empty cell counts as"),
-        INDICATOR,
-        MISSING,
+        ColumnKind.INDICATOR,
+        ColumnKind.MISSING,
     ),
     ordinal_from,
 )
 
 BOOLEAN = ColumnKind(
-    (Key("fill", "false", "what an empty cell counts as"), INDICATOR, MISSING),
+    (
+        Key("fill", "false", "what an empty cell counts as"),
+        ColumnKind.INDICATOR,
+        ColumnKind.MISSING,
+    ),
     boolean_from,
 )
 
@@ -59,8 +63,8 @@ DATE = ColumnKind(
         Key("parts", '["year", "month", "weekday"]', "these too, one-hot each"),
         Key("format", '"%d.%m.%Y"', "of text, by %Y %m %d %H %M %S; default ISO 8601"),
         Key("fill", "2020-01-01", "the day that an empty cell counts as"),
-        INDICATOR,
-        MISSING,
+        ColumnKind.INDICATOR,
+        ColumnKind.MISSING,
     ),
     date_from,
 )
@@ -71,7 +75,7 @@ HASHED = ColumnKind(
         Key("numbers", "true", 'cells are numbers: 3, 3.0 and "3" are one'),
         Key("fill", '"02139"', "the value that an empty cell counts as"),
         Key("indicator", "true", "the empty cell is a bucket of its own, the last"),
-        MISSING,
+        ColumnKind.MISSING,
     ),
     hashed_from,
 )

@@ -8,14 +8,13 @@ from typing import Any, ClassVar
 from dpcore.data.schema.values import Value, check_distinct
 from dpcore.errors import InvalidInputError
 from dpcore.plugin.columns import (
+    Affine,
     Encoding,
     Entry,
     FeatureColumn,
     Lookup,
     OneHot,
     Truth,
-    between,
-    empty_keys,
 )
 
 __all__ = [
@@ -60,7 +59,7 @@ class Categorical(FeatureColumn):
 
     def to_dict(self) -> dict[str, Any]:
         data = {"kind": self.kind, "categories": list(self.categories)}
-        return data | empty_keys(self.fill, self.indicator, self.missing)
+        return data | self.empty_keys(self.fill, self.indicator, self.missing)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,13 +85,13 @@ class Ordinal(FeatureColumn):
     @property
     def encoding(self) -> Encoding:
         fill = None if self.fill is None else float(self.levels.index(self.fill))
-        positions = between(0.0, len(self.levels) - 1.0)
+        positions = Affine.between(0.0, len(self.levels) - 1.0)
         reading = Lookup(self.levels, unknown="fault")
         return Encoding(reading, (positions,), fill, self.indicator)
 
     def to_dict(self) -> dict[str, Any]:
         data = {"kind": self.kind, "levels": list(self.levels)}
-        return data | empty_keys(self.fill, self.indicator, self.missing)
+        return data | self.empty_keys(self.fill, self.indicator, self.missing)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,10 +112,12 @@ class Boolean(FeatureColumn):
     @property
     def encoding(self) -> Encoding:
         fill = None if self.fill is None else float(self.fill)
-        return Encoding(Truth(), (between(0.0, 1.0),), fill, self.indicator)
+        return Encoding(Truth(), (Affine.between(0.0, 1.0),), fill, self.indicator)
 
     def to_dict(self) -> dict[str, Any]:
-        return {"kind": self.kind} | empty_keys(self.fill, self.indicator, self.missing)
+        return {"kind": self.kind} | FeatureColumn.empty_keys(
+            self.fill, self.indicator, self.missing
+        )
 
 
 def categorical_from(name: str, entry: Entry) -> Categorical:

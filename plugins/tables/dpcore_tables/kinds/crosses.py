@@ -14,7 +14,7 @@ from dpcore.errors import InvalidInputError
 from dpcore.plugin.columns import Key
 
 if TYPE_CHECKING:
-    from dpcore.data.schema.features.feature_column import FeatureColumn
+    from dpcore.plugin.columns import FeatureColumn
 
 __all__ = ["CROSS_KEYS", "Cross", "Crossed", "crosses_of"]
 

@@ -12,14 +12,13 @@ from dpcore.data.schema.unbounded_columns import PRIVATE
 from dpcore.data.schema.values import PLACEHOLDER
 from dpcore.errors import InvalidInputError
 from dpcore.plugin.columns import (
+    Affine,
     DatePart,
     Day,
     Encoding,
     Entry,
     FeatureColumn,
     OneHot,
-    between,
-    empty_keys,
 )
 from dpcore_tables.kinds.date_formats import EPOCH, date_pattern
 
@@ -74,7 +73,7 @@ class Date(FeatureColumn):
             "month": (DatePart("month"), OneHot(_MONTHS, part=".month")),
             "weekday": (DatePart("weekday"), OneHot(_WEEKDAYS, part=".weekday")),
         }
-        chains = (between(lower, upper), *(chain_of[key] for key in self.calendar))
+        chains = (Affine.between(lower, upper), *(chain_of[key] for key in self.calendar))
         fill = None if self.fill is None else float(_day_number(self.fill))
         return Encoding(Day(self.format), chains, fill, self.indicator)
 
@@ -86,7 +85,7 @@ class Date(FeatureColumn):
         if self.format is not None:
             data["format"] = self.format
         fill = None if self.fill is None else str(self.fill)
-        return data | empty_keys(fill, self.indicator, self.missing)
+        return data | self.empty_keys(fill, self.indicator, self.missing)
 
 
 def _day_number(day: date) -> int:

@@ -7,7 +7,13 @@ from typing import Any, ClassVar
 
 from dpcore.data.schema.values import Value
 from dpcore.errors import InvalidInputError
-from dpcore.plugin.columns import Encoding, Entry, FeatureColumn, Hash, OneHot, empty_keys
+from dpcore.plugin.columns import (
+    Encoding,
+    Entry,
+    FeatureColumn,
+    Hash,
+    OneHot,
+)
 from dpcore_tables.kinds.categorical import check_one_of_both
 
 __all__ = ["Hashed", "hashed_from"]
@@ -50,7 +56,7 @@ class Hashed(FeatureColumn):
         data: dict[str, Any] = {"kind": self.kind, "buckets": self.buckets}
         if self.numbers:
             data["numbers"] = True
-        return data | empty_keys(self.fill, self.indicator, self.missing)
+        return data | self.empty_keys(self.fill, self.indicator, self.missing)
 
 
 def hashed_from(name: str, entry: Entry) -> Hashed:

@@ -17,7 +17,6 @@ from dpcore.plugin.columns import (
     Hat,
     Number,
     OneHot,
-    empty_keys,
 )
 from dpcore_tables.bounds.unbounded import has_private_bounds, unbounded_from, unbounded_label_from
 from dpcore_tables.kinds.categorical import check_one_of_both
@@ -55,7 +54,7 @@ class Binned(FeatureColumn):
 
     def to_dict(self) -> dict[str, Any]:
         data = {"kind": self.kind, "bins": list(self.bins)}
-        return data | empty_keys(self.fill, self.indicator, self.missing)
+        return data | self.empty_keys(self.fill, self.indicator, self.missing)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +84,7 @@ class Piecewise(FeatureColumn):
 
     def to_dict(self) -> dict[str, Any]:
         data = {"kind": self.kind, "knots": list(self.knots)}
-        return data | empty_keys(self.fill, self.indicator, self.missing)
+        return data | self.empty_keys(self.fill, self.indicator, self.missing)
 
 
 def number_from(name: str, entry: Entry, is_label: bool) -> Any:

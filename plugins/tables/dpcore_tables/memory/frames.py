@@ -7,8 +7,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from dpcore import Schema
 from dpcore.data.files import is_elsewhere
-from dpcore.data.schema.schema import Schema
 from dpcore.errors import DataError, replacing
 from dpcore_tables.cells.typed import Cells
 from dpcore_tables.memory.columns import typed_cells

@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dpcore.data.schema.columns import Drop, Label
+from dpcore.data.schema.label import Drop, Label
 from dpcore.errors import DataError
 
 if TYPE_CHECKING:
-    from dpcore.data.schema.schema import Schema
+    from dpcore import Schema
     from dpcore_tables.cells.typed import Cells
 
 __all__ = ["RawTable", "check_names", "refuse_repeated"]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from dpcore.data.schema.schema import Schema
+    from dpcore import Schema
     from dpcore_tables.raw.raw_matrix import RawMatrix
     from dpcore_tables.raw.raw_table import RawTable
 

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.data.schema.columns import Label
+from dpcore.data.schema.label import Label
 from dpcore.data.units import Coins, UnitIds
 from dpcore.errors import DataError
 from dpcore.plugin.columns import FeatureColumn
-from dpcore.plugin.parts import BLOCK_ROWS, Dataset
+from dpcore.plugin.parts import Dataset, Table
 from dpcore_tables.cells.cell_values import convert_column
 from dpcore_tables.cells.ids import ids_of
 from dpcore_tables.cells.objects import as_objects
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["encoded_parts", "part_of_units", "require_claimed"]
 
-_ROWS = 8 * BLOCK_ROWS
+_ROWS = 8 * Table.BLOCK_ROWS
 
 
 def require_claimed(names: list[str], claimed: Any, schema: Schema) -> Schema:

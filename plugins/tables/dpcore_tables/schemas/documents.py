@@ -12,7 +12,7 @@ from dpcore_tables.schemas.shipped import schema_text
 from dpcore_tables.schemas.toml_writer import format_document
 
 if TYPE_CHECKING:
-    from dpcore.data.schema.schema import Schema
+    from dpcore import Schema
 
 __all__ = ["schema_file", "schema_keys", "schema_toml"]
 

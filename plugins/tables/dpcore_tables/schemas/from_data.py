@@ -9,7 +9,9 @@ from contextlib import AbstractContextManager, suppress
 from typing import Any
 
 from dpcore import Schema
-from dpcore.data.schema.columns import Column, Drop, Label, Numeric
+from dpcore.data.schema.columns import Column
+from dpcore.data.schema.features.numeric import Numeric
+from dpcore.data.schema.label import Drop, Label
 from dpcore.data.schema.notation import Notation
 from dpcore.errors import DataError, InvalidInputError, replacing
 from dpcore_tables.files.formats import format_of

@@ -10,8 +10,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from dpcore.data.schema.keys import TOP_KEYS
-from dpcore.errors import DataError, InvalidInputError
-from dpcore.plugin.parts import visible
+from dpcore.errors import DataError, InvalidInputError, visible
 from dpcore_tables.files.formats import STORE, entry_of, format_of
 from dpcore_tables.files.input_paths import is_there, name_of
 from dpcore_tables.memory.frames import frame_of, is_frame

@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
-from dpcore.data.schema.columns import Column, Drop
+from dpcore.data.schema.columns import Column
+from dpcore.data.schema.label import Drop
 from dpcore.errors import InvalidInputError
 
 __all__ = ["alike_columns", "expanded", "fits"]

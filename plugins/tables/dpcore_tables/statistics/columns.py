@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from dpcore.data.schema.columns import Drop, Label, Numeric
 from dpcore.data.schema.features.logarithm import binary_log
+from dpcore.data.schema.features.numeric import Numeric
+from dpcore.data.schema.label import Drop, Label
 from dpcore.data.targets import scale_to_unit
 from dpcore.data.weighted_labels import plain_labels
 from dpcore.errors import near_names, replacing
-from dpcore.plugin import InvalidInputError
-from dpcore.plugin.parts import FEATURE_BITS, sealed
+from dpcore.plugin import InvalidInputError, Problem
+from dpcore.plugin.parts import sealed
 from dpcore_tables.kinds.date_formats import EPOCH
 from dpcore_tables.kinds.dates import Date
 from dpcore_tables.statistics.categorical_column import CategoricalColumn, picked
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LARGEST_STEP", "NumericColumn", "column_of", "numeric_column", "public_numbers"]
 
-LARGEST_STEP = 1 << FEATURE_BITS
+LARGEST_STEP = 1 << Problem.FEATURE_BITS
 """The upper bound of a numeric column, in steps from its lower bound."""
 
 
@@ -196,5 +197,5 @@ def public_numbers(name: str, values: Any) -> tuple[float, ...]:
 
 
 def _steps_of(unit: np.ndarray) -> np.ndarray:
-    steps = np.trunc(np.ldexp(np.clip(unit, 0.0, 1.0), FEATURE_BITS))
+    steps = np.trunc(np.ldexp(np.clip(unit, 0.0, 1.0), Problem.FEATURE_BITS))
     return np.asarray(steps.astype(np.int64))

@@ -9,8 +9,13 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 
 from dpcore.errors import InvalidInputError
-from dpcore.plugin import NeighboringRelation
-from dpcore.plugin.parts import FEATURE_BITS, Sensitivity, float_up, sealed, sqrt_up
+from dpcore.plugin import NeighboringRelation, Problem
+from dpcore.plugin.parts import (
+    Sensitivity,
+    float_up,
+    sealed,
+    sqrt_up,
+)
 from dpcore_tables.statistics.columns import LARGEST_STEP, NumericColumn
 
 if TYPE_CHECKING:
@@ -64,7 +69,7 @@ class NumericSums:
 
     @property
     def grid_bits(self) -> int:
-        return FEATURE_BITS * (1 + self.products)
+        return Problem.FEATURE_BITS * (1 + self.products)
 
     @property
     def rows_that_fit(self) -> int:
@@ -78,7 +83,7 @@ class NumericSums:
     def answer_block(self, block: Block) -> np.ndarray:
         half = LARGEST_STEP // 2
         cells = np.array([column.linear_steps(block) - half for column in self.columns])
-        finer = self.grid_bits - FEATURE_BITS
+        finer = self.grid_bits - Problem.FEATURE_BITS
         parts = [[block.n_rows << self.grid_bits], cells.sum(axis=1, dtype=np.int64) << finer]
         if self.products:
             # A block's sums of products are below 2^43 steps: exact in float64, in any order.

@@ -20,9 +20,12 @@ from dpcore.fitting.table_ledger import reserved
 from dpcore.fitting.warnings import cautions_of_budget
 from dpcore.plugin import NeighboringRelation, Problem, Settings
 from dpcore.plugin.commands import LedgerRequest
-from dpcore.plugin.parts import SeededNoise, SystemNoise, accountant_facts, load_registry
+from dpcore.plugin.parts import (
+    NoiseSource,
+    accountant_facts,
+    load_registry,
+)
 from dpcore.privacy.first_party import part_of
-from dpcore.privacy.relations import parse_relation
 from dpcore_tables.statistics.opened import Opened
 from dpcore_tables.statistics.part_session import WholeSession
 from dpcore_tables.statistics.session import OpenSession
@@ -99,7 +102,7 @@ def open_session(
     budget: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "rho": rho, "mu": mu}
     budget |= {"relation": relation, "accountant": accountant, "conversion": conversion}
     settings = checked_settings(Settings(**budget, engine=engine, threads=threads, seed=seed))
-    held = parse_relation(relation or NeighboringRelation.ADD_OR_REMOVE_ONE.value)
+    held = NeighboringRelation.parse(relation or NeighboringRelation.ADD_OR_REMOVE_ONE.value)
     name, empty = _filter(settings)
     request = LedgerRequest(ledger, analyst, same_table)
     public: dict[str, Any] = {"classes": classes, "target_bounds": target_bounds, "bounds": bounds}
@@ -129,7 +132,7 @@ def open_session(
     run, n = ("a session", empty, held), dataset.n_units if held.size_is_public else None
     by_release = epsilon is None and opened.figure is None
     known = opened.schema, n, opened.why_not_private
-    noise, table = SystemNoise() if seed is None else SeededNoise(seed), dataset.table()
+    noise, table = NoiseSource.of_seed(seed), dataset.table()
     over = opened.engine_of(table)
     charged = reserved(request, run, *known, by_release=by_release)
     door = WholeSession(over, empty, held, noise, opened.problem, charged.log)

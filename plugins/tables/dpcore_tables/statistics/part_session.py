@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING, Any
 from dpcore.errors import InvalidInputError
 from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.ledgers import LedgerEntry
-from dpcore.plugin.parts import Account, Ledger, Sensitivity, TableSession, copied_figure
+from dpcore.plugin.parts import (
+    Account,
+    Ledger,
+    Sensitivity,
+    TableSession,
+)
 from dpcore.session.answers import ExactAnswers
 from dpcore_tables.statistics.parted_filter import InPart, PartedFilter
 
@@ -45,7 +50,7 @@ class WholeSession(TableSession):
     ) -> None:
         super().__init__(engine, accountant, relation, noise, problem=problem)
         at_once = 2 if relation is NeighboringRelation.REPLACE_ONE else 1
-        filter = PartedFilter(copied_figure(accountant), at_once)
+        filter = PartedFilter(Account.copied(accountant), at_once)
         self._account = Account(filter, Ledger[LedgerEntry]() if ledger is None else ledger)
         self._column: str | None = None
 
@@ -213,7 +218,7 @@ class PartAccount(Account[LedgerEntry]):
 
 
 def _tightest(account: Account[LedgerEntry]) -> Accountant:
-    held: Accountant = copied_figure(account.filter.tightest())
+    held: Accountant = Account.copied(account.filter.tightest())
     return held
 
 

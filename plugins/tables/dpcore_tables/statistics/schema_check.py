@@ -21,7 +21,7 @@ from dpcore.fitting.rows.loading import schema_reasons
 from dpcore.fitting.table_ledger import closed_after, note_outside, reserved
 from dpcore.plugin import Gaussian, Geometric, NeighboringRelation, noise_multiplier
 from dpcore.plugin.commands import LedgerRequest
-from dpcore.plugin.parts import PureAccountant, SystemNoise, TableSession
+from dpcore.plugin.parts import NoiseSource, PureAccountant, TableSession
 from dpcore.privacy.first_party import part_of
 from dpcore.privacy.statement import PrivacyStatement, foreign_parts
 from dpcore.session.charges import Charges
@@ -162,7 +162,9 @@ def _released(
         query, mechanism, spread = CellCounts(len(columns), "l2"), Gaussian(multiplier), 1.0
     why_not_private, run = schema_reasons(schema), ("a check of the schema", accountant, relation)
     with closed_after(reserved(LedgerRequest(), run, schema, None, why_not_private)) as charged:
-        session = TableSession(rows, accountant, relation, SystemNoise(), ledger=charged.log)
+        session = TableSession(
+            rows, accountant, relation, NoiseSource.of_seed(), ledger=charged.log
+        )
         if charges is not None:
             charges.follow(lambda: charged_in(session))
         noisy = session.release(query, mechanism)

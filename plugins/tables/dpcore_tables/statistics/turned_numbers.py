@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.data.schema.columns import Label, Numeric
+from dpcore.data.schema.features.numeric import Numeric
+from dpcore.data.schema.label import Label
 from dpcore_tables.cells.cell_values import convert_column
 from dpcore_tables.raw.raw_table import RawTable
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     import numpy as np
 
-    from dpcore.data.schema.schema import Schema
+    from dpcore import Schema
 
 __all__ = ["RowStore", "StoredFacts"]
 

@@ -6,7 +6,6 @@ import os
 from typing import Any
 
 from dpcore import Schema
-from dpcore.data.loader import named_parts
 from dpcore.data.schema.unbounded_columns import require_bounds
 from dpcore.data.units import UnitIds
 from dpcore.errors import InvalidInputError
@@ -73,7 +72,7 @@ def convert(
     others: dict[str, Any] = {"claim": claim_of(reader, os.fspath(source), schema)}
     if store.write is write_rows:
         # A store of somebody's own has no place for it, and is named itself.
-        others["read_by"] = foreign_parts(named_parts(reader))
+        others["read_by"] = foreign_parts(reader.named_parts())
     elif others["claim"]:
         raise InvalidInputError(f"{target!r} is a store that cannot say what its rows rest on.")
     others = {key: value for key, value in others.items() if value}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import numpy as np
 
 from dpcore.errors import DataError, replacing
-from dpcore.plugin.parts import FEATURE_BITS
+from dpcore.plugin import Problem
 from dpcore_tables.cells.features import coded_layout
 from dpcore_tables.store.format import PAGE, Description, check_header, digest
 from dpcore_tables.store.rows import StoredRows
@@ -20,7 +20,7 @@ from dpcore_tables.store.unfinished import partial_path
 
 if TYPE_CHECKING:
     from dpcore import Schema
-    from dpcore.data.schema.columns import Label
+    from dpcore.data.schema.label import Label
     from dpcore_tables.coded.rows import CodedLayout, CodedRows
 
 __all__ = ["are_labels", "open_store", "read_schema", "stored_rows"]
@@ -115,9 +115,9 @@ def _describe(path: str, file: BinaryIO) -> Description:
 
 def _is_sound(y: np.ndarray, rows: CodedRows, layout: CodedLayout, label: Label) -> bool:
     """Return whether every cell may be in an encoded row: norms follow from that."""
-    steps = np.ldexp(rows.numeric, FEATURE_BITS)
+    steps = np.ldexp(rows.numeric, Problem.FEATURE_BITS)
     # A comparison with NaN is false.
-    numbers = (steps >= 0) & (steps <= 2.0**FEATURE_BITS) & (steps == np.trunc(steps))
+    numbers = (steps >= 0) & (steps <= 2.0**Problem.FEATURE_BITS) & (steps == np.trunc(steps))
     return bool(numbers.all() and are_labels(label, y).all()) and layout.holds(rows.codes)
 
 

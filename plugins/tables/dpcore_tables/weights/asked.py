@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from dpcore.data.schema.columns import Drop
+from dpcore.data.schema.label import Drop
 from dpcore.errors import InvalidInputError
 from dpcore_tables.weights.of_rows import with_sample_weight
 

@@ -12,7 +12,7 @@ import numpy as np
 from dpcore.fitting.steps.shares import exact_share
 from dpcore.fitting.steps.step import WeightsOfClasses
 from dpcore.plugin import ordered_sum
-from dpcore.plugin.steps import OneRelease, Outcome, Phase, mechanism_for, norm_of
+from dpcore.plugin.steps import OneRelease, Outcome, Phase, mechanism_for
 from dpcore_tables.statistics.categorical_column import CategoricalColumn
 from dpcore_tables.statistics.histogram import Histogram
 from dpcore_tables.weights.values import LARGEST, checked_largest
@@ -79,7 +79,7 @@ class BalancedWeights:
         share = exact_share(self.share, "BalancedWeights")
         mechanism = mechanism_for(facts.accountant, share)
         label = CategoricalColumn((), facts.schema.label.names)
-        query = Histogram(label, norm=norm_of(mechanism))
+        query = Histogram(label, norm=mechanism.needs)
         stated = {"share": float(share)}
         return OneRelease(share, query, mechanism, self._weights, stated=stated)
 

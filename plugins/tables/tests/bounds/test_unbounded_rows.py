@@ -10,7 +10,7 @@ from scipy.sparse import csr_matrix
 from dpcore import Schema
 from dpcore.errors import BadRowError, InvalidInputError
 from dpcore.fitting.rows.unbounded import bounded_schema, encoded_rows, waiting_rows
-from dpcore.plugin.parts import dataset_from_arrays, load_file
+from dpcore.plugin.parts import Dataset, dataset_from_arrays
 from dpcore_lab.compare.admission import admit
 from dpcore_lab.compare.settings import Comparison
 from dpcore_tables.bounds.counts import BinCounts
@@ -52,7 +52,7 @@ def loaded(path, schema):
     frame = pd.read_csv(path, dtype=str, keep_default_na=False)
     names = [column.name for column in schema.columns]
     frame[names].to_csv(path.parent / "some.csv", index=False)
-    return load_file(path.parent / "some.csv", schema)
+    return Dataset.from_file(path.parent / "some.csv", schema)
 
 
 def same(one, other):
@@ -122,7 +122,7 @@ def test_a_cell_that_is_no_finite_number_is_a_bad_row(path):
     path.write_text(ROWS + "inf,1,0,0,Bern,0\n")
     with pytest.raises(BadRowError, match="line 6, column 'age'"):
         loaded(path, DENSE)
-    dropped = load_file(path.parent / "some.csv", DENSE, bad_rows="drop")
+    dropped = Dataset.from_file(path.parent / "some.csv", DENSE, bad_rows="drop")
     assert dropped.X.shape[0] == 4
 
 
@@ -174,7 +174,7 @@ def test_whoever_needs_encoded_rows_refuses(path, tmp_path):
     assert not (tmp_path / "rows.dpcore").exists()
     convert(tmp_path / "some.csv", tmp_path / "rows.dpcore", bounded_schema(DENSE, BOUNDS))
     with pytest.raises(InvalidInputError, match=needed):
-        load_file(tmp_path / "rows.dpcore", DENSE)
+        Dataset.from_file(tmp_path / "rows.dpcore", DENSE)
     with pytest.raises(InvalidInputError, match=needed):
         open_session(tmp_path / "some.csv", schema=DENSE)
     (tmp_path / "schema.toml").write_text(DENSE.to_toml())

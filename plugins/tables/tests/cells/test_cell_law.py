@@ -21,7 +21,7 @@ from scipy import sparse
 from dpcore import Schema
 from dpcore.data.schema.features.width import width_schema
 from dpcore.errors import DataError
-from dpcore.plugin.parts import dataset_from_arrays, load_file
+from dpcore.plugin.parts import Dataset, dataset_from_arrays
 from dpcore_tables.readers import as_objects
 
 KINDS = {
@@ -211,7 +211,7 @@ def test_parquet_files_of_declared_types(kind, dtype, tmp_path):
     def load(cells):
         labels = pa.array([0] * len(cells), pa.int8())
         pq.write_table(pa.table({"x": arrow_of(cells, dtype), "y": labels}), path)
-        return load_file(path, schema)
+        return Dataset.from_file(path, schema)
 
     for cells, odd in turns(ODD, place(KINDS, kind), place(ARROW, dtype)):
         held = [cell for cell in cells if arrow_of([cell], dtype) is not None]
@@ -231,7 +231,7 @@ def test_text_files(kind, bad_rows, mark, tmp_path):
 
     def load(cells):
         path.write_text("".join([f"x{mark}y\n", *(f"{cell}{mark}0\n" for cell in cells)]))
-        return load_file(path, schema, bad_rows=bad_rows)
+        return Dataset.from_file(path, schema, bad_rows=bad_rows)
 
     for cells, some in turns(odd, place(KINDS, kind), bad_rows == "drop"):
         check_law(load, [str(cell) for cell in cells], some)
@@ -294,7 +294,7 @@ def test_libsvm_files(tmp_path):
 
     def load(lines):
         path.write_text("".join(f"{line}\n" for line in lines))
-        return load_file(path, schema)
+        return Dataset.from_file(path, schema)
 
     lines = ["1 1:0.1 2:3", "0 2:1e3", "2", "1 1:.5"]
     odd = [f"{a} 1:{b}" for a in ("1", "1.0", "nan", "") for b in ODD if type(b) in (str, float)]
@@ -308,7 +308,7 @@ def test_npz_archives(tmp_path):
 
         def load(cells, kind=kind):
             np.savez(path, X=np.zeros((len(cells), 1)), y=np.array(cells, dtype=kind))
-            return load_file(path, schema)
+            return Dataset.from_file(path, schema)
 
         check_law(load, [0, 1, 2, 1], [2**53 + 1, 3, True])
 

@@ -8,7 +8,7 @@ import pytest
 
 from dpcore import Schema
 from dpcore.errors import DataError, InvalidInputError
-from dpcore.plugin.parts import dataset_from_arrays, load_file
+from dpcore.plugin.parts import Dataset, dataset_from_arrays
 from dpcore_tables.statistics.raw_cells import raw_cells
 from dpcore_tables.store import convert
 
@@ -44,7 +44,7 @@ def features(data):
 def test_what_an_empty_cell_becomes(name, tmp_path):
     schema, path = schema_of(COLUMNS[name]), tmp_path / "f.csv"
     path.write_text("\n".join(["age,town,size,y", *ROWS]) + "\n")
-    found = load_file(path, schema)
+    found = Dataset.from_file(path, schema)
     assert features(found) == EXPECTED[name]
     assert len(schema.feature_names) == schema.n_features == len(EXPECTED[name][0]) + 1
     frame = pd.DataFrame(
@@ -56,11 +56,11 @@ def test_what_an_empty_cell_becomes(name, tmp_path):
         }
     )
     frame.to_parquet(tmp_path / "f.parquet")
-    assert features(load_file(tmp_path / "f.parquet", schema)) == EXPECTED[name]
+    assert features(Dataset.from_file(tmp_path / "f.parquet", schema)) == EXPECTED[name]
     for typed in (frame, frame.astype(object)):
         assert features(dataset_from_arrays(typed, schema=schema)) == EXPECTED[name]
     convert(path, tmp_path / "f.dpcore", schema)
-    stored = load_file(tmp_path / "f.dpcore", None)
+    stored = Dataset.from_file(tmp_path / "f.dpcore", None)
     assert stored.schema == schema
     with stored.X.block(0) as rows:
         assert rows.toarray()[:, :-1].tolist() == EXPECTED[name]
@@ -76,7 +76,7 @@ def test_the_bound_of_a_row_is_met_and_never_passed(name, square, tmp_path):
         assert (rows**2).sum(axis=1).max() == square - 1
     (tmp_path / "f.csv").write_text("\n".join(["age,town,size,y", *ROWS]) + "\n")
     # The table is made after the bound of every row was verified in integers.
-    assert load_file(tmp_path / "f.csv", schema).table().n_rows == 4
+    assert Dataset.from_file(tmp_path / "f.csv", schema).table().n_rows == 4
 
 
 @pytest.mark.parametrize("word", ["nan", "NaN", "n/a"])
@@ -90,14 +90,14 @@ def test_a_word_is_empty_only_where_the_schema_lists_it(word, company, tmp_path)
         note = {"note": {"kind": "categorical", "categories": ["text"]}}
     columns = {"age": FILLED["age"]} | note
     with pytest.raises(DataError, match=r"line 2, column 'age': .*list it in missing = \[...\]"):
-        load_file(path, schema_of(columns))
-    assert features(load_file(path, schema_of(columns, missing=[word])))[0][0] == 0.5
+        Dataset.from_file(path, schema_of(columns))
+    assert features(Dataset.from_file(path, schema_of(columns, missing=[word])))[0][0] == 0.5
 
 
 def test_the_refusal_names_what_can_be_done(tmp_path):
     (tmp_path / "f.csv").write_text("age,y\n1,0\nNA,1\n")
     with pytest.raises(DataError, match="line 3.*set fill = VALUE or indicator = true"):
-        load_file(tmp_path / "f.csv", schema_of({"age": NUMBER}))
+        Dataset.from_file(tmp_path / "f.csv", schema_of({"age": NUMBER}))
 
 
 @pytest.mark.parametrize("name", COLUMNS)
@@ -137,4 +137,4 @@ def test_truth_values_with_gaps_are_as_pandas_writes_them(tmp_path):
     frame = pd.DataFrame({"flag": [1, None, 0], "y": [0, 1, 1]})
     frame.to_csv(tmp_path / "f.csv", index=False)
     assert "1.0" in (tmp_path / "f.csv").read_text()
-    assert features(load_file(tmp_path / "f.csv", schema)) == [[1], [1], [0]]
+    assert features(Dataset.from_file(tmp_path / "f.csv", schema)) == [[1], [1], [0]]

@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 from dpcore import Schema
-from dpcore.plugin.parts import FEATURE_BITS, dataset_from_arrays, load_file
+from dpcore.plugin import Problem
+from dpcore.plugin.parts import Dataset, dataset_from_arrays
 from dpcore_tables.curves import curved, curved_schema
 from dpcore_tables.kinds.even_hats import even_hats
 from dpcore_tables.store import convert
@@ -20,9 +21,9 @@ SCHEMA = Schema.from_dict({"columns": {"age": AGE, "pay": PAY} | LABEL})
 
 def hats_by_hand(x, n_hats):
     """Return max(0, 1 - |(n_hats - 1) x - k|) of each knot k, from whole numbers of grid steps."""
-    steps = np.round(np.ldexp(x, FEATURE_BITS)).astype(int)[:, np.newaxis] * (n_hats - 1)
-    away = np.abs(steps - np.arange(n_hats) * 2**FEATURE_BITS)
-    return np.maximum(0, 2**FEATURE_BITS - away) / 2.0**FEATURE_BITS
+    steps = np.round(np.ldexp(x, Problem.FEATURE_BITS)).astype(int)[:, np.newaxis] * (n_hats - 1)
+    away = np.abs(steps - np.arange(n_hats) * 2**Problem.FEATURE_BITS)
+    return np.maximum(0, 2**Problem.FEATURE_BITS - away) / 2.0**Problem.FEATURE_BITS
 
 
 def test_rows_hold_the_number_alone_and_hats_follow_from_it_exactly():
@@ -100,7 +101,7 @@ def test_lines_become_rows_with_hats_without_being_encoded_again(tmp_path):
     path = tmp_path / "rows.csv"
     frame.to_csv(path, index=False)
     convert(path, tmp_path / "rows.dpcore", schema=lines.schema)
-    stored = load_file(tmp_path / "rows.dpcore", None)
+    stored = Dataset.from_file(tmp_path / "rows.dpcore", None)
     (piece,) = curved(stored.X, schema).pieces()
     assert np.array_equal(piece.toarray(), at_once.toarray())
 

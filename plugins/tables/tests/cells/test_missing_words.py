@@ -7,7 +7,7 @@ import pytest
 
 from dpcore import Schema
 from dpcore.errors import DataError, InvalidInputError
-from dpcore.plugin.parts import dataset_from_arrays, load_file
+from dpcore.plugin.parts import Dataset, dataset_from_arrays
 from dpcore_tables.statistics.raw_cells import raw_cells
 
 AGE = {"kind": "numeric", "lower": 0, "upper": 100, "fill": 50, "missing": ["-9", "x"]}
@@ -53,7 +53,7 @@ def agrees(found, expected):
 def test_they_are_empty_in_that_column_alone(tmp_path):
     schema = schema_of(COLUMNS)
     path = written(tmp_path / "f.csv", COLUMNS, [*EMPTY, "0"], [*GIVEN, "1"])
-    empty, given = features(load_file(path, schema))
+    empty, given = features(Dataset.from_file(path, schema))
     assert agrees(empty, AS_EMPTY)
     assert agrees(given, AS_GIVEN)
     counts = sum(block.counts() for block in raw_cells(str(path), schema))
@@ -71,7 +71,7 @@ def test_the_text_of_a_whole_number_is_that_number_among_numbers(kind, tmp_path)
     schema, frame = schema_of(NUMBERS), FRAME
     if kind == "parquet":
         frame.to_parquet(tmp_path / "f.parquet")
-        found = load_file(tmp_path / "f.parquet", schema)
+        found = Dataset.from_file(tmp_path / "f.parquet", schema)
     else:
         frame = pa.Table.from_pandas(frame) if kind == "arrow" else frame
         frame = frame.astype(object) if kind == "objects" else frame
@@ -93,8 +93,10 @@ def test_a_truth_value_is_no_number_that_means_none():
 def test_a_label_of_its_words_is_missing(tmp_path):
     path = written(tmp_path / "f.csv", {"age": AGE, "town": TOWN}, ["1", "x", "7"])
     with pytest.raises(DataError, match="line 2, column 'y'"):
-        load_file(path, schema_of({"age": AGE, "town": TOWN}))
-    assert len(load_file(path, schema_of({"age": AGE, "town": TOWN}), bad_rows="drop").y) == 0
+        Dataset.from_file(path, schema_of({"age": AGE, "town": TOWN}))
+    assert (
+        len(Dataset.from_file(path, schema_of({"age": AGE, "town": TOWN}), bad_rows="drop").y) == 0
+    )
 
 
 @pytest.mark.parametrize("word", ["NA", "n/a", "None", "."])
@@ -105,7 +107,7 @@ def test_a_usual_word_is_named_and_no_other_cell(word, kind, tmp_path):
     def load(cell, age):
         path = written(tmp_path / "f.csv", ["age", "town"], ["0", "x", "0"], [cell, "x", "0"])
         if kind == "csv":
-            return load_file(path, schema_of({"age": age, "town": TOWN}))
+            return Dataset.from_file(path, schema_of({"age": age, "town": TOWN}))
         frame = pd.DataFrame({"age": ["0", cell], "town": ["x", "x"], "y": [0, 0]}, dtype=object)
         frame = pa.Table.from_pandas(frame) if kind == "arrow" else frame
         return dataset_from_arrays(frame, schema=schema_of({"age": age, "town": TOWN}))
@@ -126,7 +128,7 @@ def test_wildcards_pass_them_on_and_files_of_schemas_keep_them(tmp_path):
     for again in (Schema.from_toml(schema.to_toml()), Schema.from_dict(schema.to_dict())):
         assert again == schema
     path = written(tmp_path / "f.csv", ["x1", "x2", "town"], ["-9", "NA", "-9", "1"])
-    (row,) = features(load_file(path, schema))
+    (row,) = features(Dataset.from_file(path, schema))
     assert agrees(row, [0.5, 0.5, 0, 0, 1])
     all_kinds = schema_of(COLUMNS)
     assert Schema.from_toml(all_kinds.to_toml()) == all_kinds

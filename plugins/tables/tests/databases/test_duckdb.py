@@ -14,7 +14,7 @@ from features import load_features
 import dpcore
 from dpcore import Schema
 from dpcore.errors import DataError, DpcoreError, InvalidInputError
-from dpcore.plugin.parts import load_file
+from dpcore.plugin.parts import Dataset
 from dpcore_tables.databases.address import with_query
 from dpcore_tables.schemas.template import schema_template
 from dpcore_tables.store import convert
@@ -49,7 +49,7 @@ def address(tmp_path):
 
 def read(address, query=ALL, claimed=False, **others):
     schema = Schema.from_toml(others.pop("schema", SCHEMA))
-    return load_file(with_query(address, query, claimed), schema, **others)
+    return Dataset.from_file(with_query(address, query, claimed), schema, **others)
 
 
 def features(address, query=ALL):
@@ -239,7 +239,7 @@ def test_no_error_carries_a_cell(tmp_path):
         ALL.replace("paid from", f"paid + {NUMBER} as paid from"): "row 1 of the result",
     }
     acts = {
-        "load": lambda asked: load_file(asked, schema),
+        "load": lambda asked: Dataset.from_file(asked, schema),
         "fit": lambda asked: dpcore.fit(asked, schema=schema, epsilon=1.0),
         "convert": lambda asked: convert(asked, tmp_path / "rows.dpcore", schema),
     }

@@ -13,7 +13,7 @@ from features import load_features
 import dpcore
 from dpcore import Schema
 from dpcore.errors import DataError, DpcoreError, InvalidInputError
-from dpcore.plugin.parts import load_file
+from dpcore.plugin.parts import Dataset
 from dpcore_tables.databases.address import with_query
 from dpcore_tables.files import entry_of
 from dpcore_tables.schemas.template import schema_template
@@ -46,7 +46,7 @@ def address(server):
 
 def read(address, query=ALL, claimed=False, **others):
     schema = Schema.from_toml(others.pop("schema", SCHEMA))
-    return load_file(with_query(address, query, claimed), schema, **others)
+    return Dataset.from_file(with_query(address, query, claimed), schema, **others)
 
 
 def features(address, query=ALL):
@@ -208,7 +208,7 @@ def test_no_error_carries_a_cell(address, server, tmp_path, caplog):
         ALL.replace("paid from", f"paid + {NUMBER - 1}::int8 as paid from"): "row 1 of the result",
     }
     acts = {
-        "load": lambda asked: load_file(asked, schema),
+        "load": lambda asked: Dataset.from_file(asked, schema),
         "fit": lambda asked: dpcore.fit(asked, schema=schema, epsilon=1.0),
         "convert": lambda asked: convert(asked, tmp_path / "rows.dpcore", schema),
         "units": lambda asked: dpcore.fit(
@@ -342,7 +342,7 @@ def test_a_column_that_vanishes_is_said_in_a_line(address, server):
     with pytest.raises(InvalidInputError, match="no column 'city' in the table"):
         read(address)
     with pytest.raises(DataError, match="no column 'city'"):
-        load_file(with_query(address, "select * from people", False), schema)
+        Dataset.from_file(with_query(address, "select * from people", False), schema)
 
 
 def test_a_query_that_takes_too_long_is_ended(address, server):
@@ -408,7 +408,7 @@ def test_a_killed_server_leaves_nothing(tmp_path, monkeypatch):
                 convert(asked, tmp_path / "rows.dpcore", Schema.from_toml(SCHEMA))
         assert os.listdir(tmp_path) == []
         with pytest.raises(DataError, match="cannot be reached"):
-            load_file(asked, Schema.from_toml(SCHEMA))
+            Dataset.from_file(asked, Schema.from_toml(SCHEMA))
     finally:
         server.stop()
 

@@ -16,7 +16,7 @@ from golden.command import dpcore as command
 import dpcore
 from dpcore import Schema
 from dpcore.errors import DataError, DpcoreError, InvalidInputError
-from dpcore.plugin.parts import load_file
+from dpcore.plugin.parts import Dataset
 from dpcore_tables.databases import rows as database_rows
 from dpcore_tables.databases.address import with_query
 from dpcore_tables.files.column_texts import column_texts
@@ -44,7 +44,9 @@ def write(path, rows=ROWS, table=TABLE):
 
 def read(address, query=ALL, claimed=False, **others):
     schema = others.pop("schema", SCHEMA)
-    return load_file(with_query(address, query, claimed), Schema.from_toml(schema), **others)
+    return Dataset.from_file(
+        with_query(address, query, claimed), Schema.from_toml(schema), **others
+    )
 
 
 def features(address, query=ALL):
@@ -60,7 +62,7 @@ def address(tmp_path):
 def test_cells_are_read_as_those_of_a_text_file(address, tmp_path):
     (tmp_path / "rows.csv").write_text("age,city,paid\n40,Bern,1\n40.5,7,0\n31,Genf,1\n7,Basel,0\n")
     schema = Schema.from_toml(SCHEMA)
-    text = load_file(str(tmp_path / "rows.csv"), schema)
+    text = Dataset.from_file(str(tmp_path / "rows.csv"), schema)
     assert features(address) == load_features(str(tmp_path / "rows.csv"), schema).toarray().tolist()
     assert (read(address).y == text.y).all()
 
@@ -170,7 +172,7 @@ def test_the_statement_says_what_a_row_is(address, tmp_path):
 def test_a_store_of_a_query_says_so_too(address, tmp_path):
     schema = Schema.from_toml(SCHEMA)
     convert(with_query(address, f"{ALL} limit 2", True), tmp_path / "rows.dpcore", schema)
-    stored = load_file(str(tmp_path / "rows.dpcore"), None)
+    stored = Dataset.from_file(str(tmp_path / "rows.dpcore"), None)
     assert stored.typed_by == "claimed query" and len(stored.y) == 2
     model = dpcore.fit(str(tmp_path / "rows.dpcore"), epsilon=1.0)
     said = model.privacy["sentence"]
@@ -319,7 +321,7 @@ def test_no_error_carries_a_cell(tmp_path):
         (ALL, False),
     ]
     acts = {
-        "load": lambda asked: load_file(asked, schema),
+        "load": lambda asked: Dataset.from_file(asked, schema),
         "fit": lambda asked: dpcore.fit(asked, schema=schema, epsilon=1.0),
         "convert": lambda asked: convert(asked, tmp_path / "rows.dpcore", schema),
         "units": lambda asked: dpcore.fit(asked, schema=schema, epsilon=1.0, unit="age"),

@@ -20,7 +20,7 @@ from sklearn.datasets import dump_svmlight_file
 from dpcore import Schema
 from dpcore.data.schema.features.width import width_schema
 from dpcore.errors import DataError, InvalidInputError
-from dpcore.plugin.parts import load_file
+from dpcore.plugin.parts import Dataset
 from dpcore_tables.schemas.from_data import schema_from_data
 from dpcore_tables.schemas.template import schema_template
 
@@ -52,7 +52,7 @@ def test_scipy_is_imported_for_sparse_rows_alone():
 def libsvm(tmp_path):
     def read(text, bad_rows="refuse"):
         (tmp_path / "f.svm").write_bytes(text.encode("latin-1"))
-        data = load_file(tmp_path / "f.svm", WIDE, bad_rows=bad_rows)
+        data = Dataset.from_file(tmp_path / "f.svm", WIDE, bad_rows=bad_rows)
         return data.X.toarray()[:, :-1].round(4).tolist(), data.y.tolist()
 
     return read
@@ -88,10 +88,10 @@ def test_parquet_text_that_is_not_utf8_is_one_bad_cell(tmp_path, column):
         }
     )
     rest = [-1.0, 1.0, -1.0] if column == "c" else [-1.0, -1.0]
-    assert load_file(path, schema, bad_rows="drop").y.tolist() == rest
+    assert Dataset.from_file(path, schema, bad_rows="drop").y.tolist() == rest
     if column != "c":  # A category that is none of the schema's is no fault.
         with pytest.raises(DataError, match=f"row 2, column '{column}'"):
-            load_file(path, schema)
+            Dataset.from_file(path, schema)
 
 
 LIBSVM_FAULTS = [
@@ -140,7 +140,7 @@ def test_dropping_maps_each_libsvm_line_by_itself(tmp_path):
     @cache
     def load(*some):
         path.write_bytes("\n".join(some).encode("latin-1"))
-        data = load_file(path, WIDE, bad_rows="drop")
+        data = Dataset.from_file(path, WIDE, bad_rows="drop")
         return np.column_stack([data.X.toarray().round(4), data.y]).tolist()
 
     @settings(max_examples=60, deadline=None)
@@ -156,7 +156,7 @@ def test_libsvm_agrees_with_another_writer(tmp_path):
     X = sparse.random(50, 9, 0.3, format="csr", random_state=3) * 50
     y = rng.choice([-1.0, 1.0], 50)
     dump_svmlight_file(X, y, str(tmp_path / "f.svm"), zero_based=False)
-    data = load_file(tmp_path / "f.svm", width_schema(9, row_norm=256))
+    data = Dataset.from_file(tmp_path / "f.svm", width_schema(9, row_norm=256))
     # Truncated to the feature grid.
     np.testing.assert_allclose(data.X.toarray()[:, :-1], X.toarray(), 1e-14, 2.0**-16)
     assert data.y.tolist() == y.tolist()
@@ -170,8 +170,8 @@ def test_npz_dense_and_sparse_agree(tmp_path):
     shape = np.array(parts.shape)
     np.savez(tmp_path / "csr.npz", data=parts.data, indices=parts.indices, indptr=parts.indptr,
              shape=shape, y=y)  # fmt: skip
-    dense = load_file(tmp_path / "dense.npz", WIDE)
-    csr = load_file(tmp_path / "csr.npz", WIDE)
+    dense = Dataset.from_file(tmp_path / "dense.npz", WIDE)
+    csr = Dataset.from_file(tmp_path / "csr.npz", WIDE)
     assert csr.X.toarray().round(4).tolist() == dense.X.tolist()
     assert dense.X[:, :-1].tolist() == X.tolist()
     assert csr.y.tolist() == dense.y.tolist() == y.tolist()
@@ -202,7 +202,7 @@ NPZ_FAULTS = [
 def test_a_bad_npz_file_is_refused(tmp_path, arrays, message):
     np.savez(tmp_path / "f.npz", **{k: np.asarray(v) for k, v in arrays.items()})
     with pytest.raises(DataError, match=message):
-        load_file(tmp_path / "f.npz", WIDE)
+        Dataset.from_file(tmp_path / "f.npz", WIDE)
 
 
 def test_npz_never_unpickles(tmp_path):
@@ -213,9 +213,9 @@ def test_npz_never_unpickles(tmp_path):
     for content in (pickle.dumps(Bomb()), b"", b"PK\x03\x04 cut"):
         (tmp_path / "f.npz").write_bytes(content)
         with pytest.raises(DataError, match="not a whole .npz file"):
-            load_file(tmp_path / "f.npz", WIDE)
+            Dataset.from_file(tmp_path / "f.npz", WIDE)
     with pytest.raises(DataError, match="No such file"):
-        load_file(tmp_path / "none.npz", WIDE)
+        Dataset.from_file(tmp_path / "none.npz", WIDE)
 
 
 SCHEMA = Schema.from_toml("""
@@ -250,7 +250,7 @@ LABEL = pa.array([True, False, True])
 def test_parquet_types_meet_the_schema(tmp_path, age):
     for city in (CITY, CITY.dictionary_encode(), CITY.cast(pa.large_string())):
         (tmp_path / "f.parquet").write_bytes(parquet({"age": age, "city": city, "y": LABEL}))
-        data = load_file(tmp_path / "f.parquet", SCHEMA)
+        data = Dataset.from_file(tmp_path / "f.parquet", SCHEMA)
         assert data.X.toarray().round(4).tolist() == [[0.1, 1, 0, 1], [1, 0, 1, 1], [0, 0, 0, 1]]
         assert data.y.tolist() == [1, -1, 1]
 
@@ -272,7 +272,7 @@ def test_parquet_types_meet_the_schema(tmp_path, age):
 def test_a_bad_parquet_file_is_refused(tmp_path, columns, message):
     (tmp_path / "f.parquet").write_bytes(parquet(columns))
     with pytest.raises(DataError, match=message):
-        load_file(tmp_path / "f.parquet", SCHEMA)
+        Dataset.from_file(tmp_path / "f.parquet", SCHEMA)
 
 
 @pytest.mark.parametrize("values", ['"FALSE", "TRUE"', '"False", "True"', "false, true"])
@@ -284,7 +284,7 @@ def test_a_boolean_column_meets_truth_values_in_any_case(tmp_path, values):
     """)
     flags = pa.array([True, False])
     (tmp_path / "f.parquet").write_bytes(parquet({"k": flags, "y": flags}))
-    data = load_file(tmp_path / "f.parquet", schema)
+    data = Dataset.from_file(tmp_path / "f.parquet", schema)
     assert data.X.toarray().tolist() == [[0, 1, 1], [1, 0, 1]] and data.y.tolist() == [1, -1]
 
 
@@ -296,10 +296,10 @@ def test_an_index_of_pandas_is_no_column(tmp_path):
     numbers = Schema.from_dict(
         {"columns": {"*": {"kind": "numeric", "lower": 0, "upper": 2}} | label}
     )
-    assert load_file(tmp_path / "f.parquet", numbers).feature_names == ("age", "intercept")
+    assert Dataset.from_file(tmp_path / "f.parquet", numbers).feature_names == ("age", "intercept")
     assert "__index" not in schema_template(tmp_path / "f.parquet")
     taken = schema_from_data(tmp_path / "f.parquet", "y")
-    assert load_file(tmp_path / "f.parquet", taken).y.tolist() == [-1, -1, 1]
+    assert Dataset.from_file(tmp_path / "f.parquet", taken).y.tolist() == [-1, -1, 1]
 
 
 def test_parquet_duplicates_empty_and_cut(tmp_path):
@@ -307,17 +307,17 @@ def test_parquet_duplicates_empty_and_cut(tmp_path):
     twice = pa.Table.from_arrays([pa.array([1])] * 4, names=["age", "age", "city", "y"])
     pq.write_table(twice, path)
     with pytest.raises(DataError, match="duplicate column name 'age'"):
-        load_file(path, SCHEMA)
+        Dataset.from_file(path, SCHEMA)
     whole = parquet({"age": pa.array([], pa.int8()), "city": CITY[:0], "y": LABEL[:0]})
     path.write_bytes(whole)
-    assert load_file(path, SCHEMA).X.shape == (0, 4)
+    assert Dataset.from_file(path, SCHEMA).X.shape == (0, 4)
     for content in (whole[:-5], whole[:20], b""):
         path.write_bytes(content)
         with pytest.raises(DataError, match="not a whole Parquet file"):
-            load_file(path, SCHEMA)
+            Dataset.from_file(path, SCHEMA)
     with pytest.raises(DataError, match="No such file"):
-        load_file(tmp_path / "none.parquet", SCHEMA)
+        Dataset.from_file(tmp_path / "none.parquet", SCHEMA)
     with pytest.raises(InvalidInputError, match="has named columns"):
-        load_file(path, WIDE)
+        Dataset.from_file(path, WIDE)
     with pytest.raises(InvalidInputError, match="needs a width"):
-        load_file(tmp_path / "f.svm", SCHEMA)
+        Dataset.from_file(tmp_path / "f.svm", SCHEMA)

@@ -5,7 +5,7 @@ from golden.command import dpcore
 
 from dpcore import Schema, fit
 from dpcore.errors import DataError, InvalidInputError
-from dpcore.plugin.parts import load_file
+from dpcore.plugin.parts import Dataset
 from dpcore_tables.readers import pieces
 from dpcore_tables.readers.code_pages import _PAGES, to_utf8
 from dpcore_tables.schemas import schema_template
@@ -34,11 +34,11 @@ def file(tmp_path):
 @pytest.mark.parametrize("encoding", ["cp1252", "iso8859-15", "CP850", "mac-roman"])
 def test_a_code_page_is_read_as_utf8_is(file, encoding, monkeypatch):
     file.write_text(TEXT, "utf-8")
-    wanted = rows(load_file(file, schema("utf-8")))
+    wanted = rows(Dataset.from_file(file, schema("utf-8")))
     file.write_bytes(TEXT.encode(encoding))
     for size in (pieces.PIECE_BYTES, 7, 16):
         monkeypatch.setattr(pieces, "PIECE_BYTES", size)
-        assert rows(load_file(file, schema(encoding))) == wanted
+        assert rows(Dataset.from_file(file, schema(encoding))) == wanted
     template = schema_template(file, "y", encoding=encoding)
     assert f'encoding = "{encoding}"' in template and '"größe" = ' in template
     back = Schema.from_toml(schema(encoding).to_toml())
@@ -61,10 +61,10 @@ def test_a_byte_that_is_no_letter_is_a_malformed_line(file):
     lines.insert(2, b"4,\x81\x8d,ja\n")
     file.write_bytes(b"".join(lines))
     with pytest.raises(DataError, match="f.csv, line 3: a byte is no letter of cp1252"):
-        load_file(file, schema())
-    kept = load_file(file, schema(), bad_rows="drop")
+        Dataset.from_file(file, schema())
+    kept = Dataset.from_file(file, schema(), bad_rows="drop")
     file.write_bytes(TEXT.encode("cp1252"))
-    assert rows(kept) == rows(load_file(file, schema()))
+    assert rows(kept) == rows(Dataset.from_file(file, schema()))
 
 
 @pytest.mark.parametrize("encoding", sorted(_PAGES))
@@ -75,11 +75,11 @@ def test_each_byte_is_a_letter_by_itself(encoding):
     assert to_utf8(bytes(range(256)), encoding) == alone
     assert b"\r" not in alone[128:] and b"\n" not in alone[128:]
     with pytest.raises(InvalidInputError, match="a code page of one byte"):
-        load_file("none.csv", schema("utf-16"))
+        Dataset.from_file("none.csv", schema("utf-16"))
     assert "a\n".encode("utf-16-le")[:3].decode("utf-16-le", "replace") != "a\n"
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "shift_jis", "cp864", "no such", "zlib", "\0"])
 def test_other_encodings_are_refused_before_a_file_is_opened(encoding):
     with pytest.raises(InvalidInputError, match="Expected encoding="):
-        load_file("none.csv", schema(encoding))
+        Dataset.from_file("none.csv", schema(encoding))

@@ -14,7 +14,7 @@ from dpcore import Schema
 from dpcore.errors import DataError, DpcoreError, InvalidInputError
 from dpcore.plugin import Settings
 from dpcore.plugin.commands import DataRequest, make_plan, train
-from dpcore.plugin.parts import load_file
+from dpcore.plugin.parts import Dataset
 from dpcore_tables.files import entry_of
 from dpcore_tables.files.column_texts import column_texts
 from dpcore_tables.store import convert
@@ -47,7 +47,7 @@ def write(path, rows, heads=HEADS, sheets=("Members",)):
 
 
 def read(source):
-    return load_file(source, Schema.from_toml(SCHEMA))
+    return Dataset.from_file(source, Schema.from_toml(SCHEMA))
 
 
 def features(source):
@@ -84,7 +84,7 @@ def test_odd_cells_move_no_other_row(tmp_path, place):
     schema, n = Schema.from_toml(SCHEMA), len(ROWS)
     before = read(write(tmp_path / "rows.xlsx", ROWS))
     path = write(tmp_path / "odd.xlsx", [*ROWS, *odd])
-    after = load_file(path, schema, bad_rows="drop")
+    after = Dataset.from_file(path, schema, bad_rows="drop")
     assert n < len(after.y) <= n + len(odd)
     for mine, others in ((before.X.numeric, after.X.numeric), (before.X.codes, after.X.codes)):
         assert mine.tobytes() == others[:n].tobytes()
@@ -156,7 +156,7 @@ def test_a_cell_that_no_value_can_be_made_of_is_its_rows_own_fault(tmp_path, val
     with pytest.raises(DataError, match="row 3") as caught:
         read(odd)
     assert value not in str(caught.value)
-    assert len(load_file(odd, Schema.from_toml(SCHEMA), bad_rows="drop").y) == 2
+    assert len(Dataset.from_file(odd, Schema.from_toml(SCHEMA), bad_rows="drop").y) == 2
 
 
 def test_cells_of_a_sheet_are_kept_beside_scores(tmp_path):

@@ -10,7 +10,7 @@ import pytest
 from dpcore import Schema, fit
 from dpcore.data.arrays import features_from_arrays
 from dpcore.errors import DataError, InvalidInputError
-from dpcore.plugin.parts import dataset_from_arrays, load_file
+from dpcore.plugin.parts import Dataset, dataset_from_arrays
 from dpcore_tables.schemas.template import schema_template
 
 SCHEMA = Schema.from_toml("""
@@ -65,7 +65,7 @@ FRAMES = {
 def expected(tmp_path_factory):
     path = tmp_path_factory.mktemp("frames") / "f.csv"
     pd.DataFrame(COLUMNS).to_csv(path, index=False)
-    return load_file(path, SCHEMA)
+    return Dataset.from_file(path, SCHEMA)
 
 
 @pytest.mark.parametrize("name", FRAMES)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from dpcore import Schema
 from dpcore.data.schema.features.width import width_schema
 from dpcore.data.schema.notation import Notation
-from dpcore.plugin.parts import load_file
+from dpcore.plugin.parts import Dataset
 from dpcore_tables.readers import records
 
 NAMED = {
@@ -54,7 +54,7 @@ def load(tmp_path_factory):
         head, schema, name = layout
         ended = (line + ends[i % len(ends)] for i, line in enumerate(some))
         (folder / name).write_bytes(head + b"".join(ended))
-        data = load_file(folder / name, schema, bad_rows="drop")
+        data = Dataset.from_file(folder / name, schema, bad_rows="drop")
         X = data.X if isinstance(data.X, np.ndarray) else data.X.toarray()
         return np.column_stack([X, data.y]).tolist()
 
@@ -159,12 +159,12 @@ def test_a_cell_with_a_line_break_is_dropped(load, tmp_path):
     broken = b'1,"x\n",,n'
     assert len(load(CSV, [b"1,x,,n", broken, b"2,x,,p"])) == 2
     (tmp_path / "f.csv").write_bytes(HEAD + broken)
-    assert load_file(tmp_path / "f.csv", CSV[1]).y.tolist() == [-1]
+    assert Dataset.from_file(tmp_path / "f.csv", CSV[1]).y.tolist() == [-1]
 
 
 def test_what_is_read_is_what_refusing_reads(load, tmp_path):
     (tmp_path / "f.csv").write_bytes(HEAD + b"\n".join(GOOD[","]))
-    refusing = load_file(tmp_path / "f.csv", CSV[1])
+    refusing = Dataset.from_file(tmp_path / "f.csv", CSV[1])
     assert load(CSV, GOOD[","]) == np.column_stack([refusing.X.toarray(), refusing.y]).tolist()
     assert len(refusing.y) == len(GOOD[","])
 
@@ -178,7 +178,7 @@ def test_a_header_behind_empty_lines_is_no_row(tmp_path, start, bad_rows):
     }
     (tmp_path / "f.csv").write_bytes(start + b"c,y\nx,p\n")
     schema = Schema.from_dict({"columns": columns})
-    assert load_file(tmp_path / "f.csv", schema, bad_rows=bad_rows).y.tolist() == [1]
+    assert Dataset.from_file(tmp_path / "f.csv", schema, bad_rows=bad_rows).y.tolist() == [1]
 
 
 def across_lines(content, width, separator, quote):

@@ -9,7 +9,8 @@ import pytest
 
 from dpcore import Schema
 from dpcore.errors import DataError, InvalidInputError
-from dpcore.plugin.parts import dataset_from_arrays, format_of, load_file
+from dpcore.plugin.engines import Files
+from dpcore.plugin.parts import Dataset, dataset_from_arrays
 from dpcore_tables.files.input_paths import partition_files
 from dpcore_tables.schemas.from_data import schema_from_data
 from dpcore_tables.schemas.template import schema_template
@@ -37,17 +38,17 @@ def stdin(monkeypatch):
 
 def test_standard_input(stdin, tmp_path):
     stdin(ROWS)
-    assert load_file("-", SCHEMA).X.tolist() == FEATURES
+    assert Dataset.from_file("-", SCHEMA).X.tolist() == FEATURES
     with pytest.raises(DataError, match="-: the file is empty"):
-        load_file("-", SCHEMA)
+        Dataset.from_file("-", SCHEMA)
     stdin(ROWS)
     convert("-", tmp_path / "f.dpcore", SCHEMA)
-    assert load_file(tmp_path / "f.dpcore", None).y.tolist() == [-1, 1]
+    assert Dataset.from_file(tmp_path / "f.dpcore", None).y.tolist() == [-1, 1]
     stdin(ROWS)
     assert "age" in schema_template("-", "y")
     stdin(ROWS + "x,1,0\n")
     with pytest.raises(DataError, match="-, line 4, column 'age': the cell is not a finite"):
-        load_file("-", SCHEMA)
+        Dataset.from_file("-", SCHEMA)
 
 
 def test_what_reads_twice_refuses_standard_input(stdin):
@@ -55,7 +56,7 @@ def test_what_reads_twice_refuses_standard_input(stdin):
     for refused in (
         lambda: check_schema("-", SCHEMA),
         lambda: schema_from_data("-", "y"),
-        lambda: load_file("-", Schema.from_toml(COLUMNS.replace("age =", '"a*" ='))),
+        lambda: Dataset.from_file("-", Schema.from_toml(COLUMNS.replace("age =", '"a*" ='))),
     ):
         with pytest.raises(InvalidInputError, match="can be read once only"):
             refused()
@@ -71,35 +72,35 @@ def folder(tmp_path):
 
 
 def test_a_folder_and_a_pattern_of_parquet_files(folder):
-    assert format_of(str(folder)) == "parquet"
-    data = load_file(folder, SCHEMA)
+    assert Files.format_of(str(folder)) == "parquet"
+    data = Dataset.from_file(folder, SCHEMA)
     assert data.X[:2].tolist() == FEATURES and data.X.shape == (3, 3)
     assert data.typed_by == "file"
-    assert load_file(folder / "?.parquet", SCHEMA).X.tolist() == FEATURES[:1]
+    assert Dataset.from_file(folder / "?.parquet", SCHEMA).X.tolist() == FEATURES[:1]
     (folder / "c.pq").rename(folder / "c.parquet")
-    assert load_file(folder / "[b-z]*.parquet", SCHEMA).X.tolist() == data.X.tolist()
+    assert Dataset.from_file(folder / "[b-z]*.parquet", SCHEMA).X.tolist() == data.X.tolist()
     assert check_schema(str(folder), SCHEMA).rows == 3
     assert 'age" = { kind = "numeric"' in schema_template(folder, "y")
     assert schema_from_data(folder, "y").n_features == 3
     wild = Schema.from_toml(COLUMNS.replace("age =", '"a*" ='))
-    assert load_file(folder, wild).schema == SCHEMA
+    assert Dataset.from_file(folder, wild).schema == SCHEMA
 
 
 def test_folders_that_cannot_be_read(folder):
     pd.DataFrame({"age": [1], "y": [0]}).to_parquet(folder / "d.parquet")
     with pytest.raises(DataError, match="d.parquet: no column 'pay'"):
-        load_file(folder, SCHEMA)
+        Dataset.from_file(folder, SCHEMA)
     pd.DataFrame({"age": [None], "pay": [1.0], "y": [0]}).to_parquet(folder / "d.parquet")
     with pytest.raises(DataError, match="d.parquet, row 1, column 'age': the cell is empty"):
-        load_file(folder, SCHEMA)
+        Dataset.from_file(folder, SCHEMA)
     (folder / "d.parquet").write_bytes(b"PAR1")
     with pytest.raises(DataError, match="d.parquet: not a whole Parquet file"):
-        load_file(folder, SCHEMA)
+        Dataset.from_file(folder, SCHEMA)
     (folder / "none").mkdir()
     with pytest.raises(DataError, match="none' has no Parquet file"):
-        load_file(folder / "none", SCHEMA)
+        Dataset.from_file(folder / "none", SCHEMA)
     with pytest.raises(DataError, match="No such file: .*z"):
-        load_file(folder / "z*.parquet", SCHEMA)
+        Dataset.from_file(folder / "z*.parquet", SCHEMA)
 
 
 @pytest.mark.parametrize("schema", [SCHEMA, None])
@@ -108,7 +109,7 @@ def test_a_folder_of_stores_is_one_table_to_engines_of_files_alone(tmp_path, sch
     for name in ("a.dpcore", "b.dpcore"):
         (tmp_path / name).touch()
     with pytest.raises(InvalidInputError, match="names stores, .*--engine dask"):
-        load_file(tmp_path / place, schema)
+        Dataset.from_file(tmp_path / place, schema)
 
 
 def test_a_pattern_that_no_partition_meets(tmp_path):
@@ -120,10 +121,10 @@ def test_a_pattern_of_text_files_is_not_told_to_be_no_file(tmp_path):
     for name in "ab":
         (tmp_path / f"{name}.csv").write_text(ROWS)
     with pytest.raises(DataError, match="names files of text, of which this command reads one"):
-        load_file(tmp_path / "*.csv", SCHEMA)
+        Dataset.from_file(tmp_path / "*.csv", SCHEMA)
     assert len(partition_files(f"{tmp_path}/*.csv")) == 2  # To an engine of partitions, a table.
     with pytest.raises(DataError, match="No such file"):
-        load_file(tmp_path / "z*.csv", SCHEMA)
+        Dataset.from_file(tmp_path / "z*.csv", SCHEMA)
 
 
 @pytest.mark.parametrize(
@@ -136,17 +137,17 @@ def test_another_separator_is_named(tmp_path, mark, name):
     written = mark.replace("\t", r"\\t").replace("|", r"\|")
     told = f'This looks {name}-separated: separator = "{written}"'
     with pytest.raises(DataError, match=f"no column 'age'.*{told}"):
-        load_file(path, Schema.from_toml(f'separator = "{own}"\n{COLUMNS}'))
+        Dataset.from_file(path, Schema.from_toml(f'separator = "{own}"\n{COLUMNS}'))
     path.write_text(path.read_text().split("\n", 1)[1])
     bare = f'header = false\nseparator = "{own}"\n{COLUMNS}'
     with pytest.raises(DataError, match=f"line 1: 1 cells, expected 3..*{told}"):
-        load_file(path, Schema.from_toml(bare))
+        Dataset.from_file(path, Schema.from_toml(bare))
 
 
 def test_a_short_line_looks_like_nothing(tmp_path):
     (tmp_path / "f.csv").write_text(ROWS + "7\n")
     with pytest.raises(DataError, match=r"line 4: 1 cells, expected 3\.$"):
-        load_file(tmp_path / "f.csv", SCHEMA)
+        Dataset.from_file(tmp_path / "f.csv", SCHEMA)
 
 
 @pytest.mark.parametrize("thousands", [".", "", "'", " ", "\u2019"])
@@ -159,7 +160,7 @@ def test_decimal_commas_and_thousands(tmp_path, thousands, word):
     keys = f'separator = ";"\ndecimal = ","\nthousands = "{thousands}"\n'
     note = 'note = { kind = "categorical", categories = [7] }\ny ='
     schema = Schema.from_toml(keys + COLUMNS.replace("\ny =", f"\n{note}"))
-    X = load_file(path, schema).X.toarray()
+    X = Dataset.from_file(path, schema).X.toarray()
     assert X[:, [0, 1, 3]].tolist() == FEATURES
     frame = pd.read_csv(path, sep=";", dtype=str)
     assert np.array_equal(dataset_from_arrays(frame, schema=schema).X.toarray(), X)
@@ -174,10 +175,12 @@ def test_a_number_that_is_written_otherwise_is_none(tmp_path, cell):
     keys = 'separator = ";"\ndecimal = ","\nthousands = "."\n'
     good = cell == "1,"
     if good:
-        assert load_file(tmp_path / "f.csv", Schema.from_toml(keys + COLUMNS)).y.tolist() == [-1]
+        assert Dataset.from_file(
+            tmp_path / "f.csv", Schema.from_toml(keys + COLUMNS)
+        ).y.tolist() == [-1]
         return
     with pytest.raises(DataError, match="line 2, column 'pay': the cell (is|looks) "):
-        load_file(tmp_path / "f.csv", Schema.from_toml(keys + COLUMNS))
+        Dataset.from_file(tmp_path / "f.csv", Schema.from_toml(keys + COLUMNS))
 
 
 @pytest.mark.parametrize(
@@ -193,7 +196,7 @@ def test_a_template_takes_the_separator_of_the_header(tmp_path):
     template = schema_template(tmp_path / "f.csv", "y")
     assert '\nseparator = ";"\n' in template and '"pay" = ' in template
     schema = schema_from_data(tmp_path / "f.csv", "y")
-    assert schema.separator == ";" and load_file(tmp_path / "f.csv", schema).y.size == 2
+    assert schema.separator == ";" and Dataset.from_file(tmp_path / "f.csv", schema).y.size == 2
 
 
 @pytest.mark.parametrize("name", ["t.csv", "t.tsv", "t.parquet", "t.xlsx", "t.npz"])
@@ -207,4 +210,4 @@ def test_a_file_that_may_not_be_read_is_not_told_to_be_cut(tmp_path, monkeypatch
     wide = f"width = 2\nrow_norm = 1.0\n[columns]\n{COLUMNS.splitlines()[-1]}"
     schema = Schema.from_toml(wide) if name == "t.npz" else SCHEMA
     with pytest.raises(DataError, match=f"Cannot read '.*{name}': Permission denied.$"):
-        load_file(tmp_path / name, schema)
+        Dataset.from_file(tmp_path / name, schema)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from dpcore import Schema
 from dpcore.data.schema.features.width import width_schema
 from dpcore.errors import DataError, InvalidInputError
-from dpcore.plugin.parts import load_file
+from dpcore.plugin.parts import Dataset
 
 SCHEMA = Schema.from_toml("""
 missing = ["", "NA"]
@@ -30,7 +30,7 @@ def read(tmp_path):
     def read(text, schema=SCHEMA, bad_rows="refuse", name="f.csv"):
         path = tmp_path / name
         path.write_bytes(text if isinstance(text, bytes) else text.encode())
-        data = load_file(path, schema, bad_rows=bad_rows)
+        data = Dataset.from_file(path, schema, bad_rows=bad_rows)
         X = data.X if isinstance(data.X, np.ndarray) else data.X.toarray().round(4)
         assert X.shape[1] == schema.n_features
         return X.tolist(), data.y.tolist()
@@ -184,29 +184,29 @@ def test_a_bad_file_is_refused(read, text, message):
 
 def test_files_that_cannot_be_read(tmp_path):
     with pytest.raises(DataError, match="No such file"):
-        load_file(tmp_path / "none.csv", SCHEMA)
+        Dataset.from_file(tmp_path / "none.csv", SCHEMA)
     with pytest.raises(DataError, match="has no Parquet file"):
         (tmp_path / "dir.csv").mkdir()
-        load_file(tmp_path / "dir.csv", SCHEMA)
+        Dataset.from_file(tmp_path / "dir.csv", SCHEMA)
     packed = gzip.compress((HEAD + "1,a,1,no\n" * 999).encode())
     for content in (packed[:-20], b"plain", packed[:50] + b"xxxx" + packed[54:]):
         (tmp_path / "cut.csv.gz").write_bytes(content)
         with pytest.raises(DataError, match="not a whole gzip file"):
-            load_file(tmp_path / "cut.csv.gz", SCHEMA)
+            Dataset.from_file(tmp_path / "cut.csv.gz", SCHEMA)
     (tmp_path / "whole.csv.gz").write_bytes(packed)
-    assert load_file(tmp_path / "whole.csv.gz", SCHEMA).y.shape == (999,)
+    assert Dataset.from_file(tmp_path / "whole.csv.gz", SCHEMA).y.shape == (999,)
 
 
 def test_a_file_without_a_schema_is_told_what_to_do(tmp_path):
     with pytest.raises(InvalidInputError, match="dpcore schema .*f.csv"):
-        load_file(tmp_path / "f.csv", None)
+        Dataset.from_file(tmp_path / "f.csv", None)
     with pytest.raises(InvalidInputError, match="needs a schema with its width"):
-        load_file(tmp_path / "f.svm", None)
+        Dataset.from_file(tmp_path / "f.svm", None)
     for name in ("f.xyz", "f.sav"):
         with pytest.raises(InvalidInputError, match=r"Cannot tell .*CSV or Parquet.* pandas and"):
-            load_file(tmp_path / name, None)
+            Dataset.from_file(tmp_path / name, None)
     with pytest.raises(InvalidInputError, match="'z' is not the schema's label, 'y'"):
-        load_file(tmp_path / "f.csv", SCHEMA, target="z")
+        Dataset.from_file(tmp_path / "f.csv", SCHEMA, target="z")
 
 
 def test_features_without_a_label(tmp_path):
@@ -276,7 +276,7 @@ def test_seventy_thousand_columns(tmp_path):
     schema = Schema.from_dict({"columns": [*columns, label]})
     path = tmp_path / "wide.csv"
     path.write_text(",".join([*names, "y"]) + "\n" + ",".join(["0.5"] * width + ["1"]) + "\n")
-    X = load_file(path, schema).X
+    X = Dataset.from_file(path, schema).X
     assert X.shape == (1, width + 1)
     assert X[0, :-1].tolist() == [0.5] * width
 
@@ -293,7 +293,7 @@ def test_dropping_maps_each_row_by_itself(tmp_path):
     @cache
     def load(*some):
         path.write_text(HEAD + "".join(row + "\n" for row in some))
-        data = load_file(path, SCHEMA, bad_rows="drop")
+        data = Dataset.from_file(path, SCHEMA, bad_rows="drop")
         return list(map(tuple, np.column_stack([data.X.toarray().round(4), data.y]).tolist()))
 
     @settings(max_examples=60, deadline=None)

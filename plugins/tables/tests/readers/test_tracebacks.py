@@ -18,7 +18,7 @@ import dpcore
 from dpcore import Schema
 from dpcore.cli import app
 from dpcore.errors import DataError, DpcoreError, replacing
-from dpcore.plugin.parts import load_file
+from dpcore.plugin.parts import Dataset
 from dpcore_tables.files.column_texts import column_texts
 from dpcore_tables.schemas.from_data import document_from_data, schema_from_data
 from dpcore_tables.schemas.template import schema_template
@@ -166,8 +166,8 @@ def ways(path, text):
     """Yield ways in which dpcore reads rows, by name."""
     schema = None if text is None else Schema.from_toml(text)
     yield "fit", lambda: dpcore.fit(path, schema=schema, epsilon=1.0, seed=1)
-    yield "load_file", lambda: load_file(path, schema)
-    yield "load_file, dropped", lambda: load_file(path, schema, bad_rows="drop")
+    yield "load_file", lambda: Dataset.from_file(path, schema)
+    yield "load_file, dropped", lambda: Dataset.from_file(path, schema, bad_rows="drop")
     if path.suffix == ".dpcore":
         return
     yield "fit of units", lambda: dpcore.fit(path, schema=schema, epsilon=1.0, unit="id", seed=1)

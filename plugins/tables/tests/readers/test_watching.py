@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from dpcore import Schema
-from dpcore.plugin.parts import load_file
+from dpcore.plugin.parts import Dataset
 from dpcore_tables.files.read_progress import watched
 from dpcore_tables.readers import parquet, pieces
 
@@ -36,7 +36,7 @@ def load(monkeypatch, told):
 
     def watch(path):
         with watched(lambda *note: told.append(note)):
-            load_file(path, SCHEMA)
+            Dataset.from_file(path, SCHEMA)
 
     return watch
 
@@ -76,5 +76,5 @@ def test_nobody_watches_beyond_the_block(tmp_path, load, told):
     TABLE.head().to_csv(tmp_path / "t.csv", index=False)
     load(tmp_path / "t.csv")
     count = len(told)
-    load_file(tmp_path / "t.csv", SCHEMA)
+    Dataset.from_file(tmp_path / "t.csv", SCHEMA)
     assert count and len(told) == count

@@ -13,7 +13,7 @@ from golden.command import dpcore
 
 from dpcore import Schema
 from dpcore.errors import DpcoreError, InvalidInputError
-from dpcore.plugin.parts import load_file
+from dpcore.plugin.parts import Dataset
 from dpcore_tables.schemas import schema_template
 from dpcore_tables.schemas.codebooks.reading import read_codebook
 
@@ -137,7 +137,7 @@ def test_a_codebook_fills_in_what_it_says(rows, name):
     schema = Schema.from_toml(schema_template(rows, "paid", rows.with_name(name)))
     assert ("NA" in schema.missing) == (name in ("schema.json", "datapackage.json"))
     with_two = write(rows, "rows.csv", ROWS + "30,<=50K,,2001-02-03,high,8001,2,1\n")
-    assert load_file(with_two, schema).y.tolist() == [-1, 1]
+    assert Dataset.from_file(with_two, schema).y.tolist() == [-1, 1]
 
 
 def test_a_number_to_predict_has_bounds_and_a_whole_one_of_two_values_classes(rows):
@@ -293,7 +293,7 @@ def test_questions_show_no_cell_and_depend_on_none(rows):
     assert "expected a number, or p" in said.err.lower() and "Basel" not in said.err
     schema = Schema.from_toml(said.out)
     assert schema.rows == 50 and schema.label.classes == ((0,), (1,))
-    assert load_file(rows, schema).y.tolist() == [-1]
+    assert Dataset.from_file(rows, schema).y.tolist() == [-1]
     rows.write_text(ROWS.splitlines()[0] + "\nSECRET,1\nno,rows,at,all\n")
     assert dpcore(f"dpcore schema {rows} --interactive", ANSWERS) == said
 

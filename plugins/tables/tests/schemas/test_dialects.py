@@ -9,7 +9,7 @@ import pytest
 
 from dpcore import Schema
 from dpcore.errors import DataError, InvalidInputError
-from dpcore.plugin.parts import load_file
+from dpcore.plugin.parts import Dataset
 from dpcore_tables.schemas import schema_template
 
 FIELDS = [
@@ -42,7 +42,7 @@ def test_a_resource_says_how_its_file_is_written(rows):
     assert (found["separator"], found["encoding"], found["missing"]) == (";", "cp1252", ["", "-"])
     assert "x*" in found["columns"]
     filled = Schema.from_toml(text.replace('"größe" = { ', '"größe" = { fill = 170, '))
-    assert load_file(rows, filled).y.tolist() == [1, -1]
+    assert Dataset.from_file(rows, filled).y.tolist() == [1, -1]
     # A header of one column is not searched for another separator than the one that is said.
     one = package(rows, {"delimiter": "|"}, encoding="cp1252")
     with pytest.raises(InvalidInputError, match="none of the columns of the rows"):
@@ -56,7 +56,7 @@ def test_a_file_without_a_header_has_the_fields_for_names(rows):
     # Each is listed: no name in the file says what a wildcard would stand for.
     assert found["header"] is False and [*found["columns"]] == NAMES.split(";")
     filled = Schema.from_toml(text.replace('"größe" = { ', '"größe" = { fill = 170, '))
-    assert load_file(rows, filled).y.tolist() == [1, -1]
+    assert Dataset.from_file(rows, filled).y.tolist() == [1, -1]
     with pytest.raises(DataError, match="No such file"):
         schema_template(rows.with_name("none.csv"), None, package(rows, {"header": False}))
 

@@ -13,7 +13,7 @@ import pytest
 from dpcore import Schema
 from dpcore.data.schema.keys import TOP_KEYS
 from dpcore.errors import DataError, InvalidInputError
-from dpcore.plugin.parts import load_file
+from dpcore.plugin.parts import Dataset
 from dpcore_tables.schemas.from_data import document_from_data, schema_from_data
 from dpcore_tables.schemas.template import schema_template
 
@@ -42,7 +42,7 @@ def test_a_template_that_is_filled_in_loads(csv):
     text = text.replace(unknown, 'kind = "numeric", lower = 0, upper = 100', 1)
     text = text.replace(unknown, 'kind = "categorical", categories = ["Bern"]')
     text = text.replace('classes = ["FILL-IN", "FILL-IN"]', 'classes = ["no", "yes"]')
-    assert load_file(csv, Schema.from_toml(text)).y.tolist() == [-1, 1]
+    assert Dataset.from_file(csv, Schema.from_toml(text)).y.tolist() == [-1, 1]
 
 
 def test_a_template_says_which_column_it_takes_for_the_label(csv):
@@ -74,7 +74,7 @@ def test_a_template_without_names_has_a_width(tmp_path, name):
         with pytest.raises(InvalidInputError, match="still to be filled in"):
             Schema.from_toml(text)
         text = text.replace('"FILL-IN", "FILL-IN"' if "," in wanted else '"FILL-IN"', wanted)
-    data = load_file(path, Schema.from_toml(text))
+    data = Dataset.from_file(path, Schema.from_toml(text))
     assert data.X.shape == (2, 3) and data.y.tolist() == [-1, 1]
     with pytest.raises(InvalidInputError, match="without --from-data"):
         schema_from_data(path, "label")
@@ -84,10 +84,10 @@ def test_a_template_without_names_has_a_width(tmp_path, name):
 def test_another_separator_is_that_of_the_header(csv, mark, written):
     csv.write_text(ROWS.replace(",", mark))
     assert f'separator = "{written}"\n' in schema_template(csv, "y")
-    assert load_file(csv, schema_from_data(csv, "y")).y.tolist() == [-1, 1]
+    assert Dataset.from_file(csv, schema_from_data(csv, "y")).y.tolist() == [-1, 1]
     tabs = csv.with_suffix(".tsv")
     tabs.write_text(ROWS.replace(",", "\t"))
-    assert load_file(tabs, schema_from_data(tabs, "y")).y.tolist() == [-1, 1]
+    assert Dataset.from_file(tabs, schema_from_data(tabs, "y")).y.tolist() == [-1, 1]
 
 
 def test_bytes_that_are_not_utf8_are_refused(csv):
@@ -108,7 +108,7 @@ def test_a_column_of_many_values_is_dropped(csv):
     assert 'id = { kind = "drop" }  # more than 1000 distinct values\n' in text
     schema = Schema.from_toml(text)
     assert schema == schema_from_data(csv, "y") and schema.n_features == 3
-    assert load_file(csv, schema).y.tolist()[:3] == [-1, 1, 1]
+    assert Dataset.from_file(csv, schema).y.tolist()[:3] == [-1, 1, 1]
     csv.write_text("id,c,y\n" + "".join(rows[:1000]))
     assert schema_from_data(csv, "y").n_features == 1003
 
@@ -163,7 +163,7 @@ def test_a_schema_from_the_data_takes_empty_cells_and_types(tmp_path):
         repr(schema.label)
         == "Label(name='y', classes=((0,), (1,)), other=None, lower=None, upper=None, missing=())"
     )
-    X = load_file(tmp_path / "f.parquet", schema).X
+    X = Dataset.from_file(tmp_path / "f.parquet", schema).X
     assert X.tolist() == [[0, 0, 0, 0, 1, 0, 1], [0, 1, 0, 1, 0, 1, 1], [1, 0, 1, 0, 0, 0, 1]]
 
 
@@ -200,7 +200,7 @@ def test_a_schema_from_the_data_is_marked(csv):
     schema = schema_from_data(csv, "y")
     assert schema.from_data
     assert Schema.from_toml(schema.to_toml()) == schema
-    data = load_file(csv, schema)
+    data = Dataset.from_file(csv, schema)
     assert data.from_data
     assert data.X.toarray().round(4).tolist() == [[0, 0, 1, 1], [1, 1, 0, 1]]
 

@@ -9,7 +9,7 @@ import pytest
 
 from dpcore import Schema, fit, load_model, schema_template
 from dpcore.errors import InvalidInputError
-from dpcore.plugin.parts import dataset_from_arrays, load_file
+from dpcore.plugin.parts import Dataset, dataset_from_arrays
 from dpcore_tables.schemas.wildcards import expanded
 from dpcore_tables.statistics import check_schema
 from dpcore_tables.store import convert
@@ -35,15 +35,15 @@ def csv(tmp_path):
 
 
 def test_a_wildcard_stands_for_what_is_not_named_otherwise(csv, tmp_path):
-    data = load_file(csv, SCHEMA)
+    data = Dataset.from_file(csv, SCHEMA)
     assert data.feature_names == NAMES and data.schema.wildcards == ()
     assert data.X.toarray()[0].tolist() == [1, 0, 0.5, 1, 1, 0, 1]
     frame = pd.read_csv(csv)
     assert dataset_from_arrays(frame, schema=SCHEMA).schema == data.schema
     frame.to_parquet(tmp_path / "f.parquet")
-    assert load_file(tmp_path / "f.parquet", SCHEMA).schema == data.schema
+    assert Dataset.from_file(tmp_path / "f.parquet", SCHEMA).schema == data.schema
     convert(csv, tmp_path / "f.dpcore", SCHEMA)
-    assert load_file(tmp_path / "f.dpcore", SCHEMA).schema == data.schema
+    assert Dataset.from_file(tmp_path / "f.dpcore", SCHEMA).schema == data.schema
     assert [name for name, _ in check_schema(str(csv), SCHEMA).columns] == [
         "x10", "x1", "xb", "x2", "b", "y"
     ]  # fmt: skip
@@ -68,22 +68,22 @@ def test_a_schema_with_wildcards_comes_back():
 def test_a_wildcard_that_is_of_no_use_is_refused(csv):
     none = Schema.from_toml(TOML.replace('"*b"', '"*c"'))
     with pytest.raises(InvalidInputError, match=r"'\*c' stands for no column: no name"):
-        load_file(csv, none)
+        Dataset.from_file(csv, none)
     for name in ("z*", "y"):
         with pytest.raises(InvalidInputError, match="names of columns, not of the label"):
             Schema.from_toml(f"wildcards = ['{name}']\n{TOML}")
     csv.write_text(ROWS.split("\n", 1)[1])
     with pytest.raises(InvalidInputError, match="has no header .header = false."):
-        load_file(csv, Schema.from_toml("header = false\n" + TOML))
+        Dataset.from_file(csv, Schema.from_toml("header = false\n" + TOML))
     with pytest.raises(InvalidInputError, match="these rows have none"):
         dataset_from_arrays([[1.0]], [0], schema=SCHEMA)
 
 
 def test_crosses_are_of_the_columns_that_there_are(csv):
     crossed = TOML + '\n[[crosses]]\ncolumns = ["b", "x2"]\n'
-    assert load_file(csv, Schema.from_toml(crossed)).feature_names[6] == "b*x2=u*false"
+    assert Dataset.from_file(csv, Schema.from_toml(crossed)).feature_names[6] == "b*x2=u*false"
     with pytest.raises(InvalidInputError, match="no column 'c' to cross"):
-        load_file(csv, Schema.from_toml(crossed.replace('"b", "x2"', '"c", "x2"')))
+        Dataset.from_file(csv, Schema.from_toml(crossed.replace('"b", "x2"', '"c", "x2"')))
 
 
 def test_a_template_proposes_one_line_for_many_columns_that_are_alike(tmp_path):

@@ -13,7 +13,7 @@ import pytest
 
 from dpcore import Schema
 from dpcore.errors import InvalidInputError
-from dpcore.plugin.parts import load_file
+from dpcore.plugin.parts import Dataset
 from dpcore_tables.store import convert_partitions
 from dpcore_tables.store.unfinished import claimed_folder, hold_folder, partial_path
 
@@ -68,7 +68,7 @@ def test_a_killed_conversion_takes_its_processes_along_and_the_next_removes_its_
     assert any(name.endswith(".dpcore") for name in os.listdir(left))
     convert_partitions(parts, out, SCHEMA, jobs=1)
     assert sorted(os.listdir(out)) == [f"{i}.dpcore" for i in range(4)]
-    assert load_file(out / "0.dpcore", None).y.size == 100
+    assert Dataset.from_file(out / "0.dpcore", None).y.size == 100
     assert {name.name for name in parts.parent.iterdir()} == {"out", "parts", "killed.py"}
 
 

@@ -13,7 +13,12 @@ from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.plugin import ClippedGradientSum, NeighboringRelation, Problem, Settings
 from dpcore.plugin.commands import make_plan
-from dpcore.plugin.parts import LocalEngine, SeededNoise, Table, load_file
+from dpcore.plugin.parts import (
+    Dataset,
+    LocalEngine,
+    SeededNoise,
+    Table,
+)
 from dpcore_accounting.samples import PoissonSample
 from dpcore_dp_agd.loss_line import ClippedLossLine
 from dpcore_tables.files import feature_pieces
@@ -89,7 +94,7 @@ def answers(dataset, threads=1):
 @pytest.mark.parametrize("n_rows", [0, 1, 777])
 def test_a_store_gives_the_bits_of_its_file(make, kind, n_rows):
     source, schema, store = make(n_rows, kind)
-    whole, stored = load_file(source, schema), load_file(store, None)
+    whole, stored = Dataset.from_file(source, schema), Dataset.from_file(store, None)
     assert stored.schema == schema and stored.X.shape == (n_rows, schema.n_features)
     assert np.array_equal(stored.y, whole.y)
     if n_rows:
@@ -99,13 +104,13 @@ def test_a_store_gives_the_bits_of_its_file(make, kind, n_rows):
 @pytest.mark.parametrize("extra", [-1, 0, 1])
 def test_blocks_end_where_they_are_full(make, extra):
     source, schema, store = make(2 * STORE_ROWS + extra, "numbers")
-    whole, stored = load_file(source, schema), load_file(store, None)
+    whole, stored = Dataset.from_file(source, schema), Dataset.from_file(store, None)
     assert np.array_equal(answers(stored, threads=2), answers(whole))
 
 
 def test_a_mask_takes_rows_as_of_an_array(make):
     source, schema, store = make(STORE_ROWS + 300)
-    whole, stored = load_file(source, schema), load_file(store, None)
+    whole, stored = Dataset.from_file(source, schema), Dataset.from_file(store, None)
     rng = np.random.default_rng(1)
     for share in (0.9, 0.5):
         mask = rng.random(whole.y.size) < share
@@ -120,7 +125,7 @@ def test_a_mask_takes_rows_as_of_an_array(make):
 def test_features_are_found_again_for_predictions(make):
     source, schema, store = make()
     plan = make_plan(Settings(seed=1))
-    model = fit_dataset(plan, load_file(source, schema))
+    model = fit_dataset(plan, Dataset.from_file(source, schema))
     expected, found = (
         np.concatenate([model.margins(rows) for rows, _ in feature_pieces(path, schema)])
         for path in (source, store)
@@ -194,13 +199,13 @@ def test_cells_that_no_row_can_have_are_refused_under_a_right_checksum(make, mon
 
 def test_a_store_that_changes_in_use_is_no_table_any_more(make):
     _, schema, store = make(60)
-    stored = load_file(store, None)
+    stored = Dataset.from_file(store, None)
     before = answers(stored)
     replaced = store.with_name("new.dpcore")
     shutil.copy(store, replaced)
     os.replace(replaced, store)  # Another file of the name: the opened one is still there.
     assert np.array_equal(answers(stored), before)
-    opened = load_file(store, None)
+    opened = Dataset.from_file(store, None)
     times = store.stat()
     with store.open("r+b") as file:
         file.seek(PAGE)
@@ -220,7 +225,7 @@ def test_dropped_rows_are_remembered(tmp_path):
         convert(tmp_path / "rows.csv", store, schema)
     assert not store.exists()
     convert(tmp_path / "rows.csv", store, schema, bad_rows="drop")
-    stored = load_file(store, None)
+    stored = Dataset.from_file(store, None)
     assert stored.rows_dropped and stored.y.size == 3
     assert stored.take(np.array([True, False, True])).rows_dropped
     with pytest.raises(InvalidInputError, match="replace-one"):
@@ -229,8 +234,8 @@ def test_dropped_rows_are_remembered(tmp_path):
 
 def test_another_schema_or_target_is_refused(make):
     _, schema, store = make()
-    assert load_file(store, schema, target="y").schema == schema
+    assert Dataset.from_file(store, schema, target="y").schema == schema
     with pytest.raises(InvalidInputError, match="with another schema"):
-        load_file(store, Schema.from_toml(SCHEMAS["numbers"]))
+        Dataset.from_file(store, Schema.from_toml(SCHEMAS["numbers"]))
     with pytest.raises(InvalidInputError, match="not the schema's label"):
-        load_file(store, None, target="age")
+        Dataset.from_file(store, None, target="age")

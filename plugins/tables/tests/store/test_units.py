@@ -15,7 +15,7 @@ import dpcore
 from dpcore import Schema
 from dpcore.errors import BadRowError, DataError, InvalidInputError
 from dpcore.plugin.commands import DataRequest
-from dpcore.plugin.parts import load_file
+from dpcore.plugin.parts import Dataset
 from dpcore_tables.statistics import open_session
 from dpcore_tables.store import (
     conversion,
@@ -84,7 +84,7 @@ def test_a_store_has_whole_units_in_its_blocks_in_an_order_of_their_own(stored):
     X, y, description = open_store(store)
     units = description.units
     assert (np.diff(units) >= 0).all() and np.unique(units).size == 6500
-    of_table = [block.n_rows for block in load_file(store, None).table().blocks]
+    of_table = [block.n_rows for block in Dataset.from_file(store, None).table().blocks]
     assert X.block_rows() == of_table and sum(of_table) == y.size
     assert max(of_table) <= STORE_ROWS and len(of_table) == 3
     frame = pd.read_csv(file)
@@ -110,7 +110,7 @@ def test_a_fit_of_a_store_releases_the_bits_of_its_file(stored, algo):
 
 
 def test_held_out_units_may_lie_across_blocks(stored):
-    data = load_file(stored[1], None)
+    data = Dataset.from_file(stored[1], None)
     kept = np.random.default_rng(1).random(data.n_units) < 0.8
     some = data.take(kept[data.units])
     table = some.table()
@@ -142,16 +142,16 @@ def test_rows_without_an_id_are_units_by_themselves(tmp_path):
     alone = Schema.from_dict({**KEYS, "unit_missing": "row"})
     _, store = converted(tmp_path, frame, alone)
     n_units = frame.id[10:].nunique() + 10
-    assert load_file(store, None).n_units == n_units
+    assert Dataset.from_file(store, None).n_units == n_units
     _, store = converted(tmp_path, frame, SCHEMA, bad_rows="drop")
-    assert load_file(store, None).n_units == n_units - 10
+    assert Dataset.from_file(store, None).n_units == n_units - 10
 
 
 def test_what_a_store_of_units_is_not_for(stored, tmp_path):
     store = stored[1]
     other = Schema.from_dict({**KEYS, "rows_per_unit": 2})
     with pytest.raises(InvalidInputError, match="another number of rows of each: convert"):
-        load_file(store, other)
+        Dataset.from_file(store, other)
     # Nobody loosens the guarantee beside the store.
     assert dpcore.fit(store, schema=SCHEMA.with_units(None), epsilon=1.0).privacy["units"]
     with pytest.raises(InvalidInputError, match="theorem|guarantee for one row"):
@@ -168,7 +168,7 @@ def test_what_a_store_of_units_is_not_for(stored, tmp_path):
 
 def test_no_rows_are_a_store(tmp_path):
     _, store = converted(tmp_path, rows_of(3, 2)[:0])
-    data = load_file(store, None)
+    data = Dataset.from_file(store, None)
     assert data.n_units == 0 and data.table().n_rows == 0
 
 
@@ -224,13 +224,13 @@ def test_units_of_one_word_stay_apart(tmp_path, monkeypatch):
     of_rows = np.random.default_rng(0)
     coins = lambda size: bytes(size) if size == 8 * 40 else of_rows.bytes(size)  # noqa: E731
     monkeypatch.setattr(conversion, "bounded_blocks", partial(bounded_blocks, coins=coins))
-    data = load_file(converted(tmp_path, rows_of(40, 9))[1], None)
+    data = Dataset.from_file(converted(tmp_path, rows_of(40, 9))[1], None)
     assert data.n_units == 40 and data.table().n_rows == data.y.size
 
 
 def test_a_table_of_one_unit_has_k_rows(tmp_path):
     _, store = converted(tmp_path, rows_of(9000, 1).assign(id="one"))
-    data = load_file(store, None)
+    data = Dataset.from_file(store, None)
     assert (data.n_units, data.y.size) == (1, 5)
     assert dpcore.fit(store, epsilon=1.0).privacy["private"]
     with pytest.raises(InvalidInputError, match="at least 2 units, and this one has 1"):
@@ -266,7 +266,7 @@ def test_marks_that_no_conversion_writes_are_refused(tmp_path, monkeypatch, chan
     monkeypatch.setattr(conversion, "bounded_blocks", blocks)
     _, store = converted(tmp_path, rows_of(8, 3))
     with pytest.raises(DataError, match="from 1 to .* were altered"):
-        load_file(store, None)
+        Dataset.from_file(store, None)
 
 
 @pytest.mark.parametrize("how", ["a mark that was changed", "cut short", "more behind"])
@@ -307,8 +307,8 @@ def test_block_sizes_that_do_not_add_up_are_refused():
 
 
 def test_a_store_that_marks_no_units_gives_none(tmp_path):
-    data = load_file(converted(tmp_path, rows_of(5, 2))[1], None)
+    data = Dataset.from_file(converted(tmp_path, rows_of(5, 2))[1], None)
     rows = [(rows, data.y) for rows in data.X.pieces()]
     write_rows(rows, tmp_path / "plain.dpcore", SCHEMA, False, False)
     with pytest.raises(InvalidInputError, match="whose ids plain.dpcore does not come with"):
-        load_file(tmp_path / "plain.dpcore", None)
+        Dataset.from_file(tmp_path / "plain.dpcore", None)

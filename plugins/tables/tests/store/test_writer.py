@@ -11,7 +11,7 @@ import pytest
 
 from dpcore import Schema
 from dpcore.errors import DataError, InvalidInputError
-from dpcore.plugin.parts import load_file
+from dpcore.plugin.parts import Dataset
 from dpcore_tables.files.read_progress import watched
 from dpcore_tables.store import convert, open_store
 from dpcore_tables.store.unfinished import partial_path
@@ -88,7 +88,7 @@ def test_a_killed_conversion_leaves_no_store_and_the_next_one_begins_anew(ended)
     with pytest.raises(DataError, match="was not finished; convert the rows again"):
         open_store(out)
     convert(rows, out, Schema.from_toml(SCHEMA))
-    assert load_file(out, None).y.size == 100
+    assert Dataset.from_file(out, None).y.size == 100
     assert sorted(os.listdir(tmp_path)) == ["rows.csv", "rows.dpcore", "schema.toml"]
 
 
@@ -128,7 +128,7 @@ def test_one_process_writes_at_a_time(rows, tmp_path):
             open_store(out)
         assert os.path.getsize(partial_path(str(out))) == 12  # The other's work is untouched.
     convert(rows, out, Schema.from_toml(SCHEMA))
-    assert load_file(out, None).y.size == 100
+    assert Dataset.from_file(out, None).y.size == 100
 
 
 def test_two_conversions_at_once_end_in_one_whole_store(rows, tmp_path):
@@ -148,7 +148,7 @@ def test_two_conversions_at_once_end_in_one_whole_store(rows, tmp_path):
         convert(rows, out, Schema.from_toml(SCHEMA))
     finally:
         os.replace = real
-    assert outcomes == [False] and load_file(out, None).y.size == 100
+    assert outcomes == [False] and Dataset.from_file(out, None).y.size == 100
 
 
 def test_what_is_refused_before_a_row_is_read(rows, tmp_path):
@@ -197,7 +197,7 @@ def test_rows_go_to_a_file_of_their_own_whatever_stands_under_its_name(rows, tmp
     try:
         convert(rows, out, Schema.from_toml(SCHEMA))
         assert "link" != kind and out.stat().st_mode & 0o777 == 0o600 and out.stat().st_nlink == 1
-        assert load_file(out, None).y.size == 100
+        assert Dataset.from_file(out, None).y.size == 100
     except InvalidInputError as error:
         assert kind.startswith("link") and "Cannot write" in str(error)
     if kind == "open to all":

@@ -13,7 +13,6 @@ from dpcore.accountants import GdpAccountant
 from dpcore.errors import InvalidInputError
 from dpcore.plugin import ClippedGradientSum, Gaussian, NeighboringRelation, Problem
 from dpcore.plugin.parts import (
-    FEATURE_BITS,
     LocalEngine,
     SeededNoise,
     Table,
@@ -114,7 +113,7 @@ def test_the_gradient_is_numpys_own_weighted_one(loss, weights):
     w = rng.normal(size=(k, 4) if k > 2 else 4)
     loss, n_margins = ClassWeighted(loss, weights), k if k > 2 else 1
     query = ClippedGradientSum(problem_of(loss, n_margins, capacity=200), w, 50.0)
-    answer = LocalEngine(table_of(X, y)).answer(query) * 2.0 ** -(FEATURE_BITS + query.bits)
+    answer = LocalEngine(table_of(X, y)).answer(query) * 2.0 ** -(Problem.FEATURE_BITS + query.bits)
     rows = X * np.minimum(1.0, 2.0 / np.maximum(np.linalg.norm(X, axis=1), 1e-9))[:, None]
     margins = rows @ query.w.T
     if k == 2:
@@ -129,7 +128,7 @@ def test_the_gradient_is_numpys_own_weighted_one(loss, weights):
 
 def moved(query, X, y):
     """Return the most that one row more moves the answer in l2, over what is stated."""
-    steps = 2.0 ** -(FEATURE_BITS + query.bits)
+    steps = 2.0 ** -(Problem.FEATURE_BITS + query.bits)
     parts = [query.answer_block(table_of(X[i : i + 1], y[i : i + 1]).blocks[0]) for i in range(40)]
     sizes = [np.linalg.norm(part.astype(float).ravel() * steps) for part in parts]
     return max(sizes) / query.sensitivity(ADD).bound

@@ -13,7 +13,6 @@ from dpcore.data.weighted_labels import PAIRS, paired, plain_labels
 from dpcore.errors import DataError, InvalidInputError
 from dpcore.plugin import ClippedGradientSum, Gaussian, NeighboringRelation, Problem, RowCount
 from dpcore.plugin.parts import (
-    FEATURE_BITS,
     LocalEngine,
     SeededNoise,
     Sensitivity,
@@ -124,7 +123,7 @@ def test_the_gradient_is_that_of_each_row_times_its_weight(loss, k):
     for i, weight in enumerate(np.minimum(weights, BOUND)):
         table = Table.from_matrix(X[i : i + 1], y[i : i + 1], raw_norm_bound=3.0, row_norm=2.0)
         expected += weight * of_one.answer_block(table.blocks[0])
-    scale = 2.0 ** -(FEATURE_BITS + query.bits)
+    scale = 2.0 ** -(Problem.FEATURE_BITS + query.bits)
     np.testing.assert_allclose(answer * scale, expected * scale, atol=2e-3)
 
 
@@ -136,7 +135,7 @@ def test_a_row_contributes_the_clip_at_most_whatever_its_weight(loss, k):
     for i in range(40):
         block = table_of(X[i : i + 1], y[i : i + 1], weights[i : i + 1]).blocks[0]
         part = query.answer_block(block).astype(float).ravel()
-        sizes.append(np.linalg.norm(part) * 2.0 ** -(FEATURE_BITS + query.bits))
+        sizes.append(np.linalg.norm(part) * 2.0 ** -(Problem.FEATURE_BITS + query.bits))
     assert 0.99 * 0.3 < max(sizes) <= query.sensitivity(ADD).bound == 0.3
 
 

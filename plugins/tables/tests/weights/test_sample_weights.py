@@ -187,7 +187,7 @@ def test_a_query_that_does_not_know_of_weights_is_refused_whatever_the_number_of
     from typing import ClassVar
 
     from dpcore.plugin import NeighboringRelation, Problem
-    from dpcore.plugin.parts import LocalEngine, load_registry, make_loss
+    from dpcore.plugin.parts import LocalEngine
     from dpcore.session.rehearsal import Rehearsal
     from dpcore_tables.weights.sample_weighted import SampleWeighted
 
@@ -205,7 +205,7 @@ def test_a_query_that_does_not_know_of_weights_is_refused_whatever_the_number_of
         data = dataset_from_arrays(X[:n], Y[:n].astype(float), bounds=(0, 1), row_norm=None)
         table = replace(data, weights=W[:n]).table()
         problem = Problem(
-            loss=SampleWeighted(make_loss("logistic", {}, load_registry()), 2.0),
+            loss=SampleWeighted(Settings(loss="logistic").make_loss(), 2.0),
             l2=0.0,
             n_features=table.n_features,
             row_norm=table.row_norm,

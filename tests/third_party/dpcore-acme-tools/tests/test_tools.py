@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from dpcore import load_model
 from dpcore.cli import app
+from dpcore.plugin.commands import make_plan
 
 
 @pytest.fixture
@@ -134,7 +135,7 @@ def test_its_store_refuses_what_was_altered(run, ledger, old, new, said):
 def test_two_at_once_are_not_both_charged_what_one_leaves(run, ledger):
     from dpcore.errors import BudgetExceededError
     from dpcore.plugin import Settings
-    from dpcore.plugin.commands import DataRequest, LedgerRequest, make_plan, train
+    from dpcore.plugin.commands import DataRequest, LedgerRequest, train
 
     def fit(_):
         request = DataRequest("rows.csv", Path("schema.toml"))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dpcore.plugin.steps import OneRelease, Outcome, Phase, Section, mechanism_for, norm_of
+from dpcore.plugin.steps import OneRelease, Outcome, Phase, Section, mechanism_for
 from dpcore_tables.statistics import CategoricalColumn, Histogram
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class ClassCounts:
         """Return the release; a fit that has no budget to share is refused before anything."""
         share, names = self.share, facts.schema.label.names
         mechanism = mechanism_for(facts.accountant, share)
-        query = Histogram(CategoricalColumn((), names), norm=norm_of(mechanism))
+        query = Histogram(CategoricalColumn((), names), norm=mechanism.needs)
 
         def follow(view: ResultView, counts: np.ndarray, deviation: float) -> Outcome:
             found = dict(zip(map(str, names), counts.tolist(), strict=True))

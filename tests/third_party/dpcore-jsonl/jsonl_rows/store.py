@@ -13,7 +13,7 @@ import numpy as np
 
 from dpcore import Schema
 from dpcore.errors import DataError, InvalidInputError
-from dpcore.plugin.parts import write_whole
+from dpcore.plugin.parts import OutFile
 from dpcore_tables.coded import CodedRows
 from dpcore_tables.files import assemble
 from dpcore_tables.store import RowStore, coded_layout
@@ -44,7 +44,7 @@ def write(
     stated = {"schema": schema.to_dict(), "dropped": rows_dropped, "typed": is_typed}
     content = io.BytesIO()
     np.savez(content, numeric=X.numeric, codes=X.codes, y=y, stated=json.dumps(stated))
-    write_whole(out, content.getvalue(), mode=0o600)  # It is as private as the rows are.
+    OutFile(out).write(content.getvalue(), mode=0o600)  # It is as private as the rows are.
 
 
 def open_rows(path: str) -> tuple[CodedRows, np.ndarray, Stated]:

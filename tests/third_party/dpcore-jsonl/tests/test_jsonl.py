@@ -11,7 +11,7 @@ from jsonl_rows.reader import JsonLines
 from dpcore import Schema, fit, load_model
 from dpcore.errors import DataError, InvalidInputError
 from dpcore.plugin.engines import Files
-from dpcore.plugin.parts import format_of, load_file
+from dpcore.plugin.parts import Dataset
 from dpcore.registry import catalogue
 from dpcore_tables.files import open_rows, suffixes
 from dpcore_tables.store import convert
@@ -74,47 +74,49 @@ def test_it_is_trained_predicted_and_named(tmp_path):
 def test_a_scheme_names_the_reader_where_no_suffix_does(tmp_path):
     path = written(tmp_path, map(json.dumps, ROWS), "export")
     source = f"jsonl://{path}"
-    assert format_of(source) == "jsonl"
+    assert Files.format_of(source) == "jsonl"
     model = fit(source, schema=SCHEMA, algo="dp-gd", params={"steps": "9"}, epsilon=3.0)
     assert model.privacy["parts_not_from_dpcore"] == ["jsonl_rows.reader:open_jsonl"]
-    assert (load_file(source, SCHEMA).y == load_file(path, SCHEMA, format="jsonl").y).all()
-    assert format_of(f"jsonl://{path}.csv") == "jsonl"  # whatever it ends in
+    assert (
+        Dataset.from_file(source, SCHEMA).y == Dataset.from_file(path, SCHEMA, format="jsonl").y
+    ).all()
+    assert Files.format_of(f"jsonl://{path}.csv") == "jsonl"  # whatever it ends in
     with pytest.raises(InvalidInputError, match="No installed reader has the scheme 'other'"):
-        format_of(f"other://{path}")
+        Files.format_of(f"other://{path}")
 
 
 @pytest.mark.parametrize("line", ['{"age": 7, "city": "S3cret"', '["S3cret"]', '{"age": "S3cret"}'])
 def test_a_malformed_line_is_refused_by_its_place_or_dropped_by_itself(tmp_path, line):
     path = written(tmp_path, [json.dumps(ROWS[0]), line, "", json.dumps(ROWS[1])])
     with pytest.raises(DataError, match=r"rows.jsonl, line 2: no JSON object") as told:
-        load_file(path, SCHEMA)
+        Dataset.from_file(path, SCHEMA)
     assert "S3cret" not in str(told.value) and told.value.__context__ is None
-    assert load_file(path, SCHEMA, bad_rows="drop").y.tolist() == [-1.0, 1.0]
+    assert Dataset.from_file(path, SCHEMA, bad_rows="drop").y.tolist() == [-1.0, 1.0]
 
 
 def test_a_bad_cell_is_refused_by_its_line(tmp_path):
     path = written(tmp_path, [json.dumps(ROWS[0]), json.dumps(ROWS[1] | {"age": "S3cret"})])
     with pytest.raises(DataError, match="line 2, column 'age': the cell is not a finite") as told:
-        load_file(path, SCHEMA)
+        Dataset.from_file(path, SCHEMA)
     assert "S3cret" not in str(told.value)
 
 
 def test_suffixes_are_listed_and_no_lines_are_rows_too(tmp_path):
     assert ".jsonl" in suffixes() and suffixes()[0] == ".csv"
     with pytest.raises(InvalidInputError, match=r"let it end in one of .csv, .*\.jsonl, "):
-        format_of("rows.sav")
-    assert load_file(written(tmp_path, []), SCHEMA).X.shape == (0, SCHEMA.n_features)
+        Files.format_of("rows.sav")
+    assert Dataset.from_file(written(tmp_path, []), SCHEMA).X.shape == (0, SCHEMA.n_features)
 
 
 def test_a_store_keeps_rows_and_schema(tmp_path):
     path = written(tmp_path, map(json.dumps, ROWS))
     convert(path, tmp_path / "rows.coded", SCHEMA)
-    kept, rows = load_file(tmp_path / "rows.coded", None), load_file(path, SCHEMA)
+    kept, rows = Dataset.from_file(tmp_path / "rows.coded", None), Dataset.from_file(path, SCHEMA)
     assert kept.schema == SCHEMA and (kept.X.toarray() == rows.X.toarray()).all()
     assert (kept.y == rows.y).all() and kept.read_by == ("jsonl_rows.store:STORE",)
     (tmp_path / "rows.coded").write_bytes(b"PK")
     with pytest.raises(DataError, match="no whole store of encoded rows"):
-        load_file(tmp_path / "rows.coded", None)
+        Dataset.from_file(tmp_path / "rows.coded", None)
     with pytest.raises(InvalidInputError, match="units.coded' is a store that holds no units"):
         convert(path, tmp_path / "units.coded", SCHEMA.with_units("id", 2))
     assert not (tmp_path / "units.coded").exists()
@@ -137,15 +139,15 @@ def folder(tmp_path):
 
 
 def test_a_folder_is_one_table_of_its_files(folder):
-    assert format_of(folder) == "jsonl"
+    assert Files.format_of(folder) == "jsonl"
     opened = open_rows(folder, SCHEMA)
     assert [name.rsplit("/", 1)[1] for name in opened.partitions()] == [
         "0.part",
         "1.part",
         "2.part",
     ]
-    parts = [load_file(name, SCHEMA).y for name in opened.partitions()]
-    assert (np.concatenate(parts) == load_file(folder, SCHEMA).y).all()
+    parts = [Dataset.from_file(name, SCHEMA).y for name in opened.partitions()]
+    assert (np.concatenate(parts) == Dataset.from_file(folder, SCHEMA).y).all()
 
 
 def test_an_engine_on_a_cluster_reads_its_partitions_and_names_the_reader(folder, dask):

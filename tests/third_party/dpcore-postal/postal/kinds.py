@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from dpcore.plugin.columns import (
-    INDICATOR,
-    MISSING,
+    Affine,
     ColumnKind,
     Encoding,
     Entry,
@@ -16,8 +15,6 @@ from dpcore.plugin.columns import (
     Lookup,
     OneHot,
     Parsed,
-    between,
-    empty_keys,
 )
 
 _CODES = tuple(str(code) for code in range(1000, 10_000))
@@ -40,7 +37,7 @@ class Postal(FeatureColumn):
         return Encoding(Lookup(_CODES, _AREAS), ((areas,),), indicator=self.indicator)
 
     def to_dict(self) -> dict[str, Any]:
-        return {"kind": self.kind} | empty_keys(None, self.indicator, self.missing)
+        return {"kind": self.kind} | self.empty_keys(None, self.indicator, self.missing)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +53,10 @@ class Clock(FeatureColumn):
     @property
     def encoding(self) -> Encoding:
         reading = Parsed(minutes, "time of the day, such as 07:30")
-        return Encoding(reading, (between(0.0, 1439.0),), indicator=self.indicator)
+        return Encoding(reading, (Affine.between(0.0, 1439.0),), indicator=self.indicator)
 
     def to_dict(self) -> dict[str, Any]:
-        return {"kind": self.kind} | empty_keys(None, self.indicator, self.missing)
+        return {"kind": self.kind} | self.empty_keys(None, self.indicator, self.missing)
 
 
 def minutes(word: str) -> float | None:
@@ -78,5 +75,5 @@ def _clock(name: str, entry: Entry) -> Clock:
     return Clock(name, entry.flag("indicator"), entry.words("missing"))
 
 
-POSTAL = ColumnKind((INDICATOR, MISSING), _postal)
-CLOCK = ColumnKind((INDICATOR, MISSING), _clock)
+POSTAL = ColumnKind((ColumnKind.INDICATOR, ColumnKind.MISSING), _postal)
+CLOCK = ColumnKind((ColumnKind.INDICATOR, ColumnKind.MISSING), _clock)
