@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Any
 
 from dpcore.errors import DpcoreError, InvalidInputError
-from dpcore.fitting.request.settings import default_algorithm
+from dpcore.plugin import Settings
 from dpcore.registry.catalogue import load_registry
 from dpcore.registry.tables.declarations import optimizer_facts
 from dpcore_lab.audit.claim import Claim
@@ -132,7 +132,7 @@ def combinations(only: list[str] | None, finals: str) -> list[tuple[str, str, st
         factory = registry.load("optimizer", entry.name)
         if (only and entry.name not in only) or not optimizer_facts(factory).private:
             continue
-        if entry.name == default_algorithm():  # It is one of the others.
+        if entry.name == Settings.default_algorithm():  # It is one of the others.
             continue
         first = "ridge" if "squared-loss" in factory.needs else "logistic"
         found += [

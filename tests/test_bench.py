@@ -78,6 +78,22 @@ def test_a_table_of_a_page_is_that_of_the_results_that_are_kept(monkeypatch):
     assert len(script.table_of(rows)) > 4 and "a_ddp_composition" in said["command"]
 
 
+def test_the_table_of_counts_is_that_of_the_results_that_are_kept(monkeypatch):
+    # The script that keeps NumPy to one thread does so by the environment of this process.
+    monkeypatch.setitem(sys.modules, "one_thread", SimpleNamespace())
+    monkeypatch.syspath_prepend(str(ROOT / "bench"))
+    counts = importlib.import_module("counts")
+    _, rows = counts.read(KEPT / "counts.csv")
+    page = (ROOT / "bench" / "README.md").read_text()
+    assert "\n".join(counts.kept_table(rows)) in page
+    # "gamma needs a larger epsilon": below ridge at 1, in D2, and not at 4.
+    amounts = {(row["loss"], row["epsilon"]): float(row["D2"]) for row in rows[-10:]}
+    behind = [e for e in ("0.1", "0.5", "1.0", "4.0") if amounts["gamma", e] < amounts["ridge", e]]
+    assert behind == ["0.1", "0.5", "1.0"] and "loses to ridge up to epsilon 1" in page
+    changed = [row | {"D2": "0.123"} for row in rows]
+    assert counts.kept_table(changed)[2] not in page.splitlines()
+
+
 @pytest.mark.parametrize("path", sorted(KEPT.glob("*.csv")), ids=lambda path: path.name)
 def test_rows_of_results_are_whole_and_a_page_or_a_script_names_their_file(path):
     lines = path.read_text().splitlines()

@@ -99,6 +99,7 @@ KEPT = {
     "dpcore/exact/compiled.py": "whether it was said that no kernel can be kept on disk",
     "dpcore/exact/plain.py": "names of what others had registered when kernels were compiled",
     "dpcore/session/one_process.py": "sessions, weakly, which a forked child may not use",
+    "dpcore/row_functions/row_function.py": "compiled loops of functions of a row, by their texts",
     "dpcore/data/blocks/frozen.py": "arrays that cannot change, weakly: they go with their rows",
     "plugins/frank-wolfe/dpcore_frank_wolfe/row_state.py": "margins, weakly: with their table",
     "plugins/baselines/dpcore_baselines/losses/row_loss.py": "parameters of losses, with them",

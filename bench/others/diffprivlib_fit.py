@@ -1,6 +1,6 @@
 """Logistic regression of diffprivlib on the rows of .npz files; prints JSON, one object per fit.
 
-Run by ``bench/fit.py`` and ``bench/tables.py`` in an environment of its own. Objective perturbation
+Run by ``bench/fit.py`` in an environment of its own. Objective perturbation
 (Chaudhuri, Monteleoni & Sarwate 2011), delta = 0: pure epsilon is the only guarantee that it
 offers. ``C``, the weight of the losses against the regulariser, takes its default, 1, and smaller
 values, which the noise calls for; everything else is at its default. The first fit of each is not

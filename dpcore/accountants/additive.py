@@ -25,7 +25,6 @@ from dpcore.privacy.events import ComposedDpEvent, DpEvent
 
 __all__ = [
     "AdditiveAccountant",
-    "validated_conversion",
 ]
 
 _UNIT_BITS = 120
@@ -41,19 +40,6 @@ def _number(name: str, value: Any) -> float:
     if not math.isfinite(number):
         raise InvalidInputError(f"Expected {name}={value!r} to be finite.")
     return number
-
-
-def validated_conversion(accountant_class: Any, conversion: str | None) -> str:
-    """Return the conversion, for ``None`` the class's first; InvalidInputError for a
-    conversion that the class does not know."""
-    known = accountant_class.conversions
-    conversion = known[0] if conversion is None else conversion
-    if conversion not in known:
-        raise InvalidInputError(
-            f"Expected conversion={conversion!r} to be one of {', '.join(known)} for the "
-            f"{accountant_class.name} accountant."
-        )
-    return conversion
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,6 +83,19 @@ class AdditiveAccountant(ABC):
         return (x.numerator << _UNIT_BITS) // x.denominator
 
     @staticmethod
+    def validated_conversion(accountant_class: Any, conversion: str | None) -> str:
+        """Return the conversion, for ``None`` the class's first; InvalidInputError for a
+        conversion that the class does not know."""
+        known = accountant_class.conversions
+        conversion = known[0] if conversion is None else conversion
+        if conversion not in known:
+            raise InvalidInputError(
+                f"Expected conversion={conversion!r} to be one of {', '.join(known)} for the "
+                f"{accountant_class.name} accountant."
+            )
+        return conversion
+
+    @staticmethod
     def validated_epsilon(epsilon: Any) -> float:
         """Return ``epsilon`` as a float; InvalidInputError unless finite and > 0."""
         number = _number("epsilon", epsilon)
@@ -132,7 +131,7 @@ class AdditiveAccountant(ABC):
     def from_budget(cls, epsilon: float, delta: float, conversion: str | None = None) -> Self:
         epsilon = cls.validated_epsilon(epsilon)
         delta = cls.validated_delta(delta, cls.delta_may_be_zero)
-        conversion = validated_conversion(cls, conversion)
+        conversion = cls.validated_conversion(cls, conversion)
         budget, public = cls._open(epsilon, delta, conversion)
         return cls(
             epsilon=epsilon,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Self
 
-from dpcore.accountants.additive import AdditiveAccountant, validated_conversion
+from dpcore.accountants.additive import AdditiveAccountant
 from dpcore.errors import InvalidInputError
 from dpcore.privacy.events import require_positive
 
@@ -33,7 +33,7 @@ class FigureAccountant(AdditiveAccountant):
         """
         require_positive("figure", figure)
         delta = cls.validated_delta(delta)
-        conversion = validated_conversion(cls, conversion)
+        conversion = AdditiveAccountant.validated_conversion(cls, conversion)
         budget = cls._budget_of(Fraction(figure))
         if not AdditiveAccountant.ticks_down(budget):
             raise InvalidInputError(f"A budget of {figure!r} is below the {cls.name} units.")

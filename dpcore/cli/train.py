@@ -14,7 +14,7 @@ from dpcore.cli.step_options import steps_asked, targets_asked, with_step_option
 from dpcore.cli.terminal.streams import tell_outlook
 from dpcore.fitting.request.ledger_request import LedgerRequest
 from dpcore.fitting.request.run_request import DataRequest
-from dpcore.fitting.request.settings import Settings, default_algorithm
+from dpcore.fitting.request.settings import Settings
 from dpcore.fitting.steps.facts import release_bounds
 from dpcore.fitting.steps.weights import public_weights
 from dpcore.model.file import check_out
@@ -197,7 +197,7 @@ def train_command(
     also = steps_asked(of_steps)
     rows = data, schema, target, bad_rows, schema_from_data, test, of_steps["test_fraction"], unit
     request = DataRequest(*rows, rows_per_unit, release_bounds(also), part, weight, weight_bound)
-    algo = default_algorithm() if algo is None else algo
+    algo = Settings.default_algorithm() if algo is None else algo
     load_registry("optimizer").get("optimizer", algo)  # before what reads rows is asked for
     request, loss = with_loss(request, loss, multiclass)
     settings = Settings(

@@ -48,6 +48,8 @@ class Dataset:
     weights : the weight of each row, float64, as private as the row; ``None`` where all count once.
     part : which of a table's rows these are; ``None`` for all.
     read_by : ``"module:Class"`` of what read them, where it is registered.
+    query : SHA-256 of the database's query that they are the result of; empty for other rows. By
+        another query a row may have other cells, and be of another part.
     """
 
     name: str
@@ -61,6 +63,7 @@ class Dataset:
     weights: np.ndarray | None = None
     part: RowPart | None = None
     read_by: tuple[str, ...] = ()
+    query: str = ""
 
     rests_on_claim: ClassVar[bool] = False
 
@@ -179,9 +182,13 @@ class Dataset:
         Raises InvalidInputError for a name that is no level of a column with listed levels, rows
         that are in parts already, and units of several rows, which may be in more than one part.
         """
-        if name is None:
-            return self
-        return Dataset.by_loader("parts of tables", lambda loader: loader.rows_of_part(self, name))
+        return (
+            self
+            if name is None
+            else Dataset.by_loader(
+                "parts of tables", lambda loader: loader.rows_of_part(self, name)
+            )
+        )
 
     def require_bounded(self) -> None:
         """Raise InvalidInputError for more rows of a unit than are used."""

@@ -105,10 +105,6 @@ class FrameParts:
                 "Expected rows of Dask to be a frame of named columns, its label among them."
             )
 
-    def names(self) -> list[str]:
-        """Return the names of the columns."""
-        return [str(name) for name in self.frame.columns]
-
 
 @dataclass(frozen=True)
 class Registered:

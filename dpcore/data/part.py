@@ -14,8 +14,10 @@ class RowPart:
     column : by which the rows are in parts.
     name : ``"column=level"``, the name of the level's feature.
     of : into how many listed levels the column divides the rows.
+    query : as ``Dataset`` has it.
     """
 
     column: str
     name: str
     of: int
+    query: str = ""

@@ -31,7 +31,14 @@ _SMALLEST_EXPONENT = -2000
 
 
 def exact(number: float) -> str:
-    """Return all digits of a float: fewer could round a guarantee down."""
+    """Return all digits of a float: fewer could round a guarantee down.
+
+    Examples
+    --------
+    >>> from dpcore.plugin.parts import exact
+    >>> exact(0.1 + 0.2), exact(3.0)
+    ('0.30000000000000004', '3')
+    """
     return repr(float(number)).removesuffix(".0")
 
 

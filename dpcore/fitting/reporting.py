@@ -12,7 +12,6 @@ import numpy as np
 from dpcore.accountants.pure import PureAccountant
 from dpcore.errors import TargetNotMetError, UnsupportedEventError
 from dpcore.fitting.details import bounded
-from dpcore.fitting.request.settings import figure_of
 from dpcore.privacy.events import ComposedDpEvent, DpEvent, NonPrivateDpEvent
 from dpcore.privacy.statement import OF_DPCORE, PrivacyStatement, foreign_parts
 from dpcore.privacy.units import Units, protected
@@ -96,7 +95,7 @@ def state(
         rows.typed_by,
         n0=problem.n0 if problem.n is None else None,
         units=_units_of(rows),
-        figure=figure_of(plan.settings),
+        figure=plan.settings.native_budget(),
         ex_post_epsilon=_ex_post(plan, session),
         part=None if rows.part is None else rows.part.name,
         fits=facts.ready.fits,

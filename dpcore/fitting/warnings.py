@@ -5,15 +5,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dpcore.exact.rounding import exact
 from dpcore.model.rendering import unseen_columns
+from dpcore.privacy.statement import PrivacyStatement
 
 if TYPE_CHECKING:
     from dpcore.model.model import Model
 
-__all__ = ["cautions_of", "cautions_of_budget"]
-
-_LARGE_EPSILON, _LARGE_DELTA = 10.0, 1e-3
+__all__ = ["cautions_of"]
 
 
 def cautions_of(model: Model, *, was_warned: bool = False) -> list[str]:
@@ -22,7 +20,7 @@ def cautions_of(model: Model, *, was_warned: bool = False) -> list[str]:
     was said before the run that the model would be no better than a constant."""
     cautions = []
     if model.privacy["private"]:
-        cautions += cautions_of_budget(model.privacy["epsilon"], model.privacy["delta"])
+        cautions += PrivacyStatement.cautions_of(model.privacy["epsilon"], model.privacy["delta"])
     if unseen := [(name, *model.released_bounds[name]) for name in unseen_columns(model)]:
         defaults = (f"{name!r} ({low:g} to {high:g} is the default)" for name, low, high in unseen)
         cautions.append(
@@ -31,17 +29,4 @@ def cautions_of(model: Model, *, was_warned: bool = False) -> list[str]:
         )
     if isinstance(model.details.get("warning"), str) and not was_warned:
         cautions.append(model.details["warning"])
-    return cautions
-
-
-def cautions_of_budget(epsilon: float, delta: float) -> list[str]:
-    """Return what to be careful of in a guarantee of these figures."""
-    cautions = []
-    if epsilon > _LARGE_EPSILON:
-        power = exact(epsilon)
-        cautions.append(f"epsilon = {power} is a factor of e^{power}: next to no protection.")
-    if delta > _LARGE_DELTA:
-        cautions.append(
-            f"delta = {exact(delta)} is large: with that probability a row may be disclosed."
-        )
     return cautions

@@ -18,7 +18,6 @@ __all__ = [
     "require_steps",
     "PureNoise",
     "ScaledNoise",
-    "add_modulo",
     "pure_epsilon",
 ]
 
@@ -58,6 +57,30 @@ class ScaledNoise:
         """Return the scale that is really drawn over the sensitivity: at least what was asked."""
         return self.scale(sensitivity).over(self.figure(sensitivity), sensitivity.grid_bits)
 
+    @staticmethod
+    def add_modulo(exact: np.ndarray, noise: np.ndarray, grid_bits: int) -> np.ndarray:
+        """Return ``exact + noise`` modulo 2^64, in the answer's unit: float64 of the same shape.
+
+        ``exact``, ``noise`` : int64 arrays of one shape, in steps of ``2**-grid_bits``. A sum that
+        leaves 64 bits wraps around: a function of x + Z, so post-processing; it costs utility only.
+
+        Raises InvalidInputError for an exact answer that is not int64, or noise of another shape,
+        which would be that of one entry for several.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from dpcore.plugin.parts import ScaledNoise
+        >>> ScaledNoise.add_modulo(np.array([2**63 - 1]), np.array([1]), 0)  # wraps around
+        array([-9.22337204e+18])
+        """
+        require_steps(exact)
+        if np.shape(noise) != exact.shape:
+            raise InvalidInputError(
+                f"Expected noise of shape {exact.shape}, not {np.shape(noise)}."
+            )
+        return np.asarray(np.ldexp(np.add(exact, noise).astype(np.float64), -grid_bits))
+
     def figure(self, sensitivity: Sensitivity) -> float:
         """Return the figure of the sensitivity that this noise is scaled to, in the answer's unit.
 
@@ -96,28 +119,6 @@ class PureNoise(ScaledNoise):
 def pure_epsilon(multiplier: Fraction | float) -> float:
     """Return 1 / multiplier, rounded up: the epsilon of noise of that multiple of a change."""
     return float_up(1 / Fraction(multiplier))
-
-
-def add_modulo(exact: np.ndarray, noise: np.ndarray, grid_bits: int) -> np.ndarray:
-    """Return ``exact + noise`` modulo 2^64, in the answer's unit: float64 of the same shape.
-
-    ``exact``, ``noise`` : int64 arrays of one shape, in steps of ``2**-grid_bits``. A sum that
-    leaves 64 bits wraps around: a function of x + Z, so post-processing; it costs utility only.
-
-    Raises InvalidInputError for an exact answer that is not int64, or noise of another shape, which
-    would be that of one entry for several.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dpcore.plugin.parts import add_modulo
-    >>> add_modulo(np.array([2**63 - 1]), np.array([1]), 0)  # wraps around
-    array([-9.22337204e+18])
-    """
-    require_steps(exact)
-    if np.shape(noise) != exact.shape:
-        raise InvalidInputError(f"Expected noise of shape {exact.shape}, not {np.shape(noise)}.")
-    return np.asarray(np.ldexp(np.add(exact, noise).astype(np.float64), -grid_bits))
 
 
 def require_steps(exact: np.ndarray) -> None:

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from dpcore.exact.rounding import float_down
-from dpcore.mechanisms.base import ScaledNoise, add_modulo
+from dpcore.mechanisms.base import ScaledNoise
 from dpcore.noise.source import NoiseSource
 from dpcore.privacy.events import GaussianDpEvent, RandomizedSensitivityGaussian
 from dpcore.privacy.immutable import sealed
@@ -62,4 +62,4 @@ class Gaussian(ScaledNoise):
         self, exact: np.ndarray, sensitivity: Sensitivity, noise: NoiseSource
     ) -> np.ndarray:
         drawn = noise.gaussian(self.scale(sensitivity), np.shape(exact))
-        return add_modulo(exact, drawn, sensitivity.grid_bits)
+        return self.add_modulo(exact, drawn, sensitivity.grid_bits)

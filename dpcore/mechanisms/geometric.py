@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpcore.mechanisms.base import PureNoise, add_modulo
+from dpcore.mechanisms.base import PureNoise
 from dpcore.noise.source import NoiseSource
 from dpcore.privacy.immutable import sealed
 from dpcore.privacy.sensitivity import Sensitivity
@@ -46,4 +46,4 @@ class Geometric(PureNoise):
         self, exact: np.ndarray, sensitivity: Sensitivity, noise: NoiseSource
     ) -> np.ndarray:
         drawn = noise.geometric(self.scale(sensitivity), np.shape(exact))
-        return add_modulo(exact, drawn, sensitivity.grid_bits)
+        return self.add_modulo(exact, drawn, sensitivity.grid_bits)

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from dpcore.exact.rounding import float_down
-from dpcore.mechanisms.base import ScaledNoise, add_modulo
+from dpcore.mechanisms.base import ScaledNoise
 from dpcore.noise.source import NoiseSource
 from dpcore.privacy.events import LaplaceDpEvent
 from dpcore.privacy.immutable import sealed
@@ -58,4 +58,4 @@ class Laplace(ScaledNoise):
         self, exact: np.ndarray, sensitivity: Sensitivity, noise: NoiseSource
     ) -> np.ndarray:
         drawn = noise.laplace(self.scale(sensitivity), np.shape(exact))
-        return add_modulo(exact, drawn, sensitivity.grid_bits)
+        return self.add_modulo(exact, drawn, sensitivity.grid_bits)

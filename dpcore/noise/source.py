@@ -57,7 +57,8 @@ class NoiseSource(Unshareable):
 
     @staticmethod
     def load_kernels(count: int) -> None:
-        """Load the kernels that draw so many deviates at a time, before any is drawn."""
+        """Load the kernels that draw noise, also those for thousands of deviates at a time where
+        there are so many, before any is drawn."""
         load_noise(in_bulk=count >= BULK_SIZE)
 
     @property
@@ -265,7 +266,6 @@ class SeededNoise(NoiseSource):
 
 @cache
 def load_noise(in_bulk: bool) -> None:
-    """Load the kernels that draw noise, also those for thousands of deviates at a time."""
     noise, scale = SeededNoise(0), GridScale.at_least(1.0, 2.0, 0)
     for draw in (noise.gaussian, noise.laplace, noise.exponential):
         draw(scale, 1)

@@ -17,11 +17,11 @@ from dpcore.data.blocks.table import Table
 from dpcore.data.dataset import Dataset
 from dpcore.data.weighted_labels import clamped_labels
 from dpcore.engines.local import LocalEngine
-from dpcore.exact.rounding import exp_down, exp_up, float_down, float_up, log_up, sqrt_up
+from dpcore.exact.rounding import exact, exp_down, exp_up, float_down, float_up, log_up, sqrt_up
 from dpcore.fitting.answered import fit_source
 from dpcore.fitting.planning.slots import accountants_for
 from dpcore.losses.facts import loss_facts
-from dpcore.mechanisms.base import PureNoise, ScaledNoise, add_modulo
+from dpcore.mechanisms.base import PureNoise, ScaledNoise
 from dpcore.model.model import Model
 from dpcore.model.outfile import OutFile
 from dpcore.noise.bulk import LazyUniform
@@ -50,6 +50,7 @@ from dpcore.privacy.stated_events import (
     RenyiDpEvent,
     ZcdpDpEvent,
 )
+from dpcore.privacy.statement import PrivacyStatement
 from dpcore.protocols import DerivedQuery, Engine, Mechanism, Query, SampledQuery, TableQuery
 from dpcore.protocols.answer_source import SourceStatement
 from dpcore.protocols.interactive import InteractiveMechanism
@@ -63,7 +64,6 @@ from dpcore.row_functions.row_function import RowFunction
 from dpcore.session.account import Account
 from dpcore.session.ledger import Ledger
 from dpcore.session.one_process import OneProcess
-from dpcore.session.rehearsal import load_now
 from dpcore.session.session import TableSession
 
 __all__ = [
@@ -99,6 +99,7 @@ __all__ = [
     "Optimizer",
     "OutFile",
     "PoissonSampledDpEvent",
+    "PrivacyStatement",
     "PureAccountant",
     "PureDpEvent",
     "PureNoise",
@@ -120,20 +121,19 @@ __all__ = [
     "ZcdpDpEvent",
     "accountant_facts",
     "accountants_for",
-    "add_modulo",
     "clamped_labels",
     "cached_by_value",
     "clip_coefficients",
     "clipped_total",
     "constant",
     "dataset_from_arrays",
+    "exact",
     "exp_down",
     "exp_up",
     "fit_source",
     "float_down",
     "float_up",
     "gaussian_mu_squared_down",
-    "load_now",
     "load_registry",
     "log_up",
     "loss_facts",

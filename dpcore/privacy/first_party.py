@@ -54,7 +54,7 @@ def is_ours(module: str) -> bool:
     says, of a package all of whose files are known. A module that is not imported yet is looked
     for: its name may be borrowed. Among the byte code that Python keeps is none of ours."""
     spec: Any = _spec(module) if module.partition(".")[0] in _OWNERS else None
-    return bool(spec and spec.has_location and spec.origin) and _is_ours_at(module, spec.origin)
+    return bool(spec and spec.has_location and spec.origin) and _VERDICTS[module, spec.origin]
 
 
 def unknown_packages() -> set[str]:
@@ -125,27 +125,35 @@ def _kept(named: Any, attribute: str) -> str:
 def _spec(module: str) -> Any:
     """Return where a module is, or would be, found."""
     if module in sys.modules:
-        spec = getattr(sys.modules[module], "__spec__", None)
-        return spec if getattr(spec, "name", None) == module else None
+        return (
+            spec
+            if getattr(spec := getattr(sys.modules[module], "__spec__", None), "name", None)
+            == module
+            else None
+        )
     try:
         return find_spec(module)
     except (ImportError, ValueError, AttributeError):
         return None
 
 
-@cache
-def _is_ours_at(module: str, origin: str) -> bool:
-    """Return whether a module of this file is ours. Each release asks about every part of it: the
-    file is asked each time, and what it is to the manifest is worked out once."""
-    names, file = module.split("."), Path(origin).resolve()
-    place = file.parent if file.name == "__init__.py" else file.with_suffix("")
-    package = (place, *place.parents)[len(names) - 1]
-    return (
-        "__pycache__" not in names
-        and file.is_file()
-        and package.parent.joinpath(*names) == place
-        and _is_known(_OWNERS[names[0]], str(package))
-    )
+# Whether a module of a file is ours, by both. Each release asks about every part of it, and each
+# question of a derived one: ``cache`` would count these, and some are as many as rows make them.
+class _Verdicts(dict[tuple[str, str], bool]):
+    def __missing__(self, asked: tuple[str, str]) -> bool:
+        names, file = asked[0].split("."), Path(asked[1]).resolve()
+        place = file.parent if file.name == "__init__.py" else file.with_suffix("")
+        return self.setdefault(
+            asked,
+            "__pycache__" not in names
+            and file.is_file()
+            and (package := (place, *place.parents)[len(names) - 1]).parent.joinpath(*names)
+            == place
+            and _is_known(_OWNERS[names[0]], str(package)),
+        )
+
+
+_VERDICTS = _Verdicts()
 
 
 @cache

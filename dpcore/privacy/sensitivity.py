@@ -48,10 +48,9 @@ class NeighboringRelation(Enum):
     @classmethod
     def parse(cls, text: str) -> "NeighboringRelation":
         """Return the relation of a name; InvalidInputError lists the names."""
-        for relation in cls:
-            if text == relation.value:
-                return relation
         known = [relation.value for relation in cls]
+        if text in known:
+            return cls(text)
         raise InvalidInputError(f"There is no relation {text!r}.{near_names(text, known)}")
 
     @property

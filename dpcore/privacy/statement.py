@@ -7,11 +7,7 @@ from typing import Any
 from dpcore.exact.plain import REGISTERED_BY_OTHERS
 from dpcore.exact.rounding import exact as _exact
 from dpcore.exact.rounding import exp_in_words
-from dpcore.privacy.first_party import (
-    code_in_words,
-    is_ours,
-    unknown_packages,
-)
+from dpcore.privacy.first_party import code_in_words, is_ours, part_of, unknown_packages
 from dpcore.privacy.units import GIVEN_OF_QUERIES, Units, protected
 
 __all__ = ["NOTIONS", "OF_DPCORE", "WHERE_GIVEN", "PrivacyStatement", "foreign_parts"]
@@ -29,6 +25,8 @@ _CHANGES = {
 }
 NOTIONS = {"rho": "zCDP", "mu": "GDP"}
 """The notions of privacy that have these figures: Bun & Steinke 2016; Dong, Roth & Su 2022."""
+
+_LARGE_EPSILON, _LARGE_DELTA = 10.0, 1e-3
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +72,9 @@ class PrivacyStatement:
         the budget of ``each``, ``theorem``, and ``words`` for the sentence.
     ledger : where the run was charged to a ledger of its table: that one's ``id``, the number of
         the ``run`` in it, number and ``digest`` of its ``entry``, foreign ``store``, ``keeper``.
+
+    ``part_of(thing)`` is the ``"module:Class"`` under which a part is named, ``is_ours(module)``
+    whether a module is of dpcore's repository, as this core knows its files.
     """
 
     epsilon: float
@@ -104,6 +105,30 @@ class PrivacyStatement:
     fits: int = 1
     search: dict[str, Any] | None = None
     ledger: dict[str, Any] | None = None
+
+    part_of = staticmethod(part_of)
+    is_ours = staticmethod(is_ours)
+
+    @staticmethod
+    def cautions_of(epsilon: float, delta: float) -> list[str]:
+        """Return what to be careful of in a guarantee of these figures."""
+        cautions = []
+        if epsilon > _LARGE_EPSILON:
+            power = _exact(epsilon)
+            cautions.append(f"epsilon = {power} is a factor of e^{power}: next to no protection.")
+        if delta > _LARGE_DELTA:
+            cautions.append(
+                f"delta = {_exact(delta)} is large: with that probability a row may be disclosed."
+            )
+        return cautions
+
+    @staticmethod
+    def foreign_parts(parts: Iterable[str]) -> tuple[str, ...]:
+        """Return the ``"module:Class"`` names that are not of this repository, sorted. With them
+        are the packages that were imported under a name of ours with other files, and what others
+        registered with the compiler of kernels."""
+        foreign = {part for part in parts if not is_ours(part.partition(":")[0])}
+        return tuple(sorted(foreign | unknown_packages() | REGISTERED_BY_OTHERS))
 
     @property
     def private(self) -> bool:
@@ -286,9 +311,4 @@ class PrivacyStatement:
         }
 
 
-def foreign_parts(parts: Iterable[str]) -> tuple[str, ...]:
-    """Return the ``"module:Class"`` names that are not of this repository, sorted. With them are
-    the packages that were imported under a name of ours with other files, and what others
-    registered with the compiler of kernels."""
-    foreign = {part for part in parts if not is_ours(part.partition(":")[0])}
-    return tuple(sorted(foreign | unknown_packages() | REGISTERED_BY_OTHERS))
+foreign_parts = PrivacyStatement.foreign_parts

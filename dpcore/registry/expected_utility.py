@@ -35,5 +35,4 @@ class ExpectedUtility:
     between: tuple[float, float] | None = None
 
 
-Outlook = ExpectedUtility
 """The name of before, for this version."""

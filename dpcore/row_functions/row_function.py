@@ -13,7 +13,7 @@ import numpy as np
 
 from dpcore.errors import InvalidInputError, KernelError, replacing
 from dpcore.exact.compiled import KernelCache, Unkept, source_digest
-from dpcore.exact.plain import cached_by_number
+from dpcore.exact.plain import cached_by_number, plain_number
 from dpcore.privacy.immutable import sealed
 from dpcore.row_functions import code, compiled, functions, grammar
 from dpcore.row_functions.code import code_of, code_of_tree
@@ -144,7 +144,7 @@ class RowFunction:
         _require_usual_numbers()
         if not len(rows) == len(y) == len(out):
             raise KernelError("Expected a label and a place of out for each row.")
-        loop = _loop(self.text, self.form)
+        loop = _LOOPS.get(plain_number((self.text, self.form))) or _loop(self.text, self.form)
         if isinstance(loop, FunctionType):  # without the compiler
             _require_room(code.MOST_HELPERS + _ROOM)
         loop(rows, y, parameters, out)
@@ -231,6 +231,10 @@ class _Unkept(Unkept):
         super().save_overload(sig, cres)
 
 
+# What was compiled. The cache below counts who asks: each block does, and the rows are private.
+_LOOPS: dict[tuple[str, str], Any] = {}
+
+
 @cached_by_number(maxsize=256)
 def _loop(text: str, form: str) -> Any:
     """Return the loop over rows, compiled; the functions themselves without the compiler."""
@@ -243,9 +247,9 @@ def _loop(text: str, form: str) -> Any:
     loop = make(scope["row"])
     kernel = numba.njit(**{**functions.OPTIONS, "nogil": True, "forceinline": False})(loop)
     if kernel is loop:  # without the compiler
-        return np.errstate(all="ignore")(loop)
+        return _LOOPS.setdefault((text, form), np.errstate(all="ignore")(loop))
     _compile(kernel, loop, made, dimensions)
-    return kernel
+    return _LOOPS.setdefault((text, form), kernel)
 
 
 def _compile(kernel: Any, loop: Any, text: str, dimensions: int) -> None:

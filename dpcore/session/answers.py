@@ -10,6 +10,7 @@ from dpcore.errors import AnswerError, InvalidInputError, replacing
 from dpcore.session.interactive_handle import Known, require_whole
 from dpcore.session.one_process import OneProcess
 from dpcore.session.rehearsal import Rehearsal
+from dpcore.session.rehearsal import load_now as _load_now
 from dpcore.session.trust_boundary import TrustedParts
 from dpcore.session.units import RequireUnits, sensitivity_of_units
 
@@ -28,7 +29,9 @@ _NO_ROOM = "There is not enough memory to work out the answer."
 class ExactAnswers(OneProcess):
     """Knows the rows, and answers nobody: a session works out exact answers here once it has
     charged what it releases of them. Before, it asks what a question is worth and whether it may be
-    asked."""
+    asked. ``load_now(load)`` calls a function for the kernels that it loads, before a charge."""
+
+    load_now = staticmethod(_load_now)
 
     def __init__(
         self,

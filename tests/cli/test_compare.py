@@ -63,7 +63,8 @@ def test_references_alone(compare, run, folder):
     lines = done.stdout.splitlines()
     assert "| epsilon | any |" in lines and "Failed" not in done.stdout
     shown = [line.split(" | ") for line in lines if "(not private)" in line]
-    assert [row[0] for row in shown] == ["| majority (not private)", "| nonprivate (not private)"]
+    both = ["| majority (not private)", "| nonprivate (not private)"]
+    assert [row[0] for row in shown] == 2 * both  # in accuracy, and in AUC
     assert all("±" in row[1] for row in shown)
     kept = read_results("r.parquet")
     assert [row["algorithm"] for row in kept.rows] == ["majority", "nonprivate"] * 2
@@ -78,7 +79,8 @@ def test_references_alone(compare, run, folder):
 
 def test_a_reference_beside_an_algorithm_is_shown_once(compare):
     done = compare("--algos", "stub,nonprivate", "--markdown")
-    rows = [line.split(" | ")[0] for line in done.stdout.splitlines() if line.startswith("| ")]
+    accuracies, _ = done.stdout.split("area under the ROC curve (AUC)")
+    rows = [line.split(" | ")[0] for line in accuracies.splitlines() if line.startswith("| ")]
     assert sorted(rows[2:]) == ["| majority (not private)", "| nonprivate (not private)", "| stub"]
 
 

@@ -162,6 +162,8 @@ def test_a_comparison_of_several_classes(run, table):
     assert rows["nonprivate"] == 100.0 and rows["majority"] < 50.0
     macro = {mean["algorithm"]: mean["mean"] for mean in report["means_of_macro_f1"]}
     assert macro["nonprivate"] == 100.0 and macro["majority"] < 25.0
+    areas = {mean["algorithm"]: mean["mean"] for mean in report["means_of_auc"]}
+    assert areas == {"nonprivate": 1.0, "majority": 0.5}
     refused = run("compare", "--algos", "majority", *words, "--loss", "logistic")
     assert refused.exit_code == 2 and "use --loss softmax" in refused.stderr
     unfit = run("compare", "--algos", "objpert", *words, "--epsilon", "8")
@@ -176,6 +178,7 @@ def test_a_comparison_of_fits_against_the_rest(run, table):
     assert done.exit_code == 0, done.stderr
     shown = " ".join(done.stdout.split())
     assert "three.csv: macro F1 of the test rows in %" in shown
+    assert "three.csv: area under the ROC curve (AUC) of the test rows" in shown
     assert "logistic, each class against the rest, 2 folds" in shown
     rows = read_results("r.parquet").rows
     exact = [row for row in rows if row["algorithm"] == "nonprivate"]

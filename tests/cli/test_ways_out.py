@@ -68,7 +68,7 @@ def test_between_the_last_release_and_the_file(
         ("dpcore.cli.training._print", full, 2, "dpcore: No space left on device. "),
         ("dpcore.cli.training._print", unread, 1, "dpcore: nobody read"),
         # The file is in its place and nobody was told yet.
-        ("dpcore.model.outfile.OutFile.write", KeyboardInterrupt, 130, "dpcore: stopped. "),
+        ("dpcore.model.model.write_model_file", KeyboardInterrupt, 130, "dpcore: stopped. "),
     ],
 )
 def test_after_the_model_was_saved(train, monkeypatch, target, error, status, start):

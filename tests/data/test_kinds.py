@@ -230,6 +230,9 @@ def test_dates_as_they_are_written():
             encoded(column, [cell])
     zoned = dt.datetime(2024, 1, 1, tzinfo=dt.timezone(dt.timedelta(hours=1)))  # 2023 in UTC
     assert encoded(DATE, [zoned, pd.Timestamp(zoned)]) == [[1], [1]]
+    for end, hours in ((dt.datetime.min, 14), (dt.datetime.max, -12)):  # beyond Python's in UTC
+        with pytest.raises(DataError, match=r"row 2, column 'x'"):
+            encoded(DATE, [zoned, end.replace(tzinfo=dt.timezone(dt.timedelta(hours=hours)))])
 
 
 def test_the_hash_is_what_is_stated():

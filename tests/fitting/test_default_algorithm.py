@@ -6,7 +6,7 @@ import pytest
 
 from dpcore import fit
 from dpcore.errors import RegistryError
-from dpcore.fitting.request.settings import Settings, default_algorithm
+from dpcore.plugin import Settings
 from dpcore.plugin.commands import make_plan
 from dpcore.plugin.parts import load_registry
 
@@ -23,7 +23,7 @@ def registered(monkeypatch, *, default):
 
 
 def test_a_distribution_registers_it():
-    assert default_algorithm() == "auto"
+    assert Settings.default_algorithm() == "auto"
     chosen = make_plan(Settings()), make_plan(Settings(algo="auto"))
     assert chosen[0].settings == chosen[1].settings
 
@@ -42,4 +42,4 @@ def test_where_none_is_installed_one_line_says_what_to_install(monkeypatch):
 def test_of_two_both_are_named(monkeypatch):
     registered(monkeypatch, default=("auto", "dp-agd"))
     with pytest.raises(RegistryError, match=r"auto of dpcore-baselines .* and dp-agd of dpcore-dp"):
-        default_algorithm()
+        Settings.default_algorithm()

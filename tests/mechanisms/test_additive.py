@@ -17,9 +17,9 @@ from dpcore.plugin.parts import (
     LaplaceDpEvent,
     NoiseSource,
     PureDpEvent,
+    ScaledNoise,
     SeededNoise,
     Sensitivity,
-    add_modulo,
 )
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
@@ -198,4 +198,4 @@ def test_noise_beyond_the_grid_and_floats_are_refused():
 def test_noise_of_another_shape_is_not_added():
     # Beside an answer in one column it would be broadcast: each entry's noise to all of them.
     with pytest.raises(InvalidInputError, match=r"noise of shape \(4, 1\), not \(4,\)"):
-        add_modulo(np.zeros((4, 1), dtype=np.int64), np.zeros(4, dtype=np.int64), 0)
+        ScaledNoise.add_modulo(np.zeros((4, 1), dtype=np.int64), np.zeros(4, dtype=np.int64), 0)

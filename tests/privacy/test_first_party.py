@@ -26,7 +26,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def forget():
-    first_party._is_ours_at.cache_clear()
+    first_party._VERDICTS.clear()
     first_party._is_known.cache_clear()
 
 
@@ -268,7 +268,7 @@ def test_steps_of_another_version_are_named_and_make_what_they_make(monkeypatch)
     monkeypatch.setattr(
         first_party, "_is_known", lambda name, file: name != "dpcore-report" and known(name, file)
     )
-    first_party._is_ours_at.cache_clear()
+    first_party._VERDICTS.clear()
     model = fitted(also=also)
     assert model.privacy["parts_not_from_dpcore"] == [
         "dpcore_report",
@@ -283,3 +283,12 @@ def test_steps_of_another_version_are_named_and_make_what_they_make(monkeypatch)
     assert (model.w == usual.w).all() and model.ledger == usual.ledger
     assert (model.evaluation, model.intervals) == (usual.evaluation, usual.intervals)
     assert model.sections == {} and model.intervals is not None
+
+
+def test_no_cache_counts_how_often_a_part_is_asked_about():
+    """A derived answer asks once for each step of an exact solve, whose number is private."""
+    held = {name: getattr(each, "cache_info", None) for name, each in vars(first_party).items()}
+    assert is_ours("dpcore.losses.logistic")
+    before = {name: told() for name, told in held.items() if told is not None}
+    assert all(is_ours("dpcore.losses.logistic") for _ in range(9))
+    assert {name: held[name]() for name in before} == before

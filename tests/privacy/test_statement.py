@@ -103,7 +103,7 @@ def test_foreign_parts_are_named():
         "dpcore_dp_agd.x:Y",  # There is no such module.
         "dpcorelike:Z",
     )
-    assert part_of(foreign_parts) == "dpcore.privacy.statement:foreign_parts"
+    assert part_of(foreign_parts) == "dpcore.privacy.statement:PrivacyStatement.foreign_parts"
 
 
 def test_a_name_that_is_a_sentence_is_quoted():

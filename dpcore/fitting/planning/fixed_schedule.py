@@ -20,7 +20,6 @@ from dpcore.fitting.planning.optimizer_queries import (
     needed_epsilon,
     stated_schedule,
 )
-from dpcore.fitting.request.settings import figure_of
 from dpcore.registry.tables.declarations import optimizer_facts
 
 if TYPE_CHECKING:
@@ -52,7 +51,7 @@ def with_planned_accountant(plan: Plan, problem: Problem, runs: int = 1) -> Plan
         told = feasible_targets(plan.optimizer, problem, asked.epsilon) if is_above else ""
         of_all = float_up(Fraction(needed) * runs)
         return replace(plan, accountant=_of_what_is_needed(plan, of_all, told))
-    if plan.is_part or figure_of(plan.settings) is not None:
+    if plan.is_part or plan.settings.native_budget() is not None:
         return plan  # A budget in its own figure, all of which is for any releases.
     if asked.name in stated.adaptive_accountants and asked.fully_adaptive:
         return plan  # The schedule is of the other accountants.

@@ -14,13 +14,7 @@ from dpcore.fitting.planning.losses import names_of_loss
 from dpcore.fitting.planning.optimizer_queries import choose
 from dpcore.fitting.planning.planned import Plan
 from dpcore.fitting.planning.slots import fill_slots
-from dpcore.fitting.request.settings import (
-    Settings,
-    checked_settings,
-    default_algorithm,
-    figure_of,
-    option_of,
-)
+from dpcore.fitting.request.settings import Settings, option_of
 from dpcore.fitting.request.targets import Budget, budget_of, target_values
 from dpcore.moved import table_of
 from dpcore.privacy.relations import usual_relation
@@ -53,9 +47,9 @@ def make_plan(settings: Settings, registry: Registry | None = None) -> Plan:
     'gdp'
     """
     registry = registry or load_registry()
-    settings = checked_settings(settings)
+    settings = settings.checked()
     if not settings.algo:
-        settings = dataclasses.replace(settings, algo=default_algorithm())
+        settings = dataclasses.replace(settings, algo=Settings.default_algorithm())
     _require_owner(settings, registry)
     asked = settings.algo
     settings, chosen_by = choose(settings, registry)
@@ -121,7 +115,7 @@ def _accountant(
     conversion = settings.conversion
     if conversion is None and settings.accountant in (None, usual):
         conversion = preset.get("accountant_conversion")
-    accountant, figure = registry.load("accountant", name), figure_of(settings)
+    accountant, figure = registry.load("accountant", name), settings.native_budget()
     if figure is not None:
         return name, accountant.of_figure(figure[1], delta, conversion)
     return name, accountant.from_budget(epsilon, delta, conversion)

@@ -13,7 +13,7 @@ from dpcore.fitting.planning.compatibility import check_fits, check_label
 from dpcore.fitting.planning.memory import require_memory
 from dpcore.fitting.planning.optimizer_queries import default_l2
 from dpcore.fitting.planning.ready import Ready
-from dpcore.fitting.request.settings import OVR
+from dpcore.fitting.request.settings import Settings
 from dpcore.fitting.steps.shared_budget import is_shared, with_shared_accountant
 from dpcore.fitting.steps.weights import with_public_weights
 from dpcore.losses.facts import loss_facts
@@ -72,7 +72,7 @@ def check_drop(relation: NeighboringRelation, dataset: RowFacts) -> None:
 
 def _problem(plan: Plan, schema: Schema, n_units: int, kept_fraction: float, fits: int) -> Problem:
     """Return the public facts of a fit; InvalidInputError where loss or size does not fit."""
-    check_label(plan.loss, schema, one_against_rest=plan.settings.multiclass == OVR)
+    check_label(plan.loss, schema, one_against_rest=plan.settings.multiclass == Settings.OVR)
     units = schema.units
     if plan.relation.size_is_public and n_units < 2:
         things = "rows" if units is None else "units"

@@ -19,7 +19,7 @@ from dpcore.fitting.request.fit_options import (
     Users,
     Weights,
 )
-from dpcore.fitting.request.settings import OVR, Settings, default_algorithm
+from dpcore.fitting.request.settings import Settings
 from dpcore.fitting.rows.given import schema_of, with_units
 from dpcore.fitting.steps.facts import release_bounds, step_facts
 from dpcore.fitting.steps.weights import require_bound
@@ -91,10 +91,10 @@ def _settings(words: Mapping[str, Any], schema: Schema | None, weights: Weights)
     algorithm, budget = _as(Algorithm, words["algo"]), _as(Budget, words["epsilon"])
     engine, users, asked = words["engine"], _as(Users, words["users"]), words["loss"]
     threads = engine if isinstance(engine, Threads) else Threads(engine=engine)
-    multiclass, loss = (OVR, asked.loss) if isinstance(asked, OneVsRest) else (None, asked)
+    multiclass, loss = (Settings.OVR, asked.loss) if isinstance(asked, OneVsRest) else (None, asked)
     schema = known_schema(words["X"], schema)
     return Settings(
-        algo=default_algorithm() if algorithm.name is None else algorithm.name,
+        algo=Settings.default_algorithm() if algorithm.name is None else algorithm.name,
         loss=loss or loss_of_rows(schema, words["classes"], multiclass, words["target_bounds"]),
         l2=words["l2"],
         epsilon=budget.epsilon,

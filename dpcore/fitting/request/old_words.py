@@ -7,7 +7,7 @@ from typing import Any
 
 from dpcore.errors import InvalidInputError, near_names, warn_caller
 from dpcore.fitting.request import fit_options
-from dpcore.fitting.request.settings import OVR
+from dpcore.fitting.request.settings import Settings
 from dpcore.fitting.steps.facts import require_step
 from dpcore.fitting.steps.weights import BALANCED
 from dpcore.moved import table_of
@@ -66,8 +66,10 @@ def _several(word: str, kind: Any, plain: str, now: Any, given: dict[str, Any]) 
     multiclass = given["multiclass"]
     if multiclass is None:
         return now
-    if multiclass != OVR:
-        raise InvalidInputError(f"Expected multiclass={multiclass!r} to be {OVR}, or left out.")
+    if multiclass != Settings.OVR:
+        raise InvalidInputError(
+            f"Expected multiclass={multiclass!r} to be {Settings.OVR}, or left out."
+        )
     _tell(f"{word}={kind.__name__}({'' if now is None else repr(now)})")
     return kind(now)
 

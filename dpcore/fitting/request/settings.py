@@ -23,38 +23,11 @@ if TYPE_CHECKING:
     from dpcore.registry.catalogue import Registry
 
 __all__ = [
-    "FIGURES",
-    "OVR",
     "Settings",
-    "checked_settings",
-    "default_algorithm",
-    "figure_of",
     "option_of",
 ]
 
-FIGURES = {"rho": "zcdp", "mu": "gdp"}
-"""Budgets that are the figure of a filter, by its accountant."""
-
-OVR = "ovr"
-"""One-vs-rest, the one value of ``multiclass``."""
-
 _MOST_THREADS = 2**16
-
-
-def default_algorithm() -> str:
-    """Return the name of the algorithm of a run that names none, as its distribution registers it.
-
-    Raises RegistryError where none is installed, or more than one.
-    """
-    found = [e for e in load_registry("optimizer").entries("optimizer") if e.data["default"]]
-    if len(found) == 1:
-        return found[0].name
-    whose = " and ".join(f"{e.name} of {e.distribution} {e.version}" for e in found)
-    why = f"More than one algorithm is the default: {whose}. Uninstall one, or name"
-    if not found:
-        where = where_to_get("default", "algorithm")
-        why = f"No algorithm that is taken by default is installed. {where} Or name"
-    raise RegistryError(f"{why} an algorithm: --algo (algo=), of `dpcore list optimizers`.")
 
 
 @dataclass(frozen=True)
@@ -123,6 +96,10 @@ class Settings:
     multiclass: str | None = None
     also: tuple[Any, ...] = ()
 
+    FIGURES: ClassVar[Mapping[str, str]] = {"rho": "zcdp", "mu": "gdp"}
+    """Budgets that are the figure of a filter, by its accountant."""
+    OVR: ClassVar[str] = "ovr"
+    """One-vs-rest, the one value of ``multiclass``."""
     OF_LOSS: ClassVar[str] = OF_LOSS
     """The first word of a loss's parameter, before the dot."""
 
@@ -142,6 +119,55 @@ class Settings:
         return make_loss(self.loss, self.params_apart(self.params)[1], registry or load_registry())
 
     @staticmethod
+    def default_algorithm() -> str:
+        """Return the name of the algorithm of a run that names none, as its distribution registers
+        it.
+
+        Raises RegistryError where none is installed, or more than one.
+        """
+        found = [e for e in load_registry("optimizer").entries("optimizer") if e.data["default"]]
+        if len(found) == 1:
+            return found[0].name
+        whose = " and ".join(f"{e.name} of {e.distribution} {e.version}" for e in found)
+        why = f"More than one algorithm is the default: {whose}. Uninstall one, or name"
+        if not found:
+            where = where_to_get("default", "algorithm")
+            why = f"No algorithm that is taken by default is installed. {where} Or name"
+        raise RegistryError(f"{why} an algorithm: --algo (algo=), of `dpcore list optimizers`.")
+
+    def checked(self) -> Settings:
+        """Return the settings, with l2, seed and threads as numbers; InvalidInputError for figures,
+        or a relation, that no algorithm can have."""
+        from dpcore.accountants.additive import AdditiveAccountant
+
+        AdditiveAccountant.validated_delta(self.delta, zero_allowed=True)
+        class_weight, bound = checked_weights(self.class_weight, self.weight_bound)
+        settings = dataclasses.replace(
+            self,
+            class_weight=class_weight,
+            weight_bound=bound,
+            l2=None if self.l2 is None else convert("l2", float, self.l2),
+            seed=_checked_whole("seed", self.seed, 0),
+            threads=_checked_whole("threads", self.threads, 1, _MOST_THREADS),
+        )
+        for step in settings.also:
+            step_facts(step)
+        if settings.l2 is not None and settings.l2 < 0:
+            raise InvalidInputError(f"Expected l2={settings.l2!r} >= 0.")
+        if settings.multiclass not in (None, self.OVR):
+            raise InvalidInputError(
+                f"Expected multiclass={settings.multiclass!r} to be {self.OVR}, or left out."
+            )
+        if settings.relation is not None:
+            NeighboringRelation.parse(settings.relation)
+        return _with_accountant_of_figure(settings)
+
+    def native_budget(self) -> tuple[str, float] | None:
+        """Return the name and value of the figure that is the budget; ``None`` where epsilon is."""
+        given = [(name, getattr(self, name)) for name in self.FIGURES]
+        return next(((name, value) for name, value in given if value is not None), None)
+
+    @staticmethod
     def params_apart(params: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the parameters of the algorithm, and those of the loss."""
         start = f"{Settings.OF_LOSS}."
@@ -155,54 +181,20 @@ class Settings:
         return next((largest for largest in given if largest is not None), None)
 
 
-def checked_settings(settings: Settings) -> Settings:
-    """Return the settings, l2, seed and threads as numbers; InvalidInputError for figures, or a
-    relation, that no algorithm can have."""
-    from dpcore.accountants.additive import AdditiveAccountant
-
-    AdditiveAccountant.validated_delta(settings.delta, zero_allowed=True)
-    class_weight, bound = checked_weights(settings.class_weight, settings.weight_bound)
-    settings = dataclasses.replace(
-        settings,
-        class_weight=class_weight,
-        weight_bound=bound,
-        l2=None if settings.l2 is None else convert("l2", float, settings.l2),
-        seed=_checked_whole("seed", settings.seed, 0),
-        threads=_checked_whole("threads", settings.threads, 1, _MOST_THREADS),
-    )
-    for step in settings.also:
-        step_facts(step)
-    if settings.l2 is not None and settings.l2 < 0:
-        raise InvalidInputError(f"Expected l2={settings.l2!r} >= 0.")
-    if settings.multiclass not in (None, OVR):
-        raise InvalidInputError(
-            f"Expected multiclass={settings.multiclass!r} to be {OVR}, or left out."
-        )
-    if settings.relation is not None:
-        NeighboringRelation.parse(settings.relation)
-    return _with_accountant_of_figure(settings)
-
-
-def figure_of(settings: Settings) -> tuple[str, float] | None:
-    """Return the name and value of the figure that is the budget; ``None`` where epsilon is."""
-    given = [(name, getattr(settings, name)) for name in FIGURES]
-    return next(((name, value) for name, value in given if value is not None), None)
-
-
 def _with_accountant_of_figure(settings: Settings) -> Settings:
     """Return the settings with the accountant whose figure the budget is, if it is one;
     InvalidInputError where anything else contradicts it."""
-    figure = figure_of(settings)
+    figure = settings.native_budget()
     if figure is None:
         return settings
     name, value = figure
-    asked = {key: getattr(settings, key) for key in ("epsilon", "epsilon_max", *FIGURES)}
+    asked = {key: getattr(settings, key) for key in ("epsilon", "epsilon_max", *settings.FIGURES)}
     others = [key for key, given in asked.items() if key != name and given is not None]
     if others:
         raise InvalidInputError(
             f"Expected {option_of(name)} or {option_of(others[0])}, not both: each is a budget."
         )
-    own = FIGURES[name]
+    own = settings.FIGURES[name]
     if settings.accountant not in (None, own):
         raise InvalidInputError(
             f"{option_of(name)} is a budget of the {own} accountant, not of {settings.accountant}."

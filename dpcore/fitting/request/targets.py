@@ -16,12 +16,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import InvalidInputError, RegistryError
-from dpcore.fitting.request.settings import figure_of, option_of
+from dpcore.fitting.request.settings import Settings, option_of
 from dpcore.moved import where_to_get
 from dpcore.registry.tables.declarations import optimizer_facts
 
 if TYPE_CHECKING:
-    from dpcore.fitting.request.settings import Settings
     from dpcore.registry.catalogue import Registry
 
 __all__ = [
@@ -76,7 +75,7 @@ def budget_of(settings: Settings, factory: Any, registry: Registry) -> Budget:
     where that is not the budget of the run.
     """
     stated = optimizer_facts(factory)
-    figure = figure_of(settings)
+    figure = settings.native_budget()
     if figure is not None and (stated.targets or stated.answered_by):
         whose = "users' budgets are" if stated.answered_by else "its budget is"
         raise InvalidInputError(

@@ -79,9 +79,12 @@ def _reserved(accountant: Accountant) -> int:
 
 
 class ShareDoor:
-    """The door of a step: it releases noisy answers, as long as the step's share holds them."""
+    """The door of a step: it releases noisy answers, as long as the step's share holds them.
+    ``exact_share(share, whose)`` is a share as an exact number."""
 
     __slots__ = ("__release", "__problem")
+
+    exact_share = staticmethod(exact_share)
 
     def __init__(self, session: TableSession, problem: Any) -> None:
         self.__release, self.__problem = session.release, problem

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar, NamedTuple, Self
 
-from dpcore.accountants.additive import validated_conversion
 from dpcore.accountants.unsupported import described
 from dpcore.errors import BudgetExceededError, UnsupportedEventError
 from dpcore.plugin.parts import (
@@ -71,7 +70,7 @@ class JointAccountant(ABC):
             AdditiveAccountant.validated_epsilon(epsilon),
             AdditiveAccountant.validated_delta(delta),
         )
-        conversion = validated_conversion(cls, conversion)
+        conversion = AdditiveAccountant.validated_conversion(cls, conversion)
         return cls(epsilon=epsilon, delta=delta, conversion=conversion)
 
     @abstractmethod

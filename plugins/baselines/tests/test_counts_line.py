@@ -118,7 +118,7 @@ def refitted(odds, positive):
 
 @pytest.mark.parametrize("line", [(0.0, 0.6), (-0.5, 0.8), (0.3, 1.2), (0.4, 1.0)])
 def test_of_exact_counts_it_is_the_regression_of_the_rows(line, monkeypatch):
-    monkeypatch.setattr(module, "_LABELS", 1.0)
+    monkeypatch.setattr(module, "LABELS", 1.0)
     odds, positive = made(line)
     found = counts_line(counted(odds, positive, 0.0, 0), 0.0)
     expected = refitted(odds, positive)
@@ -127,7 +127,7 @@ def test_of_exact_counts_it_is_the_regression_of_the_rows(line, monkeypatch):
 
 def test_of_rows_that_no_line_suits_it_is_the_regression_too(monkeypatch):
     # Weights of single knots by their noise would suit one part of the rows better than another.
-    monkeypatch.setattr(module, "_LABELS", 1.0)
+    monkeypatch.setattr(module, "LABELS", 1.0)
     rng = np.random.default_rng(3)
     odds = np.concatenate([rng.normal(-2, 1, 150_000), rng.gamma(2.0, 1.5, 50_000)])
     positive = rng.random(odds.size) < 0.1 + 0.6 / (1 + np.exp(-3 * odds))
@@ -172,7 +172,7 @@ def reference(counts, deviation):
 
 @pytest.mark.parametrize("deviation", [600.0, 1200.0])
 def test_with_noise_it_is_where_prior_and_counts_meet(deviation, monkeypatch):
-    monkeypatch.setattr(module, "_LABELS", 1.0)
+    monkeypatch.setattr(module, "LABELS", 1.0)
     odds, positive = made((-0.4, 0.7), n=50_000)
     counts = counted(odds, positive, 0.0, 0).reshape(2, -1)
     clear = counts.sum(axis=0) > 3 * 2**0.5 * deviation
@@ -208,7 +208,7 @@ def test_labels_are_not_given_for_probabilities(monkeypatch):
     positive = rng.random(odds.size) < np.where(odds > -0.3, 0.75, 0.04)
     counts = counted(odds, positive, 5.0, 0)
     held = counts_line(counts, 5.0)
-    monkeypatch.setattr(module, "_LABELS", 1.0)
+    monkeypatch.setattr(module, "LABELS", 1.0)
     free = counts_line(counts, 5.0)
 
     def accuracy(line):

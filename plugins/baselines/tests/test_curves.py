@@ -277,6 +277,18 @@ def test_runs_whose_numbers_stay_lines(words):
     assert model.schema.n_features == 3
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ({"also": [Intervals(share=0.3)]}, "the step intervals asks for more than scores"),
+        ({"class_weight": "balanced"}, "the step balanced asks for more"),
+    ],
+)
+def test_curves_that_were_asked_for_and_cannot_be_had_are_refused(words, said):
+    with pytest.raises(InvalidInputError, match=said):
+        fit(bent_rows(50), schema=LINES, epsilon=8.0, params={"curves": "all"}, **words)
+
+
 def test_a_store_and_an_array_take_the_curves_of_a_frame(tmp_path):
     rows = bent_rows(4000)
     rows.to_csv(tmp_path / "rows.csv", index=False)

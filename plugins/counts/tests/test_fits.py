@@ -68,6 +68,44 @@ EXPOSED = {
 }
 
 
+def by_statsmodels():
+    """Return the coefficients that statsmodels finds, by the tables above and their cases."""
+    why = "statsmodels is not installed: its coefficients are those that are written down here"
+    glm = pytest.importorskip("statsmodels.genmod.generalized_linear_model", reason=why)
+    poisson, binomial = glm.families.Poisson(), glm.families.NegativeBinomial
+    gamma = glm.families.Gamma(glm.families.links.Log())
+    exposed, weighted = {"offset": np.log(EXPOSURE)}, {"var_weights": EXPOSURE}
+    asked = {
+        "poisson": (COUNT, poisson, {}),
+        "negative-binomial": (COUNT, binomial(alpha=0.5), {}),
+        "gamma": (AMOUNT, gamma, {}),
+    }
+    asked_exposed = {
+        "poisson": (COUNT, poisson, {"exposure": EXPOSURE}),
+        "negative-binomial": (COUNT, binomial(alpha=0.5 / EXPOSURE), exposed),
+        "negative-binomial, exposure": (COUNT, binomial(alpha=0.5), exposed),
+        "gamma": (AMOUNT, gamma, exposed),
+        "gamma, sums": (AMOUNT / EXPOSURE, gamma, weighted),
+    }
+    design = np.column_stack([np.ones(400), X])
+    for table in (asked, asked_exposed):
+        for case, (y, family, more) in table.items():
+            table[case] = glm.GLM(y, design, family, **more).fit(tol=1e-13).params
+    return asked, asked_exposed
+
+
+@pytest.mark.slow
+def test_statsmodels_finds_what_is_written_down_of_it():
+    for written, found in zip(
+        (STATSMODELS, {case: params for case, (_, params) in EXPOSED.items()}),
+        by_statsmodels(),
+        strict=True,
+    ):
+        assert written.keys() == found.keys()
+        for case, params in written.items():
+            np.testing.assert_allclose(found[case], params, atol=2e-8, err_msg=case)
+
+
 @pytest.mark.some_fast
 @pytest.mark.parametrize("case", EXPOSED)
 def test_an_exposure_is_a_rate_and_mostly_its_weight(case):

@@ -17,7 +17,12 @@ import numpy as np
 
 from dpcore import Schema
 from dpcore.errors import DataError, DpcoreError, InvalidInputError, replacing
-from dpcore.plugin.parts import LocalEngine, Query, Table, load_now
+from dpcore.plugin.parts import (
+    LocalEngine,
+    Query,
+    Table,
+    TableSession,
+)
 from dpcore_dask.kept import KeptFile, allow_files
 from dpcore_dask.mmap_store import MmapStore
 from dpcore_dask.versions import require_versions
@@ -148,7 +153,7 @@ class Partition:
         ``answer`` does."""
         with self._lock:
             none = LocalEngine(self._as_sealed(seal).table, threads=1).without_rows()
-        load_now(lambda: none.answer(query))
+        TableSession.load_now(lambda: none.answer(query))
 
     def answer(self, query: Query, seal: str) -> np.ndarray:
         """Return the sum over the partition's rows, int64, without what ``query`` starts from.

@@ -88,7 +88,7 @@ def _frame(
 ) -> tuple[Sequence[Source], Shares]:
     if schema is None:
         raise InvalidInputError("A Dask frame needs a schema of its columns.")
-    schema = require_claimed(parts.names(), _claimed(parts), schema)
+    schema = require_claimed([str(name) for name in parts.frame.columns], _claimed(parts), schema)
     delayed = parts.frame.to_delayed()
     _require_few(len(delayed), "partitions of one frame: frame.repartition(npartitions=...)")
     with lost_is_told():
@@ -143,8 +143,8 @@ def _claimed(parts: FrameParts) -> Any:
     """Return a frame of no rows with the types that the columns are claimed to have."""
     import pandas as pd
 
-    kinds = zip(parts.names(), parts.frame.dtypes, strict=True)
-    return pd.DataFrame({name: pd.Series([], dtype=kind) for name, kind in kinds})
+    kinds = zip(parts.frame.columns, parts.frame.dtypes, strict=True)
+    return pd.DataFrame({str(name): pd.Series([], dtype=kind) for name, kind in kinds})
 
 
 def _registered(

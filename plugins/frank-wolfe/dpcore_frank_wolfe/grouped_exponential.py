@@ -14,7 +14,13 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from dpcore.plugin import InvalidInputError
-from dpcore.plugin.parts import GridScale, LazyUniform, exp_up, load_now, sealed
+from dpcore.plugin.parts import (
+    GridScale,
+    LazyUniform,
+    TableSession,
+    exp_up,
+    sealed,
+)
 from dpcore_accounting.selections.exponential import Exponential
 from dpcore_accounting.selections.utilities import require_utilities
 from dpcore_frank_wolfe.kernels import group_sizes, place_in_group
@@ -80,11 +86,13 @@ class GroupedExponential(Exponential):
         best = exact.max()
         per_step = float(1 / scale.steps) * (1 - 2.0**-40)
         group_sizes(scores, best.view(np.uint64), per_step, counts)
-        ends = np.cumsum(counts * _weights())
+        # Once, however many are proposed: a cache counts its calls, and how many are is secret.
+        weights = _weights()
+        ends = np.cumsum(counts * weights)
         while True:
             drawn = noise.integers_below(int(ends[-1]))
             group = int(np.searchsorted(ends, drawn, side="right"))
-            weight = int(_weights()[group])
+            weight = int(weights[group])
             rank = (int(ends[group]) - 1 - drawn) // weight
             known = (scores, best.view(np.uint64), per_step, _GROUPS - 1)
             i = int(place_in_group(*known, group, rank))
@@ -118,9 +126,9 @@ def _is_kept(missing: int, group: int, weight: int, scale: GridScale, noise: Noi
     return not uniform.exceeds(functools.partial(_share_of_weight, group, weight))
 
 
-@functools.lru_cache(maxsize=_GROUPS)
 def _share_of_weight(group: int, weight: int, bits: int) -> tuple[int, int]:
-    """Return whole numbers below and above ``2^bits exp(-group) 2^_WEIGHT_BITS / weight``."""
+    """Return whole numbers below and above ``2^bits exp(-group) 2^_WEIGHT_BITS / weight``. They are
+    not kept: that would tell how far utilities of candidates are from the largest."""
     context = decimal.Context(prec=40 + bits // 3)  # more digits than so many bits have
     nearest = context.exp(Decimal(-group))
     factor = Fraction(2 ** (bits + _WEIGHT_BITS), weight)
@@ -136,4 +144,4 @@ def load_groups() -> None:
         group_sizes(scores, scores[0], 1.0, np.zeros(_GROUPS, dtype=np.int64))
         place_in_group(scores, scores[0], 1.0, _GROUPS - 1, 0, 0)
 
-    load_now(load)
+    TableSession.load_now(load)

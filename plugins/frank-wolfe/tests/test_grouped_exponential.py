@@ -1,5 +1,6 @@
 """Draws in groups have the exponential mechanism's law, and cost what it does."""
 
+import functools
 from fractions import Fraction
 
 import naive_vertices as naive
@@ -95,3 +96,27 @@ def test_what_are_no_utilities_is_refused():
     for wrong in (np.zeros(3), np.zeros(0, np.int64), np.zeros((2, 2), np.int64)):
         with pytest.raises(InvalidInputError):
             GroupedExponential(1.0).release(wrong, sensitivity, SeededNoise(0))
+
+
+def caches_after(utilities):
+    """Return what caches of the module count, their calls too, after 60 draws."""
+    module._weights.cache_clear()
+    drawn_of(utilities, 2.0, draws=60)
+    held = {name: getattr(each, "cache_info", None) for name, each in vars(module).items()}
+    return {name: told() for name, told in held.items() if told is not None}
+
+
+NEAR, FAR = [0] * 40, [9] + [0] * 2000
+
+
+def test_the_process_keeps_nothing_of_how_far_utilities_are_apart():
+    assert caches_after(NEAR) == caches_after(FAR)
+    ((name, counts),) = caches_after(FAR).items()
+    assert (name, counts.hits, counts.misses) == ("_weights", 59, 1)  # asked once a draw
+
+
+def test_shares_that_are_kept_tell_how_far_the_selected_one_is(monkeypatch):
+    """The broken twin: the groups of candidates that are selected, or nearly, are in a cache."""
+    kept = functools.lru_cache(maxsize=64)(module._share_of_weight)
+    monkeypatch.setattr(module, "_share_of_weight", kept)
+    assert caches_after(NEAR) != caches_after(FAR)

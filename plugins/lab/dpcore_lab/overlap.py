@@ -6,7 +6,7 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Any
 
-from dpcore.privacy.first_party import is_ours
+from dpcore.plugin.parts import PrivacyStatement
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,7 +49,7 @@ def run_between_lines(work: Callable[[], None], other: Callable[[], None]) -> No
     def trace(frame: FrameType, event: str, _: Any) -> Any:
         nonlocal lines
         module = str(frame.f_globals.get("__name__", ""))
-        if module.partition(".")[0] in _OTHERS or is_ours(module):
+        if module.partition(".")[0] in _OTHERS or PrivacyStatement.is_ours(module):
             return None
         if event == "line" and lines < _MOST_LINES:
             lines += 1

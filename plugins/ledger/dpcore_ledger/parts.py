@@ -1,9 +1,9 @@
 """Runs over parts of a table: together they cost the largest sum of a part, and not all sums.
 
-A *partition* is a column of listed levels under one schema, and a *part* the rows of one level,
-which dpcore selects (``dpcore_tables.files.row_part``). A row is in one part of a partition at
-most, by a public function of its own cell. Of runs over all rows and over parts of partitions a
-ledger counts
+A *partition* is a column of listed levels under one schema, and of one query, where the rows are
+those of a query; a *part* is the rows of one level, which dpcore selects
+(``dpcore_tables.files.row_part``). A row is in one part of a partition at most, by a public
+function of its own cell. Of runs over all rows and over parts of partitions a ledger counts
 
     all rows + sum over partitions of (the largest, over the partition's parts, of the part's sum)
 
@@ -61,8 +61,8 @@ class Part:
 
     Parameters
     ----------
-    schema : the digest of the schema by which cells are read: by another one a cell may be of
-        another level, so that the partition is another one too.
+    schema : the digest of the schema, and of the query of a database, by which cells are read: by
+        another one a cell may be of another level, so that the partition is another one too.
     column, name : as ``dpcore.data.part.RowPart`` has them.
     """
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dpcore.privacy.statement import foreign_parts
+from dpcore.plugin.parts import PrivacyStatement
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,7 +19,7 @@ def reference_of(id: str, run: int, entry: Entry, store: str) -> dict[str, Any]:
     the entry that reserved it. A store that is not ours, ``"module:Class"``, is in it too, since it
     decides what was charged, and the statement names it."""
     of_run = {"id": id, "run": run, "entry": entry.number, "digest": entry.digest}
-    return {**of_run, "store": store} if foreign_parts([store]) else of_run
+    return {**of_run, "store": store} if PrivacyStatement.foreign_parts([store]) else of_run
 
 
 def entry_of(reference: Mapping[str, Any]) -> int:

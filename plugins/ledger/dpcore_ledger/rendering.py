@@ -6,8 +6,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import visible
-from dpcore.exact.rounding import exact
-from dpcore.plugin.parts import AdditiveAccountant, float_up
+from dpcore.plugin.parts import AdditiveAccountant, exact, float_up
 from dpcore_ledger.cost import Run
 from dpcore_ledger.remaining import epsilon_that_fits, more_like, shown_down, shown_up
 from dpcore_ledger.state import OPEN, UNTOLD, charges_of, seen_of

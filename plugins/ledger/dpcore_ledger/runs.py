@@ -72,9 +72,18 @@ class LedgerOfRuns:
         if run.n is not None:
             table["n"] = run.n
         unit = None if run.schema.units is None else run.schema.units.column
-        of = None if run.part is None else Part(table["schema"], run.part.column, run.part.name)
-        own = Run(run.accountant, run.relation.value, unit, of)
+        own = Run(run.accountant, run.relation.value, unit, _part_of(run, table["schema"]))
         return own, self._stated(run), table
+
+
+def _part_of(run: TableRun, schema: str) -> Part | None:
+    """Return whose rows a run is over, ``None`` for all. ``schema`` : the digest of the table's."""
+    part, read_by = run.part, schema
+    if part is None:
+        return None
+    if part.query:
+        read_by = hashlib.sha256(f"{schema} {part.query}".encode("ascii")).hexdigest()
+    return Part(read_by, part.column, part.name)
 
 
 def digest_of_schema(schema: Schema) -> str:

@@ -18,9 +18,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import BudgetExceededError, InvalidInputError, LedgerError
-from dpcore.exact.rounding import exact
 from dpcore.plugin.ledgers import Found
-from dpcore.privacy.first_party import is_ours
+from dpcore.plugin.parts import PrivacyStatement, exact
 from dpcore_ledger.cost import cost_of
 from dpcore_ledger.decided import DecidedEntries
 from dpcore_ledger.reference import entry_of
@@ -110,7 +109,10 @@ class TableLedger(DecidedEntries):
 
     def _require_kept(self, entry: Entry) -> None:
         """Raise LedgerError where a store of somebody's own has not kept the entry."""
-        if not is_ours(type(self.store).__module__) and entry not in self.chain.entries():
+        if (
+            not PrivacyStatement.is_ours(type(self.store).__module__)
+            and entry not in self.chain.entries()
+        ):
             raise LedgerError(
                 f"The store of the ledger {self.path!r} did not keep the run's reservation: its "
                 "package is at fault, and nothing was asked of the rows."

@@ -10,10 +10,8 @@ from dpcore.accountants.delta_reserve import ReservingAccountant
 from dpcore.accountants.gdp import GdpAccountant
 from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.errors import InvalidInputError, RegistryError
-from dpcore.exact.rounding import exact
 from dpcore.plugin import NeighboringRelation
-from dpcore.plugin.parts import PureAccountant, load_registry
-from dpcore.privacy.first_party import is_ours
+from dpcore.plugin.parts import PrivacyStatement, PureAccountant, exact, load_registry
 
 if TYPE_CHECKING:
     from dpcore.plugin.parts import AdditiveAccountant
@@ -118,7 +116,7 @@ def _filter_kind(name: str) -> type[AdditiveAccountant]:
         return _OF_CORE[name]
     registry = load_registry("accountant")
     kind: type[AdditiveAccountant] = registry.load("accountant", name)
-    if not is_ours(registry.get("accountant", name).target.partition(":")[0]):
+    if not PrivacyStatement.is_ours(registry.get("accountant", name).target.partition(":")[0]):
         raise RegistryError(f"The accountant {name!r} of this installation is not dpcore's.")
     return kind
 

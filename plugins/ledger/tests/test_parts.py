@@ -2,7 +2,11 @@
 
 import itertools
 import random
+import sqlite3
+import tomllib
 from collections import defaultdict
+from contextlib import closing
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -17,10 +21,11 @@ from dpcore.plugin.ledgers import LedgerEntry
 from dpcore.plugin.parts import ApproximateDpEvent, GaussianDpEvent, PureAccountant
 from dpcore_accounting.rdp import RdpAccountant
 from dpcore_accounting.single import SingleReleaseAccountant
-from dpcore_ledger import TableLedger, Terms
+from dpcore_ledger import TableLedger, Terms, runs
 from dpcore_ledger.cost import Run, _as_event, cost_of, times_of
 from dpcore_ledger.parts import Part, most_seen
 from dpcore_ledger.verify import verified
+from dpcore_tables.store import convert
 
 ADD, REPLACE = "add-or-remove-one", "replace-one"
 STATED = {"analyst": "", "algorithm": "test", "epsilon": 1.0, "delta": 1e-8}
@@ -224,6 +229,48 @@ def test_fits_of_parts_cost_the_largest(ledger, rows):
     dpcore.fit(**rows, epsilon=0.5, ledger=ledger.path)
     assert spent(ledger) > first.ticks
     assert len(ledger.state().tables) == 1
+
+
+@pytest.fixture
+def stays(tmp_path):
+    """Return the address of a table whose rows have a region twice, each time another one."""
+    with closing(sqlite3.connect(tmp_path / "stays.db")) as file, file:
+        file.execute("CREATE TABLE stays (a REAL, came TEXT, went TEXT, y TEXT)")
+        rows = [(i % 10, "north", "south", ("no", "yes")[i % 10 > 4]) for i in range(300)]
+        file.executemany("INSERT INTO stays VALUES (?, ?, ?, ?)", rows)
+    return f"sqlite:///{tmp_path}/stays.db"
+
+
+def fit_of_query(stays, column, name, ledger, tmp_path, is_stored=False):
+    rows = f"{stays}?query=select a, {column} as region, y from stays"
+    schema = dpcore.Schema.from_dict(tomllib.loads(SCHEMA))
+    if is_stored:
+        convert(rows, str(tmp_path / f"{column}.dpcore"), schema)
+        rows, schema = str(tmp_path / f"{column}.dpcore"), None
+    asked = {"schema": schema, "part": f"region={name}", "ledger": ledger.path}
+    dpcore.fit(rows, algo="dp-gd", accountant="zcdp", epsilon=0.8, **asked)
+
+
+@pytest.mark.parametrize("is_stored", [False, True])
+def test_parts_of_two_queries_add_as_a_row_may_be_in_both(stays, ledger, tmp_path, is_stored):
+    asked = stays, ledger, tmp_path, is_stored
+    for column, name in (("came", "north"), ("came", "south"), ("went", "south")):
+        fit_of_query(asked[0], column, name, *asked[1:])
+    # Each of the 300 rows is north of the first query and south of the second.
+    first, second, other = (run.ticks for run in ledger.state().runs.values())
+    assert spent(ledger) == max(first, second) + other
+
+
+def test_parts_by_schema_alone_count_less_than_a_row_sees(stays, ledger, tmp_path, monkeypatch):
+    """The broken twin: whose rows a run is over is told by the schema, whatever the query."""
+    whole = runs._part_of
+    monkeypatch.setattr(
+        runs, "_part_of", lambda run, schema: replace(whole(run, schema), schema=schema)
+    )
+    for column, name in (("came", "north"), ("went", "south")):
+        fit_of_query(stays, column, name, ledger, tmp_path)
+    ticks = [run.ticks for run in ledger.state().runs.values()]
+    assert spent(ledger) == max(ticks) < sum(ticks)
 
 
 def test_what_is_no_part_is_refused_and_nothing_charged(ledger, rows):

@@ -77,8 +77,8 @@ _CALIBRATION = (
         "calibrate-share",
         "float",
         None,
-        "Correct the log odds of two classes by counts of the rows, by class and log odds, that "
-        "are released for this share of the budget.",
+        "Correct log odds by counts of the rows, by class and log odds, that are released for this "
+        "share of the budget.",
         field="share",
     ),
 )
@@ -107,7 +107,7 @@ def register_steps(register: Callable[..., None]) -> None:
     register(
         "calibration",
         "dpcore_report.calibration.step:Calibration",
-        summary="Log odds of two classes brought to how rows come true, by noisy counts.",
+        summary="Log odds brought to how rows come true, by noisy counts.",
         options=_CALIBRATION,
     )
     register(

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dpcore.exact.rounding import exact
-from dpcore.fitting.warnings import cautions_of_budget
 from dpcore.plugin import NeighboringRelation
+from dpcore.plugin.parts import PrivacyStatement, exact
 from dpcore_report.attack_bounds import percent_up
 from dpcore_report.explained import figure_up
 
@@ -25,7 +24,10 @@ def advice_on(
 
     ``rows`` : a public number of rows, or about how many there are.
     """
-    told = [_of_epsilon(epsilon), *(_sentence(text) for text in cautions_of_budget(epsilon, delta))]
+    told = [
+        _of_epsilon(epsilon),
+        *(_sentence(text) for text in PrivacyStatement.cautions_of(epsilon, delta)),
+    ]
     if delta and rows is not None:
         told.append(_of_delta(delta, rows))
     elif delta:

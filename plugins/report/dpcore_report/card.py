@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from dpcore.exact.rounding import exact
+from dpcore.plugin.parts import exact
 from dpcore_report.fitted import columns_section, fitted_section, versions_section
 from dpcore_report.guarantee import explained_of, meaning_section, whose_section
 from dpcore_report.limits import outside_section, public_section, secrets_section

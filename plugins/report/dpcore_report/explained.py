@@ -11,9 +11,8 @@ from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from typing import Any
 
-from dpcore.exact.rounding import exact
 from dpcore.plugin import NeighboringRelation
-from dpcore.plugin.parts import exp_up, float_down, float_up
+from dpcore.plugin.parts import exact, exp_up, float_down, float_up
 from dpcore_report.attack_bounds import Promise, percent_up, steps_of_a_value
 from dpcore_report.gaussian_attack import GaussianPromise
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.planning.memory import memory_of
@@ -13,6 +13,7 @@ from dpcore.fitting.planning.optimizer_queries import expected_utility
 from dpcore.plugin import Problem, Settings
 from dpcore.plugin.commands import make_plan
 from dpcore.plugin.parts import loss_facts
+from dpcore.plugin.steps import mechanism_for
 
 if TYPE_CHECKING:
     from dpcore.plugin import ExpectedUtility
@@ -30,16 +31,29 @@ _CLOSE = 1.01
 class Forecast:
     """The runs of one kind: settings without an epsilon, and columns, the intercept's included.
 
-    ``rows_per_unit`` : the rows of a unit at most, where units of several are protected; the noise
-    is then for as many times what a row changes, as that of a run over such a schema.
+    Parameters
+    ----------
+    rows_per_unit : the rows of a unit at most, where units of several are protected; the noise is
+        then for as many times what a row changes, as that of a run over such a schema.
+    classes : of a softmax loss.
+    beside : the share of the budget for steps beside the fit, such as an evaluation and intervals.
+    held_out : the share of the rows that are not trained on.
     """
 
     settings: Settings
     n_features: int
     rows_per_unit: int | None = None
+    classes: int = 2
+    beside: float = 0.0
+    held_out: float = 0.0
 
     def __post_init__(self) -> None:
         k = self.rows_per_unit
+        for name, share in (("shares of steps", self.beside), ("test_fraction", self.held_out)):
+            if not 0 <= share < 1:
+                raise InvalidInputError(f"Expected {name} of {share:g} in all, from 0 up to 1.")
+        if self.classes < 2:
+            raise InvalidInputError(f"Expected classes={self.classes!r} >= 2.")
         if k is not None and k < 1:
             raise InvalidInputError(f"Expected rows_per_unit={k!r} >= 1.")
         object.__setattr__(self, "settings", replace(self.settings, units=k is not None))
@@ -47,8 +61,17 @@ class Forecast:
             raise InvalidInputError(f"Expected features={self.n_features!r} >= 1.")
 
     @property
+    def asked(self) -> dict[str, Any]:
+        """The run of the forecast, JSON-able: without the figures that are the usual ones."""
+        known, others = self.settings, ("rows_per_unit", "beside", "held_out")
+        asked: dict[str, Any] = {"features": self.n_features, "delta": known.delta}
+        asked |= {"relation": known.relation, "loss": known.loss}
+        asked |= {"classes": self.classes} if self.classes > 2 else {}
+        return asked | {name: value for name in others if (value := getattr(self, name))}
+
+    @property
     def classification(self) -> bool:
-        """Whether the loss is for two classes."""
+        """Whether the loss is for classes."""
         return make_plan(replace(self.settings, epsilon=1.0)).loss.classification
 
     def utility(self, epsilon: float, rows: int) -> ExpectedUtility:
@@ -58,11 +81,12 @@ class Forecast:
         """
         if not 1 <= rows <= _MOST_ROWS:
             raise InvalidInputError(f"Expected rows={rows!r} from 1 to {_MOST_ROWS:,}.")
-        plan, problem = self._run(epsilon, rows)
+        plan, problem = self._run(epsilon, max(1, round(rows * (1 - self.held_out))))
         utility = expected_utility(plan, problem)
         if utility is None:
             raise self._not_stated()
-        return utility
+        needed = math.ceil(utility.rows_needed / (1 - self.held_out))
+        return replace(utility, rows_needed=needed)
 
     def memory(self) -> float:
         """Return the bytes that a run takes beside its rows, about."""
@@ -71,8 +95,10 @@ class Forecast:
 
     def _run(self, epsilon: float, rows: int) -> tuple[Plan, Problem]:
         plan = make_plan(replace(self.settings, epsilon=epsilon))
-        if loss_facts(plan.loss).multiclass:
-            raise self._not_stated()
+        if self.beside:
+            other = mechanism_for(plan.accountant, self.beside)
+            cost = other.nominal_event(other.noise_multiplier)
+            plan = replace(plan, accountant=plan.accountant.compose(cost))
         problem = Problem(
             loss=plan.loss,
             l2=0.0,
@@ -82,6 +108,7 @@ class Forecast:
             relation=plan.relation,
             n0=rows,
             rows_per_unit=self.rows_per_unit,
+            n_margins=self.classes if loss_facts(plan.loss).multiclass else 1,
         )
         return plan, problem
 
@@ -89,7 +116,7 @@ class Forecast:
         asked = self.settings
         return InvalidInputError(
             f"{asked.algo} states no forecast for the loss {asked.loss}, {self.n_features} "
-            f"columns and delta = {asked.delta:g}: expected a loss for two classes, or ridge "
+            f"columns and delta = {asked.delta:g}: expected a loss of classes, or ridge "
             "on 64 columns at most, and delta > 0; or dpcore compare measures on tables of your "
             "own choice."
         )

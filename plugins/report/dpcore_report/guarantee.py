@@ -6,9 +6,8 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal
 
-from dpcore.fitting.warnings import cautions_of_budget
 from dpcore.plugin import NeighboringRelation
-from dpcore.plugin.parts import sqrt_up
+from dpcore.plugin.parts import PrivacyStatement, sqrt_up
 from dpcore.privacy.units import Units
 from dpcore_report.explained import Explained
 from dpcore_report.sections import Item, Section
@@ -88,7 +87,7 @@ def meaning_section(privacy: dict[str, Any], explained: Explained | None) -> Sec
             ),
             items=reasons,
         )
-    cautions = cautions_of_budget(explained.epsilon, explained.delta)
+    cautions = PrivacyStatement.cautions_of(explained.epsilon, explained.delta)
     return Section(
         "What the guarantee means",
         lines=(

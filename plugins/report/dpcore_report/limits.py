@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dpcore.exact.rounding import exact
+from dpcore.plugin.parts import exact
 from dpcore_report.guarantee import public_number
 from dpcore_report.sections import Item, Section
 

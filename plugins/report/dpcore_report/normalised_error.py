@@ -15,9 +15,11 @@ class NormalisedError:
     rows, the mean has a squared error of 1 in variances.
 
     ``nonprivate_accuracy``, ``nonprivate_mse`` : of a model without privacy; ``None``: typical.
+    ``classes`` : their number.
     """
 
     classification: bool
+    classes: int = 2
     classes_share: float | None = None
     nonprivate_accuracy: float | None = None
     nonprivate_mse: float | None = None
@@ -26,11 +28,11 @@ class NormalisedError:
         share, accuracy, mse = self.classes_share, self.nonprivate_accuracy, self.nonprivate_mse
         self._refuse_others("--nonprivate", accuracy, mse)
         if not self.classification and share is not None:
-            raise InvalidInputError("--classes-share is of two classes: leave it out for ridge.")
-        if share is not None and not 0.5 <= share < 1:
+            raise InvalidInputError("--classes-share is of classes: leave it out for ridge.")
+        if share is not None and not 1 / self.classes <= share < 1:
             raise InvalidInputError(
-                f"Expected --classes-share {share!r} from .5 up to 1: the share of the commoner "
-                "class."
+                f"Expected --classes-share {share!r} from {1 / self.classes:.3g} up to 1: the "
+                "share of the commonest class."
             )
         if accuracy is not None and not self._constant("--nonprivate-accuracy") < accuracy < 1:
             raise InvalidInputError(
@@ -87,8 +89,8 @@ class NormalisedError:
     def _constant(self, asking: str) -> float:
         if self.classes_share is None:
             raise InvalidInputError(
-                f"Expected --classes-share beside {asking}: the share of the commoner class, which "
-                "a constant gets right."
+                f"Expected --classes-share beside {asking}: the share of the commonest class, "
+                "which a constant gets right."
             )
         return self.classes_share
 
@@ -97,4 +99,4 @@ class NormalisedError:
         if self.classification and mse is not None:
             raise InvalidInputError(f"{option}-mse is of --loss ridge; expected {option}-accuracy.")
         if not self.classification and accuracy is not None:
-            raise InvalidInputError(f"{option}-accuracy is of two classes; expected {option}-mse.")
+            raise InvalidInputError(f"{option}-accuracy is of classes; expected {option}-mse.")

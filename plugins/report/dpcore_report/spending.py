@@ -6,9 +6,8 @@ from decimal import ROUND_CEILING, Context
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from dpcore.exact.rounding import exact
 from dpcore.plugin.engines import DISTRIBUTIONS
-from dpcore.plugin.parts import load_registry, optimizer_facts
+from dpcore.plugin.parts import exact, load_registry, optimizer_facts
 from dpcore.registry.tables.declarations import mechanism_facts
 from dpcore_report.attack_bounds import percent_up
 from dpcore_report.sections import Item, Section

@@ -60,8 +60,29 @@ def test_a_curve_is_what_the_model_adds_at_its_knots(label):
 def test_knots_of_logarithms_are_in_the_unit_of_cells():
     pay = next(curve for curve in curves_of(model_of("two")) if curve.column == "pay")
     assert pay.knots == pytest.approx([1, 2, 4, 8, 16])
-    assert str(pay).startswith("pay adds, line and curve together: ")
-    assert " at 1, " in str(pay) and str(pay).endswith(" at 16.")
+
+
+@pytest.mark.parametrize("label", LABELS)
+def test_a_summary_has_a_short_table_of_curves_in_the_place_of_their_coefficients(label):
+    model = model_of(label)
+    summary, found = model.summary(), [*curves_of(model)]
+    heads, lines = summary.curve_cells()
+    of = 1 if label == "three" else 0
+    assert heads[of:] == ("column", "", *"12345678") and len(lines) == 2 * len(found)
+    for curve, cells, added in zip(found, lines[::2], lines[1::2], strict=True):
+        n, first = len(curve.knots), of + 2
+        assert cells[:first] == (*(str(curve.of_class),) * of, curve.column, "at")
+        assert [float(cell) for cell in cells[first : first + n]] == pytest.approx(
+            curve.knots, rel=1e-3
+        )
+        assert [float(cell) for cell in added[first : first + n]] == pytest.approx(
+            curve.added, rel=1e-2
+        )
+    kept = {row[of : of + 2] for row in summary.cells()[1]}
+    assert ("age", "is empty") in kept and not {("age", ""), ("pay", "")} & kept
+    assert len(summary.to_frame()) == model.w.size  # with all coefficients
+    assert "+" in repr(summary) and summary._repr_html_().count("<table") == 2
+    assert len(summary.to_dict()["curves"]) == len(found)
 
 
 def test_the_report_says_which_numbers_are_curves_and_why():

@@ -56,6 +56,33 @@ def test_units_of_several_rows_have_the_forecast_that_their_run_has(relation, lo
     assert needed[4] == pytest.approx(4 * needed[None], rel=0.1)
 
 
+def test_several_classes_have_a_range_and_two_that_many_columns():
+    softmax = Settings(loss="softmax")
+    told = Forecast(softmax, 30, classes=6).utility(1.0, 3000)
+    low, high = told.between
+    assert 0 < low < told.kept < high < 1
+    assert told.kept == pytest.approx(Forecast(softmax, 60, classes=3).kept(1.0, 3000))
+    assert Forecast(softmax, 30, classes=12).kept(1.0, 3000) < told.kept
+
+
+@pytest.mark.parametrize("loss", ["logistic", "ridge"])
+def test_steps_and_rows_held_out_are_what_a_fit_does_not_have(loss):
+    settings = Settings(loss=loss)
+    whole = Forecast(settings, 30)
+    less = Forecast(settings, 30, beside=0.36)  # leaves 0.8 of mu
+    assert less.utility(0.5, 5000).rows_needed == pytest.approx(
+        whole.utility(0.5, 5000).rows_needed / 0.8, abs=2
+    )
+    held = Forecast(settings, 30, held_out=0.2)
+    assert held.kept(0.5, 5000) == pytest.approx(whole.kept(0.5, 4000))
+    assert less.kept(0.5, 5000) == pytest.approx(whole.kept(0.5, 4000), abs=1e-3)
+    told = held.asked | less.asked
+    assert (told["held_out"], told["beside"]) == (0.2, 0.36)
+    for given in ({"beside": 1.0}, {"held_out": -0.1}, {"classes": 1}):
+        with pytest.raises(InvalidInputError, match="Expected"):
+            Forecast(settings, 30, **given)
+
+
 def test_a_share_that_no_size_keeps_is_infinite():
     assert FORECAST.rows_for(1.5, 1.0) == FORECAST.epsilon_for(1.5, 1000) == math.inf
 
@@ -64,7 +91,6 @@ def test_a_share_that_no_size_keeps_is_infinite():
     ("forecast", "rows", "text"),
     [
         (Forecast(Settings(loss="quantile"), 30), 100, "no forecast for the loss quantile"),
-        (Forecast(Settings(loss="softmax"), 30), 100, "no forecast for the loss softmax"),
         (Forecast(Settings(delta=0.0), 30), 100, "delta > 0"),
         (FORECAST, 0, "Expected rows=0"),
     ],

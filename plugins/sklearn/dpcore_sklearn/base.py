@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -19,6 +18,7 @@ from dpcore.data.array_schema import leave_to_schema
 from dpcore.errors import InvalidInputError, advised_on_bad_rows
 from dpcore.fitting.rows.given import schema_of, with_units
 from dpcore.plugin.commands import LedgerRequest
+from dpcore_sklearn.own_part import OwnPart
 from dpcore_sklearn.public import described_schema, with_label_ascending
 from dpcore_sklearn.rows import (
     called_of,
@@ -52,7 +52,7 @@ WITHOUT_SCORE = (
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class PrivateEstimator(ABC, BaseEstimator):
+class PrivateEstimator(OwnPart, ABC):
     """A private linear model with scikit-learn's interface.
 
     Parameters

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -16,6 +16,7 @@ from dpcore.errors import InvalidInputError, advised_on_bad_rows
 from dpcore.plugin import Settings
 from dpcore.plugin.commands import LedgerRequest
 from dpcore_sklearn.base import PrivateEstimator
+from dpcore_sklearn.own_part import OwnPart
 from dpcore_tuning.api import tune_rows
 from dpcore_tuning.candidates import grid_of
 from dpcore_tuning.search import make_search
@@ -41,7 +42,7 @@ def _where_the_estimator_has(name: str) -> Callable[[_Method], _Method]:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class PrivateSearch(MetaEstimatorMixin, BaseEstimator):
+class PrivateSearch(MetaEstimatorMixin, OwnPart):
     """Private fits of several candidates, and the best of them, as one release within one budget.
 
     ``GridSearchCV`` has exact scores, and each of its fits costs a whole epsilon; all of this is

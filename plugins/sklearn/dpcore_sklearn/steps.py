@@ -8,7 +8,7 @@ from typing import Any
 import dpcore
 from dpcore import OneVsRest
 from dpcore.errors import InvalidInputError
-from dpcore.fitting.request.settings import OVR
+from dpcore.plugin import Settings
 from dpcore_tables.weights.values import BALANCED, LARGEST
 
 __all__ = ["balanced_of", "is_balanced", "loss_of_each", "steps_of"]
@@ -52,6 +52,8 @@ def loss_of_each(loss: str, multiclass: str | None) -> str | OneVsRest:
     """Return a loss as ``dpcore.fit`` takes it: one-vs-rest, where that was asked for."""
     if multiclass is None:
         return loss
-    if multiclass != OVR:
-        raise InvalidInputError(f"Expected multiclass={multiclass!r} to be {OVR}, or left out.")
+    if multiclass != Settings.OVR:
+        raise InvalidInputError(
+            f"Expected multiclass={multiclass!r} to be {Settings.OVR}, or left out."
+        )
     return OneVsRest(loss)

@@ -41,16 +41,35 @@ def fitted_with_curves(run: Any, fit: Callable[[Any], Model]) -> Model:
     Where none can be had the run is as it was: rows that an engine reads itself, blocks that the
     caller made, numbers whose bounds are private. So it is beside steps that ask for more than
     scores, such as intervals: of nine features in the place of one they would hold more noise.
+    Where curves were asked for by ``curves=all`` that is refused by InvalidInputError.
     """
     rows, lines = run.dataset, run.dataset.schema
     schema = curved_schema(lines)
     is_here = type(rows) is Dataset and run.engine is None and run.table is None
     steps = {step.name for step in run.plan.settings.also}
-    if not (is_here and steps <= _BESIDE) or schema.columns == lines.columns:
+    reasons = {
+        "an engine reads the rows itself, or they are no table's": not is_here,
+        f"the step {', '.join(sorted(steps - _BESIDE))} asks for more than scores of rows": bool(
+            steps - _BESIDE
+        ),
+        "no number has public bounds": schema.columns == lines.columns,
+    }
+    if any(reasons.values()):
+        _refuse_if_asked(run, next(reason for reason in reasons if reasons[reason]))
         return fit(run)
     held_out = None if run.held_out is None else _with_hats(run.held_out)
     model = fit(replace(run, dataset=_with_hats(rows), held_out=held_out))
     return _straightened(model, lines)
+
+
+def _refuse_if_asked(run: Any, reason: str) -> None:
+    """Refuse curves that were asked for, of a run whose schema has none itself."""
+    has_curves = any(isinstance(column, Curve) for column in run.dataset.schema.columns)
+    if run.plan.settings.params.get("curves") == "all" and not has_curves:
+        raise InvalidInputError(
+            f"There are no curves where {reason}: leave out curves=all, or give columns knots in "
+            "the schema."
+        )
 
 
 def curved_schema(schema: Schema) -> Schema:

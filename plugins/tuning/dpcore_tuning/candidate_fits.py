@@ -19,9 +19,7 @@ from dpcore.fitting.run import fit_dataset
 from dpcore.fitting.steps.pre_fit_release import rehearse_run
 from dpcore.fitting.steps.weights import with_weights
 from dpcore.plugin.ledgers import LedgerEntry
-from dpcore.plugin.parts import Ledger, SeededNoise, TableSession
-from dpcore.privacy.first_party import part_of
-from dpcore.privacy.statement import foreign_parts
+from dpcore.plugin.parts import Ledger, PrivacyStatement, SeededNoise, TableSession
 from dpcore_tuning.beside import released_weights
 from dpcore_tuning.held_out import HeldOut
 from dpcore_tuning.repetition import best_of_random_tries
@@ -77,8 +75,10 @@ class Tries:
         self.most_rows = min(limits, default=None)
         """Of every candidate's first release, tried or not: which were tried is not to show."""
         self.foreign = {part for one in rehearsed for part in one.foreign_parts}
-        targets = {part for p in search.plans for part in (part_of(p.loss), *p.targets)}
-        self.foreign.update(foreign_parts(targets))
+        targets = {
+            part for p in search.plans for part in (PrivacyStatement.part_of(p.loss), *p.targets)
+        }
+        self.foreign.update(PrivacyStatement.foreign_parts(targets))
         self.why_not_private: set[str] = set()
         """Reasons of any fit that was made, released or not: one voids the guarantee of all."""
 
@@ -122,8 +122,10 @@ class Tries:
         is named: whether an answer that it asked ended in an error may depend on a row."""
         models = [_outcome(partial(self._fit, place)) for place in range(len(self._plans))]
         failed = [plan for plan, model in zip(self._plans, models, strict=True) if model is None]
-        named = [(part_of(plan.optimizer), plan.entry.target) for plan in failed]
-        self.foreign.update(foreign_parts({part for pair in named for part in pair}))
+        named = [(PrivacyStatement.part_of(plan.optimizer), plan.entry.target) for plan in failed]
+        self.foreign.update(
+            PrivacyStatement.foreign_parts({part for pair in named for part in pair})
+        )
         zero = constant_of(self._rows.schema.w_shape)
         coefficients = [zero if model is None else model.w for model in models]
         place = self._held.choose(coefficients, self._search.epsilon)

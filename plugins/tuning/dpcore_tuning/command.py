@@ -12,7 +12,6 @@ from dpcore.cli import options
 from dpcore.cli.step_options import steps_asked, with_step_options
 from dpcore.cli.terminal.streams import tell_outlook
 from dpcore.errors import InvalidInputError
-from dpcore.fitting.request.settings import default_algorithm
 from dpcore.fitting.steps.facts import release_bounds
 from dpcore.fitting.steps.weights import public_weights
 from dpcore.model.file import check_out
@@ -112,7 +111,7 @@ def tune_command(
     request = DataRequest(*rows, unit, rows_per_unit, release_bounds(also))
     request, loss = with_loss(request, loss, None)
     settings = Settings(
-        algo=default_algorithm() if algo is None else algo,
+        algo=Settings.default_algorithm() if algo is None else algo,
         loss=loss,
         epsilon=epsilon,
         delta=delta,

@@ -30,11 +30,11 @@ from dpcore.plugin.ledgers import Found, LedgerEntry
 from dpcore.plugin.parts import (
     ApproximateDpEvent,
     NoiseSource,
+    PrivacyStatement,
     PureDpEvent,
     float_up,
 )
-from dpcore.privacy.first_party import part_of
-from dpcore.privacy.statement import OF_DPCORE, PrivacyStatement, foreign_parts
+from dpcore.privacy.statement import OF_DPCORE
 from dpcore.privacy.units import protected
 from dpcore.session.charges import Bound, Charges
 from dpcore_tuning.beside import Beside, Sides
@@ -173,10 +173,21 @@ def _found(ran: _Ran, dataset: Dataset, reasons: tuple[str, ...], parts: tuple[s
     tries, best, beside = ran.tries, ran.best, ran.beside
     held: Mapping[str, Any] = {"most_rows": tries.capacity}
     held = held if best is None else best.model.privacy
-    used = {part for p in ran.search.plans for part in (part_of(p.loss), *p.targets)}
-    used |= {part_of(ran.search), part_of(HeldOutLosses), *parts, *beside.parts}
+    used = {
+        part for p in ran.search.plans for part in (PrivacyStatement.part_of(p.loss), *p.targets)
+    }
+    used |= {
+        PrivacyStatement.part_of(ran.search),
+        PrivacyStatement.part_of(HeldOutLosses),
+        *parts,
+        *beside.parts,
+    }
     used |= set(ran.search.rests_on)
-    foreign = {*foreign_parts(used), *held.get("parts_not_from_dpcore", ()), *tries.foreign}
+    foreign = {
+        *PrivacyStatement.foreign_parts(used),
+        *held.get("parts_not_from_dpcore", ()),
+        *tries.foreign,
+    }
     why = dict.fromkeys((*reasons, *sorted(tries.why_not_private), *beside.why_not_private))
     limits = (held.get("most_rows"), tries.most_rows, beside.most_rows)
     most_rows = min((most for most in limits if most is not None), default=None)

@@ -19,8 +19,13 @@ from dpcore.errors import InvalidInputError
 from dpcore.fitting.steps.shared_budget import with_shared_accountant
 from dpcore.plugin import Settings
 from dpcore.plugin.commands import make_plan
-from dpcore.plugin.parts import PureAccountant, accountant_facts, load_registry, optimizer_facts
-from dpcore.privacy.first_party import part_of
+from dpcore.plugin.parts import (
+    PrivacyStatement,
+    PureAccountant,
+    accountant_facts,
+    load_registry,
+    optimizer_facts,
+)
 from dpcore_tuning.candidates import settings_of
 from dpcore_tuning.scores import MEASURES
 from dpcore_tuning.stopping_cost import filter_of_a_try, whole_filter
@@ -87,7 +92,9 @@ class Search:
         every model could be released."""
         if self.law is None:
             return ()
-        named = [(part_of(plan.optimizer), plan.entry.target) for plan in self.plans]
+        named = [
+            (PrivacyStatement.part_of(plan.optimizer), plan.entry.target) for plan in self.plans
+        ]
         return tuple(sorted({part for pair in named for part in pair}))
 
     def within(self, left: Any) -> Search:

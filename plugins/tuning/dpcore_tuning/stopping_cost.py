@@ -55,7 +55,6 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from dpcore.accountants.conversion import epsilon_up, golden_maximum, slack
-from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.errors import InvalidInputError
 from dpcore.exact.rounding import log_down
 from dpcore.plugin.parts import (
@@ -65,12 +64,14 @@ from dpcore.plugin.parts import (
     exp_up,
     float_down,
     float_up,
+    load_registry,
     log_up,
 )
 from dpcore_accounting.rdp import RdpAccountant
 from dpcore_tuning.stopping_distributions import Poisson, TruncatedNegativeBinomial
 
 if TYPE_CHECKING:
+    from dpcore.plugin import Accountant
     from dpcore_tuning.stopping_distributions import Law
 
 __all__ = ["INNER", "Whole", "filter_of_a_try", "left_of", "theorem_of", "whole_filter"]
@@ -185,7 +186,7 @@ def _order_of_rdp(law: TruncatedNegativeBinomial, *whole: float) -> Fraction:
     return golden_maximum(lambda t: rho(t, t))
 
 
-def _zcdp(law: TruncatedNegativeBinomial, whole: RdpAccountant) -> ZcdpAccountant:
+def _zcdp(law: TruncatedNegativeBinomial, whole: RdpAccountant) -> Accountant:
     """Return the filter of the largest rho at the order a of the whole: a rho +
     (1 + eta)(b - 1) rho and the overhead are within what the whole has left there."""
     t = whole.order - 1
@@ -195,7 +196,9 @@ def _zcdp(law: TruncatedNegativeBinomial, whole: RdpAccountant) -> ZcdpAccountan
     each = left / (1 + t + (1 + law.eta) * s)
     if each <= 0 or not AdditiveAccountant.ticks_down(each):
         raise InvalidInputError(_TOO_SMALL)
-    return ZcdpAccountant.of_figure(float_down(each), whole.delta)
+    zcdp = load_registry("accountant").load("accountant", "zcdp")
+    made: Accountant = zcdp.of_figure(float_down(each), whole.delta)
+    return made
 
 
 def _rdp(law: TruncatedNegativeBinomial, whole: RdpAccountant) -> RdpAccountant:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dpcore.exact.rounding import exact
-from dpcore.privacy.statement import foreign_parts
+from dpcore.plugin.parts import PrivacyStatement, exact
 from dpcore_tuning.stopping_cost import theorem_of
 
 if TYPE_CHECKING:
@@ -69,7 +68,7 @@ def _words(search: Search, part: Accountant) -> str:
 def _claim(search: Search) -> str:
     """Return what the theorem takes from algorithms that are not from dpcore, with a comma before
     it; empty where all are."""
-    named = foreign_parts(search.rests_on)
+    named = PrivacyStatement.foreign_parts(search.rests_on)
     told = f"{' and '.join(named)} keeps nothing from one fit to the next, and shows nothing of it"
     return f", provided that {told}" if named else ""
 

@@ -52,7 +52,9 @@ def test_a_step_that_does_not_fit_is_refused_before_a_draw_and_a_charge(
     settings, asked, match, tmp_path, monkeypatch
 ):
     ledger = TableLedger.create(tmp_path / "table.ledger", Terms.of(9.0, 1e-4))
-    monkeypatch.setattr(run, "SystemNoise", lambda: None)  # A draw from it is an error.
+    monkeypatch.setattr(
+        run.NoiseSource, "of_seed", lambda seed=None: None
+    )  # A draw from it is an error.
     made = searched(settings=settings, **asked)
     with pytest.raises(DpcoreError, match=match):
         run.tune_dataset(made, rows(), (), (), None, LedgerRequest(ledger.path))

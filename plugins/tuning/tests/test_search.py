@@ -14,7 +14,7 @@ from dpcore import load_model
 from dpcore.errors import BudgetExceededError, OptimizerError
 from dpcore.plugin import Solution
 from dpcore.plugin.commands import LedgerRequest
-from dpcore.plugin.parts import Ledger, PureAccountant
+from dpcore.plugin.parts import Ledger, NoiseSource, PureAccountant
 from dpcore.session.charges import Charges
 from dpcore_ledger import TableLedger, Terms
 from dpcore_ledger.verify import verified
@@ -193,7 +193,7 @@ def differing_scores(kind, n=60):
     """How many different scores one model has among so many releases."""
     search = searched([{"l2": 0.001}])
     data = rows()
-    noise = run.SystemNoise()
+    noise = NoiseSource.of_seed()
     sides = Sides.of(search, data, None, 1.0, None)
     made = candidate_fits.Tries(search, sides, noise)
     made.begin(Beside(search, sides, noise).before())

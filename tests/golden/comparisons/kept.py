@@ -15,7 +15,7 @@ _ASKED = {
     "three classes": "--algos dp-gd --data rows.csv --schema ward.toml --epsilon 4"
     " --multiclass ovr",
 }
-_MEASURES = ("exact_accuracy", "exact_macro_f1", "exact_objective")
+_MEASURES = ("exact_accuracy", "exact_macro_f1", "exact_auc", "exact_objective")
 
 
 def records():

@@ -20,7 +20,7 @@ from dpcore.plugin.parts import (
     LocalEngine,
     NoiseSource,
     SeededNoise,
-    load_now,
+    TableSession,
 )
 from dpcore_a_ddp.pools.noise_ahead import NoiseAhead
 from dpcore_a_ddp.pools.one_process_pool import OneProcessPool
@@ -177,7 +177,7 @@ class InProcessPool(OneProcessPool):
                 "the sensitivity costs more than their budgets. Nothing was spent. Raise the "
                 "budgets, or take more noise (a larger number of rounds to plan for)."
             )
-        load_now(lambda: self._rehearse(rules))
+        TableSession.load_now(lambda: self._rehearse(rules))
         with self._lock:
             self._require_no_rules()
             self._rules, self._held, ledger = rules, held, self._account.ledger

@@ -12,7 +12,6 @@ from dpcore.plugin.parts import (
     ScaledNoise,
     Sensitivity,
     SkellamDpEvent,
-    add_modulo,
     float_down,
     float_up,
     sealed,
@@ -79,4 +78,4 @@ class Skellam(ScaledNoise):
         self, exact: np.ndarray, sensitivity: Sensitivity, noise: NoiseSource
     ) -> np.ndarray:
         drawn = draw_skellam(noise, self.scale(sensitivity).steps ** 2, np.shape(exact))
-        return add_modulo(exact, drawn, sensitivity.grid_bits)
+        return self.add_modulo(exact, drawn, sensitivity.grid_bits)

@@ -11,7 +11,6 @@ from dpcore.plugin.parts import (
     NoiseSource,
     Sensitivity,
     SkellamDpEvent,
-    add_modulo,
     sealed,
 )
 from dpcore_a_ddp.skellam_noise.law import draw_skellam
@@ -65,4 +64,4 @@ class SkellamShare(Skellam):
         self, exact: np.ndarray, sensitivity: Sensitivity, noise: NoiseSource
     ) -> np.ndarray:
         drawn = draw_skellam(noise, self.variance(sensitivity), np.shape(exact))
-        return add_modulo(exact, drawn, sensitivity.grid_bits)
+        return self.add_modulo(exact, drawn, sensitivity.grid_bits)

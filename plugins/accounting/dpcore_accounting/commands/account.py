@@ -4,8 +4,6 @@ import math
 from typing import Annotated, Any
 
 from dpcore.accountants.registered import registered_accountants
-from dpcore.exact.rounding import exact
-from dpcore.fitting.request.settings import FIGURES, checked_settings, figure_of
 from dpcore.plugin import (
     InvalidInputError,
     NeighboringRelation,
@@ -22,6 +20,7 @@ from dpcore.plugin.parts import (
     GaussianDpEvent,
     PoissonSampledDpEvent,
     accountant_facts,
+    exact,
     load_registry,
     planned_accountant,
 )
@@ -131,12 +130,12 @@ def epsilon_of(
 
     Raises InvalidInputError for more than one of them, and for figures out of range.
     """
-    asked = checked_settings(Settings(epsilon=epsilon, delta=delta, rho=rho, mu=mu))
-    figure = figure_of(asked)
+    asked = Settings(epsilon=epsilon, delta=delta, rho=rho, mu=mu).checked()
+    figure = asked.native_budget()
     if figure is None:
         return 1.0 if epsilon is None else epsilon, {}
     name, value = figure
-    filter_class = load_registry("accountant").load("accountant", FIGURES[name])
+    filter_class = load_registry("accountant").load("accountant", Settings.FIGURES[name])
     return filter_class.of_figure(value, delta).epsilon, {name: value}
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from dpcore.plugin import InvalidInputError
-from dpcore.plugin.parts import ScaledNoise, add_modulo, sealed
+from dpcore.plugin.parts import ScaledNoise, sealed
 from dpcore_accounting.laws.continuous_law import ContinuousLaw
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class AddedDeviates(ScaledNoise):
     ) -> np.ndarray:
         drawn = self.law.draw(noise, self.scale(sensitivity), np.size(exact))
         floors = np.array([each.floor() % 2**64 for each in drawn], dtype=np.uint64)
-        return add_modulo(
+        return self.add_modulo(
             exact, floors.view(np.int64).reshape(np.shape(exact)), sensitivity.grid_bits
         )
 

@@ -15,7 +15,7 @@ from dpcore.plugin.parts import (
     ApproximateDpEvent,
     ComposedDpEvent,
     DominatingPairDpEvent,
-    add_modulo,
+    ScaledNoise,
     float_up,
     log_up,
     sealed,
@@ -111,7 +111,7 @@ class TableNoise:
     ) -> np.ndarray:
         self._require_coordinates(exact)
         drawn = self.law.draw(noise, self.coordinates).reshape(np.shape(exact))
-        return add_modulo(exact, drawn, sensitivity.grid_bits)
+        return ScaledNoise.add_modulo(exact, drawn, sensitivity.grid_bits)
 
     def _require_coordinates(self, exact: np.ndarray) -> None:
         """Raise InvalidInputError for an answer of another size, which is not said: where a query

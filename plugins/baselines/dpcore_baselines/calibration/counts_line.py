@@ -23,7 +23,7 @@ cost by these counts at most half a percent of the rows. All of it is post-proce
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -31,23 +31,35 @@ from dpcore.plugin import ordered_dot, ordered_sum
 from dpcore_accounting.reproducible.array_functions import array_exp
 from dpcore_baselines.calibration.labelled_scores import KNOTS
 
-__all__ = ["CALIBRATED", "UNKNOWN", "CountsLine", "Prior", "counts_line"]
+__all__ = [
+    "CALIBRATED",
+    "FAR",
+    "LABELS",
+    "LEAST_SLOPE",
+    "POINTS",
+    "RIDGE",
+    "UNKNOWN",
+    "CountsLine",
+    "Prior",
+    "RowsNearKnots",
+    "counts_line",
+]
 
 _CLEAR = 3.0 * 2.0**0.5
 """Deviations of a class's count that both together are to be above."""
-_LABELS = 0.005
-_LEAST_SLOPE, _LEAST_SPREAD = 2.0**-6, 0.25
+LABELS = 0.005
+LEAST_SLOPE, _LEAST_SPREAD = 2.0**-6, 0.25
 _FITS, _STEPS, _LONGEST = 30, 60, 0.5
-_IN_CELL, _FAR = 8, 6.0
-_RIDGE = 1e-9
+_IN_CELL, FAR = 8, 6.0
+RIDGE = 1e-9
 """Of the score's variances: one knot alone says nothing of the slope."""
 
 _EDGES = np.array(KNOTS)
 _WIDTHS = np.repeat(np.diff(_EDGES) / _IN_CELL, _IN_CELL)
-_POINTS = np.repeat(_EDGES[:-1], _IN_CELL) + _WIDTHS * (
+POINTS = np.repeat(_EDGES[:-1], _IN_CELL) + _WIDTHS * (
     np.tile(np.arange(_IN_CELL), len(KNOTS) - 1) + 0.5
 )
-_PARTS = np.array([np.interp(_POINTS, _EDGES, unit) for unit in np.eye(len(KNOTS))])
+_PARTS = np.array([np.interp(POINTS, _EDGES, unit) for unit in np.eye(len(KNOTS))])
 """The part of a row at each point (columns) that each knot (rows) has."""
 
 
@@ -89,13 +101,13 @@ class CountsLine:
 
 
 @dataclass(frozen=True)
-class _Rows:
+class RowsNearKnots:
     """Counts of clear knots, and where their rows lie.
 
     Parameters
     ----------
     positive, all : of the rows near each knot, 0 near others. ``noise`` : variances of a count.
-    middle : the mean log odds.
+    middle, variance : of the log odds.
     density, density_of_positive : of rows at the points, summing to about their number.
     shares : of the rows near a knot (rows), those at each point (columns).
     """
@@ -104,12 +116,13 @@ class _Rows:
     all: np.ndarray
     noise: np.ndarray
     middle: float
+    variance: float
     density: np.ndarray
     density_of_positive: np.ndarray
     shares: np.ndarray
 
     @classmethod
-    def of(cls, counts: np.ndarray, deviation: float) -> _Rows | None:
+    def of(cls, counts: np.ndarray, deviation: float) -> RowsNearKnots | None:
         """Return what counts say, of shape (2, knots); ``None`` where none is clear of noise."""
         clear = counts[0] + counts[1] > _CLEAR * deviation
         both = np.where(clear, counts[0] + counts[1], 0.0)
@@ -124,13 +137,24 @@ class _Rows:
         shares /= np.maximum(ordered_sum(shares), 1e-300)[:, None]
         positive = np.where(clear, counts[1], 0.0)
         of_positive = _density(np.clip(positive, 0.0, both), *bell)
-        return cls(positive, both, clear * deviation**2, middle, density, of_positive, shares)
+        noise = clear * deviation**2
+        return cls(positive, both, noise, *bell, density, of_positive, shares)
+
+    def where(self, positive: np.ndarray, both: np.ndarray) -> RowsNearKnots:
+        """Return some of the rows, by counts of them near the clear knots, of the first class and
+        of both; they lie as all do."""
+        bell = self.middle, self.variance
+        density = _density(np.maximum(both, 0.0), *bell)
+        of_positive = _density(np.clip(positive, 0.0, np.maximum(both, 0.0)), *bell)
+        return replace(
+            self, positive=positive, all=both, density=density, density_of_positive=of_positive
+        )
 
     def cost_of_labels(self, even: float) -> float:
         """Return by how many rows the labels are worse, by counts, where odds are even at log odds
         ``even`` in place of 0."""
         low, high = min(0.0, even), max(0.0, even)
-        start = _POINTS - _WIDTHS / 2
+        start = POINTS - _WIDTHS / 2
         within = np.clip(np.minimum(high, start + _WIDTHS) - np.maximum(low, start), 0.0, None)
         more = (2.0 * self.density_of_positive - self.density) * within / _WIDTHS
         return float(ordered_sum(more)) * (1.0 if even > 0 else -1.0)
@@ -138,7 +162,7 @@ class _Rows:
 
 def _density(counts: np.ndarray, middle: float, variance: float) -> np.ndarray:
     """Return the number of rows at each point: a normal density times a factor between knots."""
-    bell = _WIDTHS * (array_exp(-((_POINTS - middle) ** 2) / (2.0 * variance)) + 1e-12)
+    bell = _WIDTHS * (array_exp(-((POINTS - middle) ** 2) / (2.0 * variance)) + 1e-12)
     factors = np.ones(len(KNOTS))
     for _ in range(_FITS):
         made = ordered_dot(_PARTS, bell * ordered_dot(_PARTS.T, factors))
@@ -164,22 +188,22 @@ def counts_line(counts: np.ndarray, deviation: float, prior: Prior = CALIBRATED)
     >>> 0.4 < line.slope < 0.6  # of rows told 5 % came 18 %
     True
     """
-    rows = _Rows.of(np.asarray(counts, dtype=np.float64).reshape(2, -1), deviation)
+    rows = RowsNearKnots.of(np.asarray(counts, dtype=np.float64).reshape(2, -1), deviation)
     if rows is None:
         return CountsLine(deviation=prior.of_slope)
     level, slope, spread = _posterior(rows, prior)
     added = level - slope * rows.middle
     for part in np.linspace(1.0, 0.0, 41):
         cost = rows.cost_of_labels(-part * added / slope)
-        if cost <= _LABELS * float(ordered_sum(rows.all)):
+        if cost <= LABELS * float(ordered_sum(rows.all)):
             break
     return CountsLine(float(part) * added, slope, spread)
 
 
-def _posterior(rows: _Rows, prior: Prior) -> tuple[float, float, float]:
+def _posterior(rows: RowsNearKnots, prior: Prior) -> tuple[float, float, float]:
     """Return the level at the mean log odds, the slope, and the slope's deviation."""
-    points = _POINTS - rows.middle
-    design = np.array([np.ones(len(KNOTS)), np.clip(_EDGES, -_FAR, _FAR) - rows.middle])
+    points = POINTS - rows.middle
+    design = np.array([np.ones(len(KNOTS)), np.clip(_EDGES, -FAR, FAR) - rows.middle])
     first = np.array([prior.slope * rows.middle, prior.slope])
     precision = np.diag([prior.of_level**-2, prior.of_slope**-2])
     line, left, known = first.copy(), _STEPS, dict[bytes, int]()
@@ -196,13 +220,13 @@ def _posterior(rows: _Rows, prior: Prior) -> tuple[float, float, float]:
         jacobian = ordered_dot(design[:, None], (rows.all * turns)[None])
         noise = rows.all * p * (1.0 - p) + rows.noise * (p * p + (1.0 - p) ** 2)
         score = ordered_dot(design[:, None] * noise, design[None])
-        weighed = _solved(score + _RIDGE * (score[0, 0] + score[1, 1]) * np.eye(2), jacobian)
+        weighed = _solved(score + RIDGE * (score[0, 0] + score[1, 1]) * np.eye(2), jacobian)
         information = ordered_dot(jacobian.T[:, None], weighed.T[None]) + precision
         pull = ordered_dot(weighed.T, missed) - ordered_dot(precision, line - first)
         step = _solved(information, pull[:, None])[:, 0]
         line = line + np.clip(step, -_LONGEST, _LONGEST)
         left -= 1
-    slope = max(float(line[1]), _LEAST_SLOPE)
+    slope = max(float(line[1]), LEAST_SLOPE)
     return float(line[0]), slope, float(_solved(information, np.eye(2))[1, 1]) ** 0.5
 
 

@@ -13,7 +13,6 @@ from dpcore.plugin import InvalidInputError
 from dpcore.plugin.parts import (
     PureDpEvent,
     ScaledNoise,
-    add_modulo,
     float_up,
     sealed,
     sqrt_up,
@@ -72,7 +71,7 @@ class ApproximateMinima(ScaledNoise):
             drawn = noise.gaussian(scale, np.shape(exact))
         else:
             drawn = modulo_2_64(gamma_deviates(noise, scale, exact.size))
-        return add_modulo(exact, drawn, sensitivity.grid_bits)
+        return self.add_modulo(exact, drawn, sensitivity.grid_bits)
 
 
 def _perturbed(sensitivity: Sensitivity) -> PerturbedSensitivity:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from dpcore.plugin import InvalidInputError
-from dpcore.plugin.parts import PureNoise, add_modulo, sealed
+from dpcore.plugin.parts import PureNoise, sealed
 from dpcore_baselines.perturbation.gamma_law import gamma_deviates, modulo_2_64
 
 if TYPE_CHECKING:
@@ -47,4 +47,4 @@ class Gamma(PureNoise):
         if np.ndim(exact) != 1:
             raise InvalidInputError("Expected the exact answer as a vector.")
         drawn = gamma_deviates(noise, self.scale(sensitivity), exact.size)
-        return add_modulo(exact, modulo_2_64(drawn), sensitivity.grid_bits)
+        return self.add_modulo(exact, modulo_2_64(drawn), sensitivity.grid_bits)

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.errors import InvalidInputError, TargetNotMetError
-from dpcore.fitting.request.settings import FIGURES
 from dpcore.plugin import Settings
 from dpcore.plugin.commands import make_plan
 from dpcore_lab.audit.claim import Claim
@@ -79,7 +78,7 @@ class Fits:
         """The whole budget: (epsilon, delta), and its mu where that is what the filter holds."""
         accountant = self.plan.accountant
         mu = None
-        if accountant.name == FIGURES["mu"]:
+        if accountant.name == Settings.FIGURES["mu"]:
             mu = math.sqrt(accountant.budget) * (1 + 1e-12)
         return Claim(float(accountant.epsilon), float(accountant.delta), mu)
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from dpcore.exact.rounding import exact
-from dpcore.plugin.parts import ApproximateDpEvent, GaussianDpEvent, PureDpEvent
+from dpcore.plugin.parts import ApproximateDpEvent, GaussianDpEvent, PureDpEvent, exact
 from dpcore_lab.audit.claim import ALARM, BEYOND, Claim, Counts
 from dpcore_lab.outcomes.power import PROBABILITY, detectable_factor
 

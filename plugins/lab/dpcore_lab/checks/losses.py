@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from dpcore.plugin.parts import Table, loss_facts
-from dpcore.privacy.first_party import is_ours, part_of
+from dpcore.plugin.parts import PrivacyStatement, Table, loss_facts
 from dpcore.registry.tables.losses import LossFacts
 from dpcore_lab.checks.class_losses import check_class_loss
 from dpcore_lab.checks.coverage_text import Tested
@@ -101,7 +100,7 @@ def check_loss(
 def _check_weights(loss: Loss, facts: LossFacts) -> None:
     """Weights are for the losses that the core wraps: errors of computed slopes are scaled by the
     largest, and pairs of labels and weights are asked of those that read them."""
-    if not is_ours(part_of(loss).partition(":")[0]):
+    if not PrivacyStatement.is_ours(PrivacyStatement.part_of(loss).partition(":")[0]):
         assert facts.largest_weight == 1.0, "It states largest_weight, which dpcore's losses have."
         assert not facts.weighs_rows, "It states weighs_rows, which dpcore's losses have."
 

@@ -6,8 +6,7 @@ import dataclasses
 import sys
 from typing import TYPE_CHECKING, Any, cast
 
-from dpcore.plugin.parts import DerivedQuery, Table, TableQuery
-from dpcore.privacy.first_party import is_ours, part_of
+from dpcore.plugin.parts import DerivedQuery, PrivacyStatement, Table, TableQuery
 from dpcore_lab.checks.coverage_text import Tested
 from dpcore_lab.checks.interactive import check_interactive
 from dpcore_lab.checks.mechanisms import check_mechanism
@@ -79,7 +78,10 @@ def check_mechanisms_and_queries(optimizer: Optimizer) -> Tested:
                 audited.add(type(query))
                 check_sampler(asked)
         for started, sizes in started_in(session):
-            if not is_ours(part_of(started).partition(":")[0]) and type(started) not in audited:
+            if (
+                not PrivacyStatement.is_ours(PrivacyStatement.part_of(started).partition(":")[0])
+                and type(started) not in audited
+            ):
                 audited.add(type(started))
                 check_interactive(started, *sizes)
         foreign = _foreign_sums(session)
@@ -185,12 +187,12 @@ def foreign_parts(optimizer: Optimizer) -> list[str]:
     """Return ``module:Class`` of every part that ran inside the trust boundary of a recorded run
     and is not of this repository."""
     named = {
-        part_of(part)
+        PrivacyStatement.part_of(part)
         for session in _recorded(optimizer)
         for query, mechanism in session.parts
         for part in (query, unsampled(query), mechanism)
     }
-    return sorted(part for part in named if not is_ours(part.partition(":")[0]))
+    return sorted(part for part in named if not PrivacyStatement.is_ours(part.partition(":")[0]))
 
 
 def _recorded(optimizer: Optimizer) -> list[RecordingSession]:

@@ -13,7 +13,7 @@ from dpcore.errors import DpcoreError
 from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.parts import (
     Table,
-    load_now,
+    TableSession,
     load_registry,
     loss_facts,
 )
@@ -90,7 +90,7 @@ def check_query(make_query: MakeQuery, loss: Loss | None = None, evaluations: in
     require_assertions()
     given = loss is not None
     losses = (loss,) if loss is not None else _usual_losses()
-    load_now(lambda: _load_kernels(make_query, losses, given))
+    TableSession.load_now(lambda: _load_kernels(make_query, losses, given))
     return run_apart(partial(_check_query, make_query, losses, given, evaluations))
 
 

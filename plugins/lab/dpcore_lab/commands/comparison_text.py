@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from dpcore.exact.rounding import exact
 from dpcore.plugin.commands import print_lines
+from dpcore.plugin.parts import exact
 from dpcore_accounting.commands.printing import print_table
 
 if TYPE_CHECKING:

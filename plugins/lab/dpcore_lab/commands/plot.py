@@ -23,7 +23,7 @@ def plot_command(
     y: Annotated[
         str | None,
         Option(
-            help="Of results: accuracy, macro_f1 (of several classes), rmse, mae, r2 (of a "
+            help="Of results: accuracy, auc, macro_f1 (of several classes), rmse, mae, r2 (of a "
             "number), objective or seconds. Default: accuracy, or objective for a regression."
         ),
     ] = None,

@@ -9,7 +9,6 @@ from dpcore.errors import DpcoreError, InvalidInputError, PureBudgetError, near_
 from dpcore.fitting.planning.compatibility import check_label
 from dpcore.fitting.planning.public_facts import check_dataset, check_drop
 from dpcore.fitting.planning.usual_loss import loss_of_schemas
-from dpcore.fitting.request.settings import checked_settings
 from dpcore.fitting.table_ledger import note_outside
 from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.commands import LedgerRequest, make_plan
@@ -112,7 +111,7 @@ def _admit_references(comparison: Comparison) -> Comparison:
         note_outside(request, schema, "references of a comparison: exact fits")
     named = tuple(name for name in REFERENCES if name in comparison.algorithms)
     _check_params(comparison, ())
-    checked_settings(comparison.settings(named[0], comparison.epsilons[0], comparison.seed))
+    comparison.settings(named[0], comparison.epsilons[0], comparison.seed).checked()
     loss = _loss_of(comparison)
     if "majority" in named and not loss.classification:
         raise InvalidInputError(f"majority is of classes, and {loss.name} is for real values.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from dpcore.exact.rounding import exact
+from dpcore.plugin.parts import exact
 from dpcore_lab.compare.settings import REFERENCES, shown_name
 from dpcore_lab.compare.table import RISING, Mean
 

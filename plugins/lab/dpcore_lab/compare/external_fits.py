@@ -12,6 +12,7 @@ from dpcore.errors import InvalidInputError
 from dpcore.plugin.commands import LedgerRequest
 from dpcore.plugin.parts import load_registry
 from dpcore_lab.compare.data_rows import is_private, request_for
+from dpcore_lab.compare.exact_figures import class_figures, number_figures
 from dpcore_lab.externals.process import FAILED, FINISHED, Caps
 from dpcore_lab.externals.registry import CLASSES, NUMBER, Externals, load_externals
 from dpcore_lab.externals.run import Outcome, Request, check_external, run_external
@@ -104,18 +105,8 @@ def external_row(
 
 
 def _scores(fold: Fold, said: np.ndarray) -> Mapping[str, float | None]:
-    """Return accuracy, or RMSE, mean absolute error and R2 of the test rows; nothing of no rows."""
-    label, y = fold.test.schema.label, fold.test.y
-    if not y.size:
-        return {}
-    if not label.is_real:
-        return {"exact_accuracy": float(np.mean((said > 0.5) == (y > 0)))}
-    middle, half = label.scale
-    true = middle + half * y
-    errors = np.clip(said, *label.bounds) - true
-    mse, variance = float(np.mean(errors**2)), float(true.var())
-    return {
-        "exact_rmse": mse**0.5,
-        "exact_mae": float(np.abs(errors).mean()),
-        "exact_r2": 1.0 - mse / variance if variance > 0 else None,
-    }
+    """Return the figures of the test rows; of two classes ``said`` are probabilities."""
+    schema, y = fold.test.schema, fold.test.y
+    if schema.label.is_real:
+        return number_figures(schema, y, said)
+    return class_figures(schema, y, (said > 0.5).astype(np.int64), said)

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from dpcore.errors import InvalidInputError
-from dpcore.exact.rounding import exact
-from dpcore.plugin.parts import OutFile
+from dpcore.plugin.parts import OutFile, exact
 from dpcore_lab.compare.axis_range import FLOOR, draw_levels, levels_of, range_of, set_range
 from dpcore_lab.compare.settings import (
     AS_PUBLISHED,

@@ -16,21 +16,19 @@ from dpcore.fitting.planning.losses import loss_parameters
 from dpcore.fitting.reporting import plain
 from dpcore.fitting.run import fit_dataset
 from dpcore.losses.text import shown_loss
-from dpcore.model.probabilities import places_said
 from dpcore.plugin import Settings
 from dpcore.plugin.commands import make_plan
-from dpcore.plugin.parts import loss_facts
 from dpcore.privacy.versions import running_versions
 from dpcore.session.charges import Charges
-from dpcore_baselines.without_privacy.macro_f1 import macro_f1
 from dpcore_baselines.without_privacy.references import fit_nonprivate, majority_label, objective_of
 from dpcore_lab.compare.data_rows import Rows
+from dpcore_lab.compare.exact_figures import figures_of_constant, figures_of_w
 from dpcore_lab.compare.external_fits import external_row
 from dpcore_lab.compare.settings import loss_with
 from dpcore_tables.curves import curved
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from dpcore.plugin.commands import Plan
     from dpcore.plugin.parts import Model, Table
@@ -150,8 +148,7 @@ class Fitter:
         found, message = self._fit_reference(cell.algorithm, fold, fold.train_table)
         seconds = time.perf_counter() - started
         if cell.algorithm == "majority":
-            place = int(fold.train.schema.label.places_of(np.array([found]))[0])
-            scores = _test_figures(fold, lambda block: np.full(block.n_rows, place))
+            scores = figures_of_constant(fold, found)
         else:
             scores = self._scores(fold, found)
         return self._blank(cell) | {
@@ -175,11 +172,7 @@ class Fitter:
     def _scores(self, fold: Fold, w: np.ndarray) -> dict[str, Any]:
         """Return figures of the test rows and the objective of those trained on: without privacy.
         Against the rest that is the sum of the classes' own."""
-        scores: dict[str, float | None] = {}
-        if self._loss.classification:
-            scores = _test_figures(fold, lambda block: places_said(block.margins(w)))
-        else:
-            scores = _number_figures(fold, w, log_link=loss_facts(self._loss).log_link)
+        scores = figures_of_w(fold, w, self._loss, self._comparison)
         tables = self._tables(fold, fold.train_table)
         l2, each = self._comparison.measured_l2, (w,) if len(tables) == 1 else w
         found = [objective_of(t, self._loss, l2, of) for t, of in zip(tables, each, strict=True)]
@@ -230,6 +223,7 @@ class Fitter:
             "exact_mae": None,
             "exact_r2": None,
             "guarantee": None,
+            "exact_auc": None,
         }
 
 
@@ -250,44 +244,6 @@ def _failed(charges: Charges, message: str) -> dict[str, Any]:
     spent, budget, unit = charges.figures or (None, None, None)
     told = {"spent": spent, "budget": budget, "unit": unit}
     return {"status": FAILED, "message": message, **told}
-
-
-def _test_figures(fold: Fold, said: Callable[[Any], np.ndarray]) -> dict[str, float | None]:
-    """Return the accuracy on the test rows, and of several classes the macro F1; ``said(block)`` :
-    the place of each row's class. ``None`` of no rows."""
-    label, n_rows = fold.train.schema.label, fold.test_table.n_rows
-    k = label.n_classes
-    counts = np.zeros(k * k, dtype=np.int64)
-    for block in fold.test_table.blocks:
-        counts += np.bincount(k * label.places_of(block.y) + said(block), minlength=k * k)
-    if not n_rows:
-        return {}
-    square = counts.reshape(k, k)
-    return {
-        "exact_accuracy": int(np.trace(square)) / n_rows,
-        "exact_macro_f1": macro_f1(square) if k > 2 else None,
-    }
-
-
-def _number_figures(fold: Fold, w: np.ndarray, *, log_link: bool) -> dict[str, float | None]:
-    """Return RMSE, mean absolute error and R2 of the test rows, in the target's own unit, targets
-    and predictions held to its bounds; no R2 of targets that are all alike, and nothing of no
-    rows."""
-    label, blocks = fold.train.schema.label, fold.test_table.blocks
-    if not fold.test_table.n_rows:
-        return {}
-    margins = np.concatenate([block.margins(w) for block in blocks])
-    # As Model.predict has it: a mean by a log link is beyond the upper bound from a margin of 1 on.
-    scaled = np.expm1(np.minimum(margins, 1.0)) if log_link else margins
-    middle, half = label.scale
-    said = np.clip(middle + half * scaled, *label.bounds)
-    true = middle + half * np.concatenate([block.y for block in blocks])
-    mse, variance = float(np.mean((said - true) ** 2)), float(true.var())
-    return {
-        "exact_rmse": mse**0.5,
-        "exact_mae": float(np.abs(said - true).mean()),
-        "exact_r2": 1.0 - mse / variance if variance > 0 else None,
-    }
 
 
 def _json(value: Any) -> str:

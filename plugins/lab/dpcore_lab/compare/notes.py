@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from dpcore.exact.rounding import exact
+from dpcore.plugin.parts import exact
 from dpcore_lab.compare.results import foreign_parts_of
 from dpcore_lab.compare.settings import CAPPED
 from dpcore_lab.compare.table import EXACT, Mean, means_of

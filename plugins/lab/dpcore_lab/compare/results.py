@@ -30,6 +30,7 @@ _ADDED = pa.schema(
         ("exact_macro_f1", pa.float64()),
         *((f"exact_{name}", pa.float64()) for name in ("rmse", "mae", "r2")),
         ("guarantee", pa.string()),
+        ("exact_auc", pa.float64()),
     ]
 )
 """Columns that older files of this version have not, or not all of them; null there."""

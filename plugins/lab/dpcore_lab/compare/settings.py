@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from dpcore.errors import InvalidInputError
-from dpcore.fitting.request.settings import default_algorithm
 from dpcore.losses.text import shown_loss
 from dpcore.plugin import Loss, NeighboringRelation, Settings
 from dpcore.plugin.commands import DataRequest
@@ -149,7 +148,7 @@ class Comparison:
     ) -> Settings:
         """Return one fit of an algorithm as ``dpcore train`` would be asked for it."""
         algo, _, variant = label.partition(":")
-        is_chosen = algo == default_algorithm()
+        is_chosen = algo == Settings.default_algorithm()
         of_loss = _as_set(self.loss_params)
         return Settings(
             algo=algo,

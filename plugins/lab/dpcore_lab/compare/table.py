@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from dpcore.errors import InvalidInputError
-from dpcore.exact.rounding import exact
+from dpcore.plugin.parts import exact
 from dpcore_lab.compare.settings import CAPPED, REFERENCES, shown_name
 
 __all__ = [
@@ -33,10 +33,11 @@ MEASURES = {
     "rmse": "root mean square error of the test rows, in the target's unit",
     "mae": "mean absolute error of the test rows, in the target's unit",
     "r2": "R2 of the test rows",
+    "auc": "area under the ROC curve (AUC) of the test rows",
 }
 SHARES = ("accuracy", "macro_f1")
 """Measures that are shown in %; more is better."""
-RISING = (*SHARES, "r2")
+RISING = (*SHARES, "r2", "auc")
 """Measures that are better where they are more."""
 _OF_NUMBERS = ("rmse", "mae", "r2")
 INTERVAL = (
@@ -98,9 +99,9 @@ def default_measure(rows: Iterable[Mapping[str, Any]]) -> str:
 
 
 def measures_beside(rows: Iterable[Mapping[str, Any]], measure: str) -> tuple[str, ...]:
-    """Return the measures that are shown with one: macro F1 with the accuracy of several classes,
-    which the rare ones hardly move; the errors of a regression with its objective."""
-    beside = {"accuracy": ("macro_f1",), "objective": _OF_NUMBERS}.get(measure, ())
+    """Return the measures that are shown with one: AUC, and of several classes macro F1, with
+    accuracy, which rare classes hardly move; the errors of a regression with its objective."""
+    beside = {"accuracy": ("auc", "macro_f1"), "objective": _OF_NUMBERS}.get(measure, ())
     rows = tuple(rows)
     return tuple(b for b in beside if any(row.get(f"{EXACT}{b}") is not None for row in rows))
 

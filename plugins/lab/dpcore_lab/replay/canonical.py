@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from dpcore.privacy.first_party import part_of
+from dpcore.plugin.parts import PrivacyStatement
 from dpcore.privacy.immutable import attributes
 
 __all__ = ["canonical"]
 
 _NAMED = (type, FunctionType, BuiltinFunctionType)
 _BARE: dict[type, tuple[str, Callable[[Any], Any]]] = {
-    kind: (part_of(kind), form)
+    kind: (PrivacyStatement.part_of(kind), form)
     for kind, form in (
         (str, str.__str__),
         (int, int.__repr__),
@@ -44,18 +44,18 @@ def _canonical(value: Any, above: tuple[int, ...]) -> tuple[Any, ...]:
     if bare := _BARE.get(type(value)):
         name, form = bare
         return (name, form(value))
-    kind = part_of(type(value))
+    kind = PrivacyStatement.part_of(type(value))
     if id(value) in above:
         return (kind, "what holds this")
     if isinstance(value, _NAMED):
-        return (kind, part_of(value))
+        return (kind, PrivacyStatement.part_of(value))
     if isinstance(value, ModuleType):
         return (kind, value.__name__)
     within = (*above, id(value))
     if isinstance(value, MethodType):
-        return (kind, part_of(value.__func__), _canonical(value.__self__, within))
+        return (kind, PrivacyStatement.part_of(value.__func__), _canonical(value.__self__, within))
     if callable(value) and isinstance(getattr(value, "__wrapped__", None), FunctionType):
-        return (kind, part_of(value.__wrapped__))
+        return (kind, PrivacyStatement.part_of(value.__wrapped__))
     held = (_canonical(item, within) for item in attributes(value))
     return (kind, *_plain(value, within), *held)
 

@@ -14,7 +14,6 @@ from dpcore import Schema
 from dpcore.errors import DpcoreError, InvalidInputError
 from dpcore.fitting.planning.public_facts import check_dataset
 from dpcore.fitting.planning.usual_loss import loss_of_schemas
-from dpcore.fitting.request.settings import default_algorithm
 from dpcore.plugin import NeighboringRelation, Settings
 from dpcore.plugin.commands import DataRequest, make_plan
 from dpcore.plugin.parts import Dataset, SeededNoise, load_registry, optimizer_facts
@@ -162,14 +161,14 @@ def _plan(
     request: LikeRequest, schema: Schema, optimizer: Optimizer | None, other: str | None
 ) -> Plan:
     registry = load_registry()
-    algo = request.algo or default_algorithm()
+    algo = request.algo or Settings.default_algorithm()
     registered = {entry.name: entry for entry in registry.entries("optimizer")}
     if optimizer is not None:
         algo = next((n for n in registered if _is_of(registry, n, optimizer)), algo)
     known = replace(_settings(algo, request, schema), relation=other)
     if optimizer is None or _is_of(registry, algo, optimizer):
         return make_plan(known)
-    usual = replace(known, algo=default_algorithm(), params={}, targets={}, relation=None)
+    usual = replace(known, algo=Settings.default_algorithm(), params={}, targets={}, relation=None)
     plan = make_plan(usual)
     relation = NeighboringRelation(other or optimizer.relations[0])
     loss = registry.load("loss", _loss(optimizer, schema))()

@@ -7,7 +7,7 @@ import numpy as np
 from leaks_at_sizes import BITS, ClassSums, Logistic, steps
 
 from dpcore.plugin import ClippedGradientSum, Gaussian, InvalidInputError, Laplace, Solution
-from dpcore.plugin.parts import GridScale, ScaledNoise, Sensitivity, add_modulo
+from dpcore.plugin.parts import GridScale, ScaledNoise, Sensitivity
 from dpcore_accounting.selections.report_noisy_max import ReportNoisyMax
 
 
@@ -99,7 +99,7 @@ class WholeSteps(Laplace):
     def release(self, exact, sensitivity, noise):
         whole = GridScale(max(1, int(self.scale(sensitivity).steps)))
         drawn = noise.laplace(whole, np.shape(exact))
-        return add_modulo(exact, drawn, sensitivity.grid_bits)
+        return ScaledNoise.add_modulo(exact, drawn, sensitivity.grid_bits)
 
 
 class LessNearZero(Gaussian):
@@ -109,7 +109,7 @@ class LessNearZero(Gaussian):
         scale = self.scale(sensitivity)
         drawn = noise.gaussian(scale, np.shape(exact))
         near = 0 < np.abs(exact).max() < scale.steps / 64
-        return add_modulo(exact, drawn // 4 if near else drawn, sensitivity.grid_bits)
+        return ScaledNoise.add_modulo(exact, drawn // 4 if near else drawn, sensitivity.grid_bits)
 
 
 class EndsAtThree(Gaussian):
@@ -119,7 +119,7 @@ class EndsAtThree(Gaussian):
         scale = self.scale(sensitivity)
         most = int(3 * scale.steps) + 1
         drawn = np.clip(noise.gaussian(scale, np.shape(exact)), -most, most)
-        return add_modulo(exact, drawn, sensitivity.grid_bits)
+        return ScaledNoise.add_modulo(exact, drawn, sensitivity.grid_bits)
 
 
 class AmongTheBest(ReportNoisyMax):

@@ -9,26 +9,32 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.fitting.steps.shares import exact_share
 from dpcore.model.model import check_coefficients
 from dpcore.plugin import round_parameters
-from dpcore.plugin.steps import Outcome, Section, mechanism_for
-from dpcore_baselines.calibration.counts_line import CALIBRATED, UNKNOWN, counts_line
-from dpcore_baselines.calibration.labelled_scores import LabelledScores
+from dpcore.plugin.parts import loss_facts
+from dpcore.plugin.steps import Outcome, Section, ShareDoor, mechanism_for
+from dpcore_baselines.calibration.class_lines import ClassLines, class_lines
+from dpcore_baselines.calibration.counts_line import CALIBRATED, UNKNOWN, CountsLine, counts_line
+from dpcore_baselines.calibration.labelled_scores import ONE, LabelledScores
+from dpcore_baselines.calibration.paired_scores import PairedScores
 
 if TYPE_CHECKING:
     from dpcore.plugin import Gaussian, Geometric
     from dpcore.plugin.parts import Mechanism, Query
-    from dpcore.plugin.steps import PublicFacts, ResultView, ShareDoor
+    from dpcore.plugin.steps import PublicFacts, ResultView
 
 __all__ = ["CountedRows", "counts_of"]
+
+_TOLD = 8
+"""Classes that are named in words; the section has all."""
 
 
 def counts_of(share: float | Fraction, facts: PublicFacts) -> CountedRows:
     """Return the release of counts for a share of the budget."""
-    exactly = exact_share(share, "Calibration")
+    exactly = ShareDoor.exact_share(share, "Calibration")
     mechanism = mechanism_for(facts.accountant, exactly)
-    query = LabelledScores(facts.problem, np.zeros(facts.schema.w_shape), mechanism.needs)
+    kind = PairedScores if facts.problem.n_margins > 1 else LabelledScores
+    query = kind(facts.problem, np.zeros(facts.schema.w_shape), mechanism.needs)
     return CountedRows(exactly, query, mechanism)
 
 
@@ -62,23 +68,42 @@ class CountedRows:
         ``details`` of a solution have a ``slope`` where its optimizer calibrated log odds by what
         it released: little is left to do then, and more for any other.
         """
-        solution, bound = view.solution, view.problem.raw_norm_bound
+        solution, problem = view.solution, view.problem
         w = check_coefficients(solution.w, view.schema.w_shape, view.plan.entry.name)
-        query = replace(self.query, w=w)
+        # Weights of classes may have been released since this was checked.
+        query = replace(self.query, problem=problem, w=w)
         deviation = door.deviation(query, self.mechanism)
-        prior = CALIBRATED if "slope" in solution.details else UNKNOWN
-        line = counts_line(door.release(query, self.mechanism), deviation, prior)
-        moved = round_parameters(line.of(w, w.size - 1), bound)
-        said = f"The log odds were multiplied by {line.slope:.2f} and moved by {line.added:+.2f}"
-        figures = {"share": float(self.share), "slope": line.slope, "added": line.added}
-        figures["deviation"] = line.deviation
-        spread = f"the slope is known to about {line.deviation:.2f}"
-        how = (
-            f"by noisy counts of rows by class and log odds, in which every row counts 1; {spread}"
-        )
+        counts = door.release(query, self.mechanism)
+        if isinstance(query, PairedScores):
+            part = query.size / ONE
+            lines: CountsLine | ClassLines = class_lines(counts / part, deviation / part, len(w))
+        else:
+            is_calibrated = "slope" in solution.details
+            lines = counts_line(counts, deviation, CALIBRATED if is_calibrated else UNKNOWN)
+        moved = round_parameters(lines.of(w, w.shape[-1] - 1), problem.raw_norm_bound)
+        largest = loss_facts(problem.loss).largest_weight
+        said, section = _in_words(lines, view.schema.label.names, largest)
+        figures = {"share": float(self.share), **section, "deviation": lines.deviation}
+        how = f"the slope is known to about {lines.deviation:.2f}"
+        counted = "1" if largest == 1.0 else f"its weight over {largest:.4g}, the largest one"
+        where = "log odds" if w.ndim == 1 else "log odds of one class over another"
+        lines_of = f"{said}, by noisy counts of rows by class and {where}, in which every row "
+        status = f"{solution.status} {said}, by noisy counts."
         return Outcome(
-            Section(figures, (f"{said}, {how}.",)),
-            solution=replace(
-                solution, w=moved, status=f"{solution.status} {said}, by noisy counts."
-            ),
+            Section(figures, (f"{lines_of}counts {counted}; {how}.",)),
+            solution=replace(solution, w=moved, status=status),
         )
+
+
+def _in_words(
+    lines: CountsLine | ClassLines, names: Sequence[Any], largest: float
+) -> tuple[str, dict[str, Any]]:
+    """Return what was done to the margins, as a clause and as data."""
+    weighed = {} if largest == 1.0 else {"largest_weight": largest}
+    if isinstance(lines, CountsLine):
+        said = f"The log odds were multiplied by {lines.slope:.2f} and moved by {lines.added:+.2f}"
+        return said, {"slope": lines.slope, "added": lines.added, **weighed}
+    named = [f"{name} by {added:+.2f}" for name, added in zip(names, lines.added, strict=True)]
+    most = f"{', '.join(named[:_TOLD])}{', ...' if len(named) > _TOLD else ''}"
+    said = f"The margins were multiplied by {lines.slope:.2f} and moved, of {most}"
+    return said, {"slope": lines.slope, "added": list(lines.added), **weighed}

@@ -1,5 +1,8 @@
 """The step of a calibration: log odds are brought to how rows came true, by released counts.
 
+Of two classes, z becomes a + b z; of several by softmax, each margin z_k becomes a_k + b z_k, which
+is one temperature and an intercept per class.
+
 The rows counted are those that the model was trained on: every release is charged to the one filter
 of the run, which bounds releases that are chosen from earlier ones. What training on them flatters
 is little where a run is private: ``bench/probabilities.py`` has the slope of the labels on log odds
@@ -22,15 +25,17 @@ if TYPE_CHECKING:
 
 __all__ = ["Calibration"]
 
-_USUAL = 0.03
+_USUAL, _MOST_CLASSES = 0.03, 50
+_OF_LOG_ODDS = ("logistic", "softmax")
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """Calibrated log odds of two classes: z becomes a + b z, from noisy counts of rows.
+    """Calibrated log odds by noisy counts: z becomes a + b z, or a_k + b z_k of several classes.
 
     The model's coefficients are those of the calibrated log odds, so that whatever reads the model
-    has them, and an evaluation and intervals beside it are of them.
+    has them, and an evaluation and intervals beside it are of them. A weighted row counts its
+    weight over the largest one, which is public: log odds are then those of the weighted rows.
 
     Parameters
     ----------
@@ -51,7 +56,7 @@ class Calibration:
 
     name: ClassVar[str] = "calibration"
     phase: ClassVar[Phase] = Phase.RESULT
-    needs: ClassVar[frozenset[str]] = frozenset({"adaptive-filter", "one-margin", "unweighted"})
+    needs: ClassVar[frozenset[str]] = frozenset({"adaptive-filter"})
     asks: ClassVar[str] = "Counts of rows by class and log odds are released from the rows"
     instead: ClassVar[str] = "Leave out --calibrate-share (Calibration)"
     refusal: ClassVar[str] = (
@@ -75,10 +80,13 @@ class Calibration:
         # Whoever reads a model that was calibrated needs no kernel for it.
         from dpcore_report.calibration.counted import counts_of
 
+        problem, name = facts.problem, facts.plan.settings.loss
         for reason, holds in {
-            f"the loss {facts.plan.settings.loss} has no log odds": facts.problem.loss.name
-            != "logistic",
-            "the model has no intercept": not facts.problem.intercept,
+            "each class has a fit of its own, whose probabilities are divided by their sum, which "
+            "no line of log odds mends: softmax has one fit of all": facts.ready.fits > 1,
+            f"the loss {name} has no log odds": problem.loss.name not in _OF_LOG_ODDS,
+            "the model has no intercept": not problem.intercept,
+            f"there are more than {_MOST_CLASSES} classes": problem.n_margins > _MOST_CLASSES,
         }.items():
             if holds:
                 raise InvalidInputError(self.refusal.replace("{reason}", reason))

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.exact.rounding import exact
 from dpcore.plugin.columns import Day, FeatureColumn, Log, Lookup, Truth
+from dpcore.plugin.parts import exact
 from dpcore_report.coefficients.summary import Coefficient, Summary, told_of
 from dpcore_report.curves.of_columns import curves_of
 from dpcore_report.intervals.estimate import NORMAL_975, estimate_of
@@ -41,10 +41,10 @@ _UNITS = {Day: "day", Lookup: "level"}
 
 def summary_of(model: Model) -> Summary:
     """Return the coefficients of a model in the units of its columns, and notes on them."""
-    found, notes = _coefficients(model), _notes(model)
+    found, notes, curves = _coefficients(model), _notes(model), tuple(curves_of(model))
     estimate = estimate_of(model.intervals)
     if estimate is None:
-        return Summary(tuple(found), (*_note_on_zeros(found), *notes))
+        return Summary(tuple(found), (*_note_on_zeros(found), *notes), curves)
     places = [replace(model, w=w) for w in (estimate.values, *estimate.bounds())]
     values, lows, highs = (_coefficients(each) for each in places)
     shown = tuple(
@@ -57,7 +57,7 @@ def summary_of(model: Model) -> Summary:
         )
         for each, value, low, high in zip(found, values, lows, highs, strict=True)
     )
-    return Summary(shown, (*notes, *_note_on_those_outside(shown)))
+    return Summary(shown, (*notes, *_note_on_those_outside(shown)), curves)
 
 
 def _note_on_zeros(coefficients: Sequence[Coefficient]) -> tuple[str, ...]:
@@ -187,12 +187,11 @@ def _notes(model: Model) -> tuple[str, ...]:
             "intercept included; all of a longer one is scaled down to that length, and each "
             "of its features then counts for less."
         )
-    if curves := [*map(str, curves_of(model))]:
+    if any(curves_of(model)):
         notes.append(
             "A column with a curve has a coefficient for its line and one at each knot, which "
-            "counts in full there and for less beside it. The lines below add both up, at the "
-            "lower bound too, which the intercept leaves out."
+            "counts in full there and for less beside it. The table of curves adds both up, at the "
+            "lower bound too, which the intercept leaves out; between two knots it is a line."
         )
-    notes += curves
     notes.append("The coefficients contain the noise of the fit.")
     return (*notes, *notes_on_intervals(model.intervals))

@@ -11,6 +11,8 @@ from dpcore_report.frames import escape, frame_of, in_columns, table_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from dpcore_report.curves.of_columns import CurveOfColumn
+
 __all__ = ["HEADS", "Coefficient", "Summary", "told_of"]
 
 HEADS = (
@@ -50,22 +52,48 @@ class Coefficient:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """The coefficients of a model, the intercept last, and how to read them."""
+    """The coefficients of a model, the intercept last, its curves, and how to read them."""
 
     coefficients: tuple[Coefficient, ...]
     notes: tuple[str, ...]
+    curves: tuple[CurveOfColumn, ...] = ()
 
     def cells(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         """Return the heads and the rows of a table, without a column that is empty; of a model that
-        is mostly zeros the others alone, the largest of each class first."""
-        rows = [_cells(coefficient) for coefficient in told_of(self.coefficients)]
+        is mostly zeros the others alone, the largest of each class first. A curve's coefficients
+        are left to ``curve_cells``, but for those with intervals."""
+        bent = {curve.column for curve in self.curves}
+        told = [
+            each
+            for each in self.coefficients
+            if each.column not in bent or each.estimate is not None or not _is_of_curve(each.level)
+        ]
+        rows = [_cells(coefficient) for coefficient in told_of(told)]
         kept = [at for at in range(len(HEADS)) if any(row[at] for row in rows)]
         heads = tuple(HEADS[at] for at in kept)
         return heads, [tuple(row[at] for at in kept) for row in rows]
 
+    def curve_cells(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        """Return the heads and the rows of a table of curves: below each knot what the column adds
+        there, line and hats together; no rows without curves."""
+        most = max((len(curve.knots) for curve in self.curves), default=0)
+        has_classes = any(curve.of_class is not None for curve in self.curves)
+        heads = (*(("class",) if has_classes else ()), "column", "", *map(str, range(1, most + 1)))
+        rows = []
+        for curve in self.curves:
+            first = (str(curve.of_class),) if has_classes else ()
+            blank, rest = ("",) * len(first), ("",) * (most - len(curve.knots))
+            knots = (f"{knot:.4g}" for knot in curve.knots)
+            added = (f"{value:+.3g}" for value in curve.added)
+            rows.append((*first, curve.column, "at", *knots, *rest))
+            rows.append((*blank, "", "adds", *added, *rest))
+        return heads, rows
+
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-able data."""
-        return {"coefficients": [*map(asdict, self.coefficients)], "notes": list(self.notes)}
+        curves = {"curves": [*map(asdict, self.curves)]} if self.curves else {}
+        told = {"coefficients": [*map(asdict, self.coefficients)], **curves}
+        return {**told, "notes": list(self.notes)}
 
     def to_frame(self) -> Any:
         """Return a pandas DataFrame, a row for each coefficient, zeros included, and a column for
@@ -78,10 +106,17 @@ class Summary:
     def _repr_html_(self) -> str:
         """Return the table and the notes as a notebook shows them."""
         notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
-        return table_of(*self.cells(), "coefficients") + notes
+        curves = table_of(*self.curve_cells(), "curves") if self.curves else ""
+        return table_of(*self.cells(), "coefficients") + curves + notes
 
     def __repr__(self) -> str:
-        return "\n".join([*in_columns(*self.cells()), *map(visible, self.notes)])
+        curves = ["", *in_columns(*self.curve_cells()), ""] if self.curves else []
+        return "\n".join([*in_columns(*self.cells()), *curves, *map(visible, self.notes)])
+
+
+def _is_of_curve(level: str) -> bool:
+    """Return whether a feature beside a column's curve is a part of it: its line, or at a knot."""
+    return not level or level.startswith("at ")
 
 
 def told_of(coefficients: Sequence[Coefficient]) -> Sequence[Coefficient]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-from dpcore.exact.rounding import exact
 from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.commands import Option, print_json, print_lines
+from dpcore.plugin.parts import exact
 from dpcore_accounting.commands.printing import print_table
 
 if TYPE_CHECKING:

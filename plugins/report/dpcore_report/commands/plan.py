@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from dpcore.errors import InvalidInputError
 from dpcore.plugin.commands import Option, print_json, print_lines
+from dpcore.plugin.parts import PrivacyStatement
 from dpcore_accounting.commands.printing import print_table
 
 if TYPE_CHECKING:
@@ -17,10 +18,9 @@ __all__ = ["plan_command"]
 
 _ROWS = (300, 1000, 3000, 10_000, 30_000, 100_000)
 _EPSILONS = (0.1, 0.3, 1.0, 3.0)
-_RANGES = (
-    " Nine in ten kept a share within the range in brackets; a target far smaller than its bounds "
-    "keeps the least."
-)
+_RANGES = " Nine in ten kept a share within the range in brackets; {} keeps the least."
+_LEAST = ("a target far smaller than its bounds", "a label with rare classes")
+"""Of squared loss, and of several classes."""
 
 
 def plan_command(
@@ -38,16 +38,22 @@ def plan_command(
         int | None,
         Option(help="Protect units of several rows, such as persons: at most so many of each."),
     ] = None,
-    loss: Annotated[str, Option(help="logistic, huber-svm, hinge-svm or ridge.")] = "logistic",
+    loss: Annotated[
+        str | None,
+        Option(help="logistic, huber-svm, hinge-svm, softmax or ridge; by --classes if not given."),
+    ] = None,
+    classes: Annotated[int, Option(help="Classes of the label; 3 and more: softmax.")] = 2,
+    test_fraction: Annotated[float, Option(help="Share of the rows that are held out.")] = 0.0,
+    evaluate_share: Annotated[float, Option(help="As of dpcore train: so much less to fit.")] = 0.0,
+    intervals_share: Annotated[float, Option(help="Likewise.")] = 0.0,
+    calibrate_share: Annotated[float, Option(help="Likewise.")] = 0.0,
     target_accuracy: Annotated[
         float | None, Option(help="Share of rows to get right; with --classes-share.")
     ] = None,
     target_mse: Annotated[
         float | None, Option(help="Mean squared error, over the target's variance.")
     ] = None,
-    classes_share: Annotated[
-        float | None, Option(help="Share of the commoner class: .5 or more.")
-    ] = None,
+    classes_share: Annotated[float | None, Option(help="Share of the commonest class.")] = None,
     nonprivate_accuracy: Annotated[
         float | None,
         Option(help="Accuracy without privacy; by default as on public tables."),
@@ -69,14 +75,18 @@ def plan_command(
     are read, and nothing is charged.
     """
     from dpcore.fitting.planning.memory import gigabytes
-    from dpcore.fitting.warnings import cautions_of_budget
+
+    pass
     from dpcore.plugin import Settings
     from dpcore_report.forecast import Forecast
     from dpcore_report.normalised_error import NormalisedError
 
+    loss = loss or ("logistic" if classes == 2 else "softmax")
     settings = Settings(loss=loss, delta=delta, relation=relation)
-    forecast = Forecast(settings, features, rows_per_unit)
+    beside = evaluate_share + intervals_share + calibrate_share
+    forecast = Forecast(settings, features, rows_per_unit, classes, beside, test_fraction)
     normalised_error = NormalisedError(
+        classes=classes,
         classification=forecast.classification,
         classes_share=classes_share,
         nonprivate_accuracy=nonprivate_accuracy,
@@ -90,23 +100,20 @@ def plan_command(
     else:
         told = _needs(forecast, kept, rows, epsilon)
     if as_json:
-        asked = {"features": features, "delta": delta, "relation": relation, "loss": loss}
-        asked |= {} if rows_per_unit is None else {"rows_per_unit": rows_per_unit}
         facts = {"error_left_without_privacy": without, "spread": typical.spread}
         facts["memory_bytes"] = forecast.memory()
         goal = {} if kept is None else {"kept": kept}
-        print_json({**asked, **facts, **goal, "forecasts": told})
+        print_json({**forecast.asked, **facts, **goal, "forecasts": told})
         return
     _print(told, kept)
-    for run in told:
-        for caution in cautions_of_budget(run["epsilon"] or 0.0, delta):
-            print_lines(f"dpcore: warning: {caution}", err=True)
+    ranges = _ranges(typical.between, kept, classification=forecast.classification)
+    found = (PrivacyStatement.cautions_of(run["epsilon"] or 0.0, delta) for run in told)
+    print_lines(*(f"dpcore: warning: {each}" for own in found for each in own), err=True)
     print_lines(
         f"{_gain(without, nonprivate_accuracy or nonprivate_mse)} This is a forecast and no "
         f"guarantee: on half of the public tables it was right within {typical.spread:.2g}."
-        f"{_RANGES if typical.between and kept is None else ''} {_protected(rows_per_unit)} A run "
-        f"takes about {gigabytes(forecast.memory())} beside its rows. No data were read, nothing "
-        "was charged."
+        f"{ranges} {_protected(forecast)} A run takes about {gigabytes(forecast.memory())} "
+        "beside its rows. No data were read, nothing was charged."
     )
 
 
@@ -119,11 +126,24 @@ def _gain(without: float, given: float | None) -> str:
     )
 
 
-def _protected(rows_per_unit: int | None) -> str:
-    """Return a sentence on whose rows the noise is for."""
-    if rows_per_unit is None:
-        return "One row is protected; for persons with several rows see --rows-per-unit."
-    return f"All rows of a unit, at most {rows_per_unit:,}, are protected together."
+def _ranges(between: object, kept: float | None, *, classification: bool) -> str:
+    """Return a sentence on the ranges that are shown; none without them."""
+    return "" if between is None or kept is not None else _RANGES.format(_LEAST[classification])
+
+
+def _protected(forecast: Forecast) -> str:
+    """Return sentences on whose rows the noise is for, and on what the fit does not have."""
+    k = forecast.rows_per_unit
+    if k is None:
+        told = "One row is protected; for persons with several rows see --rows-per-unit."
+    else:
+        told = f"All rows of a unit, at most {k:,}, are protected together."
+    parts = []
+    if forecast.beside:
+        parts.append(f"{forecast.beside:.0%} of the budget, for steps beside it")
+    if forecast.held_out:
+        parts.append(f"{forecast.held_out:.0%} of the rows, which are held out")
+    return f"{told} The fit is without {' and '.join(parts)}." if parts else told
 
 
 def _results(

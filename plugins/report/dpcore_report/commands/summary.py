@@ -28,4 +28,6 @@ def summary_command(
         print_json(summary.to_dict())
         return
     print_table(f"{model}: {fitted.fitted_in_words()}", *summary.cells())
+    if summary.curves:
+        print_table("Curves: what a column adds at each knot", *summary.curve_cells())
     print_lines(*summary.notes)

@@ -39,14 +39,6 @@ class CurveOfColumn:
     knots: tuple[float, ...]
     added: tuple[float, ...]
 
-    def __str__(self) -> str:
-        places = (
-            f"{added:+.3g} at {knot:.4g}"
-            for knot, added in zip(self.knots, self.added, strict=True)
-        )
-        of = "" if self.of_class is None else f" to the margin of {self.of_class}"
-        return f"{self.column} adds{of}, line and curve together: {', '.join(places)}."
-
 
 def curves_of(model: Model) -> Iterator[CurveOfColumn]:
     """Yield the curve of each number with knots beside its bounds, of each class in turn."""

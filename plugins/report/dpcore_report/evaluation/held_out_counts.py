@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from dpcore.errors import BudgetExceededError, InvalidInputError
-from dpcore.exact.rounding import exact
-from dpcore.fitting.steps.shares import exact_share
 from dpcore.model.model import check_coefficients
-from dpcore.plugin.parts import float_up, loss_facts, smallest_multiplier
-from dpcore.plugin.steps import Outcome, Section, mechanism_for
+from dpcore.plugin.parts import exact, float_up, loss_facts, smallest_multiplier
+from dpcore.plugin.steps import Outcome, Section, ShareDoor, mechanism_for
 from dpcore_report.evaluation.class_counts import ClassCounts, scale_bits
 from dpcore_report.evaluation.error_figures import figures_of_errors
 from dpcore_report.evaluation.figures import figures_of_classes, figures_of_counts
@@ -28,7 +26,7 @@ if TYPE_CHECKING:
     from dpcore import Schema
     from dpcore.plugin import Accountant
     from dpcore.plugin.parts import Mechanism, Query
-    from dpcore.plugin.steps import PublicFacts, ResultView, ShareDoor
+    from dpcore.plugin.steps import PublicFacts, ResultView
 
 __all__ = ["HeldOutCounts", "counts_of", "mechanism_of_epsilon"]
 
@@ -64,7 +62,7 @@ def _mechanism(
     """Return the mechanism for the share or the epsilon that was asked for, the share, and what is
     stated: the share, rounded up, and, where it was asked for, that epsilon."""
     if epsilon is None:
-        part = exact_share(share, "Evaluation")
+        part = ShareDoor.exact_share(share, "Evaluation")
         return mechanism_for(accountant, part), part, {"share": float(part)}
     mechanism = mechanism_of_epsilon(accountant, epsilon)
     cost = accountant.cost(mechanism.nominal_event(mechanism.noise_multiplier))

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpcore_baselines.without_privacy.auc import auc
+
 if TYPE_CHECKING:
     from dpcore.plugin.parts import Model
 
@@ -25,7 +27,7 @@ def probability_scores(model: Model, margins: np.ndarray, y: np.ndarray) -> dict
     """
     places = model.schema.label.places_of(y)
     if not model.has_probabilities:
-        return {"test_auc": _auc(margins, places)}
+        return {"test_auc": auc(margins, places)}
     names = "test_auc", "test_log_loss", "test_brier", "test_calibration"
     if not y.size:
         return dict.fromkeys(names)
@@ -34,7 +36,7 @@ def probability_scores(model: Model, margins: np.ndarray, y: np.ndarray) -> dict
     is_it = places[:, None] == np.arange(chances.shape[1])
     squares = ((chances - is_it) ** 2).sum(axis=1)
     figures = (
-        _auc(margins if margins.ndim == 1 else chances.T, places),
+        auc(margins if margins.ndim == 1 else chances.T, places),
         -float(logs[is_it].mean()),
         float(squares.mean()) / (2 if margins.ndim == 1 else 1),
         calibration(chances, places),
@@ -65,29 +67,6 @@ def calibration(chances: np.ndarray, places: np.ndarray) -> list[dict[str, float
         for k, n in enumerate(rows)
         if n
     ]
-
-
-def _auc(scores: np.ndarray, places: np.ndarray) -> float | None:
-    """Return the area under the ROC curve; ``scores`` : of the positive class, or a row for each
-    class."""
-    if scores.ndim == 1:
-        return _auc_of_one(scores, places == 1)
-    each = [_auc_of_one(row, places == k) for k, row in enumerate(scores)]
-    known = [area for area in each if area is not None]
-    return float(np.mean(known)) if len(known) == len(each) else None
-
-
-def _auc_of_one(scores: np.ndarray, positive: np.ndarray) -> float | None:
-    """Return the share of pairs of a positive and another row that the scores put in order, ties
-    half: by Mann and Whitney's sum of ranks."""
-    n = int(positive.sum())
-    others = positive.size - n
-    if not (n and others):
-        return None
-    _, place, counts = np.unique(scores, return_inverse=True, return_counts=True)
-    ranks = np.cumsum(counts) - (counts - 1) / 2
-    total = float(ranks[place.reshape(-1)][positive].sum())
-    return (total - n * (n + 1) / 2) / (n * others)
 
 
 def _log_probabilities(margins: np.ndarray, *, one_vs_rest: bool = False) -> np.ndarray:

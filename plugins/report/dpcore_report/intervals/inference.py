@@ -16,11 +16,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dpcore.fitting.steps.shares import exact_share
 from dpcore.model.model import check_coefficients
 from dpcore.plugin import ClippedGradientSum, ordered_dot, round_parameters
 from dpcore.plugin.parts import loss_facts
-from dpcore.plugin.steps import Outcome, Section, mechanism_for
+from dpcore.plugin.steps import Outcome, Section, ShareDoor, mechanism_for
 from dpcore_baselines.queries.standardized import StandardizedGradientSum
 from dpcore_report.intervals.centring import centring_of
 from dpcore_report.intervals.first_step import nearer
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from dpcore import Schema
     from dpcore.plugin import Gaussian, Geometric, Problem
     from dpcore.plugin.parts import Mechanism, Query
-    from dpcore.plugin.steps import PublicFacts, ResultView, ShareDoor
+    from dpcore.plugin.steps import PublicFacts, ResultView
     from dpcore_report.intervals.centring import Centring
 
 __all__ = ["Inference", "inference_of", "why_none"]
@@ -63,7 +62,11 @@ def why_none(facts: PublicFacts) -> dict[str, bool]:
 
 def inference_of(share: float | Fraction, facts: PublicFacts) -> Inference:
     """Return the releases of the sums for a share of the budget."""
-    exactly, problem, schema = exact_share(share, "Intervals"), facts.problem, facts.schema
+    exactly, problem, schema = (
+        ShareDoor.exact_share(share, "Intervals"),
+        facts.problem,
+        facts.schema,
+    )
     noise = _Noise(*(mechanism_for(facts.accountant, exactly * p) for p in _PARTS))
     centring = centring_of(schema, problem) if noise.gradient.needs == "l2" else None
     return Inference(exactly, problem, schema, noise, centring)

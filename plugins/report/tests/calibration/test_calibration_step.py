@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from scipy import special
 
-from dpcore import Calibration, Evaluation, Intervals, OneVsRest, fit, load_model
+from dpcore import Calibration, Evaluation, Intervals, OneVsRest, Weights, fit, load_model
 from dpcore.errors import InvalidInputError
 from dpcore.plugin import round_parameters
 from dpcore.plugin.parts import TableSession, load_registry
@@ -159,13 +159,9 @@ def test_a_model_that_is_too_bold_is_brought_back(monkeypatch):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ({"class_weight": {0: 1.0, 1: 2.0}}, "rows or classes have weights"),
         ({"loss": "hinge-svm"}, "the loss hinge-svm has no log odds"),
         ({"intercept": False}, "the model has no intercept"),
-        (
-            {"loss": "softmax", "classes": (0, 1, 2)},
-            "each class has a fit of its own, or margins of its own",
-        ),
+        ({"loss": "softmax", "classes": range(51)}, "there are more than 50 classes"),
         ({"loss": OneVsRest("logistic"), "classes": (0, 1, 2)}, "each class has a fit of its own"),
         ({"loss": "ridge", "classes": None, "target_bounds": (0, 1)}, "has no log odds"),
         ({"accountant": "single", "algo": "objpert", "params": {}}, "bounds one release"),
@@ -176,6 +172,60 @@ def test_what_it_is_not_for_is_refused_before_a_charge(words, said, monkeypatch)
     with pytest.raises(InvalidInputError, match=said) as caught:
         fitted(Calibration(0.1), **words)
     assert not any("Charged" in note for note in getattr(caught.value, "__notes__", ()))
+
+
+def three(n=6000, seed=0):
+    X, y = rows(n, seed)
+    return X, np.where(np.random.default_rng(seed).random(n) < 0.3, 2, y)
+
+
+def test_several_classes_have_one_temperature_and_an_intercept_each(tmp_path):
+    X, y = three()
+    given = {**PUBLIC, **SHORT, "classes": (0, 1, 2), "epsilon": 20.0}
+    model = fit(X, y, **given, seed=3, also=[Calibration(0.2)])
+    found, last = Calibration.of(model), model.ledger[-1]
+    assert (last["kind"], last["count"], model.status.count("by noisy counts")) == (
+        "calibration",
+        1,
+        1,
+    )
+    assert len(found.data["added"]) == 3 and sum(found.data["added"]) == pytest.approx(0)
+    assert f"multiplied by {found.data['slope']:.2f}" in found.lines[0]
+    assert f"of 0 by {found.data['added'][0]:+.2f}, 1 by" in found.lines[0]
+    w = model.w.copy()
+    w[:, -1] -= found.data["added"]
+    before = replace(model, w=round_parameters(w / found.data["slope"], 2.0))
+    X, y = three(seed=9)
+
+    def loss(model):
+        return -np.log(model.predict_proba(X)[np.arange(len(y)), y]).mean()
+
+    assert loss(model) < loss(before) - 0.01
+    model.save(tmp_path / "model.json")
+    assert np.array_equal(
+        load_model(tmp_path / "model.json").predict_proba(X), model.predict_proba(X)
+    )
+
+
+@pytest.mark.parametrize(
+    ("weights", "largest"),
+    [({0: 1.0, 1: 2.5}, 2.5), ("balanced", None), (Weights(np.full(2000, 0.5), bound=0.75), 0.75)],
+)
+def test_weighted_rows_count_their_part_of_the_largest_weight(weights, largest, monkeypatch):
+    counts, same = [], counted.counts_line
+    monkeypatch.setattr(
+        counted, "counts_line", lambda *asked: counts.append(asked[0]) or same(*asked)
+    )
+    of_rows = isinstance(weights, Weights)
+    given = {"sample_weight" if of_rows else "class_weight": weights}
+    model = fitted(Calibration(0.2), epsilon=200.0, **given)
+    told = Calibration.of(model).data["largest_weight"]
+    released = counts[0].reshape(2, -1).sum(axis=1)
+    number = np.bincount(rows()[1])
+    each = [0.5, 0.5] if of_rows else list(model.class_weights.values())
+    assert released == pytest.approx(number * np.array(each) / told, abs=20)
+    assert told == pytest.approx(largest or max(each))
+    assert f"its weight over {told:.4g}, the largest one" in Calibration.of(model).lines[0]
 
 
 @pytest.mark.parametrize("share", [0, 1, -0.5, float("nan"), "much"])

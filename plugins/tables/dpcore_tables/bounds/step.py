@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dpcore.fitting.steps.shares import exact_share
 from dpcore.fitting.steps.step import Bounds
 from dpcore.plugin import Gaussian
-from dpcore.plugin.steps import Outcome, Phase, RowsAsked, mechanism_for
+from dpcore.plugin.steps import Outcome, Phase, RowsAsked, ShareDoor, mechanism_for
 from dpcore_tables.bounds.choice import CountNoise, are_defaults, bounds_of
 from dpcore_tables.bounds.counts import BinCounts
 from dpcore_tables.bounds.target import share_beyond, target_bounds_of
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from dpcore import Schema
     from dpcore.plugin import Geometric
     from dpcore.plugin.parts import Mechanism, Query
-    from dpcore.plugin.steps import PublicFacts, ShareDoor
+    from dpcore.plugin.steps import PublicFacts
 
 __all__ = ["SHARE", "BoundsRelease", "PrivateBounds"]
 
@@ -68,7 +67,7 @@ class PrivateBounds:
 
     def check(self, facts: PublicFacts) -> BoundsRelease:
         """Return the release of the counts (``RunStep``)."""
-        share = exact_share(self.share, "PrivateBounds")
+        share = ShareDoor.exact_share(self.share, "PrivateBounds")
         mechanism = mechanism_for(facts.accountant, share)
         query = BinCounts(len(facts.schema.unbounded), mechanism.needs)
         return BoundsRelease(share, facts.schema, query, mechanism)

@@ -77,5 +77,8 @@ def _day_of(cell: Any, parsed: Callable[[str], float]) -> float:
     if pandas is not None and cell is pandas.NaT or not isinstance(cell, date):
         return np.nan
     if isinstance(cell, datetime) and cell.tzinfo is not None:
-        cell = cell.astimezone(UTC)
+        try:
+            cell = cell.astimezone(UTC)
+        except OverflowError:  # In UTC its day is before the year 1, or after 9999.
+            return np.nan
     return float(cell.toordinal() - EPOCH)

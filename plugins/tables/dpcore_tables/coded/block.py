@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from fractions import Fraction
-from functools import cache
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -105,9 +104,9 @@ class RawCodedRows:
         )
 
 
-@cache
 def _load_kernels_of_hats() -> None:
-    """Load what adds hats of mapped rows, before anything is charged."""
+    """Load what adds hats of mapped rows, before anything is charged. For each block anew: a cache
+    would count them, and with them the rows."""
     places, values, none = np.empty((0, 1), np.int64), np.empty((0, 1)), np.empty(0)
     add_hats(places, values, values, none, none)
     add_sums_of_hats(places, values, values, none, none)

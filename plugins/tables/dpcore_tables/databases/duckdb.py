@@ -1,7 +1,8 @@
 """Queries of DuckDB: of a database file, or of Parquet files, by globs and on object stores.
 
 Columns have the types that the database or the Parquet files declare, and come as Arrow batches.
-Where DuckDB would guess how a text file is written, from its rows, a query is refused. DuckDB
+Where DuckDB would guess how a text file is written, from its rows, a query is refused
+(``dpcore_tables.databases.csv_calls`` says which text files it may read). DuckDB
 installs no extension by itself here; its own secrets, or the environment, have the credentials of
 an object store. No variable of Python is a table.
 """
@@ -9,6 +10,7 @@ an object store. No variable of Python is a table.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
@@ -34,6 +36,12 @@ _CONFIG = {
 }
 _SETTINGS = ("python_enable_replacements = false", "enable_progress_bar = false")
 _PARQUET = (".parquet", ".pq")
+_STORES = {
+    "httpfs": re.compile(r"(https?|s3[an]?|gcs|gs|r2|hf)://", re.IGNORECASE),
+    "azure": re.compile(r"(az|azure|abfss?)://", re.IGNORECASE),
+}
+"""By extension of DuckDB, the names of files that it reads."""
+_INSTALLED = "SELECT 1 FROM duckdb_extensions() WHERE extension_name = ? AND installed"
 _OWN = "SELECT 1 FROM duckdb_functions() WHERE NOT internal LIMIT 1"
 _OF_PATTERNS = frozenset("*?[{")
 _TEXT = "SELECT sql FROM duckdb_{kind}s() WHERE lower({kind}_name) = lower(?) AND NOT internal"
@@ -77,6 +85,7 @@ class DuckDatabase:
         InvalidInputError for a query that it cannot answer."""
         with replacing(_driver().Error, by=self._fault), closing(self._connected()) as opened:
             with replacing(_driver().Error, by=self._fault_of_query):
+                self._require_extensions(opened)
                 self._require_rows(opened)
                 relation = opened.sql(self._query.text)  # Bound to names, and not run.
             with relation.to_arrow_reader(PIECE) as reader:
@@ -92,6 +101,16 @@ class DuckDatabase:
         for setting in _SETTINGS:
             opened.execute(f"SET {setting}")
         return opened
+
+    def _require_extensions(self, opened: Any) -> None:
+        """Raise InvalidInputError where the files of an object store need what is not installed."""
+        for name, of_store in _STORES.items():
+            is_needed = any(of_store.match(table.name) for table in self._query.tables)
+            if is_needed and not opened.execute(_INSTALLED, [name]).fetchone():
+                raise InvalidInputError(
+                    f"{self.source}: files of an object store need DuckDB's extension {name}, "
+                    f"which is not installed by itself here: run INSTALL {name} in DuckDB once."
+                )
 
     def _require_rows(self, opened: Any) -> None:
         """Raise for a query whose names are not those of a table's own columns, unless its rows are
@@ -114,7 +133,8 @@ class DuckDatabase:
                 n_files = not n_tables + n_views and table.name.lower().endswith(_PARQUET)
                 is_there, is_table = n_tables + n_views + n_files > 0, n_views == 0
                 self._query.require_table(table, is_there=is_there, is_table=is_table)
-            known |= {name.lower() for name in opened.sql(_all_of(table)).columns}
+            names = table.columns or opened.sql(_all_of(table)).columns
+            known |= {name.lower() for name in names}
         self._query.require_columns(known, lambda name, _: name.lower())
 
     def _refuse_drawn_columns(self, opened: Any) -> None:
@@ -146,7 +166,7 @@ class DuckDatabase:
             return InvalidInputError(f"{self.source} cannot answer the query: {told}")
         return DataError(
             f"{self.source}: what the query names cannot be opened ({type(error).__name__}): no "
-            "such file, no right to read it, or an extension of DuckDB is to be installed first."
+            "such file, no right to read it, or no answer of the server that has it."
         )
 
     def _fault(self, error: Exception) -> DataError:

@@ -3,7 +3,7 @@
 The types of a result's columns are those that the database declares, which are public: numbers,
 truth values, days and times; all others are the text that the server writes. A cell is a function
 of itself and of these, and of settings of the session, which are fixed here. Rows come through a
-cursor of the server, some at a time.
+cursor of the server, some at a time. (ADBC's driver turns the date infinity into a number of days.)
 
 A password is none of an address: it is in the environment (``PGPASSWORD``), in ``~/.pgpass`` or in
 a service file. The text of an error that the server raises in the midst of rows may quote a cell,
@@ -28,6 +28,7 @@ from dpcore_tables.cells.objects import as_objects
 from dpcore_tables.databases.address import Address
 from dpcore_tables.databases.queries import Table, read_query
 from dpcore_tables.databases.rows import PIECE, QueryRows, Result
+from dpcore_tables.databases.unit_joins import require_alike_ids
 from dpcore_tables.raw.reader import ReadFacts
 
 if TYPE_CHECKING:
@@ -100,13 +101,15 @@ def open_postgresql(source: str, facts: ReadFacts) -> QueryRows:
     Raises InvalidInputError for a wrong address, a query that is none or visibly not row by row,
     and a schema with a width.
     """
-    return QueryRows(PostgresqlDatabase(Address.of(source, facts.promised)), facts)
+    schema = facts.schema
+    unit = schema.unit if schema.unit_missing == "refuse" else None
+    return QueryRows(PostgresqlDatabase(Address.of(source, facts.promised), unit), facts)
 
 
 class PostgresqlDatabase:
-    """A query of one database."""
+    """A query of one database. ``unit`` : the column of ids that its tables may be joined by."""
 
-    def __init__(self, address: Address) -> None:
+    def __init__(self, address: Address, unit: str | None = None) -> None:
         self.source = address.source
         if not _PLACE.fullmatch(address.place):
             raise InvalidInputError(
@@ -115,7 +118,7 @@ class PostgresqlDatabase:
             )
         keys = f"?{urlencode(address.others, quote_via=quote)}" if address.others else ""
         self._server = f"postgresql://{address.place}{keys}"
-        self._query = read_query(address, "postgres")
+        self._query = read_query(address, "postgres", unit)
 
     @contextmanager
     def opened(self) -> Iterator[Result]:
@@ -172,6 +175,9 @@ class PostgresqlDatabase:
             self._query.require_table(table, is_there=bool(found), is_table=is_table)
             known |= {column for _, column in found}
         self._query.require_columns(known, _folded)
+        if unit := self._query.joined_by:
+            names, refuse = map(_named, self._query.tables), self._query.refuse_unclaimed
+            require_alike_ids(connection, unit, [*names], refuse)
 
     def _unreached(self, error: psycopg.OperationalError) -> DataError:
         why = str(error).strip().partition("\n")[0]

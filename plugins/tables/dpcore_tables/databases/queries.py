@@ -5,14 +5,13 @@ other rows of the result, and a guarantee for one row of the result is none for 
 query is read (sqlglot), and everything in it has to be on a list: expressions of one row's columns,
 from one table, with WHERE. What is not on the list needs the claim of whoever asks. A column is one
 of the table's own, by its catalogue, since there are names (``ctid``, ``rowid``) that tell of other
-rows, and a view is no table. A join by the ids of units needs the claim too: two ids here may be
-equal to the database, by a column's type or its collation.
+rows, and a view is no table. A join needs the claim too, but for one by the ids of units where the
+database's types make ids that are equal the same (``dpcore_tables.databases.unit_joins``).
 """
 
 from __future__ import annotations
 
 import logging
-import re
 import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -20,7 +19,9 @@ from typing import Any
 
 from dpcore.errors import InvalidInputError, replacing
 from dpcore_tables.databases.address import Address
-from dpcore_tables.databases.never_asked import called, require_plain, word_of
+from dpcore_tables.databases.csv_calls import guessed_file, is_by_lines, named_columns
+from dpcore_tables.databases.never_asked import require_plain, word_of
+from dpcore_tables.databases.unit_joins import is_joined_by
 
 __all__ = ["Query", "Table", "read_query", "relations_in"]
 
@@ -34,7 +35,6 @@ _ROW_WISE = frozenset(
 """Names of sqlglot's classes: each is a function of the row that its columns are of."""
 _OF_SELECT = {"expressions", "from", "from_", "where"}
 _OF_TABLE = {"this", "db", "catalog", "alias"}
-_TEXT_FILE = re.compile(r"\.(csv|tsv|txt|psv|json|jsonl|ndjson)(\.\w+)?($|\?)", re.IGNORECASE)
 _ADVICE = (
     "Ask for columns and expressions of one table with WHERE, or say with --row-wise-claim that "
     "each row of the result comes from one row of the table, whatever the other rows are"
@@ -48,11 +48,13 @@ class Table:
     Parameters
     ----------
     parts : of the name, the table's own last, and whether each is quoted.
-    is_file : whether it is the name of Parquet files, ``read_parquet('...')``.
+    is_file : whether it is the name of files, ``read_parquet('...')`` or ``read_csv('...')``.
+    columns : of text files that are read by lines.
     """
 
     parts: tuple[tuple[str, bool], ...]
     is_file: bool = False
+    columns: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -77,6 +79,8 @@ class Query:
     tables : that it names, each of them where rows may come from.
     columns : names that it has for columns, and whether each is quoted; none where they are
         claimed.
+    joined_by : the column of ids that its tables are joined by, whose types the database is to
+        look at; empty where there is no join, or it is claimed.
     """
 
     text: str
@@ -84,6 +88,7 @@ class Query:
     is_claimed: bool
     tables: tuple[Table, ...]
     columns: tuple[tuple[str, bool], ...]
+    joined_by: str = ""
 
     def require_table(self, table: Table, *, is_there: bool, is_table: bool) -> None:
         """Raise InvalidInputError for what is no table, such as a view."""
@@ -107,10 +112,11 @@ class Query:
                 raise InvalidInputError(f"{self.source}: no column {name!r} in the table.")
 
 
-def read_query(address: Address, dialect: str) -> Query:
+def read_query(address: Address, dialect: str, unit: str | None = None) -> Query:
     """Return the query of an address.
 
-    ``dialect`` : sqlglot's name of the database's.
+    ``dialect`` : sqlglot's name of the database's. ``unit`` : the column of ids that tables may be
+    joined by, of a database that looks at its types.
     Raises InvalidInputError, which does not repeat the query, where it is no single SELECT, changes
     something, or is visibly not row by row and not claimed to be.
     """
@@ -121,20 +127,23 @@ def read_query(address: Address, dialect: str) -> Query:
         )
     tree = _parsed(address.query, dialect)
     for node in tree.walk():
-        if guess := _guess_of_types(node, dialect):
+        if guess := guessed_file(node, dialect):
             raise InvalidInputError(
                 f"{guess} takes the types of columns, or where a row ends, from the rows: name the "
                 "file itself with --data, save it as Parquet, or give read_csv what it is to be "
-                "(auto_detect = false, columns = {...}, and --row-wise-claim)."
+                "(auto_detect = false, header = true, delim = ',', quote = '', escape = '', "
+                "columns = {'age': 'VARCHAR', ...}; with quotes or other types --row-wise-claim)."
             )
     require_plain(tree, dialect)
-    found = [node for node in tree.walk() if type(node).__name__ in ("Table", "Column")]
+    found = [node for node in _walked(tree) if type(node).__name__ in ("Table", "Column")]
     tables = tuple(_table(node) for node in found if type(node).__name__ == "Table")
     columns: Any = ()
+    joined_by = ""
     if not address.is_claimed:
+        joined_by = unit if unit is not None and is_joined_by(tree, unit) else ""
         # Where a comment within a comment ends is another place in each database.
         is_unclear = "/*" in address.query and _has_comment(address.query, dialect)
-        doubt = "a comment" if is_unclear else next(_doubts(tree), None)
+        doubt = "a comment" if is_unclear else next(_doubts(tree, joined_by), None)
         if doubt is not None:
             raise InvalidInputError(
                 f"The query has {doubt}: other rows of its result may depend on one row, or "
@@ -146,7 +155,7 @@ def read_query(address: Address, dialect: str) -> Query:
             if type(node).__name__ == "Column" and type(node.this).__name__ != "Star"
         )
     text = address.query.rstrip().rstrip(";")
-    return Query(text, address.source, address.is_claimed, tables, columns)
+    return Query(text, address.source, address.is_claimed, tables, columns, joined_by)
 
 
 def relations_in(text: str, dialect: str, where: str) -> set[str]:
@@ -222,24 +231,32 @@ def _has_comment(text: str, dialect: str) -> bool:
     return any(token.comments for token in sqlglot.tokenize(text, dialect=dialect))
 
 
-def _doubts(tree: Any) -> Iterator[str]:
+def _walked(tree: Any) -> Iterator[Any]:
+    """Yield the parts of a query, without the options of files that are read by lines."""
+    yield from tree.walk(prune=is_by_lines)
+
+
+def _doubts(tree: Any, joined_by: str) -> Iterator[str]:
     """Yield what in a query is on no list, in words."""
-    names = [type(node).__name__ for node in tree.walk()]
+    names = [type(node).__name__ for node in _walked(tree)]
     if names[0] != "Select" or names.count("Select") > 1:
         yield "a subquery, WITH or UNION"
-    for node, name in zip(tree.walk(), names, strict=True):
+    for node, name in zip(_walked(tree), names, strict=True):
         if name == "Join":
-            yield "a JOIN"
+            yield from () if joined_by else ("a JOIN",)
         elif name == "In" and node.args.get("field"):
             yield "IN of a name, which may be a table's"
         elif name == "ReadParquet":
             if [type(each).__name__ for each in node.expressions] != ["Literal"]:
                 yield "read_parquet of more than one name"
+        elif is_by_lines(node):
+            continue
         elif name not in _ROW_WISE or name == "DataType" and "USERDEFINED" in repr(node.this):
             yield word_of(node)
-    if any(node and key not in _OF_SELECT for key, node in tree.args.items()):
+    of_select = _OF_SELECT | ({"joins"} if joined_by else set())
+    if any(node and key not in of_select for key, node in tree.args.items()):
         yield "more than SELECT, FROM and WHERE"
-    tables = [node for node in tree.walk() if type(node).__name__ == "Table"]
+    tables = [node for node in _walked(tree) if type(node).__name__ == "Table"]
     if not tables:
         yield "no table"
     for table in tables:
@@ -247,29 +264,9 @@ def _doubts(tree: Any) -> Iterator[str]:
             yield "more than the name of its table"
 
 
-def _guess_of_types(node: Any, dialect: str) -> str:
-    """Return the function of DuckDB, or the file's name, that makes it guess how a text file is
-    written; empty for anything else."""
-    name = type(node).__name__
-    function = "read_csv" if name == "ReadCSV" else called(node).lower()
-    if function.startswith(("read_csv", "read_json", "read_ndjson", "sniff_csv")):
-        told = {each.this.name.lower(): each.expression for each in node.find_all(*_equal())}
-        guesses: Any = told.get("auto_detect")
-        is_told = type(guesses).__name__ == "Boolean" and not guesses.this
-        return "" if is_told and function.startswith("read_csv") else function
-    if name != "Table" or dialect != "duckdb" or type(node.this).__name__ != "Identifier":
-        return ""
-    whole = ".".join(name for name, _ in _table(node).parts)
-    return repr(whole) if _TEXT_FILE.search(whole) else ""
-
-
-def _equal() -> tuple[Any, ...]:
-    import sqlglot
-
-    return sqlglot.exp.EQ, sqlglot.exp.PropertyEQ
-
-
 def _table(node: Any) -> Table:
+    if is_by_lines(node.this):
+        return Table(((node.this.name, True),), is_file=True, columns=named_columns(node.this))
     if type(node.this).__name__ == "ReadParquet":
         return Table(((node.this.expressions[0].name, True),), is_file=True)
     named = (node.args.get(key) for key in ("catalog", "db", "this"))

@@ -1,7 +1,8 @@
 """Queries of a SQLite file, each cell by the type that it has itself.
 
 The file is opened to read, in one transaction. Python objects are what SQLite's values are: whole
-numbers, fractions, text, bytes, and nothing; a column's declared type is none of a cell's.
+numbers, fractions, text, bytes, and nothing; a column's declared type is none of a cell's. (ADBC's
+driver takes a column's type from its first rows, and a cell of another type ends the query.)
 """
 
 from __future__ import annotations

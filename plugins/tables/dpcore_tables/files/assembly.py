@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.data.blocks.frozen import freeze
-from dpcore.data.blocks.layouts import layout_of
+from dpcore.plugin.parts import Table
 
 if TYPE_CHECKING:
     from dpcore.data.blocks.layouts import Rows
@@ -28,7 +28,7 @@ def assemble(pieces: Iterable[tuple[Rows, np.ndarray | None]]) -> tuple[Rows, np
     rest: Iterator[tuple[Any, np.ndarray | None]] = iter(pieces)
     first = next(rest)
     second = next(rest, None)
-    layout = layout_of(first[0])
+    layout = Table.layout_of(first[0])
     if second is None:
         X, y = first
         return layout.freeze(X), None if y is None else freeze(y)

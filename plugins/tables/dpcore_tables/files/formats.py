@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import os
 from dataclasses import replace
@@ -9,8 +10,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import InvalidInputError
-from dpcore.plugin.parts import load_registry
-from dpcore.privacy.first_party import is_ours
+from dpcore.plugin.parts import PrivacyStatement, load_registry
 from dpcore.registry.catalogue import registries
 from dpcore_tables.databases.address import Address, refuse_password
 from dpcore_tables.files.input_paths import STDIN
@@ -28,6 +28,7 @@ __all__ = [
     "is_store",
     "is_typed",
     "loaded",
+    "query_of",
     "schema_from_rows",
     "store_of",
     "suffixes",
@@ -101,7 +102,7 @@ def _of_scheme(path: str) -> Entry:
 def suffixes() -> tuple[str, ...]:
     """Return the suffixes of all files that can be read, those of this project first."""
     entries = [entry for kind in (READER, STORE) for entry in load_registry(kind).in_order(kind)]
-    entries.sort(key=lambda entry: not is_ours(entry.target.partition(":")[0]))
+    entries.sort(key=lambda entry: not PrivacyStatement.is_ours(entry.target.partition(":")[0]))
     return tuple(suffix for entry in entries for suffix in entry.data["suffixes"])
 
 
@@ -128,6 +129,14 @@ def claim_of(entry: Entry, source: str, schema: Schema) -> str:
     how = "claimed" if Address.of(source).is_claimed else "checked"
     types = " of types" if entry.data["typed"] else ""
     return f"{how} query{types}{'' if schema.unit is None else ' of units'}"
+
+
+def query_of(entry: Entry, source: str) -> str:
+    """Return the SHA-256 of the query that rows of a reader are the result of, as ``Dataset`` has
+    it; nothing for those of files."""
+    if not entry.data.get("query"):
+        return ""
+    return hashlib.sha256(Address.of(source).query.encode()).hexdigest()
 
 
 def schema_from_rows(path: str, target: str) -> Schema:

@@ -26,6 +26,7 @@ from dpcore_tables.files.formats import (
     format_of,
     is_store,
     loaded,
+    query_of,
     store_of,
 )
 from dpcore_tables.files.input_paths import is_there, name_of, partition_files, refuse_stores
@@ -110,6 +111,7 @@ def _read(
         rows_dropped=bad_rows == "drop",
         typed_by=claim or ("file" if entry.data["typed"] else None),
         read_by=entry.named_parts(),
+        query=query_of(entry, source),
     )
 
 
@@ -165,6 +167,7 @@ def _load_store(
         rows_dropped=description.rows_dropped,
         typed_by=getattr(description, "claim", "") or ("file" if description.is_typed else None),
         read_by=(*entry.named_parts(), *getattr(description, "read_by", ())),
+        query=getattr(description, "query", ""),
     )
 
 

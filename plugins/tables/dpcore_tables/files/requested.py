@@ -12,7 +12,6 @@ import pyarrow as pa
 
 from dpcore import Schema
 from dpcore.data.dataset import declared_schema
-from dpcore.data.files import RowSource
 from dpcore.data.units import Coins
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.request.ledger_request import require_ledgers
@@ -21,8 +20,7 @@ from dpcore.fitting.rows.loading import Data, schema_reasons, split
 from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.commands import DataRequest, Plan
 from dpcore.plugin.engines import Files, Registered
-from dpcore.plugin.parts import Dataset, load_registry
-from dpcore.privacy.first_party import part_of
+from dpcore.plugin.parts import Dataset, PrivacyStatement, load_registry
 from dpcore.registry.tables.declarations import engine_facts
 from dpcore_tables.files.formats import schema_from_rows
 from dpcore_tables.files.loading import require_file, require_known, schema_of
@@ -170,7 +168,9 @@ def schema_of_rows(request: DataRequest) -> Schema | None:
     return schema_of(request.data)
 
 
-def source_of(plan: Plan, request: DataRequest) -> tuple[RowSource, Schema | None, tuple[str, ...]]:
+def source_of(
+    plan: Plan, request: DataRequest
+) -> tuple[Files | Registered, Schema | None, tuple[str, ...]]:
     """Return where an engine finds the rows that were asked for, their schema, and the readers that
     run on them, as far as they are not its own.
 
@@ -233,4 +233,4 @@ def _registered_parts(request: DataRequest) -> tuple[str, ...]:
     check_weight(request, is_file=False)
     registry = load_registry()
     load = registry.load("dataset", request.data)
-    return part_of(load), registry.get("dataset", request.data).target
+    return PrivacyStatement.part_of(load), registry.get("dataset", request.data).target

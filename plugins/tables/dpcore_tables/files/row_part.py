@@ -3,7 +3,8 @@
 A row is in a part by the code of one cell of its own, which the public schema makes of that cell
 alone. So it is in one part of a column at most, whatever other rows there are; a value that is none
 of the levels is in none. Parallel composition, within a session and in a
-ledger, rests on that.
+ledger, rests on that. Another query of a database may make another cell of the same row, so that a
+part of a query's rows is one of that query.
 """
 
 from __future__ import annotations
@@ -47,6 +48,7 @@ def rows_of_part(dataset: Dataset, name: str) -> Dataset:
         pieces = X.pieces()
     else:
         raise InvalidInputError(f"The rows of {dataset.name} hold no levels of {part.column!r}.")
+    part = replace(part, query=dataset.query)
     return replace(dataset.take(_are_of(pieces, place, level)), part=part)
 
 

@@ -11,8 +11,7 @@ from dpcore.fitting.reporting import state_session, unpromised
 if TYPE_CHECKING:
     from dpcore import Schema
     from dpcore.plugin import Accountant, Problem
-    from dpcore.plugin.parts import Engine, Table
-    from dpcore.privacy.statement import PrivacyStatement
+    from dpcore.plugin.parts import Engine, PrivacyStatement, Table
     from dpcore_tables.statistics.part_session import WholeSession
 
 __all__ = ["Opened"]

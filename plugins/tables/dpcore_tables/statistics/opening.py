@@ -13,19 +13,17 @@ from dpcore.errors import InvalidInputError, warn_caller
 from dpcore.fitting.planning.engines import engine_name, load_engine
 from dpcore.fitting.planning.public_facts import check_drop
 from dpcore.fitting.planning.usual_loss import loss_of_schemas
-from dpcore.fitting.request.settings import checked_settings, figure_of
 from dpcore.fitting.rows.given import dataset_of, schema_of
 from dpcore.fitting.rows.loading import schema_reasons
 from dpcore.fitting.table_ledger import reserved
-from dpcore.fitting.warnings import cautions_of_budget
 from dpcore.plugin import NeighboringRelation, Problem, Settings
 from dpcore.plugin.commands import LedgerRequest
 from dpcore.plugin.parts import (
     NoiseSource,
+    PrivacyStatement,
     accountant_facts,
     load_registry,
 )
-from dpcore.privacy.first_party import part_of
 from dpcore_tables.statistics.opened import Opened
 from dpcore_tables.statistics.part_session import WholeSession
 from dpcore_tables.statistics.session import OpenSession
@@ -101,7 +99,7 @@ def open_session(
     """
     budget: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "rho": rho, "mu": mu}
     budget |= {"relation": relation, "accountant": accountant, "conversion": conversion}
-    settings = checked_settings(Settings(**budget, engine=engine, threads=threads, seed=seed))
+    settings = Settings(**budget, engine=engine, threads=threads, seed=seed).checked()
     held = NeighboringRelation.parse(relation or NeighboringRelation.ADD_OR_REMOVE_ONE.value)
     name, empty = _filter(settings)
     request = LedgerRequest(ledger, analyst, same_table)
@@ -118,16 +116,18 @@ def open_session(
         engine=load_engine(engine, registry),
         threads=settings.threads,
         trusted=(
-            *(part_of(each) for each in (empty, Opened)),  # itself too: it reads rows
+            *(
+                PrivacyStatement.part_of(each) for each in (empty, Opened)
+            ),  # itself too: it reads rows
             *(registry.get(*name).target for name in names),
             *readers,
             *parts_of_rows(dataset),
         ),
         why_not_private=(*_seeded(seed), *schema_reasons(dataset.schema)),
         typed_by=dataset.typed_by,
-        figure=figure_of(settings),
+        figure=settings.native_budget(),
     )
-    for caution in cautions_of_budget(empty.epsilon, delta):
+    for caution in PrivacyStatement.cautions_of(empty.epsilon, delta):
         warn_caller(caution)
     run, n = ("a session", empty, held), dataset.n_units if held.size_is_public else None
     by_release = epsilon is None and opened.figure is None
@@ -142,7 +142,7 @@ def open_session(
 def _filter(settings: Settings) -> tuple[str, Accountant]:
     """Return the name and the empty filter; InvalidInputError where it guarantees nothing, or
     nothing for questions that are chosen on the way."""
-    name, figure = settings.accountant or _USUAL_FILTER, figure_of(settings)
+    name, figure = settings.accountant or _USUAL_FILTER, settings.native_budget()
     factory: Any = load_registry().load("accountant", name)
     if not (factory.fully_adaptive and accountant_facts(factory).private):
         raise InvalidInputError(
@@ -167,7 +167,7 @@ def _rows(
     if isinstance(X, str) and X in registry.names("dataset"):
         leave_to_schema(f"the data set {X}", y=y, schema=schema, **public)
         load = registry.load("dataset", X)
-        return load(), (part_of(load), registry.get("dataset", X).target)
+        return load(), (PrivacyStatement.part_of(load), registry.get("dataset", X).target)
     return dataset_of(X, y, schema_of(schema), True, **public), ()
 
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.accountants.gdp import GdpAccountant
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.reporting import charged_in
 from dpcore.fitting.rows.given import schema_of
@@ -21,9 +20,13 @@ from dpcore.fitting.rows.loading import schema_reasons
 from dpcore.fitting.table_ledger import closed_after, note_outside, reserved
 from dpcore.plugin import Gaussian, Geometric, NeighboringRelation, noise_multiplier
 from dpcore.plugin.commands import LedgerRequest
-from dpcore.plugin.parts import NoiseSource, PureAccountant, TableSession
-from dpcore.privacy.first_party import part_of
-from dpcore.privacy.statement import PrivacyStatement, foreign_parts
+from dpcore.plugin.parts import (
+    NoiseSource,
+    PrivacyStatement,
+    PureAccountant,
+    TableSession,
+    load_registry,
+)
 from dpcore.session.charges import Charges
 from dpcore_tables.files.formats import claim_of, entry_of, is_store, is_typed
 from dpcore_tables.files.input_paths import refuse_stdin
@@ -43,6 +46,7 @@ from dpcore_tables.statistics.unit_check import check_units
 
 if TYPE_CHECKING:
     from dpcore import Schema
+    from dpcore.plugin import Accountant
     from dpcore.plugin.parts import Query
 
 __all__ = ["SchemaCheck", "check_schema"]
@@ -148,16 +152,16 @@ def _released(
     typed_by: str | None,
     charges: Charges | None,
 ) -> SchemaCheck:
-    epsilon, delta = budget
-    relation = NeighboringRelation.ADD_OR_REMOVE_ONE
-    accountant: GdpAccountant | PureAccountant
+    (epsilon, delta), relation = budget, NeighboringRelation.ADD_OR_REMOVE_ONE
+    accountant: Accountant
     mechanism: Gaussian | Geometric
     if delta == 0:
         accountant = PureAccountant.from_budget(epsilon, 0.0)
         multiplier = noise_multiplier(accountant, Geometric.nominal_event, accountant.remaining)
         query, mechanism, spread = CellCounts(len(columns), "l1"), Geometric(multiplier), 2**0.5
     else:
-        accountant = GdpAccountant.from_budget(epsilon, delta)
+        gdp = load_registry("accountant").load("accountant", "gdp")
+        accountant = gdp.from_budget(epsilon, delta)
         multiplier = noise_multiplier(accountant, Gaussian.nominal_event, accountant.remaining)
         query, mechanism, spread = CellCounts(len(columns), "l2"), Gaussian(multiplier), 1.0
     why_not_private, run = schema_reasons(schema), ("a check of the schema", accountant, relation)
@@ -179,7 +183,9 @@ def _released(
         budget=spent.budget,
         spent=spent.spent,
         releases=session.releases,
-        parts_not_from_dpcore=foreign_parts({*session.trusted_parts, part_of(SchemaCheck)}),
+        parts_not_from_dpcore=PrivacyStatement.foreign_parts(
+            {*session.trusted_parts, PrivacyStatement.part_of(SchemaCheck)}
+        ),
         why_not_private=why_not_private,
         typed_by=typed_by,
         ledger=charged.reference,

@@ -10,9 +10,16 @@ from dpcore.data.schema.unbounded_columns import require_bounds
 from dpcore.data.units import UnitIds
 from dpcore.errors import InvalidInputError
 from dpcore.plugin.engines import BadRows
-from dpcore.plugin.parts import load_registry
-from dpcore.privacy.statement import foreign_parts
-from dpcore_tables.files.formats import STORE, claim_of, entry_of, is_store, is_typed, store_of
+from dpcore.plugin.parts import PrivacyStatement, load_registry
+from dpcore_tables.files.formats import (
+    STORE,
+    claim_of,
+    entry_of,
+    is_store,
+    is_typed,
+    query_of,
+    store_of,
+)
 from dpcore_tables.files.stream import encoded_batches, named_schema
 from dpcore_tables.store.contract import RowStore
 from dpcore_tables.store.unit_blocks import bounded_blocks
@@ -72,7 +79,8 @@ def convert(
     others: dict[str, Any] = {"claim": claim_of(reader, os.fspath(source), schema)}
     if store.write is write_rows:
         # A store of somebody's own has no place for it, and is named itself.
-        others["read_by"] = foreign_parts(reader.named_parts())
+        others["read_by"] = PrivacyStatement.foreign_parts(reader.named_parts())
+        others["query"] = query_of(reader, os.fspath(source))
     elif others["claim"]:
         raise InvalidInputError(f"{target!r} is a store that cannot say what its rows rest on.")
     others = {key: value for key, value in others.items() if value}

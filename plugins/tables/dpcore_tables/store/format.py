@@ -7,8 +7,8 @@
               labels float64, numbers float32 (row by row), codes (row by row), zeros
               (of units: whole ones in each block, and after the codes a byte for each row, 1 for
               the first of its unit, else 0)
-    then      the description, JSON: schema, rows, rows_dropped, is_typed, read_by, claim, one
-              SHA-256 per block (of units: block_rows, the rows of each block)
+    then      the description, JSON: schema, rows, rows_dropped, is_typed, read_by, claim, query,
+              one SHA-256 per block (of units: block_rows, the rows of each block)
     last      48 bytes: length of the description (uint64, little-endian), SHA-256 of page 0,
               description and length, "complete"
 
@@ -117,6 +117,7 @@ class Description:
     whether the file that they are from declared types of its columns. ``read_by`` : its reader, as
     ``"module:name"``, where that is not from dpcore: a statement names it. ``claim`` : that of a
     query which they are the result of (``dpcore.privacy.statement``), none of other rows.
+    ``query`` : that one's SHA-256, as ``Dataset`` has it.
     ``of_blocks`` : the rows of each block, where units are marked in them. ``units`` : of each row,
     int64, once the rows are read.
     """
@@ -128,6 +129,7 @@ class Description:
     is_typed: bool = False
     read_by: tuple[str, ...] = ()
     claim: str = ""
+    query: str = ""
     of_blocks: tuple[int, ...] | None = None
     units: np.ndarray | None = field(default=None, repr=False, compare=False)
 
@@ -154,6 +156,7 @@ class Description:
             **({"is_typed": True} if self.is_typed else {}),
             **({"read_by": list(self.read_by)} if self.read_by else {}),
             **({"claim": self.claim} if self.claim else {}),
+            **({"query": self.query} if self.query else {}),
             **({} if self.of_blocks is None else {"block_rows": list(self.of_blocks)}),
             "sha256": list(self.digests),
         }
@@ -189,14 +192,15 @@ class Description:
         n_rows, dropped, digests = data["rows"], data["rows_dropped"], tuple(data["sha256"])
         # Stores of before these were known do not say.
         is_typed, read_by = data.get("is_typed", False), tuple(data.get("read_by", ()))
-        claim = data.get("claim", "")
+        claim, query = data.get("claim", ""), data.get("query", "")
         if type(n_rows) is not int or n_rows < 0 or {type(dropped), type(is_typed)} != {bool}:
             raise TypeError
         of_blocks = tuple(data["block_rows"]) if "block_rows" in data else None
-        if {*map(type, of_blocks or ())} - {int} or {*map(type, (*read_by, claim))} - {str}:
+        if {*map(type, of_blocks or ())} - {int} or {*map(type, (*read_by, claim, query))} - {str}:
             raise TypeError
         schema = Schema.from_dict(data["schema"])
-        found = cls(schema, n_rows, dropped, digests, is_typed, read_by, claim, of_blocks)
+        said = is_typed, read_by, claim, query
+        found = cls(schema, n_rows, dropped, digests, *said, of_blocks)
         sizes = found.block_rows()
         if found.schema.width is not None or (of_blocks is not None and schema.unit is None):
             raise ValueError

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
 import numpy as np
 
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 __all__ = ["check_target", "write_pieces", "write_rows", "write_unit_blocks"]
 
+_Source: TypeAlias = "tuple[bool, tuple[str, ...], str, str]"
+"""As in a ``Description``: is_typed, read_by, claim and query."""
+
 
 def write_rows(
     pieces: Iterable[tuple[Any, np.ndarray | None]],
@@ -31,6 +34,7 @@ def write_rows(
     is_typed: bool,
     read_by: tuple[str, ...] = (),
     claim: str = "",
+    query: str = "",
 ) -> None:
     """Write encoded rows, as ``encoded_batches`` yields them, to the store ``out``, which appears,
     or is replaced, when it is whole; the schema has names and bounds. The store holds no ids of
@@ -39,7 +43,7 @@ def write_rows(
     Raises InvalidInputError for rows without labels or a path that cannot be written.
     """
     with _replacement(os.fspath(out)) as file:
-        write_pieces(file, pieces, schema, rows_dropped, (is_typed, read_by, claim))
+        write_pieces(file, pieces, schema, rows_dropped, (is_typed, read_by, claim, query))
 
 
 def write_pieces(
@@ -47,7 +51,7 @@ def write_pieces(
     pieces: Iterable[tuple[Any, np.ndarray | None]],
     schema: Schema,
     rows_dropped: bool = False,
-    source: tuple[bool, tuple[str, ...], str] = (False, (), ""),
+    source: _Source = (False, (), "", ""),
 ) -> None:
     """Write a store of encoded rows to an open file, as ``write_rows`` does."""
     writer = _Writer(file, schema, rows_dropped, source)
@@ -66,11 +70,13 @@ def write_unit_blocks(
     is_typed: bool,
     read_by: tuple[str, ...] = (),
     claim: str = "",
+    query: str = "",
 ) -> None:
     """Write blocks of whole units (``dpcore_tables.store.unit_blocks``) to the store ``out``, as
     ``write_rows`` does."""
     with _replacement(out) as file:
-        writer = _Writer(file, schema, rows_dropped, (is_typed, read_by, claim), of_units=True)
+        source = is_typed, read_by, claim, query
+        writer = _Writer(file, schema, rows_dropped, source, of_units=True)
         for rows, y, is_first in blocks:
             writer.add_block(y, rows.numeric, rows.codes, is_first)
         writer.finish()
@@ -97,7 +103,7 @@ class _Writer:
         file: BinaryIO,
         schema: Schema,
         rows_dropped: bool,
-        source: tuple[bool, tuple[str, ...], str],
+        source: _Source,
         of_units: bool = False,
     ) -> None:
         self.n_rows = 0

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from dpcore.fitting.steps.shares import exact_share
 from dpcore.fitting.steps.step import WeightsOfClasses
 from dpcore.plugin import ordered_sum
-from dpcore.plugin.steps import OneRelease, Outcome, Phase, mechanism_for
+from dpcore.plugin.steps import OneRelease, Outcome, Phase, ShareDoor, mechanism_for
 from dpcore_tables.statistics.categorical_column import CategoricalColumn
 from dpcore_tables.statistics.histogram import Histogram
 from dpcore_tables.weights.values import LARGEST, checked_largest
@@ -76,7 +75,7 @@ class BalancedWeights:
 
     def check(self, facts: PublicFacts) -> OneRelease:
         """Return the release of the counts (``RunStep``)."""
-        share = exact_share(self.share, "BalancedWeights")
+        share = ShareDoor.exact_share(self.share, "BalancedWeights")
         mechanism = mechanism_for(facts.accountant, share)
         label = CategoricalColumn((), facts.schema.label.names)
         query = Histogram(label, norm=mechanism.needs)

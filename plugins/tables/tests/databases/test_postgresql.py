@@ -14,6 +14,7 @@ import dpcore
 from dpcore import Schema
 from dpcore.errors import DataError, DpcoreError, InvalidInputError
 from dpcore.plugin.parts import Dataset
+from dpcore_ledger import TableLedger, Terms
 from dpcore_tables.databases.address import with_query
 from dpcore_tables.files import entry_of
 from dpcore_tables.schemas.template import schema_template
@@ -367,8 +368,6 @@ def test_a_locked_table_is_waited_for_no_longer_than_said(address, server, monke
 
 
 def test_a_charge_is_made_after_all_rows_are_read(address, server, tmp_path, monkeypatch):
-    from dpcore_ledger import TableLedger, Terms
-
     place = str(tmp_path / "table.ledger")
     TableLedger.create(place, Terms.of(2.0, 1e-6)).close()
     asked, schema = with_query(address, ALL, False), Schema.from_toml(SCHEMA)
@@ -385,6 +384,32 @@ def test_a_charge_is_made_after_all_rows_are_read(address, server, tmp_path, mon
     assert fitted().privacy["private"]
     after = (tmp_path / "table.ledger").read_bytes()
     assert after != before and b"people" not in after and b"postgresql" not in after
+
+
+@pytest.mark.parametrize("place", [13, 15, 17])
+def test_a_table_of_altered_bytes_is_refused_in_a_line(address, server, tmp_path, place):
+    """Bytes of the head of a page: of the others some end the server itself."""
+    # The server writes the file anew beside its buffers, which would hide what is altered.
+    server.connection.execute("CREATE TABLE t.bare AS SELECT * FROM t.people")
+    server.connection.execute("VACUUM FULL t.bare")
+    server.connection.execute("CHECKPOINT")
+    ((name,),) = server.connection.execute("SELECT pg_relation_filepath('t.bare')").fetchall()
+    content = bytearray((server.folder / "data" / name).read_bytes())
+    content[place] ^= 0xFF
+    (server.folder / "data" / name).write_bytes(content)
+    TableLedger.create(str(tmp_path / "table.ledger"), Terms.of(9.0, 1e-6)).close()
+    before, schema = (tmp_path / "table.ledger").read_bytes(), Schema.from_toml(SCHEMA)
+    asked = with_query(address, ALL.replace("people", "bare"), False)
+    words = {"epsilon": 1.0, "delta": 1e-6, "ledger": str(tmp_path / "table.ledger")}
+    for act in (
+        lambda: dpcore.fit(asked, schema=schema, **words),
+        lambda: convert(asked, tmp_path / "rows.dpcore", schema),
+    ):
+        error = raised_by(act)
+        assert isinstance(error, DataError) and "SQLSTATE XX001" in str(error), error
+        assert "\n" not in str(error) and leaks_of(error) == []
+    assert (tmp_path / "table.ledger").read_bytes() == before
+    assert os.listdir(tmp_path) == ["table.ledger"]
 
 
 @pytest.mark.slow

@@ -5,7 +5,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpcore.plugin.parts import NoiseSource, PureNoise, Sensitivity, add_modulo, sealed
+from dpcore.plugin.parts import (
+    NoiseSource,
+    PureNoise,
+    Sensitivity,
+    sealed,
+)
 
 __all__ = ["DiscreteLaplace"]
 
@@ -24,4 +29,4 @@ class DiscreteLaplace(PureNoise):
         self, exact: np.ndarray, sensitivity: Sensitivity, noise: NoiseSource
     ) -> np.ndarray:
         drawn = noise.geometric(self.scale(sensitivity), np.shape(exact))
-        return add_modulo(exact, drawn, sensitivity.grid_bits)
+        return self.add_modulo(exact, drawn, sensitivity.grid_bits)

@@ -10,7 +10,6 @@ from dpcore.plugin.parts import (
     NoiseSource,
     ScaledNoise,
     Sensitivity,
-    add_modulo,
     float_down,
     sealed,
 )
@@ -39,4 +38,4 @@ class Normal(ScaledNoise):
         self, exact: np.ndarray, sensitivity: Sensitivity, noise: NoiseSource
     ) -> np.ndarray:
         drawn = noise.gaussian(self.scale(sensitivity), np.shape(exact))
-        return add_modulo(exact, drawn, sensitivity.grid_bits)
+        return self.add_modulo(exact, drawn, sensitivity.grid_bits)
