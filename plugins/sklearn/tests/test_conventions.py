@@ -29,8 +29,8 @@ BLIND = "fit reads no cell"
 @pytest.mark.parametrize(
     ("estimator", "refused"),
     [
-        # Another classifier is checked within a search: test_search.py.
         pytest.param(PrivateLogisticRegression(**READ_OFF), OF_CLASSES, marks=pytest.mark.slow),
+        pytest.param(PrivateLinearSVC(**READ_OFF), OF_CLASSES, marks=pytest.mark.slow),
         pytest.param(
             RIDGE,
             {"check_estimators_empty_data_messages": f"{EMPTY}; {NO_COUNT}"},

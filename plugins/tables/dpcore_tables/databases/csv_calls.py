@@ -3,8 +3,7 @@
 By default DuckDB takes from the rows how a file is written and what types its columns have, so that
 one cell changes others: refused. With ``auto_detect = false`` nothing is guessed. A quote still
 reaches over the ends of lines, and left open it takes the lines of other people into its cell. So a
-call is read line by line where it says that there are no quotes, and all else that
-matters::
+call is read line by line where it says that there are no quotes, and all else that matters::
 
     read_csv('rows.csv', auto_detect = false, header = true, delim = ',', quote = '', escape = '',
              columns = {'age': 'VARCHAR', 'city': 'VARCHAR'})
@@ -59,7 +58,7 @@ def is_by_lines(node: Any) -> bool:
         and not flags[0].this
         and all(_is_text(mark) and not mark.name for mark in no_mark)
         and _is_text(delimiter)
-        and len(delimiter.name) == 1
+        and (len(delimiter.name) == 1 or delimiter.name == r"\t")  # DuckDB's word for a tab
         and delimiter.name not in "\r\n"
         and _are_texts(told["columns"])
     )

@@ -61,6 +61,9 @@ def test_cells_of_text_are_those_of_the_file_itself(path):
     assert data.typed_by == "checked query of types" and len(data.y) == 4
     assert len(read(f"{called(path)} where paid = '0'", bad_rows="drop").y) == 2
     assert len(read(called(path.parent / "*.csv"), bad_rows="drop").y) == 9
+    tabs = path.parent / "rows.tsv"
+    tabs.write_text(plain.read_text().replace(",", "\t"))
+    assert features(of(called(tabs, delim=r"'\t'"))) == features(str(plain))
 
 
 CHANGES = [
@@ -97,7 +100,7 @@ def test_columns_that_are_not_of_the_line_are_refused(path):
         read(f"{called(path)}, {called(path)}")
 
 
-LETTERS = ["a", ",", '"', "'", "\t", "#", "\\", "é", "0", " ", '""', "|"]
+LETTERS = ["a", ",", '"', "'", "\t", "#", "\\", "é", "0", " ", '""', "|", "\0"]
 
 
 def rows_of(opened, path, lines, quote):
@@ -112,11 +115,11 @@ def rows_of(opened, path, lines, quote):
 
 
 def by_itself(line):
-    """Return the row of a line, by its commas alone; none where it is no row of two cells. One
-    comma may end it."""
+    """Return the row of a line, by its commas alone; none where it is no row of two cells. Commas
+    may end it."""
     cells = line.split(",")
-    if len(cells) == 3 and not cells[2]:
-        del cells[2]
+    while len(cells) > 2 and not cells[-1]:
+        del cells[-1]
     return tuple(cell or None for cell in cells) if len(cells) == 2 else None
 
 
