@@ -13,8 +13,10 @@ but in the steps of the hinge.
         [--epsilon .05 --epsilon .4] [--objective] [--out FILE.csv]
 
 `all`, the default, are auto and every other that fits. A script that is called again with the same
-arguments goes on where it was interrupted, and prints what it finds. `--out` keeps the means as
-those in bench/results/dp_agd_accuracy.csv are.
+arguments goes on where it was interrupted, and prints what it finds. `--out` keeps the means with
+their intervals, as in bench/results/dp_agd_accuracy.csv (the second --algos above, --data adult
+--data bank --repeats 4) and rsgd_ar_accuracy.csv (--algos rsgd-ar,rsgd-ar:paper,dp-agd --relation
+replace-one --data adult --data bank --repeats 3).
 """
 
 from __future__ import annotations
@@ -157,7 +159,8 @@ def kept_row(mean: Mean) -> dict[str, object]:
     """Return a mean as a row of a file; a reference has no epsilon."""
     epsilon = "" if mean.epsilon is None else f"{mean.epsilon:g}"
     row: dict[str, object] = {"data": mean.data, "algorithm": mean.algorithm, "epsilon": epsilon}
-    return row | {"accuracy": f"{mean.mean:.1f}", "fits": mean.fits}
+    interval = "" if mean.half_width is None else f"{mean.half_width:.2f}"
+    return row | {"accuracy": f"{mean.mean:.2f}", "accuracy ±": interval, "fits": mean.fits}
 
 
 if __name__ == "__main__":

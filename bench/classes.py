@@ -29,8 +29,10 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
+from printed import OUT, keep
 
 from dpcore import Schema
 from dpcore.accountants import GdpAccountant
@@ -155,7 +157,8 @@ def folds(n_rows: int, repeats: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
             yield fold != k, fold == k
 
 
-def print_accuracy(name: str, repeats: int, ways: list[str]) -> None:
+def print_accuracy(name: str, repeats: int, ways: list[str]) -> Iterator[dict[str, object]]:
+    """Print the figures of each epsilon and way, and yield them as rows of a file."""
     source = SOURCES[name]()
     print(f"{name}: {source.n_classes} classes, delta = {source.delta:g}")
     for epsilon in source.epsilons:
@@ -173,6 +176,9 @@ def print_accuracy(name: str, repeats: int, ways: list[str]) -> None:
                 f"macro F1 {mean[1]:5.1f} ({error[1]:.1f})",
                 flush=True,
             )
+            both = {"accuracy": f"{mean[0]:.2f}", "accuracy error": f"{error[0]:.2f}"}
+            both |= {"macro F1": f"{mean[1]:.1f}", "macro F1 error": f"{error[1]:.1f}"}
+            yield {"table": name, "epsilon": epsilon, "way": way, "fits": len(found)} | both
 
 
 def step_of(data: Dataset, n_classes: int) -> Callable[[], object]:
@@ -225,12 +231,14 @@ def main() -> None:
     parser.add_argument("--ways", default=",".join(WAYS))
     parser.add_argument("--repeats", type=int, default=1)
     parser.add_argument("--seconds", action="store_true")
+    parser.add_argument("--out", type=Path, help=OUT)
     chosen = parser.parse_args()
     if chosen.seconds:
         print_seconds(200)
         return
-    for name in chosen.data or SOURCES:
-        print_accuracy(name, chosen.repeats, chosen.ways.split(","))
+    ways, names = chosen.ways.split(","), chosen.data or SOURCES
+    rows = (print_accuracy(name, chosen.repeats, ways) for name in names)
+    keep(chosen.out, [row for of_table in rows for row in of_table])
 
 
 if __name__ == "__main__":

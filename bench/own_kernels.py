@@ -10,8 +10,13 @@ the median over rounds in which both take turns.
 * rsgd-ar: Algorithm 2 of Chen, Lee & Kifer 2019, 20 epochs of 97 batches; NumPy's double loop, one
   vector operation for each step, without averages;
 * a-ddp: the gradient of one row of each of 391 users, truncated; NumPy user by user;
-* accuracy-first: X'X of whole numbers, dense; NumPy's product, whose sums are rounded;
+* accuracy-first: X'X of whole numbers, dense; NumPy's product;
 * baselines: a step of the descent with its average and spread; NumPy's, array by array;
+* objpert: slopes in two parts whose sums are exact, as of outpert; NumPy's, array by array;
+* bfgs: the step of the minimiser of both, from twelve pairs; NumPy's, pair by pair;
+* privgene: clipped logistic losses of 21 candidates, from margins that are at hand, by the core's
+  kernels; NumPy's, candidate by candidate;
+* distances: the largest between 200 candidates of privgene's preset; NumPy's, row by row;
 * adassp: sums of clipped residuals times rows, whole numbers, dense; NumPy's line by line;
 * newton: rows standardised and held to the clip by their curvature, as whole numbers; NumPy's;
 * frank-wolfe: the gradient from the rows whose slope moved, an eighth of them; SciPy's product.
@@ -29,10 +34,14 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from scipy import sparse
 
+from dpcore.losses.logistic import Logistic
+from dpcore.plugin.parts import clipped_total
 from dpcore_a_ddp.kernels import add_drawn, drawn_margins
-from dpcore_accuracy_first.queries.kernels import gram_sums
+from dpcore_accuracy_first.queries.gram import gram_sums
 from dpcore_adassp.kernels import residual_sums
 from dpcore_baselines.descent.kernels import averaged_step
+from dpcore_baselines.queries.descent import bfgs_direction
+from dpcore_baselines.queries.kernels import widest_square, write_parts
 from dpcore_dp_agd.logistic_line import logistic_totals
 from dpcore_frank_wolfe.kernels import add_rows
 from dpcore_newton.kernels import write_roots
@@ -98,13 +107,7 @@ def a_ddp(rng: np.random.Generator) -> Case:
 
 def accuracy_first(rng: np.random.Generator) -> Case:
     X = rng.integers(-100, 100, (N, 38)).astype(np.float64)
-
-    def ours() -> np.ndarray:
-        out = np.zeros((38, 38))
-        gram_sums(X, X, out)
-        return out
-
-    return "accuracy-first", ours, lambda: X.T @ X
+    return "accuracy-first", lambda: gram_sums(X, 38), lambda: X.T @ X
 
 
 def baselines(rng: np.random.Generator) -> Case:
@@ -118,6 +121,69 @@ def baselines(rng: np.random.Generator) -> Case:
         return 0.9 * (before[3] + 0.1 * way * way), 0.9 * before[2] + 0.1 * v
 
     return "baselines", lambda: averaged_step(gradient, figures, before, after), numpy
+
+
+def objpert(rng: np.random.Generator) -> Case:
+    slopes, factor, one = rng.normal(size=(1, N)), rng.uniform(0.5, 1.0, N), 2.0**20
+
+    def ours() -> np.ndarray:
+        parts = np.empty((2, 1, N))
+        write_parts(slopes, factor, one, parts)
+        return parts
+
+    def numpy() -> tuple[np.ndarray, np.ndarray]:
+        whole = slopes * factor
+        first = np.rint(whole * one) * (1 / one)
+        return first, np.rint((whole - first) * (one * one))
+
+    return "objpert", ours, numpy
+
+
+def bfgs(rng: np.random.Generator) -> Case:
+    g, moved = rng.normal(size=D), rng.normal(size=(12, D))
+    turned = moved * rng.uniform(0.5, 20.0, D)
+    memory = list(zip(moved, turned, strict=True))
+
+    def numpy() -> np.ndarray:
+        step, weights = g.copy(), []
+        for s, y in reversed(memory):
+            weights.append(s @ step / (s @ y))
+            step -= weights[-1] * y
+        step *= moved[-1] @ turned[-1] / (turned[-1] @ turned[-1])
+        for (s, y), weight in zip(memory, reversed(weights), strict=True):
+            step += (weight - y @ step / (s @ y)) * s
+        return step
+
+    return "bfgs", lambda: bfgs_direction(g, memory, 1.0), numpy
+
+
+def privgene(rng: np.random.Generator) -> Case:
+    margins, y, loss = rng.normal(size=(21, N)), rng.choice([-1.0, 1.0], N), Logistic()
+    values = np.empty(N)
+
+    def ours() -> list[np.int64]:
+        totals = []
+        for z in margins:
+            loss.value(z, y, values)
+            totals.append(clipped_total(values, 2.0, 2.0**20))
+        return totals
+
+    def numpy() -> list[float]:
+        return [np.clip(np.log1p(np.exp(-y * z)), 0, 2).sum() for z in margins]
+
+    return "privgene", ours, numpy
+
+
+def distances(rng: np.random.Generator) -> Case:
+    points = rng.normal(size=(200, D))
+
+    def numpy() -> float:
+        return max(((points[k:] - point) ** 2).sum(axis=1).max() for k, point in enumerate(points))
+
+    def ours() -> float:
+        return widest_square(np.ascontiguousarray(points.T), np.empty(200))
+
+    return "distances", ours, numpy
 
 
 def adassp(rng: np.random.Generator) -> Case:
@@ -163,7 +229,8 @@ def milliseconds(run: Callable[[], object], calls: int) -> float:
 
 def measured(rounds: int) -> Iterator[tuple[str, float, float]]:
     """Yield the package and the medians, kernel and NumPy."""
-    every = (dp_agd, rsgd_ar, a_ddp, accuracy_first, baselines, adassp, newton, frank_wolfe)
+    every = (dp_agd, rsgd_ar, a_ddp, accuracy_first, baselines, objpert, bfgs, privgene, distances)
+    every = (*every, adassp, newton, frank_wolfe)
     for make in every:
         name, ours, numpy = make(np.random.default_rng(0))
         ours(), numpy()

@@ -2,7 +2,10 @@
 
 The known bounds are those of the shipped schemas; the private ones are of the same columns but for
 0 and 1, released in each fit out of its own budget. Both fit the same rows, drawn anew for each
-pair of fits, and are scored on the fifth that is left. Noise and splits come from seeds.
+pair of fits, and are scored on the fifth that is left. Noise and splits come from seeds. Known
+bounds bring curves, which private ones do not.
+
+    python bench/private_bounds.py [--fits 10] [--out bench/results/private_bounds.csv]
 """
 
 import one_thread  # noqa: F401  (before NumPy)
@@ -13,6 +16,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+from printed import OUT, keep
 
 from dpcore import Schema
 from dpcore.fitting.planning.plan import make_plan
@@ -57,7 +61,8 @@ def main():
     parser.add_argument("--epsilon", type=float, default=0.4)
     parser.add_argument("--delta", type=float, nargs="*", default=[1e-8, 1e-6])
     parser.add_argument("--algo", default="auto")
-    asked = parser.parse_args()
+    parser.add_argument("--out", type=Path, help=OUT)
+    asked, kept = parser.parse_args(), []
     with tempfile.TemporaryDirectory() as folder:
         sources = {
             "adult": (adult_file(folder), adult.schema()),
@@ -78,6 +83,9 @@ def main():
                 found.append([share for share, _ in fits])
             known, private = 100 * np.mean(found, axis=0)
             error = 100 * np.std(np.subtract(*np.transpose(found))) / np.sqrt(asked.fits)
+            figures = {"known bounds": known, "private bounds": private, "error": error}
+            of = {"table": name, "epsilon": asked.epsilon, "delta": delta, "fits": asked.fits}
+            kept.append(of | {each: f"{figure:.2f}" for each, figure in figures.items()})
             print(
                 f"{name}, epsilon {asked.epsilon}, delta {delta}, {asked.fits} fits each: known "
                 f"bounds {known:.2f} %, private bounds {private:.2f} %, {private - known:+.2f} "
@@ -91,6 +99,7 @@ def main():
             print(
                 f"  {column.name}: known {own[0]:g} to {own[1]:g}, last fit {lower:g} to {upper:g}"
             )
+    keep(asked.out, kept)
 
 
 if __name__ == "__main__":

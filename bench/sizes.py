@@ -36,7 +36,7 @@ import numpy as np
 import small_classification
 import small_regression
 import wide
-from printed import mean_and_error
+from printed import OUT, keep, mean_and_error
 
 from dpcore.accountants import GdpAccountant
 from dpcore.errors import DpcoreWarning
@@ -70,6 +70,19 @@ class Line:
     non_private: float = math.nan
     developed: bool = False
     sign: int = 1
+
+    @property
+    def kept(self) -> dict[str, str]:
+        """The figures as a row of a file, empty where there is none."""
+        mean, error = self.figures
+        figures = {
+            "auto": mean,
+            "error": error,
+            "to beat": self.beat,
+            "non-private": self.non_private,
+        }
+        row = {name: "" if math.isnan(x) else f"{x:.3f}" for name, x in figures.items()}
+        return {"rows": self.name, "epsilon": f"{self.epsilon:g}"} | row
 
     @property
     def text(self) -> str:
@@ -164,13 +177,17 @@ def main() -> None:
     )
     parser.add_argument("--part", action="append", choices=PARTS)
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--out", type=Path, help=OUT)
     chosen = parser.parse_args()
+    kept = []
     warnings.simplefilter("ignore", DpcoreWarning)
     print(f"{'rows':<24}{'eps':>6}{'auto':>9}    error  to beat to reach  non-private")
     for part in chosen.part or PARTS:
         print(part)
         for line in PARTS[part](chosen.quick):
             print(line.text, flush=True)
+            kept.append({"part": part} | line.kept)
+    keep(chosen.out, kept)
 
 
 if __name__ == "__main__":

@@ -18,10 +18,11 @@ from __future__ import annotations
 import one_thread  # noqa: F401  (before NumPy)
 
 # isort: split
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from printed import mean_and_error, parser_of
+from printed import OUT, keep, mean_and_error, parser_of
 
 from dpcore.data.dataset import Dataset
 from dpcore.fitting.planning.plan import make_plan
@@ -80,18 +81,23 @@ def measure(name: str, epsilon: float, seed: int) -> list[float]:
 def main() -> None:
     parser = parser_of(__doc__, NAMES)
     parser.add_argument("--splits", type=int, default=5)
-    asked = parser.parse_args()
+    parser.add_argument("--out", type=Path, help=OUT)
+    asked, kept = parser.parse_args(), []
     print(f"{'table':<12}{'epsilon':>8}  " + "".join(f"{way:>26}" for way in WAYS))
     for name in asked.data or NAMES:
         for epsilon in asked.epsilon or EPSILONS:
             found = np.array([measure(name, epsilon, seed) for seed in range(asked.splits)])
             cells = []
-            for k in range(len(WAYS)):
-                cell = "{:.2f} ({:.2f})".format(*mean_and_error(found[:, k]))
+            for k, way in enumerate(WAYS):
+                mean, error = mean_and_error(found[:, k])
+                figures = {"accuracy": f"{mean:.2f}", "error": f"{error:.2f}"}
+                kept.append({"table": name, "epsilon": epsilon, "way": way} | figures)
+                cell = f"{mean:.2f} ({error:.2f})"
                 if k:
                     cell += " {:+.2f} ({:.2f})".format(*mean_and_error(found[:, k] - found[:, 0]))
                 cells.append(f"{cell:>26}")
             print(f"{name:<12}{epsilon:>8g}  " + "".join(cells), flush=True)
+    keep(asked.out, kept)
 
 
 if __name__ == "__main__":

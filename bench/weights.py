@@ -20,9 +20,11 @@ import one_thread  # noqa: F401  (before NumPy)
 # isort: split
 import argparse
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from printed import OUT, keep
 
 from dpcore import BalancedWeights, fit
 
@@ -57,7 +59,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--fits", type=int, default=5)
     parser.add_argument("--algo", default="auto")
-    asked = parser.parse_args()
+    parser.add_argument("--out", type=Path, help=OUT)
+    asked, kept = parser.parse_args(), []
     warnings.simplefilter("ignore")
     X, places = generated()
     tables = {"four": (places, 4), "two": ((places == 3).astype(int), 2)}
@@ -83,8 +86,12 @@ def main() -> None:
                 ]
                 found = np.mean([scores(model, X, y, n_classes) for model in fits], 0)
                 loss, f1, accuracy, recall = found
+                of = {"table": name, "epsilon": epsilon, "weights": way, "loss": f"{loss:.3f}"}
+                shares = {"macro F1": f1, "accuracy": accuracy, "least recall": recall}
+                kept.append(of | {each: f"{share:.1f}" for each, share in shares.items()})
                 shown = f"{loss:.3f}     {f1:5.1f}     {accuracy:5.1f}         {recall:5.1f}"
                 print(f"{name:5} {epsilon:7} {way:8} {shown}", flush=True)
+    keep(asked.out, kept)
 
 
 if __name__ == "__main__":

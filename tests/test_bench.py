@@ -149,6 +149,8 @@ MADE = sorted(name for name, path in SOURCES.items() if path.read_text().startsw
         "docs/papers.md",
         "docs/papers-and-baselines.md",
         "plugins/a-ddp/README.md",
+        "plugins/dp-agd/README.md",
+        "plugins/rsgd-ar/README.md",
     ],
 )
 def test_figures_of_a_page_are_those_of_the_files(page, monkeypatch):

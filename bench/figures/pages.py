@@ -5,9 +5,10 @@ with the files, or written from them.
     python bench/figures/pages.py --write    # pages with the figures of the files
 
 A page has a figure between `<!--= FILE; KEY; ...; COLUMN -->` and `<!--/-->`. The keys are values
-of the first columns of `bench/results/figures/FILE.csv`. A key with a comma is several, of which
-each has its figure; `A - B` is the difference of two, whose interval is the root of the sum of the
-squares, and `A / B` the ratio. With the column `e^COLUMN` a figure is the exponential.
+of the first columns of `bench/results/figures/FILE.csv`, or of that file in `bench/results`. A key
+with a comma is several, each with its figure; `A - B` is the difference of two, whose interval is
+the root of the sum of the squares, and `A / B` the ratio. With the column `e^COLUMN` a figure is
+the exponential.
 
 A table of papers' items, between `<!-- papers: NAME; NAME -->` and `<!-- /papers -->`, has the rows
 of the papers of these names in `papers.csv` beside this script. Its cells have figures as
@@ -36,6 +37,8 @@ PAGES = (
     "docs/papers.md",
     "docs/papers-and-baselines.md",
     "plugins/a-ddp/README.md",
+    "plugins/dp-agd/README.md",
+    "plugins/rsgd-ar/README.md",
 )
 _INLINE = re.compile(r"(<!--= (.*?) -->).*?(<!--/-->)", re.DOTALL)
 _PAPERS = re.compile(r"(<!-- papers: (.*?) -->\n).*?(<!-- /papers -->)", re.DOTALL)
@@ -45,7 +48,8 @@ _SIGNIFICANT = 3
 
 @functools.cache
 def _rows(name: str) -> list[Row]:
-    return read(KEPT / f"{name}.csv")[1]
+    path = KEPT / f"{name}.csv"
+    return read(path if path.exists() else KEPT.parent / path.name)[1]
 
 
 def _row(name: str, keys: Sequence[str]) -> Row:

@@ -132,9 +132,8 @@ def describe(entry: Entry, target: Any) -> dict[str, Any]:
 
 def _plain(value: Any) -> Any:
     """Return data of a registration as JSON has them."""
-    if isinstance(value, tuple):
-        return [_plain(each) for each in value]
-    return asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
+    held = asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
+    return [_plain(each) for each in held] if isinstance(held, tuple) else held
 
 
 def _describe_optimizer(target: Any) -> dict[str, Any]:
@@ -146,6 +145,7 @@ def _describe_optimizer(target: Any) -> dict[str, Any]:
         "adaptive_accountants": list(stated.adaptive_accountants),
         "slots": {name: _described(slot) for name, slot in stated.slots.items()},
         "presets": {name: dict(values) for name, values in stated.presets.items()},
+        "preset_sources": {name: dict(told) for name, told in stated.preset_sources.items()},
         "needs": list(stated.needs),
         "privacy_definition": _privacy_definition(target),
         "neighboring_relations": list(stated.relations),
@@ -159,8 +159,13 @@ def _describe_optimizer(target: Any) -> dict[str, Any]:
 
 def _described(slot: Slot) -> dict[str, Any]:
     """Return what fills a slot; ``others`` : the installed mechanisms beside those it names."""
-    names, others = list(slot.names), list(others_for(slot, load_registry()))
-    return {"names": names, "others": others, "takes": list(slot.takes), "closed": slot.closed}
+    return {
+        "names": list(slot.names),
+        "others": list(others_for(slot, load_registry())),
+        "takes": list(slot.takes),
+        "closed": slot.closed,
+        "beside": slot.beside_its_names,
+    }
 
 
 def _privacy_definition(target: Any) -> str:
@@ -205,10 +210,7 @@ def _of_parameters(parameters: list[dict[str, Any]]) -> Iterator[str]:
 
 
 def _beside(held: dict[str, Any]) -> str:
-    if held["closed"]:
-        return f"no other: {held['closed']}"
-    installed = f" ({', '.join(held['others'])})" if held["others"] else ""
-    return f"any other mechanism that needs {' or '.join(held['takes'])}{installed}"
+    return f"{held['beside']}" + (f" ({', '.join(held['others'])})" if held["others"] else "")
 
 
 def _of_optimizer(facts: dict[str, Any]) -> Iterator[str]:
@@ -231,9 +233,10 @@ def _of_optimizer(facts: dict[str, Any]) -> Iterator[str]:
     yield from _of_parameters(facts["parameters"])
     slots = (f"  {s}: {', '.join(h['names'])}; {_beside(h)}" for s, h in facts["slots"].items())
     yield from _under("slots (--use SLOT=NAME; the first is the default)", slots)
-    presets = facts["presets"].items()
     sets = (
-        f"  {one}: {', '.join(f'{k}={v}' for k, v in values.items())}" for one, values in presets
+        line
+        for one, values in facts["presets"].items()
+        for line in (f"  {one}", *_sourced(values, facts["preset_sources"].get(one, {})))
     )
     yield from _under("presets (--preset NAME)", sets)
     if facts["as_published"]:
@@ -242,8 +245,8 @@ def _of_optimizer(facts: dict[str, Any]) -> Iterator[str]:
     yield from _under("departures from the paper", departures)
 
 
-def _joined(values: dict[str, Any]) -> str:
-    return ", ".join(f"{key}={value}" for key, value in values.items())
+def _sourced(values: dict[str, Any], sources: dict[str, str]) -> list[str]:
+    return [f"    {k}={v}" + (f": {sources[k]}" if k in sources else "") for k, v in values.items()]
 
 
 def _under(heading: str, lines: Iterable[str]) -> list[str]:

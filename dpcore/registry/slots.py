@@ -25,6 +25,7 @@ class Slot:
         Any other registered mechanism whose ``needs`` is among them fills the slot too, if it
         states a ``nominal_event`` and is built from a noise multiplier alone.
     closed : why it takes no other, as the end of a sentence; of a closed slot.
+    sampled : whether its mechanism's releases are of Poisson samples.
 
     Raises InvalidInputError for a slot without a default, or neither open nor closed.
 
@@ -38,6 +39,7 @@ class Slot:
     names: tuple[str, ...]
     takes: tuple[str, ...] = ()
     closed: str = ""
+    sampled: bool = False
 
     def __post_init__(self) -> None:
         for value in (self.names, self.takes):
@@ -55,4 +57,5 @@ class Slot:
         """The rest of a sentence that has listed the slot's names."""
         if self.closed:
             return f"no other: {self.closed}"
-        return f"any other mechanism that needs {' or '.join(self.takes)}"
+        sampled = " and whose Poisson samples an accountant bounds" if self.sampled else ""
+        return f"any other mechanism that needs {' or '.join(self.takes)}{sampled}"

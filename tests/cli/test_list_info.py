@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from dpcore.registry.catalogue import KINDS, plural
+from dpcore.registry.catalogue import KINDS, load_registry, plural
 
 HEAVY = {"numba", "numpy", "scipy", "pyarrow"}
 
@@ -115,8 +115,38 @@ def test_info_of_what_is_not_private_claims_no_privacy(run, name):
 
 def test_info_tells_what_a_preset_sets(run):
     shown = run("info", "stub").stdout
-    assert "  paper: counts=3, count=laplace, accountant_conversion=bun-steinke\n" in shown
+    sets = ("counts=3", "count=laplace", "accountant_conversion=bun-steinke")
+    assert "\n    ".join(["  paper", *sets]) in shown
     assert "--as-published" in shown and "--as-published" not in run("info", "psgd").stdout
+
+
+def without_source(facts):
+    """Return what the presets called paper set without a source, or have a source for unset."""
+    values, sources = (facts[key].get("paper", {}) for key in ("presets", "preset_sources"))
+    return {*values} ^ {name for name, told in sources.items() if told.strip()}
+
+
+def test_info_tells_the_source_of_each_field_of_a_preset_of_a_paper(run):
+    found = {}
+    for name in load_registry().names("optimizer"):
+        facts = json.loads(run("info", name, "--json").stdout)
+        if facts["presets"] and facts["distribution"] != "dpcore-stub":
+            found[name] = without_source(facts)
+            shown, sources = run("info", name).stdout, facts["preset_sources"]["paper"]
+            for key, value in facts["presets"]["paper"].items():
+                assert f"\n    {key}={value}: {sources[key]}\n" in shown
+    assert len(found) > 20 and {name: names for name, names in found.items() if names} == {}
+    # The stub's preset has none.
+    assert without_source(json.loads(run("info", "stub", "--json").stdout)) >= {"counts", "count"}
+
+
+def test_info_offers_no_mechanism_whose_samples_no_accountant_bounds(run):
+    # It offered gamma to sgd-ma, and the fit refused it.
+    for name, others in (("sgd-ma", []), ("sgd-adv", []), ("dp-gd", ["gamma"])):
+        held = json.loads(run("info", name, "--json").stdout)["slots"]["noise"]
+        assert set(held["others"]) >= set(others) and bool(held["others"]) == bool(others)
+        samples = "any other mechanism that needs l2 and whose Poisson samples an accountant bounds"
+        assert (samples in run("info", name).stdout) == (not others)
 
 
 def test_info_of_one_without_parameters_tells_its_rule(run):

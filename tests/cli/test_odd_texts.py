@@ -38,6 +38,7 @@ class Odd(Stub):
     theorem = ODD
     departures = (ODD,)
     presets = {{"paper": {{"accountant_conversion": ODD}}}}
+    preset_sources = presets
 
     def minimize(self, problem, session):
         return Solution(super().minimize(problem, session).w, ODD, {{}})

@@ -7,6 +7,8 @@ import pytest
 
 from dpcore import fit
 
+FEW = {"generations": 2, "candidates": 6, "survivors": 2}
+PAPER = {"preset": "paper", "params": FEW}
 CALLED = [
     ("dp-agd", "dpcore_dp_agd.logistic_line", "logistic_line_totals", {"params": {"steps": 3}}),
     ("rsgd-ar", "dpcore_rsgd_ar.sgd_pass", "bound_coefficients", {}),
@@ -14,7 +16,7 @@ CALLED = [
     ("rsgd-ar", "dpcore_rsgd_ar.sensitivity", "walk", {}),
     ("a-ddp", "dpcore_a_ddp.pools.pooled_rows", "drawn_margins", {"params": {"most_rounds": 2}}),
     ("a-ddp", "dpcore_a_ddp.pools.pooled_rows", "add_drawn", {"params": {"most_rounds": 2}}),
-    ("cov-nr", "dpcore_accuracy_first.queries.gram", "gram_sums", {"loss": "ridge"}),
+    ("cov-nr", "dpcore_accuracy_first.queries.gram", "exact_gram_sums", {"loss": "ridge"}),
     ("gram-ridge", "dpcore_adassp.products", "residual_sums", {"loss": "ridge"}),
     ("newton", "dpcore_newton.hessian", "write_roots", {}),
     ("frank-wolfe", "dpcore_frank_wolfe.row_state", "add_rows", {"params": {"steps": 2}}),
@@ -22,8 +24,17 @@ CALLED = [
     ("dp-gd", "dpcore_baselines.descent.averaged", "averaged_step", {"params": {"steps": 2}}),
     ("sgd-ma", "dpcore_baselines.descent.averaged", "averaged_step", {"params": {"steps": 2}}),
     ("sgd-adv", "dpcore_baselines.descent.averaged", "averaged_step", {"params": {"steps": 2}}),
+    ("objpert", "dpcore_baselines.queries.gradient_sum", "write_parts", {}),
+    ("objpert", "dpcore_baselines.queries.descent", "bfgs_step", {}),
+    ("outpert", "dpcore_baselines.queries.gradient_sum", "write_parts", {}),
+    ("outpert", "dpcore_baselines.queries.descent", "bfgs_step", {}),
+    ("output-nr", "dpcore_baselines.queries.descent", "bfgs_step", {}),
+    # Of PrivGene the preset: its usual fit has no loop but those of scores, which are the core's.
+    ("privgene", "dpcore_baselines.scores", "widest_square", PAPER),
 ]
-TARGETS = {"cov-nr": {"targets": {"target_excess_risk": 5.0}, "l2": 0.1}}
+TARGETS = {
+    name: {"targets": {"target_excess_risk": 5.0}, "l2": 0.1} for name in ("cov-nr", "output-nr")
+}
 
 
 def called(monkeypatch, module, name, **asked):

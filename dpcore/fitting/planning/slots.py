@@ -5,8 +5,10 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any
 
-from dpcore.accountants.registered import registered_accountants
+from dpcore.accountants.registered import registered_accountants, which_support
 from dpcore.errors import InvalidInputError, RegistryError, UnsupportedEventError, near_names
+from dpcore.privacy.events import DpEvent, PoissonSampledDpEvent
+from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.registry.catalogue import load_registry
 from dpcore.registry.tables.declarations import optimizer_facts
 
@@ -14,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from dpcore.fitting.request.settings import Settings
-    from dpcore.privacy.events import DpEvent
     from dpcore.protocols import Accountant
     from dpcore.protocols.optimizer import Optimizer
     from dpcore.registry.catalogue import Registry
@@ -145,6 +146,12 @@ def _fault(slot: Slot, name: str, registry: Registry) -> str:
         inspect.signature(mechanism).bind(1.0)
     except TypeError:
         return "it is not built from a noise multiplier alone"
+    if slot.sampled and not which_support(
+        PoissonSampledDpEvent(
+            0.5, mechanism.nominal_event(1.0), NeighboringRelation.ADD_OR_REMOVE_ONE
+        )
+    ):
+        return "no accountant that is installed bounds Poisson samples of it"
     return ""
 
 

@@ -1,8 +1,7 @@
 """Facts that the class of a registered part states, checked at loading: the table of optimizers,
 and beside it those of all other kinds (``dpcore.registry.tables.parts``).
 
-The protocols (``dpcore.protocols``) say what a part must have; these say all that is read of it by
-name, with type and default. Nothing else of a class is asked for.
+The protocols say what a part must have; these, all that is read of it, with type and default.
 """
 
 from __future__ import annotations
@@ -77,8 +76,7 @@ class OptimizerFacts:
         Method(("problem", "session")), "Returns the `Solution` of a problem, from released values."
     )
     relations: tuple[str, ...] = fact(
-        RELATIONS,
-        "The relations under which it has a guarantee; the first is the default.",
+        RELATIONS, "The relations under which it has a guarantee; the first is the default."
     )
     other_relations: str = fact(TEXT, "Sentences on why it has none under others.", "")
     needs: tuple[str, ...] = fact(
@@ -107,6 +105,9 @@ class OptimizerFacts:
     presets: Mapping[str, Mapping[str, Any]] = fact(
         PRESETS, "Named settings of fields, slots and accountant (`--preset`).", {}
     )
+    preset_sources: Mapping[str, Mapping[str, str]] = fact(
+        PRESETS, "Of a preset, where each thing that it sets is found: paper, section or code.", {}
+    )
     targets: tuple[str, ...] = fact(
         Words("target"),
         "The fields that are options, registered beside its name; epsilon is then an output. "
@@ -115,8 +116,7 @@ class OptimizerFacts:
     )
     adaptive_accountants: tuple[str, ...] = fact(
         Words("accountant"),
-        "Beside `targets`: fully adaptive accountants under which each of its releases is charged "
-        "as it is made, so that the run costs what was charged by its end.",
+        "Beside `targets`: fully adaptive accountants under which each release is charged as made.",
         (),
     )
     checked_with: Mapping[str, Any] = fact(

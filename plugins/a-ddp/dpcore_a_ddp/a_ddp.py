@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from dpcore.plugin import InvalidInputError, option
 from dpcore_a_ddp.descent import descend
 from dpcore_a_ddp.noise import advanced_split, analytic_gaussian
-from dpcore_a_ddp.options import MOST_ROUNDS, PAPER, UserSgdOptions, least_noise
+from dpcore_a_ddp.options import MOST_ROUNDS, PAPER, SOURCES, UserSgdOptions, least_noise
 
 if TYPE_CHECKING:
     from dpcore.plugin import Problem, Solution
@@ -61,10 +61,7 @@ class ADdp(UserSgdOptions):
     )
     as_published: bool = False
 
-    # Cheng et al. 2020, "Experiment", "Logistic Regression": T and clip, and the 100 samples of a
-    # user, of whom one is drawn a round (p = 0.01; "sample x", Algorithm 1, line 11). Noise is
-    # that of lines 5 and 14; line 19 returns the last iterate; there is no cap (line 2). The paper
-    # states no step size.
+    # The paper states no step size.
     presets: ClassVar[dict[str, dict[str, Any]]] = {
         "paper": {
             **PAPER,
@@ -75,6 +72,15 @@ class ADdp(UserSgdOptions):
         },
         # Not of the paper: Poisson samples of one row of a hundred, for replace-special.
         "amplified": {"noise": "filter", "rounds": 1000, "rate": 0.01},
+    }
+    preset_sources: ClassVar[dict[str, dict[str, str]]] = {
+        "paper": {
+            **SOURCES,
+            "noise": "Cheng et al. 2020, Algorithm 1, lines 5 and 14",
+            "rate": "Cheng et al. 2020, Algorithm 1, line 11: one sample a round",
+            "most_rounds": "Cheng et al. 2020, Algorithm 1, line 2: no cap",
+            "accountant": "Cheng et al. 2020, Theorem 1",
+        }
     }
     published_options: ClassVar[tuple[str, ...]] = ("most_rounds",)
     name: ClassVar[str] = "a-ddp"

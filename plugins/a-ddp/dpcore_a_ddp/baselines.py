@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpcore_a_ddp.descent import descend
 from dpcore_a_ddp.noise import analytic_gaussian, basic_split
-from dpcore_a_ddp.options import PAPER, UserSgdOptions, least_noise
+from dpcore_a_ddp.options import PAPER, SOURCES, UserSgdOptions, least_noise
 
 if TYPE_CHECKING:
     from dpcore.plugin import Problem, Solution
@@ -116,6 +116,13 @@ class SgdAdvLocal(_Baseline):
     )
     presets: ClassVar[dict[str, dict[str, Any]]] = {
         "paper": {**PAPER, "accountant_conversion": "dwork-roth"}
+    }
+    preset_sources: ClassVar[dict[str, dict[str, str]]] = {
+        "paper": {
+            **SOURCES,
+            "accountant_conversion": "Dwork & Roth 2014, Theorem 3.20, which Cheng et al. cite as "
+            "advanced composition",
+        }
     }
 
     def with_noise(self, rules: GradientRounds, pool: UserPool) -> GradientRounds:

@@ -19,10 +19,17 @@ if TYPE_CHECKING:
     from dpcore.plugin.parts import DpEvent
     from dpcore_a_ddp.users.user_pool import UserPool
 
-__all__ = ["MOST_ROUNDS", "PAPER", "UserSgdOptions", "least_noise"]
+__all__ = ["MOST_ROUNDS", "PAPER", "SOURCES", "UserSgdOptions", "least_noise"]
 
 PAPER: dict[str, Any] = {"rounds": 10, "clip": 3.0, "rows_per_user": 100, "average": False}
-"""Parameters of Cheng et al. 2020, section "Experiment", "Logistic Regression"."""
+"""Parameters of Cheng et al. 2020."""
+SOURCES: dict[str, str] = {
+    "rounds": 'Cheng et al. 2020, "Experiment", "Logistic Regression": T = 10',
+    "clip": 'Cheng et al. 2020, "Experiment", "Logistic Regression"',
+    "rows_per_user": 'Cheng et al. 2020, "Experiment", "Logistic Regression": 100 samples',
+    "average": "Cheng et al. 2020, Algorithm 1, line 19: the last iterate",
+}
+"""Where each of them is found."""
 
 _USUAL_CLIP = 3.0
 _MOST_NOISE = 2.0**40
@@ -80,6 +87,7 @@ class UserSgdOptions:
     use: Mapping[str, str] = field(default_factory=dict)
 
     presets: ClassVar[dict[str, dict[str, Any]]] = {"paper": PAPER}
+    preset_sources: ClassVar[dict[str, dict[str, str]]] = {"paper": SOURCES}
     slots: ClassVar[dict[str, Slot]] = {}
     relations: ClassVar[tuple[str, ...]] = ("replace-one", "replace-special")
     other_relations: ClassVar[str] = (

@@ -13,7 +13,7 @@ from dpcore.plugin import Geometric, Laplace, Solution, option
 from dpcore_accuracy_first.feasible_targets import too_dear
 from dpcore_accuracy_first.objectives.base_releases import CovBase, OutputBase
 from dpcore_accuracy_first.options import SearchOptions, positive, pure_cap
-from dpcore_accuracy_first.paper import COVARIANCE, SEARCH, paper_tries
+from dpcore_accuracy_first.paper import COVARIANCE, SEARCH, paper_tries, sources_of
 from dpcore_accuracy_first.published import PublishedCovBase, PublishedOutputBase, as_published
 
 if TYPE_CHECKING:
@@ -53,6 +53,7 @@ class _DoublingOptions(SearchOptions):
         "where no try passes there is no model",
     )
     presets: ClassVar[dict[str, dict[str, Any]]] = {"paper": SEARCH}
+    preset_sources: ClassVar[dict[str, dict[str, str]]] = sources_of(SEARCH)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -180,6 +181,7 @@ class CovDoubling(_DoublingOptions):
     name: ClassVar[str] = "cov-doubling"
     needs: ClassVar[tuple[str, ...]] = ("strong-convexity", "public-size", "squared-loss")
     presets: ClassVar[dict[str, dict[str, Any]]] = {"paper": {**SEARCH, **COVARIANCE}}
+    preset_sources: ClassVar[dict[str, dict[str, str]]] = sources_of({**SEARCH, **COVARIANCE})
 
     def __post_init__(self) -> None:
         super().__post_init__()

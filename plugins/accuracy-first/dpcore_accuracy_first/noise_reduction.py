@@ -13,7 +13,7 @@ from dpcore_accuracy_first.levels import geometric_levels
 from dpcore_accuracy_first.noise_chain.mechanism import NoiseReduction
 from dpcore_accuracy_first.objectives.base_releases import CovBase, OutputBase
 from dpcore_accuracy_first.options import SearchOptions, positive, pure_cap
-from dpcore_accuracy_first.paper import COVARIANCE, NOISE_REDUCTION, paper_levels
+from dpcore_accuracy_first.paper import COVARIANCE, NOISE_REDUCTION, paper_levels, sources_of
 from dpcore_accuracy_first.published import (
     PublishedCovBase,
     PublishedOutputBase,
@@ -59,6 +59,7 @@ class _NoiseReductionOptions(SearchOptions):
     )
     departures: ClassVar[tuple[str, ...]] = _DEPARTURES
     presets: ClassVar[dict[str, dict[str, Any]]] = {"paper": NOISE_REDUCTION}
+    preset_sources: ClassVar[dict[str, dict[str, str]]] = sources_of(NOISE_REDUCTION)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -187,6 +188,9 @@ class CovNr(_NoiseReductionOptions):
     name: ClassVar[str] = "cov-nr"
     needs: ClassVar[tuple[str, ...]] = ("strong-convexity", "public-size", "squared-loss")
     presets: ClassVar[dict[str, dict[str, Any]]] = {"paper": {**NOISE_REDUCTION, **COVARIANCE}}
+    preset_sources: ClassVar[dict[str, dict[str, str]]] = sources_of(
+        {**NOISE_REDUCTION, **COVARIANCE}
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()

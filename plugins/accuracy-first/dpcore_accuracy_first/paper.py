@@ -20,28 +20,46 @@ __all__ = [
     "THEORY",
     "paper_levels",
     "paper_tries",
+    "sources_of",
 ]
 
 PUBLISHED_L2 = 0.005
 
 THEORY: dict[str, Any] = {
-    "l2_scaled": PUBLISHED_L2,  # run_sims.sh
-    "ball": "paper",  # section 3.1: sqrt(1 / lambda); Theorem 3.4: sqrt(2 log 2 / lambda)
+    "l2_scaled": PUBLISHED_L2,
+    "ball": "paper",
 }
 """The preset of one release."""
 
 SEARCH: dict[str, Any] = {
     **THEORY,
-    "failure_probability": 0.1,  # section 4: "a modest failure probability gamma = 0.1"
-    "threshold": "paper",  # Theorem 3.2 and Algorithm 3: eps_0, -alpha / 2; doubling: its code
-    "grid": "paper",  # run_ridge.py, run_logist.py: from 1/n to 4 times the theorem's epsilon
+    "failure_probability": 0.1,
+    "threshold": "paper",
+    "grid": "paper",
 }
 """The preset of a search by doubling."""
 
-NOISE_REDUCTION: dict[str, Any] = {**SEARCH, "levels": 1000}  # run_sims.sh: max_steps
+NOISE_REDUCTION: dict[str, Any] = {**SEARCH, "levels": 1000}
 
-COVARIANCE: dict[str, Any] = {"l1_norm": 1.0}  # section 3: ||X_i||_1 <= 1
+COVARIANCE: dict[str, Any] = {"l1_norm": 1.0}
 """Covariance perturbation adds this to a preset."""
+
+_SOURCES = {
+    "l2_scaled": "run_sims.sh of the authors' code",
+    "ball": "section 3.1: sqrt(1 / lambda); Theorem 3.4: sqrt(2 log 2 / lambda)",
+    "failure_probability": 'section 4: "a modest failure probability gamma = 0.1"',
+    "threshold": "Theorem 3.2 and Algorithm 3: eps_0, -alpha / 2; of doubling the authors' code",
+    "grid": "run_ridge.py and run_logist.py of the authors' code: from 1/n to four times the "
+    "epsilon of the utility theorem",
+    "levels": "run_sims.sh of the authors' code: max_steps",
+    "l1_norm": "section 3: ||X_i||_1 <= 1",
+}
+
+
+def sources_of(preset: dict[str, Any]) -> dict[str, dict[str, str]]:
+    """Return where each field of the preset ``paper`` is found."""
+    return {"paper": {name: _SOURCES[name] for name in preset}}
+
 
 _LAST = 4.0
 """The last level over the epsilon of the utility theorem."""

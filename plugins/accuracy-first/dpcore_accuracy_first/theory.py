@@ -10,7 +10,7 @@ from dpcore_accuracy_first.bisection import least
 from dpcore_accuracy_first.feasible_targets import Loosest, advice
 from dpcore_accuracy_first.objectives.base_releases import CovBase, OutputBase
 from dpcore_accuracy_first.options import ExcessRiskOptions, PublishedOptions, positive
-from dpcore_accuracy_first.paper import COVARIANCE, THEORY
+from dpcore_accuracy_first.paper import COVARIANCE, THEORY, sources_of
 from dpcore_accuracy_first.published import PublishedCovBase, PublishedOutputBase, as_published
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ class _TheoryOptions(ExcessRiskOptions, PublishedOptions):
         "the paper's ball)",
     )
     presets: ClassVar[dict[str, dict[str, Any]]] = {"paper": THEORY}
+    preset_sources: ClassVar[dict[str, dict[str, str]]] = sources_of(THEORY)
     published_is: ClassVar[str] = "whose constants no check here covers"
 
     def _base(self, problem: Problem, smallest: float | None = None) -> Any:
@@ -98,6 +99,7 @@ class CovTheory(_TheoryOptions):
     name: ClassVar[str] = "cov-theory"
     needs: ClassVar[tuple[str, ...]] = ("strong-convexity", "public-size", "squared-loss")
     presets: ClassVar[dict[str, dict[str, Any]]] = {"paper": {**THEORY, **COVARIANCE}}
+    preset_sources: ClassVar[dict[str, dict[str, str]]] = sources_of({**THEORY, **COVARIANCE})
     theorem: ClassVar[str] = "Theorem 3.1: twice the largest the noise adds over the ball"
 
     def __post_init__(self) -> None:

@@ -1,13 +1,14 @@
 """The Gram matrix: exact, with its sensitivity."""
 
+import itertools
+
 import numpy as np
 import pytest
 
 from dpcore.errors import InvalidInputError
 from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.parts import LocalEngine, load_registry
-from dpcore_accuracy_first.queries.gram import GramMatrix, unpack
-from dpcore_accuracy_first.queries.kernels import gram_sums
+from dpcore_accuracy_first.queries.gram import GramMatrix, gram_sums, unpack
 from dpcore_lab.checks import check_query, make_rows
 from dpcore_lab.made_tables.tables import make_problem
 
@@ -31,27 +32,28 @@ def scaled(rows):
     return rows.X * np.minimum(1.0, 1.5 / norms)
 
 
-def naive_gram_sums(rows):
+def naive_gram_sums(left, rows, height):
     """Return the kernel's sums in Python integers, one product at a time."""
-    width = rows.shape[1]
-    out = [[0] * width for _ in range(width - 1)]
-    for row in rows.astype(int).tolist():
-        for j in range(width - 1):
-            for k in range(j, width):
-                out[j][k] += row[j] * row[k]
+    out = [[0] * rows.shape[1] for _ in range(height)]
+    for first, second in zip(left.astype(int).tolist(), rows.astype(int).tolist(), strict=True):
+        for j in range(height):
+            for k in range(j, rows.shape[1]):
+                out[j][k] += first[j] * second[k]
     return out
 
 
-@pytest.mark.parametrize("n", [0, 1, 3, 4, 9])
-def test_the_kernel_sums_products_exactly_however_many_rows_are_left_over(n):
-    rows = np.random.default_rng(n).integers(-(2**18), 2**18, (n, 5)).astype(float)
-    out = np.zeros((4, 5))
-    gram_sums(rows, rows, out)
-    assert out.astype(int).tolist() == naive_gram_sums(rows)
-    # Its broken twin: a row that is left over is left out.
-    short = np.zeros((4, 5))
-    gram_sums(*2 * (rows[: n - n % 4],), short)
-    assert (short == out).all() == (n % 4 == 0)
+@pytest.mark.parametrize("n", [0, 1, 95, 96, 97, 192])
+def test_the_kernel_sums_products_exactly_whatever_is_left_over(n):
+    # It takes 96 rows at a time, and two columns times four.
+    rng = np.random.default_rng(n)
+    for width, height in itertools.chain(*(((w, w), (w + 1, w)) for w in range(1, 9))):
+        rows = rng.integers(-(2**18), 2**18, (n, width)).astype(float)
+        for left in (None, 3 * rows):
+            sums = np.triu(gram_sums(rows, height, left)).astype(int).tolist()
+            assert sums == naive_gram_sums(rows if left is None else left, rows, height)
+        # Its broken twin: the rows that are left over are left out.
+        short = np.triu(gram_sums(rows[: n - n % 96], height)).astype(int).tolist()
+        assert (short == naive_gram_sums(rows, rows, height)) == (n % 96 == 0)
 
 
 @pytest.mark.slow

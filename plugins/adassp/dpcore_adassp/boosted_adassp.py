@@ -90,15 +90,24 @@ class BoostedAdaSsp:
         "an l2 of one's own is part of the matrix and of every residual sum; the paper has none",
     )
     presets: ClassVar[dict[str, dict[str, Any]]] = {
-        # 100 rounds that count fully, and bounds of 1 for residuals as for targets: the defaults of
-        # the authors' code. A third of mu^2 each for the eigenvalue, X'X and all rounds together:
-        # AdaSSP's shares, as others who wrote Algorithm 1 anew read it; rho is AdaSSP's as well.
         "paper": {
             "rounds": 100,
             "clip": 1.0,
             "eigenvalue_share": 1 / 3,
             "squares_share": 1 / 3,
             "failure": 0.05,
+        }
+    }
+    preset_sources: ClassVar[dict[str, dict[str, str]]] = {
+        "paper": {
+            "rounds": "default of the authors' code",
+            "clip": "default of the authors' code, the bound of targets too",
+            **dict.fromkeys(
+                ("eigenvalue_share", "squares_share"),
+                "AdaSSP's third of mu^2, as others who wrote Algorithm 1 anew read it; the "
+                "authors' code has one multiplier for 102 releases",
+            ),
+            "failure": "rho of AdaSSP (Wang 2018, Algorithm 2)",
         }
     }
 

@@ -12,6 +12,7 @@ from dpcore.plugin.parts import (
     NoiseSource,
     Sensitivity,
 )
+from dpcore_adassp.kernels import residual_sums
 from dpcore_adassp.products import Products, unpacked
 from dpcore_adassp.row_map import RowMap, turn_of
 from dpcore_adassp.smallest_eigenvalue import SmallestEigenvalue
@@ -238,3 +239,21 @@ def test_bad_maps_and_lengths_are_refused():
     for at in (np.full(5, np.nan), np.full(5, 2.0**21), np.zeros(4)):
         with pytest.raises(InvalidInputError, match="coefficient"):
             products(make_rows(2), CENTRED, part="targets", at=at)
+
+
+@pytest.mark.parametrize("n", [0, 1, 3, 4, 9])
+def test_the_kernel_of_residuals_has_the_bits_of_one_row_after_the_other(n):
+    # It takes four rows at a time.
+    rng = np.random.default_rng(n)
+    rows, targets = np.trunc(2.0**12 * rng.normal(size=(n, 7))), rng.normal(size=n)
+    at, figures, sums = rng.normal(size=7) * 2.0**-14, np.array([0.5, 2.0**12]), np.zeros(7)
+    residual_sums(rows, targets, at, figures, sums)
+    whole = []
+    for row, residual in zip(rows, targets, strict=True):
+        for j in range(7):
+            residual -= at[j] * row[j]
+        whole.append(np.trunc(2.0**12 * min(max(residual / 0.5, -1.0), 1.0)) * row)
+    assert sums.tolist() == np.sum(whole or np.zeros((1, 7)), axis=0).tolist()
+    # Its broken twin: the rows that are left over are left out.
+    short = np.sum(whole[: n - n % 4] or np.zeros((1, 7)), axis=0)
+    assert (sums.tolist() == short.tolist()) == (n % 4 == 0)

@@ -95,11 +95,17 @@ class ObjPert:
         "tables of up to 2^27 rows, or the schema's capacity, where the number of rows is private",
     )
 
-    # Kifer, Smith & Thakurta 2012, Algorithm 1, which Lee & Kifer 2018 and Chen, Lee & Kifer 2019
-    # compare with: Delta = 2 lambda / epsilon, variance zeta^2 (8 ln(2 / delta) + 4 epsilon) /
-    # epsilon^2. The second noise, for the solver's tolerance, is no part of it.
+    # The second noise, for the solver's tolerance, is no part of the paper.
     presets: ClassVar[dict[str, dict[str, Any]]] = {
         "paper": {"rule": _PUBLISHED, "noise": "gaussian", "accountant": "single"}
+    }
+    preset_sources: ClassVar[dict[str, dict[str, str]]] = {
+        "paper": {
+            "rule": "Kifer, Smith & Thakurta 2012, Algorithm 1: Delta = 2 lambda / epsilon, "
+            "variance zeta^2 (8 ln(2 / delta) + 4 epsilon) / epsilon^2",
+            "noise": "Kifer, Smith & Thakurta 2012, Algorithm 1",
+            "accountant": "Kifer, Smith & Thakurta 2012, Algorithm 1: one release",
+        }
     }
 
     def __post_init__(self) -> None:

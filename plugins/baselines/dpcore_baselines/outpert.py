@@ -78,10 +78,16 @@ class OutPert:
         "up to 2^27 rows, or the schema's capacity, where the number of rows is private",
         "beyond margins of 512 the objective has a further convex term, the same for all tables",
     )
-    # Chaudhuri, Monteleoni & Sarwate 2011, Algorithm 1: density exp(-(n l2 epsilon / 2) ||b||),
-    # for pure epsilon (Theorem 6). Gradient steps in place of the exact minimiser are outpert-gd's.
+    # Gradient steps in place of the exact minimiser are outpert-gd's.
     presets: ClassVar[dict[str, dict[str, Any]]] = {
         "paper": {"noise": "gamma", "accountant": "pure"}
+    }
+    preset_sources: ClassVar[dict[str, dict[str, str]]] = {
+        "paper": {
+            "noise": "Chaudhuri, Monteleoni & Sarwate 2011, Algorithm 1: density "
+            "exp(-(n l2 epsilon / 2) ||b||)",
+            "accountant": "Chaudhuri, Monteleoni & Sarwate 2011, Theorem 6: pure epsilon",
+        }
     }
 
     def __post_init__(self) -> None:

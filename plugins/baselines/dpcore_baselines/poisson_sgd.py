@@ -95,7 +95,7 @@ class PoissonSgd:
     use: Mapping[str, str] = field(default_factory=dict)
 
     name: ClassVar[str]
-    slots: ClassVar[dict[str, Slot]] = {"noise": Slot(("gaussian",), takes=("l2",))}
+    slots: ClassVar[dict[str, Slot]] = {"noise": Slot(("gaussian",), takes=("l2",), sampled=True)}
     relations: ClassVar[tuple[str, ...]] = ("add-or-remove-one",)
     other_relations: ClassVar[str] = (
         "Its theorem is of Poisson samples of tables where a row is added or removed. Replacing a "

@@ -100,9 +100,6 @@ class PrivGene:
         "the plain exponential mechanism, with a range that is the clip (enhanced)",
     )
     presets: ClassVar[dict[str, dict[str, Any]]] = {
-        # Algorithm 1's m, m' and r = c n epsilon / m' at c = 0.00125, at least 8, as Su, Cao, Li,
-        # Bertino & Jin (CODASPY 2016) ran it; step, resize, one gene and the start at 0 as Lee &
-        # Kifer ran it on the logistic loss (privgene.py of their code, with m' = 1).
         "paper": {
             "candidates": 200,
             "survivors": 10,
@@ -114,6 +111,20 @@ class PrivGene:
             "enhanced": True,
             "selection": "exponential",
             "accountant": "pure",
+        }
+    }
+    preset_sources: ClassVar[dict[str, dict[str, str]]] = {
+        "paper": {
+            "candidates": "m of Algorithm 1, as Su et al., CODASPY 2016, ran it",
+            "survivors": "m' of Algorithm 1, as Su et al., CODASPY 2016, ran it",
+            "keep": "privgene.py of Lee & Kifer's code: mutants alone are candidates",
+            "genes": "privgene.py of Lee & Kifer's code",
+            "step": "privgene.py of Lee & Kifer's code: mut_scale",
+            "resize": "privgene.py of Lee & Kifer's code: mut_resize",
+            "loss_clip": "not of the paper, whose losses have no bound",
+            "enhanced": "Zhang et al. 2013, the enhanced exponential mechanism",
+            "selection": "Zhang et al. 2013, the exponential mechanism",
+            "accountant": "Zhang et al. 2013: pure epsilon",
         }
     }
 

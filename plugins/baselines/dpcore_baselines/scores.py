@@ -11,6 +11,7 @@ import numpy as np
 from dpcore.plugin import InvalidInputError, ordered_dot, round_parameters
 from dpcore.plugin.parts import Sensitivity, clipped_total, constant, loss_facts, sealed
 from dpcore_baselines.queries.gradient_sum import bounded_labels, loss_error
+from dpcore_baselines.queries.kernels import widest_square
 
 if TYPE_CHECKING:
     from dpcore.plugin import Loss, NeighboringRelation, Problem
@@ -135,7 +136,6 @@ def _diameter_up(points: np.ndarray) -> float:
 
     The noise follows it, and has the same bits everywhere.
     """
-    apart = (points[k:] - point for k, point in enumerate(points))
-    squares = [ordered_dot(each, each).max() for each in apart]
+    square = widest_square(np.ascontiguousarray(points.T), np.empty(len(points)))
     widened = 1.0 + (points.shape[1] + 8) * 2.0**-52
-    return math.sqrt(float(max(squares)) * widened) * _UP
+    return math.sqrt(square * widened) * _UP

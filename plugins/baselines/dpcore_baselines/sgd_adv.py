@@ -38,11 +38,7 @@ class SgdAdv(PoissonSgd):
         "the third form of Kairouz, Oh & Viswanath or the sum of epsilons, whichever is less; "
         "Dwork & Roth's theorem by --conversion dwork-roth",
     )
-    # Bassily, Smith & Thakurta 2014, Algorithm 1: noisy gradients of samples, the last iterate, no
-    # momentum; composition by Dwork & Roth 2014, Theorem 3.20, which they cite (as Dwork, Rothblum
-    # & Vadhan 2010). Its n^2 steps of one row, 1.5 billion on Adult, are nobody's: Lee & Kifer
-    # 2018, in the code of their baselines (dpsgd_adv), take samples of sqrt(n) rows, clip 3, step
-    # 0.1 and n epsilon / 500 steps, which is 31 on Adult's 39,000 rows at epsilon 0.4.
+    # Bassily et al. take n^2 steps of one row, 1.5 billion on Adult, which nobody runs.
     presets: ClassVar[dict[str, dict[str, Any]]] = {
         "paper": {
             "root_samples": True,
@@ -53,5 +49,19 @@ class SgdAdv(PoissonSgd):
             "averaging": -1.0,
             "accountant": "advanced-composition",
             "accountant_conversion": "dwork-roth",
+        }
+    }
+    preset_sources: ClassVar[dict[str, dict[str, str]]] = {
+        "paper": {
+            "root_samples": "run_sgdadv_logistic.py of Lee & Kifer's code: sqrt(n) + 10 rows",
+            "steps": "run_sgdadv_logistic.py of Lee & Kifer's code: n epsilon / 500, which is 31 "
+            "on the 39,000 rows of four folds of Adult at epsilon 0.4",
+            "gradient_clip": "dpsgd_adv of Lee & Kifer's code",
+            "step_size": "run_sgdadv_logistic.py of Lee & Kifer's code",
+            "momentum": "Bassily, Smith & Thakurta 2014, Algorithm 1: none",
+            "averaging": "Bassily, Smith & Thakurta 2014, Algorithm 1: the last iterate",
+            "accountant": "Bassily, Smith & Thakurta 2014, Algorithm 1",
+            "accountant_conversion": "Dwork, Rothblum & Vadhan 2010, whom Bassily et al. cite; as "
+            "Theorem 3.20 of Dwork & Roth 2014",
         }
     }

@@ -40,10 +40,6 @@ class SgdMa(PoissonSgd):
         "noise for the budget and the steps; the published code fixes noise and steps, and epsilon "
         "is what they come to",
     )
-    # Abadi et al. 2016: the moments accountant (section 3.2), Algorithm 1 without momentum and its
-    # last iterate. Chen, Lee & Kifer 2019, section 5: samples of sqrt(n) rows. Lee & Kifer 2018, in
-    # the code of their baselines (dpsgd_ma): clip 4, step 0.05, and the third of the five numbers
-    # of steps that they tried (1 to 20,000) with a fixed noise, of which epsilon is the outcome.
     presets: ClassVar[dict[str, dict[str, Any]]] = {
         "paper": {
             "root_samples": True,
@@ -53,5 +49,17 @@ class SgdMa(PoissonSgd):
             "momentum": 0.0,
             "averaging": -1.0,
             "accountant": "rdp",
+        }
+    }
+    preset_sources: ClassVar[dict[str, dict[str, str]]] = {
+        "paper": {
+            "root_samples": "Chen, Lee & Kifer 2019, section 5: sqrt(n) rows",
+            "steps": "run_sgdma_logistic.py of Lee & Kifer's code: the third of the five numbers, "
+            "1 to 20,000, that it tries with a fixed noise, of which epsilon is the outcome",
+            "gradient_clip": "dpsgd_ma of Lee & Kifer's code",
+            "step_size": "run_sgdma_logistic.py of Lee & Kifer's code",
+            "momentum": "Abadi et al. 2016, Algorithm 1: none",
+            "averaging": "Abadi et al. 2016, Algorithm 1: the last iterate",
+            "accountant": "Abadi et al. 2016, section 3.2: the moments accountant",
         }
     }

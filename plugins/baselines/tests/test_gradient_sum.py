@@ -16,6 +16,7 @@ from dpcore_baselines.queries.gradient_sum import (
     gradient_bits,
     gradient_error,
 )
+from dpcore_baselines.queries.kernels import write_parts
 from dpcore_lab.checks import make_rows
 from dpcore_lab.made_tables.tables import ROW_NORM, make_problem
 
@@ -83,3 +84,24 @@ def test_rows_so_long_and_wide_that_fine_margins_are_rounded():
         assert off <= gradient_error(problem, 1, 3.0, precise)
     assert _rest_error(problem) > 2.0**-22
     assert _rest_error(make_problem(make_rows(5), ADD, Logistic())) == 0
+
+
+def naive_parts(slopes, factor, one):
+    """Return the kernel's parts by NumPy, array by array."""
+    whole = slopes * factor
+    first = np.rint(whole * one) / one
+    return first, np.rint((whole - first) * one * one)
+
+
+@pytest.mark.parametrize("shape", [(1, 0), (1, 1), (1, 1001), (3, 40)])
+def test_the_kernel_of_parts_has_the_bits_of_numpy(shape):
+    rng = np.random.default_rng(shape)
+    slopes, factor, one = rng.normal(size=shape), rng.uniform(0.5, 1.0, shape[1]), 2.0**20
+    slopes.flat[:3] = 0.5 / one, -0.0, 2.5 / one  # halves go to the even neighbour
+    parts = np.empty((2, *shape))
+    write_parts(slopes, factor, one, parts)
+    assert parts.tobytes() == np.array(naive_parts(slopes, factor, one)).tobytes()
+    assert (np.abs(parts[0] + parts[1] / one / one - slopes * factor) <= 0.5 / one / one).all()
+    # Its broken twin: a second part that is rounded to the first part's steps.
+    coarse = np.array([parts[0], np.rint(parts[1] / one) * one])
+    assert (coarse.tobytes() == parts.tobytes()) == (shape[1] == 0)

@@ -11,11 +11,12 @@ from dpcore.accountants import ZcdpAccountant
 from dpcore.errors import InvalidInputError
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
-from dpcore.plugin import NeighboringRelation
+from dpcore.plugin import NeighboringRelation, ordered_dot
 from dpcore.plugin.parts import PureAccountant, SeededNoise
 from dpcore_baselines.genes import crossed, mutations
 from dpcore_baselines.losses.hinge import HingeSvm
 from dpcore_baselines.privgene import PrivGene
+from dpcore_baselines.queries.kernels import widest_square
 from dpcore_baselines.scores import ClippedLossScores
 from dpcore_lab.checks import RecordingSession, check_query, make_rows, parametrize_with_checks
 from dpcore_lab.made_tables.tables import Rows, make_problem
@@ -218,3 +219,15 @@ def test_memory_is_of_all_candidates():
     problem = make_problem(make_rows(10), ADD, Logistic(), l2=0.0)
     few, many = (PrivGene(candidates=n).memory(problem) for n in (50, 100))
     assert many == 2 * few == 100 * problem.n_features * 128
+
+
+@pytest.mark.parametrize(("count", "width"), [(1, 3), (2, 1), (40, 109), (200, 7)])
+def test_the_kernel_of_distances_has_the_bits_of_numpy(count, width):
+    points = np.random.default_rng(count).normal(size=(count, width))
+    columns = np.ascontiguousarray(points.T)
+    found = widest_square(columns, np.empty(count))
+    every = points[:, np.newaxis] - points
+    assert found == ordered_dot(every, every).max()
+    # Its broken twin: the distance from the first point alone.
+    nearer = ordered_dot(points - points[0], points - points[0]).max()
+    assert nearer <= found and (nearer == found) == (count < 3)

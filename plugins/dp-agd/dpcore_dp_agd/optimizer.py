@@ -68,8 +68,6 @@ class DpAgd(Options):
         "directions are smoothed over steps and iterates averaged (momentum, averaging)",
         "batches, if asked for, are drawn by a coin for each row, anew for each release",
     )
-    # Of "paper": candidates, max_step, eta and tau stand in the authors' agd_rho, splits and gamma
-    # among its defaults, clip and loss_clip among those of their scripts, and none in Algorithm 2.
     presets: ClassVar[dict[str, dict[str, Any]]] = {
         "paper": {
             "splits": 60,
@@ -87,6 +85,22 @@ class DpAgd(Options):
             "selection": "report-noisy-max",
             "accountant": "zcdp",
             "accountant_conversion": "bun-steinke",
+        }
+    }
+    preset_sources: ClassVar[dict[str, dict[str, str]]] = {
+        "paper": {
+            **dict.fromkeys(("splits", "gamma"), "agd_rho of the authors' code: its default"),
+            **dict.fromkeys(
+                ("candidates", "max_step", "eta", "tau"), "agd_rho of the authors' code"
+            ),
+            **dict.fromkeys(("clip", "loss_clip"), "run_agd_logistic.py of the authors' code"),
+            "step_decay": "Algorithm 2: none",
+            "shrink": "Algorithm 2: none",
+            "momentum": "Algorithm 2: none",
+            "averaging": "Algorithm 2: the last iterate",
+            "selection": "Algorithm 1: Laplace noise on each score",
+            "accountant": "Algorithm 2, lines 7 and 11",
+            "accountant_conversion": "equation 5, by Lemma 3.8",
         }
     }
 

@@ -90,12 +90,18 @@ class FrankWolfe:
         "sampler that is kept up to date (Raff et al.)",
     )
     presets: ClassVar[dict[str, dict[str, Any]]] = {
-        # Talwar et al.: Laplace noise on each vertex's score, the least is selected. Their
-        # composition by zCDP as Bun & Steinke convert it.
         "paper": {
             "selection": "report-noisy-max",
             "accountant": "zcdp",
             "accountant_conversion": "bun-steinke",
+        }
+    }
+    preset_sources: ClassVar[dict[str, dict[str, str]]] = {
+        "paper": {
+            "selection": "Talwar, Thakurta & Zhang 2015: Laplace noise on each "
+            "vertex's score, the least is selected",
+            "accountant": "not of the paper, which composes by advanced composition",
+            "accountant_conversion": "not of the paper: as Bun & Steinke 2016 convert zCDP",
         }
     }
 

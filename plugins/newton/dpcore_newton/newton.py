@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Newton"]
 
+_CODE = "run_privacy_utility of the authors' code"
+
 _PLACES = ("hessian", "direction")
 
 
@@ -164,9 +166,6 @@ class Newton:
         "spectrum is proved anew, and is less than that of the authors' code",
     )
     presets: ClassVar[dict[str, dict[str, Any]]] = {
-        # 15 passes, seven tenths for gradients, a tenth of the rest for traces, and half of the
-        # trace in the least eigenvalue: run_privacy_utility of the authors' code; add and the
-        # Hessian are the first of its four variants. Rows are taken as they are, of length 1 there.
         "paper": {
             "passes": 15,
             "hessians": 15,
@@ -182,6 +181,19 @@ class Newton:
             "moments_share": 0.0,
             "calibrated": False,
             "calibrate_share": 0.0,
+        }
+    }
+    preset_sources: ClassVar[dict[str, dict[str, str]]] = {
+        "paper": {
+            **dict.fromkeys(("passes", "hessians", "noise_on"), _CODE),
+            "hessian_share": f"{_CODE}: seven tenths are for gradients",
+            "curvature": f"{_CODE}: the first of its four variants",
+            "change": f"{_CODE}: the first of its four variants",
+            "trace_share": f"{_CODE}: of what is for Hessians",
+            "trace_factor": f"{_CODE}: least eigenvalue over trace",
+            "clip": f"{_CODE}: rows of length 1",
+            **dict.fromkeys(("momentum", "averaging", "moments_share"), f"{_CODE}: none"),
+            **dict.fromkeys(("calibrated", "calibrate_share"), f"{_CODE}: none"),
         }
     }
 

@@ -14,7 +14,7 @@ from dpcore_rsgd_ar.schedule import Schedule
 if TYPE_CHECKING:
     from dpcore.plugin import Accountant, PrivacySession, Problem, Solution
 
-__all__ = ["Nsgd"]
+__all__ = ["SOURCES", "Nsgd"]
 
 PAPER: dict[str, Any] = {
     "epochs": 50,
@@ -24,10 +24,17 @@ PAPER: dict[str, Any] = {
     "accountant": "single",
     "accountant_conversion": "mironov",
 }
-"""Chen, Lee & Kifer 2019: lambda = 0.001 (section 5.1), observations of norm 1 ("Preprocessing"),
-batches of 4,000 ("Parameter settings", of RSGD-AR), steps eta_0 / s (Algorithm 1) and the
-conversion of Proposition 1. T and eta_0 are not printed: 50 epochs as in ``rsgd-ar``'s preset, and
-eta_0 = 2 / (L + mu), the largest that Lemma 2 contracts with by both of its terms."""
+"""Beside it steps are eta_0 / s (Algorithm 1). eta_0 is not printed: 2 / (L + mu), the largest that
+Lemma 2 contracts with by both of its terms."""
+SOURCES: dict[str, str] = {
+    "epochs": "neither the paper nor its code states T: those of rsgd-ar's preset",
+    "batch_size": 'Chen, Lee & Kifer 2019, section 5, "Parameter settings", of RSGD-AR',
+    "row_bound": 'Chen, Lee & Kifer 2019, section 5, "Preprocessing": observations of norm 1',
+    "l2_scaled": "Chen, Lee & Kifer 2019, section 5.1: lambda",
+    "accountant": "Chen, Lee & Kifer 2019, Algorithm 1: one release",
+    "accountant_conversion": "Chen, Lee & Kifer 2019, Proposition 1",
+}
+"""Where each field of the preset is found."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,6 +78,7 @@ class Nsgd(UnitRows):
     )
 
     presets: ClassVar[dict[str, dict[str, Any]]] = {"paper": PAPER}
+    preset_sources: ClassVar[dict[str, dict[str, str]]] = {"paper": SOURCES}
 
     def __post_init__(self) -> None:
         check_ranges(self)

@@ -11,6 +11,7 @@ import numpy as np
 from dpcore.plugin import check_ranges, option
 from dpcore_rsgd_ar import defaults
 from dpcore_rsgd_ar.closed_forms import largest_fixed_step
+from dpcore_rsgd_ar.nsgd import SOURCES
 from dpcore_rsgd_ar.options import UnitRows, check_loss, check_problem
 from dpcore_rsgd_ar.release import Release, release_pass
 from dpcore_rsgd_ar.schedule import Schedule
@@ -71,10 +72,17 @@ class OutpertGd(UnitRows):
     )
 
     # A fixed number of steps of a fixed size (Zhang et al. 2017): size and sensitivity of Chen, Lee
-    # & Kifer 2019, Proposition 2, whatever the number; 50 of them, the default of the baseline in
-    # Lee & Kifer's code (2018); lambda = 0.001 and rows of norm 1 (Chen, Lee & Kifer, section 5).
+    # & Kifer 2019, Proposition 2, whatever the number.
     presets: ClassVar[dict[str, dict[str, Any]]] = {
         "paper": {"epochs": 50, "row_bound": 1.0, "l2_scaled": 0.001, "accountant": "single"}
+    }
+    preset_sources: ClassVar[dict[str, dict[str, str]]] = {
+        "paper": {
+            "epochs": "run_outpert_logistic.py of Lee & Kifer's code (2018): its default",
+            "row_bound": SOURCES["row_bound"],
+            "l2_scaled": SOURCES["l2_scaled"],
+            "accountant": "Zhang et al. 2017: one release",
+        }
     }
 
     def __post_init__(self) -> None:

@@ -113,6 +113,18 @@ class RsgdAr(ReleasedOnce):
             "accountant_conversion": "mironov",
         }
     }
+    preset_sources: ClassVar[dict[str, dict[str, str]]] = {
+        "paper": {
+            "epochs": "neither the paper nor its code states T",
+            "tau": "not of the paper; the default of the authors' sgd_restart is 20",
+            "batch_size": 'section 5, "Parameter settings"',
+            "clip": "Lemma 2, whose R bounds every gradient: no slope is cut",
+            "row_bound": 'section 5, "Preprocessing": observations of norm 1',
+            "l2_scaled": "section 5.1: lambda",
+            "accountant": "Proposition 3",
+            "accountant_conversion": "Proposition 1",
+        }
+    }
 
     def __post_init__(self) -> None:
         check_ranges(self)

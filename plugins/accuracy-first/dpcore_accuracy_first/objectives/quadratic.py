@@ -18,7 +18,7 @@ from dpcore_accuracy_first.objectives.radial_penalty import (
     rows_at_most,
 )
 from dpcore_accuracy_first.queries.gram import GramMatrix, unpack
-from dpcore_baselines.queries.descent import minimize
+from dpcore_baselines.queries.descent import load_descent, minimize
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -199,6 +199,7 @@ class MinimumQuadratic(_Quadratic):
         self._require_parts()
         self._require_ball()
         importlib.import_module("scipy.linalg")  # which ``derive`` needs, after the charge
+        load_descent()
 
     def _require_ball(self) -> None:
         if self.ball.radius < PublicBall.of(self.problem).radius:

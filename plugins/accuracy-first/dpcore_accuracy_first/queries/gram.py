@@ -16,16 +16,18 @@ from dpcore.plugin.parts import (
     cached_by_value,
     sealed,
 )
-from dpcore_accuracy_first.queries.kernels import gram_sums
+from dpcore_accuracy_first.queries.kernels import exact_gram_sums
 from dpcore_baselines.queries.gradient_sum import bounded_labels
 
 if TYPE_CHECKING:
     from dpcore.plugin import NeighboringRelation
     from dpcore.plugin.parts import Block
 
-__all__ = ["GramMatrix", "symmetric", "unpack"]
+__all__ = ["GramMatrix", "gram_sums", "symmetric", "unpack"]
 
 _UP = 1.0 + 2.0**-40
+_ROWS = 96
+"""Rows whose columns the kernel of sums holds at a time."""
 
 
 @sealed
@@ -109,10 +111,8 @@ class GramMatrix:
         rows = np.empty((block.n_rows, self.n_features + 1))
         np.multiply(block.rows(), factor[:, np.newaxis], out=rows[:, :-1])
         rows[:, -1] = bounded_labels(block)
-        total = np.zeros((self.n_features, self.n_features + 1))
         np.trunc(np.ldexp(rows, self.bits, out=rows), out=rows)
-        gram_sums(rows, rows, total)
-        whole = total.astype(np.int64)
+        whole = gram_sums(rows, self.n_features).astype(np.int64)
         upper = np.triu_indices(self.n_features)
         return np.concatenate([whole[:, :-1][upper], whole[:, -1]])
 
@@ -120,6 +120,30 @@ class GramMatrix:
         bound = (self.longest**2 + self.l2_norm**2) / 2 + self.longest
         bound *= relation.rows_changed * _UP
         return Sensitivity("l1", bound, relation, grid_bits=2 * self.bits)
+
+
+def gram_sums(rows: np.ndarray, height: int, left: np.ndarray | None = None) -> np.ndarray:
+    """Return the sums over rows of ``left[j] rows[k]``, j <= k: float64 of shape (height, width).
+    Below the diagonal is nothing to be used.
+
+    Parameters
+    ----------
+    rows : whole numbers, float64 of shape (n, width), whose sums of products are below 2^53.
+    left : the same for the first factor, of that shape; ``None`` for ``rows``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpcore_accuracy_first.queries.gram import gram_sums
+    >>> np.triu(gram_sums(np.array([[1.0, 2.0], [3.0, 4.0]]), 2))
+    array([[10., 14.],
+           [ 0., 20.]])
+    """
+    width = rows.shape[1]
+    columns = np.zeros((1 if left is None else 2, width + 3, _ROWS))
+    sums = np.zeros((height + 1, width + 3))
+    exact_gram_sums(rows if left is None else left, rows, columns, sums)
+    return sums[:height, :width]
 
 
 def unpack(answer: np.ndarray, n_features: int) -> tuple[np.ndarray, np.ndarray]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from dpcore.plugin import Problem
 from dpcore.plugin.parts import CoefficientSum, sealed
-from dpcore_accuracy_first.queries.kernels import gram_sums
+from dpcore_accuracy_first.queries.gram import gram_sums
 
 if TYPE_CHECKING:
     from dpcore.plugin.parts import Block
@@ -75,9 +75,7 @@ class WeightedGram(CoefficientSum):
         c = np.ldexp(self._clipped(block), Problem.FEATURE_BITS + self.bits - 2 * fine)
         left = np.trunc(c[:, np.newaxis] * rows)
         d = self.problem.n_features
-        total = np.zeros((d, d))
-        gram_sums(left, rows, total)
-        return total[np.triu_indices(d)].astype(np.int64)
+        return gram_sums(rows, d, left)[np.triu_indices(d)].astype(np.int64)
 
     def _clipped(self, block: Block) -> np.ndarray:
         """Return each row's number, of size ``clip / ||x||^2`` at most: 0 where it is not finite,

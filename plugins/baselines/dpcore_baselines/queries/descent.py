@@ -18,17 +18,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcore.plugin import ordered_dot, ordered_norm
+from dpcore_baselines.queries.kernels import bfgs_step
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-__all__ = ["minimize", "steps_that_suffice"]
+__all__ = ["bfgs_direction", "load_descent", "minimize", "steps_that_suffice"]
 
 _FAST_STEPS = 600
 _MEMORY = 12
 _TRIALS = 12
 _TOO_FAR = 0.5
 """A step has gone too far if the slope along it is still this part of what it was, upwards."""
+
+
+def load_descent() -> None:
+    """Load the kernel of a step, as before anything is charged."""
+    bfgs_direction(np.zeros(1), (), 1.0)
 
 
 def minimize(
@@ -53,7 +59,7 @@ def minimize(
     memory: deque[tuple[np.ndarray, np.ndarray]] = deque(maxlen=_MEMORY)
     left = _FAST_STEPS
     while left > 0 and ordered_norm(best_g) > tolerance:
-        step = _two_loops(g, memory, curvature)
+        step = bfgs_direction(g, memory, curvature)
         downhill = float(ordered_dot(step, g))
         if downhill <= 0:
             memory.clear()
@@ -121,22 +127,15 @@ def _steepest(
     return w
 
 
-def _two_loops(
-    g: np.ndarray, memory: deque[tuple[np.ndarray, np.ndarray]], curvature: float
+def bfgs_direction(
+    g: np.ndarray, memory: Sequence[tuple[np.ndarray, np.ndarray]], curvature: float
 ) -> np.ndarray:
-    """Return the step of limited-memory BFGS: an inverse curvature times the gradient."""
-    q, weights = g.copy(), []
-    for moved, turned in reversed(memory):
-        weights.append(ordered_dot(moved, q) / ordered_dot(moved, turned))
-        q -= weights[-1] * turned
-    if memory:
-        moved, turned = memory[-1]
-        q *= ordered_dot(moved, turned) / ordered_dot(turned, turned)
-    else:
-        q /= curvature
-    for (moved, turned), weight in zip(memory, reversed(weights), strict=True):
-        q += (weight - ordered_dot(turned, q) / ordered_dot(moved, turned)) * moved
-    return q
+    """Return the step of limited-memory BFGS: an inverse curvature times the gradient ``g``, by the
+    pairs of what points and gradients differed by, the newest last."""
+    step, shape = g.copy(), (len(memory), g.size)
+    moved, turned = (np.reshape([pair[k] for pair in memory], shape) for k in (0, 1))
+    bfgs_step(moved, turned, curvature, np.empty((2, sum(shape))), step)
+    return step
 
 
 def _within(step: np.ndarray, w: np.ndarray, radius: float) -> np.ndarray:

@@ -17,6 +17,8 @@ from dpcore.plugin.parts import (
     loss_facts,
     sealed,
 )
+from dpcore_baselines.queries.descent import load_descent
+from dpcore_baselines.queries.kernels import write_parts
 
 if TYPE_CHECKING:
     from dpcore.plugin import Loss, NeighboringRelation
@@ -81,15 +83,15 @@ class GradientSum:
         y = bounded_labels(block, self.problem.n_margins)
         precise = loss_facts(self.loss).precise_dvalue if self.precise else None
         (precise or self.loss.dvalue)(z, y, c)
-        c *= block.factor
         if not self.precise:
+            c *= block.factor
             return self._in_steps(block.weighted_sum(c))
-        # Products with powers of two are exact, and faster than ldexp.
         one = 2.0 ** _part_bits(self.problem, self.loss.lipschitz)
-        first = np.rint(c * one) * (1 / one)
-        second = np.rint((c - first) * (one * one))
-        rest = block.weighted_sum(second) * (1 / one / one)
-        return self._in_steps(block.weighted_sum(first) + rest)
+        slopes = np.atleast_2d(c)
+        parts = np.empty((2, *slopes.shape))
+        write_parts(slopes, block.factor, one, parts)
+        first, second = (block.weighted_sum(part.reshape(c.shape)) for part in parts)
+        return self._in_steps(first + second * (1 / one / one))
 
     def _in_steps(self, total: np.ndarray) -> np.ndarray:
         """Return a block's sum rounded to steps of ``2**-bits``, int64."""
@@ -101,7 +103,9 @@ class GradientSum:
 
 
 def rehearsed_gradient(problem: Problem, precise: bool = False) -> GradientSum:
-    """Return the sum at a point that only the fine grid has: all that one loads is loaded by it."""
+    """Return the sum at a point that only the fine grid has: all that one loads is loaded by it.
+    The kernel of a minimiser's step is loaded too."""
+    load_descent()
     unit = np.eye(1, math.prod(problem.w_shape)).reshape(problem.w_shape)
     return GradientSum(problem, np.ldexp(unit, -Problem.FINE_BITS), 0, precise)
 
