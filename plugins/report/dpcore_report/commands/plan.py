@@ -75,8 +75,6 @@ def plan_command(
     are read, and nothing is charged.
     """
     from dpcore.fitting.planning.memory import gigabytes
-
-    pass
     from dpcore.plugin import Settings
     from dpcore_report.forecast import Forecast
     from dpcore_report.normalised_error import NormalisedError
