@@ -11,8 +11,7 @@ from dpcore.data.arrays import features_from_arrays
 from dpcore.errors import DpcoreError, ModelFileError
 from dpcore.fitting.reporting import plain
 from dpcore.model.file import check_replaceable, checksum
-from dpcore.plugin.parts import Model
-from dpcore.privacy.statement import PrivacyStatement
+from dpcore.plugin.parts import Model, PrivacyStatement
 
 SCHEMA = {"width": 2, "row_norm": 2.0, "columns": {"label": {"kind": "label", "classes": [0, 1]}}}
 

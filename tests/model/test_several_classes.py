@@ -11,8 +11,7 @@ from sklearn.metrics import accuracy_score
 from dpcore import Schema, load_model
 from dpcore.errors import DataError, DpcoreWarning, InvalidInputError, ModelFileError
 from dpcore.model.file import checksum
-from dpcore.plugin.parts import Model
-from dpcore.privacy.statement import PrivacyStatement
+from dpcore.plugin.parts import Model, PrivacyStatement
 
 PRIVACY = PrivacyStatement(
     epsilon=1.0,
