@@ -5,10 +5,8 @@ from dataclasses import replace
 from traces import ASKED, Replay, differences, of_objects
 
 from dpcore import fit
-from dpcore.fitting.rows.loading import DataRequest
-from dpcore.fitting.run import train
 from dpcore.plugin import Settings
-from dpcore.plugin.commands import make_plan
+from dpcore.plugin.commands import DataRequest, make_plan, train
 
 
 def handed_out(model, **others):

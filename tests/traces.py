@@ -25,10 +25,8 @@ from pathlib import Path
 import numpy as np
 from numba.core.dispatcher import Dispatcher
 
-from dpcore.fitting.rows.loading import DataRequest
-from dpcore.fitting.run import train
 from dpcore.plugin import Settings
-from dpcore.plugin.commands import make_plan
+from dpcore.plugin.commands import DataRequest, make_plan, train
 from dpcore.plugin.parts import Account
 from dpcore_lab.replay.canonical import canonical
 

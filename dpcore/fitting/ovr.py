@@ -19,7 +19,7 @@ from dpcore.accountants.equal_parts import equal_part, splits
 from dpcore.errors import DpcoreError, InvalidInputError, TargetNotMetError
 from dpcore.fitting.details import LONGEST_TEXT, bounded
 from dpcore.fitting.planning.fixed_schedule import with_planned_accountant
-from dpcore.model.model import check_coefficients
+from dpcore.model.model import Model
 from dpcore.protocols.problem import Solution
 from dpcore.registry.tables.declarations import optimizer_facts
 
@@ -103,7 +103,7 @@ def solve_each(
     for k, name in enumerate(names):
         try:
             solution = solve(against_the_rest(dataset, k))
-            w = check_coefficients(solution.w, (n_features,), plan.entry.name)
+            w = Model.check_coefficients(solution.w, (n_features,), plan.entry.name)
         except TargetNotMetError as error:
             raise TargetNotMetError(f"{_which(names, k)}: {error}", error.report) from None
         except DpcoreError as error:

@@ -15,7 +15,7 @@ from dpcore.fitting.reporting import plain
 from dpcore.fitting.steps.weights import told_loss
 from dpcore.fitting.warnings import cautions_of
 from dpcore.losses.facts import loss_facts
-from dpcore.model.model import Model, check_coefficients
+from dpcore.model.model import Model
 from dpcore.privacy.statement import WHERE_GIVEN
 from dpcore.privacy.versions import running_versions
 
@@ -113,7 +113,7 @@ def make_model(
     loss, class_weights = told_loss(plan, schema.label)
     figures: Mapping[str, Any] = {} if known is None else known.figures
     return Model(
-        w=check_coefficients(solution.w, schema.w_shape, plan.entry.name),
+        w=Model.check_coefficients(solution.w, schema.w_shape, plan.entry.name),
         schema=schema.anew(),
         loss=plan.settings.loss,
         multiclass=plan.settings.multiclass if statement.fits > 1 else None,

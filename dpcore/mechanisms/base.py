@@ -15,10 +15,8 @@ from dpcore.privacy.immutable import sealed
 from dpcore.privacy.sensitivity import Sensitivity
 
 __all__ = [
-    "require_steps",
     "PureNoise",
     "ScaledNoise",
-    "pure_epsilon",
 ]
 
 
@@ -58,6 +56,12 @@ class ScaledNoise:
         return self.scale(sensitivity).over(self.figure(sensitivity), sensitivity.grid_bits)
 
     @staticmethod
+    def require_steps(exact: np.ndarray) -> None:
+        """Raise InvalidInputError for an exact answer that is not int64."""
+        if not isinstance(exact, np.ndarray) or exact.dtype != np.int64:
+            raise InvalidInputError("Expected the exact answer as an int64 array of grid steps.")
+
+    @staticmethod
     def add_modulo(exact: np.ndarray, noise: np.ndarray, grid_bits: int) -> np.ndarray:
         """Return ``exact + noise`` modulo 2^64, in the answer's unit: float64 of the same shape.
 
@@ -74,7 +78,7 @@ class ScaledNoise:
         >>> ScaledNoise.add_modulo(np.array([2**63 - 1]), np.array([1]), 0)  # wraps around
         array([-9.22337204e+18])
         """
-        require_steps(exact)
+        ScaledNoise.require_steps(exact)
         if np.shape(noise) != exact.shape:
             raise InvalidInputError(
                 f"Expected noise of shape {exact.shape}, not {np.shape(noise)}."
@@ -107,21 +111,15 @@ class PureNoise(ScaledNoise):
     """Noise whose release is known to be (1 / noise_multiplier)-DP, and no more: a subclass
     says by which theorem."""
 
+    @staticmethod
+    def pure_epsilon(multiplier: Fraction | float) -> float:
+        """Return 1 / multiplier, rounded up: the epsilon of noise of that multiple of a change."""
+        return float_up(1 / Fraction(multiplier))
+
     @classmethod
     def nominal_event(cls, noise_multiplier: float) -> PureDpEvent:
         """Return the event of the multiplier as given; the grid can only lower its cost."""
-        return PureDpEvent(pure_epsilon(noise_multiplier))
+        return PureDpEvent(PureNoise.pure_epsilon(noise_multiplier))
 
     def event(self, sensitivity: Sensitivity) -> PureDpEvent:
-        return PureDpEvent(pure_epsilon(self.exact_multiplier(sensitivity)))
-
-
-def pure_epsilon(multiplier: Fraction | float) -> float:
-    """Return 1 / multiplier, rounded up: the epsilon of noise of that multiple of a change."""
-    return float_up(1 / Fraction(multiplier))
-
-
-def require_steps(exact: np.ndarray) -> None:
-    """Raise InvalidInputError for an exact answer that is not int64."""
-    if not isinstance(exact, np.ndarray) or exact.dtype != np.int64:
-        raise InvalidInputError("Expected the exact answer as an int64 array of grid steps.")
+        return PureDpEvent(PureNoise.pure_epsilon(self.exact_multiplier(sensitivity)))

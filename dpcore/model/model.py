@@ -41,14 +41,14 @@ class Model(LearntFacts):
 
         Raises DataError or InvalidInputError for what are no such rows.
         """
-        margins = margins_of(self, X, bad_rows)
+        margins = self.margins_of(X, bad_rows)
         return self.labels(margins) if self.schema.label.is_real else margins.T
 
     def predict(self, X: Any, bad_rows: str = "blank") -> np.ndarray:
         """Return the predicted class of every row, or the predicted value of a regression, held to
         the target's public bounds. A row without a score has None, in an array of objects, or
         NaN."""
-        return self.labels(margins_of(self, X, bad_rows))
+        return self.labels(self.margins_of(X, bad_rows))
 
     def predict_proba(self, X: Any, bad_rows: str = "blank") -> np.ndarray:
         """Return the probabilities of ``classes_`` for every row, of shape (n_rows, n_classes), NaN
@@ -57,7 +57,7 @@ class Model(LearntFacts):
         Raises InvalidInputError for a loss whose margins are no log odds.
         """
         self.require_probabilities()
-        return self.probabilities(margins_of(self, X, bad_rows))
+        return self.probabilities(self.margins_of(X, bad_rows))
 
     def predict_interval(self, X: Any, bad_rows: str = "blank") -> np.ndarray:
         """Return the ends of each row's 95 % interval, float64 of shape (n_rows, 2).
@@ -69,7 +69,7 @@ class Model(LearntFacts):
         RegistryError, with what to install, where no package makes them.
         """
         made = step_class("intervals", "interval_margins", told="No package makes intervals.")
-        found = margins_of(self, X, bad_rows, made.interval_margins(self))
+        found = self.margins_of(X, bad_rows, made.interval_margins(self))
         return (self.labels(found) if self.schema.label.is_real else found).T
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -94,6 +94,20 @@ class Model(LearntFacts):
     sections_in_words = rendering.sections_in_words
     shown_bounds = rendering.shown_bounds
     __repr__ = rendering.text_of
+    margins_of = margins_of
+
+    @staticmethod
+    def check_coefficients(w: Any, shape: tuple[int, ...], algo: str) -> np.ndarray:
+        """Return an optimizer's ``w`` as float64, C order; InvalidInputError for a wrong shape or
+        value."""
+        try:
+            array = np.array(w, dtype=np.float64, order="C")
+        except (TypeError, ValueError):
+            array = np.full(1, np.nan)
+        if array.shape != shape or not np.isfinite(array).all():
+            times = " x ".join(map(str, shape))
+            raise InvalidInputError(f"{algo} returned no {times} finite coefficients.")
+        return array
 
     def _repr_html_(self) -> str | None:
         """Return a table for a notebook; ``None``, so that it shows the text, where the package
@@ -199,19 +213,6 @@ def _model_of(content: Mapping[str, Any], schema: Schema) -> Model:
         multiclass=content.get("multiclass"),
         class_values=None if content["classes"] is None else tuple(content["classes"]),
     )
-
-
-def check_coefficients(w: Any, shape: tuple[int, ...], algo: str) -> np.ndarray:
-    """Return an optimizer's ``w`` as float64, C order; InvalidInputError for a wrong shape or
-    value."""
-    try:
-        array = np.array(w, dtype=np.float64, order="C")
-    except (TypeError, ValueError):
-        array = np.full(1, np.nan)
-    if array.shape != shape or not np.isfinite(array).all():
-        times = " x ".join(map(str, shape))
-        raise InvalidInputError(f"{algo} returned no {times} finite coefficients.")
-    return array
 
 
 def _classes_to_json(classes: tuple[Any, ...] | None) -> list[Any] | None:

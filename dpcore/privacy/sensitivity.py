@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 from enum import Enum
-from typing import Literal
+from typing import Any, Literal
 
 from dpcore.errors import InvalidInputError, near_names
 from dpcore.privacy.immutable import sealed
@@ -52,6 +52,24 @@ class NeighboringRelation(Enum):
         if text in known:
             return cls(text)
         raise InvalidInputError(f"There is no relation {text!r}.{near_names(text, known)}")
+
+    @staticmethod
+    def usual(*factories: Any) -> str:
+        """Return the relation of a run that names none. It is add-or-remove-one where all
+        optimizers have a guarantee under that and none names another one first, else the first that
+        all of them have, if there is one."""
+        usual = NeighboringRelation.ADD_OR_REMOVE_ONE.value
+        others = [factory.relations[0] for factory in factories if factory.relations[0] != usual]
+        shared = [
+            name
+            for name in (
+                *others,
+                usual,
+                *(name for factory in factories for name in factory.relations),
+            )
+            if all(name in factory.relations for factory in factories)
+        ]
+        return shared[0] if shared else usual
 
     @property
     def rows_changed(self) -> int:

@@ -2,15 +2,16 @@
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from dpcore.exact.plain import REGISTERED_BY_OTHERS
 from dpcore.exact.rounding import exact as _exact
 from dpcore.exact.rounding import exp_in_words
+from dpcore.privacy.cautions import cautions_of
 from dpcore.privacy.first_party import code_in_words, is_ours, part_of, unknown_packages
 from dpcore.privacy.units import GIVEN_OF_QUERIES, Units, protected
 
-__all__ = ["NOTIONS", "OF_DPCORE", "WHERE_GIVEN", "PrivacyStatement", "foreign_parts"]
+__all__ = ["OF_DPCORE", "WHERE_GIVEN", "PrivacyStatement", "foreign_parts"]
 
 _IN_FILES = {"relation": "neighboring_relation"}
 """Fields that reports and model files spell in another way."""
@@ -23,10 +24,6 @@ _CHANGES = {
     "replace-one": "replacing any one row",
     "replace-special": "swapping any one row for one that contributes nothing",
 }
-NOTIONS = {"rho": "zCDP", "mu": "GDP"}
-"""The notions of privacy that have these figures: Bun & Steinke 2016; Dong, Roth & Su 2022."""
-
-_LARGE_EPSILON, _LARGE_DELTA = 10.0, 1e-3
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +70,7 @@ class PrivacyStatement:
     ledger : where the run was charged to a ledger of its table: that one's ``id``, the number of
         the ``run`` in it, number and ``digest`` of its ``entry``, foreign ``store``, ``keeper``.
 
-    ``part_of(thing)`` is the ``"module:Class"`` under which a part is named, ``is_ours(module)``
-    whether a module is of dpcore's repository, as this core knows its files.
+    ``part_of(thing)`` names a part, ``is_ours(module)`` says if a module is one of dpcore's.
     """
 
     epsilon: float
@@ -106,27 +102,16 @@ class PrivacyStatement:
     search: dict[str, Any] | None = None
     ledger: dict[str, Any] | None = None
 
-    part_of = staticmethod(part_of)
-    is_ours = staticmethod(is_ours)
-
-    @staticmethod
-    def cautions_of(epsilon: float, delta: float) -> list[str]:
-        """Return what to be careful of in a guarantee of these figures."""
-        cautions = []
-        if epsilon > _LARGE_EPSILON:
-            power = _exact(epsilon)
-            cautions.append(f"epsilon = {power} is a factor of e^{power}: next to no protection.")
-        if delta > _LARGE_DELTA:
-            cautions.append(
-                f"delta = {_exact(delta)} is large: with that probability a row may be disclosed."
-            )
-        return cautions
+    NOTIONS: ClassVar[dict[str, str]] = {"rho": "zCDP", "mu": "GDP"}
+    """The notions that have these figures: Bun & Steinke 2016; Dong, Roth & Su 2022."""
+    OF_DPCORE: ClassVar[tuple[str, ...]] = OF_DPCORE
+    part_of, is_ours = staticmethod(part_of), staticmethod(is_ours)
+    cautions_of = staticmethod(cautions_of)
 
     @staticmethod
     def foreign_parts(parts: Iterable[str]) -> tuple[str, ...]:
-        """Return the ``"module:Class"`` names that are not of this repository, sorted. With them
-        are the packages that were imported under a name of ours with other files, and what others
-        registered with the compiler of kernels."""
+        """Return the ``"module:Class"`` names that are not of this repository, sorted, with the
+        packages of other files under a name of ours, and what others registered to compile."""
         foreign = {part for part in parts if not is_ours(part.partition(":")[0])}
         return tuple(sorted(foreign | unknown_packages() | REGISTERED_BY_OTHERS))
 
@@ -173,7 +158,7 @@ class PrivacyStatement:
         if self.figure is None:
             return pair
         name, value = self.figure
-        return f"{name}-{NOTIONS[name]} with {name} = {_exact(value)}, and so {pair},"
+        return f"{name}-{self.NOTIONS[name]} with {name} = {_exact(value)}, and so {pair},"
 
     def _of_part(self) -> str:
         said = f" The table is a part, the rows of {self.part} alone: no other row was used."

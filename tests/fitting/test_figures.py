@@ -12,7 +12,7 @@ from dpcore.cli import app
 from dpcore.errors import InvalidInputError, UnsupportedEventError
 from dpcore.fitting.planning.plan import make_plan
 from dpcore.fitting.request.settings import Settings
-from dpcore.privacy.statement import PrivacyStatement
+from dpcore.plugin.parts import PrivacyStatement
 
 X, Y = np.array([[0.0, 0.5], [0.5, 0.0]] * 60), np.array([0, 1] * 60)
 

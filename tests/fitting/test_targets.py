@@ -11,9 +11,8 @@ from dpcore.errors import InvalidInputError
 from dpcore.fitting.request.settings import Settings
 from dpcore.fitting.request.targets import budget_of, target_values
 from dpcore.plugin import Solution
-from dpcore.plugin.parts import optimizer_facts
+from dpcore.plugin.parts import PrivacyStatement, optimizer_facts
 from dpcore.plugin.steps import StepOption
-from dpcore.privacy.statement import PrivacyStatement
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,9 +11,7 @@ from dpcore.data.arrays import features_from_arrays
 from dpcore.errors import DpcoreError, ModelFileError
 from dpcore.fitting.reporting import plain
 from dpcore.model.file import check_replaceable, checksum
-from dpcore.model.model import check_coefficients
-from dpcore.plugin.parts import Model
-from dpcore.privacy.statement import PrivacyStatement
+from dpcore.plugin.parts import Model, PrivacyStatement
 
 SCHEMA = {"width": 2, "row_norm": 2.0, "columns": {"label": {"kind": "label", "classes": [0, 1]}}}
 
@@ -217,7 +215,7 @@ def test_values_that_are_not_finite_cannot_be_saved(tmp_path):
 @pytest.mark.parametrize("w", [[0.0, np.inf], [0.0], [[0.0, 0.0]], None, ["a", "b"]])
 def test_coefficients_of_an_optimizer_are_checked(w):
     with pytest.raises(DpcoreError, match="stub returned no 2 finite coefficients"):
-        check_coefficients(w, (2,), "stub")
+        Model.check_coefficients(w, (2,), "stub")
 
 
 def test_plain_makes_any_detail_json():

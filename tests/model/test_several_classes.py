@@ -11,9 +11,7 @@ from sklearn.metrics import accuracy_score
 from dpcore import Schema, load_model
 from dpcore.errors import DataError, DpcoreWarning, InvalidInputError, ModelFileError
 from dpcore.model.file import checksum
-from dpcore.model.model import check_coefficients
-from dpcore.plugin.parts import Model
-from dpcore.privacy.statement import PrivacyStatement
+from dpcore.plugin.parts import Model, PrivacyStatement
 
 PRIVACY = PrivacyStatement(
     epsilon=1.0,
@@ -246,5 +244,5 @@ def test_what_does_not_fit_together_is_refused(path, changes, message):
 )
 def test_coefficients_of_another_shape_are_none(w):
     with pytest.raises(InvalidInputError, match="stub returned no 3 x 3 finite coefficients"):
-        check_coefficients(w, (3, 3), "stub")
-    assert check_coefficients(W.T, (3, 3), "stub").flags.c_contiguous
+        Model.check_coefficients(w, (3, 3), "stub")
+    assert Model.check_coefficients(W.T, (3, 3), "stub").flags.c_contiguous

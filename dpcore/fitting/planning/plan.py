@@ -17,7 +17,6 @@ from dpcore.fitting.planning.slots import fill_slots
 from dpcore.fitting.request.settings import Settings, option_of
 from dpcore.fitting.request.targets import Budget, budget_of, target_values
 from dpcore.moved import table_of
-from dpcore.privacy.relations import usual_relation
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.registry.catalogue import Registry, load_registry
 from dpcore.registry.parameters import convert_all
@@ -76,7 +75,7 @@ def make_plan(settings: Settings, registry: Registry | None = None) -> Plan:
         use=filled,
         loss=settings.make_loss(registry),
         accountant=accountant,
-        relation=NeighboringRelation.parse(settings.relation or usual_relation(factory)),
+        relation=NeighboringRelation.parse(settings.relation or NeighboringRelation.usual(factory)),
         engine=load_engine(settings.engine, registry),
         chosen_by=chosen_by,
         targets=(*(registry.get(kind, part).target for kind, part in parts), *_source(factory)),

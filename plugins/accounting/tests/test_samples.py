@@ -10,7 +10,7 @@ from scipy.sparse import csr_matrix
 from dpcore.accountants.gdp import GdpAccountant
 from dpcore.errors import InvalidInputError, UnsupportedEventError
 from dpcore.losses.logistic import Logistic
-from dpcore.plugin import Gaussian, NeighboringRelation
+from dpcore.plugin import ClippedGradientSum, Gaussian, NeighboringRelation, RowCount
 from dpcore.plugin.parts import (
     GaussianDpEvent,
     LocalEngine,
@@ -21,7 +21,6 @@ from dpcore.plugin.parts import (
     Table,
     TableSession,
 )
-from dpcore.queries import ClippedGradientSum, RowCount
 from dpcore_a_ddp.fixed_size_sample import FixedSizeSample
 from dpcore_accounting.samples import PoissonSample
 from dpcore_dp_agd.loss_line import ClippedLossLine

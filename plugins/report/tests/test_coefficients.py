@@ -13,8 +13,7 @@ from typer.testing import CliRunner
 from dpcore import Schema, fit, load_model
 from dpcore.cli import app
 from dpcore.errors import InvalidInputError, RegistryError
-from dpcore.plugin.parts import Model, load_registry
-from dpcore.privacy.statement import PrivacyStatement
+from dpcore.plugin.parts import Model, PrivacyStatement, load_registry
 from dpcore_report.coefficients import summary_of
 
 PRIVACY = PrivacyStatement(

@@ -10,8 +10,7 @@ from typer.testing import CliRunner
 from dpcore import Schema
 from dpcore.cli import app
 from dpcore.errors import InvalidInputError
-from dpcore.plugin.parts import Model
-from dpcore.privacy.statement import PrivacyStatement
+from dpcore.plugin.parts import Model, PrivacyStatement
 from dpcore_report.card import card_of
 from dpcore_report.html import html_of
 from dpcore_report.stylesheet import PAIRS, PALETTES, stylesheet

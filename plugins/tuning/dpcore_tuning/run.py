@@ -34,7 +34,6 @@ from dpcore.plugin.parts import (
     PureDpEvent,
     float_up,
 )
-from dpcore.privacy.statement import OF_DPCORE
 from dpcore.privacy.units import protected
 from dpcore.session.charges import Bound, Charges
 from dpcore_tuning.beside import Beside, Sides
@@ -202,7 +201,9 @@ def _stated(
     releases = Counter({"search": 1})
     for entry in ran.beside.charges:
         releases[entry["kind"]] += entry["count"]
-    stated: dict[str, Any] = {name: steps.pop(name) for name in OF_DPCORE if name in steps}
+    stated: dict[str, Any] = {
+        name: steps.pop(name) for name in PrivacyStatement.OF_DPCORE if name in steps
+    }
     return PrivacyStatement(
         epsilon=search.epsilon,
         delta=search.delta,

@@ -54,11 +54,11 @@ def account_command(
     """Print what (epsilon, delta) buys under each accountant. That is the budget in its unit, such
     as rho or mu^2, and the noise multiplier of one Gaussian release that takes all of it, or with
     --rounds of each of so many releases."""
-    from dpcore.privacy.statement import NOTIONS
+    from dpcore.plugin.parts import PrivacyStatement
 
     epsilon, figure = epsilon_of(epsilon, delta, rho, mu)
     for name, value in figure.items() if not as_json else ():
-        words = f"{name}-{NOTIONS[name]} with {name} = {exact(value)}"
+        words = f"{name}-{PrivacyStatement.NOTIONS[name]} with {name} = {exact(value)}"
         print_lines(f"{words} is ({exact(epsilon)}, {exact(delta)})-differential privacy.")
     known = NeighboringRelation.parse(relation)
     if rounds is None and probability != 1:

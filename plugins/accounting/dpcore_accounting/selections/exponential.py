@@ -5,8 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpcore.mechanisms.base import pure_epsilon
-from dpcore.plugin.parts import NoiseSource, ScaledNoise, Sensitivity, sealed
+from dpcore.plugin.parts import NoiseSource, PureNoise, ScaledNoise, Sensitivity, sealed
 from dpcore.privacy.events import ExponentialMechanismDpEvent
 from dpcore_accounting.selections.utilities import shortfalls
 
@@ -47,10 +46,12 @@ class Exponential(ScaledNoise):
     @classmethod
     def nominal_event(cls, noise_multiplier: float) -> ExponentialMechanismDpEvent:
         """Return the event of the multiplier as given; the grid can only lower its cost."""
-        return ExponentialMechanismDpEvent(pure_epsilon(noise_multiplier))
+        return ExponentialMechanismDpEvent(PureNoise.pure_epsilon(noise_multiplier))
 
     def event(self, sensitivity: Sensitivity) -> ExponentialMechanismDpEvent:
-        return ExponentialMechanismDpEvent(pure_epsilon(self.exact_multiplier(sensitivity)))
+        return ExponentialMechanismDpEvent(
+            PureNoise.pure_epsilon(self.exact_multiplier(sensitivity))
+        )
 
     def release(self, exact: np.ndarray, sensitivity: Sensitivity, noise: NoiseSource) -> int:
         scale, missing = self.scale(sensitivity), shortfalls(exact)

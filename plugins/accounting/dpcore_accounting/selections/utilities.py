@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from dpcore.mechanisms.base import require_steps
 from dpcore.plugin import InvalidInputError
+from dpcore.plugin.parts import ScaledNoise
 
 __all__ = ["require_utilities", "shortfalls"]
 
@@ -22,6 +22,6 @@ def shortfalls(utilities: np.ndarray) -> np.ndarray:
 
 def require_utilities(utilities: np.ndarray) -> None:
     """Raise InvalidInputError unless this is a vector of int64 with one candidate or more."""
-    require_steps(utilities)
+    ScaledNoise.require_steps(utilities)
     if utilities.ndim != 1 or not utilities.size:
         raise InvalidInputError("Expected a vector of utilities of one candidate or more.")

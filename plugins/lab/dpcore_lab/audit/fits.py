@@ -149,7 +149,6 @@ class Fits:
 
 
 def _plan(request: Request) -> Plan:
-    pass
     from dpcore.plugin.parts import accountant_facts, load_registry, optimizer_facts
 
     registry = load_registry()

@@ -13,7 +13,6 @@ from dpcore.fitting.table_ledger import note_outside
 from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.commands import LedgerRequest, make_plan
 from dpcore.plugin.parts import load_registry, optimizer_facts
-from dpcore.privacy.relations import usual_relation
 from dpcore_lab.compare.data_rows import Rows, is_private, request_for
 from dpcore_lab.compare.external_fits import admit_externals, externals_among, refuse_ledger
 from dpcore_lab.compare.folds import fold_key
@@ -45,7 +44,7 @@ def default_relation(labels: Sequence[str]) -> str:
     names = dict.fromkeys(label.partition(":")[0] for label in ours)
     of_ours = [name for name in names if name not in (*REFERENCES, "all")]
     factories = {name: load_registry().load("optimizer", name) for name in of_ours}
-    usual = usual_relation(*factories.values())
+    usual = NeighboringRelation.usual(*factories.values())
     if any(usual not in factory.relations for factory in factories.values()):
         declared = "; ".join(f"{n} {' or '.join(f.relations)}" for n, f in factories.items())
         raise InvalidInputError(f"No relation is common to all: {declared}. Compare them apart.")

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.model.model import check_coefficients
 from dpcore.plugin import round_parameters
-from dpcore.plugin.parts import loss_facts
+from dpcore.plugin.parts import Model, loss_facts
 from dpcore.plugin.steps import Outcome, Section, ShareDoor, mechanism_for
 from dpcore_baselines.calibration.class_lines import ClassLines, class_lines
 from dpcore_baselines.calibration.counts_line import CALIBRATED, UNKNOWN, CountsLine, counts_line
@@ -69,7 +68,7 @@ class CountedRows:
         it released: little is left to do then, and more for any other.
         """
         solution, problem = view.solution, view.problem
-        w = check_coefficients(solution.w, view.schema.w_shape, view.plan.entry.name)
+        w = Model.check_coefficients(solution.w, view.schema.w_shape, view.plan.entry.name)
         # Weights of classes may have been released since this was checked.
         query = replace(self.query, problem=problem, w=w)
         deviation = door.deviation(query, self.mechanism)

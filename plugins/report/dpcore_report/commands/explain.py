@@ -35,8 +35,6 @@ def explain_command(
     much."""
     from dpcore.errors import InvalidInputError
     from dpcore.plugin.parts import AdditiveAccountant
-
-    pass
     from dpcore_report.advice import advice_on
     from dpcore_report.explained import Explained
 

@@ -20,8 +20,6 @@ def summary_command(
     """
     from dpcore import load_model
 
-    pass
-
     fitted = load_model(model)
     summary = fitted.summary()
     if as_json:

@@ -8,7 +8,6 @@ import numpy as np
 import pyarrow as pa
 
 from dpcore.errors import DataError, advised_on_bad_rows
-from dpcore.model.margins import margins_of
 from dpcore.model.probabilities import places_said
 from dpcore_tables.cells.cell_values import convert_column
 from dpcore_tables.cells.typed import to_numbers
@@ -33,7 +32,7 @@ def score_of(model: Model, X: Any, y: Any, sample_weight: Any) -> float:
     """
     label = model.schema.label
     with advised_on_bad_rows(_ADVICE):
-        margins = margins_of(model, X, "refuse")
+        margins = model.margins_of(X, "refuse")
     labels = labels_of(y, _SOURCE, margins.shape[-1])
     weights = _weights(sample_weight, margins.shape[-1])
     if label.is_real:

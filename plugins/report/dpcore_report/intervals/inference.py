@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dpcore.model.model import check_coefficients
 from dpcore.plugin import ClippedGradientSum, ordered_dot, round_parameters
-from dpcore.plugin.parts import loss_facts
+from dpcore.plugin.parts import Model, loss_facts
 from dpcore.plugin.steps import Outcome, Section, ShareDoor, mechanism_for
 from dpcore_baselines.queries.standardized import StandardizedGradientSum
 from dpcore_report.intervals.centring import centring_of
@@ -119,7 +118,7 @@ class Inference:
 
     def run(self, door: ShareDoor, view: ResultView) -> Outcome:
         """Return what is known of the model."""
-        w = check_coefficients(view.solution.w, self.schema.w_shape, view.plan.entry.name)
+        w = Model.check_coefficients(view.solution.w, self.schema.w_shape, view.plan.entry.name)
         return Outcome(Section(self.figures(door, w)))
 
     def figures(self, door: ShareDoor, w: np.ndarray) -> dict[str, Any]:
