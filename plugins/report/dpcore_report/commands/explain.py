@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.commands import Option, print_json, print_lines
 from dpcore.plugin.parts import exact
 from dpcore_accounting.commands.printing import print_table
@@ -34,6 +33,7 @@ def explain_command(
     safe side; with delta > 0, how sure someone becomes is bounded in a game that tells at least as
     much."""
     from dpcore.errors import InvalidInputError
+    from dpcore.plugin import NeighboringRelation
     from dpcore.plugin.parts import AdditiveAccountant
     from dpcore_report.advice import advice_on
     from dpcore_report.explained import Explained

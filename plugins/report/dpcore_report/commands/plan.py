@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from dpcore.errors import InvalidInputError
 from dpcore.plugin.commands import Option, print_json, print_lines
-from dpcore.plugin.parts import PrivacyStatement
 from dpcore_accounting.commands.printing import print_table
 
 if TYPE_CHECKING:
@@ -76,6 +75,7 @@ def plan_command(
     """
     from dpcore.fitting.planning.memory import gigabytes
     from dpcore.plugin import Settings
+    from dpcore.plugin.parts import PrivacyStatement
     from dpcore_report.forecast import Forecast
     from dpcore_report.normalised_error import NormalisedError
 
