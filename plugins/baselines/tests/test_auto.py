@@ -122,7 +122,7 @@ def test_the_command_line_takes_it_by_default():
 def test_where_it_is_not_installed_the_message_says_what_to_do():
     entries = [e for e in load_registry().entries("optimizer") if e.name != "auto"]
     with pytest.raises(RegistryError, match=r"pip install dpcore-baselines\.$"):
-        Settings().plan(Registry(entries))
+        make_plan(Settings(), Registry(entries))
 
 
 def test_three_classes_at_a_pure_budget_are_refused_with_what_to_do():
