@@ -74,7 +74,7 @@ ACCOUNTANTS = {
     ),
     "rdp": Theorem(
         "Renyi divergences at one order, fixed beforehand, add up",
-        "Mironov 2017; Feldman & Zrnic 2021, Theorem 3.1",
+        "Mironov 2017; Feldman & Zrnic 2021, Theorem 3.1; of Poisson samples Zhu & Wang 2019",
         "dpcore_accounting.rdp",
     ),
     "single": Theorem(

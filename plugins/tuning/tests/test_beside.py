@@ -14,6 +14,7 @@ from dpcore.plugin import Gaussian, RowCount
 from dpcore.plugin.commands import LedgerRequest
 from dpcore.plugin.parts import dataset_from_arrays
 from dpcore.plugin.steps import OneRelease, Outcome, Phase, Section, mechanism_for
+from dpcore_baselines.calibration.counts_line import CountsLine
 from dpcore_ledger import TableLedger, Terms
 from dpcore_tuning import beside, run
 from dpcore_tuning.stopping_cost import left_of
@@ -60,17 +61,12 @@ def charges_of(monkeypatch, settings, asked):
     return sum(whole.cost(e.event) for e in released), left_of(ran.beside.left), taken, whole
 
 
-class Far:
-    """A line by which every row is of the second class."""
-
-    added, slope, deviation = 1000.0, 1.0, 0.0
-
-    def of(self, w, intercept):
-        return w + self.added * (np.arange(w.size) == intercept)
+FAR = CountsLine(added=1000.0)
+"""A line by which every row is of the second class."""
 
 
 def test_a_calibration_alters_the_model_that_is_released_and_its_figures(monkeypatch):
-    monkeypatch.setattr("dpcore_report.calibration.counted.counts_line", lambda *_: Far())
+    monkeypatch.setattr("dpcore_report.calibration.counted.counts_line", lambda *_: FAR)
     for found in (True, False):
         if not found:
             monkeypatch.setattr(run.Tries, "best", lambda self: None)
