@@ -9,7 +9,6 @@ from dpcore_tables.bounds.choice import CountNoise, bounds_of
 from dpcore_tables.bounds.counts import SIZES, BinCounts
 from dpcore_tables.bounds.target import share_beyond, target_bounds_of
 from dpcore_tables.bounds.unbounded_rows import WaitingCells
-from dpcore_tables.commands.info_model import shown_bounds
 
 SKEWED = np.exp(np.random.default_rng(2).normal(2.0, 1.2, 4000))
 
@@ -71,4 +70,4 @@ def test_the_report_states_the_shares_of_a_target_and_warns_of_a_cut_one():
     model = fit(pd.DataFrame(frame), epsilon=2.0, also=[PrivateBounds()], **words)
     shares = model.privacy["private_bounds"]["target_shares"]
     assert set(shares) == {"last", "beyond", "error"}
-    assert "in its last bins" in shown_bounds(model)
+    assert "in its last bins" in model.shown_bounds()

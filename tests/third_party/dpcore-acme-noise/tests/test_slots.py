@@ -87,7 +87,7 @@ def test_noise_of_the_same_law_and_cost_releases_the_same_bits(train, algo):
         ("objpert", f"noise={NORMAL}", "no other: the density of b is in the proof"),
         ("privgene", f"selection={NORMAL}", "its noise is scaled to l2"),
         ("sgd-ma", "noise=acme-norml", "no mechanism of that name.*Did you mean acme-normal"),
-        ("sgd-ma", "noise=gamma", "pld accountant cannot bound the cost of a Poisson"),
+        ("sgd-ma", "noise=gamma", "no accountant that is installed bounds Poisson samples"),
     ],
 )
 def test_what_a_slot_cannot_hold_is_refused_with_what_would_do(train, algo, use, told):
