@@ -19,6 +19,7 @@ from dpcore.plugin import (
     Laplace,
     NeighboringRelation,
     RowCount,
+    Settings,
 )
 from dpcore.plugin.parts import (
     CoefficientSum,
@@ -132,7 +133,10 @@ def samples(relation):
     )
     yield part(f"{b}descent.sizes:ColumnSizes")((0, 1))
     yield part(f"{b}calibration.labelled_scores:LabelledScores")(p, up)
-    three = dataclasses.replace(p, loss=Softmax(), n_margins=3), np.stack([zero, up, -up])
+    three = (
+        dataclasses.replace(p, loss=Settings(loss="softmax").make_loss(), n_margins=3),
+        np.stack([zero, up, -up]),
+    )
     yield part(f"{b}calibration.paired_scores:PairedScores")(*three)
     yield part(f"{b}scores:ClippedLossScores")(p, np.stack([zero, up]), 1.0, True)
     statistics = "dpcore_tables.statistics."

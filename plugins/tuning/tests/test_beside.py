@@ -1,6 +1,7 @@
 """Steps beside a search: each released once, within one budget, however many tries there are."""
 
-from dataclasses import dataclass
+import pkgutil
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar
 
@@ -14,7 +15,6 @@ from dpcore.plugin import Gaussian, RowCount
 from dpcore.plugin.commands import LedgerRequest
 from dpcore.plugin.parts import dataset_from_arrays
 from dpcore.plugin.steps import OneRelease, Outcome, Phase, Section, mechanism_for
-from dpcore_baselines.calibration.counts_line import CountsLine
 from dpcore_ledger import TableLedger, Terms
 from dpcore_tuning import beside, run
 from dpcore_tuning.stopping_cost import left_of
@@ -61,12 +61,17 @@ def charges_of(monkeypatch, settings, asked):
     return sum(whole.cost(e.event) for e in released), left_of(ran.beside.left), taken, whole
 
 
-FAR = CountsLine(added=1000.0)
-"""A line by which every row is of the second class."""
+COUNTS_LINE = "dpcore_report.calibration.counted.counts_line"
 
 
 def test_a_calibration_alters_the_model_that_is_released_and_its_figures(monkeypatch):
-    monkeypatch.setattr("dpcore_report.calibration.counted.counts_line", lambda *_: FAR)
+    fitted = pkgutil.resolve_name(COUNTS_LINE)
+
+    def far(*given):
+        """Return a line by which every row is of the second class."""
+        return replace(fitted(*given), added=1000.0, slope=1.0)
+
+    monkeypatch.setattr(COUNTS_LINE, far)
     for found in (True, False):
         if not found:
             monkeypatch.setattr(run.Tries, "best", lambda self: None)
