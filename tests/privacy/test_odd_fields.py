@@ -521,7 +521,6 @@ UNTRIED = {
     **dict.fromkeys(("PerturbedSensitivity", "RandomizedSensitivity"), "an answer's, held by none"),
     "GradientSum": "has no sensitivity of its own",
     "RadialPenalty": "made by a solver, held by no part",
-    "Softmax": "has no field",
     "_Replayed": "says what was recorded before",
 }
 """Classes that are not tried, and why. Those of algorithms as published promise nothing."""
