@@ -80,6 +80,8 @@ class ClippedLossScores:
             raise InvalidInputError(f"Expected 2^-10 <= loss_clip={clip!r} <= 2^20.")
         object.__setattr__(self, "loss_clip", float(clip))
         points = constant([round_parameters(w, problem.raw_norm_bound) for w in self.candidates])
+        if points.ndim != 2:
+            raise InvalidInputError("Expected candidates of shape (n_candidates, n_features).")
         object.__setattr__(self, "candidates", points)
         # Blocks recognise an array that they have seen, and round it once.
         cuts = range(_AT_ONCE, len(points), _AT_ONCE)
