@@ -28,7 +28,7 @@ from dpcore_tables.cells.objects import as_objects
 from dpcore_tables.databases.address import Address
 from dpcore_tables.databases.queries import Table, read_query
 from dpcore_tables.databases.rows import PIECE, QueryRows, Result
-from dpcore_tables.databases.unit_joins import require_alike_ids
+from dpcore_tables.databases.unit_joins import folded, require_alike_ids
 from dpcore_tables.raw.reader import ReadFacts
 
 if TYPE_CHECKING:
@@ -60,19 +60,28 @@ _SETTINGS = {
 }
 """Settings that decide what a cell's text is, and how the query is read."""
 _OWN = """
-SELECT 1 FROM pg_catalog.pg_proc WHERE pronamespace NOT IN (
-    'pg_catalog'::regnamespace, 'information_schema'::regnamespace)
-AND NOT EXISTS (SELECT FROM pg_catalog.pg_depend WHERE objid = pg_proc.oid
-    AND classid = 'pg_catalog.pg_proc'::regclass AND deptype = 'e') LIMIT 1
+SELECT 1 FROM (
+    SELECT 'pg_catalog.pg_proc'::regclass AS kind, oid FROM pg_catalog.pg_proc
+    UNION ALL SELECT 'pg_catalog.pg_operator'::regclass, oid FROM pg_catalog.pg_operator
+    UNION ALL SELECT 'pg_catalog.pg_cast'::regclass, oid FROM pg_catalog.pg_cast) AS made
+WHERE oid >= 16384 AND NOT EXISTS (SELECT FROM pg_catalog.pg_depend
+    WHERE objid = made.oid AND classid = made.kind AND deptype = 'e') LIMIT 1
 """
-"""Finds a function of no extension: it may bear a listed name, or be an operator's or a cast's."""
+"""Finds a function, an operator or a cast of no extension, which may bear a listed name; what is
+PostgreSQL's own has a smaller number (``FirstNormalObjectId`` in ``transam.h``)."""
 _TABLE = """
-SELECT relkind IN ('r', 'p') AND NOT relrowsecurity AND relnamespace NOT IN (
-    'pg_catalog'::regnamespace, 'information_schema'::regnamespace), attname
+WITH RECURSIVE parts(part) AS (
+    SELECT to_regclass(%s)::oid
+    UNION SELECT inhrelid FROM pg_catalog.pg_inherits JOIN parts ON inhparent = part)
+SELECT NOT relrowsecurity AND relnamespace NOT IN (
+    'pg_catalog'::regnamespace, 'information_schema'::regnamespace)
+    AND NOT EXISTS (SELECT FROM parts JOIN pg_catalog.pg_class AS inner_one
+        ON inner_one.oid = part WHERE inner_one.relkind NOT IN ('r', 'p')), attname
 FROM pg_catalog.pg_class LEFT JOIN pg_catalog.pg_attribute
     ON attrelid = pg_class.oid AND attnum > 0 AND NOT attisdropped
 WHERE pg_class.oid = to_regclass(%s)
 """
+"""Finds a table's columns, and whether its parts are tables too: a foreign one may be a view."""
 _FAULTS = {
     "42501": "this user may not read what the query names; its owner grants SELECT",
     "55P03": "another transaction has locked it; try again",
@@ -167,14 +176,21 @@ class PostgresqlDatabase:
         if self._query.is_claimed:
             return
         if connection.execute(_OWN).fetchall():
-            self._query.refuse_unclaimed("it has functions of its own, which may read other rows")
+            self._query.refuse_unclaimed(
+                "it has functions, operators or casts of its own, which may read other rows"
+            )
+        if any(folded(name, False) != name.lower() for name in self._query.bare_names()):
+            self._query.refuse_unclaimed(
+                "a capital letter beyond A to Z is small or not by the server's encoding: write "
+                "its name in double quotes"
+            )
         known: set[str] = set()
         for table in self._query.tables:
-            found = connection.execute(_TABLE, (_named(table),)).fetchall()
+            found = connection.execute(_TABLE, [_named(table)] * 2).fetchall()
             is_table = any(of_table for of_table, _ in found)
             self._query.require_table(table, is_there=bool(found), is_table=is_table)
             known |= {column for _, column in found}
-        self._query.require_columns(known, _folded)
+        self._query.require_columns(known, folded)
         if unit := self._query.joined_by:
             names, refuse = map(_named, self._query.tables), self._query.refuse_unclaimed
             require_alike_ids(connection, unit, [*names], refuse)
@@ -268,12 +284,8 @@ def _set_loaders(connection: psycopg.Connection[Any]) -> None:
 
 def _named(table: Table) -> str:
     """Return a table's name with every part quoted."""
-    parts = (_folded(*part).replace('"', '""') for part in table.parts)
+    parts = (folded(*part).replace('"', '""') for part in table.parts)
     return ".".join(f'"{part}"' for part in parts)
-
-
-def _folded(name: str, is_quoted: bool) -> str:
-    return name if is_quoted else name.lower()
 
 
 def _driver() -> Any:

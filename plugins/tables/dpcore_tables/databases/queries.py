@@ -104,6 +104,11 @@ class Query:
         """Raise InvalidInputError for what rests on a claim; ``why`` : a clause."""
         raise InvalidInputError(f"{self.source}: {why}. {_ADVICE}.")
 
+    def bare_names(self) -> list[str]:
+        """Return the names of tables and columns that have no quotes."""
+        named = (*self.columns, *(part for table in self.tables for part in table.parts))
+        return [name for name, is_quoted in named if not is_quoted]
+
     def require_columns(self, known: set[str], folded: Callable[[str, bool], str]) -> None:
         """Raise InvalidInputError for a name that is no column's. ``folded`` : of a name, and
         whether it is quoted, returns the name in ``known`` of the column."""
@@ -120,7 +125,7 @@ def read_query(address: Address, dialect: str, unit: str | None = None) -> Query
     Raises InvalidInputError, which does not repeat the query, where it is no single SELECT, changes
     something, or is visibly not row by row and not claimed to be.
     """
-    if any(unicodedata.category(each) == "Cf" for each in address.query):
+    if any(each == "\0" or unicodedata.category(each) == "Cf" for each in address.query):
         raise InvalidInputError(
             "The query has characters that are not seen, which databases read in different ways: "
             "type it anew."
@@ -134,6 +139,7 @@ def read_query(address: Address, dialect: str, unit: str | None = None) -> Query
                 "(auto_detect = false, header = true, delim = ',', quote = '', escape = '', "
                 "columns = {'age': 'VARCHAR', ...}; with quotes or other types --row-wise-claim)."
             )
+    _require_spaces(address.query, dialect)
     require_plain(tree, dialect)
     found = [node for node in _walked(tree) if type(node).__name__ in ("Table", "Column")]
     tables = tuple(_table(node) for node in found if type(node).__name__ == "Table")
@@ -229,6 +235,23 @@ def _has_comment(text: str, dialect: str) -> bool:
     import sqlglot
 
     return any(token.comments for token in sqlglot.tokenize(text, dialect=dialect))
+
+
+def _n_odd_spaces(text: str) -> int:
+    """Count what is a space to sqlglot, and to PostgreSQL and SQLite a letter."""
+    return sum(each.isspace() and each not in " \t\r\n" for each in text)
+
+
+def _require_spaces(text: str, dialect: str) -> None:
+    """Raise InvalidInputError for odd spaces that are in no quotes: words are told apart there."""
+    import sqlglot
+
+    tokens = sqlglot.tokenize(text, dialect=dialect)  # A word without quotes has no space.
+    if _n_odd_spaces(text) > sum(_n_odd_spaces(token.text or "") for token in tokens):
+        raise InvalidInputError(
+            "The query has spaces that are none to every database: type it anew, with spaces, "
+            "tabs and ends of lines."
+        )
 
 
 def _walked(tree: Any) -> Iterator[Any]:

@@ -21,20 +21,27 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-__all__ = ["is_joined_by", "require_alike_ids"]
+__all__ = ["folded", "is_joined_by", "require_alike_ids"]
 
 _PARTS = {"this", "kind", "on", "using"}
 _IDS = """
 SELECT atttypid::int, (attcollation = 0 OR EXISTS (
     SELECT FROM pg_catalog.pg_collation WHERE oid = attcollation AND collisdeterministic))
-    AND NOT EXISTS (SELECT FROM pg_catalog.pg_operator WHERE oprname = '='
+    AND NOT EXISTS (SELECT FROM pg_catalog.pg_operator WHERE oprname IN ('=', '==')
         AND atttypid IN (oprleft, oprright) AND oprnamespace <> 'pg_catalog'::regnamespace)
 FROM pg_catalog.pg_attribute
 WHERE attrelid = to_regclass(%s) AND attname = %s AND attnum > 0 AND NOT attisdropped
 """
-"""Finds the type of a column of ids, and whether its ``=`` is PostgreSQL's own, by bytes."""
+"""Finds the type of a column of ids, and whether its ``=`` is PostgreSQL's own, by bytes, and
+no ``==``, which sqlglot takes for it, is another's."""
 _ALIKE = (20, 21, 23, 25, 2950)
 """Types whose equal values are the same text: whole numbers, text and uuid."""
+
+
+def folded(name: str, is_quoted: bool) -> str:
+    """Return a name as PostgreSQL has it: without quotes, A to Z are small, and no other letter is
+    (``downcase_identifier`` in ``scansup.c``; other letters too where each is one byte)."""
+    return name if is_quoted else "".join(c.lower() if c.isascii() else c for c in name)
 
 
 def is_joined_by(tree: Any, unit: str) -> bool:
@@ -134,8 +141,7 @@ def _has_ids(tree: Any, unit: str) -> bool:
 
 
 def _folded(named: Any) -> str:
-    """Return the name of an identifier, or of what has one."""
+    """Return the name of an identifier, or of what has one, as PostgreSQL folds it."""
     while type(named).__name__ != "Identifier":
         named = named.this
-    name = str(named.name)
-    return name if named.args.get("quoted") else name.lower()
+    return folded(str(named.name), bool(named.args.get("quoted")))

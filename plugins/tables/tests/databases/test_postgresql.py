@@ -15,6 +15,7 @@ from dpcore import Schema
 from dpcore.errors import DataError, DpcoreError, InvalidInputError
 from dpcore.plugin.parts import Dataset
 from dpcore_ledger import TableLedger, Terms
+from dpcore_tables.databases import postgresql
 from dpcore_tables.databases.address import with_query
 from dpcore_tables.files import entry_of
 from dpcore_tables.schemas.template import schema_template
@@ -179,7 +180,7 @@ def test_nothing_can_be_written(address, server):
     query = ALL.replace("age", "mine(age) as age")
     with pytest.raises(DataError, match="SQLSTATE 25006"):
         read(address, query, claimed=True)
-    with pytest.raises(InvalidInputError, match="functions of its own"):
+    with pytest.raises(InvalidInputError, match="functions, operators or casts of its own"):
         read(address)  # A listed name may be one of them: lower(age) that reads the table.
     assert len(read(address, claimed=True).y) == 3
 
@@ -188,6 +189,51 @@ def test_a_table_with_policies_of_rows_needs_the_claim(address, server):
     server.connection.execute("ALTER TABLE t.people ENABLE ROW LEVEL SECURITY")
     with pytest.raises(InvalidInputError, match="is no plain table"):
         read(address)
+
+
+def test_a_part_that_is_a_foreign_table_needs_the_claim(address, server):
+    execute = server.connection.execute
+    execute(
+        "CREATE FOREIGN DATA WRAPPER elsewhere; CREATE SERVER far FOREIGN DATA WRAPPER elsewhere"
+    )
+    execute("CREATE TABLE t.part () INHERITS (t.people)")
+    try:
+        assert len(read(address).y) == 3
+        execute("CREATE FOREIGN TABLE t.far_part () INHERITS (t.part) SERVER far")
+        with pytest.raises(InvalidInputError, match="'people' is no plain table"):
+            read(address)
+    finally:
+        execute("DROP FOREIGN DATA WRAPPER elsewhere CASCADE")
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "how"),
+    [
+        ("OPERATOR", "@@@", "(rightarg = int, function = int4abs)"),
+        ("CAST", "(text AS bool)", "WITH INOUT"),
+    ],
+)
+def test_operators_and_casts_of_its_own_need_the_claim(address, server, kind, name, how):
+    server.connection.execute(f"CREATE {kind} {name} {how}")
+    try:
+        with pytest.raises(InvalidInputError, match="operators or casts of its own"):
+            read(address)
+    finally:
+        server.connection.execute(f"DROP {kind} {name} {'(NONE, int)' if '@' in name else ''}")
+
+
+@pytest.mark.parametrize("name", ["Äa", "\u212a1"])
+def test_a_name_that_folds_in_two_ways_is_refused(address, server, monkeypatch, name):
+    small, execute = name.lower(), server.connection.execute
+    execute(f'CREATE TABLE t."{small}" AS SELECT * FROM t.people')
+    execute(f'CREATE VIEW t."{name}" AS SELECT * FROM t.people LIMIT 1')
+    with pytest.raises(InvalidInputError, match="capital letter beyond A to Z"):
+        read(address, ALL.replace("people", name))
+    assert len(read(address, ALL.replace("people", f'"{small}"')).y) == 3
+    with pytest.raises(InvalidInputError, match="no plain table"):
+        read(address, ALL.replace("people", f'"{name}"'))
+    monkeypatch.setattr(postgresql, "folded", lambda each, _: each.lower())
+    assert len(read(address, ALL.replace("people", name)).y) == 1  # the broken twin: the view
 
 
 def _fails(message):

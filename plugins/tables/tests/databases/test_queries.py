@@ -5,6 +5,7 @@ import re
 import pytest
 
 from dpcore.errors import InvalidInputError
+from dpcore_tables.databases import queries
 from dpcore_tables.databases.address import Address, with_query
 from dpcore_tables.databases.queries import read_query
 
@@ -269,3 +270,17 @@ def test_the_query_of_what_is_no_database_is_refused():
 def test_an_at_sign_within_a_query_is_no_password():
     text = "postgresql://ann@host/db?query=select age from people where mail = 'a@b'"
     assert Address.of(text).query.endswith("'a@b'")
+
+
+@pytest.mark.parametrize("space", ["\u00a0", "\u3000", "\u2028", "\x0b", "\x1f", "\0"])
+@pytest.mark.parametrize("dialect", ["postgres", "sqlite", "duckdb"])
+def test_a_space_that_is_a_letter_to_a_database_is_refused(dialect, space, monkeypatch):
+    query = f"select age from people{space}small"  # PostgreSQL reads the view people\u00a0small
+    with pytest.raises(InvalidInputError, match="type it anew"):
+        read_query(Address.of(with_query("sqlite:///p.db", query, False)), dialect)
+    if space != "\0":
+        in_quotes = f"select age from people where city = 'La{space}Paz'"
+        read_query(Address.of(with_query("sqlite:///p.db", in_quotes, False)), dialect)
+        monkeypatch.setattr(queries, "_n_odd_spaces", lambda _: 0)
+        read = read_query(Address.of(with_query("sqlite:///p.db", query, False)), dialect)
+        assert read.tables[0].name == "people"  # the broken twin looks at another table

@@ -7,6 +7,7 @@ import dpcore
 from dpcore import Schema
 from dpcore.errors import DataError, InvalidInputError
 from dpcore.plugin.parts import Dataset
+from dpcore_tables.databases import postgresql, unit_joins
 from dpcore_tables.databases.address import with_query
 
 COLUMNS = Schema.from_toml("""[columns]
@@ -139,6 +140,35 @@ def test_rows_that_are_units_by_themselves_and_no_units_at_all_need_the_claim(se
     server.connection.execute(view)
     with pytest.raises(InvalidInputError, match="no plain table"):
         read(address, JOIN.replace("people", "seen"))
+
+
+def test_a_column_of_another_name_to_the_server_is_none_of_the_ids(server, monkeypatch):
+    address = made(server, "int", None, [(1, 10), (2, 20)], [(1, 1), (2, 0)])
+    for table in ("visits", "people"):
+        server.connection.execute(f'ALTER TABLE t.{table} RENAME pid TO "né"')
+        server.connection.execute(f'ALTER TABLE t.{table} RENAME day TO "nÉ"')
+    query, schema = (
+        'select v."né", x, paid from visits v join people p on ',
+        COLUMNS.with_units("né", 4),
+    )
+    assert len(read(address, f"{query} v.né = p.né", schema=schema).y) == 2
+    with pytest.raises(InvalidInputError, match="has a JOIN"):
+        read(address, f"{query} v.nÉ = p.nÉ", schema=schema)
+    for module in (unit_joins, postgresql):
+        monkeypatch.setattr(
+            module, "folded", lambda name, is_quoted: name if is_quoted else name.lower()
+        )
+    assert len(read(address, f"{query} v.nÉ = p.nÉ", schema=schema).y) == 4  # the broken twin
+
+
+def test_an_operator_that_is_taken_for_equality_needs_the_claim(server):
+    address = made(server, "int", None, [(1, 10), (2, 20)], [(1, 1), (2, 0)])
+    made_of = "t.== (LEFTARG = int, RIGHTARG = int, FUNCTION = int4ne)"
+    server.connection.execute(f"CREATE OPERATOR {made_of}")
+    query = ON.replace("v.pid = p.pid", "v.pid == p.pid")
+    with pytest.raises(InvalidInputError, match="operators or casts of its own"):
+        read(address, query)
+    assert len(read(address, query, claimed=True).y) == 2  # each person's row with the other's
 
 
 def rows_of_others(server, query, unit):
