@@ -9,8 +9,9 @@ call is read line by line where it says that there are no quotes, and all else t
              columns = {'age': 'VARCHAR', 'city': 'VARCHAR'})
 
 Then no state of DuckDB's parser outlives the end of a line: a line is a row, or ends the query, and
-each cell is its text. Another option (``skip``, ``comment``, ``null_padding``, ``ignore_errors``)
-or another type needs the claim.
+each cell is its text. Without a header the first row alone loses a byte order mark: ``header =
+false`` needs the claim, as does another option (``skip``, ``comment``, ``null_padding``,
+``ignore_errors``) or another type.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ def is_by_lines(node: Any) -> bool:
     delimiter: Any = told["delim"]
     return (
         all(type(flag).__name__ == "Boolean" for flag in flags)
-        and not flags[0].this
+        and [bool(flag.this) for flag in flags] == [False, True]
         and all(_is_text(mark) and not mark.name for mark in no_mark)
         and _is_text(delimiter)
         and (len(delimiter.name) == 1 or delimiter.name == r"\t")  # DuckDB's word for a tab

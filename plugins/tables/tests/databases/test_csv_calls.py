@@ -72,6 +72,7 @@ CHANGES = [
     {"comment": "'#'"}, {"null_padding": "true"}, {"ignore_errors": "true"}, {"sample_size": "-1"},
     {"columns": OPTIONS["columns"].replace("'VARCHAR'", "'DOUBLE'", 1)},
     {"columns": OPTIONS["columns"].replace("'city'", "'AGE'")}, {"columns": "{}"},
+    {"header": "false"},
     {"filename": "true"}, {"Quote": "'\"'"}, {"store_rejects": "true"}, {"quote": "chr(34)"},
 ]  # fmt: skip
 
@@ -103,10 +104,10 @@ def test_columns_that_are_not_of_the_line_are_refused(path):
 LETTERS = ["a", ",", '"', "'", "\t", "#", "\\", "é", "0", " ", '""', "|", "\0"]
 
 
-def rows_of(opened, path, lines, quote):
+def rows_of(opened, path, lines, quote, header="false"):
     """Return the rows that DuckDB reads of some lines; none where it refuses them."""
     path.write_text("".join(f"{line}\n" for line in lines))
-    columns = {"header": "false", "columns": "{'a': 'VARCHAR', 'b': 'VARCHAR'}"}
+    columns = {"header": header, "columns": "{'a': 'VARCHAR', 'b': 'VARCHAR'}"}
     asked = called(path, quote=f"'{quote}'", escape=f"'{quote}'", **columns)
     try:
         return opened.execute(f"SELECT * FROM {asked}").fetchall()
@@ -139,6 +140,18 @@ def test_without_quotes_a_line_is_a_row_by_itself(tmp_path):
         assert by_itself(left_open) and by_itself(other)
         assert rows_of(opened, path, [left_open, other], '"') == [("a, b\nc", "d")]
         assert rows_of(opened, path, [left_open, other], "") == [('"a', " b"), ('c"', "d")]
+
+
+def test_a_mark_of_the_byte_order_is_lost_by_a_first_line_alone(path):
+    other, marked = "40,Bern", "\ufeffBern,1"
+    with duckdb.connect() as opened:
+        both, alone = [other, marked], [marked]
+        # Without the header, which a call by lines has to have, one row changes another's cell.
+        assert rows_of(opened, path, both, "")[1] == ("\ufeffBern", "1")
+        assert rows_of(opened, path, alone, "") == [("Bern", "1")]
+        for lines in (both, alone):
+            found = rows_of(opened, path, ["age,city", *lines], "", header="true")
+            assert found == [by_itself(line) for line in lines]
 
 
 def test_a_line_that_is_no_row_ends_the_query_in_a_line_without_it(path):
