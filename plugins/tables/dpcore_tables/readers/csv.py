@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import itertools
+import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -145,11 +146,15 @@ def read_header(content: bytes, source: str, separator: str, quote: str | None =
     raise DataError(f"{source}: cannot be read as delimited text (Error).")
 
 
+_MARKS = re.compile(rb"(?:\A|(?<=[\r\n]))(?:%b)+" % BYTE_ORDER_MARK)
+
+
 def _records_of(piece: Piece, layout: Delimited) -> tuple[int, bytes]:
     """Return the number of lines before a piece's records and the records, the last one ended.
 
     A byte order mark is none but at the start of a file: the line end before keeps Arrow from
-    taking it for one, and costs a line.
+    taking it for one, and costs a line. Without a header the file's start is a row's, so that each
+    line loses it: what one becomes does not depend on whether there is another before it.
     """
     lines, content = piece.lines_before, piece.content
     if piece.is_first:
@@ -158,6 +163,8 @@ def _records_of(piece: Piece, layout: Delimited) -> tuple[int, bytes]:
         lines += count_lines(piece.content[: len(piece.content) - len(content)])
     elif content.startswith(BYTE_ORDER_MARK):
         lines, content = lines - 1, b"\n" + content
+    if not layout.header and BYTE_ORDER_MARK in content:
+        content = _MARKS.sub(b"", content)
     if layout.drop:
         if piece.is_first and layout.header:
             content = first_line(content)[1]

@@ -1,6 +1,7 @@
 """CSV and whitespace text: what is read, what is refused and where, and that rows are alone."""
 
 import gzip
+import re
 from functools import cache
 
 import numpy as np
@@ -51,6 +52,27 @@ def test_columns_go_by_name_and_dropped_ones_may_be_absent(read):
 def test_a_byte_order_mark_quotes_and_line_breaks_in_cells(read):
     text = b'\xef\xbb\xbf"age",city,id,y\n"1","a\nb","q, ""r""",no\n2,a,,yes\n'
     assert read(text) == ([[0.1, 0, 0, 1], [0.2, 1, 0, 1]], [-1, 1])
+
+
+@pytest.mark.parametrize("bad_rows", ["refuse", "drop"])
+def test_without_a_header_a_row_loses_its_byte_order_mark_wherever_it_stands(
+    read, monkeypatch, bad_rows
+):
+    columns = {
+        "0": {"kind": "categorical", "categories": ["a", "b"]},
+        "1": {"kind": "label", "classes": [0, 1]},
+    }
+    schema = Schema.from_dict({"header": False, "columns": columns})
+    others = [b"", b"a,1\n", b"a,1\r\n\r\n", b"\xef\xbb\xbf\n", b'"a",1\n']
+
+    def of_the_last_row():
+        texts = [before + b"\xef\xbb\xbfb,0\n" for before in others]
+        return [read(text, schema, bad_rows)[0][-1] for text in texts]
+
+    assert of_the_last_row() == [[0, 1, 1]] * len(others)
+    monkeypatch.setattr("dpcore_tables.readers.csv._MARKS", re.compile(b"(?!)"))
+    # The broken twin: the first row alone loses it, so that another row changes a cell.
+    assert bad_rows == "drop" or [0, 0, 1] in of_the_last_row()
 
 
 @pytest.mark.parametrize("text", [HEAD, HEAD.strip(), HEAD + "\n\n"])
