@@ -42,6 +42,8 @@ _STORES = {
 }
 """By extension of DuckDB, the names of files that it reads."""
 _INSTALLED = "SELECT 1 FROM duckdb_extensions() WHERE extension_name = ? AND installed"
+_ONE_TEXT = """
+SELECT * FROM read_csv('{name}', auto_detect = false, header = true, columns = {{'a': 'VARCHAR'}}"""
 _OWN = "SELECT 1 FROM duckdb_functions() WHERE NOT internal LIMIT 1"
 _OF_PATTERNS = frozenset("*?[{")
 _TEXT = "SELECT sql FROM duckdb_{kind}s() WHERE lower({kind}_name) = lower(?) AND NOT internal"
@@ -122,17 +124,19 @@ class DuckDatabase:
             self._query.refuse_unclaimed("it has functions of its own, which may read other rows")
         known: set[str] = set()
         for table in self._query.tables:
-            if "=" in table.name or set(os.path.dirname(table.name)) & _OF_PATTERNS:
-                self._query.refuse_unclaimed(
-                    "columns of folders' names, NAME=VALUE, have types that follow from all names"
-                )
-            if not table.is_file:
+            is_file = table.is_file
+            if not is_file:
                 asked = table.name, table.parts[-2][0] if table.schema else ""
                 n_tables, n_views = (_count(opened, kind, asked) for kind in ("table", "view"))
                 # No table and no view: a name of Parquet files is those files.
                 n_files = not n_tables + n_views and table.name.lower().endswith(_PARQUET)
                 is_there, is_table = n_tables + n_views + n_files > 0, n_views == 0
                 self._query.require_table(table, is_there=is_there, is_table=is_table)
+                is_file = n_files > 0
+            if is_file and _has_columns_of_folders(opened, table):
+                self._query.refuse_unclaimed(
+                    "columns of folders' names, NAME=VALUE, have types that follow from all names"
+                )
             names = table.columns or opened.sql(_all_of(table)).columns
             known |= {name.lower() for name in names}
         self._query.require_columns(known, lambda name, _: name.lower())
@@ -181,6 +185,20 @@ def _count(opened: Any, kind: str, name: tuple[str, str]) -> int:
     asked = _KNOWN.format(kind=f"{kind}s", of=kind)
     ((found,),) = opened.execute(asked, [name[0], name[1], name[1]]).fetchall()
     return int(found)
+
+
+def _has_columns_of_folders(opened: Any, table: Table) -> bool:
+    """Return whether folders of files may give columns: those that a name tells of, by a pattern
+    too, or that DuckDB finds in a folder that is read whole."""
+    name = table.name.replace("'", "''")
+    if "=" in name or "**" in name or set(os.path.dirname(name)) & _OF_PATTERNS:
+        return True
+    asked = f"SELECT * FROM read_parquet('{name}'"
+    if table.columns:
+        asked = _ONE_TEXT.format(name=name)
+    found = [opened.sql(f"{asked}{end}") for end in (")", ", hive_partitioning = false)")]
+    with_folders, without = ([*zip(all.columns, all.types, strict=True)] for all in found)
+    return bool(with_folders != without)
 
 
 def _all_of(table: Table) -> str:
