@@ -132,7 +132,7 @@ def compare_command(
     """Compare algorithms with one relation, one loss, the same folds.
 
     Beside them are a non-private fit and the majority class; --algos nonprivate,majority compares
-    those alone. Accuracy, objective and seconds are diagnostics, computed WITHOUT privacy, and tell
+    those alone. All figures and seconds are diagnostics, computed WITHOUT privacy, and tell
     how many rows there are: on private data, to choose an algorithm or a parameter by them is
     itself a release, which no budget here covers.
     """

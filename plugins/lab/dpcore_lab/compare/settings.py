@@ -39,7 +39,8 @@ _MOST = 1000
 """Folds, and repeats: a public figure, since the number of private rows cannot bound them."""
 
 STATEMENT = (
-    "Accuracy, objective and seconds (exact_... in the results file) are computed WITHOUT privacy. "
+    "Accuracy, AUC, macro F1, errors, R2, objective and seconds (exact_... in the results file) "
+    "are computed WITHOUT privacy. "
     "An accuracy is a fraction of a fold's rows, and so tells how many rows there are. Choosing an "
     "algorithm or a parameter by them on private data is itself a release, which no budget here "
     "covers."

@@ -11,12 +11,19 @@ from dpcore_lab.compare.journal import open_journal
 from dpcore_lab.compare.notes import notes_of
 from dpcore_lab.compare.results import Results, read_results, write_results
 from dpcore_lab.compare.settings import STATEMENT
-from dpcore_lab.compare.table import means_of, measures_beside
+from dpcore_lab.compare.table import MEASURES, means_of, measures_beside
 
 
 @pytest.fixture
 def results(small_results):
     return small_results
+
+
+def test_the_statement_names_every_measure():
+    words = {"macro_f1": "macro F1", "rmse": "errors", "mae": "errors"}
+    without_privacy = STATEMENT.partition("WITHOUT privacy")[0].lower()
+    for measure in MEASURES:
+        assert words.get(measure, measure).lower() in without_privacy, measure
 
 
 def test_it_says_what_its_figures_are(results, tmp_path):
