@@ -55,7 +55,8 @@ def path_of(rows: Any) -> str:
     """Return the path of rows that are no frame; InvalidInputError where they are none either."""
     expected = "Expected the name of a file, or a frame of pandas, polars or pyarrow"
     with replacing(TypeError, by=lambda _: InvalidInputError(f"{expected}, as rows.")):
-        return os.fspath(rows)
+        path: str = os.fspath(rows)
+    return path
 
 
 def frame_names(frame: Any) -> list[str]:
