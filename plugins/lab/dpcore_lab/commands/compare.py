@@ -137,9 +137,11 @@ def compare_command(
     itself a release, which no budget here covers.
     """
     from dpcore_lab.compare.admission import default_loss, default_relation
+    from dpcore_lab.compare.data_rows import refuse_queries
     from dpcore_lab.compare.settings import Comparison
 
     hush(quiet)
+    refuse_queries(words_in(data))
     _check_told(quiet and not (out or plot or as_json or markdown), as_json and markdown)
     labels = words_in(algos)
     asked = Comparison(
