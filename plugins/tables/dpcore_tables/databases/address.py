@@ -69,8 +69,8 @@ class Address:
         source = f"{scheme}://{server.rpartition('@')[2]}{slash}{path}"
         if not query:
             raise InvalidInputError(
-                f"{source} is a database: say with --query (?query=) which rows are meant, as in "
-                "--query 'select age, paid from people'."
+                f"{source} is a database: say with --query (from Python, ?query= behind the "
+                "address) which rows are meant, as in --query 'select age, paid from people'."
             )
         if claim not in ("", "True"):
             raise InvalidInputError(f"Expected {CLAIM}=True in an address, or none.")
