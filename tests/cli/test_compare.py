@@ -141,6 +141,7 @@ def test_help_and_the_table_say_what_choosing_means(run):
 REFUSED = [
     (["--algos", "stubb"], "Did you mean stub"),
     (["--data", "adlt"], "Did you mean adult"),
+    (["--data", "adult,sqlite:///x.db?query=select 1"], "A comparison takes no database"),
     (["--epsilon", ".5,0"], "epsilon"),
     (["--epsilon", "much"], "as numbers, by commas"),
     (["--folds", "1"], "folds"),

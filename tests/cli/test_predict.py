@@ -320,6 +320,7 @@ def test_a_column_is_kept_beside_the_scores(run, saved, folder, some):
         (NAME, "town", "The schema has no column 'town' to keep"),
         (NAME, "label", "The schema has no column 'label' to keep, beside the label"),
         ("stub-rows", "age", "Cannot tell the format of 'stub-rows'"),
+        ("rows.db", "age", "named by its address, such as sqlite:///FILE"),
         ("rows.dpcore", "age", "Expected a file with named columns"),
         ("-", "city", "Standard input can be read once only"),
     ],

@@ -128,7 +128,7 @@ def test_an_exposure_is_a_rate_and_mostly_its_weight(case):
 def test_an_exposure_without_a_bound_or_of_nothing_is_refused(loss):
     words = {"loss": loss, **PUBLIC}
     rates = COUNT / EXPOSURE
-    with pytest.raises(InvalidInputError, match="needs weight_bound"):
+    with pytest.raises(InvalidInputError, match="needs a public bound"):
         dpcore.fit(X, rates, sample_weight=dpcore.Weights(EXPOSURE, bound=None), **words)
     for exposure in (-EXPOSURE, np.where(EXPOSURE < 0.3, np.inf, EXPOSURE)):
         with pytest.raises(DataError, match="a finite number >= 0 for each row") as told:

@@ -14,6 +14,8 @@ from dpcore_lab.commands.option_texts import caps_in, numbers_in, params_in, wor
 from dpcore_lab.commands.progress import FitsMade
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from dpcore_lab.compare.results import Results
     from dpcore_lab.compare.settings import Comparison
 
@@ -140,16 +142,16 @@ def compare_command(
     from dpcore_lab.compare.settings import Comparison
 
     hush(quiet)
-    _check_told(quiet and not (out or plot or as_json or markdown), as_json and markdown)
-    labels = words_in(algos)
+    labels, names = words_in(algos), words_in(data)
+    _check_asked(names, quiet and not (out or plot or as_json or markdown), as_json and markdown)
     asked = Comparison(
         algorithms=labels,
-        data=words_in(data),
+        data=names,
         epsilons=numbers_in(epsilon, "--epsilon"),
         delta=delta,
         folds=folds,
         repeats=repeats,
-        loss=loss or default_loss(words_in(data), schema, multiclass),
+        loss=loss or default_loss(names, schema, multiclass),
         l2=l2,
         relation=relation or default_relation(labels),
         schema=None if schema is None else str(schema),
@@ -178,8 +180,11 @@ def compare_command(
         raise SystemExit(_ALL_FAILED)
 
 
-def _check_told(keeps_nothing: bool, in_two_forms: bool) -> None:
-    """Refuse options of what is printed that contradict each other."""
+def _check_asked(names: Sequence[str], keeps_nothing: bool, in_two_forms: bool) -> None:
+    """Refuse databases, and options of what is printed that contradict each other."""
+    from dpcore_lab.compare.data_rows import refuse_queries
+
+    refuse_queries(names)
     if in_two_forms:
         raise InvalidInputError("Expected --json or --markdown, not both.")
     if keeps_nothing:

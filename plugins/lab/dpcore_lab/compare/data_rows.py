@@ -10,22 +10,35 @@ import numpy as np
 
 from dpcore.data.schema.unbounded_columns import require_bounds
 from dpcore.fitting.rows.loading import load_data
-from dpcore.plugin import NeighboringRelation
+from dpcore.plugin import InvalidInputError, NeighboringRelation
 from dpcore.plugin.commands import DataRequest
 from dpcore.plugin.parts import load_registry
 from dpcore_lab.compare.folds import fold_numbers, unit_coins
+from dpcore_tables.files.formats import entry_of
 from dpcore_tables.files.input_paths import refuse_stdin
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Iterable
 
     from dpcore.fitting.rows.loading import Data
     from dpcore.plugin.parts import Dataset, Table
     from dpcore_lab.compare.settings import Comparison
 
-__all__ = ["Fold", "Rows", "is_private", "request_for"]
+__all__ = ["Fold", "Rows", "is_private", "refuse_queries", "request_for"]
 
 _WARM_ROWS = 64
+
+
+def refuse_queries(names: Iterable[str]) -> None:
+    """Raise InvalidInputError, which repeats none, for an address of a database: results and
+    pictures name their data, and a query may have values in it."""
+    if any("://" in name and entry_of(name).data.get("query") for name in names):
+        raise InvalidInputError(
+            "A comparison takes no database: its results name their data, and a query may have "
+            "values in it. Save the rows first, by dpcore convert ADDRESS rows.dpcore --query "
+            "QUERY --schema SCHEMA, and compare on rows.dpcore."
+        )
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ _SECRETS = {"password", "sslpassword", "oauth_client_secret"}
 _PASSWORD = re.compile(r"[^:]*://[^/?#]*:[^/?#]*@")
 _SERVER = re.compile(r"postgres(?:ql)?://([^/?#]*)", re.IGNORECASE)
 _NO_PORT, _V6 = re.compile(r":(?!\d*(,|$))"), re.compile(r"\[[^]]*\]")
+_CODED = re.compile("%[0-9a-fA-F]{2}")
 _SUCH_AS = "sqlite:///FILE, postgresql://USER@HOST/DATABASE or duckdb:///FILE"
 
 
@@ -57,14 +58,19 @@ class Address:
             key, _, value = pair.partition("=")
             if key in keys:
                 raise InvalidInputError(f"An address has two values of {key!r}; leave one of them.")
+            if key == QUERY and " " in value and _CODED.search(value):
+                raise InvalidInputError(
+                    "The query has spaces and a % before two of 0-9 and a-f, which together may be "
+                    "another letter in an address: write all of it by urllib.parse.quote(query)."
+                )
             keys[key] = unquote(value)
         query, claim = keys.pop(QUERY, "").strip(), keys.pop(CLAIM, "")
         server, slash, path = place.partition("/")
         source = f"{scheme}://{server.rpartition('@')[2]}{slash}{path}"
         if not query:
             raise InvalidInputError(
-                f"{source} is a database: say with --query (?query=) which rows are meant, as in "
-                "--query 'select age, paid from people'."
+                f"{source} is a database: say with --query (from Python, ?query= behind the "
+                "address) which rows are meant, as in --query 'select age, paid from people'."
             )
         if claim not in ("", "True"):
             raise InvalidInputError(f"Expected {CLAIM}=True in an address, or none.")

@@ -175,8 +175,9 @@ class DuckDatabase:
 
     def _fault(self, error: Exception) -> DataError:
         return DataError(
-            f"{self.source}: the query ended with {type(error).__name__} in the midst of rows; the "
-            "message, which may quote a cell, is not shown."
+            f"{self.source}: the query ended with {type(error).__name__} in the midst of rows: a "
+            "cell that an expression cannot take, or a file that is damaged or gone. The message, "
+            "which may quote a cell, is not shown."
         )
 
 

@@ -36,8 +36,15 @@ _ROW_WISE = frozenset(
 _OF_SELECT = {"expressions", "from", "from_", "where"}
 _OF_TABLE = {"this", "db", "catalog", "alias"}
 _ADVICE = (
-    "Ask for columns and expressions of one table with WHERE, or say with --row-wise-claim that "
-    "each row of the result comes from one row of the table, whatever the other rows are"
+    "Ask for columns and expressions of one table with WHERE, or say with --row-wise-claim "
+    "(from Python, &row-wise-claim=True behind the query) that each row of the result comes from "
+    "one row of the table, whatever the other rows are"
+)
+
+_JOIN = "a JOIN"
+_BY_UNIT = (
+    " No claim is needed for inner joins by the column of unit, as in JOIN visits USING ({}), "
+    "whose result has this column once and all columns by their names (no *)."
 )
 
 
@@ -114,7 +121,8 @@ class Query:
         whether it is quoted, returns the name in ``known`` of the column."""
         for name, is_quoted in self.columns:
             if folded(name, is_quoted) not in known:
-                raise InvalidInputError(f"{self.source}: no column {name!r} in the table.")
+                hint = " (\"...\" is a name, '...' is text)" if is_quoted else ""
+                raise InvalidInputError(f"{self.source}: no column {name!r} in the table{hint}.")
 
 
 def read_query(address: Address, dialect: str, unit: str | None = None) -> Query:
@@ -151,9 +159,10 @@ def read_query(address: Address, dialect: str, unit: str | None = None) -> Query
         is_unclear = "/*" in address.query and _has_comment(address.query, dialect)
         doubt = "a comment" if is_unclear else next(_doubts(tree, joined_by), None)
         if doubt is not None:
+            by_unit = _BY_UNIT.format(unit) if doubt == _JOIN and unit is not None else ""
             raise InvalidInputError(
                 f"The query has {doubt}: other rows of its result may depend on one row, or "
-                f"several come from it. {_ADVICE}."
+                f"several come from it. {_ADVICE}.{by_unit}"
             )
         columns = tuple(
             (node.name, bool(node.this.args.get("quoted")))
@@ -266,7 +275,7 @@ def _doubts(tree: Any, joined_by: str) -> Iterator[str]:
         yield "a subquery, WITH or UNION"
     for node, name in zip(_walked(tree), names, strict=True):
         if name == "Join":
-            yield from () if joined_by else ("a JOIN",)
+            yield from () if joined_by else (_JOIN,)
         elif name == "In" and node.args.get("field"):
             yield "IN of a name, which may be a table's"
         elif name == "ReadParquet":

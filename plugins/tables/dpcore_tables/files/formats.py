@@ -80,7 +80,8 @@ def entry_of(path: str, format: str | None = None) -> Entry:
     raise InvalidInputError(
         f"Cannot tell the format of {path!r} from its name: let it end in one of "
         f"{', '.join(suffixes())}. Save a file of another program (.sav, .feather) as CSV "
-        "or Parquet from there, or read it with pandas and pass the frame to dpcore.fit."
+        "or Parquet from there, or read it with pandas and pass the frame to dpcore.fit. A "
+        "database is named by its address, such as sqlite:///FILE or duckdb:///FILE, with --query."
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -9,7 +10,7 @@ import pyarrow as pa
 
 from dpcore import Schema
 from dpcore.data.files import is_elsewhere
-from dpcore.errors import DataError, replacing
+from dpcore.errors import DataError, InvalidInputError, replacing
 from dpcore_tables.cells.typed import Cells
 from dpcore_tables.memory.columns import typed_cells
 from dpcore_tables.raw.raw_table import RawTable, check_names
@@ -22,6 +23,7 @@ __all__ = [
     "frame_schema",
     "frame_table",
     "is_frame",
+    "path_of",
 ]
 
 _SOURCE = "the frame"
@@ -47,6 +49,14 @@ def frame_of(X: Any) -> Any:
     if hasattr(X, "lazy") and hasattr(X, "collect"):
         raise DataError(f"{_SOURCE} is lazy, so that it has no rows yet: pass frame.collect().")
     return X
+
+
+def path_of(rows: Any) -> str:
+    """Return the path of rows that are no frame; InvalidInputError where they are none either."""
+    expected = "Expected the name of a file, or a frame of pandas, polars or pyarrow"
+    with replacing(TypeError, by=lambda _: InvalidInputError(f"{expected}, as rows.")):
+        path: str = os.fspath(rows)
+    return path
 
 
 def frame_names(frame: Any) -> list[str]:

@@ -13,7 +13,7 @@ from dpcore.data.schema.keys import TOP_KEYS
 from dpcore.errors import DataError, InvalidInputError, visible
 from dpcore_tables.files.formats import STORE, entry_of, format_of
 from dpcore_tables.files.input_paths import is_there, name_of
-from dpcore_tables.memory.frames import frame_of, is_frame
+from dpcore_tables.memory.frames import frame_of, is_frame, path_of
 from dpcore_tables.raw.raw_table import refuse_repeated
 from dpcore_tables.readers.code_pages import UTF_8
 from dpcore_tables.readers.column_types import (
@@ -122,7 +122,7 @@ def schema_template(
     '"ill" = { kind = "label", classes = ["FILL-IN", "FILL-IN"] }'
     """
     source = frame_of(source)
-    name = "the frame" if is_frame(source) else os.fspath(source)
+    name = "the frame" if is_frame(source) else path_of(source)
     if not is_frame(source):
         entry = entry_of(name)
         unnamed = entry.name == "whitespace" or not entry.data.get("named", True)
@@ -260,8 +260,8 @@ def _comments() -> str:
 def check_target(target: str | None, names: list[str], source: str) -> None:
     if target is not None and target not in names:
         raise InvalidInputError(
-            f"{source} has no column {target!r} to be the target: its first line is taken for the "
-            f"names of its columns.{_alike(target, names)} If that line is a row, its schema has "
+            f"{source} has no column {target!r} to be the target.{_alike(target, names)} A file "
+            "of text has the names in its first line: if that is a row, its schema has "
             "header = false."
         )
 

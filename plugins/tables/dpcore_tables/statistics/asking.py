@@ -156,9 +156,12 @@ class Statistics(Unshareable):
         ``edges`` by column."""
         if where is not None:
             return self._where(where).table(rows, columns, edges=edges, share=share)
-        given, noise = edges or {}, self._noise(share)
-        if unknown := set(given) - {rows, columns}:
-            raise InvalidInputError(f"Expected edges of {rows!r} and {columns!r}, not {unknown}.")
+        given, noise = {} if edges is None else edges, self._noise(share)
+        if not isinstance(given, Mapping) or set(given) - {rows, columns}:
+            raise InvalidInputError(
+                f"Expected edges by column, of {rows!r} and {columns!r} alone, as in "
+                "edges={'age': [0, 40, 90]}."
+            )
         bins = [self._bins(name, given.get(name), noise.needs) for name in (rows, columns)]
         answer = self._unbiased(TwoWayTable(bins[0], bins[1], noise.needs), noise.mechanism)
         return answer.reshape(bins[0].n_bins, bins[1].n_bins)

@@ -31,7 +31,7 @@ from dpcore.session.charges import Charges
 from dpcore_tables.files.formats import claim_of, entry_of, is_store, is_typed
 from dpcore_tables.files.input_paths import refuse_stdin
 from dpcore_tables.files.stream import named_schema
-from dpcore_tables.memory.frames import frame_names, frame_of, is_frame
+from dpcore_tables.memory.frames import frame_names, frame_of, is_frame, path_of
 from dpcore_tables.statistics.cell_counts import CellCounts
 from dpcore_tables.statistics.check_text import SchemaCheck
 from dpcore_tables.statistics.raw_cells import (
@@ -108,7 +108,7 @@ def check_schema(
         schema, claim = schema.for_names(frame_names(source)), ""
         typed_by: str | None = "frame"
     else:
-        source = os.fspath(source)
+        source = path_of(source)
         _require_file(source)
         schema, typed_by = named_schema(source, schema), "file" if is_typed(source) else None
         claim = claim_of(entry_of(source), source, schema)

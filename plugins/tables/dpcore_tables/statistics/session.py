@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
@@ -105,9 +106,11 @@ class OpenSession(Statistics):
 
         Raises InvalidInputError for a column without listed levels, or a level that is none.
         """
+        if not isinstance(where, Mapping) or not where:
+            raise InvalidInputError(
+                "Expected where= to be levels by column, as in where={'sex': 'f'}."
+            )
         chosen = tuple(sorted((name, self._places(name, of)) for name, of in where.items()))
-        if not chosen:
-            raise InvalidInputError("Expected where= to name a column of levels, or several.")
         if chosen not in self._selected:
             columns = [(self._levels(name), places) for name, places in chosen]
 

@@ -25,8 +25,9 @@ def require_bound(X: Any, sample_weight: Any, weight_bound: Any) -> None:
     weights, or weights of rows that are not in memory."""
     if weight_bound is None:
         raise InvalidInputError(
-            "sample_weight needs weight_bound, a public number such as 5.0, to which weights are "
-            "held: with any weight a row could count any number of times."
+            "sample_weight needs a public bound, to which weights are held: in dpcore.fit "
+            "sample_weight=Weights(w, bound=5.0), of an estimator weight_bound=5.0. With any "
+            "weight a row could count any number of times."
         )
     if sample_weight is None:
         raise InvalidInputError("Expected sample_weight beside weight_bound, which bounds it.")
@@ -46,7 +47,10 @@ def with_sample_weight(dataset: Dataset, X: Any, sample_weight: Any, bound: floa
     word of any row.
     """
     if dataset.schema.unit is not None:
-        raise InvalidInputError("sample_weight is not known to fit units of several rows.")
+        raise InvalidInputError(
+            "Weights of rows (--weight, sample_weight) do not go with units of several rows "
+            f"(unit = {dataset.schema.unit!r}): leave one of the two out."
+        )
     if isinstance(sample_weight, str):
         sample_weight = weights_in(X, dataset.schema, sample_weight)
     no_numbers = DataError("Expected sample_weight to be numbers, one for each row.")

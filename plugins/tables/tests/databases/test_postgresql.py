@@ -135,7 +135,7 @@ REFUSED = {
     "select agee, city, born, member, paid from people": "no column 'agee' in the table",
     "select ctid, age, city, born, member, paid from people": "no column 'ctid' in the table",
     "select people, age, city, born, member, paid from people": "no column 'people' in the table",
-    'select "Age", city, born, member, paid from people': "no column 'Age' in the table",
+    'select "Age", city, born, member, paid from people': "no column 'Age' in the table .* is text",
     "select age, city, born, member, paid from persons": "no table 'persons'",
     'select age, city, born, member, paid from "People"': "no table 'People'",
     "select age, city, born, member, paid from t.seen": "'seen' is no plain table but, say, a view",

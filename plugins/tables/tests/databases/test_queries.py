@@ -261,6 +261,10 @@ def test_what_a_run_calls_its_rows_has_neither_user_nor_query():
 def test_the_query_of_what_is_no_database_is_refused():
     with pytest.raises(InvalidInputError, match="--query and --row-wise-claim are of a database"):
         with_query("rows.csv", "select 1", False)
+    for like in ("%De%", "%41%"):  # U+FFFD, or an A, where the text was meant as it is.
+        with pytest.raises(InvalidInputError, match="write all of it by urllib.parse.quote"):
+            Address.of(f"sqlite:///a.db?query=select age from people where city like '{like}'")
+    assert Address.of("sqlite:///a.db?query=select age like '%nn%'").query.endswith("'%nn%'")
     with pytest.raises(InvalidInputError, match="two values of 'query'"):
         Address.of("sqlite:///x.db?query=select 1&query=select 2")
     with pytest.raises(InvalidInputError, match="say with --query"):

@@ -121,8 +121,9 @@ OTHERS = [
 @pytest.mark.parametrize("query", OTHERS)
 def test_what_is_not_by_the_ids_alone_is_refused(server, query):
     address = made(server, "int", None, [(1, 10)], [(1, 1)])
-    with pytest.raises(InvalidInputError, match="--row-wise-claim|TABLESAMPLE"):
+    with pytest.raises(InvalidInputError, match="--row-wise-claim|TABLESAMPLE") as told:
         read(address, query)
+    assert ("USING (pid)" in f"{told.value}") == ("a JOIN:" in f"{told.value}")
 
 
 def test_a_second_column_of_the_name_of_the_ids_is_refused(server):

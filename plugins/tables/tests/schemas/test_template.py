@@ -205,10 +205,15 @@ def test_a_schema_from_the_data_is_marked(csv):
     assert data.X.toarray().round(4).tolist() == [[0, 0, 1, 1], [1, 1, 0, 1]]
 
 
+def test_what_is_no_file_and_no_frame_has_no_template():
+    with pytest.raises(InvalidInputError, match="name of a file, or a frame of pandas"):
+        schema_template([1, 2])
+
+
 @pytest.mark.parametrize(
     ("text", "target", "error", "message"),
     [
-        (ROWS, "z", InvalidInputError, "no column 'z' to be the target: its first line"),
+        (ROWS, "z", InvalidInputError, "no column 'z' to be the target. A file of text"),
         (ROWS + "3,Bern\n", "y", DataError, "cannot be read"),
         ("a,a,y\n", "y", DataError, "duplicate column name 'a'"),
         (ROWS.replace("no", "yes"), "y", InvalidInputError, "bounds of a number, in a schema"),

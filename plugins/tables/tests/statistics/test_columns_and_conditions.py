@@ -159,7 +159,8 @@ def test_what_no_condition_can_be_is_refused_before_a_charge():
             ({"age": 3}, "is numeric; where= and parts are of columns of levels"),
             ({"sex": "x"}, "Expected levels of column 'sex' in where=: f, m"),
             ({"sex": []}, "Expected levels of column"),
-            ({}, "name a column of levels"),
+            ({}, "levels by column"),
+            ("sex == 'f'", "levels by column, as in where="),
             ({"height": 3}, "no column 'height'"),
         ):
             with pytest.raises(InvalidInputError, match=message):
@@ -172,7 +173,8 @@ def test_what_no_condition_can_be_is_refused_before_a_charge():
             (lambda: session.histogram("born", ["NaT", "x"], share=0.1), "to be dates"),
             (lambda: session.histogram("born", share=0.1), "is of dates: it needs public edges"),
             (lambda: session.table("city", "age", share=0.1), "needs public edges"),
-            (lambda: session.table("city", "sex", edges={"age": [0]}, share=0.1), "not {'age'}"),
+            (lambda: session.table("city", "sex", edges={"age": [0]}, share=0.1), "of 'city' and"),
+            (lambda: session.table("sex", "age", edges=[0, 9], share=0.1), "edges by column, of"),
         ):
             with pytest.raises(InvalidInputError, match=message):
                 ask()

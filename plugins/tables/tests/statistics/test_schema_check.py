@@ -285,6 +285,8 @@ def test_a_frame_is_checked_as_its_file_is(tmp_path):
     arrow = pa.Table.from_pandas(frame.astype(str))
     with pytest.raises(DataError, match="no column 'city'"):
         check_schema(arrow.drop_columns("city"), SCHEMA)
+    with pytest.raises(InvalidInputError, match="name of a file, or a frame of pandas"):
+        check_schema([1, 2], SCHEMA)
     with pytest.raises(InvalidInputError, match="Expected the schema"):
         check_schema(frame, None)
 

@@ -122,7 +122,7 @@ def wrong(place, value):
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"sample_weight": W}, "sample_weight needs weight_bound"),
+        ({"sample_weight": W}, r"needs a public bound.*Weights\(w, bound="),
         ({"weight_bound": 2.0}, "Expected sample_weight beside weight_bound"),
         ({**WEIGHTED, "weight_bound": 0}, "Expected weight_bound=0"),
         ({**WEIGHTED, "weight_bound": float("nan")}, "Expected weight_bound=nan"),
