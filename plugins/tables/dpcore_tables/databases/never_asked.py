@@ -8,7 +8,7 @@ from typing import Any
 
 from dpcore.errors import InvalidInputError
 
-__all__ = ["called", "require_plain", "word_of"]
+__all__ = ["called", "require_plain", "require_spaces", "word_of"]
 
 _NEVER = frozenset(
     """Insert Update Delete Merge Create Drop Alter Command Copy Set Use Attach Detach Pragma
@@ -87,3 +87,20 @@ def word_of(node: Any) -> str:
     if name == "Literal":
         return f"'{node.name.strip().lower()}'"
     return _WORDS.get(name) or str(node.key).upper()
+
+
+def _n_odd_spaces(text: str) -> int:
+    """Count what is a space to sqlglot, and to PostgreSQL and SQLite a letter."""
+    return sum(each.isspace() and each not in " \t\r\n" for each in text)
+
+
+def require_spaces(text: str, dialect: str) -> None:
+    """Raise InvalidInputError for odd spaces that are in no quotes: words are told apart there."""
+    import sqlglot
+
+    tokens = sqlglot.tokenize(text, dialect=dialect)  # A word without quotes has no space.
+    if _n_odd_spaces(text) > sum(_n_odd_spaces(token.text or "") for token in tokens):
+        raise InvalidInputError(
+            "The query has spaces that are none to every database: type it anew, with spaces, "
+            "tabs and ends of lines."
+        )

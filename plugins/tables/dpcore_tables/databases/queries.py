@@ -20,7 +20,7 @@ from typing import Any
 from dpcore.errors import InvalidInputError, replacing
 from dpcore_tables.databases.address import Address
 from dpcore_tables.databases.csv_calls import guessed_file, is_by_lines, named_columns
-from dpcore_tables.databases.never_asked import require_plain, word_of
+from dpcore_tables.databases.never_asked import require_plain, require_spaces, word_of
 from dpcore_tables.databases.unit_joins import is_joined_by
 
 __all__ = ["Query", "Table", "read_query", "relations_in"]
@@ -147,7 +147,7 @@ def read_query(address: Address, dialect: str, unit: str | None = None) -> Query
                 "(auto_detect = false, header = true, delim = ',', quote = '', escape = '', "
                 "columns = {'age': 'VARCHAR', ...}; with quotes or other types --row-wise-claim)."
             )
-    _require_spaces(address.query, dialect)
+    require_spaces(address.query, dialect)
     require_plain(tree, dialect)
     found = [node for node in _walked(tree) if type(node).__name__ in ("Table", "Column")]
     tables = tuple(_table(node) for node in found if type(node).__name__ == "Table")
@@ -244,23 +244,6 @@ def _has_comment(text: str, dialect: str) -> bool:
     import sqlglot
 
     return any(token.comments for token in sqlglot.tokenize(text, dialect=dialect))
-
-
-def _n_odd_spaces(text: str) -> int:
-    """Count what is a space to sqlglot, and to PostgreSQL and SQLite a letter."""
-    return sum(each.isspace() and each not in " \t\r\n" for each in text)
-
-
-def _require_spaces(text: str, dialect: str) -> None:
-    """Raise InvalidInputError for odd spaces that are in no quotes: words are told apart there."""
-    import sqlglot
-
-    tokens = sqlglot.tokenize(text, dialect=dialect)  # A word without quotes has no space.
-    if _n_odd_spaces(text) > sum(_n_odd_spaces(token.text or "") for token in tokens):
-        raise InvalidInputError(
-            "The query has spaces that are none to every database: type it anew, with spaces, "
-            "tabs and ends of lines."
-        )
 
 
 def _walked(tree: Any) -> Iterator[Any]:

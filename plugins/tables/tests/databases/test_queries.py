@@ -5,7 +5,7 @@ import re
 import pytest
 
 from dpcore.errors import InvalidInputError
-from dpcore_tables.databases import queries
+from dpcore_tables.databases import never_asked
 from dpcore_tables.databases.address import Address, with_query
 from dpcore_tables.databases.queries import read_query
 
@@ -285,6 +285,6 @@ def test_a_space_that_is_a_letter_to_a_database_is_refused(dialect, space, monke
     if space != "\0":
         in_quotes = f"select age from people where city = 'La{space}Paz'"
         read_query(Address.of(with_query("sqlite:///p.db", in_quotes, False)), dialect)
-        monkeypatch.setattr(queries, "_n_odd_spaces", lambda _: 0)
+        monkeypatch.setattr(never_asked, "_n_odd_spaces", lambda _: 0)
         read = read_query(Address.of(with_query("sqlite:///p.db", query, False)), dialect)
         assert read.tables[0].name == "people"  # the broken twin looks at another table
