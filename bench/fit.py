@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 
 from dpcore.data.dataset import Dataset
-from dpcore.engines.local import available_threads
+from dpcore.engines.local import LocalEngine
 from dpcore.fitting.planning.plan import make_plan
 from dpcore.fitting.request.settings import Settings
 from dpcore.fitting.rows.unbounded import encoded_rows
@@ -89,7 +89,7 @@ def own_fit(train: Dataset, test: Dataset, settings: Settings) -> Fit:
 def own_settings(epsilon: float) -> dict[str, Settings]:
     """Return the settings to time: the default, which is auto, dp-agd, and dp-agd's STEPS planned
     steps, on one thread and all."""
-    every = sorted({1, available_threads()})
+    every = sorted({1, LocalEngine.available_threads()})
     forms: dict[str, dict[str, Any]] = {
         OURS: {},
         "dp-agd": {"algo": "dp-agd"},

@@ -37,7 +37,7 @@ import numpy as np
 from peak import peak_bytes
 
 from dpcore.data.blocks.table import Table
-from dpcore.engines.local import LocalEngine, available_threads
+from dpcore.engines.local import LocalEngine
 from dpcore.exact.grid import (
     BLOCK_ROWS,
     DIRECTION_BITS,
@@ -282,7 +282,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, action="append", help="default: 1 and all")
     chosen = parser.parse_args()
     sizes = sorted({int(rows) for rows in chosen.rows or (1e4, 1e5, 1e6, 1e7)})
-    threads = sorted(set(chosen.threads or (1, available_threads())))
+    threads = sorted(set(chosen.threads or (1, LocalEngine.available_threads())))
     clips = sorted(set(chosen.clip or (1.0, 3.0)))
     started, results = time.perf_counter(), []
     for clip, n_rows in product(clips, sizes):

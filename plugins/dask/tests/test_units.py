@@ -194,6 +194,6 @@ def test_what_units_are_refused_for(
     with pytest.raises(InvalidInputError, match="of-units.dpcore was not .*claims by unit_in_one"):
         dpcore.fit(tmp_path / "of-units.dpcore", engine=engine)
     whole = Dataset.from_file(folder, claimed)
-    monkeypatch.setattr(Registered, "load", lambda self: whole)
+    monkeypatch.setattr("dpcore_dask.registered.load_whole", lambda name: whole)
     with pytest.raises(InvalidInputError, match="has units of several rows.*cut one in two"):
         engine_of(Registered("census-sim", cluster.scheduler_address), None)

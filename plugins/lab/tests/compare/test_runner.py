@@ -118,7 +118,9 @@ def test_all_processes_have_some_of_the_fits(compared):
 
 @pytest.mark.slow
 def test_two_processes_make_the_same_rows(compared, tmp_path, monkeypatch):
-    monkeypatch.setattr("dpcore_lab.compare.runner.LocalEngine.available_threads", lambda: 2)
+    monkeypatch.setattr(
+        "dpcore_lab.compare.runner.LocalEngine.available_threads", staticmethod(lambda: 2)
+    )
     settings, _ = admit(compared())
     here, there = run(settings, None), run(settings, tmp_path / "r.parquet", jobs=2)
     assert untimed(here) == untimed(there)
@@ -168,7 +170,9 @@ def test_an_interrupt_gives_up_the_fits_under_way_in_other_processes(
     compared, tmp_path, monkeypatch
 ):
     """They would take hours: whoever waited for them would not come back."""
-    monkeypatch.setattr("dpcore_lab.compare.runner.LocalEngine.available_threads", lambda: 2)
+    monkeypatch.setattr(
+        "dpcore_lab.compare.runner.LocalEngine.available_threads", staticmethod(lambda: 2)
+    )
     endless = {"stub": {"counts": "1000000000", "noise": "1e7"}}
     settings, _ = admit(compared(params=endless))
     out = tmp_path / "r.parquet"
@@ -183,7 +187,9 @@ def test_processes_that_cannot_be_started_are_told_of(compared, monkeypatch):
     def full(*arguments, **options):
         raise OSError(errno.EMFILE, "Too many open files")
 
-    monkeypatch.setattr("dpcore_lab.compare.runner.LocalEngine.available_threads", lambda: 2)
+    monkeypatch.setattr(
+        "dpcore_lab.compare.runner.LocalEngine.available_threads", staticmethod(lambda: 2)
+    )
     monkeypatch.setattr("dpcore_tables.spawned.ProcessPoolExecutor", full)
     with pytest.raises(DpcoreError, match="Cannot start 2 processes: Too many open files"):
         run(admit(compared())[0], None, jobs=2)
@@ -193,7 +199,9 @@ def test_processes_that_cannot_be_started_are_told_of(compared, monkeypatch):
 def test_a_process_that_ends_by_itself_stops_the_run_and_loses_no_row(
     compared, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr("dpcore_lab.compare.runner.LocalEngine.available_threads", lambda: 2)
+    monkeypatch.setattr(
+        "dpcore_lab.compare.runner.LocalEngine.available_threads", staticmethod(lambda: 2)
+    )
     settings, _ = admit(compared())
     out = tmp_path / "r.parquet"
 
