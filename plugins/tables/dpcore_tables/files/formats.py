@@ -39,16 +39,9 @@ READER, STORE = "reader", "row-store"
 
 
 def format_of(path: str, format: str | None = None) -> str:
-    """Return the format to read ``path`` with: ``format``, or by its suffix; of standard input
-    ("-") it is csv, of a folder parquet. A further ``.gz`` is unpacked.
+    """Return the format to read ``path`` with, as ``dpcore.plugin.engines.Files.format_of`` has it.
 
     Raises InvalidInputError for an unknown format or suffix.
-
-    Examples
-    --------
-    >>> from dpcore_tables.files.formats import format_of
-    >>> format_of("rows.csv.gz"), format_of("rows.parquet")
-    ('csv', 'parquet')
     """
     return entry_of(path, format).name
 
