@@ -96,6 +96,11 @@ class Deployment:
         _signal(self._processes[name], signal.SIGKILL)
         self._processes.pop(name).wait()
 
+    def is_running(self, name: str) -> bool:
+        """Whether a process has not ended yet. Flower takes a killed node back a minute after its
+        last sign of life at the latest; a SuperNode that is started before ends at once."""
+        return self._processes[name].poll() is None
+
     def send(self, name: str, number: int) -> None:
         """Send a signal to a process and all that it started, such as ``signal.SIGSTOP``."""
         _signal(self._processes[name], number)

@@ -67,8 +67,8 @@ def test_with_a_seed_the_weights_are_those_of_one_process(table, monkeypatch):
 
 
 def test_a_node_killed_in_mid_round_costs_its_round_and_nothing_twice(table, monkeypatch):
-    """Killed as soon as its ledger is debited, and started again when the round is over; another
-    user's node stands still until it has answered, so that the run does not end before."""
+    """Killed as soon as its ledger is debited, and started when the round is over until Flower
+    takes it; another user's node stands still until it has answered: the run cannot end before."""
     own = table / "run" / "users" / "user-1"
     ledger, told = own / "ledger.jsonl", table / "run" / "rounds.jsonl"
     done = []
@@ -86,6 +86,8 @@ def test_a_node_killed_in_mid_round_costs_its_round_and_nothing_twice(table, mon
         elif done == ["killed", "back"] and max(paid) > 1:
             deployment.send("node-2", signal.SIGCONT)
             done.append("answered")
+        elif done == ["killed", "back"] and not deployment.is_running("node-1-again"):
+            deployment.start_node("node-1-again", own / "user.toml")
 
     run = Deployment.run
 
