@@ -18,13 +18,7 @@ if TYPE_CHECKING:
     from dpcore.data.schema.schema import Schema
     from dpcore.model.learnt import LearntFacts
 
-__all__ = [
-    "first_reason",
-    "margins_in_pieces",
-    "margins_of",
-    "reading_of",
-    "words_of_blanks",
-]
+__all__ = ["blanks_in_words", "margins_in_pieces", "margins_of", "reading_of"]
 
 
 def margins_of(
@@ -36,24 +30,24 @@ def margins_of(
     Warns, once, with the number of rows without a score.
     """
     pieces = _pieces(model.schema, X, reading_of(bad_rows))
-    found = [*margins_in_pieces(of_rows or model.margins, pieces)]
+    found = [*margins_in_pieces(model, pieces, of_rows)]
     margins = np.concatenate(found, axis=-1) if found else np.zeros((*model.w.shape[:-1], 0))
     if n_blank := int(blank_rows(margins).sum()):
         n_rows = margins.shape[-1]
-        told = words_of_blanks(n_blank, n_rows, "bad_rows='refuse'")
-        is_each = n_blank == n_rows
-        reason = first_reason(model.schema, X) if is_each else ""
-        warn_caller(told + reason, remembered=False)
+        told = blanks_in_words(model, n_blank, n_rows, "bad_rows='refuse'", X)
+        warn_caller(told, remembered=False)
     return margins
 
 
 def margins_in_pieces(
-    of_rows: Callable[[Rows], np.ndarray], pieces: Iterable[tuple[Rows, np.ndarray | None]]
+    model: LearntFacts,
+    pieces: Iterable[tuple[Rows, np.ndarray | None]],
+    of_rows: Callable[[Rows], np.ndarray] | None = None,
 ) -> Iterator[np.ndarray]:
-    """Yield the margins of each piece of encoded rows, by a function of them. They are NaN for rows
-    that were not kept (bool, None if all were)."""
+    """Yield the margins of each piece of encoded rows, or what else ``of_rows`` says of them. They
+    are NaN for rows that were not kept (bool, None if all were)."""
     for rows, kept in pieces:
-        margins = of_rows(rows)
+        margins = (of_rows or model.margins)(rows)
         if kept is not None:
             known, margins = margins, np.full((*margins.shape[:-1], kept.size), np.nan)
             margins[..., kept] = known
@@ -67,17 +61,18 @@ def reading_of(bad_rows: str) -> BadRows:
     return "drop" if bad_rows == "blank" else "refuse"
 
 
-def words_of_blanks(n_blank: int, n_rows: int, option: str) -> str:
-    """Return a sentence on rows without a score; ``option`` : which asks for their refusal."""
+def blanks_in_words(model: LearntFacts, n_blank: int, n_rows: int, option: str, X: Any) -> str:
+    """Return a sentence on rows of X without a score, and, where no row has one, another on why the
+    first has none; ``option`` : which asks for their refusal."""
     have = "has" if n_blank == 1 else "have"
     return (
         f"{n_blank:,} of {n_rows:,} rows {have} no score: a cell is empty, or not what the schema "
         f"says. {option} tells the first, and why; a model that was trained with fill = VALUE or "
         "indicator = true for a column scores its empty cells."
-    )
+    ) + (_first_reason(model.schema, X) if n_blank == n_rows else "")
 
 
-def first_reason(schema: Schema, X: Any) -> str:
+def _first_reason(schema: Schema, X: Any) -> str:
     """Return a sentence on why the first row does not satisfy the schema, by reading it once more;
     nothing of what may be readable once only, such as a pipe."""
     if isinstance(X, (str, os.PathLike)) and not os.path.isfile(X):

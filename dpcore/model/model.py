@@ -12,10 +12,10 @@ import numpy as np
 from dpcore.data.schema.columns import Label
 from dpcore.data.schema.schema import Schema
 from dpcore.errors import DpcoreError, InvalidInputError, ModelFileError
-from dpcore.model import rendering
+from dpcore.model import margins, rendering
 from dpcore.model.file import fate_of, read_model_file, write_model_file
 from dpcore.model.learnt import LearntFacts
-from dpcore.model.margins import margins_of
+from dpcore.model.probabilities import blank_rows
 from dpcore.moved import place_of_name
 from dpcore.registry.catalogue import is_registered
 from dpcore.registry.step_class import step_class
@@ -41,8 +41,8 @@ class Model(LearntFacts):
 
         Raises DataError or InvalidInputError for what are no such rows.
         """
-        margins = self.margins_of(X, bad_rows)
-        return self.labels(margins) if self.schema.label.is_real else margins.T
+        found = self.margins_of(X, bad_rows)
+        return self.labels(found) if self.schema.label.is_real else found.T
 
     def predict(self, X: Any, bad_rows: str = "blank") -> np.ndarray:
         """Return the predicted class of every row, or the predicted value of a regression, held to
@@ -93,8 +93,11 @@ class Model(LearntFacts):
     columns_in_words = rendering.columns_in_words
     sections_in_words = rendering.sections_in_words
     shown_bounds = rendering.shown_bounds
+    classes_in_words = staticmethod(rendering.classes_in_words)
     __repr__ = rendering.text_of
-    margins_of = margins_of
+    margins_of, margins_in_pieces = margins.margins_of, margins.margins_in_pieces
+    blanks_in_words, reading_of = margins.blanks_in_words, staticmethod(margins.reading_of)
+    blank_rows, read_file = staticmethod(blank_rows), staticmethod(read_model_file)
 
     @staticmethod
     def check_coefficients(w: Any, shape: tuple[int, ...], algo: str) -> np.ndarray:

@@ -11,7 +11,7 @@ from typing import IO
 
 from dpcore.errors import InvalidInputError, replacing
 
-__all__ = ["OutFile", "check_writable", "spooled", "write_whole"]
+__all__ = ["OutFile", "check_writable", "write_whole"]
 
 _IN_MEMORY = 2**22
 
@@ -75,7 +75,7 @@ class OutFile:
         pieces = (content,) if isinstance(content, bytes) else content
         try:
             if target.exists() and not target.is_file():
-                with spooled(pieces) as whole, target.open("wb") as file:
+                with self.spooled(pieces) as whole, target.open("wb") as file:
                     shutil.copyfileobj(whole, file)
                 return
             trial = _sibling(target)
@@ -87,6 +87,17 @@ class OutFile:
         except OSError as error:
             raise _unwritable(self._path, error.strerror) from error
 
+    @staticmethod
+    @contextmanager
+    def spooled(pieces: Iterable[bytes]) -> Iterator[IO[bytes]]:
+        """Lend all pieces as one file to read from; what does not fit into a little memory is kept
+        in a file without a name."""
+        with tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY) as whole:
+            for piece in pieces:
+                whole.write(piece)
+            whole.seek(0)
+            yield whole
+
 
 def check_writable(path: str | os.PathLike[str]) -> None:
     OutFile(path).check()
@@ -96,17 +107,6 @@ def write_whole(
     path: str | os.PathLike[str], content: str | bytes | Iterable[bytes], mode: int = 0o666
 ) -> None:
     OutFile(path).write(content, mode)
-
-
-@contextmanager
-def spooled(pieces: Iterable[bytes]) -> Iterator[IO[bytes]]:
-    """Lend all pieces as one file to read from; what does not fit into a little memory is kept in a
-    file without a name."""
-    with tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY) as whole:
-        for piece in pieces:
-            whole.write(piece)
-        whole.seek(0)
-        yield whole
 
 
 def _resolve(path: str | os.PathLike[str]) -> Path:

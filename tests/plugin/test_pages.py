@@ -77,7 +77,7 @@ MOST_DEEP_IMPORTS = {
     "dpcore_ledger": 7,
     "dpcore_report": 23,
     "dpcore_sklearn": 6,
-    "dpcore_tables": 116,
+    "dpcore_tables": 108,
     "dpcore_tuning": 63,
 }
 """Names that packages import from the core beside its pages. It may only become less."""

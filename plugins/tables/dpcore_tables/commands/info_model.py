@@ -7,8 +7,6 @@ from typing import Any
 
 from dpcore import load_model
 from dpcore.errors import InvalidInputError
-from dpcore.model.file import read_model_file
-from dpcore.model.rendering import classes_in_words
 from dpcore.plugin.commands import print_json, print_lines
 from dpcore.plugin.parts import Model
 from dpcore_tables.schemas.encoding_in_words import encoding_in_words
@@ -32,7 +30,7 @@ def info_of_file(path: str, *, as_json: bool) -> None:
         )
     model = load_model(path)
     if as_json:
-        print_json(read_model_file(path))
+        print_json(Model.read_file(path))
         return
     print_lines(*_lines(path, model), *schema_lines(model.schema.to_dict()))
 
@@ -94,7 +92,7 @@ def _values(column: dict[str, Any]) -> str:
 def _classes(classes: list[Any], other: Any) -> str:
     """Return the classes of a label, each with its values, and which of them is any other value."""
     others = "" if other is None else f", any other value {other!r}"
-    return f"{classes_in_words([*map(_class, classes)])}{others}"
+    return f"{Model.classes_in_words([*map(_class, classes)])}{others}"
 
 
 def _class(values: Any) -> str:

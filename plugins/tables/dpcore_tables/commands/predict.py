@@ -9,11 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore import load_model
 from dpcore.errors import advised_on_bad_rows
-from dpcore.model.margins import first_reason, margins_in_pieces, reading_of, words_of_blanks
-from dpcore.model.outfile import spooled
-from dpcore.model.probabilities import blank_rows
 from dpcore.plugin.commands import print_lines
-from dpcore.plugin.parts import OutFile
+from dpcore.plugin.parts import Model, OutFile
 from dpcore_accounting.commands.printing import print_bytes
 from dpcore_tables.databases.address import with_query
 from dpcore_tables.files.column_texts import column_texts
@@ -25,7 +22,6 @@ if TYPE_CHECKING:
 
     from dpcore import Schema
     from dpcore.plugin.engines import BadRows
-    from dpcore.plugin.parts import Model
 
 __all__ = ["predict"]
 
@@ -55,7 +51,7 @@ def predict(
     Raises InvalidInputError for options that do not fit each other, the model or the rows;
     DataError for a file that cannot be read.
     """
-    reading, data = reading_of(bad_rows), with_query(data, query, False)
+    reading, data = Model.reading_of(bad_rows), with_query(data, query, False)
     if out == Path("-"):
         out = None
     if out is not None:
@@ -70,20 +66,19 @@ def predict(
         reasons = "; ".join(fitted.privacy["why_not_private"])
         print_lines(f"dpcore: the model is not private: {reasons}", err=True)
     schema = _schema_of_file(fitted, separator, decimal, thousands, encoding)
-    said = _Said(fitted, proba, least)
-    output = _Output(said, schema, data, reading, _Kept(keep, data, schema))
+    said = _Said(replace(fitted, schema=schema), proba, least)
+    output = _Output(said, data, reading, _Kept(keep, data, schema))
     pieces = score_bytes(output.heads, output.kinds, output.rows())
     with advised_on_bad_rows(_ADVICE):
         if out is not None:
             OutFile(out).write(pieces, mode=0o600)
         else:
             # Nothing is printed of a file that turns out not to be whole.
-            with spooled(pieces) as whole:
+            with OutFile.spooled(pieces) as whole:
                 while piece := whole.read(_ECHOED):
                     print_bytes(piece)
     if output.n_blank and not quiet:
-        told = words_of_blanks(output.n_blank, output.n_rows, "--bad-rows refuse")
-        print_lines(f"dpcore: {told}{output.reason()}", err=True)
+        print_lines(f"dpcore: {output.blanks_in_words()}", err=True)
 
 
 def _schema_of_file(
@@ -125,16 +120,14 @@ class _Kept:
 class _Output:
     """The rows of the output, and the number of those without a score among them."""
 
-    def __init__(
-        self, said: _Said, schema: Schema, data: str, bad_rows: BadRows, kept: _Kept
-    ) -> None:
+    def __init__(self, said: _Said, data: str, bad_rows: BadRows, kept: _Kept) -> None:
         self.n_rows = self.n_blank = 0
-        self._said, self._schema, self._data, self._bad_rows = said, schema, data, bad_rows
-        self._kept = kept
+        self._said, self._data, self._bad_rows, self._kept = said, data, bad_rows, kept
 
-    def reason(self) -> str:
-        """Return a sentence on why the first row has no score, where none has one."""
-        return first_reason(self._schema, self._data) if self.n_blank == self.n_rows else ""
+    def blanks_in_words(self) -> str:
+        """Return a sentence on the rows without a score."""
+        counts, option = (self.n_blank, self.n_rows), "--bad-rows refuse"
+        return self._said.model.blanks_in_words(*counts, option, self._data)
 
     @property
     def heads(self) -> tuple[str, ...]:
@@ -149,9 +142,10 @@ class _Output:
     def rows(self) -> Iterator[Iterator[tuple[Any, ...]]]:
         """Yield the rows in pieces, each to be gone through before the next."""
         nothing = (None,) * len(self._said.heads)
-        pieces = feature_rows(self._data, self._schema, self._bad_rows)
-        for margins in margins_in_pieces(self._said.model.margins, pieces):
-            blank = blank_rows(margins).tolist()
+        model = self._said.model
+        pieces = feature_rows(self._data, model.schema, self._bad_rows)
+        for margins in model.margins_in_pieces(pieces):
+            blank = model.blank_rows(margins).tolist()
             self.n_rows += len(blank)
             self.n_blank += sum(blank)
             said = zip(blank, *self._said.of(margins), strict=True)
