@@ -10,7 +10,7 @@ from dpcore.data.schema.columns import Numeric
 from dpcore.data.schema.features.width import width_schema
 from dpcore.data.schema.installed import column_from_dict
 from dpcore.data.schema.schema import Schema
-from dpcore.data.schema.unbounded_columns import PRIVATE
+from dpcore.data.schema.values import Entry
 from dpcore.errors import InvalidInputError, replacing
 
 __all__ = ["array_schema", "leave_to_schema", "schema_beside"]
@@ -54,7 +54,7 @@ def array_schema(
 
 
 def _waiting(names: list[str]) -> list[Any]:
-    both = {"kind": "numeric", "lower": PRIVATE, "upper": PRIVATE}
+    both = {"kind": "numeric", "lower": Entry.PRIVATE, "upper": Entry.PRIVATE}
     return [column_from_dict(name, both) for name in names]
 
 

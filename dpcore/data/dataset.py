@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpcore.data.registered_loader import foreign_loader, registered_loader
 from dpcore.data.schema.schema import Schema
-from dpcore.data.schema.unbounded_columns import require_bounds
 from dpcore.data.units import Coins, UnitIds, dense, kept_places, require_bounded
 from dpcore.errors import InvalidInputError
 
@@ -202,8 +201,7 @@ class Dataset:
 
         self.require_bounded()
         schema = self.schema
-        if schema.unbounded:
-            require_bounds(schema.unbounded)
+        schema.require_bounds()
         row_norm, raw_norm_bound = schema.row_norm, schema.raw_norm_bound
         return Table.from_matrix(
             self.X,

@@ -4,7 +4,6 @@ import pytest
 
 from dpcore import Schema
 from dpcore.data.schema.features.width import width_schema
-from dpcore.data.schema.numbers import curve_features, number_features
 from dpcore.errors import InvalidInputError
 from dpcore.losses.logistic import Logistic
 from dpcore.plugin import NeighboringRelation, Problem
@@ -23,14 +22,14 @@ COLUMNS = {
 
 def test_the_places_are_those_of_numbers_between_bounds():
     schema = Schema.from_dict({"columns": COLUMNS})
-    found = [schema.feature_names[place] for place in number_features(schema)]
+    found = [schema.feature_names[place] for place in schema.number_features]
     assert found == ["age", "wage"]
 
 
 def test_a_number_whose_bounds_are_private_is_one():
     private = COLUMNS | {"debt": {"kind": "numeric"}}
     schema = Schema.from_dict({"columns": private}, private_bounds=True)
-    names = [schema.feature_names[place] for place in number_features(schema)]
+    names = [schema.feature_names[place] for place in schema.number_features]
     assert names == ["age", "wage", "debt"]
 
 
@@ -40,14 +39,14 @@ def test_hats_beside_a_number_are_known_by_their_place():
     columns = {"a": curve, "b": knots, "c": COLUMNS["age"], "d": curve | {"indicator": False}}
     label = {"y": {"kind": "label", "classes": [0, 1]}}
     schema = Schema.from_dict({"columns": columns | label})
-    for (first, width), name in zip(curve_features(schema), "ad", strict=True):
+    for (first, width), name in zip(schema.curve_features, "ad", strict=True):
         assert schema.feature_names[first].startswith(f"{name}@") and width == 8
         assert schema.feature_names[first + 7] == f"{name}@70"
-    assert [schema.feature_names[place] for place in number_features(schema)] == ["a", "c", "d"]
+    assert [schema.feature_names[place] for place in schema.number_features] == ["a", "c", "d"]
 
 
 def test_of_unnamed_features_nothing_is_known():
-    assert number_features(width_schema(7)) == () == curve_features(width_schema(7))
+    assert width_schema(7).number_features == () == width_schema(7).curve_features
 
 
 @pytest.mark.parametrize("wrong", [(3,), (-1,)])

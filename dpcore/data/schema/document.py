@@ -1,15 +1,14 @@
 """The top level of a schema's keys: each by its type, and the columns in order."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from typing import Any
 
-from dpcore.data.schema.columns import Column, Label
 from dpcore.data.schema.consistency import SchemaKeys
-from dpcore.data.schema.values import PLACEHOLDER
+from dpcore.data.schema.values import Entry
 from dpcore.errors import InvalidInputError
 
-__all__ = ["column_entries", "document_of", "typed_value", "with_a_star"]
+__all__ = ["column_entries", "document_of", "typed_value"]
 
 
 def column_entries(columns: Any) -> Iterable[tuple[str, Any]]:
@@ -21,11 +20,6 @@ def column_entries(columns: Any) -> Iterable[tuple[str, Any]]:
     if not all(isinstance(c, Mapping) and "name" in c for c in columns):
         raise InvalidInputError("Expected every entry of columns to have a name.")
     return [(c["name"], {k: v for k, v in c.items() if k != "name"}) for c in columns]
-
-
-def with_a_star(columns: Sequence[Column]) -> tuple[str, ...]:
-    """Return the names that are wildcards in a table of columns which does not list them."""
-    return tuple(c.name for c in columns if "*" in c.name and not isinstance(c, Label))
 
 
 _TYPES: dict[str, tuple[type, ...]] = {
@@ -40,7 +34,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
 
 def typed_value(key: str, value: Any) -> Any:
     """Return a top-level value with its field's type, or raise InvalidInputError."""
-    if value == PLACEHOLDER:
+    if value == Entry.PLACEHOLDER:
         raise InvalidInputError(f"The {key} in the schema is still to be filled in.")
     types = _TYPES.get(key, (str,))
     fits = isinstance(value, types) and (bool in types or not isinstance(value, bool))

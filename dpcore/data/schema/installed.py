@@ -1,4 +1,4 @@
-"""The installed kinds of column: what a schema's tables of columns are read by."""
+"""A column of a schema, read by the installed kind that its table names."""
 
 from __future__ import annotations
 
@@ -7,19 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.data.schema.columns import Drop, FeatureColumn, Label
 from dpcore.data.schema.keys import ColumnKind
-from dpcore.data.schema.values import PLACEHOLDER, Entry, check_keys
+from dpcore.data.schema.values import Entry
 from dpcore.errors import InvalidInputError, RegistryError, replacing
-from dpcore.privacy.first_party import is_ours
 from dpcore.privacy.immutable import fault_of_unfrozen
-from dpcore.registry.catalogue import load_registry, registries
 
 if TYPE_CHECKING:
     from dpcore.data.schema.columns import Column
-    from dpcore.registry.catalogue import Entry as RegistryEntry
 
-__all__ = ["column_from_dict", "column_kind", "installed_kinds"]
-
-_KIND = "column-kind"
+__all__ = ["column_from_dict"]
 
 
 def column_from_dict(name: str, data: Any) -> Column:
@@ -33,7 +28,7 @@ def column_from_dict(name: str, data: Any) -> Column:
     if not isinstance(data, Mapping):
         raise InvalidInputError(f"Expected {where} to be a table with a kind.")
     kind = data.get("kind")
-    if kind == PLACEHOLDER:
+    if kind == Entry.PLACEHOLDER:
         raise InvalidInputError(f"The kind of {where} is still to be filled in: one of {_known()}.")
     if not isinstance(kind, str):
         raise InvalidInputError(f"Expected kind of {where} to be one of: {_known()}.")
@@ -42,9 +37,10 @@ def column_from_dict(name: str, data: Any) -> Column:
         return InvalidInputError(f"Expected kind of {where} to be one that is installed. {error}")
 
     with replacing(RegistryError, by=told):
-        described = column_kind(kind)
-    check_keys(where, data, ("kind", *(key.name for key in described.keys)))
-    column = described.read(name, Entry(where, data))
+        described = ColumnKind.named(kind)
+    entry = Entry(where, data)
+    entry.check_keys(("kind", *(key.name for key in described.keys)))
+    column = described.read(name, entry)
     if not isinstance(column, (FeatureColumn, Label, Drop)) or fault_of_unfrozen(type(column)):
         raise InvalidInputError(
             f"Kind {kind!r} cannot be used: what it reads is no column, or can be changed; it is "
@@ -54,24 +50,4 @@ def column_from_dict(name: str, data: Any) -> Column:
 
 
 def _known() -> str:
-    return ", ".join(each.name for each in installed_kinds())
-
-
-def column_kind(name: str) -> ColumnKind:
-    """Return a kind of column; RegistryError if none of that name is installed."""
-    # A plugin is imported for a kind that can be one of theirs alone.
-    for registry in registries(_KIND):
-        if name in registry.names(_KIND):
-            break
-    found: ColumnKind = registry.load(_KIND, name)
-    return found
-
-
-def installed_kinds() -> list[RegistryEntry]:
-    """Return the installed kinds: those of this project first, the label's and "drop" behind those
-    of features, in the order of registration."""
-
-    def place(each: RegistryEntry) -> tuple[bool, bool]:
-        return not is_ours(each.target.partition(":")[0]), each.name in ("label", "drop")
-
-    return sorted(load_registry(_KIND).in_order(_KIND), key=place)
+    return ", ".join(each.name for each in ColumnKind.installed())

@@ -7,10 +7,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from dpcore.privacy.first_party import is_ours
+from dpcore.registry.catalogue import load_registry, registries
+
 if TYPE_CHECKING:
     from dpcore.data.schema.values import Entry
+    from dpcore.registry.entries import Entry as RegistryEntry
 
 __all__ = ["FILL", "TOP_KEYS", "ColumnKind", "Key"]
+
+_KIND = "column-kind"
 
 
 @dataclass(frozen=True)
@@ -47,6 +53,26 @@ class ColumnKind:
     MISSING: ClassVar[Key] = Key(
         "missing", '["-9"]', "cells that mean no value in this column, too"
     )
+
+    @staticmethod
+    def named(name: str) -> ColumnKind:
+        """Return a kind of column; RegistryError if none of that name is installed."""
+        # A plugin is imported for a kind that can be one of theirs alone.
+        for registry in registries(_KIND):
+            if name in registry.names(_KIND):
+                break
+        found: ColumnKind = registry.load(_KIND, name)
+        return found
+
+    @staticmethod
+    def installed() -> list[RegistryEntry]:
+        """Return the installed kinds, each with its ``name`` and ``summary``: those of this project
+        first, the label's and "drop" behind those of features, in the order of registration."""
+
+        def place(each: RegistryEntry) -> tuple[bool, bool]:
+            return not is_ours(each.target.partition(":")[0]), each.name in ("label", "drop")
+
+        return sorted(load_registry(_KIND).in_order(_KIND), key=place)
 
 
 TOP_KEYS = (

@@ -19,7 +19,7 @@ from dpcore.errors import InvalidInputError
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["Drop", "Label", "check_no_other", "label_from"]
+__all__ = ["Drop", "Label", "label_from"]
 
 _MOST_CLASSES = 1000
 
@@ -148,7 +148,7 @@ def label_from(name: str, entry: Entry) -> Label:
     if len(given) > 1:
         raise InvalidInputError(f"Expected one of {' and '.join(given)} in {where}, not both.")
     if "lower" in data or "upper" in data:
-        check_no_other(entry)
+        entry.check_no_other()
         lower, upper = entry.number("lower"), entry.number("upper")
         return Label(name, lower=lower, upper=upper, missing=missing)
     other = entry.values("other", [data["other"]])[0] if "other" in data else None
@@ -162,14 +162,6 @@ def label_from(name: str, entry: Entry) -> Label:
     if other is not None and _place_of(other, classes) is None:
         classes = (*classes, ())
     return Label(name, classes, other, missing=missing)
-
-
-def check_no_other(entry: Entry) -> None:
-    """Refuse ``other`` beside the bounds of a number."""
-    if "other" in entry.data:
-        raise InvalidInputError(
-            f"Expected no other in {entry.where}: it names a class, and the target is a number."
-        )
 
 
 def _listed(entry: Entry) -> tuple[tuple[Value, ...], ...]:

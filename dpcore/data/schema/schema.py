@@ -34,24 +34,27 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any
+from itertools import accumulate
+from typing import Any, ClassVar
 
 from dpcore.data.registered_loader import registered_loader
 from dpcore.data.schema.columns import (
+    Column,
     Drop,
     FeatureColumn,
     Label,
+    Numeric,
 )
 from dpcore.data.schema.consistency import INTERCEPT, NO_UNITS, SchemaKeys, check_consistency
-from dpcore.data.schema.document import column_entries, document_of, typed_value, with_a_star
+from dpcore.data.schema.document import column_entries, document_of, typed_value
 from dpcore.data.schema.features.encoded import EncodedColumns, encoded_columns
 from dpcore.data.schema.features.encoding import Part
 from dpcore.data.schema.installed import column_from_dict
-from dpcore.data.schema.keys import TOP_KEYS
+from dpcore.data.schema.keys import TOP_KEYS, Key
 from dpcore.data.schema.notation import Notation
 from dpcore.data.schema.plan import ColumnPlan, column_plan
 from dpcore.data.schema.unbounded_columns import require_private_bounds, waits
-from dpcore.data.schema.values import check_keys
+from dpcore.data.schema.values import Entry
 from dpcore.errors import InvalidInputError, replacing
 
 __all__ = ["INTERCEPT", "Schema"]
@@ -81,6 +84,8 @@ class Schema(SchemaKeys):
     plans: tuple[ColumnPlan, ...] = field(init=False, repr=False, compare=False)
     known: EncodedColumns | None = field(init=False, repr=False, compare=False)
 
+    KEYS: ClassVar[tuple[Key, ...]] = TOP_KEYS
+
     def __post_init__(self) -> None:
         check_consistency(self)
         waiting = tuple(filter(waits, self.columns))
@@ -99,6 +104,14 @@ class Schema(SchemaKeys):
         ids = () if unit is None or unit in known else (Drop(unit),)
         keys = {**NO_UNITS, "rows_per_unit": rows_per_unit, **keys}
         return replace(self, columns=(*self.columns, *ids), unit=unit, **keys)
+
+    def require_bounds(self) -> None:
+        """Raise InvalidInputError for columns whose bounds are still to be released."""
+        if self.unbounded:
+            raise InvalidInputError(
+                f"The bounds of column {self.unbounded[0].name!r} are private: a fit of one model "
+                "releases them, within its own budget. Here bounds have to be public."
+            )
 
     @property
     def encoded(self) -> EncodedColumns:
@@ -129,6 +142,27 @@ class Schema(SchemaKeys):
         else:
             names = self.encoded.names
         return (*names, INTERCEPT) if self.intercept else tuple(names)
+
+    @property
+    def number_features(self) -> tuple[int, ...]:
+        """The places of the features that hold a numeric column's number between its bounds,
+        private ones included: a public fact. Of unnamed features nothing is known."""
+        return tuple(at for at, of in self._placed() if isinstance(of, Numeric) or waits(of))
+
+    @property
+    def curve_features(self) -> tuple[tuple[int, int], ...]:
+        """First place and number of the hat functions behind each such number that has some."""
+        known = [(at, of.parts) for at, of in self._placed() if isinstance(of, Numeric)]
+        return tuple(
+            (at + sum(part.width for part in parts[:-1]), parts[-1].width)
+            for at, parts in known
+            if parts[-1].width > 1
+        )
+
+    def _placed(self) -> zip[tuple[int, FeatureColumn]]:
+        columns = self.features if self.width is None else ()
+        places = accumulate((sum(part.width for part in of.parts) for of in columns), initial=0)
+        return zip(places, columns, strict=False)  # The last place is behind all of them.
 
     @property
     def n_features(self) -> int:
@@ -186,7 +220,8 @@ class Schema(SchemaKeys):
         """
         if not isinstance(data, Mapping):
             raise InvalidInputError("Expected a schema to be a table of keys.")
-        check_keys("the schema", data, [*(key.name for key in TOP_KEYS), "columns", "crosses"])
+        known = [*(key.name for key in cls.KEYS), "columns", "crosses"]
+        Entry("the schema", data).check_keys(known)
         described = _documents().with_private_bounds if private_bounds else (lambda entry: entry)
         entries = column_entries(data.get("columns"))
         columns = tuple(column_from_dict(name, described(entry)) for name, entry in entries)
@@ -195,7 +230,7 @@ class Schema(SchemaKeys):
         if "row_norm" in values:
             values["norm"] = values.pop("row_norm")
         if isinstance(data["columns"], Mapping):
-            values.setdefault("wildcards", with_a_star(columns))
+            values.setdefault("wildcards", cls.with_a_star(columns))
         of_units = {key: values.pop(key) for key in ("unit", *NO_UNITS) if key in values}
         crosses = _documents().crosses(data["crosses"]) if "crosses" in data else ()
         schema = cls(columns, crosses=crosses, **values)
@@ -209,6 +244,11 @@ class Schema(SchemaKeys):
             return self
         columns = _documents().schema_columns(self.columns, self.wildcards, names)
         return replace(self, columns=columns, wildcards=())
+
+    @staticmethod
+    def with_a_star(columns: Sequence[Column]) -> tuple[str, ...]:
+        """Return the names that are wildcards in a table of columns which does not list them."""
+        return tuple(c.name for c in columns if "*" in c.name and not isinstance(c, Label))
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-able description; the columns are a list, so that their order is kept."""

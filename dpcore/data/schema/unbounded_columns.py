@@ -13,10 +13,7 @@ if TYPE_CHECKING:
     from dpcore.data.schema.columns import Column
     from dpcore.data.schema.values import Entry
 
-__all__ = ["PRIVATE", "require_bounds", "require_private_bounds", "other_number", "waits"]
-
-PRIVATE = "private"
-"""In the place of a bound: it is released from the rows, within the run's budget."""
+__all__ = ["other_number", "require_private_bounds", "waits"]
 
 
 def other_number(name: str, entry: Entry, is_label: bool = False) -> Any:
@@ -26,7 +23,7 @@ def other_number(name: str, entry: Entry, is_label: bool = False) -> Any:
     Raises InvalidInputError, with what to install, where no package has such columns.
     """
     bounds = entry.data.get("lower"), entry.data.get("upper")
-    if PRIVATE not in bounds and not {"bins", "knots"} & entry.data.keys():
+    if entry.PRIVATE not in bounds and not {"bins", "knots"} & entry.data.keys():
         return None
     what = "numbers in bins, between knots or without bounds"
     return registered_loader(what)[1].number(name, entry, is_label)
@@ -45,13 +42,4 @@ def require_private_bounds(waiting: Sequence[Any] | None) -> None:
     if waiting is not None and not waiting:
         raise InvalidInputError(
             "Private bounds are those of numeric columns without any, and the schema has none."
-        )
-
-
-def require_bounds(waiting: Sequence[Any]) -> None:
-    """Raise InvalidInputError for columns whose bounds are still to be released."""
-    if waiting:
-        raise InvalidInputError(
-            f"The bounds of column {waiting[0].name!r} are private: a fit of one model "
-            "releases them, within its own budget. Here bounds have to be public."
         )

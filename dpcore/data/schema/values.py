@@ -5,26 +5,21 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 from dpcore.errors import InvalidInputError
 
 __all__ = [
-    "PLACEHOLDER",
     "Entry",
     "Value",
     "are_numbers",
     "check_bounds",
     "check_distinct",
-    "check_keys",
     "is_boolean",
     "is_whole",
     "short",
     "written",
 ]
-
-PLACEHOLDER = "FILL-IN"
-"""Stands in a schema template where public knowledge is wanted; no schema validates with it."""
 
 _FIT = (
     "where nobody knows it, a fit of one model releases it, and nothing else does: "
@@ -36,6 +31,15 @@ Value: TypeAlias = str | int | float
 """A category or class: text without surrounding spaces, or a finite number."""
 
 _EXACT = 2**53
+_ELSEWHERE = {
+    "bounds": ("lower", "upper"),
+    "range": ("lower", "upper"),
+    "min": ("lower",),
+    "max": ("upper",),
+    "type": ("kind",),
+    "values": ("categories",),
+}
+"""Names of keys elsewhere, and here."""
 _WHOLE = re.compile(r"0|-?[1-9][0-9]{0,15}")
 
 
@@ -47,11 +51,35 @@ class Entry:
     where: str
     data: Mapping[str, Any]
 
+    PLACEHOLDER: ClassVar[str] = "FILL-IN"
+    """Stands in a schema template where public knowledge is wanted; no schema validates with it."""
+    PRIVATE: ClassVar[str] = "private"
+    """In the place of a bound: it is released from the rows, within the run's budget."""
+
+    def check_keys(self, known: Iterable[str]) -> None:
+        """Refuse a key that is not known, with the nearest known name."""
+        known = list(known)
+        for key in self.data:
+            if key not in known:
+                said = [name for name in _ELSEWHERE.get(key, ()) if name in known]
+                near = said or difflib.get_close_matches(str(key), known, n=1)
+                hint = f" Did you mean {' and '.join(map(repr, near))}?" if near else ""
+                raise InvalidInputError(
+                    f"Unknown key {key!r} in {self.where}.{hint} Known: {', '.join(known)}."
+                )
+
+    def check_no_other(self) -> None:
+        """Refuse ``other`` beside the bounds of a number."""
+        if "other" in self.data:
+            raise InvalidInputError(
+                f"Expected no other in {self.where}: it names a class, and the target is a number."
+            )
+
     def number(self, key: str, advice: str = "") -> float:
         """Return a number; ``advice`` : the end of the sentence where it is still missing."""
         if key not in self.data:
             raise InvalidInputError(f"Missing {key} in {self.where}{advice}.")
-        if self.data[key] == PLACEHOLDER:
+        if self.data[key] == self.PLACEHOLDER:
             raise InvalidInputError(f"The {key} of {self.where} is still to be filled in{advice}.")
         return float(self._finite(key, self.data[key]))
 
@@ -78,7 +106,7 @@ class Entry:
 
     def text(self, key: str) -> str:
         value = self.data[key]
-        if not isinstance(value, str) or value == PLACEHOLDER:
+        if not isinstance(value, str) or value == self.PLACEHOLDER:
             raise InvalidInputError(f"Expected {key} of {self.where} to be text.")
         return value
 
@@ -109,7 +137,7 @@ class Entry:
         for value in values:
             if not isinstance(value, (str, int, float)):
                 raise InvalidInputError(f"Expected {key} of {where} to hold text or numbers.")
-            if value == PLACEHOLDER:
+            if value == self.PLACEHOLDER:
                 raise InvalidInputError(f"The {key} of {where} are still to be filled in.")
             if isinstance(value, str):
                 self._check_text(value)
@@ -125,7 +153,7 @@ class Entry:
 
     def _finite(self, key: str, value: Any) -> int | float:
         """Return a finite number, whole numbers that float64 holds as they were given."""
-        if value == PLACEHOLDER:
+        if value == self.PLACEHOLDER:
             raise InvalidInputError(f"The {key} of {self.where} is still to be filled in.")
         if isinstance(value, (int, float)) and not isinstance(value, bool):
             if isinstance(value, int) and abs(value) < _EXACT:
@@ -152,30 +180,6 @@ def is_boolean(word: str) -> bool:
 def is_whole(text: str) -> bool:
     """Return whether a text is the canonical one of a whole number below 2^53 in size."""
     return _WHOLE.fullmatch(text) is not None and abs(int(text)) < _EXACT
-
-
-_ELSEWHERE = {
-    "bounds": ("lower", "upper"),
-    "range": ("lower", "upper"),
-    "min": ("lower",),
-    "max": ("upper",),
-    "type": ("kind",),
-    "values": ("categories",),
-}
-"""Names of keys elsewhere, and here."""
-
-
-def check_keys(where: str, data: Mapping[str, Any], known: Iterable[str]) -> None:
-    """Raise InvalidInputError, with the nearest known name, for a key that is not known."""
-    known = list(known)
-    for key in data:
-        if key not in known:
-            said = [name for name in _ELSEWHERE.get(key, ()) if name in known]
-            near = said or difflib.get_close_matches(str(key), known, n=1)
-            hint = f" Did you mean {' and '.join(map(repr, near))}?" if near else ""
-            raise InvalidInputError(
-                f"Unknown key {key!r} in {where}.{hint} Known: {', '.join(known)}."
-            )
 
 
 def check_bounds(name: str, lower: float | None, upper: float | None) -> None:

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dpcore.accountants.equal_parts import equal_part
-from dpcore.data.schema.numbers import curve_features, number_features
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.ovr import fits_of, planned_parts
 from dpcore.fitting.planning.compatibility import check_fits, check_label
@@ -95,8 +94,8 @@ def _problem(plan: Plan, schema: Schema, n_units: int, kept_fraction: float, fit
         intercept=schema.intercept,
         rows_per_unit=None if units is None else units.rows_per_unit,
         n_margins=schema.label.n_classes if loss_facts(plan.loss).multiclass else 1,
-        numbers=number_features(schema),
-        curves=curve_features(schema),
+        numbers=schema.number_features,
+        curves=schema.curve_features,
         one_vs_rest=fits > 1,
         **capacity,
     )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from dpcore.data.schema import values
+
 if TYPE_CHECKING:
     from dpcore.data.schema.features.encoding import Encoding, Part
 
@@ -58,6 +60,8 @@ class FeatureColumn:
     def bounds(self) -> tuple[float, float] | None:
         """The bounds that plain numbers are clamped to."""
         return self.encoding.bounds
+
+    check_distinct, written = staticmethod(values.check_distinct), staticmethod(values.written)
 
     @staticmethod
     def empty_keys(fill: Any, indicator: bool, missing: tuple[str, ...]) -> dict[str, Any]:

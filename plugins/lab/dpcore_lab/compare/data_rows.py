@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.data.schema.unbounded_columns import require_bounds
 from dpcore.fitting.rows.loading import load_data
 from dpcore.plugin import InvalidInputError, NeighboringRelation
 from dpcore.plugin.commands import DataRequest
@@ -92,7 +91,7 @@ class Rows:
             refuse_stdin(request.data)
             coins = unit_coins(name, self._key)
             data = load_data(request, self._relation, self._threads, coins=coins)
-            require_bounds(data.train.schema.unbounded)
+            data.train.schema.require_bounds()
             numbers = fold_numbers(
                 name,
                 data.train.n_units,

@@ -8,9 +8,7 @@ from typing import Any, ClassVar
 
 from dpcore.data.schema.features.numeric import Numeric
 from dpcore.data.schema.features.transforms import Held
-from dpcore.data.schema.label import Label, check_no_other
-from dpcore.data.schema.unbounded_columns import PRIVATE
-from dpcore.data.schema.values import PLACEHOLDER
+from dpcore.data.schema.label import Label
 from dpcore.plugin import InvalidInputError
 from dpcore.plugin.columns import (
     Encoding,
@@ -104,12 +102,12 @@ def _check_known(column: Unbounded | UnboundedLabel) -> None:
 
 def _written(column: Unbounded | UnboundedLabel) -> dict[str, float | str]:
     bounds = {key: getattr(column, key) for key in _BOUNDS}
-    return {key: PRIVATE if bound is None else bound for key, bound in bounds.items()}
+    return {key: Entry.PRIVATE if bound is None else bound for key, bound in bounds.items()}
 
 
 def has_private_bounds(entry: Entry) -> bool:
     """Return whether a bound of the column is private."""
-    return any(entry.data.get(key) == PRIVATE for key in _BOUNDS)
+    return any(entry.data.get(key) == entry.PRIVATE for key in _BOUNDS)
 
 
 def unbounded_from(name: str, entry: Entry) -> Unbounded:
@@ -128,13 +126,13 @@ def unbounded_label_from(name: str, entry: Entry) -> UnboundedLabel:
     for key in ("classes", "positive"):
         if key in entry.data:
             raise InvalidInputError(f"Expected {key} or private bounds in {entry.where}, not both.")
-    check_no_other(entry)
+    entry.check_no_other()
     lower, upper = _known("lower", entry), _known("upper", entry)
     return UnboundedLabel(name, lower=lower, upper=upper, missing=entry.words("missing"))
 
 
 def _known(key: str, entry: Entry) -> float | None:
-    return None if entry.data.get(key) == PRIVATE else entry.bound(key)
+    return None if entry.data.get(key) == entry.PRIVATE else entry.bound(key)
 
 
 def with_private_bounds(data: Any) -> Any:
@@ -144,5 +142,6 @@ def with_private_bounds(data: Any) -> Any:
         return data
     if any(key in data for key in ("bins", "knots")):
         return data
-    missing = [key for key in _BOUNDS if data.get(key, PLACEHOLDER) == PLACEHOLDER]
-    return {**data, **dict.fromkeys(missing, PRIVATE)}
+    unknown = Entry.PLACEHOLDER
+    missing = [key for key in _BOUNDS if data.get(key, unknown) == unknown]
+    return {**data, **dict.fromkeys(missing, Entry.PRIVATE)}

@@ -11,7 +11,6 @@ import numpy as np
 from dpcore.data.arrays import on_grid
 from dpcore.data.blocks.frozen import freeze
 from dpcore.data.schema.label import Label
-from dpcore.data.schema.unbounded_columns import waits
 from dpcore.data.targets import target_of
 from dpcore.plugin.parts import Table
 from dpcore_tables.cells.features import features_of, held_of
@@ -67,7 +66,7 @@ def bounded_rows(dataset: Dataset, schema: Schema) -> Dataset:
     if not dataset.schema.unbounded:
         return replace(dataset, X=curved(dataset.X, schema), schema=schema)
     y = dataset.y
-    if waits(dataset.schema.label):
+    if dataset.schema.label in dataset.schema.unbounded:
         y = freeze(target_of(schema.label, y))
     X, places = dataset.X, _places(dataset.schema)
     if places:

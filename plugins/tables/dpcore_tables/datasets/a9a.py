@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 
 from dpcore import Schema
-from dpcore.data.schema.features.width import width_schema
 from dpcore.plugin.parts import Dataset
 from dpcore_tables.datasets.fetch import RemoteFile, fetch
 
@@ -37,11 +36,15 @@ FILES = (
 
 def schema() -> Schema:
     """Return the published width, classes and number of rows."""
-    return width_schema(
-        123,
-        classes=(-1, 1),
-        row_norm=math.nextafter(math.sqrt(15.0), math.inf),
-        rows=48842,
+    return Schema.from_dict(
+        {
+            "width": 123,
+            "row_norm": math.nextafter(math.sqrt(15.0), math.inf),
+            "rows": 48842,
+            "header": False,
+            "separator": "whitespace",
+            "columns": {"label": {"kind": "label", "classes": [-1, 1]}},
+        }
     )
 
 

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from dpcore.data.schema.installed import column_from_dict
 from dpcore.data.schema.label import Drop, Label
 from dpcore.errors import DataError, InvalidInputError, near_names, replacing
 from dpcore_tables.files.formats import entry_of, is_named
 from dpcore_tables.files.input_paths import refuse_stdin
 from dpcore_tables.files.stream import open_rows
+from dpcore_tables.kinds.hashed import Hashed
 from dpcore_tables.raw.raw_table import RawTable
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def column_texts(path: str, schema: Schema, name: str) -> Iterator[str]:
             "is asked again. Save them as Parquet or CSV, and name that file."
         )
     # As one that is hashed a column of text is read as it is; all others are passed over.
-    as_text = column_from_dict(name, {"kind": "hashed", "buckets": 2})
+    as_text = Hashed(name, 2)
     columns = tuple(
         as_text if c.name == name else c if isinstance(c, Label) else Drop(c.name)
         for c in schema.columns

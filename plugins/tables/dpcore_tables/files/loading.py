@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore import Schema
 from dpcore.data.loader import FileLoader
-from dpcore.data.schema.unbounded_columns import require_bounds
 from dpcore.data.units import Coins, UnitIds
 from dpcore.errors import DataError, InvalidInputError, near_names
 from dpcore.plugin.engines import BadRows
@@ -145,7 +144,7 @@ def _load_store(
 ) -> Dataset:
     """Return the rows of a store, which has a schema of its own: another one must agree with it."""
     if schema is not None:
-        require_bounds(schema.unbounded)
+        schema.require_bounds()
     X, y, description = loaded(entry).open(path)
     own = description.schema
     check_target(target, own)

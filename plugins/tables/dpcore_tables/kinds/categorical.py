@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from dpcore.data.schema.values import Value, check_distinct
+from dpcore.data.schema.values import Value
 from dpcore.errors import InvalidInputError
 from dpcore.plugin.columns import (
     Affine,
@@ -47,7 +47,7 @@ class Categorical(FeatureColumn):
     def __post_init__(self) -> None:
         if not self.categories:
             raise InvalidInputError(f"Column {self.name!r} has no categories.")
-        check_distinct(self.name, "categories", self.categories)
+        self.check_distinct(self.name, "categories", self.categories)
         check_one_of_both(self.name, self.fill, self.indicator)
 
     @property
@@ -80,7 +80,7 @@ class Ordinal(FeatureColumn):
     def __post_init__(self) -> None:
         if len(self.levels) < 2:
             raise InvalidInputError(f"Expected two levels or more in column {self.name!r}.")
-        check_distinct(self.name, "levels", self.levels)
+        self.check_distinct(self.name, "levels", self.levels)
 
     @property
     def encoding(self) -> Encoding:

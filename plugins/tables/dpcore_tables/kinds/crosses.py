@@ -9,9 +9,8 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from dpcore.data.schema.features.encoding import Part
-from dpcore.data.schema.values import check_keys, short
 from dpcore.errors import InvalidInputError
-from dpcore.plugin.columns import Key
+from dpcore.plugin.columns import Entry, Key, OneHot
 
 if TYPE_CHECKING:
     from dpcore.plugin.columns import FeatureColumn
@@ -73,7 +72,7 @@ class Crossed:
     @property
     def feature_names(self) -> tuple[str, ...]:
         words = [
-            [*map(short, column.encoding.levels), *(["empty"] if column.indicator else [])]
+            [*OneHot(column.encoding.levels).words, *(["empty"] if column.indicator else [])]
             for column in self.columns
         ]
         name = "*".join(column.name for column in self.columns)
@@ -90,7 +89,7 @@ def crosses_of(entries: Any) -> tuple[Cross, ...]:
 def _cross(data: Any) -> Cross:
     if not isinstance(data, Mapping):
         raise InvalidInputError("Expected every entry of crosses to be a table.")
-    check_keys("an entry of crosses", data, (key.name for key in CROSS_KEYS))
+    Entry("an entry of crosses", data).check_keys(key.name for key in CROSS_KEYS)
     names = data.get("columns")
     if not isinstance(names, (list, tuple)) or not all(isinstance(n, str) for n in names):
         raise InvalidInputError("Expected columns of an entry of crosses to be a list of names.")

@@ -8,8 +8,6 @@ from datetime import date, datetime
 from typing import Any, ClassVar
 
 from dpcore.data.schema.features.transforms import Chain
-from dpcore.data.schema.unbounded_columns import PRIVATE
-from dpcore.data.schema.values import PLACEHOLDER
 from dpcore.errors import InvalidInputError
 from dpcore.plugin.columns import (
     Affine,
@@ -108,13 +106,13 @@ def date_from(name: str, entry: Entry) -> Date:
 
 def _day(entry: Entry, key: str) -> date:
     """Return a date of TOML's own or a text in ISO 8601."""
-    if entry.data.get(key, PRIVATE) == PRIVATE:
+    if entry.data.get(key, entry.PRIVATE) == entry.PRIVATE:
         raise InvalidInputError(
             f"Missing {key} in {entry.where}: a date has public bounds; private ones are for "
             "numbers only."
         )
     value = entry.data[key]
-    if value == PLACEHOLDER:
+    if value == entry.PLACEHOLDER:
         raise InvalidInputError(f"The {key} of {entry.where} is still to be filled in.")
     if isinstance(value, date) and not isinstance(value, datetime):
         return value

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, ClassVar
 
-from dpcore.data.schema.values import written
 from dpcore.errors import InvalidInputError
 from dpcore.plugin.columns import (
     Bin,
@@ -47,7 +46,7 @@ class Binned(FeatureColumn):
 
     @property
     def encoding(self) -> Encoding:
-        edges = [written(edge) for edge in self.bins]
+        edges = [self.written(edge) for edge in self.bins]
         inner = [f"[{a},{b})" for a, b in pairwise(edges)]
         intervals = OneHot((f"<{edges[0]}", *inner, f">={edges[-1]}"))
         return Encoding(Number(), ((Bin(self.bins), intervals),), self.fill, self.indicator)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from dpcore.data.schema.values import PLACEHOLDER
+from dpcore.plugin.columns import Entry
 
 if TYPE_CHECKING:
     from dpcore_tables.readers.column_types import ColumnType
@@ -14,20 +14,20 @@ __all__ = ["Known", "column_table", "is_filled", "label_table"]
 
 _TRUTHS = (["false", "False", "FALSE", "0"], ["true", "True", "TRUE", "1"])
 _TRUTH_WORDS = frozenset("true t yes y on 1 1.0 false f no n off 0 0.0".split())
-_BOUNDS = {"lower": PLACEHOLDER, "upper": PLACEHOLDER}
+_BOUNDS = {"lower": Entry.PLACEHOLDER, "upper": Entry.PLACEHOLDER}
 _BY_TYPE: dict[str, dict[str, Any]] = {
     "number": {"kind": "numeric", **_BOUNDS},
     "integer": {"kind": "numeric", **_BOUNDS},
     "fraction": {"kind": "numeric", **_BOUNDS},
     "boolean": {"kind": "boolean"},
     "date": {"kind": "date", **_BOUNDS},
-    "text": {"kind": "categorical", "categories": [PLACEHOLDER]},
-    "unknown": {"kind": PLACEHOLDER, **_BOUNDS, "categories": [PLACEHOLDER]},
+    "text": {"kind": "categorical", "categories": [Entry.PLACEHOLDER]},
+    "unknown": {"kind": Entry.PLACEHOLDER, **_BOUNDS, "categories": [Entry.PLACEHOLDER]},
 }
 _OTHERS: dict[str, dict[str, Any]] = {
-    "category": {"kind": "categorical", "categories": [PLACEHOLDER]},
-    "ordinal": {"kind": "ordinal", "levels": [PLACEHOLDER]},
-    "hashed": {"kind": "hashed", "buckets": PLACEHOLDER},
+    "category": {"kind": "categorical", "categories": [Entry.PLACEHOLDER]},
+    "ordinal": {"kind": "ordinal", "levels": [Entry.PLACEHOLDER]},
+    "hashed": {"kind": "hashed", "buckets": Entry.PLACEHOLDER},
     "drop": {"kind": "drop"},
 }
 _NUMBERS = ("number", "integer")
@@ -93,7 +93,7 @@ def label_table(known: Known, declared: ColumnType) -> dict[str, Any]:
     another number has bounds, as has what the rows declare to be a fraction.
     """
     kind = known.type
-    classes: list[Any] = [PLACEHOLDER, PLACEHOLDER]
+    classes: list[Any] = [Entry.PLACEHOLDER, Entry.PLACEHOLDER]
     if len(known.labels) > 1 and not (kind in _NUMBERS and known.is_bounded):
         classes = [*known.labels]
     elif kind == "boolean" and declared in ("boolean", "number", "fraction"):
@@ -111,7 +111,9 @@ def label_table(known: Known, declared: ColumnType) -> dict[str, Any]:
 
 def is_filled(table: dict[str, Any]) -> bool:
     """Return whether nothing of a column is to fill in."""
-    return not any(v == PLACEHOLDER or v and v == [PLACEHOLDER] * len(v) for v in _lists(table))
+    return not any(
+        v == Entry.PLACEHOLDER or v and v == [Entry.PLACEHOLDER] * len(v) for v in _lists(table)
+    )
 
 
 def _lists(table: dict[str, Any]) -> list[Any]:
@@ -120,13 +122,13 @@ def _lists(table: dict[str, Any]) -> list[Any]:
 
 def _bounds(known: Known) -> dict[str, Any]:
     ends = {"lower": known.lower, "upper": known.upper}
-    return {key: PLACEHOLDER if end is None else end for key, end in ends.items()}
+    return {key: Entry.PLACEHOLDER if end is None else end for key, end in ends.items()}
 
 
 def _with_missing(table: dict[str, Any], known: Known) -> dict[str, Any]:
     if known.missing and table["kind"] != "drop":
         table["missing"] = [*known.missing]
-    if known.has_empty and table["kind"] not in ("drop", "label", PLACEHOLDER):
+    if known.has_empty and table["kind"] not in ("drop", "label", Entry.PLACEHOLDER):
         table["indicator"] = True
     return table
 

@@ -6,7 +6,6 @@ import os
 import tomllib
 from typing import TYPE_CHECKING, Any
 
-from dpcore.data.schema.document import with_a_star
 from dpcore.errors import InvalidInputError, replacing
 from dpcore_tables.schemas.shipped import schema_text
 from dpcore_tables.schemas.toml_writer import format_document
@@ -44,6 +43,6 @@ def schema_file(path: str | os.PathLike[str]) -> dict[str, Any]:
 def schema_toml(schema: Schema) -> str:
     """Return the TOML text of a schema."""
     data = schema.to_dict() | {"wildcards": list(schema.wildcards)}
-    if schema.wildcards == with_a_star(schema.columns):
+    if schema.wildcards == schema.with_a_star(schema.columns):
         del data["wildcards"]
     return format_document(data | {"columns": {c.name: c.to_dict() for c in schema.columns}})

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dpcore.data.schema.installed import column_kind, installed_kinds
-from dpcore.data.schema.keys import TOP_KEYS
-from dpcore.plugin.columns import Key
+from dpcore import Schema
+from dpcore.plugin.columns import ColumnKind, Key
 from dpcore_tables.kinds.crosses import CROSS_KEYS
 
 __all__ = ["column_kinds", "keys_of", "reference"]
@@ -12,17 +11,20 @@ __all__ = ["column_kinds", "keys_of", "reference"]
 
 def column_kinds() -> dict[str, tuple[str, tuple[Key, ...]]]:
     """Return, by kind, what a column of it becomes, and its keys beside ``kind``."""
-    return {kind.name: (kind.summary, column_kind(kind.name).keys) for kind in installed_kinds()}
+    return {
+        kind.name: (kind.summary, ColumnKind.named(kind.name).keys)
+        for kind in ColumnKind.installed()
+    }
 
 
 def keys_of(kind: str) -> frozenset[str]:
     """Return the names of the keys that a column of a kind may have."""
-    return frozenset(key.name for key in column_kind(kind).keys)
+    return frozenset(key.name for key in ColumnKind.named(kind).keys)
 
 
 def reference() -> str:
     """Return all keys of a schema, as ``dpcore schema --help-keys`` prints them."""
-    lines = ["At the top of the file:", "", *_lines(TOP_KEYS), ""]
+    lines = ["At the top of the file:", "", *_lines(Schema.KEYS), ""]
     lines += ['[columns], as in  age = { kind = "numeric", lower = 17, upper = 90 }', ""]
     for kind, (becomes, keys) in column_kinds().items():
         lines += [f'  kind = "{kind}": {becomes}', *_lines(keys, "    "), ""]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
 
-from dpcore.data.schema.keys import TOP_KEYS
+from dpcore import Schema
 from dpcore.errors import DataError, InvalidInputError, visible
 from dpcore_tables.files.formats import STORE, entry_of, format_of
 from dpcore_tables.files.input_paths import is_there, name_of
@@ -252,7 +252,7 @@ def _comments() -> str:
             words, 97, initial_indent=f"# {kind:<12} ", subsequent_indent=f"# {'':<12} "
         )
     lines.append("")
-    optional = (key for key in TOP_KEYS if key.name != "from_data")
+    optional = (key for key in Schema.KEYS if key.name != "from_data")
     lines += [f"{f'# {key.name} = {key.example}':<27} # {key.meaning}" for key in optional]
     return "\n".join(lines) + "\n"
 

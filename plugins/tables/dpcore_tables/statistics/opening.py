@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.data.array_schema import leave_to_schema
 from dpcore.data.files import parts_of_rows
-from dpcore.data.schema.numbers import number_features
 from dpcore.errors import InvalidInputError, warn_caller
 from dpcore.fitting.planning.engines import engine_name, load_engine
 from dpcore.fitting.planning.public_facts import check_drop
@@ -187,6 +186,6 @@ def _problem(dataset: Dataset, relation: NeighboringRelation) -> Problem:
         intercept=schema.intercept,
         rows_per_unit=None if units is None else units.rows_per_unit,
         n_margins=schema.label.n_margins,
-        numbers=number_features(schema),
+        numbers=schema.number_features,
         **capacity,
     )

@@ -6,7 +6,6 @@ import os
 from typing import Any
 
 from dpcore import Schema
-from dpcore.data.schema.unbounded_columns import require_bounds
 from dpcore.data.units import UnitIds
 from dpcore.errors import InvalidInputError
 from dpcore.plugin.engines import BadRows
@@ -65,7 +64,7 @@ def convert(
             "A store has named columns, and this schema describes unnamed features by a width; "
             "train on the file itself."
         )
-    require_bounds(schema.unbounded)
+    schema.require_bounds()
     target = os.fspath(out)
     store = store_at(target)
     store.check_target(target)

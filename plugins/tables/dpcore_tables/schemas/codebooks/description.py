@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
 
-from dpcore.data.schema.values import PLACEHOLDER
 from dpcore.errors import InvalidInputError
+from dpcore.plugin.columns import Entry
 from dpcore_tables.schemas.column_table import Known
 
 __all__ = ["Codebook", "Description", "bound_of", "refuse", "type_named", "values_of"]
@@ -120,7 +120,7 @@ def values_of(values: Iterable[object], kind: str, where: str) -> tuple[Any, ...
         if not isinstance(value, (str, bool, int, float)):
             raise refuse(where, "expected labels to be texts or numbers")
         found.append(value.strip() if isinstance(value, str) else value)
-    if "" in found or PLACEHOLDER in found:
+    if "" in found or Entry.PLACEHOLDER in found:
         raise refuse(where, "a label is empty, or still to be filled in")
     numbers = [_as_number(value, _PLAIN) for value in found]
     if kind not in ("text", "boolean") and None not in numbers:
