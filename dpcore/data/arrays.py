@@ -16,33 +16,26 @@ from dpcore.data.files import is_elsewhere
 from dpcore.data.loader import file_loader, loader_if_there
 from dpcore.data.matrix import are_numbers, conform_matrix, is_sparse, matrix_of, require_no_mask
 from dpcore.data.schema.columns import Numeric
-from dpcore.data.targets import class_reading, places_of_numbers, scale_to_unit, target_reading
+from dpcore.data.schema.features.transforms import Number
+from dpcore.data.targets import on_grid, scale_to_unit
 from dpcore.data.units import Coins
 from dpcore.errors import BadRowError, DataError, InvalidInputError
-from dpcore.exact.grid import FEATURE_BITS
 
 if TYPE_CHECKING:
     from dpcore.data.blocks.layouts import Matrix, Rows
     from dpcore.data.files import BadRows
     from dpcore.data.schema.schema import Schema
-    from dpcore.data.targets import Reading
 
 __all__ = [
-    "NO_NUMBER",
     "as_given",
     "dataset_from_arrays",
     "declares_truth",
     "features_from_arrays",
     "no_labels",
-    "on_grid",
     "place_of_row",
     "require_one_each",
 ]
 
-NO_NUMBER = (
-    "the cell is not a finite number (if it is a word for no value, list it in missing = [...] of "
-    "the column or of the schema)"
-)
 _SOURCE = "the array"
 _OTHERS = "frames, and of other rows in memory that are no array of numbers,"
 
@@ -192,11 +185,9 @@ def place_of_row(row: int) -> str:
     return f"row {row + 1}"
 
 
-def _read_labels(y: np.ndarray, schema: Schema) -> Reading:
+def _read_labels(y: np.ndarray, schema: Schema) -> tuple[np.ndarray, np.ndarray, str]:
     numbers, plan = y.astype(np.float64), schema.plans[-1]
-    if schema.label.is_real:
-        return target_reading(schema.label, numbers)
-    return class_reading(schema.label, places_of_numbers(numbers, plan), plan.others)
+    return plan.labels(numbers if schema.label.is_real else plan.places_of_numbers(numbers))
 
 
 def _encoded(
@@ -211,7 +202,10 @@ def _encoded(
 
 
 def _between_bounds(
-    X: Matrix, labels: Callable[[], Reading] | None, schema: Schema, bad_rows: BadRows
+    X: Matrix,
+    labels: Callable[[], tuple[np.ndarray, np.ndarray, str]] | None,
+    schema: Schema,
+    bad_rows: BadRows,
 ) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
     """Return the rows of an array whose columns have public bounds, as ``_encoded`` does: each
     number is a function of itself alone, on the feature grid in [0, 1]; the intercept is last."""
@@ -221,12 +215,11 @@ def _between_bounds(
     for j, column in enumerate(schema.features):
         assert isinstance(column, Numeric)
         cells = numbers[:, j].astype(np.float64)
-        faults.append((column.name, ~np.isfinite(cells), NO_NUMBER))
+        faults.append((column.name, ~np.isfinite(cells), Number.FAULT))
         rows[:, j] = on_grid(scale_to_unit(cells, column.lower, column.upper))
     y = None
     if labels is not None:
         y, fault, reason = labels()
-        assert fault is not None
         faults.append((schema.label.name, fault, reason))
     bad = np.logical_or.reduce([fault for _, fault, _ in faults])
     if not bad.any():
@@ -247,13 +240,6 @@ def dense_of_width(X: Matrix, width: int, source: str) -> np.ndarray:
     if X.shape[1] != width:
         raise DataError(f"{source}: {X.shape[1]} feature columns, expected {width}.")
     return np.asarray(X)
-
-
-def on_grid(unit: np.ndarray) -> np.ndarray:
-    """Return numbers in [0, 1], truncated in float64: float32 would round to nearest, and up to 1
-    at that."""
-    np.ldexp(unit, FEATURE_BITS, out=unit)
-    return np.asarray(np.ldexp(np.trunc(unit, out=unit), -FEATURE_BITS, out=unit))
 
 
 def _first_fault(

@@ -175,6 +175,15 @@ class Dataset:
         weights = None if self.weights is None else freeze(self.weights[mask])
         return replace(self, X=X, y=freeze(self.y[mask]), units=units, weights=weights)
 
+    def with_weights(self, weights: np.ndarray, bound: float) -> Dataset:
+        """Return the rows with weights, float64 of shape (n_rows,), held to a public bound;
+        DataError for weights that are no numbers >= 0, or not as many."""
+        from dpcore.data.blocks.frozen import freeze
+        from dpcore.data.weighted_labels import paired
+
+        paired(self.y, weights)
+        return replace(self, weights=freeze(weights.clip(max=bound)))
+
     def of_part(self, name: str | None) -> Dataset:
         """Return the rows of a part of a table, by its name; all rows for ``None``.
 

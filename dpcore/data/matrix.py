@@ -16,7 +16,6 @@ from dpcore.errors import BadRowError, DataError
 if TYPE_CHECKING:
     from dpcore.data.blocks.layouts import Matrix
     from dpcore.data.files import BadRows
-    from dpcore.data.targets import Reading
 
 __all__ = [
     "are_numbers",
@@ -80,7 +79,7 @@ def conform_matrix(
     schema: Schema,
     source: str,
     where: Callable[[int], str],
-    labels: Callable[[], Reading] | None = None,
+    labels: Callable[[], tuple[np.ndarray, np.ndarray | None, str]] | None = None,
     bad_rows: BadRows = "refuse",
 ) -> tuple[Matrix, np.ndarray | None, np.ndarray | None]:
     """Return features times the schema's ``feature_scale``, rows scaled down to the row norm with

@@ -11,7 +11,6 @@ import numpy as np
 
 from dpcore.data.blocks.table import Table
 from dpcore.data.schema.schema import INTERCEPT, Schema
-from dpcore.data.targets import number_of
 from dpcore.errors import InvalidInputError
 from dpcore.model.probabilities import blank_rows, places_said, probabilities_of
 
@@ -205,7 +204,7 @@ class LearntFacts:
         Of two classes it is the positive one above ``least``, of several the first of the largest
         margin, and None where margins are NaN. A value is held to the target's public bounds."""
         if self.classes is None:
-            return number_of(self.schema.label, margins, self.log_link)
+            return self.schema.label.number_of(margins, self.log_link)
         blank = blank_rows(margins)
         labels: np.ndarray = self.classes_[places_said(margins, least)]
         if blank.any():

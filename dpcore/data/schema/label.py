@@ -10,14 +10,14 @@ name for the negative class; beside ``classes`` one of these, or the name of one
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
+
+import numpy as np
 
 from dpcore.data.schema.features.feature_column import FeatureColumn
 from dpcore.data.schema.values import Entry, Value, are_numbers, check_bounds, check_distinct
+from dpcore.data.targets import held_to, scale_to_unit
 from dpcore.errors import InvalidInputError
-
-if TYPE_CHECKING:
-    import numpy as np
 
 __all__ = ["Drop", "Label", "label_from"]
 
@@ -104,6 +104,24 @@ class Label:
             return 0.0, 1.0
         return self.lower / 2 + self.upper / 2, (self.upper - self.lower) / 2
 
+    def target_of(self, numbers: np.ndarray) -> np.ndarray:
+        """Return a real-valued target between its bounds as [-1, 1]; as it is while it waits for
+        them."""
+        if self.lower is None or self.upper is None:
+            return numbers
+        return 2.0 * scale_to_unit(numbers, self.lower, self.upper) - 1.0
+
+    def number_of(self, scaled: np.ndarray, log_link: bool = False) -> np.ndarray:
+        """Return what ``target_of`` maps to these values in the target's own unit, between its
+        bounds, where a prediction is held too.
+
+        ``log_link`` : the values are margins of a loss with one, whose means are exp(z) half widths
+        above the lower bound; from z = 1 on they are beyond the upper one.
+        """
+        middle, half = self.scale
+        scaled = np.expm1(np.minimum(scaled, 1.0)) if log_link else scaled
+        return held_to(middle + half * scaled, *self.bounds)
+
     def labels_at(self, places: np.ndarray) -> np.ndarray:
         """Return places of classes as rows hold them, float64: -1.0 and 1.0 of two, else 0.0, 1.0,
         2.0, ..."""
@@ -111,7 +129,7 @@ class Label:
 
     def places_of(self, y: np.ndarray) -> np.ndarray:
         """Return the places of the classes of labels, as rows hold these; int64."""
-        return (y > 0 if self.n_classes == 2 else y).astype("int64")
+        return (y > 0 if self.n_classes == 2 else y).astype(np.int64)
 
     def to_dict(self) -> dict[str, Any]:
         data: dict[str, Any] = {"kind": self.kind}

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from dpcore.data.schema.features.encoding import Encoding
 from dpcore.data.schema.features.feature_column import FeatureColumn
 from dpcore.data.schema.features.transforms import Lookup, Number, Reading
@@ -10,6 +12,8 @@ from dpcore.data.schema.notation import Notation
 from dpcore.data.schema.vocabulary import Vocabulary
 
 __all__ = ["ColumnPlan", "column_plan"]
+
+_MOST_SHOWN = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +42,34 @@ class ColumnPlan:
     empty_level: int | None
     tries_numbers: bool
     others: int | None
+
+    def places(self, found: np.ndarray) -> np.ndarray:
+        """Return what the lookup says of the positions of values among the listed ones, int32."""
+        lookup = self.reading
+        if not isinstance(lookup, Lookup) or lookup.places is None:
+            return found
+        places = np.array([*lookup.places, Lookup.ABSENT, Lookup.UNKNOWN], dtype=np.int32)
+        return np.asarray(places[found])
+
+    def places_of_numbers(self, numbers: np.ndarray) -> np.ndarray:
+        """Return the place that the lookup has for each number, or UNKNOWN or ABSENT: int32.
+        ``numbers`` : float64, NaN for none."""
+        assert isinstance(self.reading, Lookup)
+        if self.vocabulary is not None:
+            return self.places(self.vocabulary.of_numbers(numbers))
+        found = _positions(numbers, np.array(self.reading.values, dtype=np.float64))
+        return self.places(np.where(np.isfinite(numbers), found, np.int32(Lookup.ABSENT)))
+
+    def labels(self, found: np.ndarray) -> tuple[np.ndarray, np.ndarray, str]:
+        """Return labels as rows hold them, which are faults, and the reason. ``found`` : numbers of
+        a real-valued target, else places of classes, UNKNOWN or ABSENT for none."""
+        label = self.column
+        assert isinstance(label, Label)
+        if label.is_real:
+            return label.target_of(found), ~np.isfinite(found), "the label is not a finite number"
+        fault = found < 0 if self.others is None else found == Lookup.ABSENT
+        places = np.where(found < 0, self.others or 0, found)
+        return label.labels_at(places), fault, _no_class(label, self.others) if fault.any() else ""
 
 
 def column_plan(column: FeatureColumn | Label, notation: Notation) -> ColumnPlan:
@@ -75,3 +107,22 @@ def _reading_of_label(label: Label) -> Reading:
         return Number()
     places = (place for place, values in enumerate(label.classes) for _ in values)
     return Lookup(label.values, tuple(places), unknown="fault")
+
+
+def _positions(cells: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return the position of each number among ``values``, or UNKNOWN: int32."""
+    order = np.argsort(values)
+    found = order[np.minimum(np.searchsorted(values, cells, sorter=order), len(values) - 1)]
+    return np.where(values[found] == cells, found, Lookup.UNKNOWN).astype(np.int32)
+
+
+def _no_class(column: Label, others: int | None) -> str:
+    """Return why a label is none, with the public classes."""
+    if others is not None:
+        return f"the label is missing{', or no number' if column.takes_numbers else ''}"
+    values = column.values
+    shown = [*map(repr, values[:_MOST_SHOWN]), *(["..."] if len(values) > _MOST_SHOWN else [])]
+    return (
+        f"the label is not one of the classes {', '.join(shown)}, which `classes` sets: list it "
+        "there, or let a schema's `other` name a class for all other values"
+    )

@@ -5,14 +5,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from dpcore.data.schema.features.transforms import Lookup
 from dpcore.data.schema.values import is_boolean, is_whole
 
-__all__ = ["ABSENT", "UNKNOWN", "Vocabulary"]
-
-UNKNOWN = -1
-"""The code of a cell that is none of the listed values."""
-ABSENT = -2
-"""The code of a cell that holds no value."""
+__all__ = ["Vocabulary"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +31,7 @@ class Vocabulary:
 
     def __post_init__(self) -> None:
         texts = self.texts
-        code = dict.fromkeys(self.missing, ABSENT)
+        code = dict.fromkeys(self.missing, Lookup.ABSENT)
         code.update((text, i) for i, text in enumerate(texts))
         takes_booleans = all(map(is_boolean, texts))
         folded = {}
@@ -50,19 +46,19 @@ class Vocabulary:
     def of_text(self, word: str) -> int:
         """Return the code of a text."""
         word = word.strip()
-        return self.code.get(word, self.folded.get(word.lower(), UNKNOWN))
+        return self.code.get(word, self.folded.get(word.lower(), Lookup.UNKNOWN))
 
     def of_truth(self, value: bool) -> int:
         """Return the code of a truth value."""
-        return self.folded.get("true" if value else "false", UNKNOWN)
+        return self.folded.get("true" if value else "false", Lookup.UNKNOWN)
 
     def of_numbers(self, values: np.ndarray) -> np.ndarray:
         """Return the codes, int32, of float64 values, among which NaN means that there is none."""
         if not self.takes_numbers:
-            return np.where(np.isnan(values), ABSENT, UNKNOWN).astype(np.int32)
+            return np.where(np.isnan(values), Lookup.ABSENT, Lookup.UNKNOWN).astype(np.int32)
         known = {int(text): code for text, code in self.code.items() if is_whole(text)}
         numbers = np.array(sorted(known), dtype=np.float64)
         codes = np.array([known[int(number)] for number in numbers], dtype=np.int32)
         at = np.minimum(np.searchsorted(numbers, values), len(numbers) - 1)
-        found = np.where(numbers[at] == values, codes[at], np.int32(UNKNOWN))
-        return np.where(np.isnan(values), np.int32(ABSENT), found)
+        found = np.where(numbers[at] == values, codes[at], np.int32(Lookup.UNKNOWN))
+        return np.where(np.isnan(values), np.int32(Lookup.ABSENT), found)

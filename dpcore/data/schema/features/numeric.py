@@ -7,7 +7,6 @@ import numpy as np
 
 from dpcore.data.schema.features.encoding import Encoding
 from dpcore.data.schema.features.feature_column import FeatureColumn
-from dpcore.data.schema.features.logarithm import binary_log
 from dpcore.data.schema.features.transforms import Affine, Chain, Clip, Log, Number
 from dpcore.data.schema.values import Entry, check_bounds
 from dpcore.errors import InvalidInputError
@@ -54,7 +53,7 @@ class Numeric(FeatureColumn):
     def encoding(self) -> Encoding:
         chain: Chain = Affine.between(self.lower, self.upper)
         if self.scale == "log":
-            low, high = binary_log(np.array([self.lower, self.upper])).tolist()
+            low, high = Log.of(np.array([self.lower, self.upper])).tolist()
             chain = (
                 Clip(self.lower, self.upper),
                 Log(self.lower, self.upper),

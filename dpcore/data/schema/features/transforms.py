@@ -10,16 +10,16 @@ from __future__ import annotations
 import hashlib
 import math
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar, Literal, TypeAlias
 
+from dpcore.data.schema.features.logarithm import binary_log
 from dpcore.data.schema.values import Value, are_numbers, short
 from dpcore.errors import InvalidInputError
 
 __all__ = [
-    "TRUTH",
     "Affine",
     "Bin",
     "Chain",
@@ -42,22 +42,29 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A finite number: a number, a truth value, or a text that is a number in the notation."""
+    """A finite number: a number, a truth value, or a text that is a number in the notation.
 
+    ``FAULT`` : what is wrong with a cell that is none.
+    """
+
+    FAULT: ClassVar[str] = (
+        "the cell is not a finite number (if it is a word for no value, list it in missing = [...] "
+        "of the column or of the schema)"
+    )
     takes_numbers: ClassVar[bool] = True
-
-
-TRUTH = {
-    **dict.fromkeys(("true", "t", "yes", "y", "on", "1", "1.0"), 1.0),
-    **dict.fromkeys(("false", "f", "no", "n", "off", "0", "0.0"), 0.0),
-}
-"""The words for truth values, in lower case."""
 
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """1 for true, t, yes, y, on, 1 or 1.0 and 0 for false, f, no, n, off, 0 or 0.0, in any case."""
+    """1 for true, t, yes, y, on, 1 or 1.0 and 0 for false, f, no, n, off, 0 or 0.0, in any case.
 
+    ``WORDS`` : these, in lower case, each with its number.
+    """
+
+    WORDS: ClassVar[Mapping[str, float]] = {
+        **dict.fromkeys(("true", "t", "yes", "y", "on", "1", "1.0"), 1.0),
+        **dict.fromkeys(("false", "f", "no", "n", "off", "0", "0.0"), 0.0),
+    }
     takes_numbers: ClassVar[bool] = False
 
 
@@ -73,8 +80,12 @@ class Day:
 class Lookup:
     """The position of a value among listed ones, or what ``places`` says for each of them, from 0.
 
-    ``unknown`` : whether another value is none of them, or a fault of its row.
+    ``unknown`` : whether another value is none of them, or a fault of its row. ``UNKNOWN`` and
+    ``ABSENT`` are the places of a value that is not listed, and of a cell without one.
     """
+
+    UNKNOWN: ClassVar[int] = -1
+    ABSENT: ClassVar[int] = -2
 
     values: tuple[Value, ...]
     places: tuple[int, ...] | None = None
@@ -165,7 +176,10 @@ class Clip(_Bounded):
 
 @dataclass(frozen=True, slots=True)
 class Log(_Bounded):
-    """The logarithm to the base of 2 of a number that is clamped to positive bounds before."""
+    """The logarithm to the base of 2 of a number that is clamped to positive bounds before;
+    ``of(values)`` : those of positive numbers."""
+
+    of = staticmethod(binary_log)
 
     def __post_init__(self) -> None:
         _require_ascending(0.0, self.lower, self.upper)

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.data.targets import number_of
-
 if TYPE_CHECKING:
     from dpcore.plugin.parts import Model
 
@@ -28,7 +26,7 @@ def number_errors(model: Model, train: _Rows | None, test: _Rows) -> dict[str, f
     """
     label = model.schema.label
     errors = _errors(model, test)
-    truth = number_of(label, test[1])
+    truth = label.number_of(test[1])
     apart = truth - truth.mean() if truth.size else truth
     rmse, mean_rmse = _rmse(errors), _rmse(apart)
     return {
@@ -43,7 +41,7 @@ def number_errors(model: Model, train: _Rows | None, test: _Rows) -> dict[str, f
 
 def _errors(model: Model, rows: _Rows) -> np.ndarray:
     margins, targets = rows
-    return np.asarray(model.labels(margins) - number_of(model.schema.label, targets))
+    return np.asarray(model.labels(margins) - model.schema.label.number_of(targets))
 
 
 def _rmse(errors: np.ndarray) -> float | None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.data.schema.features.transforms import TRUTH, Chain
+from dpcore.data.schema.features.transforms import Chain
 from dpcore.data.schema.plan import ColumnPlan, column_plan
 from dpcore.errors import InvalidInputError
 from dpcore.plugin.columns import (
@@ -181,7 +181,7 @@ def _as_place(graph: Graph, cells: str, plan: ColumnPlan) -> _Read:
 
 
 def _as_truth(graph: Graph, cells: str, plan: ColumnPlan) -> _Read:
-    words = {word: int(value) for word, value in TRUTH.items()}
+    words = {word: int(value) for word, value in Truth.WORDS.items()}
     codes = {form: code for word, code in words.items() for form in _cases(word)}
     codes |= dict.fromkeys(plan.notation.empty, _EMPTY)
     return _place(graph, _looked_up(graph, cells, codes), plan, True)

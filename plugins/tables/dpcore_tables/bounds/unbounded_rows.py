@@ -8,10 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.data.arrays import on_grid
-from dpcore.data.blocks.frozen import freeze
 from dpcore.data.schema.label import Label
-from dpcore.data.targets import target_of
 from dpcore.plugin.parts import Table
 from dpcore_tables.cells.features import features_of, held_of
 from dpcore_tables.coded.rows import CodedRows
@@ -67,7 +64,7 @@ def bounded_rows(dataset: Dataset, schema: Schema) -> Dataset:
         return replace(dataset, X=curved(dataset.X, schema), schema=schema)
     y = dataset.y
     if dataset.schema.label in dataset.schema.unbounded:
-        y = freeze(target_of(schema.label, y))
+        y = Table.freeze(schema.label.target_of(y))
     X, places = dataset.X, _places(dataset.schema)
     if places:
         X = _encoded(X, schema, places)
@@ -79,7 +76,7 @@ def _encoded(X: Rows, schema: Schema, places: Mapping[str, int]) -> Rows:
     for column in schema.features:
         if column.name in places:
             cells = numbers[:, places[column.name]]
-            numbers[:, places[column.name]] = on_grid(features_of(column.encoding, cells)[0])
+            numbers[:, places[column.name]] = Table.on_grid(features_of(column.encoding, cells)[0])
     rows: Any = numbers.astype(np.float32)
     if isinstance(X, CodedRows):
         rows = CodedRows(X.layout, rows, X.codes)

@@ -8,9 +8,8 @@ from contextlib import suppress
 import numpy as np
 import pyarrow as pa
 
-from dpcore.data.schema.features.transforms import TRUTH
 from dpcore.data.schema.notation import Notation
-from dpcore.plugin.columns import Hash, Parsed
+from dpcore.plugin.columns import Hash, Parsed, Truth
 from dpcore_tables.cells.objects import float_of, is_missing_object, is_number, text_of
 from dpcore_tables.cells.typed import Cells, UnreadTypeError, by_text, is_text, to_numbers
 
@@ -32,7 +31,7 @@ def to_truth(cells: Cells, notation: Notation) -> np.ndarray:
 def _truth_of(cell: object, notation: Notation) -> float:
     if isinstance(cell, (str, bytes)):
         word = text_of(cell).strip()
-        return np.nan if word in notation.missing else TRUTH.get(word.lower(), np.nan)
+        return np.nan if word in notation.missing else Truth.WORDS.get(word.lower(), np.nan)
     if isinstance(cell, (bool, np.bool_)):
         return float_of(cell)
     if is_missing_object(cell, notation) or not is_number(cell):

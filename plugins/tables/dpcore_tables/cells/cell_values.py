@@ -15,15 +15,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from dpcore.data.arrays import NO_NUMBER
 from dpcore.data.schema.columns import Column
 from dpcore.data.schema.label import Drop, Label
 from dpcore.data.schema.plan import ColumnPlan, column_plan
-from dpcore.data.schema.vocabulary import UNKNOWN
-from dpcore.data.targets import Reading, class_reading, target_reading
 from dpcore.errors import BadRowError, DataError, replacing
 from dpcore.plugin.columns import FeatureColumn, Hash, Lookup, Number
-from dpcore_tables.cells.columns import Columns
+from dpcore_tables.cells.columns import Columns, Reading
 from dpcore_tables.cells.error_hints import advice_on
 from dpcore_tables.cells.ids import ids_of
 from dpcore_tables.cells.numbers_of_kinds import numbers_of
@@ -131,7 +128,7 @@ def _read(cells: Cells, plan: ColumnPlan) -> Reading:
         return _label(cells, plan)
     numbers, reason = _read_feature(cells, plan)
     if plan.encoding.is_code:
-        unknown, codes = numbers < 0, np.maximum(numbers, UNKNOWN)
+        unknown, codes = numbers < 0, np.maximum(numbers, Lookup.UNKNOWN)
         if plan.empty_level is not None:
             codes[unknown & empty_cells(cells, plan.notation)] = plan.empty_level
         is_fault = isinstance(plan.reading, Lookup) and plan.reading.unknown == "fault"
@@ -146,16 +143,13 @@ def _read(cells: Cells, plan: ColumnPlan) -> Reading:
 
 def _label(cells: Cells, plan: ColumnPlan) -> Reading:
     """Return labels as rows hold them, which are faults, and the reason."""
-    column = plan.column
-    assert isinstance(column, Label)
-    if isinstance(plan.reading, Number):
-        return target_reading(column, to_numbers(cells, plan.notation))
-    return class_reading(column, to_codes(cells, plan), plan.others)
+    is_real = isinstance(plan.reading, Number)
+    return plan.labels(to_numbers(cells, plan.notation) if is_real else to_codes(cells, plan))
 
 
 def _read_feature(cells: Cells, plan: ColumnPlan) -> tuple[np.ndarray, str]:
     if isinstance(plan.reading, Number):
-        return to_numbers(cells, plan.notation), NO_NUMBER
+        return to_numbers(cells, plan.notation), Number.FAULT
     if isinstance(plan.reading, Lookup):
         return to_codes(cells, plan), "the cell is none of the levels"
     return numbers_of(cells, plan)

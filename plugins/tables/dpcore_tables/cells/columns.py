@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
-__all__ = ["Columns"]
+__all__ = ["Columns", "Reading"]
+
+Reading: TypeAlias = tuple[np.ndarray, np.ndarray | None, str]
+"""Cells as numbers, which of them are faults (bool or None), and the reason.
+
+Those of categories and buckets are int32, the level's position, -1 for none. All others are
+float64: a number, the position of an ordinal level, 0 or 1 for false or true, the days of a date
+since 1970-01-01; NaN where the cell is empty and the schema says what becomes of it.
+"""
 
 
 @dataclass(frozen=True)

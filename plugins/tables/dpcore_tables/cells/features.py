@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.data.arrays import on_grid
-from dpcore.data.schema.features.logarithm import binary_log
 from dpcore.data.schema.features.transforms import Chain, Held
 from dpcore.plugin.columns import Affine, Bin, Clip, DatePart, Hat, Log, OneHot
+from dpcore.plugin.parts import Table
 from dpcore_tables.coded.rows import CodedLayout, CodedRows
 from dpcore_tables.kinds.even_hats import EvenHats, even_hats, hats_behind
 
@@ -33,6 +32,7 @@ __all__ = [
     "encode",
     "features_of",
     "hats",
+    "transformed",
 ]
 
 
@@ -66,7 +66,7 @@ def features_of(encoding: Encoding, values: np.ndarray) -> list[np.ndarray]:
         return [values]
     empty = np.isnan(values)
     filled = np.where(empty, encoding.stand_in, values) if empty.any() else values
-    features = [_transformed(chain, filled) for chain in encoding.chains]
+    features = [transformed(chain, filled) for chain in encoding.chains]
     last = encoding.chains[0][-1]
     if isinstance(last, Held):
         features[0] = values
@@ -103,7 +103,8 @@ def _level(encoding: Encoding, values: np.ndarray) -> np.ndarray:
     return level
 
 
-def _transformed(chain: Chain, values: np.ndarray) -> np.ndarray:
+def transformed(chain: Chain, values: np.ndarray) -> np.ndarray:
+    """Return what a chain makes of plain numbers."""
     for transform in chain:
         values = _TRANSFORMS[type(transform)](transform, values)
     return values
@@ -115,7 +116,7 @@ def _affine(to: Affine, values: np.ndarray) -> np.ndarray:
 
 def _even_hats(to: EvenHats, values: np.ndarray) -> np.ndarray:
     lower, upper = to.knots[0], to.knots[-1]
-    return even_hats(on_grid(_affine(Affine(lower, upper), values)), to.width)
+    return even_hats(Table.on_grid(_affine(Affine(lower, upper), values)), to.width)
 
 
 def _levels(to: OneHot, values: np.ndarray) -> np.ndarray:
@@ -137,7 +138,7 @@ def _part_of_date(part: DatePart, days: np.ndarray) -> np.ndarray:
 
 _TRANSFORMS: Mapping[type, Callable[[Any, np.ndarray], np.ndarray]] = {
     Clip: lambda to, values: np.clip(values, to.lower, to.upper),
-    Log: lambda to, values: binary_log(values),
+    Log: lambda to, values: Log.of(values),
     Bin: lambda to, values: np.searchsorted(to.edges, values, side="right"),
     DatePart: _part_of_date,
     Affine: _affine,
@@ -171,7 +172,7 @@ def encode(columns: Columns, schema: Schema) -> tuple[np.ndarray | CodedRows, np
             codes[:, coded] = layout.starts[coded] + np.where(found >= 0, found, part.width)
             coded += 1
         else:
-            held = found if part.in_waiting else on_grid(found)
+            held = found if part.in_waiting else Table.on_grid(found)
             numbers[:, at : at + part.width] = held.reshape(-1, part.width)
             at += part.width
     y = columns.values.get(schema.label.name)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dpcore.data.arrays import NO_NUMBER
-from dpcore.plugin.columns import Day, Hash, Parsed, Truth
+from dpcore.plugin.columns import Day, Hash, Number, Parsed, Truth
 from dpcore_tables.cells.boolean_hashed_cells import to_buckets, to_parsed, to_truth
 from dpcore_tables.cells.dates import to_days
 
@@ -29,7 +28,7 @@ def numbers_of(cells: Cells, plan: ColumnPlan) -> tuple[np.ndarray, str]:
     if isinstance(reading, Truth):
         return to_truth(cells, notation), _NO_TRUTH
     if isinstance(reading, Hash):
-        return to_buckets(cells, reading, notation), NO_NUMBER
+        return to_buckets(cells, reading, notation), Number.FAULT
     if isinstance(reading, Parsed):
         found = to_parsed(cells, reading, plan.column.kind, notation)
         return found, f"the cell is no {reading.wanted}"

@@ -22,8 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dpcore.data.schema.notation import Notation
-from dpcore.data.schema.vocabulary import ABSENT, UNKNOWN, Vocabulary
-from dpcore.data.targets import placed, places_of_numbers
+from dpcore.data.schema.vocabulary import Vocabulary
 from dpcore.plugin.columns import Lookup
 from dpcore_tables.cells.objects import is_missing_object, object_codes, object_numbers, text_of
 
@@ -60,8 +59,8 @@ def empty_cells(cells: Cells, notation: Notation) -> np.ndarray:
         return np.fromiter(found, bool, len(cells))
     kind = _value_type(cells.type)
     if is_text(kind):
-        codes = _coded(cells, lambda word: ABSENT if word.strip() in notation.empty else 0)
-        return np.asarray(codes == ABSENT)
+        codes = _coded(cells, lambda word: Lookup.ABSENT if word.strip() in notation.empty else 0)
+        return np.asarray(codes == Lookup.ABSENT)
     if _is_number(kind):
         return np.asarray(np.isnan(to_numbers(cells, notation)))
     return np.asarray(_to_numpy(cells.is_null().cast(pa.int64()), np.int64(1)) == 1)
@@ -79,11 +78,10 @@ def text_at(cells: Cells, row: int) -> str | None:
 
 def to_codes(cells: Cells, plan: ColumnPlan) -> np.ndarray:
     """Return each cell's place in the lookup of a plan, or UNKNOWN or ABSENT: int32."""
-    lookup, notation = plan.reading, plan.notation
-    assert isinstance(lookup, Lookup)
+    notation = plan.notation
     if plan.vocabulary is None:
-        return places_of_numbers(to_numbers(cells, notation), plan)
-    return placed(_of_words(cells, plan.vocabulary, notation), lookup)
+        return plan.places_of_numbers(to_numbers(cells, notation))
+    return plan.places(_of_words(cells, plan.vocabulary, notation))
 
 
 def _of_words(cells: Cells, vocabulary: Vocabulary, notation: Notation) -> np.ndarray:
@@ -94,7 +92,7 @@ def _of_words(cells: Cells, vocabulary: Vocabulary, notation: Notation) -> np.nd
     if is_text(kind) or pa.types.is_null(kind):
         code, folded = vocabulary.code, vocabulary.folded
         if not folded:
-            return _coded(cells, lambda word: code.get(word.strip(), UNKNOWN))
+            return _coded(cells, lambda word: code.get(word.strip(), Lookup.UNKNOWN))
         return _coded(cells, vocabulary.of_text)
     if pa.types.is_boolean(kind):
         _require(vocabulary.takes_booleans, kind, vocabulary)
@@ -126,7 +124,7 @@ def by_text(cells: pa.ChunkedArray, number: Callable[[str], float]) -> np.ndarra
 
 def _coded(cells: pa.ChunkedArray, code: Callable[[str], int]) -> np.ndarray:
     """Return the codes of the cells' texts, int32."""
-    return _mapped(cells, code, np.int32(ABSENT))
+    return _mapped(cells, code, np.int32(Lookup.ABSENT))
 
 
 def _mapped(

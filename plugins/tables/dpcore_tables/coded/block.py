@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from dpcore.data.blocks.cached_margins import CachedMargins
-from dpcore.data.blocks.frozen import freeze, is_frozen
 from dpcore.data.blocks.layout import Layout
 from dpcore.errors import DataError, InvalidInputError
 from dpcore.plugin import Problem
+from dpcore.plugin.parts import Table
 from dpcore_tables.coded.kernels import (
     add_hats,
     add_sums_of_hats,
@@ -45,7 +45,7 @@ def share(original: np.ndarray, stored: np.ndarray) -> np.ndarray:
     change; else ``stored``, which the caller keeps to itself. Both are read only: one type for the
     kernels."""
     same_form = original.dtype == stored.dtype and original.shape == stored.shape
-    if same_form and original.flags.c_contiguous and is_frozen(original):
+    if same_form and original.flags.c_contiguous and Table.is_frozen(original):
         if original.tobytes() == stored.tobytes():
             return original
     stored.setflags(write=False)
@@ -242,7 +242,7 @@ class _Coded(Layout[CodedRows]):
         return replace(form, numeric=parts[0], codes=parts[1])
 
     def freeze(self, X: CodedRows) -> CodedRows:
-        return replace(X, numeric=freeze(X.numeric), codes=freeze(X.codes))
+        return replace(X, numeric=Table.freeze(X.numeric), codes=Table.freeze(X.codes))
 
 
 CODED = _Coded()

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.data.blocks.frozen import freeze
 from dpcore.plugin.parts import Table
 
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ def assemble(pieces: Iterable[tuple[Rows, np.ndarray | None]]) -> tuple[Rows, np
     layout = Table.layout_of(first[0])
     if second is None:
         X, y = first
-        return layout.freeze(X), None if y is None else freeze(y)
+        return layout.freeze(X), None if y is None else Table.freeze(y)
     form, labels, parts = first[0][:0], _Grown(), [_Grown() for _ in layout.parts(first[0])]
     some = chain([first, second], rest)
     del first, second
@@ -41,7 +40,7 @@ def assemble(pieces: Iterable[tuple[Rows, np.ndarray | None]]) -> tuple[Rows, np
         if y is not None:
             labels.add(y)
     rows = layout.join(form, [grown.take() for grown in parts])
-    return layout.freeze(rows), None if y is None else freeze(labels.take())
+    return layout.freeze(rows), None if y is None else Table.freeze(labels.take())
 
 
 class _Grown:

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
     from dpcore import Schema
-    from dpcore.data.targets import Reading
     from dpcore.data.units import UnitIds
     from dpcore.registry.entries import Entry
+    from dpcore_tables.cells.columns import Reading
     from dpcore_tables.coded.rows import CodedRows
     from dpcore_tables.raw.raw_matrix import RawMatrix
     from dpcore_tables.raw.raw_table import RawTable

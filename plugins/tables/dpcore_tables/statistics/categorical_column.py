@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.data.weighted_labels import plain_labels
 from dpcore.plugin import InvalidInputError
-from dpcore.plugin.parts import sealed
+from dpcore.plugin.parts import Table, sealed
 
 if TYPE_CHECKING:
     from dpcore.data.schema.values import Value
@@ -51,7 +50,7 @@ class CategoricalColumn:
     def codes(self, block: Block) -> np.ndarray:
         """Return the code of every row, int64 of shape (n_rows,)."""
         if not self.features:
-            k, y = len(self.levels), plain_labels(block.y)
+            k, y = len(self.levels), Table.plain_labels(block.y)
             places = y > 0 if k == 2 else np.trunc(np.clip(y, 0, k - 1))
             return places.astype(np.int64)
         # One feature is 1 and the others 0: the sum is exact, and 0 for a value of no level.

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.data.blocks.frozen import freeze
 from dpcore.data.files import is_elsewhere
-from dpcore.data.weighted_labels import paired
 from dpcore.errors import DataError, InvalidInputError, replacing
 from dpcore_tables.weights.in_column import weights_in
 
@@ -56,5 +53,4 @@ def with_sample_weight(dataset: Dataset, X: Any, sample_weight: Any, bound: floa
     no_numbers = DataError("Expected sample_weight to be numbers, one for each row.")
     with replacing(TypeError, ValueError, OverflowError, by=lambda _: no_numbers):
         weights = np.array(sample_weight, dtype=np.float64, order="C")
-    paired(dataset.y, weights)
-    return replace(dataset, weights=freeze(np.minimum(weights, bound)))
+    return dataset.with_weights(weights, bound)

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from dpcore.data.schema.features.logarithm import binary_log
-from dpcore.data.weighted_labels import PAIRS, plain_labels
 from dpcore.errors import InvalidInputError
-from dpcore.plugin.parts import loss_facts, sealed
+from dpcore.plugin.columns import Log
+from dpcore.plugin.parts import Table, loss_facts, sealed
 from dpcore.registry.tables.losses import LossFacts
 from dpcore_tables.weights.class_weighted import above, times_up
 from dpcore_tables.weights.values import MOST_WEIGHT
@@ -138,18 +137,18 @@ class SampleWeighted:
     def _fill(
         self, fill: Callable[..., None], z: np.ndarray, y: np.ndarray, out: np.ndarray
     ) -> None:
-        weights, labels = self._of_rows(y), plain_labels(y)
+        weights, labels = self._of_rows(y), Table.plain_labels(y)
         if self._inner.exposure:
             exposures = np.maximum(weights, self.bound * 2.0**-_LEAST_BITS)
             # By sums, products and quotients alone: a row has the same bits wherever it stands.
-            steps = np.floor(binary_log(exposures) * (math.log(2.0) * 2.0**_GRID_BITS))
+            steps = np.floor(Log.of(exposures) * (math.log(2.0) * 2.0**_GRID_BITS))
             fill(z + np.ldexp(steps, -_GRID_BITS), exposures * (1.0 + labels) - 1.0, out)
             return
         fill(z, labels, out)
         out *= weights
 
     def _of_rows(self, y: np.ndarray) -> np.ndarray:
-        if y.dtype != PAIRS:
+        if Table.plain_labels(y) is y:
             raise InvalidInputError(
                 "This loss is of weighted rows, and is asked of labels without their weights."
             )
