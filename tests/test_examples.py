@@ -54,7 +54,7 @@ REASONS = {
         DigitStream Digits GridScale LazyUniform""",
     "of the registry and the door: a line of docs/plugins.md or docs/interactive.md": """
         Sensitivity accountant_facts accountants_for
-        PrivacyStatement optimizer_facts sealed""",
+        PrivacyStatement Units optimizer_facts sealed""",
     "a part of the admission test, which takes seconds: docs/plugins.md shows it": """
         Outcome RecordingSession ReplaySession Tested check_accountant check_bad_parameters_refused
         check_dataset check_declarations check_engine check_huge_epsilon_limit check_interactive

@@ -51,6 +51,7 @@ from dpcore.privacy.stated_events import (
     ZcdpDpEvent,
 )
 from dpcore.privacy.statement import PrivacyStatement
+from dpcore.privacy.units import Units
 from dpcore.protocols import DerivedQuery, Engine, Mechanism, Query, SampledQuery, TableQuery
 from dpcore.protocols.answer_source import SourceStatement
 from dpcore.protocols.interactive import InteractiveMechanism
@@ -117,6 +118,7 @@ __all__ = [
     "Table",
     "TableQuery",
     "TableSession",
+    "Units",
     "Unshareable",
     "ZcdpDpEvent",
     "accountant_facts",

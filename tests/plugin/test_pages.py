@@ -75,9 +75,9 @@ MOST_DEEP_IMPORTS = {
     "dpcore_dp_agd": 1,
     "dpcore_lab": 50,
     "dpcore_ledger": 7,
-    "dpcore_report": 21,
-    "dpcore_sklearn": 6,
-    "dpcore_tables": 74,
+    "dpcore_report": 14,
+    "dpcore_sklearn": 4,
+    "dpcore_tables": 58,
     "dpcore_tuning": 63,
 }
 """Names that packages import from the core beside its pages. It may only become less."""

@@ -1,5 +1,7 @@
 """The plan of a column: all that reading its cells takes, worked out when the schema is built."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +13,7 @@ from dpcore.data.schema.label import Label
 from dpcore.data.schema.notation import Notation
 from dpcore.data.schema.vocabulary import Vocabulary
 
-__all__ = ["ColumnPlan", "column_plan"]
+__all__ = ["ColumnPlan"]
 
 _MOST_SHOWN = 8
 
@@ -43,6 +45,35 @@ class ColumnPlan:
     tries_numbers: bool
     others: int | None
 
+    @classmethod
+    def of(cls, column: FeatureColumn | Label, notation: Notation) -> ColumnPlan:
+        """Return the plan of a column under the notation of the table."""
+        notation = notation.with_words(column.missing)
+        encoding, reading = None, _reading_of_label(column) if isinstance(column, Label) else None
+        takes_empty, empty_level = False, None
+        if not isinstance(column, Label):
+            encoding = column.encoding
+            reading, takes_empty = encoding.reading, encoding.indicator or encoding.fill is not None
+            if encoding.is_code and takes_empty:
+                last = encoding.parts[0].width - 1
+                empty_level = last if encoding.indicator else int(encoding.stand_in)
+        assert reading is not None
+        vocabulary = None
+        if isinstance(reading, Lookup) and not reading.takes_numbers:
+            vocabulary = Vocabulary(tuple(map(str, reading.values)), notation.missing)
+        return cls(
+            column,
+            column.name,
+            reading,
+            notation,
+            encoding,
+            vocabulary,
+            takes_empty,
+            empty_level,
+            reading.takes_numbers and not column.missing,
+            column.place_of_others if isinstance(column, Label) else None,
+        )
+
     def places(self, found: np.ndarray) -> np.ndarray:
         """Return what the lookup says of the positions of values among the listed ones, int32."""
         lookup = self.reading
@@ -70,35 +101,6 @@ class ColumnPlan:
         fault = found < 0 if self.others is None else found == Lookup.ABSENT
         places = np.where(found < 0, self.others or 0, found)
         return label.labels_at(places), fault, _no_class(label, self.others) if fault.any() else ""
-
-
-def column_plan(column: FeatureColumn | Label, notation: Notation) -> ColumnPlan:
-    """Return the plan of a column under the notation of the table."""
-    notation = notation.with_words(column.missing)
-    encoding, reading = None, _reading_of_label(column) if isinstance(column, Label) else None
-    takes_empty, empty_level = False, None
-    if not isinstance(column, Label):
-        encoding = column.encoding
-        reading, takes_empty = encoding.reading, encoding.indicator or encoding.fill is not None
-        if encoding.is_code and takes_empty:
-            last = encoding.parts[0].width - 1
-            empty_level = last if encoding.indicator else int(encoding.stand_in)
-    assert reading is not None
-    vocabulary = None
-    if isinstance(reading, Lookup) and not reading.takes_numbers:
-        vocabulary = Vocabulary(tuple(map(str, reading.values)), notation.missing)
-    return ColumnPlan(
-        column,
-        column.name,
-        reading,
-        notation,
-        encoding,
-        vocabulary,
-        takes_empty,
-        empty_level,
-        reading.takes_numbers and not column.missing,
-        column.place_of_others if isinstance(column, Label) else None,
-    )
 
 
 def _reading_of_label(label: Label) -> Reading:

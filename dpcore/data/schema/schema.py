@@ -52,7 +52,7 @@ from dpcore.data.schema.features.encoding import Part
 from dpcore.data.schema.installed import column_from_dict
 from dpcore.data.schema.keys import TOP_KEYS, Key
 from dpcore.data.schema.notation import Notation
-from dpcore.data.schema.plan import ColumnPlan, column_plan
+from dpcore.data.schema.plan import ColumnPlan
 from dpcore.data.schema.unbounded_columns import require_private_bounds, waits
 from dpcore.data.schema.values import Entry
 from dpcore.errors import InvalidInputError, replacing
@@ -93,7 +93,7 @@ class Schema(SchemaKeys):
         notation = Notation(self.missing, self.decimal, self.thousands)
         label = next(c for c in self.columns if isinstance(c, Label))
         read: list[FeatureColumn | Label] = [*(known.columns if known is not None else ()), label]
-        plans = tuple(column_plan(column, notation) for column in read)
+        plans = tuple(ColumnPlan.of(column, notation) for column in read)
         for name, value in zip(_DERIVED, (notation, label, waiting, plans, known), strict=True):
             object.__setattr__(self, name, value)
 

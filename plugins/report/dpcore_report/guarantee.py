@@ -7,8 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal
 
 from dpcore.plugin import NeighboringRelation
-from dpcore.plugin.parts import PrivacyStatement, sqrt_up
-from dpcore.privacy.units import Units
+from dpcore.plugin.parts import PrivacyStatement, Units, sqrt_up
 from dpcore_report.explained import Explained
 from dpcore_report.sections import Item, Section
 

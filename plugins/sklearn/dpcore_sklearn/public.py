@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from dpcore import Schema
-from dpcore.data.schema.label import Label
 from dpcore.errors import InvalidInputError, near_names, replacing
+from dpcore.plugin.columns import Label
 
 __all__ = [
     "ascending",

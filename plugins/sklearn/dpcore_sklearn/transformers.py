@@ -11,8 +11,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from dpcore.data.schema.features.numeric import Numeric
 from dpcore.errors import DataError, InvalidInputError
+from dpcore.plugin.columns import Numeric
 from dpcore_sklearn.public import described_schema, public_fills
 from dpcore_sklearn.rows import columns_of, names_of
 from dpcore_tables.cells.cell_values import convert_column

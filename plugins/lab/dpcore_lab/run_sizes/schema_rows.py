@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.errors import InvalidInputError
-from dpcore.plugin.columns import Affine
+from dpcore.plugin.columns import transforms
 from dpcore.plugin.parts import Table
 from dpcore_lab.made_tables.tables import Rows
 from dpcore_tables.cells.columns import Columns
@@ -108,7 +108,7 @@ def _bounds(encoding: Encoding) -> tuple[float, float]:
     if encoding.bounds is not None:
         return encoding.bounds
     last = encoding.chains[0][-1]
-    return (last.lower, last.upper) if isinstance(last, Affine) else (-_ANY, _ANY)
+    return (last.lower, last.upper) if isinstance(last, transforms.Affine) else (-_ANY, _ANY)
 
 
 def _unnamed(schema: Schema, n: int, rng: np.random.Generator) -> np.ndarray:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.plugin.columns import Day, FeatureColumn, Log, Lookup, Truth
+from dpcore.plugin.columns import FeatureColumn, transforms
 from dpcore.plugin.parts import exact
 from dpcore_report.coefficients.summary import Coefficient, Summary, told_of
 from dpcore_report.curves.of_columns import curves_of
@@ -35,7 +35,7 @@ _DEVIATIONS = math.sqrt(12.0)
 """Standard deviations in the width of a uniform law."""
 _LONG = r"\d+\.\d{6,}"
 """Knots between bounds, as floats print them."""
-_UNITS = {Day: "day", Lookup: "level"}
+_UNITS = {transforms.Day: "day", transforms.Lookup: "level"}
 """The unit of a plain number, where it is not 1, by how a cell is read."""
 
 
@@ -141,10 +141,10 @@ def _range(column: FeatureColumn) -> tuple[str, float | None]:
     """Return the unit of a column whose feature is one number, and how many of it its bounds are
     apart."""
     encoding = column.encoding
-    if encoding.bounds is None or isinstance(encoding.reading, Truth):
+    if encoding.bounds is None or isinstance(encoding.reading, transforms.Truth):
         return "if so", None
     lower, upper = encoding.bounds
-    if any(isinstance(transform, Log) for transform in encoding.chains[0]):
+    if any(isinstance(transform, transforms.Log) for transform in encoding.chains[0]):
         return "doubling", math.log2(upper) - math.log2(lower)
     return _UNITS.get(type(encoding.reading), "1"), upper - lower
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.plugin.columns import Affine, Hat, Log
+from dpcore.plugin.columns import transforms
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -74,16 +74,20 @@ def choice_in_words(model: Model) -> str:
     )
 
 
-def _hat(column: FeatureColumn) -> Hat | None:
+def _hat(column: FeatureColumn) -> transforms.Hat | None:
     """Return the hats beside a column's number, ``None`` where it has none."""
     chains = column.encoding.chains
     last = chains[-1][-1]
-    return last if isinstance(chains[0][-1], Affine) and isinstance(last, Hat) else None
+    return (
+        last
+        if isinstance(chains[0][-1], transforms.Affine) and isinstance(last, transforms.Hat)
+        else None
+    )
 
 
-def _in_cells(column: FeatureColumn, hat: Hat) -> tuple[float, ...]:
+def _in_cells(column: FeatureColumn, hat: transforms.Hat) -> tuple[float, ...]:
     """Return the knots in the unit of a column's cells."""
-    if any(isinstance(transform, Log) for transform in column.encoding.chains[0]):
+    if any(isinstance(transform, transforms.Log) for transform in column.encoding.chains[0]):
         lower, upper = column.bounds or (1.0, 2.0)
         share = np.linspace(0.0, 1.0, len(hat.knots))
         return tuple((lower * (upper / lower) ** share).tolist())

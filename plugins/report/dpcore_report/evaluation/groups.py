@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcore.errors import InvalidInputError
-from dpcore.plugin.columns import Lookup, Truth
+from dpcore.plugin.columns import transforms
 from dpcore.plugin.parts import sealed
 
 if TYPE_CHECKING:
@@ -77,9 +77,9 @@ def _names(column: FeatureColumn) -> tuple[str, ...]:
     """Return the names of the groups of a column, the last for rows without a feature; none of a
     column that has no listed values."""
     encoding = column.encoding
-    if isinstance(encoding.reading, Truth) and not encoding.indicator:
+    if isinstance(encoding.reading, transforms.Truth) and not encoding.indicator:
         return ("true", "false")
-    is_listed = isinstance(encoding.reading, Lookup) and encoding.is_code
+    is_listed = isinstance(encoding.reading, transforms.Lookup) and encoding.is_code
     if not is_listed or len(column.feature_names) > _MOST:
         return ()
     levels = (name.removeprefix(f"{column.name}=") for name in column.feature_names)

@@ -10,24 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.data.schema.features.transforms import Chain
-from dpcore.data.schema.plan import ColumnPlan, column_plan
 from dpcore.errors import InvalidInputError
-from dpcore.plugin.columns import (
-    Affine,
-    Bin,
-    Clip,
-    DatePart,
-    Day,
-    Hash,
-    Hat,
-    Log,
-    Lookup,
-    Number,
-    OneHot,
-    Parsed,
-    Truth,
-)
+from dpcore.plugin.columns import ColumnPlan, transforms
 from dpcore_report.onnx.arithmetic import (
     affine,
     count_from,
@@ -42,9 +26,7 @@ from dpcore_report.onnx.graph import Graph
 from dpcore_tables.kinds.even_hats import EvenHats
 
 if TYPE_CHECKING:
-    from dpcore.data.schema.notation import Notation
-    from dpcore.data.schema.vocabulary import Vocabulary
-    from dpcore.plugin.columns import Encoding, FeatureColumn
+    from dpcore.plugin.columns import Encoding, FeatureColumn, Notation, Vocabulary
 
 __all__ = ["Encoded", "encoded_column", "encoded_cross", "takes_text"]
 
@@ -91,19 +73,23 @@ def takes_text(column: FeatureColumn) -> bool:
             f"Column {column.name!r} is of kind {column.kind}, which ONNX has no operators for: a "
             f"graph computes no {_NAMES[type(reading)]} of a text. Score with dpcore predict or by "
             "hand from the JSON file; or train with a categorical column that lists its values, or "
-            f"without this one.{_TABLE * isinstance(reading, Hash)}"
+            f"without this one.{_TABLE * isinstance(reading, transforms.Hash)}"
         )
-    return isinstance(reading, Truth) or isinstance(reading, Lookup) and not reading.takes_numbers
+    return (
+        isinstance(reading, transforms.Truth)
+        or isinstance(reading, transforms.Lookup)
+        and not reading.takes_numbers
+    )
 
 
 def encoded_column(graph: Graph, column: FeatureColumn, notation: Notation) -> Encoded:
     """Return the column's features; the graph gets an input of its name."""
-    plan, encoding = column_plan(column, notation), column.encoding
+    plan, encoding = ColumnPlan.of(column, notation), column.encoding
     cells = graph.input(column.name, "U" if takes_text(column) else "f")
     read = _READINGS[type(encoding.reading)](graph, cells, plan)
     first = encoding.chains[0]
     features, level = [], None
-    if isinstance(last := first[-1], OneHot):
+    if isinstance(last := first[-1], transforms.OneHot):
         level = _transformed(graph, first[:-1], read.value)
         if encoding.indicator:
             level = graph.op("Where", read.empty, last.width, level)
@@ -138,18 +124,20 @@ def _filled(encoding: Encoding) -> int:
     return _UNKNOWN if encoding.fill is None else int(encoding.fill)
 
 
-def _others(graph: Graph, chain: Chain, read: _Read, encoding: Encoding) -> str:
+def _others(graph: Graph, chain: transforms.Chain, read: _Read, encoding: Encoding) -> str:
     """Return the features of a further chain; 0 for an empty cell without a fill."""
     last = chain[-1]
-    value = _transformed(graph, chain[:-1] if isinstance(last, OneHot) else chain, read.value)
+    value = _transformed(
+        graph, chain[:-1] if isinstance(last, transforms.OneHot) else chain, read.value
+    )
     none = read.empty if encoding.fill is None else None
-    if isinstance(last, OneHot):
+    if isinstance(last, transforms.OneHot):
         code = value if none is None else graph.op("Where", none, _UNKNOWN, value)
         return one_hot(graph, code, last.width)
     return on_grid(graph, value if none is None else graph.op("Where", none, 0.0, value))
 
 
-def _transformed(graph: Graph, chain: Chain, value: str) -> str:
+def _transformed(graph: Graph, chain: transforms.Chain, value: str) -> str:
     for transform in chain:
         value = _TRANSFORMS[type(transform)](graph, value, transform)
     return value
@@ -176,12 +164,12 @@ def _as_day(graph: Graph, cells: str, plan: ColumnPlan) -> _Read:
 
 
 def _as_place(graph: Graph, cells: str, plan: ColumnPlan) -> _Read:
-    assert isinstance(plan.reading, Lookup)
+    assert isinstance(plan.reading, transforms.Lookup)
     return _place(graph, _codes(graph, cells, plan), plan, plan.reading.unknown == "fault")
 
 
 def _as_truth(graph: Graph, cells: str, plan: ColumnPlan) -> _Read:
-    words = {word: int(value) for word, value in Truth.WORDS.items()}
+    words = {word: int(value) for word, value in transforms.Truth.WORDS.items()}
     codes = {form: code for word, code in words.items() for form in _cases(word)}
     codes |= dict.fromkeys(plan.notation.empty, _EMPTY)
     return _place(graph, _looked_up(graph, cells, codes), plan, True)
@@ -205,19 +193,23 @@ def _stand_in(plan: ColumnPlan) -> float:
 
 
 _READINGS: Mapping[type, Callable[[Graph, str, ColumnPlan], _Read]] = {
-    Number: _as_number,
-    Day: _as_day,
-    Lookup: _as_place,
-    Truth: _as_truth,
+    transforms.Number: _as_number,
+    transforms.Day: _as_day,
+    transforms.Lookup: _as_place,
+    transforms.Truth: _as_truth,
 }
-_NAMES: Mapping[type, str] = {Hash: "hash", Parsed: "function"}
+_NAMES: Mapping[type, str] = {transforms.Hash: "hash", transforms.Parsed: "function"}
 _TRANSFORMS: Mapping[type, Callable[[Graph, str, Any], str]] = {
-    Clip: lambda graph, value, to: graph.op("Clip", value, float(to.lower), float(to.upper)),
-    Log: lambda graph, value, to: logarithm(graph, value, to.lower, to.upper),
-    Bin: lambda graph, value, to: count_from(graph, value, np.array(to.edges, dtype=np.float64)),
-    DatePart: part_of_date,
-    Affine: lambda graph, value, to: affine(graph, value, to.lower, to.upper),
-    Hat: lambda graph, value, to: hats(graph, value, to.knots),
+    transforms.Clip: lambda graph, value, to: graph.op(
+        "Clip", value, float(to.lower), float(to.upper)
+    ),
+    transforms.Log: lambda graph, value, to: logarithm(graph, value, to.lower, to.upper),
+    transforms.Bin: lambda graph, value, to: count_from(
+        graph, value, np.array(to.edges, dtype=np.float64)
+    ),
+    transforms.DatePart: part_of_date,
+    transforms.Affine: lambda graph, value, to: affine(graph, value, to.lower, to.upper),
+    transforms.Hat: lambda graph, value, to: hats(graph, value, to.knots),
     EvenHats: lambda graph, value, to: even_hats(graph, value, to.knots),
 }
 
@@ -236,7 +228,7 @@ def _with_empty(graph: Graph, numbers: str, empty: str, encoding: Encoding) -> s
 def _codes(graph: Graph, cells: str, plan: ColumnPlan) -> str:
     """Return each cell's place in a lookup, int64, or whether it is unknown or empty."""
     lookup, notation = plan.reading, plan.notation
-    assert isinstance(lookup, Lookup)
+    assert isinstance(lookup, transforms.Lookup)
     values, places = lookup.values, lookup.places or range(len(lookup.values))
     if plan.vocabulary is not None:
         codes = _codes_of_words(plan.vocabulary, notation)

@@ -10,7 +10,7 @@ import numpy as np
 from dpcore_report.onnx.arithmetic import count_from
 
 if TYPE_CHECKING:
-    from dpcore.plugin.columns import DatePart
+    from dpcore.plugin.columns import transforms
     from dpcore_report.onnx.graph import Graph
 
 __all__ = ["days_of", "part_of_date"]
@@ -32,14 +32,14 @@ def days_of(graph: Graph, cells: str) -> tuple[str, str]:
     return days, wrong
 
 
-def part_of_date(graph: Graph, days: str, part: DatePart) -> str:
+def part_of_date(graph: Graph, days: str, part: transforms.DatePart) -> str:
     """Return a part of whole days of the years 1 to 9999, float64, as int64 from 0."""
     if part.key == "year":
         return _year(graph, days, part)
     return _month(graph, days) if part.key == "month" else _weekday(graph, days)
 
 
-def _year(graph: Graph, days: str, part: DatePart) -> str:
+def _year(graph: Graph, days: str, part: transforms.DatePart) -> str:
     years = range(part.first + 1, part.last + 1)
     firsts = [float(date(year, 1, 1).toordinal() - _EPOCH) for year in years]
     return count_from(graph, days, np.array(firsts))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from dpcore.errors import InvalidInputError, near_names, replacing
-from dpcore.plugin.columns import Encoding, Hash, Lookup
+from dpcore.plugin.columns import Encoding, transforms
 from dpcore_tables.kinds.hashed import Hashed
 
 if TYPE_CHECKING:
@@ -31,9 +31,9 @@ class TabledHash(Hashed):
     @property
     def encoding(self) -> Encoding:
         hashed = super().encoding
-        bucket = Hash(self.buckets, self.numbers).bucket
+        bucket = transforms.Hash(self.buckets, self.numbers).bucket
         places = tuple(map(bucket, self.values))
-        reading = Lookup(self.values, places, unknown="fault")
+        reading = transforms.Lookup(self.values, places, unknown="fault")
         return Encoding(reading, hashed.chains, hashed.fill, hashed.indicator)
 
 

@@ -13,7 +13,7 @@ from dpcore.errors import InvalidInputError
 from dpcore.plugin import round_parameters
 
 if TYPE_CHECKING:
-    from dpcore.data.schema.label import Label
+    from dpcore.plugin.columns import Label
     from dpcore.plugin.parts import Model
     from dpcore_report.onnx.graph import Graph
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcore.plugin import InvalidInputError
-from dpcore.plugin.columns import Day, Lookup, OneHot
+from dpcore.plugin.columns import transforms
 from dpcore_report.intervals.estimate import NORMAL_975, Estimate, estimate_of
 from dpcore_tables.cells.features import features_of
 
@@ -121,11 +121,13 @@ def _of_levels(
 def _of_column(column: FeatureColumn, parameters: _Parameters, at: int) -> Iterator[Contribution]:
     """Yield what a column adds: as a number or by level, and as a date by each part of it too."""
     encoding = column.encoding
-    if encoding.bounds is None or isinstance(encoding.chains[0][-1], OneHot):
+    if encoding.bounds is None or isinstance(encoding.chains[0][-1], transforms.OneHot):
         yield _of_levels(column.name, column.feature_names, parameters, at)
         return
     cells = np.linspace(*encoding.bounds, _POINTS)
-    levels = tuple(map(str, encoding.levels)) if isinstance(encoding.reading, Lookup) else ()
+    levels = (
+        tuple(map(str, encoding.levels)) if isinstance(encoding.reading, transforms.Lookup) else ()
+    )
     if levels:
         cells = np.arange(len(levels), dtype=np.float64)
     width = len(column.feature_names)
@@ -149,6 +151,6 @@ def _of_column(column: FeatureColumn, parameters: _Parameters, at: int) -> Itera
         levels or cells,
         *parameters.at(at, features),
         empty=parameters.at(at, empty)[0][:, 0] if is_empty else None,
-        is_date=isinstance(encoding.reading, Day),
+        is_date=isinstance(encoding.reading, transforms.Day),
     )
     yield from by_part

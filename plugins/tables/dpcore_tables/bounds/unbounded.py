@@ -6,16 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from dpcore.data.schema.features.numeric import Numeric
-from dpcore.data.schema.features.transforms import Held
-from dpcore.data.schema.label import Label
 from dpcore.plugin import InvalidInputError
-from dpcore.plugin.columns import (
-    Encoding,
-    Entry,
-    FeatureColumn,
-    Number,
-)
+from dpcore.plugin.columns import Encoding, Entry, FeatureColumn, Label, Numeric, transforms
 from dpcore_tables.bounds.bins import LARGEST
 
 __all__ = [
@@ -54,7 +46,7 @@ class Unbounded(FeatureColumn):
 
     @property
     def encoding(self) -> Encoding:
-        return Encoding(Number(), ((Held(),),), self.fill, self.indicator)
+        return Encoding(transforms.Number(), ((transforms.Held(),),), self.fill, self.indicator)
 
     def between(self, lower: float, upper: float) -> Numeric:
         """Return the column with bounds."""

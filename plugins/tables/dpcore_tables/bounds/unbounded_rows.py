@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.data.schema.label import Label
+from dpcore.plugin.columns import Label
 from dpcore.plugin.parts import Table
 from dpcore_tables.cells.features import features_of, held_of
 from dpcore_tables.coded.rows import CodedRows

@@ -8,8 +8,7 @@ from contextlib import suppress
 import numpy as np
 import pyarrow as pa
 
-from dpcore.data.schema.notation import Notation
-from dpcore.plugin.columns import Hash, Parsed, Truth
+from dpcore.plugin.columns import Notation, transforms
 from dpcore_tables.cells.objects import float_of, is_missing_object, is_number, text_of
 from dpcore_tables.cells.typed import Cells, UnreadTypeError, by_text, is_text, to_numbers
 
@@ -31,7 +30,9 @@ def to_truth(cells: Cells, notation: Notation) -> np.ndarray:
 def _truth_of(cell: object, notation: Notation) -> float:
     if isinstance(cell, (str, bytes)):
         word = text_of(cell).strip()
-        return np.nan if word in notation.missing else Truth.WORDS.get(word.lower(), np.nan)
+        return (
+            np.nan if word in notation.missing else transforms.Truth.WORDS.get(word.lower(), np.nan)
+        )
     if isinstance(cell, (bool, np.bool_)):
         return float_of(cell)
     if is_missing_object(cell, notation) or not is_number(cell):
@@ -39,7 +40,7 @@ def _truth_of(cell: object, notation: Notation) -> float:
     return float_of(cell) if float_of(cell) in (0.0, 1.0) else np.nan
 
 
-def to_buckets(cells: Cells, hash: Hash, notation: Notation) -> np.ndarray:
+def to_buckets(cells: Cells, hash: transforms.Hash, notation: Notation) -> np.ndarray:
     """Return each cell's bucket, int32, -1 for a word that means no value, and for what is no text,
     or no finite number where the column's cells are numbers."""
     if hash.numbers:
@@ -64,14 +65,16 @@ def to_buckets(cells: Cells, hash: Hash, notation: Notation) -> np.ndarray:
     return np.where(np.isnan(buckets), -1.0, buckets).astype(np.int32)
 
 
-def _of_numbers(numbers: np.ndarray, hash: Hash) -> np.ndarray:
+def _of_numbers(numbers: np.ndarray, hash: transforms.Hash) -> np.ndarray:
     """Return the buckets of numbers, each distinct one hashed once."""
     distinct, place = np.unique(numbers, return_inverse=True)
     buckets = [hash.bucket(x) if np.isfinite(x) else -1 for x in distinct.tolist()]
     return np.array(buckets, dtype=np.int32)[place.reshape(-1)]
 
 
-def to_parsed(cells: Cells, reading: Parsed, kind: str, notation: Notation) -> np.ndarray:
+def to_parsed(
+    cells: Cells, reading: transforms.Parsed, kind: str, notation: Notation
+) -> np.ndarray:
     """Return what the reading's function makes of each cell's text, float64, NaN for none: for a
     word that means no value, and for what is no text."""
 

@@ -15,11 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from dpcore.data.schema.columns import Column
-from dpcore.data.schema.label import Drop, Label
-from dpcore.data.schema.plan import ColumnPlan, column_plan
 from dpcore.errors import BadRowError, DataError, replacing
-from dpcore.plugin.columns import FeatureColumn, Hash, Lookup, Number
+from dpcore.plugin.columns import ColumnPlan, Drop, FeatureColumn, Label, transforms
 from dpcore_tables.cells.columns import Columns, Reading
 from dpcore_tables.cells.error_hints import advice_on
 from dpcore_tables.cells.ids import ids_of
@@ -30,9 +27,9 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from dpcore import Schema
-    from dpcore.data.schema.notation import Notation
+    from dpcore.plugin.columns import Notation
     from dpcore.plugin.engines import BadRows
-    from dpcore.privacy.units import Units
+    from dpcore.plugin.parts import Units
     from dpcore_tables.raw.raw_table import RawTable
 
 __all__ = ["conform", "convert_column", "unread_told"]
@@ -54,7 +51,7 @@ def conform(
     """
     _require_lengths(raw, schema, labelled=labelled)
     values: dict[str, np.ndarray] = {}
-    faults: list[tuple[Column, str, np.ndarray]] = []
+    faults: list[tuple[FeatureColumn | Label | Drop, str, np.ndarray]] = []
     plans = schema.plans if labelled else schema.plans[:-1]
     for plan in plans:
         numbers, fault, reason = _told(raw.columns[plan.name], plan, raw.source)
@@ -92,7 +89,7 @@ def convert_column(
 
     ``notation`` : the table's, to which the column adds its own words for no value.
     """
-    return _told(cells, column_plan(column, notation), source)
+    return _told(cells, ColumnPlan.of(column, notation), source)
 
 
 def unread_told(source: str, name: str, of: str = "") -> AbstractContextManager[None]:
@@ -128,12 +125,12 @@ def _read(cells: Cells, plan: ColumnPlan) -> Reading:
         return _label(cells, plan)
     numbers, reason = _read_feature(cells, plan)
     if plan.encoding.is_code:
-        unknown, codes = numbers < 0, np.maximum(numbers, Lookup.UNKNOWN)
+        unknown, codes = numbers < 0, np.maximum(numbers, transforms.Lookup.UNKNOWN)
         if plan.empty_level is not None:
             codes[unknown & empty_cells(cells, plan.notation)] = plan.empty_level
-        is_fault = isinstance(plan.reading, Lookup) and plan.reading.unknown == "fault"
+        is_fault = isinstance(plan.reading, transforms.Lookup) and plan.reading.unknown == "fault"
         return codes, codes < 0 if is_fault else None, reason
-    if isinstance(plan.reading, (Lookup, Hash)):
+    if isinstance(plan.reading, (transforms.Lookup, transforms.Hash)):
         numbers = np.where(numbers < 0, np.nan, numbers)
     bad = ~np.isfinite(numbers)
     if plan.takes_empty and bad.any():
@@ -143,14 +140,14 @@ def _read(cells: Cells, plan: ColumnPlan) -> Reading:
 
 def _label(cells: Cells, plan: ColumnPlan) -> Reading:
     """Return labels as rows hold them, which are faults, and the reason."""
-    is_real = isinstance(plan.reading, Number)
+    is_real = isinstance(plan.reading, transforms.Number)
     return plan.labels(to_numbers(cells, plan.notation) if is_real else to_codes(cells, plan))
 
 
 def _read_feature(cells: Cells, plan: ColumnPlan) -> tuple[np.ndarray, str]:
-    if isinstance(plan.reading, Number):
-        return to_numbers(cells, plan.notation), Number.FAULT
-    if isinstance(plan.reading, Lookup):
+    if isinstance(plan.reading, transforms.Number):
+        return to_numbers(cells, plan.notation), transforms.Number.FAULT
+    if isinstance(plan.reading, transforms.Lookup):
         return to_codes(cells, plan), "the cell is none of the levels"
     return numbers_of(cells, plan)
 
@@ -159,7 +156,7 @@ def _ids(
     raw: RawTable,
     units: Units | None,
     notation: Notation,
-    faults: list[tuple[Column, str, np.ndarray]],
+    faults: list[tuple[FeatureColumn | Label | Drop, str, np.ndarray]],
 ) -> np.ndarray:
     """Return the ids of the rows' units, and add rows without a needed id, or with a cell that is
     no id, to the faults."""
@@ -175,7 +172,9 @@ def _ids(
 
 
 def _first_fault(
-    raw: RawTable, faults: list[tuple[Column, str, np.ndarray]], schema: Schema
+    raw: RawTable,
+    faults: list[tuple[FeatureColumn | Label | Drop, str, np.ndarray]],
+    schema: Schema,
 ) -> BadRowError:
     row, column, reason = min(
         ((int(np.argmax(fault)), column, reason) for column, reason, fault in faults),

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from dpcore.data.schema.notation import Notation
+from dpcore.plugin.columns import Notation
 from dpcore_tables.cells.objects import text_of
 from dpcore_tables.cells.typed import Cells, UnreadTypeError, by_text, is_text, plain_numbers
 from dpcore_tables.kinds.date_formats import EPOCH, date_pattern

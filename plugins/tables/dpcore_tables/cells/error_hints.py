@@ -7,8 +7,7 @@ import re
 
 import numpy as np
 
-from dpcore.data.schema.notation import Notation
-from dpcore.plugin.columns import FeatureColumn, Number
+from dpcore.plugin.columns import FeatureColumn, Notation, transforms
 from dpcore_tables.cells.typed import Cells, empty_cells, text_at
 from dpcore_tables.schemas.key_reference import keys_of
 
@@ -57,7 +56,7 @@ def advice_on(cells: Cells, row: int, column: FeatureColumn, notation: Notation)
         return None
     if word.lower() in _USUAL_WORDS:
         return _on_word(word, column)
-    is_number = isinstance(column.encoding.reading, Number)
+    is_number = isinstance(column.encoding.reading, transforms.Number)
     return _on_number(word, notation) if is_number else None
 
 

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.data.schema.features.transforms import Chain, Held
-from dpcore.plugin.columns import Affine, Bin, Clip, DatePart, Hat, Log, OneHot
+from dpcore.plugin.columns import transforms
 from dpcore.plugin.parts import Table
 from dpcore_tables.coded.rows import CodedLayout, CodedRows
 from dpcore_tables.kinds.even_hats import EvenHats, even_hats, hats_behind
@@ -23,8 +22,7 @@ if TYPE_CHECKING:
 
     from dpcore import Schema
     from dpcore.data.schema.features.encoding import Part
-    from dpcore.data.schema.plan import ColumnPlan
-    from dpcore.plugin.columns import Encoding
+    from dpcore.plugin.columns import ColumnPlan, Encoding
     from dpcore_tables.cells.columns import Columns
 
 __all__ = [
@@ -68,16 +66,16 @@ def features_of(encoding: Encoding, values: np.ndarray) -> list[np.ndarray]:
     filled = np.where(empty, encoding.stand_in, values) if empty.any() else values
     features = [transformed(chain, filled) for chain in encoding.chains]
     last = encoding.chains[0][-1]
-    if isinstance(last, Held):
+    if isinstance(last, transforms.Held):
         features[0] = values
-    elif isinstance(last, OneHot) and encoding.indicator:
+    elif isinstance(last, transforms.OneHot) and encoding.indicator:
         features[0][empty] = last.width
     elif encoding.fill is None:
-        features[0][empty] = -1 if isinstance(last, OneHot) else 0.0
+        features[0][empty] = -1 if isinstance(last, transforms.OneHot) else 0.0
     if encoding.fill is None:
         for chain, made in zip(encoding.chains[1:], features[1:], strict=True):
-            made[empty] = -1 if isinstance(chain[-1], OneHot) else 0.0
-    if encoding.indicator and not isinstance(last, OneHot):
+            made[empty] = -1 if isinstance(chain[-1], transforms.OneHot) else 0.0
+    if encoding.indicator and not isinstance(last, transforms.OneHot):
         features.insert(1, empty.astype(np.float64))
     return features
 
@@ -94,7 +92,7 @@ def _crossed_codes(cross: Any, values: Mapping[str, np.ndarray]) -> np.ndarray:
 
 def _level(encoding: Encoding, values: np.ndarray) -> np.ndarray:
     """Return the level of each row, the last for an empty cell that has one, -1 for none."""
-    if isinstance(encoding.chains[0][-1], OneHot):
+    if isinstance(encoding.chains[0][-1], transforms.OneHot):
         return features_of(encoding, values)[0].astype(np.int64)
     empty = np.isnan(values)
     level = np.where(empty, encoding.stand_in, values).astype(np.int64)
@@ -103,28 +101,28 @@ def _level(encoding: Encoding, values: np.ndarray) -> np.ndarray:
     return level
 
 
-def transformed(chain: Chain, values: np.ndarray) -> np.ndarray:
+def transformed(chain: transforms.Chain, values: np.ndarray) -> np.ndarray:
     """Return what a chain makes of plain numbers."""
     for transform in chain:
         values = _TRANSFORMS[type(transform)](transform, values)
     return values
 
 
-def _affine(to: Affine, values: np.ndarray) -> np.ndarray:
+def _affine(to: transforms.Affine, values: np.ndarray) -> np.ndarray:
     return np.asarray(np.clip((values - to.lower) / (to.upper - to.lower), 0.0, 1.0))
 
 
 def _even_hats(to: EvenHats, values: np.ndarray) -> np.ndarray:
     lower, upper = to.knots[0], to.knots[-1]
-    return even_hats(Table.on_grid(_affine(Affine(lower, upper), values)), to.width)
+    return even_hats(Table.on_grid(_affine(transforms.Affine(lower, upper), values)), to.width)
 
 
-def _levels(to: OneHot, values: np.ndarray) -> np.ndarray:
+def _levels(to: transforms.OneHot, values: np.ndarray) -> np.ndarray:
     """Return whole numbers as levels, -1 for what is none of them."""
     return np.where((values >= 0) & (values < to.width), values, -1).astype(np.int64)
 
 
-def _part_of_date(part: DatePart, days: np.ndarray) -> np.ndarray:
+def _part_of_date(part: transforms.DatePart, days: np.ndarray) -> np.ndarray:
     """Return a part of each whole day since 1970-01-01, a Thursday."""
     whole = days.astype(np.int64)
     if part.key == "weekday":
@@ -137,15 +135,15 @@ def _part_of_date(part: DatePart, days: np.ndarray) -> np.ndarray:
 
 
 _TRANSFORMS: Mapping[type, Callable[[Any, np.ndarray], np.ndarray]] = {
-    Clip: lambda to, values: np.clip(values, to.lower, to.upper),
-    Log: lambda to, values: Log.of(values),
-    Bin: lambda to, values: np.searchsorted(to.edges, values, side="right"),
-    DatePart: _part_of_date,
-    Affine: _affine,
-    Hat: lambda to, values: hats(values, to.knots),
+    transforms.Clip: lambda to, values: np.clip(values, to.lower, to.upper),
+    transforms.Log: lambda to, values: transforms.Log.of(values),
+    transforms.Bin: lambda to, values: np.searchsorted(to.edges, values, side="right"),
+    transforms.DatePart: _part_of_date,
+    transforms.Affine: _affine,
+    transforms.Hat: lambda to, values: hats(values, to.knots),
     EvenHats: lambda to, values: _even_hats(to, values),
-    OneHot: _levels,
-    Held: lambda to, values: values,
+    transforms.OneHot: _levels,
+    transforms.Held: lambda to, values: values,
 }
 
 

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from dpcore.data.schema.notation import Notation
+from dpcore.plugin.columns import Notation
 from dpcore_tables.cells.objects import is_missing_object, text_of
 from dpcore_tables.cells.typed import Cells, UnreadTypeError, is_text
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dpcore.plugin.columns import Day, Hash, Number, Parsed, Truth
+from dpcore.plugin.columns import transforms
 from dpcore_tables.cells.boolean_hashed_cells import to_buckets, to_parsed, to_truth
 from dpcore_tables.cells.dates import to_days
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from dpcore.data.schema.plan import ColumnPlan
+    from dpcore.plugin.columns import ColumnPlan
     from dpcore_tables.cells.typed import Cells
 
 __all__ = ["numbers_of"]
@@ -25,14 +25,14 @@ _FORMAT = 'format = "%d.%m.%Y", or the like, in the column\'s schema says how da
 def numbers_of(cells: Cells, plan: ColumnPlan) -> tuple[np.ndarray, str]:
     """Return the cells as numbers, and what is wrong with a cell without a number."""
     reading, notation = plan.reading, plan.notation
-    if isinstance(reading, Truth):
+    if isinstance(reading, transforms.Truth):
         return to_truth(cells, notation), _NO_TRUTH
-    if isinstance(reading, Hash):
-        return to_buckets(cells, reading, notation), Number.FAULT
-    if isinstance(reading, Parsed):
+    if isinstance(reading, transforms.Hash):
+        return to_buckets(cells, reading, notation), transforms.Number.FAULT
+    if isinstance(reading, transforms.Parsed):
         found = to_parsed(cells, reading, plan.column.kind, notation)
         return found, f"the cell is no {reading.wanted}"
-    assert isinstance(reading, Day)
+    assert isinstance(reading, transforms.Day)
     form = reading.format
     said = f"{form}, the column's format in the schema"
     written = f"2024-02-29; {_FORMAT}" if form is None else said

@@ -15,9 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from dpcore.data.schema.notation import Notation
-from dpcore.data.schema.vocabulary import Vocabulary
-from dpcore.plugin.columns import Lookup
+from dpcore.plugin.columns import Notation, Vocabulary, transforms
 
 __all__ = [
     "as_objects",
@@ -47,7 +45,7 @@ def object_numbers(cells: np.ndarray, notation: Notation) -> np.ndarray:
 
 def object_codes(cells: np.ndarray, vocabulary: Vocabulary) -> np.ndarray:
     """Return each cell's code in the vocabulary, int32 of shape (n_cells,)."""
-    codes = np.full(len(cells), Lookup.UNKNOWN, dtype=np.int32)
+    codes = np.full(len(cells), transforms.Lookup.UNKNOWN, dtype=np.int32)
     of_text = functools.cache(vocabulary.of_text)
     places: list[int] = []
     numbers: list[float] = []
@@ -57,7 +55,7 @@ def object_codes(cells: np.ndarray, vocabulary: Vocabulary) -> np.ndarray:
         elif isinstance(cell, (bool, np.bool_)):
             codes[i] = vocabulary.of_truth(bool(cell))
         elif _is_none(cell):
-            codes[i] = Lookup.ABSENT
+            codes[i] = transforms.Lookup.ABSENT
         elif is_number(cell):
             places.append(i)
             numbers.append(float_of(cell))

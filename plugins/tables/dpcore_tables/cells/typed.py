@@ -21,15 +21,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dpcore.data.schema.notation import Notation
-from dpcore.data.schema.vocabulary import Vocabulary
-from dpcore.plugin.columns import Lookup
+from dpcore.plugin.columns import Notation, Vocabulary, transforms
 from dpcore_tables.cells.objects import is_missing_object, object_codes, object_numbers, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from dpcore.data.schema.plan import ColumnPlan
+    from dpcore.plugin.columns import ColumnPlan
 
 __all__ = [
     "Cells",
@@ -59,8 +57,10 @@ def empty_cells(cells: Cells, notation: Notation) -> np.ndarray:
         return np.fromiter(found, bool, len(cells))
     kind = _value_type(cells.type)
     if is_text(kind):
-        codes = _coded(cells, lambda word: Lookup.ABSENT if word.strip() in notation.empty else 0)
-        return np.asarray(codes == Lookup.ABSENT)
+        codes = _coded(
+            cells, lambda word: transforms.Lookup.ABSENT if word.strip() in notation.empty else 0
+        )
+        return np.asarray(codes == transforms.Lookup.ABSENT)
     if _is_number(kind):
         return np.asarray(np.isnan(to_numbers(cells, notation)))
     return np.asarray(_to_numpy(cells.is_null().cast(pa.int64()), np.int64(1)) == 1)
@@ -92,7 +92,7 @@ def _of_words(cells: Cells, vocabulary: Vocabulary, notation: Notation) -> np.nd
     if is_text(kind) or pa.types.is_null(kind):
         code, folded = vocabulary.code, vocabulary.folded
         if not folded:
-            return _coded(cells, lambda word: code.get(word.strip(), Lookup.UNKNOWN))
+            return _coded(cells, lambda word: code.get(word.strip(), transforms.Lookup.UNKNOWN))
         return _coded(cells, vocabulary.of_text)
     if pa.types.is_boolean(kind):
         _require(vocabulary.takes_booleans, kind, vocabulary)
@@ -124,7 +124,7 @@ def by_text(cells: pa.ChunkedArray, number: Callable[[str], float]) -> np.ndarra
 
 def _coded(cells: pa.ChunkedArray, code: Callable[[str], int]) -> np.ndarray:
     """Return the codes of the cells' texts, int32."""
-    return _mapped(cells, code, np.int32(Lookup.ABSENT))
+    return _mapped(cells, code, np.int32(transforms.Lookup.ABSENT))
 
 
 def _mapped(

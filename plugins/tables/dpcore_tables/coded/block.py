@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from dpcore.data.blocks.cached_margins import CachedMargins
-from dpcore.data.blocks.layout import Layout
 from dpcore.errors import DataError, InvalidInputError
 from dpcore.plugin import Problem
 from dpcore.plugin.parts import Table
+from dpcore.plugin.readers import CachedMargins, Layout
 from dpcore_tables.coded.kernels import (
     add_hats,
     add_sums_of_hats,

@@ -19,7 +19,7 @@ from dpcore_tables.kinds.even_hats import even_hats
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-    from dpcore.data.blocks.layout import Layout
+    from dpcore.plugin.readers import Layout
 
 __all__ = ["CodedLayout", "CodedRows"]
 

@@ -11,8 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from dpcore import Schema
-from dpcore.data.schema.features.numeric import Numeric
-from dpcore.data.schema.label import Label
+from dpcore.plugin.columns import Label, Numeric
 from dpcore.plugin.parts import Dataset
 from dpcore_tables.cells.columns import Columns
 from dpcore_tables.cells.features import encode

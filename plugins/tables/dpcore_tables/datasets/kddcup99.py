@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dpcore import Schema
-from dpcore.data.schema.label import Drop
+from dpcore.plugin.columns import Drop
 from dpcore.plugin.parts import Dataset
 from dpcore_tables.datasets.fetch import RemoteFile, fetch
 from dpcore_tables.kinds import Categorical

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from dpcore.data.schema.label import Drop, Label
 from dpcore.errors import DataError, InvalidInputError, near_names, replacing
+from dpcore.plugin.columns import Drop, Label
 from dpcore_tables.files.formats import entry_of, is_named
 from dpcore_tables.files.input_paths import refuse_stdin
 from dpcore_tables.files.stream import open_rows

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
     from dpcore import Schema
-    from dpcore.data.units import UnitIds
+    from dpcore.plugin.readers import UnitIds
     from dpcore.registry.entries import Entry
     from dpcore_tables.cells.columns import Reading
     from dpcore_tables.coded.rows import CodedRows

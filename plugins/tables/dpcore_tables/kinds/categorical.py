@@ -5,17 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from dpcore.data.schema.values import Value
 from dpcore.errors import InvalidInputError
-from dpcore.plugin.columns import (
-    Affine,
-    Encoding,
-    Entry,
-    FeatureColumn,
-    Lookup,
-    OneHot,
-    Truth,
-)
+from dpcore.plugin.columns import Encoding, Entry, FeatureColumn, Value, transforms
 
 __all__ = [
     "Boolean",
@@ -54,7 +45,10 @@ class Categorical(FeatureColumn):
     def encoding(self) -> Encoding:
         fill = None if self.fill is None else self.categories.index(self.fill)
         return Encoding(
-            Lookup(self.categories), ((OneHot(self.categories),),), fill, self.indicator
+            transforms.Lookup(self.categories),
+            ((transforms.OneHot(self.categories),),),
+            fill,
+            self.indicator,
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -85,8 +79,8 @@ class Ordinal(FeatureColumn):
     @property
     def encoding(self) -> Encoding:
         fill = None if self.fill is None else float(self.levels.index(self.fill))
-        positions = Affine.between(0.0, len(self.levels) - 1.0)
-        reading = Lookup(self.levels, unknown="fault")
+        positions = transforms.Affine.between(0.0, len(self.levels) - 1.0)
+        reading = transforms.Lookup(self.levels, unknown="fault")
         return Encoding(reading, (positions,), fill, self.indicator)
 
     def to_dict(self) -> dict[str, Any]:
@@ -112,7 +106,9 @@ class Boolean(FeatureColumn):
     @property
     def encoding(self) -> Encoding:
         fill = None if self.fill is None else float(self.fill)
-        return Encoding(Truth(), (Affine.between(0.0, 1.0),), fill, self.indicator)
+        return Encoding(
+            transforms.Truth(), (transforms.Affine.between(0.0, 1.0),), fill, self.indicator
+        )
 
     def to_dict(self) -> dict[str, Any]:
         return {"kind": self.kind} | FeatureColumn.empty_keys(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.data.schema.features.encoding import Part
 from dpcore.errors import InvalidInputError
-from dpcore.plugin.columns import Entry, Key, OneHot
+from dpcore.plugin.columns import Entry, Key, transforms
 
 if TYPE_CHECKING:
     from dpcore.plugin.columns import FeatureColumn
@@ -72,7 +72,10 @@ class Crossed:
     @property
     def feature_names(self) -> tuple[str, ...]:
         words = [
-            [*OneHot(column.encoding.levels).words, *(["empty"] if column.indicator else [])]
+            [
+                *transforms.OneHot(column.encoding.levels).words,
+                *(["empty"] if column.indicator else []),
+            ]
             for column in self.columns
         ]
         name = "*".join(column.name for column in self.columns)

@@ -6,9 +6,8 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from dpcore.data.schema.features.numeric import Numeric
 from dpcore.plugin import InvalidInputError
-from dpcore.plugin.columns import Affine, Encoding, Entry
+from dpcore.plugin.columns import Encoding, Entry, Numeric, transforms
 from dpcore_tables.kinds.even_hats import EvenHats
 
 if TYPE_CHECKING:
@@ -51,7 +50,7 @@ class Curve(Numeric):
     def _places(self) -> tuple[float, ...]:
         """The knots, in the unit that is mapped to [0, 1]: the number's, or its logarithm's."""
         *_, last = Numeric.encoding.__get__(self).chains[0]
-        assert isinstance(last, Affine)
+        assert isinstance(last, transforms.Affine)
         low, high, gaps = last.lower, last.upper, self.knots - 1
         # In parts, so that bounds far apart do not overflow.
         inner = (low * ((gaps - k) / gaps) + high * (k / gaps) for k in range(1, gaps))

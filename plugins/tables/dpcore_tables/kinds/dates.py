@@ -7,17 +7,8 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any, ClassVar
 
-from dpcore.data.schema.features.transforms import Chain
 from dpcore.errors import InvalidInputError
-from dpcore.plugin.columns import (
-    Affine,
-    DatePart,
-    Day,
-    Encoding,
-    Entry,
-    FeatureColumn,
-    OneHot,
-)
+from dpcore.plugin.columns import Encoding, Entry, FeatureColumn, transforms
 from dpcore_tables.kinds.date_formats import EPOCH, date_pattern
 
 __all__ = ["Date", "date_from"]
@@ -66,14 +57,23 @@ class Date(FeatureColumn):
     def encoding(self) -> Encoding:
         lower, upper = float(_day_number(self.lower)), float(_day_number(self.upper))
         years = range(self.lower.year, self.upper.year + 1)
-        chain_of: dict[str, Chain] = {
-            "year": (DatePart("year", years[0], years[-1]), OneHot(years, part=".year")),
-            "month": (DatePart("month"), OneHot(_MONTHS, part=".month")),
-            "weekday": (DatePart("weekday"), OneHot(_WEEKDAYS, part=".weekday")),
+        chain_of: dict[str, transforms.Chain] = {
+            "year": (
+                transforms.DatePart("year", years[0], years[-1]),
+                transforms.OneHot(years, part=".year"),
+            ),
+            "month": (transforms.DatePart("month"), transforms.OneHot(_MONTHS, part=".month")),
+            "weekday": (
+                transforms.DatePart("weekday"),
+                transforms.OneHot(_WEEKDAYS, part=".weekday"),
+            ),
         }
-        chains = (Affine.between(lower, upper), *(chain_of[key] for key in self.calendar))
+        chains = (
+            transforms.Affine.between(lower, upper),
+            *(chain_of[key] for key in self.calendar),
+        )
         fill = None if self.fill is None else float(_day_number(self.fill))
-        return Encoding(Day(self.format), chains, fill, self.indicator)
+        return Encoding(transforms.Day(self.format), chains, fill, self.indicator)
 
     def to_dict(self) -> dict[str, Any]:
         data: dict[str, Any] = {"kind": self.kind, "lower": str(self.lower)}

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpcore.plugin.columns import Encoding, Hat
+from dpcore.plugin.columns import Encoding, transforms
 
 __all__ = ["EvenHats", "even_hats", "hats_behind", "neighbours"]
 
 
 @dataclass(frozen=True, slots=True)
-class EvenHats(Hat):
+class EvenHats(transforms.Hat):
     """Hats whose knots are evenly spaced, so that they follow from the number's feature x in [0,
     1], on the feature grid. With m stretches between knots and s = min(floor(m x), m - 1) they are
     t = m x - s at knot s + 1, 1 - t at knot s, and 0 elsewhere.

@@ -5,15 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from dpcore.data.schema.values import Value
 from dpcore.errors import InvalidInputError
-from dpcore.plugin.columns import (
-    Encoding,
-    Entry,
-    FeatureColumn,
-    Hash,
-    OneHot,
-)
+from dpcore.plugin.columns import Encoding, Entry, FeatureColumn, Value, transforms
 from dpcore_tables.kinds.categorical import check_one_of_both
 
 __all__ = ["Hashed", "hashed_from"]
@@ -47,9 +40,9 @@ class Hashed(FeatureColumn):
 
     @property
     def encoding(self) -> Encoding:
-        reading = Hash(self.buckets, self.numbers)
+        reading = transforms.Hash(self.buckets, self.numbers)
         fill = None if self.fill is None else reading.bucket(self.fill)
-        levels = OneHot(range(self.buckets), prefix="#")
+        levels = transforms.OneHot(range(self.buckets), prefix="#")
         return Encoding(reading, ((levels,),), fill, self.indicator)
 
     def to_dict(self) -> dict[str, Any]:

@@ -8,15 +8,7 @@ from itertools import pairwise
 from typing import Any, ClassVar
 
 from dpcore.errors import InvalidInputError
-from dpcore.plugin.columns import (
-    Bin,
-    Encoding,
-    Entry,
-    FeatureColumn,
-    Hat,
-    Number,
-    OneHot,
-)
+from dpcore.plugin.columns import Encoding, Entry, FeatureColumn, transforms
 from dpcore_tables.bounds.unbounded import has_private_bounds, unbounded_from, unbounded_label_from
 from dpcore_tables.kinds.categorical import check_one_of_both
 from dpcore_tables.kinds.curve import Curve, curve_from
@@ -48,8 +40,13 @@ class Binned(FeatureColumn):
     def encoding(self) -> Encoding:
         edges = [self.written(edge) for edge in self.bins]
         inner = [f"[{a},{b})" for a, b in pairwise(edges)]
-        intervals = OneHot((f"<{edges[0]}", *inner, f">={edges[-1]}"))
-        return Encoding(Number(), ((Bin(self.bins), intervals),), self.fill, self.indicator)
+        intervals = transforms.OneHot((f"<{edges[0]}", *inner, f">={edges[-1]}"))
+        return Encoding(
+            transforms.Number(),
+            ((transforms.Bin(self.bins), intervals),),
+            self.fill,
+            self.indicator,
+        )
 
     def to_dict(self) -> dict[str, Any]:
         data = {"kind": self.kind, "bins": list(self.bins)}
@@ -79,7 +76,9 @@ class Piecewise(FeatureColumn):
 
     @property
     def encoding(self) -> Encoding:
-        return Encoding(Number(), ((Hat(self.knots),),), self.fill, self.indicator)
+        return Encoding(
+            transforms.Number(), ((transforms.Hat(self.knots),),), self.fill, self.indicator
+        )
 
     def to_dict(self) -> dict[str, Any]:
         data = {"kind": self.kind, "knots": list(self.knots)}

@@ -14,8 +14,8 @@ import pyarrow as pa
 
 from dpcore.data.arrays import no_labels, require_one_each
 from dpcore.data.matrix import require_no_mask, two_dimensional
-from dpcore.data.schema.notation import Notation
 from dpcore.errors import DataError, replacing
+from dpcore.plugin.columns import Notation
 from dpcore_tables.cells.objects import as_objects, object_numbers
 from dpcore_tables.cells.typed import Cells
 

@@ -13,9 +13,9 @@ from dpcore.data.array_schema import schema_beside
 from dpcore.data.arrays import dense_of_width, place_of_row
 from dpcore.data.blocks.canonical_csr import canonical_csr
 from dpcore.data.matrix import conform_matrix, is_sparse
-from dpcore.data.units import Coins, UnitIds
 from dpcore.errors import InvalidInputError
 from dpcore.plugin.parts import Dataset
+from dpcore.plugin.readers import Coins, UnitIds
 from dpcore_tables.cells.cell_values import conform, convert_column
 from dpcore_tables.cells.features import encode
 from dpcore_tables.memory.columns import labels_of, real_array, real_matrix

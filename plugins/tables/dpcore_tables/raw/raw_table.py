@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dpcore.data.schema.label import Drop, Label
 from dpcore.errors import DataError
+from dpcore.plugin.columns import Drop, Label
 
 if TYPE_CHECKING:
     from dpcore import Schema

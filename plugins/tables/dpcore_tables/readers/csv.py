@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
-from dpcore.data.schema.notation import Notation
 from dpcore.errors import DataError
+from dpcore.plugin.columns import Notation
 from dpcore_tables.raw.raw_table import RawTable
 from dpcore_tables.readers.pieces import Piece, arrow_reader
 from dpcore_tables.readers.records import (

@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.data.schema.label import Label
-from dpcore.data.units import Coins, UnitIds
 from dpcore.errors import DataError
-from dpcore.plugin.columns import FeatureColumn
+from dpcore.plugin.columns import FeatureColumn, Label
 from dpcore.plugin.parts import Dataset, Table
+from dpcore.plugin.readers import Coins, UnitIds
 from dpcore_tables.cells.cell_values import convert_column
 from dpcore_tables.cells.ids import ids_of
 from dpcore_tables.cells.objects import as_objects

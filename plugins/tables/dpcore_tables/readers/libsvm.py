@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from scipy.sparse import csr_matrix
 
-from dpcore.data.schema.notation import Notation
 from dpcore.errors import DataError
+from dpcore.plugin.columns import Notation
 from dpcore_tables.raw.raw_matrix import RawMatrix
 from dpcore_tables.raw.reader import ReadFacts
 from dpcore_tables.readers.pieces import Piece, read_pieces

@@ -9,11 +9,8 @@ from contextlib import AbstractContextManager, suppress
 from typing import Any
 
 from dpcore import Schema
-from dpcore.data.schema.columns import Column
-from dpcore.data.schema.features.numeric import Numeric
-from dpcore.data.schema.label import Drop, Label
-from dpcore.data.schema.notation import Notation
 from dpcore.errors import DataError, InvalidInputError, replacing
+from dpcore.plugin.columns import Drop, FeatureColumn, Label, Notation, Numeric
 from dpcore_tables.files.formats import format_of
 from dpcore_tables.files.input_paths import parquet_files, refuse_stdin
 from dpcore_tables.kinds import Boolean, Categorical, Date
@@ -126,7 +123,7 @@ def _unread(what: str) -> AbstractContextManager[None]:
     return replacing(pa.ArrowException, OSError, UnicodeError, by=told)
 
 
-def _from(name: str, array: Any) -> Column:
+def _from(name: str, array: Any) -> FeatureColumn | Label | Drop:
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from dpcore.data.schema.notation import Notation
+from dpcore.plugin.columns import Notation
 
 if TYPE_CHECKING:
     import pyarrow as pa

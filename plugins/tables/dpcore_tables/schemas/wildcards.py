@@ -5,9 +5,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
-from dpcore.data.schema.columns import Column
-from dpcore.data.schema.label import Drop
 from dpcore.errors import InvalidInputError
+from dpcore.plugin.columns import Drop, FeatureColumn, Label
 
 __all__ = ["alike_columns", "expanded", "fits"]
 
@@ -15,8 +14,8 @@ _MANY = 8
 
 
 def expanded(
-    columns: Sequence[Column], wildcards: Sequence[str], names: Sequence[str]
-) -> tuple[Column, ...]:
+    columns: Sequence[FeatureColumn | Label | Drop], wildcards: Sequence[str], names: Sequence[str]
+) -> tuple[FeatureColumn | Label | Drop, ...]:
     """Return the columns with each wildcard replaced by those of ``names`` that it means: the
     names are public, as the header of a file is.
 
@@ -30,7 +29,7 @@ def expanded(
         meant = (w for w in wildcards if name not in listed and fits(w, name))
         if (first := next(meant, None)) is not None:
             found[first].append(name)
-    out: list[Column] = []
+    out: list[FeatureColumn | Label | Drop] = []
     for column in columns:
         if column.name not in found:
             out.append(column)

@@ -15,7 +15,7 @@ from dpcore.plugin import InvalidInputError
 from dpcore.plugin.parts import Table, sealed
 
 if TYPE_CHECKING:
-    from dpcore.data.schema.values import Value
+    from dpcore.plugin.columns import Value
     from dpcore.plugin.parts import Block
 
 __all__ = ["CategoricalColumn", "picked"]

@@ -12,11 +12,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from dpcore.data.schema.features.numeric import Numeric
-from dpcore.data.schema.label import Drop, Label
 from dpcore.errors import near_names, replacing
 from dpcore.plugin import InvalidInputError, Problem
-from dpcore.plugin.columns import Affine, Log
+from dpcore.plugin.columns import Drop, Label, Numeric, transforms
 from dpcore.plugin.parts import Table, sealed
 from dpcore_tables.cells.features import transformed
 from dpcore_tables.kinds.date_formats import EPOCH
@@ -95,7 +93,9 @@ class NumericColumn:
         if self.scale == "linear":
             return steps
         middles = self.value_at((np.arange(LARGEST_STEP + 1) + 0.5) / LARGEST_STEP)
-        table = np.rint(LARGEST_STEP * transformed(Affine.between(self.lower, self.upper), middles))
+        table = np.rint(
+            LARGEST_STEP * transformed(transforms.Affine.between(self.lower, self.upper), middles)
+        )
         table[0] = 0.0  # Cells at the lower bound and below it are there, and few others.
         return np.asarray(table.astype(np.int64)[steps])
 
@@ -105,8 +105,8 @@ class NumericColumn:
         if not (np.isfinite(array).all() and array.ndim == 1 and array.size):
             raise InvalidInputError("Expected a list of finite numbers.")
         if self.scale == "log":  # As the cells were encoded.
-            array = Log.of(np.clip(array, self.lower, self.upper))
-        unit = transformed(Affine.between(*self._ends), array)
+            array = transforms.Log.of(np.clip(array, self.lower, self.upper))
+        unit = transformed(transforms.Affine.between(*self._ends), array)
         # A label's cells are mapped to [-1, 1] and back: equal cells have equal steps.
         return _steps_of(((2.0 * unit - 1.0) + 1.0) / 2.0 if self.feature is None else unit)
 
@@ -140,7 +140,7 @@ class NumericColumn:
         """The bounds on the column's scale."""
         if self.scale == "linear":
             return self.lower, self.upper
-        low, high = Log.of(np.array([self.lower, self.upper])).tolist()
+        low, high = transforms.Log.of(np.array([self.lower, self.upper])).tolist()
         return low, high
 
 

@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.data.arrays import place_of_row
-from dpcore.data.schema.features.numeric import Numeric
-from dpcore.data.schema.label import Label
-from dpcore.plugin.columns import FeatureColumn
+from dpcore.plugin.columns import FeatureColumn, Label, Numeric
 from dpcore_tables.cells.cell_values import convert_column
 from dpcore_tables.cells.typed import Cells, empty_cells
 from dpcore_tables.files.stream import open_rows

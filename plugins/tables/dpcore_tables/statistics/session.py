@@ -22,8 +22,8 @@ from dpcore_tables.statistics.split_table import split_table
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from dpcore.data.schema.values import Value
     from dpcore.fitting.table_ledger import Charged
+    from dpcore.plugin.columns import Value
     from dpcore.plugin.parts import Block, Table
     from dpcore_tables.statistics.opened import Opened
 

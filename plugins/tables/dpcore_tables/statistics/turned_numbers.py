@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.data.schema.features.numeric import Numeric
-from dpcore.data.schema.label import Label
+from dpcore.plugin.columns import Label, Numeric
 from dpcore_tables.cells.cell_values import convert_column
 from dpcore_tables.raw.raw_table import RawTable
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.data.units import UnitIds
+from dpcore.plugin.readers import UnitIds
 from dpcore_tables.cells.cell_values import unread_told
 from dpcore_tables.cells.ids import ids_of
 from dpcore_tables.raw.raw_table import RawTable
@@ -15,7 +15,7 @@ from dpcore_tables.statistics.raw_cells import raw_pieces
 
 if TYPE_CHECKING:
     from dpcore import Schema
-    from dpcore.privacy.units import Units
+    from dpcore.plugin.parts import Units
 
 __all__ = ["UnitCheck", "check_units"]
 

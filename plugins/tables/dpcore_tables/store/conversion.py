@@ -6,10 +6,10 @@ import os
 from typing import Any
 
 from dpcore import Schema
-from dpcore.data.units import UnitIds
 from dpcore.errors import InvalidInputError
 from dpcore.plugin.engines import BadRows
 from dpcore.plugin.parts import PrivacyStatement, load_registry
+from dpcore.plugin.readers import UnitIds
 from dpcore_tables.files.formats import (
     STORE,
     claim_of,

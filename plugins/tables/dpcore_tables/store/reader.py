@@ -20,7 +20,7 @@ from dpcore_tables.store.unfinished import partial_path
 
 if TYPE_CHECKING:
     from dpcore import Schema
-    from dpcore.data.schema.label import Label
+    from dpcore.plugin.columns import Label
     from dpcore_tables.coded.rows import CodedLayout, CodedRows
 
 __all__ = ["are_labels", "open_store", "read_schema", "stored_rows"]

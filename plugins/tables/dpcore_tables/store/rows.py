@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
-from dpcore.data.blocks.layout import Layout
+from dpcore.plugin.readers import Layout
 from dpcore_tables.coded.block import CodedBlock
 from dpcore_tables.coded.rows import CodedRows
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from dpcore.data.schema.label import Drop
 from dpcore.errors import InvalidInputError
+from dpcore.plugin.columns import Drop
 from dpcore_tables.weights.of_rows import with_sample_weight
 
 if TYPE_CHECKING:

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.data.arrays import place_of_row
-from dpcore.data.schema.features.numeric import Numeric
-from dpcore.data.schema.label import Drop, Label
 from dpcore.errors import BadRowError, InvalidInputError, near_names
+from dpcore.plugin.columns import Drop, Label, Numeric
 from dpcore_tables.cells.cell_values import convert_column
 from dpcore_tables.files.formats import entry_of, is_named, is_store
 from dpcore_tables.files.input_paths import name_of, refuse_stdin

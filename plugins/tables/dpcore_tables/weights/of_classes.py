@@ -14,8 +14,8 @@ from dpcore_tables.weights.class_weighted import ClassWeighted
 from dpcore_tables.weights.sample_weighted import SampleWeighted
 
 if TYPE_CHECKING:
-    from dpcore.data.schema.label import Label
     from dpcore.plugin import Loss
+    from dpcore.plugin.columns import Label
     from dpcore.plugin.commands import Plan
 
 __all__ = [

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from dpcore.errors import InvalidInputError
-from dpcore.plugin.columns import Log
+from dpcore.plugin.columns import transforms
 from dpcore.plugin.parts import Table, loss_facts, sealed
 from dpcore.registry.tables.losses import LossFacts
 from dpcore_tables.weights.class_weighted import above, times_up
@@ -141,7 +141,7 @@ class SampleWeighted:
         if self._inner.exposure:
             exposures = np.maximum(weights, self.bound * 2.0**-_LEAST_BITS)
             # By sums, products and quotients alone: a row has the same bits wherever it stands.
-            steps = np.floor(Log.of(exposures) * (math.log(2.0) * 2.0**_GRID_BITS))
+            steps = np.floor(transforms.Log.of(exposures) * (math.log(2.0) * 2.0**_GRID_BITS))
             fill(z + np.ldexp(steps, -_GRID_BITS), exposures * (1.0 + labels) - 1.0, out)
             return
         fill(z, labels, out)

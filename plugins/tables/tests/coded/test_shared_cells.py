@@ -2,13 +2,17 @@
 
 import numpy as np
 
-from dpcore_tables.coded.block import freeze, share
+from dpcore.plugin.parts import Table
+from dpcore_tables.coded.block import share
 
 
 def test_only_the_stored_form_is_shared():
-    values = freeze(np.arange(6.0).reshape(2, 3).copy())
+    values = Table.freeze(np.arange(6.0).reshape(2, 3).copy())
     assert share(values, values.copy()) is values
-    for original in (freeze(np.asfortranarray(values.copy())), freeze(values.astype(np.float32))):
+    for original in (
+        Table.freeze(np.asfortranarray(values.copy())),
+        Table.freeze(values.astype(np.float32)),
+    ):
         copy = np.ascontiguousarray(original, dtype=np.float64)
         assert share(original, copy) is copy
     assert share(values[:, :2], values[:, :2].copy()) is not values

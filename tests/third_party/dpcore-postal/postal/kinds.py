@@ -6,16 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from dpcore.plugin.columns import (
-    Affine,
-    ColumnKind,
-    Encoding,
-    Entry,
-    FeatureColumn,
-    Lookup,
-    OneHot,
-    Parsed,
-)
+from dpcore.plugin.columns import ColumnKind, Encoding, Entry, FeatureColumn, transforms
 
 _CODES = tuple(str(code) for code in range(1000, 10_000))
 _AREAS = tuple(code // 100 - 10 for code in range(1000, 10_000))
@@ -33,8 +24,8 @@ class Postal(FeatureColumn):
 
     @property
     def encoding(self) -> Encoding:
-        areas = OneHot(tuple(f"{area}xx" for area in range(10, 100)))
-        return Encoding(Lookup(_CODES, _AREAS), ((areas,),), indicator=self.indicator)
+        areas = transforms.OneHot(tuple(f"{area}xx" for area in range(10, 100)))
+        return Encoding(transforms.Lookup(_CODES, _AREAS), ((areas,),), indicator=self.indicator)
 
     def to_dict(self) -> dict[str, Any]:
         return {"kind": self.kind} | self.empty_keys(None, self.indicator, self.missing)
@@ -52,8 +43,10 @@ class Clock(FeatureColumn):
 
     @property
     def encoding(self) -> Encoding:
-        reading = Parsed(minutes, "time of the day, such as 07:30")
-        return Encoding(reading, (Affine.between(0.0, 1439.0),), indicator=self.indicator)
+        reading = transforms.Parsed(minutes, "time of the day, such as 07:30")
+        return Encoding(
+            reading, (transforms.Affine.between(0.0, 1439.0),), indicator=self.indicator
+        )
 
     def to_dict(self) -> dict[str, Any]:
         return {"kind": self.kind} | self.empty_keys(None, self.indicator, self.missing)

@@ -35,8 +35,8 @@ def installed(monkeypatch):
     if all(point.name != "postal" for point in points):
         points.append(_Point())
     registry = catalogue.read_registry(points)
-    monkeypatch.setattr("dpcore.data.schema.installed.load_registry", lambda kind: registry)
-    monkeypatch.setattr("dpcore.data.schema.installed.registries", lambda kind: (registry,))
+    monkeypatch.setattr("dpcore.data.schema.keys.load_registry", lambda kind: registry)
+    monkeypatch.setattr("dpcore.data.schema.keys.registries", lambda kind: (registry,))
 
 
 def fitted(schema, rows=ROWS):
@@ -81,7 +81,7 @@ def test_a_cell_without_a_reading_is_a_bad_row_and_not_quoted():
 
 def test_a_schema_without_the_package_says_which_word_is_unknown(monkeypatch):
     core = catalogue.core_registry()
-    monkeypatch.setattr("dpcore.data.schema.installed.load_registry", lambda kind: core)
-    monkeypatch.setattr("dpcore.data.schema.installed.registries", lambda kind: (core,))
+    monkeypatch.setattr("dpcore.data.schema.keys.load_registry", lambda kind: core)
+    monkeypatch.setattr("dpcore.data.schema.keys.registries", lambda kind: (core,))
     with pytest.raises(InvalidInputError, match="no column-kind 'postal-code'.* Known: drop, "):
         Schema.from_toml(SCHEMA)
