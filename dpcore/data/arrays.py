@@ -14,12 +14,12 @@ from dpcore.data.array_schema import schema_beside
 from dpcore.data.dataset import Dataset
 from dpcore.data.files import is_elsewhere
 from dpcore.data.loader import file_loader, loader_if_there
-from dpcore.data.matrix import are_numbers, conform_matrix, is_sparse, matrix_of, require_no_mask
+from dpcore.data.matrix import ArraySource, are_numbers
 from dpcore.data.schema.columns import Numeric
 from dpcore.data.schema.features.transforms import Number
 from dpcore.data.targets import on_grid, scale_to_unit
 from dpcore.data.units import Coins
-from dpcore.errors import BadRowError, DataError, InvalidInputError
+from dpcore.errors import BadRowError, InvalidInputError
 
 if TYPE_CHECKING:
     from dpcore.data.blocks.layouts import Matrix, Rows
@@ -31,12 +31,9 @@ __all__ = [
     "dataset_from_arrays",
     "declares_truth",
     "features_from_arrays",
-    "no_labels",
-    "place_of_row",
-    "require_one_each",
 ]
 
-_SOURCE = "the array"
+_SOURCE = ArraySource("the array")
 _OTHERS = "frames, and of other rows in memory that are no array of numbers,"
 
 
@@ -96,7 +93,7 @@ def dataset_from_arrays(
         "capacity": capacity,
     }
     if are_numbers(X) and (y is None or _are_plain_labels(y)):
-        matrix = matrix_of(X, _SOURCE)
+        matrix = _SOURCE.matrix(X)
         own = schema_beside(schema, matrix.shape[1], **public)
         if _has_plain_features(own) and _has_plain_label(own):
             labels = _one_column(y, matrix.shape[0])
@@ -110,7 +107,7 @@ def features_from_arrays(
     """Return feature rows as ``dataset_from_arrays`` makes them, without labels (prediction), and
     which of the rows they are: bool, None for all of them."""
     if are_numbers(X) and _has_plain_features(schema):
-        rows, _, kept = _encoded(matrix_of(X, _SOURCE), None, schema, bad_rows)
+        rows, _, kept = _encoded(_SOURCE.matrix(X), None, schema, bad_rows)
         return rows, kept
     return file_loader(_OTHERS).features(X, schema, bad_rows)
 
@@ -132,7 +129,7 @@ def declares_truth(X: Any, y: Any, label: str) -> bool:
 
 
 def _are_plain_labels(y: Any) -> bool:
-    return are_numbers(y) and not is_sparse(y) and y.dtype.kind != "b"
+    return are_numbers(y) and not _SOURCE.is_sparse(y) and y.dtype.kind != "b"
 
 
 def _has_plain_features(schema: Schema) -> bool:
@@ -161,28 +158,11 @@ def _one_column(y: Any, n_rows: int) -> np.ndarray:
     others."""
     if y is None:
         raise InvalidInputError("Expected y, the labels of the rows of X.")
-    require_no_mask(y, f"{_SOURCE}: y")
+    _SOURCE.require_no_mask(y, "y")
     if y.ndim != 1:
-        raise no_labels(y, _SOURCE)
-    require_one_each(len(y), n_rows, _SOURCE)
+        raise _SOURCE.no_labels(y)
+    _SOURCE.require_one_each(len(y), n_rows)
     return np.asarray(y)
-
-
-def no_labels(y: Any, source: str) -> DataError:
-    """Return the error of what is no column of labels."""
-    column = ": y.ravel() makes one of a column" if getattr(y, "ndim", 1) == 2 else ""
-    return DataError(f"{source}: y is not a one-dimensional array of labels{column}.")
-
-
-def require_one_each(n_labels: int, n_rows: int, source: str) -> None:
-    """Raise DataError unless there are as many labels as rows."""
-    if n_labels != n_rows:
-        raise DataError(f"{source}: the number of labels is not the number of rows.")
-
-
-def place_of_row(row: int) -> str:
-    """Return where a row, from 0, is in memory."""
-    return f"row {row + 1}"
 
 
 def _read_labels(y: np.ndarray, schema: Schema) -> tuple[np.ndarray, np.ndarray, str]:
@@ -194,11 +174,11 @@ def _encoded(
     X: Matrix, y: np.ndarray | None, schema: Schema, bad_rows: BadRows = "refuse"
 ) -> tuple[Matrix, np.ndarray | None, np.ndarray | None]:
     """Return rows, labels where there are some, and which rows were kept, None for all. Raises as
-    ``conform_matrix``."""
+    ``ArraySource.conform``."""
     labels = None if y is None else partial(_read_labels, y, schema)
     if schema.width is None:
         return _between_bounds(X, labels, schema, bad_rows)
-    return conform_matrix(X, schema, _SOURCE, place_of_row, labels, bad_rows)
+    return _SOURCE.conform(X, schema, _SOURCE.place, labels, bad_rows)
 
 
 def _between_bounds(
@@ -209,7 +189,7 @@ def _between_bounds(
 ) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
     """Return the rows of an array whose columns have public bounds, as ``_encoded`` does: each
     number is a function of itself alone, on the feature grid in [0, 1]; the intercept is last."""
-    numbers = dense_of_width(X, len(schema.features), _SOURCE)
+    numbers = _SOURCE.dense(X, len(schema.features))
     rows = np.ones((numbers.shape[0], schema.n_features), dtype=np.float32)
     faults = []
     for j, column in enumerate(schema.features):
@@ -229,19 +209,6 @@ def _between_bounds(
     return rows[~bad], y if y is None else y[~bad], ~bad
 
 
-def dense_of_width(X: Matrix, width: int, source: str) -> np.ndarray:
-    """Return rows whose columns have bounds; InvalidInputError for sparse ones, DataError for
-    another number of columns."""
-    if is_sparse(X):
-        raise InvalidInputError(
-            "Sparse rows cannot be mapped to bounds of columns: zeros would not stay zeros. Pass "
-            "X.toarray(), or leave bounds out and name a row_norm."
-        )
-    if X.shape[1] != width:
-        raise DataError(f"{source}: {X.shape[1]} feature columns, expected {width}.")
-    return np.asarray(X)
-
-
 def _first_fault(
     numbers: np.ndarray, faults: list[tuple[str, np.ndarray, str]], schema: Schema, row: int
 ) -> BadRowError:
@@ -253,4 +220,4 @@ def _first_fault(
         column, notation = schema.features[place], schema.notation
         if (loader := loader_if_there()) is not None:
             reason = loader.advice(numbers[:, place], row, column, notation) or reason
-    return BadRowError(f"{_SOURCE}, {place_of_row(row)}, column {name!r}: {reason}.")
+    return BadRowError(f"{_SOURCE.name}, {_SOURCE.place(row)}, column {name!r}: {reason}.")

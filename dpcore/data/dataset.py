@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from dpcore.data.blocks.layouts import Rows
     from dpcore.data.blocks.table import Table
-    from dpcore.data.part import RowPart
+    from dpcore.privacy.units import RowPart
 
 __all__ = ["Dataset", "declared_schema"]
 

@@ -15,8 +15,8 @@ from dpcore.privacy.first_party import part_of
 if TYPE_CHECKING:
     import numpy as np
 
-    from dpcore.data.part import RowPart
     from dpcore.data.schema.schema import Schema
+    from dpcore.privacy.units import RowPart
 
 __all__ = [
     "BadRows",

@@ -18,11 +18,11 @@ from dpcore.session.ledger import Found, Ledger, LedgerEntry, LedgerWithin, Tabl
 
 if TYPE_CHECKING:
     from dpcore.data.files import RowFacts
-    from dpcore.data.part import RowPart
     from dpcore.data.schema.schema import Schema
     from dpcore.fitting.planning.planned import Plan
     from dpcore.model.model import Model
     from dpcore.privacy.sensitivity import NeighboringRelation
+    from dpcore.privacy.units import RowPart
     from dpcore.protocols import Accountant
     from dpcore.session.ledger import RunCharges, TableLedger
     from dpcore.session.sequential_sessions import Released

@@ -93,11 +93,15 @@ class Model(LearntFacts):
     columns_in_words = rendering.columns_in_words
     sections_in_words = rendering.sections_in_words
     shown_bounds = rendering.shown_bounds
-    classes_in_words = staticmethod(rendering.classes_in_words)
     __repr__ = rendering.text_of
     margins_of, margins_in_pieces = margins.margins_of, margins.margins_in_pieces
-    blanks_in_words, reading_of = margins.blanks_in_words, staticmethod(margins.reading_of)
-    blank_rows, read_file = staticmethod(blank_rows), staticmethod(read_model_file)
+    blanks_in_words = margins.blanks_in_words
+    blank_rows, classes_in_words, read_file, reading_of = (
+        staticmethod(blank_rows),
+        staticmethod(rendering.classes_in_words),
+        staticmethod(read_model_file),
+        staticmethod(margins.reading_of),
+    )
 
     @staticmethod
     def check_coefficients(w: Any, shape: tuple[int, ...], algo: str) -> np.ndarray:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from dpcore.errors import InvalidInputError
 from dpcore.exact.grid import BLOCK_ROWS
 
-__all__ = ["GIVEN_OF_QUERIES", "MISSING_IDS", "Units", "protected"]
+__all__ = ["GIVEN_OF_QUERIES", "MISSING_IDS", "RowPart", "Units", "protected"]
 
 MISSING_IDS = ("refuse", "row")
 """A row without an id is a bad row, or a unit by itself: never in one pool with others."""
@@ -34,6 +34,24 @@ GIVEN_OF_QUERIES = {
 """Conditions on the rows of a query, by ``typed_by`` of a statement: the query was checked to be of
 single rows or is claimed to be (models of before do not tell), and its columns have declared types,
 or each cell has a type by itself."""
+
+
+@dataclass(frozen=True)
+class RowPart:
+    """A part, in public words.
+
+    Parameters
+    ----------
+    column : by which the rows are in parts.
+    name : ``"column=level"``, the name of the level's feature.
+    of : into how many listed levels the column divides the rows.
+    query : as ``Dataset`` has it.
+    """
+
+    column: str
+    name: str
+    of: int
+    query: str = ""
 
 
 @dataclass(frozen=True, slots=True)

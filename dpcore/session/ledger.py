@@ -19,10 +19,10 @@ from dpcore.privacy.figures import copied_figure
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from dpcore.data.part import RowPart
     from dpcore.data.schema.schema import Schema
     from dpcore.privacy.events import DpEvent
     from dpcore.privacy.sensitivity import NeighboringRelation
+    from dpcore.privacy.units import RowPart
     from dpcore.protocols import Accountant
 
 __all__ = [

@@ -77,7 +77,7 @@ MOST_DEEP_IMPORTS = {
     "dpcore_ledger": 7,
     "dpcore_report": 14,
     "dpcore_sklearn": 4,
-    "dpcore_tables": 58,
+    "dpcore_tables": 48,
     "dpcore_tuning": 63,
 }
 """Names that packages import from the core beside its pages. It may only become less."""

@@ -56,8 +56,12 @@ class Table:
     CAPACITY: ClassVar[int] = CAPACITY
     MOST_FILES: ClassVar[int] = MOST_FILES
 
-    freeze, is_frozen = staticmethod(freeze), staticmethod(is_frozen)
-    on_grid, plain_labels = staticmethod(on_grid), staticmethod(plain_labels)
+    freeze, is_frozen, on_grid, plain_labels = (
+        staticmethod(freeze),
+        staticmethod(is_frozen),
+        staticmethod(on_grid),
+        staticmethod(plain_labels),
+    )
 
     def __init__(
         self,

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore import Schema
 from dpcore.data.loader import FileLoader
+from dpcore.data.units import Coins
 from dpcore.errors import DataError, InvalidInputError, near_names
 from dpcore.plugin.engines import BadRows
 from dpcore.plugin.parts import Dataset, load_registry
-from dpcore.plugin.readers import Coins, UnitIds
+from dpcore.plugin.readers import UnitIds
 from dpcore_tables.bounds.unbounded import with_private_bounds
 from dpcore_tables.bounds.unbounded_rows import WaitingRows, bounded_rows
 from dpcore_tables.cells.error_hints import advice_on

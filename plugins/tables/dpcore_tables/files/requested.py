@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from dpcore import Schema
 from dpcore.data.dataset import declared_schema
+from dpcore.data.units import Coins
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.request.ledger_request import require_ledgers
 from dpcore.fitting.rows.given import with_units
@@ -20,7 +21,6 @@ from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.commands import DataRequest, Plan
 from dpcore.plugin.engines import Files, Registered
 from dpcore.plugin.parts import Dataset, PrivacyStatement, load_registry
-from dpcore.plugin.readers import Coins
 from dpcore.registry.tables.declarations import engine_facts
 from dpcore_tables.files.formats import schema_from_rows
 from dpcore_tables.files.loading import require_file, require_known, schema_of

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.data.part import RowPart
 from dpcore.errors import InvalidInputError, near_names
+from dpcore.privacy.units import RowPart
 from dpcore_tables.coded.rows import CodedRows
 
 if TYPE_CHECKING:

@@ -134,7 +134,7 @@ def _encode(
     ids: UnitIds | None = None,
 ) -> tuple[np.ndarray | csr_matrix | CodedRows, np.ndarray | None, np.ndarray | None]:
     """Return encoded rows, labels, and which rows were kept, None for all."""
-    from dpcore.data.matrix import conform_matrix
+    from dpcore.plugin.readers import ArraySource
     from dpcore_tables.cells.cell_values import conform, convert_column
     from dpcore_tables.cells.features import encode
     from dpcore_tables.raw.raw_matrix import RawMatrix
@@ -146,7 +146,7 @@ def _encode(
             return convert_column(each, schema.label, schema.notation, raw.source)
 
         read = labels if labelled else None
-        return conform_matrix(raw.X, schema, raw.source, raw.where, read, bad_rows)
+        return ArraySource(raw.source).conform(raw.X, schema, raw.where, read, bad_rows)
     columns = conform(raw, schema, labelled=labelled, bad_rows=bad_rows)
     if ids is not None and columns.ids is not None:
         ids.add(columns.ids)

@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from dpcore.data.arrays import no_labels, require_one_each
-from dpcore.data.matrix import require_no_mask, two_dimensional
 from dpcore.errors import DataError, replacing
 from dpcore.plugin.columns import Notation
+from dpcore.plugin.readers import ArraySource
 from dpcore_tables.cells.objects import as_objects, object_numbers
 from dpcore_tables.cells.typed import Cells
 
@@ -41,7 +40,7 @@ def real_matrix(X: Any, source: str) -> np.ndarray:
 def real_array(X: Any, source: str) -> np.ndarray:
     """Return ``real_matrix`` in the order and the type that the numbers have, where float64 holds
     that type: of a whole array a copy takes as much memory again, or eight times as much."""
-    require_no_mask(X, f"{source}: X")
+    ArraySource(source).require_no_mask(X, "X")
     unreal = DataError(f"{source}: X does not hold real numbers{_FRAME}.")
     with replacing(TypeError, ValueError, by=lambda _: unreal):
         array = np.asarray(X, dtype=None if hasattr(X, "dtype") else object)
@@ -53,7 +52,7 @@ def real_array(X: Any, source: str) -> np.ndarray:
             # A long double above float64's range becomes infinite, and is refused as that.
             with np.errstate(over="ignore"):
                 array = array.astype(np.float64)
-    return two_dimensional(array, source, hasattr(X, "dtype"))
+    return ArraySource(source).two_dimensional(array, hasattr(X, "dtype"))
 
 
 def labels_of(y: Any, source: str, n_rows: int) -> Cells:
@@ -61,14 +60,15 @@ def labels_of(y: Any, source: str, n_rows: int) -> Cells:
 
     Raises DataError for anything else.
     """
-    require_no_mask(y, f"{source}: y")
-    unread = no_labels(y, source)
+    of_source = ArraySource(source)
+    of_source.require_no_mask(y, "y")
+    unread = of_source.no_labels(y)
     with replacing(pa.ArrowException, TypeError, ValueError, by=lambda _: unread):
         if isinstance(y, (pa.Array, pa.ChunkedArray)) or streams(y):
             cells: Cells = pa.chunked_array([y] if isinstance(y, pa.Array) else y)
         else:
             cells = typed_cells(y) if hasattr(y, "dtype") else as_objects(y)
-    require_one_each(len(cells), n_rows, source)
+    of_source.require_one_each(len(cells), n_rows)
     return cells
 
 

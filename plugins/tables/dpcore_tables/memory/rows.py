@@ -10,12 +10,10 @@ import numpy as np
 import pyarrow as pa
 
 from dpcore.data.array_schema import schema_beside
-from dpcore.data.arrays import dense_of_width, place_of_row
-from dpcore.data.blocks.canonical_csr import canonical_csr
-from dpcore.data.matrix import conform_matrix, is_sparse
+from dpcore.data.units import Coins
 from dpcore.errors import InvalidInputError
 from dpcore.plugin.parts import Dataset
-from dpcore.plugin.readers import Coins, UnitIds
+from dpcore.plugin.readers import ArraySource, UnitIds
 from dpcore_tables.cells.cell_values import conform, convert_column
 from dpcore_tables.cells.features import encode
 from dpcore_tables.memory.columns import labels_of, real_array, real_matrix
@@ -35,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["dataset_in_memory", "features_in_memory", "labels_declare_truth"]
 
-_SOURCE = "the array"
+_SOURCE = ArraySource("the array")
 
 
 def dataset_in_memory(
@@ -56,9 +54,9 @@ def dataset_in_memory(
         return _from_columns(X, y, own, coins)
     if y is None:
         raise InvalidInputError("Expected y, the labels of the rows of X.")
-    labels = labels_of(y, _SOURCE, X.shape[0])
-    read = partial(convert_column, labels, own.label, own.notation, _SOURCE)
-    rows = conform_matrix(X, own, _SOURCE, place_of_row, read)
+    labels = labels_of(y, _SOURCE.name, X.shape[0])
+    read = partial(convert_column, labels, own.label, own.notation, _SOURCE.name)
+    rows = _SOURCE.conform(X, own, _SOURCE.place, read)
     return Dataset.from_rows("array", rows[:2], own)
 
 
@@ -71,7 +69,7 @@ def features_in_memory(
     if schema.width is None:
         columns = conform(_table(X, None, schema, False), schema, labelled=False, bad_rows=bad_rows)
         return encode(columns, schema)[0], columns.kept
-    rows, _, kept = conform_matrix(_matrix(X), schema, _SOURCE, place_of_row, None, bad_rows)
+    rows, _, kept = _SOURCE.conform(_matrix(X), schema, _SOURCE.place, None, bad_rows)
     return rows, kept
 
 
@@ -101,16 +99,14 @@ def _table(X: Any, y: Any, schema: Schema, labelled: bool) -> RawTable:
     label = schema.label.name
     if y is not None and label in frame_names(X):
         raise InvalidInputError(f"The label {label!r} is a column of the frame: leave y out.")
-    table = frame_table(X, schema, labelled and y is None, labelled, place_of_row)
+    table = frame_table(X, schema, labelled and y is None, labelled, _SOURCE.place)
     if y is None:
         return table
     return replace(table, columns={**table.columns, label: labels_of(y, table.source, len(X))})
 
 
 def _matrix(X: Any) -> Matrix:
-    if is_sparse(X):
-        return canonical_csr(X, _SOURCE)
-    return real_array(X, _SOURCE)
+    return _SOURCE.csr(X) if _SOURCE.is_sparse(X) else real_array(X, _SOURCE.name)
 
 
 def _array_table(X: Any, y: Any, schema: Schema, labelled: bool) -> RawTable:
@@ -128,8 +124,8 @@ def _array_table(X: Any, y: Any, schema: Schema, labelled: bool) -> RawTable:
             "A schema with categories or dates needs a frame, of pandas, polars or pyarrow."
         )
     names = [column.name for column in schema.features]
-    matrix = X if is_sparse(X) else real_matrix(X, _SOURCE)
-    matrix = dense_of_width(matrix, len(names), _SOURCE)
+    matrix = X if _SOURCE.is_sparse(X) else real_matrix(X, _SOURCE.name)
+    matrix = _SOURCE.dense(matrix, len(names))
     columns = {
         name: pa.chunked_array([pa.array(cells)])
         for name, cells in zip(names, matrix.T, strict=True)
@@ -137,5 +133,5 @@ def _array_table(X: Any, y: Any, schema: Schema, labelled: bool) -> RawTable:
     if labelled:
         if y is None:
             raise InvalidInputError("Expected y, the labels of the rows of X.")
-        columns[schema.label.name] = labels_of(y, _SOURCE, matrix.shape[0])
-    return RawTable(columns, matrix.shape[0], _SOURCE, place_of_row)
+        columns[schema.label.name] = labels_of(y, _SOURCE.name, matrix.shape[0])
+    return RawTable(columns, matrix.shape[0], _SOURCE.name, _SOURCE.place)

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpcore.data.units import Coins
 from dpcore.errors import DataError
 from dpcore.plugin.columns import FeatureColumn, Label
 from dpcore.plugin.parts import Dataset, Table
-from dpcore.plugin.readers import Coins, UnitIds
+from dpcore.plugin.readers import UnitIds
 from dpcore_tables.cells.cell_values import convert_column
 from dpcore_tables.cells.ids import ids_of
 from dpcore_tables.cells.objects import as_objects

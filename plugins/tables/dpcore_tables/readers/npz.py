@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from dpcore.data.blocks.canonical_csr import canonical_csr, misfit
 from dpcore.errors import DataError, replacing
+from dpcore.plugin.readers import ArraySource
 from dpcore_tables.memory.columns import labels_of, real_matrix
 from dpcore_tables.raw.raw_matrix import RawMatrix
 from dpcore_tables.raw.reader import ReadFacts
@@ -61,17 +61,17 @@ def read_npz(path: str, *, labelled: bool = True) -> RawMatrix:
     if labelled and "y" not in arrays:
         raise DataError(f"{path}: no array y with the labels.")
     labels = labels_of(arrays["y"], path, X.shape[0]) if labelled else None
-    return RawMatrix(X, labels, path, lambda row: f"row {row + 1}")
+    return RawMatrix(X, labels, path, ArraySource.place)
 
 
 def _csr(arrays: Mapping[str, np.ndarray], source: str) -> csr_matrix:
     data, indices, indptr, shape = (arrays[part] for part in _CSR_PARTS)
-    with replacing(TypeError, ValueError, OverflowError, by=partial(misfit, source)):
+    with replacing(TypeError, ValueError, OverflowError, by=ArraySource(source).misfit):
         n_rows, width = (int(n) for n in shape)
         if indices.dtype.kind not in "iu" or indptr.dtype.kind not in "iu":
             raise TypeError
         X = csr_matrix((data, indices, indptr), shape=(n_rows, width))
-    return canonical_csr(X, source)
+    return ArraySource(source).csr(X)
 
 
 def _load(path: str) -> dict[str, np.ndarray]:

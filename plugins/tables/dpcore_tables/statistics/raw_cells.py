@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.data.arrays import place_of_row
 from dpcore.plugin.columns import FeatureColumn, Label, Numeric
+from dpcore.plugin.parts import Table
+from dpcore.plugin.readers import ArraySource
 from dpcore_tables.cells.cell_values import convert_column
 from dpcore_tables.cells.typed import Cells, empty_cells
 from dpcore_tables.files.stream import open_rows
@@ -61,7 +62,7 @@ def raw_cells(source: Any, schema: Schema) -> Iterator[RawCells]:
 def raw_pieces(source: Any, schema: Schema) -> Iterator[RawTable | RawMatrix]:
     """Yield the rows of a file or a frame before any schema is applied."""
     if is_frame(source):
-        yield frame_table(source, schema, True, True, place_of_row)
+        yield frame_table(source, schema, True, True, ArraySource.place)
     else:
         # Their owner looks at them, and whatever is released of a query's rows is refused.
         yield from open_rows(source, schema, promised=False).pieces()
@@ -93,9 +94,7 @@ def _of_cells(
 
 
 def _of_rows(raw: RawMatrix, schema: Schema) -> list[int]:
-    from dpcore.data.blocks.layouts import matrix_layout_of
-
-    layout = matrix_layout_of(raw.X)
+    layout: Any = Table.layout_of(raw.X)
     finite = layout.finite_rows(raw.X)
     X = raw.X[finite] * schema.feature_scale
     longer = layout.longer_rows(X, schema.row_norm, schema.intercept)

@@ -21,9 +21,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpcore.data.units import Coins
 from dpcore.errors import DataError
 from dpcore.plugin.parts import Dataset
-from dpcore.plugin.readers import Coins, UnitIds
+from dpcore.plugin.readers import UnitIds
 from dpcore_tables.coded.rows import CodedRows
 from dpcore_tables.store.format import STORE_ROWS
 from dpcore_tables.store.reader import stored_rows

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.data.arrays import place_of_row
 from dpcore.errors import BadRowError, InvalidInputError, near_names
 from dpcore.plugin.columns import Drop, Label, Numeric
+from dpcore.plugin.readers import ArraySource
 from dpcore_tables.cells.cell_values import convert_column
 from dpcore_tables.files.formats import entry_of, is_named, is_store
 from dpcore_tables.files.input_paths import name_of, refuse_stdin
@@ -56,7 +56,7 @@ def _pieces(X: Any, schema: Schema) -> Iterator[RawTable]:
     if not isinstance(X, (str, os.PathLike)):
         if not is_frame(frame := frame_of(X)):
             raise InvalidInputError("Weights by a column's name need a file or a frame.")
-        yield frame_table(frame, schema, False, False, place_of_row)
+        yield frame_table(frame, schema, False, False, ArraySource.place)
         return
     path = os.fspath(X)
     refuse_stdin(path)
