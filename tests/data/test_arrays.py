@@ -208,3 +208,11 @@ def test_the_input_is_left_alone():
     X = sparse.csr_matrix((np.array([3.0, 1.0]), np.array([1, 0]), np.array([0, 2])), shape=(1, 2))
     dataset_from_arrays(X, [1])
     assert X.indices.tolist() == [1, 0] and X.data.tolist() == [3.0, 1.0]
+
+
+def test_weights_of_rows_are_held_to_their_bound_and_are_numbers():
+    data = dataset_from_arrays(np.eye(3), [1.0, -1.0, 1.0])
+    assert data.with_weights(np.array([0.5, 2.0, 9.0]), 2.0).weights.tolist() == [0.5, 2.0, 2.0]
+    for wrong in ([0.5, 2.0], [0.5, 2.0, -1.0], [0.5, 2.0, np.nan], [0.5, 2.0, np.inf]):
+        with pytest.raises(DataError, match="finite number >= 0 for each row"):
+            data.with_weights(np.array(wrong), 2.0)
