@@ -137,9 +137,9 @@ def assert_alike_in_any_company(called: Called, labels: np.ndarray, n_classes: i
     """Raise AssertionError if numbers of a few rows of one label change with the rows behind them.
 
     Those are of the same label, of the others, or of all; they are alike, at 0, certain or wrong,
-    close together, far apart or in order. What a loss makes of the shares of labels, of ties or of the rows' spread is the same in every
-    part of rows that are drawn at random. ``labels`` and ``n_classes`` : as of
-    ``assert_alike_in_company``.
+    close together, far apart or in order. What a loss makes of the shares of labels, of ties or of
+    the rows' spread is the same in every part of rows that are drawn at random. ``labels`` and
+    ``n_classes`` : as of ``assert_alike_in_company``.
     """
     kinds = np.unique(labels) if n_classes else np.array([-1.0, 0.25, 1.0])
     away = np.linspace(-1.5, 1.5, _LOOKED_AT)
