@@ -48,8 +48,7 @@ def clip_coefficients(
         quotient = clip / (norms[i] if norms[i] > 0.0 else np.inf)
         limit = quotient - quotient * 2.220446049250313e-16
         size = abs(t)
-        kept = size if size <= limit else limit
-        kept = kept if size < np.inf else 0.0
+        kept = (size if size <= limit else limit) if size < np.inf else 0.0
         steps = np.trunc(kept * scale)
         c[i] = (steps if t > 0.0 else -steps) * step
 
@@ -102,28 +101,55 @@ def add_clipped(
     clipped to the size ``each`` by itself, each row to the norm ``clip``, and truncated to 1 /
     scale, a power of two; what is not finite counts as 0. Of one of these bounds, infinity is none.
 
-    A number within ``each`` stays within: a product with a power of two is exact. The bound of a
-    row is that of ``clip_class_coefficients``: ``size`` is above the real norm, and 2^-50 taken off
-    the share leaves every product below the real one. Of whole numbers and a whole clip the sum is
-    exact below 2^52, and compared as it is: a row at the clip, as a count of 1, stays.
+    A number within ``each`` stays within: a product with a power of two is exact. Sizes of four
+    rows are added up side by side, each in the order of its numbers: one alone waits for each sum.
     """
-    slack = 1.0 + (values.shape[1] + 8.0) * 2.220446049250313e-16
+    n = values.shape[0]
+    for i in range(0, n, 4):
+        four = min(4, n - i)
+        for j in range(four):
+            for k in range(values.shape[1]):
+                t = values[i + j, k] if abs(values[i + j, k]) < np.inf else 0.0
+                values[i + j, k] = min(max(t, -each), each)
+        b, c, d = values[min(i + 1, n - 1)], values[min(i + 2, n - 1)], values[min(i + 3, n - 1)]
+        sizes = _sizes_of_four(values[i], b, c, d, is_l1)
+        for j in range(four):
+            row = values[i + j]
+            share = _share_of_row(row, sizes[j], clip, is_l1)
+            for k in range(row.shape[0]):
+                total[k] += np.int64(np.trunc(row[k] * share * scale))
+
+
+@njit(error_model="numpy", fastmath=False)
+def _sizes_of_four(
+    a: np.ndarray, b: np.ndarray, c: np.ndarray, d: np.ndarray, is_l1: bool
+) -> tuple[float, float, float, float]:
+    """Return the sums of sizes of four rows, or of squares."""
+    p = q = r = s = 0.0
+    for k in range(a.shape[0]):
+        t, u, v, w = abs(a[k]), abs(b[k]), abs(c[k]), abs(d[k])
+        p, q = p + (t if is_l1 else t * t), q + (u if is_l1 else u * u)
+        r, s = r + (v if is_l1 else v * v), s + (w if is_l1 else w * w)
+    return p, q, r, s
+
+
+@njit(error_model="numpy", fastmath=False)
+def _share_of_row(row: np.ndarray, size: float, clip: float, is_l1: bool) -> float:
+    """Return what to multiply finite numbers with, so that their norm is ``clip`` at most; ``size``
+    is their sum of sizes or squares.
+
+    The bound is that of ``clip_class_coefficients``: ``size`` is above the real norm, and 2^-50
+    taken off the share leaves every product below the real one. Of whole numbers and a whole clip
+    the sum is exact below 2^52, and compared as it is: a row at the clip, as a count of 1, stays.
+    """
     most = clip if is_l1 else clip * clip
-    for i in range(values.shape[0]):
-        size, is_whole = 0.0, clip == np.floor(clip)
-        for k in range(values.shape[1]):
-            t = values[i, k] if abs(values[i, k]) < np.inf else 0.0
-            t = min(max(t, -each), each)
-            values[i, k] = t
-            size += abs(t) if is_l1 else t * t
-            is_whole = is_whole and t == np.floor(t)
-        is_within = is_whole and size <= most and size < 4503599627370496.0
-        size = (size if is_l1 else np.sqrt(size)) * slack
-        share = clip / size * (1.0 - 8.881784197001252e-16) if size > clip else 1.0
-        share = 1.0 if is_within else share
-        share = share if size < 2.0**900 else 0.0
-        for k in range(values.shape[1]):
-            total[k] += np.int64(np.trunc(values[i, k] * share * scale))
+    is_within = clip == np.floor(clip) and size <= most and size < 2.0**52
+    size = (size if is_l1 else np.sqrt(size)) * (1.0 + (row.shape[0] + 8.0) * 2.0**-52)
+    for k in range(row.shape[0] if is_within and size > clip else 0):
+        is_within = is_within and row[k] == np.floor(row[k])
+    is_over = size > clip and not is_within
+    share = clip / size * (1.0 - 8.881784197001252e-16) if is_over else 1.0
+    return share if size < 2.0**900 else 0.0
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
@@ -142,6 +168,5 @@ def clipped_total(values: np.ndarray, clip: float, scale: float) -> np.int64:
     total = np.int64(0)
     for i in range(values.shape[0]):
         v = values[i] if values[i] < clip else clip
-        v = v if v > 0.0 else 0.0
-        total += np.int64(v * scale)
+        total += np.int64((v if v > 0.0 else 0.0) * scale)
     return total

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = ["CoefficientSum", "ContributionSum"]
 
-_CELLS = 2**20  # So many features are unfolded at a time.
+_CELLS = 2**20  # So many features are unfolded at a time,
+_CACHED = 2**17  # and so many numbers of rows written, which a processor's cache holds.
 
 
 @sealed
@@ -199,18 +200,20 @@ class ContributionSum:
         total = self.start()
         y, weights = _labels_and_weights(block)
         each, whole = (self.clip, np.inf) if self.norm == "linf" else (np.inf, self.clip)
-        step = max(1, _CELLS // max(block.n_features, self.width))
+        step, few = max(1, _CELLS // max(1, block.n_features)), max(1, _CACHED // self.width)
         for begin in range(0, max(block.n_rows, 1), step):
-            rows = slice(begin, min(begin + step, block.n_rows))
-            part = block if step >= block.n_rows else block.take(np.arange(rows.start, rows.stop))
-            out = np.empty((part.n_rows, self.width))
+            rows = np.arange(begin, min(begin + step, block.n_rows))
+            part = block if step >= block.n_rows else block.take(rows)
             # Of coded rows they are a part of a wider array.
             features = np.ascontiguousarray(part.rows())
-            self.function.fill(features, y[rows], self.parameters, out)
-            with np.errstate(all="ignore"):
-                if weights is not None:
-                    out *= weights[rows, np.newaxis]
-                add_clipped(out, each, whole, 2.0**self.bits, self.norm == "l1", total)
+            for first in range(begin, begin + max(len(rows), 1), few):
+                x = features[first - begin : first - begin + few]
+                some, out = slice(first, first + len(x)), np.empty((len(x), self.width))
+                self.function.fill(x, y[some], self.parameters, out)
+                with np.errstate(all="ignore"):
+                    if weights is not None:
+                        out *= weights[some, np.newaxis]
+                    add_clipped(out, each, whole, 2.0**self.bits, self.norm == "l1", total)
         return total
 
     def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:

@@ -111,12 +111,9 @@ def _exp(t: float) -> float:
 
 @_njit
 def m_exp(t: float) -> float:
-    held = t if t > _SMALLEST else _SMALLEST
-    held = held if held < _LARGEST else _LARGEST
-    e = _exp(held)
-    e = e if t >= _SMALLEST else 0.0
-    e = e if t <= _LARGEST else np.inf
-    return e if t == t else t
+    e = _exp((t if t < _LARGEST else _LARGEST) if t > _SMALLEST else _SMALLEST)
+    within = e if t >= _SMALLEST else 0.0
+    return within if t <= _LARGEST else (np.inf if t == t else t)
 
 
 @_njit

@@ -13,7 +13,7 @@ import numpy as np
 
 from dpcore.errors import InvalidInputError, KernelError, replacing
 from dpcore.exact.compiled import KernelCache, Unkept, source_digest
-from dpcore.exact.plain import cached_by_number, plain_number
+from dpcore.exact.plain import cached_by_number
 from dpcore.privacy.immutable import sealed
 from dpcore.row_functions import code, compiled, functions, grammar
 from dpcore.row_functions.code import code_of, code_of_tree
@@ -144,7 +144,10 @@ class RowFunction:
         _require_usual_numbers()
         if not len(rows) == len(y) == len(out):
             raise KernelError("Expected a label and a place of out for each row.")
-        loop = _LOOPS.get(plain_number((self.text, self.form))) or _loop(self.text, self.form)
+        # Of Python's own texts alone: others are made such, or refused, where a loop is compiled.
+        loop = (
+            type(text := self.text) is type(form := self.form) is str and _LOOPS.get((text, form))
+        ) or _loop(text, form)
         if isinstance(loop, FunctionType):  # without the compiler
             _require_room(code.MOST_HELPERS + _ROOM)
         loop(rows, y, parameters, out)

@@ -154,6 +154,7 @@ def test_rows_come_in_pieces_with_the_same_sum(monkeypatch):
     )
     whole = LocalEngine(rows.table()).answer(query)
     monkeypatch.setattr("dpcore.queries.row_sums._CELLS", 35)
+    monkeypatch.setattr("dpcore.queries.row_sums._CACHED", 15)
     np.testing.assert_array_equal(LocalEngine(rows.table()).answer(query), whole)
 
 
@@ -184,6 +185,30 @@ def test_a_number_by_itself_is_clipped_and_truncated(value, clip, bits):
     add_clipped(np.array([[value, -clip]]), clip, math.inf, 2.0**bits, False, total)
     kept = max(-Fraction(clip), min(Fraction(clip), Fraction(value))) if np.isfinite(value) else 0
     assert total.tolist() == [math.trunc(each * 2**bits) for each in (kept, -Fraction(clip))]
+
+
+def clipped_by_sizes(values, clip, is_l1, first):
+    """Return the sum of clipped rows, with the size of the first of four, if so, for each."""
+    total = np.zeros(values.shape[1], dtype=np.int64)
+    for i, row in enumerate(values):
+        measured = values[i - i % 4] if first else row
+        size = np.abs(measured).sum() if is_l1 else np.linalg.norm(measured)
+        add_clipped((row * min(1.0, clip / size))[None], np.inf, 1e3, 2.0**8, is_l1, total)
+    return total
+
+
+@pytest.mark.parametrize("n", range(10))
+@pytest.mark.parametrize("is_l1", [False, True])
+def test_each_of_several_rows_is_clipped_by_its_own_size(n, is_l1):
+    values = np.random.default_rng(n).normal(size=(n, 3)) * 2.0 ** np.arange(-3, n - 3)[:, None]
+    found, alone = np.zeros((2, 3), dtype=np.int64)
+    add_clipped(values.copy(), np.inf, 1.0, 2.0**8, is_l1, found)
+    for row in values:
+        add_clipped(row[None].copy(), np.inf, 1.0, 2.0**8, is_l1, alone)
+    np.testing.assert_array_equal(found, alone)
+    # By the formula, up to a step a row; not by the size of another row, which would be a leak.
+    assert np.abs(found - clipped_by_sizes(values, 1.0, is_l1, first=False)).max() <= n
+    assert n < 5 or np.abs(found - clipped_by_sizes(values, 1.0, is_l1, first=True)).max() > n
 
 
 def test_the_largest_entry_of_a_row_is_used_up_to_the_clip():

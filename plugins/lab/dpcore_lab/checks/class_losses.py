@@ -12,6 +12,7 @@ from dpcore.plugin.parts import Table, loss_facts
 from dpcore_lab.checks.coverage_text import Tested
 from dpcore_lab.checks.memory import (
     USUAL_CALLS,
+    assert_alike_in_any_company,
     assert_alike_in_company,
     assert_no_memory,
     assert_not_mixed,
@@ -62,6 +63,8 @@ def check_class_loss(
         z, y = _margins(count, rows, rng)
         some = np.resize(y, Table.BLOCK_ROWS if place == 0 else _FEWER)
         assert_alike_in_company(partial(_called, loss), some, count)
+        if place == 0:
+            assert_alike_in_any_company(partial(_called, loss), some, count)
         for name in ("value", "dvalue"):
             _check_row_by_row(loss, name, z, y, rng)
             if facts.thread_safe:

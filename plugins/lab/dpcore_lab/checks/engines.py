@@ -24,6 +24,9 @@ __all__ = ["check_engine", "check_sums_over"]
 
 _BLOCKS = 20
 _THREADS = (1, 2, 3, 8, None)
+_QUESTIONS = 300
+"""Questions that are put to one engine, one after the other."""
+_FACTORS = np.arange(1, 1501, dtype=np.int64)
 _OFFSET = np.array([0, 2**63 - 1, -(2**62)], dtype=np.int64)
 
 
@@ -67,6 +70,21 @@ class _Overlapping(_Visits):
         return _Visits(self.factor).answer_block(block)
 
 
+class _Large(_Visits):
+    """The same numbers many times over: a matrix of more entries than a page of memory has."""
+
+    def start(self) -> np.ndarray:
+        return _many_times(super().start())
+
+    def answer_block(self, block: Block) -> np.ndarray:
+        return _many_times(super().answer_block(block))
+
+
+def _many_times(numbers: np.ndarray) -> np.ndarray:
+    found: np.ndarray = _FACTORS[:, None] * numbers
+    return found
+
+
 class _Broken(_Visits):
     """Fails at its fifth block."""
 
@@ -100,11 +118,12 @@ class _WholeTable:
 def check_engine(engine: Any) -> Tested:
     """Raise AssertionError unless an engine adds up each block's answer exactly once.
 
-    ``engine`` : the class, opened over a table. Asked of tables without rows, of one row, and of
-    twenty blocks, in one thread and in up to eight, it gives the integers that a loop over the
-    blocks gives, modulo 2^64, and what the sum starts from once; a part that does not
-    say that calls may overlap is asked by one thread at a time; an answer is worked out anew for
-    every question and is nobody else's; what a query raises is raised, a part of another type or
+    ``engine`` : the class, opened over a table. Asked of tables without rows, of one row, of twenty
+    blocks, and of blocks of zeros, of rows or labels all alike, twice the same or of a single row,
+    in one thread and in up to eight, it gives the integers that a loop over the blocks gives,
+    modulo 2^64, and what the sum starts from once; a part that does not say that calls may overlap
+    is asked by one thread at a time; an answer is worked out anew for every question, of 300 one
+    after the other, and is nobody else's; what a query raises is raised, a part of another type or
     shape is refused, or makes an answer that a session refuses, and the next answer is right.
 
     Raises InvalidInputError for an engine that reads files: its processes are none of a check's.
@@ -119,6 +138,10 @@ def check_engine(engine: Any) -> Tested:
         table = _table(n_rows)
         for threads in _THREADS:
             check_sums_over(_opened(engine, table, threads), table)
+    motley = _motley()
+    for threads in _THREADS[:2]:
+        check_sums_over(_opened(engine, motley, threads), motley)
+        _check_many_questions(_opened(engine, _table(9), threads), _table(9))
     _check_one_at_a_time(_opened(engine, table, 3))
     for threads in (1, 3):
         _check_refusals(_opened(engine, table, threads), table)
@@ -146,8 +169,27 @@ def _table(n_rows: int) -> Table:
     return Rows(rng.uniform(-0.5, 0.5, size=(n_rows, 3)), np.ones(n_rows)).table()
 
 
+def _motley() -> Table:
+    """Return a table of blocks that are alike, or whose rows or labels are."""
+    rng, size = np.random.default_rng(7), Table.BLOCK_ROWS
+    X, y = rng.uniform(-0.5, 0.5, size=(6 * size + 1, 3)), np.ones(6 * size + 1)
+    X[:size], X[size : 2 * size], X[3 * size : 4 * size] = 0.0, X[size], X[2 * size : 3 * size]
+    X[4 * size : 5 * size] *= 2.0**-14
+    y[1 : 4 * size : 2], y[4 * size + 5], y[5 * size :] = -1.0, -1.0, -1.0
+    return Rows(X, y).table()
+
+
+def _check_many_questions(engine: Engine, table: Table) -> None:
+    for k in range(_QUESTIONS):
+        query = _Visits(k + 1)
+        assert np.array_equal(engine.answer(query), _expected(query, table)), (
+            f"After {k} other questions an answer is not start() plus the blocks' parts."
+        )
+
+
 def _expected(query: _Visits, table: Table) -> np.ndarray:
     alone, total = _Visits(query.factor), query.start()
+    alone = _Large(query.factor) if isinstance(query, _Large) else alone
     for block in table.blocks:
         total += alone.answer_block(block)
     return total
@@ -156,7 +198,7 @@ def _expected(query: _Visits, table: Table) -> np.ndarray:
 def check_sums_over(engine: Engine, table: Table) -> None:
     """Raise AssertionError unless an engine over a table adds up each block's answer exactly once,
     every time that it is asked."""
-    for query in (_Visits(), _Overlapping(3), _Visits(-5), _Overlapping()):
+    for query in (_Visits(), _Overlapping(3), _Visits(-5), _Overlapping(), _Large()):
         expected = _expected(query, table)
         for _ in range(2):
             query.asked.clear()

@@ -15,8 +15,14 @@ from dpcore_lab.outcomes.additive import ADDITIVE, audit_additive, audit_bases, 
 from dpcore_lab.outcomes.frequencies import largest_probability
 from dpcore_lab.outcomes.power import PROBABILITY, detectable_factor
 from dpcore_lab.outcomes.residuals import Residuals, assert_noise_is_fresh, faults_found
-from dpcore_lab.outcomes.selections import SELECTIONS, audit_far_selection, audit_selection
+from dpcore_lab.outcomes.selections import (
+    SELECTIONS,
+    audit_contenders,
+    audit_far_selection,
+    audit_selection,
+)
 from dpcore_lab.outcomes.settings import Case, Setting, draw, open_case, standard_sensitivity
+from dpcore_lab.outcomes.spread import audit_spread
 from dpcore_lab.recount.ledger import renyi_divergence
 
 if TYPE_CHECKING:
@@ -35,6 +41,8 @@ _MULTIPLIER = 1.25
 _REPEATED = 1 << 12
 """Deviates, about, that are drawn twice."""
 _SEED = 14
+_SECONDS = 0.2
+"""Of a processor, for which the spread of noise is looked at in each setting."""
 
 
 def check_mechanism(
@@ -143,7 +151,7 @@ def assert_repeatable(case: Case) -> None:
     size = case.setting.size
     draws = max(2, min(50, _REPEATED // size))
     exact = np.arange(draws * size, dtype=np.int64).reshape(draws, size)
-    first, second = (draw(case, exact, seed=3) for _ in range(2))
+    first, second = (draw(case, exact, 3) for _ in range(2))
     assert np.array_equal(first, second), (
         f"{type(case.mechanism).__name__}: under the same noise source the same releases have "
         "other noise: it is drawn from elsewhere than the source, or kept between releases."
@@ -154,7 +162,8 @@ def _check_selections(cases: list[Case], open_ends: list[str]) -> Tested:
     known = [case for case in cases if case.known]
     for k, case in enumerate(known):
         audit_selection(case, _SEED + 100 * k, _ALARM / (2 * len(known)))
-        audit_far_selection(case, _SEED + 100 * k, _ALARM / (2 * len(known)))
+        audit_far_selection(case, _SEED + 100 * k, _ALARM / (4 * len(known)))
+        audit_contenders(case, _SEED + 100 * k, _ALARM / (4 * len(known)))
     return Tested(
         f"{_words(cases)} candidates",
         _power(known),
@@ -165,12 +174,13 @@ def _check_selections(cases: list[Case], open_ends: list[str]) -> Tested:
 
 def _check_additive(cases: list[Case], open_ends: list[str]) -> Tested:
     found: list[Residuals] = []
-    alarm = _ALARM / (6 * len(cases))
+    alarm = _ALARM / (8 * len(cases))
     for k, case in enumerate(cases):
         looked = case, _distance(case), _SEED + 100 * k, alarm
         found += audit_additive(*looked)
         found += audit_bases(*looked, few=k > 0)
         audit_far(*looked)
+        audit_spread(case, looked[1], None, looked[2] + 60, alarm, _SECONDS)
     name = type(cases[0].mechanism).__name__
     assert_noise_is_fresh(found, name, _ALARM / 4)
     # Among thousands of other releases a few wide ones would not be seen.

@@ -13,12 +13,18 @@ from dpcore.plugin.parts import Table
 from dpcore_lab.overlap import run_between_lines, run_overlapping
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     Called = Callable[[str, np.ndarray, np.ndarray], np.ndarray]
     """``value`` or ``dvalue``, margins and labels in, new numbers out."""
 
-__all__ = ["USUAL_CALLS", "assert_alike_in_company", "assert_no_memory", "assert_not_mixed"]
+__all__ = [
+    "USUAL_CALLS",
+    "assert_alike_in_any_company",
+    "assert_alike_in_company",
+    "assert_no_memory",
+    "assert_not_mixed",
+]
 
 USUAL_CALLS = 300
 """Other calls, after which the same margins are asked for again."""
@@ -27,6 +33,8 @@ _FEW = 16
 _OVERLAPPING_CALLS, _THREADS = 50, 4
 _IN_COMPANY, _FAR = (Table.BLOCK_ROWS, 1001, 65), 600.0
 """Rows that are all alike but one, and how far that one is on the wrong side."""
+_LOOKED_AT = 16
+"""Rows that are alone, and then in front of others of every make."""
 _SPREADS = 0.01, 0.5
 """Residuals of targets: those of a good fit, and of none."""
 
@@ -123,3 +131,62 @@ def assert_alike_in_company(called: Called, labels: np.ndarray, n_classes: int) 
                     f"{name} gives other bits once another of {y.size:,} rows is changed: a row's "
                     "loss depends on the other rows."
                 )
+
+
+def assert_alike_in_any_company(called: Called, labels: np.ndarray, n_classes: int) -> None:
+    """Raise AssertionError if numbers of a few rows of one label change with the rows behind them.
+
+    Those are of the same label, of the others, or of all; they are alike, at 0, certain or wrong,
+    close together, far apart or in order. What a loss makes of the shares of labels, of ties or of
+    the rows' spread is the same in every part of rows that are drawn at random. ``labels`` and
+    ``n_classes`` : as of ``assert_alike_in_company``.
+    """
+    kinds = np.unique(labels) if n_classes else np.array([-1.0, 0.25, 1.0])
+    away = np.linspace(-1.5, 1.5, _LOOKED_AT)
+    for label in kinds[[0, -1]]:
+        few = np.full(_LOOKED_AT, label)
+        z = _margins(few, away, n_classes)
+        for name in _NAMES:
+            alone = called(name, z, few).tobytes()
+            for words, margins, y in _companies(label, kinds, labels, n_classes):
+                both = np.concatenate([z, margins], axis=-1), np.concatenate([few, y])
+                found = np.ascontiguousarray(called(name, *both)[..., :_LOOKED_AT])
+                assert found.tobytes() == alone, (
+                    f"{name} gives other bits for the same rows before {y.size:,} others, "
+                    f"{words}: a row's loss depends on the other rows."
+                )
+
+
+def _companies(
+    label: float, kinds: np.ndarray, labels: np.ndarray, n_classes: int
+) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
+    """Yield other rows in words, their margins and their labels."""
+    rng = np.random.default_rng(1)
+    for size in (Table.BLOCK_ROWS - _LOOKED_AT, 985, 3):
+        others = kinds[kinds != label]
+        of_labels = {
+            "of their label": np.full(size, label),
+            "of other labels": np.resize(others, size),
+            "of any label": np.resize(labels, size),
+        }
+        spreads = {
+            "all alike": np.full(size, 0.5),
+            "at 0": np.zeros(size),
+            "certain": np.full(size, 40.0),
+            "wrong": np.full(size, -40.0),
+            "close together": 1e-6 * rng.standard_normal(size),
+            "far apart": 1e3 * rng.standard_normal(size),
+            "in order": np.linspace(-4.0, 4.0, size),
+        }
+        for words, y in of_labels.items():
+            for more, away in spreads.items():
+                yield f"{words}, {more}", _margins(y, away, n_classes), y
+
+
+def _margins(y: np.ndarray, away: np.ndarray, n_classes: int) -> np.ndarray:
+    """Return margins that are so far on the right side of their labels, or beside their targets."""
+    if n_classes > 2:
+        margins: np.ndarray = np.where(np.arange(n_classes)[:, None] == y, 1.0, 0.0) * away
+        return margins
+    beside: np.ndarray = y * away if n_classes else y + away
+    return beside

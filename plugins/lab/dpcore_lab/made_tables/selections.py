@@ -96,6 +96,13 @@ def _of_lengths(
             yield f"{rows:,} rows, the last {few:,} of them long", np.concatenate(both)
     some = np.sort(rng.integers(0, len(order), rows))
     yield f"{rows:,} rows, short ones first", order[some]
+    yield f"{rows:,} rows, long ones first", order[some[::-1]]
+    yield f"{rows:,} rows, all of them long", rng.choice(long, rows)
+    yield f"{rows:,} rows, all of them short", rng.choice(short, rows)
+    yield (
+        f"{rows:,} rows, a long one and a short one in turn",
+        np.resize([long[-1], short[0]], rows),
+    )
 
 
 def _of_one_direction(

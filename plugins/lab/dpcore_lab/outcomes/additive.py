@@ -26,7 +26,7 @@ from dpcore_lab.outcomes.settings import Case, Setting, draw
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["ADDITIVE", "audit_additive", "audit_bases", "audit_far"]
+__all__ = ["ADDITIVE", "audit_additive", "audit_bases", "audit_far", "special_answers"]
 
 _ADD = NeighboringRelation.ADD_OR_REMOVE_ONE
 ADDITIVE = (
@@ -100,8 +100,8 @@ def audit_bases(
 ) -> list[Residuals]:
     """Return the residuals; raise AssertionError if outcomes on neighbours contradict the event
     where the answer is special. It is all zeros, or some; a step from zero; small counts, or
-    negative ones; all coordinates alike, or counts of all ``rows``. The first coordinate moves up;
-    in all but the last kinds from about 0 or, from -3, to it. ``few`` : zeros and some zeros alone,
+    negative ones; all coordinates alike, or counts of all ``rows``; a sensitivity in one of them or
+    in each, with either sign. The first coordinate moves up. ``few`` : zeros and some zeros alone,
     in few draws."""
     if not case.known:
         return []
@@ -114,7 +114,7 @@ def audit_bases(
     small = replace(case, setting=replace(case.setting, draws=draws))
     pairs: list[Pair] = []
     found: list[np.ndarray] = []
-    bases = _bases(case, steps, rows, np.random.default_rng(seed))
+    bases = special_answers(case, steps, rows, np.random.default_rng(seed))
     for k, base in enumerate(islice(bases, 2 if few else None)):
         answers = np.broadcast_to(base, (draws, size))
         here = _noise_around(small, answers, 0 * shift, seed + 20 + 2 * k)
@@ -127,7 +127,10 @@ def audit_bases(
     return [Residuals(np.concatenate(found), case.event, float(steps))]
 
 
-def _bases(case: Case, steps: int, rows: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
+def special_answers(
+    case: Case, steps: int, rows: int, rng: np.random.Generator
+) -> Iterator[np.ndarray]:
+    """Yield answers that noise might be fitted to, in steps: those of ``audit_bases``."""
     bits, size = case.sensitivity.grid_bits, case.setting.size
     nothing = np.zeros(size, dtype=np.int64)
     counts = rng.integers(0, 4, size) << bits
@@ -137,6 +140,9 @@ def _bases(case: Case, steps: int, rows: int, rng: np.random.Generator) -> Itera
     sparse = np.where(np.arange(size) % 2 == 0, 0, rng.integers(-_FAR, _FAR, size))
     yield from (nothing, sparse, nothing + 1, counts, negative, nothing + _FAR)
     yield nothing + (rows << min(bits, _MOST_BITS - rows.bit_length()))
+    yield nothing - _FAR
+    yield steps * np.where(np.arange(size) % 2, -1, 1)
+    yield np.where(np.arange(size) == 0, steps, 0)
 
 
 def audit_far(case: Case, distance: float, seed: int, alarm: float) -> None:

@@ -25,10 +25,12 @@ from dpcore.plugin.parts import (
 from dpcore.privacy.events import ExponentialMechanismDpEvent
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from dpcore.plugin.parts import DpEvent
     from dpcore_lab.outcomes.settings import Case
 
-__all__ = ["far_cases", "of_group"]
+__all__ = ["far_cases", "groups_of", "of_group"]
 
 _LEAST = 4.0
 """Multipliers below are told from smaller ones between neighbours."""
@@ -63,9 +65,11 @@ def far_cases(case: Case) -> list[tuple[int, Case]]:
     if not case.known or multiplier < _LEAST:
         return []
     steps = dict.fromkeys(max(2, round(share * multiplier)) for share in _SHARES)
-    found = [(k, of_group(case.event, k)) for k in steps if k <= _MOST_STEPS or _is_closed(case)]
+    found = groups_of(case.event, steps)
     return [(k, replace(case, event=event)) for k, event in found]
 
 
-def _is_closed(case: Case) -> bool:
-    return not isinstance(of_group(case.event, 2), ComposedDpEvent)
+def groups_of(event: DpEvent, sizes: Iterable[int]) -> list[tuple[int, DpEvent]]:
+    """Return for numbers of sensitivities what the event allows there, where that is known."""
+    is_closed = not isinstance(of_group(event, 2), ComposedDpEvent)
+    return [(k, of_group(event, k)) for k in sizes if is_closed or k <= _MOST_STEPS]

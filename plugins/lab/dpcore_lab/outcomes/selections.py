@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dpcore.plugin import NeighboringRelation
 from dpcore_lab.outcomes.distinguish import halves, most_telling, scores_by_codes
-from dpcore_lab.outcomes.far import far_cases
+from dpcore_lab.outcomes.far import far_cases, groups_of
 from dpcore_lab.outcomes.frequencies import assert_as_private_as, intervals
 from dpcore_lab.outcomes.settings import BOUND, Case, Setting, draw
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["SELECTIONS", "audit_far_selection", "audit_selection"]
+__all__ = ["SELECTIONS", "audit_contenders", "audit_far_selection", "audit_selection"]
 
 _PARTS = 4
+_BEHIND, _MOST_BEHIND = 64, 1 << 60
+"""Of the noise multiplier, how many sensitivities all others are behind two; and in steps."""
 _ADD = NeighboringRelation.ADD_OR_REMOVE_ONE
 SELECTIONS = (
     Setting(1.25, 1.25, 10, 2, 4000, relation=_ADD, spread=1.0),
@@ -62,6 +65,29 @@ def audit_far_selection(case: Case, seed: int, alarm: float) -> None:
         name = f"{type(case.mechanism).__name__}, at utilities {k} sensitivities apart"
         pairs = list(_sets(apart, here, there))
         assert_as_private_as(apart.event, pairs, name, alarm / len(far))
+
+
+def audit_contenders(case: Case, seed: int, alarm: float) -> None:
+    """Raise AssertionError if selections between two candidates, far ahead of all others,
+    contradict the event: of each end, within, and beside each other. One of the two moves up and
+    the other down, by as many sensitivities as the noise covers (``dpcore_lab.outcomes.far``)."""
+    size, steps = case.setting.size, _steps(case)
+    multiplier = float(case.mechanism.noise_multiplier)
+    groups = groups_of(case.event, {max(1, round(multiplier)), 1})
+    apart, event = max(groups, key=lambda group: group[0])
+    behind = min(steps * math.ceil(_BEHIND * max(1.0, multiplier)), _MOST_BEHIND)
+    middle = size // 2
+    pairs = {(0, size - 1), (middle, size - 1), (size - 2, size - 1), (middle - 1, middle)}
+    for k, (one, other) in enumerate(sorted(pair for pair in pairs if pair[0] < pair[1])):
+        base = np.full(size, -behind)
+        base[[one, other]] = 0
+        here = _choices(case, base, seed + 60 + 3 * k)[:, None] == one
+        for j, up in enumerate((one, other)):
+            moved = base - apart * steps
+            moved[up] += 2 * apart * steps
+            there = _choices(case, moved, seed + 61 + 3 * k + j)[:, None] == one
+            name = f"{type(case.mechanism).__name__}, between two candidates far ahead"
+            assert_as_private_as(event, [(here, there)], name, alarm / (2 * len(pairs)))
 
 
 def _steps(case: Case) -> int:

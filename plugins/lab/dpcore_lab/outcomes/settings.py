@@ -135,9 +135,10 @@ def _use_with_less(mechanism: Any, sensitivity: Sensitivity, size: int) -> None:
         return
 
 
-def draw(case: Case, exact: np.ndarray, seed: int) -> np.ndarray:
-    """Return a release of each of ``exact``, from one source of noise, with matrices laid flat."""
-    noise = SeededNoise(seed)
+def draw(case: Case, exact: np.ndarray, source: int | SeededNoise) -> np.ndarray:
+    """Return a release of each of ``exact``, from one source of noise or its seed, with matrices
+    laid flat."""
+    noise = SeededNoise(source) if isinstance(source, int) else source
     release, sensitivity = case.mechanism.release, case.sensitivity
     columns = case.setting.columns
     try:

@@ -6,14 +6,26 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from dpcore.errors import DpcoreError
 from dpcore.plugin.parts import Sensitivity
 from dpcore_lab.checks.coverage_text import Tested
 from dpcore_lab.checks.mechanisms import assert_repeatable, ranges_of
-from dpcore_lab.outcomes.additive import audit_additive, audit_bases, audit_far
+from dpcore_lab.outcomes.additive import (
+    audit_additive,
+    audit_bases,
+    audit_far,
+    special_answers,
+)
 from dpcore_lab.outcomes.residuals import Residuals, assert_noise_is_fresh
-from dpcore_lab.outcomes.selections import audit_far_selection, audit_selection
+from dpcore_lab.outcomes.selections import (
+    audit_contenders,
+    audit_far_selection,
+    audit_selection,
+)
 from dpcore_lab.outcomes.settings import Case, Setting, standard_sensitivity
+from dpcore_lab.outcomes.spread import audit_spread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -31,6 +43,8 @@ _MOST_CASES = 3
 _GRIDS = (40, 30, 20, 10, 0)
 """Bits of the grids that are tried with a sensitivity that is none of the run's."""
 _SEED = 24
+_SECONDS, _OF_SPECIAL = 1.0, 0.3
+"""Of a processor, for which the spread of noise is looked at: on any answers, on a special one."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +97,7 @@ def check_mechanism_of_run(
     if not cases:
         cases = [c for scale in some_scales(scales) if (c := _case(make, scale, True)) is not None]
     assert cases, "It refuses every sensitivity of the run."
-    alarm, residuals = _ALARM / (4 * len(cases)), []
+    alarm, residuals = _ALARM / (6 * len(cases)), []
     for k, case in enumerate(cases):
         seed = _SEED + 100 * k
         assert_repeatable(case)
@@ -91,15 +105,26 @@ def check_mechanism_of_run(
             if case.known:
                 audit_selection(case, seed, alarm)
                 audit_far_selection(case, seed, alarm)
+                audit_contenders(case, seed, alarm)
             continue
         distance = _distance(case)
         residuals += audit_additive(case, distance, seed, alarm)
         residuals += audit_bases(case, distance, seed, alarm, rows)
         audit_far(case, distance, seed, alarm)
+        _audit_spread(case, distance, seed, alarm, rows)
     name = type(cases[0].mechanism).__name__
     assert_noise_is_fresh(residuals, name, _ALARM / 4)
     left = ("outcomes too rare for these sets",)
     return Tested(_words(cases, residuals), not_tested=left, ranges=ranges_of(cases))
+
+
+def _audit_spread(case: Case, distance: float, seed: int, alarm: float, rows: int) -> None:
+    """Look at the spread of noise on answers of any kind, and on each special one."""
+    steps = max(1, math.floor(math.ldexp(distance, case.sensitivity.grid_bits)))
+    bases = [*special_answers(case, steps, rows, np.random.default_rng(seed))]
+    for k, base in enumerate((None, *bases)):
+        seconds = _OF_SPECIAL if k else _SECONDS
+        audit_spread(case, distance, base, seed + 60 + k, alarm / (1 + len(bases)), seconds)
 
 
 def _case(make: Any, scale: Scale, own_norm: bool = False) -> Case | None:

@@ -136,6 +136,9 @@ def test_data_sets_whose_facts_follow_from_rows_are_caught(tmp_path):
         (engines.DropsErrors, "is not raised"),
         (engines.AsksAtOnce, "two threads at a time"),
         (engines.RoundsParts, "not int64 of the shape of start.. is added up"),
+        (engines.SkipsZeroBlocks, "each block exactly once"),
+        (engines.TiresOfQuestions, "After 200 other questions"),
+        (engines.HalvesLargeAnswers, "start.. plus the blocks"),
     ],
 )
 def test_an_engine_that_adds_up_otherwise_is_caught(engine, reason):

@@ -240,3 +240,39 @@ class StopsByTheExact(Descends):
     def ends(self, query, step):
         length = np.linalg.norm(np.ldexp(query.total.astype(float), -BITS))
         return step >= 4 and length < 0.2 * 300
+
+
+class OneDeviateForTwo(ReportNoisyMax):
+    """The candidates from the hundredth on have one deviate for every two of them."""
+
+    __slots__ = ()
+
+    def release(self, exact, sensitivity, noise):
+        drawn = noise.unwrapped_laplace(self.scale(sensitivity), exact.size)
+        late = drawn[100:]
+        late[1::2] = late[: late.size // 2 * 2 : 2]
+        return int(np.argmax(exact.astype(object) + drawn))
+
+
+class WeighsRareLabels(Logistic):
+    """Doubles the slopes of a label that fewer than one row in ten has."""
+
+    convex = True
+    classification = True
+
+    def dvalue(self, z, y, out):
+        super().dvalue(z, y, out)
+        for label in (-1.0, 1.0):
+            if (y == label).mean() < 0.1:
+                out[y == label] *= 2
+
+
+class ScalesLongTables(ClassSums):
+    """Halves the rows of a large block none of whose rows is short."""
+
+    def answer_block(self, block):
+        rows = block.rows().astype(float)
+        lengths = np.linalg.norm(rows, axis=1)
+        if block.n_rows > 500 and lengths.max() > lengths.min() > self.problem.row_norm / 2:
+            rows = rows / 2
+        return np.array([steps(rows[block.y == label]).sum(axis=0) for label in (-1.0, 1.0)])

@@ -11,13 +11,13 @@ from leaks_at_sizes import ClassSums, Logistic
 from dpcore.plugin import Gaussian, Laplace, NeighboringRelation
 from dpcore.plugin.parts import load_registry
 from dpcore_lab.checks import check_loss, check_query
-from dpcore_lab.checks.memory import assert_alike_in_company
+from dpcore_lab.checks.memory import assert_alike_in_any_company, assert_alike_in_company
 from dpcore_lab.checks.parts import first_and_last
 from dpcore_lab.made_tables.sums import LargeTables, compare_sums
 from dpcore_lab.made_tables.tables import make_problem, make_rows, some_short
 from dpcore_lab.outcomes.additive import audit_additive, audit_bases
 from dpcore_lab.outcomes.residuals import assert_noise_is_fresh
-from dpcore_lab.outcomes.selections import audit_selection
+from dpcore_lab.outcomes.selections import audit_contenders, audit_selection
 from dpcore_lab.outcomes.settings import Setting, open_case
 from dpcore_lab.run_sizes.checks import run_checks_like
 from dpcore_lab.run_sizes.request import LikeRequest, LikeRun
@@ -148,6 +148,39 @@ def test_candidates_that_never_win_are_seen_by_parts_of_them(make):
         return
     with pytest.raises(AssertionError, match="no noise, or not for all"):
         audit_selection(case, 1, 1e-7)
+
+
+@pytest.mark.parametrize("make", [ReportNoisyMax, leaks.OneDeviateForTwo])
+def test_two_candidates_far_ahead_of_all_others_are_told_apart_no_better(make):
+    setting = Setting(20.0, 20.0, 20, 200, 300)
+    case = open_case(make, setting, None, np.random.default_rng(0))
+    if make is ReportNoisyMax:
+        audit_contenders(case, 1, 1e-7)
+        return
+    with pytest.raises(AssertionError, match="between two candidates far ahead"):
+        audit_contenders(case, 1, 1e-7)
+
+
+@pytest.mark.parametrize("loss", [Logistic(), leaks.WeighsRareLabels()])
+def test_a_loss_that_goes_by_the_labels_behind_a_row_is_found(loss):
+    def called(name, z, y):
+        out = np.empty(z.shape)
+        getattr(loss, name)(z, y, out)
+        return out
+
+    labels = np.resize([1.0, -1.0], 8192)
+    if type(loss) is Logistic:
+        assert_alike_in_any_company(called, labels, 2)
+        return
+    with pytest.raises(AssertionError, match="before 8,176 others, of other labels, all alike"):
+        assert_alike_in_any_company(called, labels, 2)
+
+
+def test_long_rows_alone_are_a_table():
+    made = LargeTables(ROWS, ADD, 1000, most_tables=40)
+    compare_sums(ClassSums(PROBLEM), made)
+    with pytest.raises(AssertionError, match="all of them long, 1 threads the answer is"):
+        compare_sums(leaks.ScalesLongTables(PROBLEM), made)
 
 
 def test_mechanisms_that_differ_in_more_than_their_multiplier_are_two():

@@ -99,3 +99,36 @@ class RoundsParts(AddsAnything):
     def answer(self, query):
         with np.errstate(invalid="ignore"):
             return super().answer(query).astype(np.int64)
+
+
+class SkipsZeroBlocks(_OverTable):
+    """Leaves out blocks without a feature: there is nothing to add."""
+
+    def answer(self, query):
+        total = query.start()
+        for block in self._table.blocks:
+            if block.n_rows < 2 or block.rows().any():
+                total = total + query.answer_block(block)
+        return total
+
+
+class TiresOfQuestions(AddsAnything):
+    """Gives its last answer once it has given many."""
+
+    def __init__(self, table, threads=None):
+        super().__init__(table, threads)
+        self._given, self._last = 0, None
+
+    def answer(self, query):
+        self._given += 1
+        if self._given <= 200:
+            self._last = super().answer(query)
+        return self._last
+
+
+class HalvesLargeAnswers(AddsAnything):
+    """Adds answers of many entries up in 32 bits."""
+
+    def answer(self, query):
+        found = super().answer(query)
+        return found.astype(np.int32).astype(np.int64) if found.size > 2000 else found
