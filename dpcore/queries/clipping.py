@@ -81,15 +81,13 @@ def clip_class_coefficients(
         quotient = clip / (norms[i] if norms[i] > 0.0 else np.inf)
         limit = quotient - quotient * 2.220446049250313e-16
         size = (shares[i] if is_l1 else np.sqrt(shares[i])) * slack
-        share = limit / size * (1.0 - 8.881784197001252e-16)
-        share = 1.0 if size <= limit else share
+        share = 1.0 if size <= limit else limit / size * (1.0 - 8.881784197001252e-16)
         # Beyond, a quotient could have too few digits left for its margin.
         shares[i] = share if size < 2.0**900 else 0.0
     for k in range(c.shape[0]):
         for i in range(c.shape[1]):
             t = c[k, i] * shares[i]
-            size = abs(t)
-            steps = np.trunc((size if size < np.inf else 0.0) * scale)
+            steps = np.trunc((abs(t) if abs(t) < np.inf else 0.0) * scale)
             c[k, i] = (steps if t > 0.0 else -steps) * step
 
 
