@@ -18,6 +18,7 @@ from dpcore.plugin.readers import UnitIds
 from dpcore_tables.bounds.unbounded import with_private_bounds
 from dpcore_tables.bounds.unbounded_rows import WaitingRows, bounded_rows
 from dpcore_tables.cells.error_hints import advice_on
+from dpcore_tables.cells.weights import read_by, weights_apart
 from dpcore_tables.databases.address import refuse_query
 from dpcore_tables.files.formats import (
     STORE,
@@ -73,6 +74,7 @@ def _load(
     bad_rows: BadRows = "refuse",
     name: str | None = None,
     coins: Coins = os.urandom,
+    weight: str | None = None,
 ) -> Dataset:
     """Return the encoded rows of a file, as ``Dataset.from_file`` does."""
     source = os.fspath(path)
@@ -80,18 +82,24 @@ def _load(
         refuse_stores(source)
     entry = entry_of(source, format)
     if entry.kind == STORE:
-        return _load_store(source, entry, schema, target, name)
+        return _load_store(source, entry, schema, target, name, weight)
     if schema is None:
         raise InvalidInputError(schema_advice(source, format, target))
     if target is not None:
         check_target(target, schema)
     if schema.wildcards:
         schema = named_schema(source, schema, entry.name)
-    return _read(entry, source, schema, bad_rows, name or name_of(source), coins)
+    return _read(entry, source, schema, bad_rows, name or name_of(source), coins, weight)
 
 
 def _read(
-    entry: Entry, source: str, schema: Schema, bad_rows: BadRows, name: str, coins: Coins
+    entry: Entry,
+    source: str,
+    schema: Schema,
+    bad_rows: BadRows,
+    name: str,
+    coins: Coins,
+    weight: str | None,
 ) -> Dataset:
     """Return the encoded rows of a file, as a registered reader reads it. Those of a query stay in
     a store, but for what a store does not hold: ids of units, and rows without bounds."""
@@ -100,12 +108,13 @@ def _read(
 
     ids = None if schema.unit is None else UnitIds()
     check_bad_rows(bad_rows)
-    file = open_entry(entry, source, ReadFacts(schema, drop=bad_rows == "drop"))
-    pieces = encoded_rows(file, source, schema, bad_rows, True, ids)
+    facts = ReadFacts(read_by(schema, weight), drop=bad_rows == "drop")
+    file = open_entry(entry, source, facts)
+    pieces = encoded_rows(file, source, schema, bad_rows, True, ids, weight)
     claim = claim_of(entry, source, schema)
     is_stored = claim and ids is None and not schema.unbounded
-    rows = nameless_rows(pieces, schema) if is_stored else assemble(pieces)
-    data = Dataset.from_rows(name, rows, schema, ids=ids, coins=coins)
+    rows = nameless_rows(pieces, schema, weight) if is_stored else assemble(pieces)
+    data = weights_apart(Dataset.from_rows(name, rows, schema, ids=ids, coins=coins))
     return replace(
         data,
         rows_dropped=bad_rows == "drop",
@@ -141,7 +150,12 @@ def feature_pieces(
 
 
 def _load_store(
-    path: str, entry: Entry, schema: Schema | None, target: str | None, name: str | None
+    path: str,
+    entry: Entry,
+    schema: Schema | None,
+    target: str | None,
+    name: str | None,
+    weight: str | None = None,
 ) -> Dataset:
     """Return the rows of a store, which has a schema of its own: another one must agree with it."""
     if schema is not None:
@@ -160,8 +174,14 @@ def _load_store(
             f"The rows of {path} were converted with another schema than this run's; convert them "
             "again with it."
         )
+    if weight is not None and weight != getattr(description, "weight", ""):
+        raise InvalidInputError(
+            f"The store {path} has no weights {weight!r} of its rows: convert its source with "
+            f"--weight {weight}."
+        )
+    weights = None if weight is None else description.weights
     units = getattr(description, "units", None)
-    data = Dataset(name or os.path.basename(path), X, y, own, units=units)
+    data = Dataset(name or os.path.basename(path), X, y, own, units=units, weights=weights)
     return replace(
         data,
         rows_dropped=description.rows_dropped,

@@ -384,7 +384,7 @@ def test_no_refusal_quotes_the_query(address, tmp_path):
     options = ["--query", f"select id, age, city, paid from people {where}"]
     options += ["--schema", tmp_path / "schema.toml"]
     refused = {
-        "has no column of weights": (address, ["--weight", "id", "--weight-bound", 5]),
+        "no column 'paid' of weights": (address, ["--weight", "paid", "--weight-bound", 5]),
         "No installed reader has the scheme 'other'": ("other:///people", []),
         "no query of a database": (address, ["--engine", "dask"]),
         "There is no ledger": (address, ["--ledger", tmp_path / "none.ledger"]),
