@@ -58,6 +58,7 @@ if TYPE_CHECKING:
 
     from dpcore.data.blocks.layouts import Rows
     from dpcore.registry.entries import Entry
+    from dpcore_tables.files.column_texts import TextsOnTheWay
 
 __all__ = ["FILES", "feature_pieces", "require_file", "require_known", "schema_of"]
 
@@ -125,11 +126,14 @@ def _read(
 
 
 def feature_pieces(
-    path: str | os.PathLike[str], schema: Schema, bad_rows: BadRows = "refuse"
+    path: str | os.PathLike[str],
+    schema: Schema,
+    bad_rows: BadRows = "refuse",
+    texts: TextsOnTheWay | None = None,
 ) -> Iterator[tuple[Rows, np.ndarray | None]]:
     """Yield the feature rows of a file whose label column may be absent, in pieces, and which of
     its rows they are. Each piece is lent until the next is asked for; the rows are bool, None for
-    all of them.
+    all of them. ``texts`` : as of ``feature_batches``.
 
     Raises as ``from_file``, on the way. Under ``bad_rows="drop"`` rows lack those with a cell that
     does not satisfy the schema.
@@ -146,7 +150,7 @@ def feature_pieces(
         pieces = stored.pieces() if hasattr(stored, "pieces") else (stored,)
         yield from ((rows, None) for rows in pieces)
     else:
-        yield from feature_batches(path, schema, bad_rows=bad_rows)
+        yield from feature_batches(path, schema, bad_rows=bad_rows, texts=texts)
 
 
 def _load_store(

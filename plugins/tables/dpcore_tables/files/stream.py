@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from dpcore.registry.entries import Entry
     from dpcore_tables.cells.columns import Reading
     from dpcore_tables.coded.rows import CodedRows
+    from dpcore_tables.files.column_texts import TextsOnTheWay
     from dpcore_tables.raw.raw_matrix import RawMatrix
     from dpcore_tables.raw.raw_table import RawTable
 
@@ -65,19 +66,27 @@ def encoded_batches(
 
 
 def feature_batches(
-    path: str | os.PathLike[str], schema: Schema, *, bad_rows: BadRows = "refuse"
+    path: str | os.PathLike[str],
+    schema: Schema,
+    *,
+    bad_rows: BadRows = "refuse",
+    texts: TextsOnTheWay | None = None,
 ) -> Iterator[tuple[np.ndarray | csr_matrix | CodedRows, np.ndarray | None]]:
     """Return the pieces (X, kept) of a file's feature rows, whose label column may be absent.
 
     kept : bool, one for each row of the piece, None for all of them. Under ``bad_rows="drop"`` X
     lacks the rows with a cell that does not satisfy the schema; a line of text with too many or
-    too few cells is refused all the same, so that every row of the file has its place.
+    too few cells is refused all the same, so that every row of the file has its place. ``texts`` :
+    get the cells of a column of each piece before it is yielded.
     Raises as ``encoded_batches``.
     """
-    file = open_rows(os.fspath(path), schema, labelled=False, promised=False)
+    read = schema if texts is None else texts.schema
+    file = open_rows(os.fspath(path), read, labelled=False, promised=False)
     with _checked(file, os.fspath(path)):
         for raw in file.pieces():
             X, _, kept = _encode(raw, schema, bad_rows, labelled=False)
+            if texts is not None:
+                texts.add(raw)  # type: ignore[arg-type]
             yield X, kept
 
 

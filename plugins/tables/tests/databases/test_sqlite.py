@@ -19,7 +19,6 @@ from dpcore.errors import DataError, DpcoreError, InvalidInputError
 from dpcore.plugin.parts import Dataset
 from dpcore_tables.databases import rows as database_rows
 from dpcore_tables.databases.address import with_query
-from dpcore_tables.files.column_texts import column_texts
 from dpcore_tables.statistics import check_schema
 from dpcore_tables.store import convert
 
@@ -340,8 +339,6 @@ def test_commands_that_read_rows_twice_refuse_a_query(address, tmp_path):
     assert check_schema(asked, schema).rows == 4
     with pytest.raises(InvalidInputError, match="reads the rows twice"):
         check_schema(asked, schema, epsilon=1.0)
-    with pytest.raises(InvalidInputError, match="cannot be kept"):
-        column_texts(asked, schema, "age")
 
 
 def test_commands_take_a_query(address, tmp_path):
