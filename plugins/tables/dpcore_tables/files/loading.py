@@ -19,6 +19,7 @@ from dpcore_tables.bounds.unbounded import with_private_bounds
 from dpcore_tables.bounds.unbounded_rows import WaitingRows, bounded_rows
 from dpcore_tables.cells.error_hints import advice_on
 from dpcore_tables.cells.weights import read_by, weights_apart
+from dpcore_tables.curves import curved, curved_schema
 from dpcore_tables.databases.address import refuse_query
 from dpcore_tables.files.formats import (
     STORE,
@@ -140,13 +141,16 @@ def feature_pieces(
     """
     if is_store(source := os.fspath(path)):
         # Whose rows are scored does not matter.
-        data = _load_store(source, entry_of(source), schema.with_units(None), None, None)
+        of_rows = schema.with_units(None)
+        data = _load_store(source, entry_of(source), of_rows, None, None, is_scored=True)
         if data.units is not None:
             raise InvalidInputError(
                 f"The rows of {source} are in another order than those that it was made of, and "
                 "some are left out: name its source."
             )
-        stored: Any = data.X
+        # A model's own hat functions follow from what the store holds.
+        as_stored = _of_rows(of_rows) == _of_rows(data.schema)
+        stored: Any = data.X if as_stored else curved(data.X, of_rows)
         pieces = stored.pieces() if hasattr(stored, "pieces") else (stored,)
         yield from ((rows, None) for rows in pieces)
     else:
@@ -160,8 +164,10 @@ def _load_store(
     target: str | None,
     name: str | None,
     weight: str | None = None,
+    is_scored: bool = False,
 ) -> Dataset:
-    """Return the rows of a store, which has a schema of its own: another one must agree with it."""
+    """Return the rows of a store, which has a schema of its own: another one must agree with it,
+    but for hat functions where rows are scored."""
     if schema is not None:
         schema.require_bounds()
     X, y, description = loaded(entry).open(path)
@@ -173,7 +179,8 @@ def _load_store(
             f"The store {path} has no units by {schema.unit!r}, or another number of rows of each: "
             "convert its source with this schema."
         )
-    if schema is not None and _of_rows(schema) != _of_rows(own):
+    bent = curved_schema(own) if is_scored else own
+    if schema is not None and _of_rows(schema) not in (_of_rows(own), _of_rows(bent)):
         raise InvalidInputError(
             f"The rows of {path} were converted with another schema than this run's; convert them "
             "again with it."

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import DataError, InvalidInputError, replacing
 from dpcore.plugin.engines import BadRows
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from dpcore.registry.entries import Entry
     from dpcore_tables.cells.columns import Reading
     from dpcore_tables.coded.rows import CodedRows
-    from dpcore_tables.files.column_texts import TextsOnTheWay
     from dpcore_tables.raw.raw_matrix import RawMatrix
     from dpcore_tables.raw.raw_table import RawTable
 
@@ -70,14 +69,15 @@ def feature_batches(
     schema: Schema,
     *,
     bad_rows: BadRows = "refuse",
-    texts: TextsOnTheWay | None = None,
+    texts: Any = None,
 ) -> Iterator[tuple[np.ndarray | csr_matrix | CodedRows, np.ndarray | None]]:
     """Return the pieces (X, kept) of a file's feature rows, whose label column may be absent.
 
     kept : bool, one for each row of the piece, None for all of them. Under ``bad_rows="drop"`` X
     lacks the rows with a cell that does not satisfy the schema; a line of text with too many or
     too few cells is refused all the same, so that every row of the file has its place. ``texts`` :
-    get the cells of a column of each piece before it is yielded.
+    a ``dpcore_tables.files.column_texts.TextsOnTheWay``, which gets a column's cells of each piece
+    before that is yielded.
     Raises as ``encoded_batches``.
     """
     read = schema if texts is None else texts.schema
@@ -86,7 +86,7 @@ def feature_batches(
         for raw in file.pieces():
             X, _, kept = _encode(raw, schema, bad_rows, labelled=False)
             if texts is not None:
-                texts.add(raw)  # type: ignore[arg-type]
+                texts.add(raw)
             yield X, kept
 
 
