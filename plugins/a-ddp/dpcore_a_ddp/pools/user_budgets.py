@@ -146,17 +146,18 @@ def rounds_of_users(
 ) -> np.ndarray:
     """Return for each user the rounds that it may join, int64 of shape (n_users,), <= ``most``.
 
-    Users of one delta and one size differ in epsilon only, and more of it never buys fewer rounds:
-    those between two are at least as many as of the one, and no more than of the other are asked.
+    Users of one share, delta and size differ in epsilon only, and more of it never buys fewer
+    rounds: between two, at least as many as of the one, and at most as many as of the other.
     """
     limits = np.zeros(len(users), dtype=np.int64)
     sizes = np.array([user.n_rows for user in users], dtype=np.int64)
-    groups: dict[tuple[float, int | None], list[int]] = {}
+    groups: dict[tuple[GradientRounds, float, int | None], list[int]] = {}
     for place, user in enumerate(users):
         sized = rules.sampling != "poisson" and rules.amplified
-        groups.setdefault((user.delta, user.n_rows if sized else None), []).append(place)
-    for (delta, _), places in groups.items():
-        event = rules.event(users[places[0]].n_rows)
+        own = rules.of_budget(user.epsilon)
+        groups.setdefault((own, user.delta, user.n_rows if sized else None), []).append(place)
+    for (own, delta, _), places in groups.items():
+        event = own.event(users[places[0]].n_rows)
 
         def count(
             epsilon: float,
