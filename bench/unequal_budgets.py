@@ -8,7 +8,8 @@ replace-special. Users of less than the budget for which noise is planned
 * `clip`: clip each record's gradient at less, and
 * `rate`: draw their rows less often (one of a hundred in the mean).
 
-In the last two noise is for the largest budget: Scale and Sample of Boenisch et al. (NeurIPS 2023). `without` leaves the smallest budget's users out.
+In the last two noise is for the largest budget: Scale and Sample of Boenisch et al. (NeurIPS 2023).
+`without` leaves the smallest budget's users out.
 
     DPCORE_DATA_DIR=... python bench/unequal_budgets.py [--folds 5] [--out FILE]
 """

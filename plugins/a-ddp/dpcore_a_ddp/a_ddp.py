@@ -114,8 +114,8 @@ class ADdp(UserSgdOptions):
             raise InvalidInputError("As published, each user takes one row a round.")
         if self.unequal != "rounds" and (self.as_published or self.noise == "planned"):
             raise InvalidInputError(
-                "Expected unequal=rounds with noise=planned: in the paper, users of smaller budgets "
-                "join fewer rounds."
+                "Expected unequal=rounds with noise=planned: in the paper, a user of a smaller "
+                "budget joins fewer rounds."
             )
         if self.unequal == "rate" and self.rate is None:
             raise InvalidInputError(

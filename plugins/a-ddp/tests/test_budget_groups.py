@@ -92,13 +92,18 @@ def fit_users(users, **options):
 
 
 @pytest.mark.parametrize(
-    ("unequal", "rate", "least"), [("rounds", None, 0), ("clip", None, 20), ("rate", 0.5, 20)]
+    ("unequal", "rate", "least"), [("rounds", None, 0), ("clip", None, 20), ("rate", 0.3, 20)]
 )
 def test_a_user_of_a_tenth_of_the_middle_budget_joins_every_round(unequal, rate, least):
     solution, pool = fit_users(three_users(), unequal=unequal, rate=rate)
     assert pool.rounds_joined.tolist() == [least, 20, 20]
     groups = solution.details.get(f"groups_by_{unequal}", [])
-    assert [group["epsilon_from"] for group in groups] == ([] if unequal == "rounds" else [0.4, 4])
+    assert [group["epsilon_from"] for group in groups] == (
+        [] if unequal == "rounds" else [0.4, 4.0, 12.0]
+    )
+    if unequal == "rate":  # of the rows, in the mean
+        rates = [pool.rules.of_budget(user.epsilon).rate for user in pool.users]
+        assert 0.285 <= np.mean(rates) < 0.35
     for user, rounds in zip(pool.users, pool.rounds_joined, strict=True):
         event = pool.rules.of_budget(user.epsilon).event(user.n_rows)
         held = pool.filter_of(user.epsilon, user.delta)
@@ -166,7 +171,10 @@ def test_groups_travel_with_the_rules_and_older_rules_keep_their_digest():
 
 @pytest.mark.parametrize(
     ("options", "match"),
-    [({"unequal": "rate"}, "rate with unequal"), ({"unequal": "clip", "as_published": True}, "As")],
+    [
+        ({"unequal": "rate"}, "rate with unequal"),
+        ({"unequal": "clip", "as_published": True}, "noise=planned"),
+    ],
 )
 def test_options_that_do_not_go_together_are_refused(options, match):
     with pytest.raises(InvalidInputError, match=match):
