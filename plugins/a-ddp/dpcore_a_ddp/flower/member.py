@@ -142,7 +142,7 @@ def opened_session(
     budget = member.epsilon, delta_of_rounds(rules, member.delta)
     filters = Filters(own_filter.from_budget(*budget))
     if rules.planned:
-        filters.plan(rules.schedule(user.n_rows))
+        filters.plan(rules.of_budget(user.epsilon).schedule(user.n_rows))
     empty = filters(*budget)
     noise = None if member.seed is None else SeededNoise(user_seed(member.seed, user.name))
     known = (user, dataset, loss, rules, empty, noise)

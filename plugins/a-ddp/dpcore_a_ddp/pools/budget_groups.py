@@ -8,6 +8,8 @@ those of a schedule of its own that is fixed beforehand, and its own filter char
 
 from __future__ import annotations
 
+import math
+from bisect import bisect_left
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -20,14 +22,15 @@ if TYPE_CHECKING:
     from dpcore_a_ddp.users.messages import User
     from dpcore_a_ddp.users.user_pool import UserPool
 
-__all__ = ["budget_groups"]
+__all__ = ["LEAST_SHARE", "budget_groups"]
 
 _WIDTH = 1.25
 """The budgets of a group lie within this factor, or a power of it where groups would be too many;
 its share is that of the smallest."""
 _STEPS = {"clip": 2.0, "rate": 2.0**0.25}
 """From a share to the next one."""
-_LEAST = 2.0**-12
+LEAST_SHARE = 2.0**-8
+"""A user of less brings next to nothing, and more noise for all is better."""
 
 
 def budget_groups(
@@ -37,7 +40,8 @@ def budget_groups(
     least epsilon and the share, both rising; empty where everyone can with a share of 1.
 
     Each share is the largest, of steps of two (clip) or of a fourth root of two (rate), with which
-    the filter of the group's smallest budget holds the rounds. Of public figures alone.
+    the filter of the group's smallest budget holds the rounds; ``LEAST_SHARE`` or less where none
+    does. Of public figures alone.
     """
     found: list[tuple[float, float]] = []
     share = 1.0
@@ -63,12 +67,16 @@ def _largest_share(
     rules: GradientRounds, pool: UserPool, members: Sequence[User], rounds: int, most: float
 ) -> float:
     delta = delta_of_rounds(rules, min(user.delta for user in members))
-    held = pool.filter_of(min(user.epsilon for user in members), delta)
-    rows = min(user.n_rows for user in members)
-    share = most
-    while share > _LEAST:
-        event = rules.with_share(share).event(rows)
-        if rounds_within(held, event, rounds) == rounds:
-            break
-        share /= _STEPS[rules.shares_of]
-    return share
+    epsilon, rows = members[0].epsilon, min(user.n_rows for user in members)
+    step = _STEPS[rules.shares_of]
+
+    def is_too_large(steps: int) -> bool:
+        own = rules.with_share(most * step**-steps)
+        pool.plan_filters(own.schedule(rows))
+        held = pool.filter_of(epsilon, delta)
+        return rounds_within(held, own.event(rows), rounds) < rounds
+
+    if not is_too_large(0):
+        return most
+    steps = range(1, math.ceil(math.log(most / LEAST_SHARE, step)))
+    return most * step ** -(1 + bisect_left(steps, True, key=lambda k: not is_too_large(k)))

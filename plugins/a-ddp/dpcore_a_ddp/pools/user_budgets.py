@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -59,6 +60,12 @@ class Filters:
     def plan(self, schedule: Schedule) -> None:
         """Fit the filters that are made from now on to a schedule."""
         self._schedule = schedule
+
+    def planned(self, schedule: Schedule) -> Filters:
+        """Return the same, fitted to another schedule."""
+        filters = copy(self)
+        filters.plan(schedule)
+        return filters
 
     def __call__(self, epsilon: float, delta: float) -> Accountant:
         if self._schedule is None:
@@ -157,7 +164,10 @@ def rounds_of_users(
         own = rules.of_budget(user.epsilon)
         groups.setdefault((own, user.delta, user.n_rows if sized else None), []).append(place)
     for (own, delta, _), places in groups.items():
-        event = own.event(users[places[0]].n_rows)
+        n_rows = users[places[0]].n_rows
+        event, make = own.event(n_rows), make_filter
+        if rules.groups and isinstance(make_filter, Filters):
+            make = make_filter.planned(own.schedule(n_rows))
 
         def count(
             epsilon: float,
@@ -165,8 +175,9 @@ def rounds_of_users(
             least: int | None = None,
             delta: float = delta,
             event: DpEvent = event,
+            make: MakeFilter = make,
         ) -> int:
-            held = make_filter(epsilon, delta_of_rounds(rules, delta))
+            held = make(epsilon, delta_of_rounds(rules, delta))
             return rounds_within(held, event, last, least)
 
         epsilons, which = np.unique([users[place].epsilon for place in places], return_inverse=True)
