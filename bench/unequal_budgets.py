@@ -11,7 +11,8 @@ replace-special. Users of less than the budget for which noise is planned
 In the last two noise is for the largest budget: Scale and Sample of Boenisch et al. (NeurIPS 2023).
 `without` leaves the smallest budget's users out.
 
-    DPCORE_DATA_DIR=... python bench/unequal_budgets.py [--folds 5] [--out FILE]
+    DPCORE_DATA_DIR=... python bench/unequal_budgets.py [--folds 5] \
+        [--out bench/results/unequal_budgets.csv]
 """
 
 import one_thread  # noqa: F401  (before NumPy)
