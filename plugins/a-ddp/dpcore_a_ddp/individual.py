@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["individual_rules"]
 
 _NEAR, _TRIES = 0.95, 8
-"""The mean rate is at least this share of the one that was named, after so many tries."""
+"""The mean rate is at least this share of the named rate, after so many tries."""
 
 
 def individual_rules(rules: GradientRounds, pool: UserPool, rounds: int) -> GradientRounds:

@@ -4,10 +4,9 @@ import dataclasses
 
 import numpy as np
 import pytest
-from pool_users import make_data, make_filter, make_rules, open_user
+from pool_users import Logistic, make_data, make_filter, make_rules, open_user
 
 from dpcore.errors import InvalidInputError
-from dpcore.losses.logistic import Logistic
 from dpcore.plugin import NeighboringRelation, Problem
 from dpcore.plugin.parts import load_registry
 from dpcore_a_ddp.a_ddp import ADdp

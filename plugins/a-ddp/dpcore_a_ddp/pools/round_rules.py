@@ -20,7 +20,7 @@ from dpcore.plugin.parts import (
     Table,
 )
 from dpcore_a_ddp.fixed_size_sample import FixedSizeSample
-from dpcore_a_ddp.pools.rule_checks import check_rules, share_of
+from dpcore_a_ddp.pools.rule_checks import check_rules, share_of_group
 from dpcore_a_ddp.pools.sum_rules import honest_of, what_is_seen
 from dpcore_a_ddp.record_gradient import RecordGradientSum
 from dpcore_a_ddp.skellam_noise.law import draw_skellam, holds_variance
@@ -40,9 +40,7 @@ _SCALE_BITS = {"local": 21, "secure-aggregation": 14}
 """The noise, of a message or of the sum, is between half and all of this power of two in grid
 steps: truncation is small against it."""
 
-
-_TAIL = 45.0
-"""A normal deviate beyond has a probability below 2^-1400."""
+_TAIL = 45.0  # a normal deviate beyond has a probability below 2^-1400
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,10 +71,9 @@ class GradientRounds:
     listed, neighbours : of secure aggregation by messages: the users listed, who take part or not,
         and how many of them each draws to hold its shares, 0 for all others. With ``listed`` 0 the
         protocol is left open; see ``sum_rules``.
-    planned : rounds for which each user's filter fixes its order, 0 for none that are named.
-    groups, shares_of : users of smaller budgets: pairs of the least epsilon and the share that they
-        have of the ``clip`` or of the ``rate``, both rising; see ``budget_groups``.
-    share : of rules as one user carries them out: what its clip is of the run's.
+    planned : rounds for which each user's filter fixes its order, or 0.
+    groups, shares_of : of smaller budgets: pairs of the least epsilon and the share of the ``clip``
+        or of the ``rate``, both rising. ``share`` : of one user's own rules, its share of the clip.
     as_published : noise for the sensitivity ``clip``, charged as if that were right, and a round
         joined before its delta is looked at: not private.
     left_late : set by a pool, as published, once a user joined a round that its budget did not
@@ -147,7 +144,7 @@ class GradientRounds:
 
     def of_budget(self, epsilon: float) -> GradientRounds:
         """Return the rules as a user of that budget carries them out."""
-        return self.with_share(share_of(self.groups, epsilon)) if self.groups else self
+        return self.with_share(share_of_group(self.groups, epsilon)) if self.groups else self
 
     @property
     def is_secure(self) -> bool:
@@ -283,9 +280,8 @@ class GradientRounds:
             del agreed["listed"], agreed["neighbours"]
         if not self.groups:
             del agreed["groups"], agreed["shares_of"]
-        for name, usual in (("planned", 0), ("share", 1.0)):
-            if agreed[name] == usual:
-                del agreed[name]
+        usual = {"planned": 0, "share": 1.0}
+        agreed = {name: v for name, v in agreed.items() if v != usual.get(name)}
         return agreed
 
     @classmethod

@@ -1,20 +1,17 @@
-"""What the rules of a run may say: whoever sends others is refused."""
+"""The limits of what the rules of a run may say: whoever sends others is refused."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import Any
 
 from dpcore.errors import replacing
 from dpcore.plugin import InvalidInputError, NeighboringRelation
 from dpcore_a_ddp.plain_fields import take_plain
 from dpcore_a_ddp.pools.sum_rules import sums_of
 
-if TYPE_CHECKING:
-    from dpcore_a_ddp.pools.round_rules import GradientRounds
-
-__all__ = ["MOST_GROUPS", "SAMPLINGS", "SHARES_OF", "TRUST_MODELS", "check_rules", "share_of"]
+__all__ = ["MOST_GROUPS", "SAMPLINGS", "SHARES_OF", "TRUST_MODELS", "check_rules", "share_of_group"]
 
 SAMPLINGS = ("one-row", "poisson", "pass")
 TRUST_MODELS = ("local", "secure-aggregation")
@@ -24,7 +21,7 @@ MOST_GROUPS = 16
 Groups = Sequence[tuple[float, float]]
 
 
-def check_rules(rules: GradientRounds) -> None:
+def check_rules(rules: Any) -> None:
     """Make the fields of rules plain values; InvalidInputError for rules that are none."""
     take_plain(rules)
     known_words = (("sampling", SAMPLINGS), ("trust", TRUST_MODELS), ("shares_of", SHARES_OF))
@@ -50,7 +47,7 @@ def check_rules(rules: GradientRounds) -> None:
     _check_groups(rules)
 
 
-def _check_sums(rules: GradientRounds) -> None:
+def _check_sums(rules: Any) -> None:
     if rules.is_secure != (rules.threshold > 0) or not 0 <= rules.colluding <= rules.threshold:
         raise InvalidInputError("Expected a threshold with secure-aggregation, and only there.")
     if rules.is_secure and (rules.threshold - rules.colluding < 1 or rules.as_published):
@@ -59,7 +56,7 @@ def _check_sums(rules: GradientRounds) -> None:
         raise InvalidInputError("Expected listed users only with secure-aggregation.")
 
 
-def _check_groups(rules: GradientRounds) -> None:
+def _check_groups(rules: Any) -> None:
     """Shares of the clip are powers of two: noise that is the run's is then, to the bit, the noise
     of a user's own multiplier, which is what the user is charged."""
     no_groups = InvalidInputError(
@@ -86,7 +83,7 @@ def _is_power(share: float) -> bool:
     return math.frexp(share)[0] == 0.5
 
 
-def share_of(groups: Groups, epsilon: float) -> float:
+def share_of_group(groups: Groups, epsilon: float) -> float:
     """Return the share of a user of that epsilon: of the last group that begins at or below it, or
     of the first one."""
     shares = [share for least, share in groups if least <= epsilon]

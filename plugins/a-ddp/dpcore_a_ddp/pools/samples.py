@@ -1,4 +1,4 @@
-"""Which rows of which users a round takes."""
+"""Samples of the rows of many users at once."""
 
 from __future__ import annotations
 
