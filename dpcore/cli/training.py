@@ -19,7 +19,6 @@ from dpcore.data.loader import file_loader
 from dpcore.errors import TargetNotMetError, advised_on_bad_rows
 from dpcore.fitting.planning.plan import make_plan
 from dpcore.fitting.planning.planned import Plan
-from dpcore.fitting.planning.usual_loss import loss_of_schemas
 from dpcore.fitting.request.ledger_request import LedgerRequest
 from dpcore.fitting.request.run_request import DataRequest
 from dpcore.fitting.request.settings import Settings
@@ -51,7 +50,7 @@ def with_loss(
         return request, loss
     loader = file_loader()
     request = loader.with_schema(request)
-    return request, loss_of_schemas(*(() if multiclass else (loader.schema_of_rows(request),)))
+    return request, Settings.usual_loss(*(() if multiclass else (loader.schema_of_rows(request),)))
 
 
 def fit_and_tell(

@@ -25,7 +25,7 @@ from dpcore.fitting.planning.utility_warning import UtilityWarning
 from dpcore.fitting.reporting import bound_of, charged_in, not_met, state, summarise, why_released
 from dpcore.fitting.request.ledger_request import LedgerRequest
 from dpcore.fitting.request.run_request import Run
-from dpcore.fitting.rows.loading import are_ours_and_generated, schema_reasons
+from dpcore.fitting.rows.loading import are_ours_and_generated
 from dpcore.fitting.rows.unbounded import encoded_rows, rehearsed_rows
 from dpcore.fitting.run_sessions import opened
 from dpcore.fitting.run_state import RunDoor, RunState
@@ -38,7 +38,7 @@ from dpcore.fitting.steps.held_out_rows import (
     require_held_out,
 )
 from dpcore.fitting.steps.run import run_after, run_before, set_aside, stated_of
-from dpcore.fitting.table_ledger import charged_run, found_in, note_outside, refuse_users
+from dpcore.fitting.table_ledger import charged_run, found_in, refuse_users
 from dpcore.fitting.training import Training, make_model
 from dpcore.noise.source import NoiseSource
 from dpcore.privacy.first_party import part_of
@@ -80,7 +80,7 @@ def train(
         if holds_out(plan.settings):
             held_out, test = test, None
         if test is not None:
-            note_outside(table_ledger, rows.schema, "exact figures of test rows")
+            table_ledger.note_outside(rows.schema, "exact figures of test rows")
         told: dict[str, Any] = {"charges": charges, "held_out": held_out, "engine": engine}
         told |= {"utility_warning": utility_warning, "table_ledger": table_ledger}
         given = rows, data.why_not_private, (*data.parts, *foreign_figures(figures)), on_release
@@ -112,7 +112,7 @@ def _rows_asked(plan: Plan, request: DataRequest) -> Iterator[tuple[Any, Engine 
         with opened_rows(plan, source, schema) as engine:
             rows: Any = engine.rows
             test = file_loader().tested(request, rows.schema)
-            yield Data(rows, test, why_not_private=schema_reasons(rows.schema), parts=parts), engine
+            yield Data(rows, test, why_not_private=rows.schema.why_not_private, parts=parts), engine
         return
     data = load_data(request, plan.relation, plan.settings.threads, plan.settings.seed)
     if data.test is not None and data.train.schema.unbounded:

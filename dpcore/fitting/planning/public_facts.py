@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from dpcore.data.schema.schema import Schema
     from dpcore.fitting.planning.planned import Plan
 
-__all__ = ["Ready", "check_dataset", "check_drop", "check_public", "with_default_l2"]
+__all__ = ["Ready", "check_dataset", "check_public", "with_default_l2"]
 
 
 def check_dataset(plan: Plan, dataset: RowFacts, kept_fraction: float = 1.0) -> Ready:
     """Return the fit of a plan to a data set; InvalidInputError if they do not fit each other."""
-    check_drop(plan.relation, dataset)
+    plan.relation.require_all(dataset.rows_dropped)
     if dataset.part is not None:
         if plan.relation is not NeighboringRelation.ADD_OR_REMOVE_ONE:
             raise InvalidInputError(
@@ -56,17 +56,6 @@ def check_public(plan: Plan, schema: Schema, n_units: int, kept_fraction: float 
     check_fits(planned.optimizer, problem, of_each.accountant)
     require_memory(planned.optimizer, problem)
     return Ready(planned, problem, of_each, fits)
-
-
-def check_drop(relation: NeighboringRelation, dataset: RowFacts) -> None:
-    """Refuse rows that are left of more where their number is public: of two tables that differ in
-    one row, one may have lost it, and a public number of rows would tell."""
-    if dataset.rows_dropped and relation.size_is_public:
-        raise InvalidInputError(
-            f"The rows were read with bad_rows='drop', and the number of rows is public under "
-            f"{relation.value}. Refuse bad rows (convert a store again with --bad-rows "
-            "refuse), or take add-or-remove-one."
-        )
 
 
 def _problem(plan: Plan, schema: Schema, n_units: int, kept_fraction: float, fits: int) -> Problem:

@@ -19,15 +19,21 @@ from dpcore.registry.catalogue import load_registry
 from dpcore.registry.parameters import convert
 
 if TYPE_CHECKING:
+    from dpcore.data.schema.schema import Schema
     from dpcore.protocols import Loss
     from dpcore.registry.catalogue import Registry
 
 __all__ = [
+    "OF_MORE",
+    "OF_NUMBERS",
+    "OF_TWO",
     "Settings",
     "option_of",
 ]
 
 _MOST_THREADS = 2**16
+OF_TWO, OF_MORE, OF_NUMBERS = "logistic", "softmax", "ridge"
+"""Losses of a run that names none: of two classes, of more, of a number."""
 
 
 @dataclass(frozen=True)
@@ -134,6 +140,20 @@ class Settings:
             where = where_to_get("default", "algorithm")
             why = f"No algorithm that is taken by default is installed. {where} Or name"
         raise RegistryError(f"{why} an algorithm: --algo (algo=), of `dpcore list optimizers`.")
+
+    @staticmethod
+    def usual_loss(*schemas: Schema | None) -> str:
+        """Return the loss of a run that names none, by its labels.
+
+        It is for numbers where all are, for three classes or more where all have these, and else
+        for two, which any other label refuses with the losses that fit it. ``None`` : a schema that
+        is not known yet.
+        """
+        labels = [None if schema is None else schema.label for schema in schemas]
+        if labels and all(label is not None and label.is_real for label in labels):
+            return OF_NUMBERS
+        several = [label is not None and label.n_classes > 2 for label in labels]
+        return OF_MORE if several and all(several) else OF_TWO
 
     def checked(self) -> Settings:
         """Return the settings, with l2, seed and threads as numbers; InvalidInputError for figures,

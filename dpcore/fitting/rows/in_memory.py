@@ -16,7 +16,6 @@ from dpcore.fitting.planning.utility_warning import UtilityWarning
 from dpcore.fitting.request.ledger_request import LedgerRequest
 from dpcore.fitting.request.run_request import Run
 from dpcore.fitting.rows.given import dataset_of
-from dpcore.fitting.rows.loading import schema_reasons
 from dpcore.fitting.run import finish, fit_run
 from dpcore.fitting.steps.held_out_rows import parted, require_held_out
 from dpcore.fitting.steps.weights import with_weights_of_rows
@@ -73,7 +72,7 @@ def _fitted(
     run = Run(
         plan,
         dataset,
-        schema_reasons(dataset.schema),
+        dataset.schema.why_not_private,
         kept_fraction=1.0 - (asked.test_fraction or 0.0),
         held_out=held_out,
         charges=charges,

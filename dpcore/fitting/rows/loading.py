@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from dpcore.data.dataset import Dataset
 from dpcore.data.loader import file_loader
 from dpcore.data.registered_loader import foreign_loader
-from dpcore.data.schema.schema import Schema
 from dpcore.data.splits import split_rows
 from dpcore.data.units import Coins, coins_of
 from dpcore.errors import InvalidInputError
@@ -25,7 +24,6 @@ __all__ = [
     "DataRequest",
     "are_ours_and_generated",
     "load_data",
-    "schema_reasons",
     "split",
 ]
 
@@ -87,9 +85,3 @@ def split(
     if dataset.units is not None:  # A unit is on one side.
         held_out = held_out[dataset.units]
     return dataset.take(~held_out), dataset.take(held_out)
-
-
-def schema_reasons(schema: Schema) -> tuple[str, ...]:
-    if not schema.from_data:
-        return ()
-    return ("bounds, categories, classes or a step before the fit were read off the rows",)

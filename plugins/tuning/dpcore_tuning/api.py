@@ -8,7 +8,6 @@ from dpcore.data.units import coins_of
 from dpcore.errors import warn_caller
 from dpcore.fitting.fits import FITS
 from dpcore.fitting.rows.given import dataset_of
-from dpcore.fitting.rows.loading import schema_reasons
 from dpcore.fitting.run import finish
 from dpcore.fitting.steps.facts import step_facts
 from dpcore.fitting.steps.held_out_rows import parted, require_held_out
@@ -43,7 +42,7 @@ def tune_rows(search: Search, X: Any, y: Any, schema: Schema, table_ledger: Ledg
         rows = dataset_of(
             X, y, schema, True, coins=coins, row_norm=1.0, private_bounds=False, **public
         )
-        reasons, kept = schema_reasons(rows.schema), 1.0 - (fraction or 0.0)
+        reasons, kept = rows.schema.why_not_private, 1.0 - (fraction or 0.0)
         rows, held_out = parted(plan, rows, fraction)
         model = tune_dataset(search, rows, reasons, (), charges, table_ledger, kept, held_out)
         for caution in cautions_of(model):

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import InvalidInputError
-from dpcore.fitting.planning.public_facts import check_drop
 from dpcore.fitting.rows.loading import load_data
 from dpcore.fitting.rows.unbounded import encoded_rows
 from dpcore.fitting.run import finish
@@ -22,7 +21,7 @@ from dpcore.fitting.steps.held_out_rows import (
     holds_out,
     require_held_out,
 )
-from dpcore.fitting.table_ledger import closed_after, note_outside, reserved
+from dpcore.fitting.table_ledger import closed_after, reserved
 from dpcore.fitting.training import make_model
 from dpcore.plugin import Solution
 from dpcore.plugin.commands import LedgerRequest
@@ -67,7 +66,7 @@ def tune(
     data = load_data(request, search.relation, plan.settings.threads, plan.settings.seed)
     held_out, test = (data.test, None) if holds_out(plan.settings) else (None, data.test)
     if test is not None:
-        note_outside(table_ledger, data.train.schema, "exact figures of test rows")
+        table_ledger.note_outside(data.train.schema, "exact figures of test rows")
     parts = (*data.parts, *foreign_figures(figures))
     given = data.train, data.why_not_private, parts
     model = tune_dataset(search, *given, charges, table_ledger, data.kept_fraction, held_out)
@@ -120,7 +119,7 @@ def _sides(
     search: Search, dataset: Dataset, held_out: Dataset | None, kept: float, noise: NoiseSource
 ) -> Sides:
     """Return the rows split, by a seed of the search's where that is seeded."""
-    check_drop(search.relation, dataset)
+    search.relation.require_all(dataset.rows_dropped)
     if dataset.weights is not None:
         raise InvalidInputError("A search takes no weights of rows: leave them out.")
     seed = None if search.plans[0].settings.seed is None else noise.integers_below(SEEDS)

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from dpcore import Schema
 from dpcore.errors import DpcoreError, InvalidInputError
 from dpcore.fitting.planning.public_facts import check_dataset
-from dpcore.fitting.planning.usual_loss import loss_of_schemas
 from dpcore.plugin import NeighboringRelation, Settings
 from dpcore.plugin.commands import DataRequest, make_plan
 from dpcore.plugin.parts import Dataset, SeededNoise, load_registry, optimizer_facts
@@ -206,4 +205,4 @@ def _settings(algo: str, request: LikeRequest, schema: Schema) -> Settings:
 
 def _loss(optimizer: Any, schema: Schema) -> str:
     squared = "squared-loss" in optimizer_facts(optimizer).needs
-    return "ridge" if squared else loss_of_schemas(schema)
+    return "ridge" if squared else Settings.usual_loss(schema)

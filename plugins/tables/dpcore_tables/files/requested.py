@@ -16,7 +16,7 @@ from dpcore.data.units import Coins
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.request.ledger_request import require_ledgers
 from dpcore.fitting.rows.given import with_units
-from dpcore.fitting.rows.loading import Data, schema_reasons, split
+from dpcore.fitting.rows.loading import Data, split
 from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.commands import DataRequest, Plan
 from dpcore.plugin.engines import Files, Registered
@@ -50,7 +50,7 @@ def requested(
         dataset, parts = _opened(request, coins)
         dataset = with_weight_asked(dataset, request.data, request)
         dataset = dataset.of_part(request.part)
-        why_not_private = schema_reasons(dataset.schema)
+        why_not_private = dataset.schema.why_not_private
         if request.test_fraction is None:
             test = tested(request, dataset.schema)
             return Data(dataset, test, why_not_private=why_not_private, parts=parts)

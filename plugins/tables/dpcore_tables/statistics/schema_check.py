@@ -16,8 +16,7 @@ import numpy as np
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.reporting import charged_in
 from dpcore.fitting.rows.given import schema_of
-from dpcore.fitting.rows.loading import schema_reasons
-from dpcore.fitting.table_ledger import closed_after, note_outside, reserved
+from dpcore.fitting.table_ledger import closed_after, reserved
 from dpcore.plugin import Gaussian, Geometric, NeighboringRelation, noise_multiplier
 from dpcore.plugin.commands import LedgerRequest
 from dpcore.plugin.parts import (
@@ -122,7 +121,7 @@ def check_schema(
     # Read through once before anything is charged: a file may be damaged at its end.
     exact = rows.answer(CellCounts(len(columns)))
     if epsilon is None:
-        note_outside(LedgerRequest(), schema, "exact figures of how a schema fits")
+        LedgerRequest().note_outside(schema, "exact figures of how a schema fits")
         shares = _check(exact.astype(np.float64), columns)
         turned = tuple(turned_numbers(raw_pieces(source, schema), schema).items())
         return replace(shares, units=check_units(source, schema), turned=turned)
@@ -164,7 +163,7 @@ def _released(
         accountant = gdp.from_budget(epsilon, delta)
         multiplier = noise_multiplier(accountant, Gaussian.nominal_event, accountant.remaining)
         query, mechanism, spread = CellCounts(len(columns), "l2"), Gaussian(multiplier), 1.0
-    why_not_private, run = schema_reasons(schema), ("a check of the schema", accountant, relation)
+    why_not_private, run = schema.why_not_private, ("a check of the schema", accountant, relation)
     with closed_after(reserved(LedgerRequest(), run, schema, None, why_not_private)) as charged:
         session = TableSession(
             rows, accountant, relation, NoiseSource.of_seed(), ledger=charged.log
