@@ -19,7 +19,7 @@ from dpcore.fitting.steps.facts import release_bounds
 from dpcore.fitting.steps.weights import public_weights
 from dpcore.model.file import check_out
 from dpcore.registry.catalogue import load_registry
-from dpcore.registry.parameters import assigned
+from dpcore.registry.commands import Option
 
 __all__ = ["modules_for_good", "train_command"]
 
@@ -215,8 +215,8 @@ def train_command(
         conversion=conversion,
         engine=engine,
         threads=threads,
-        use=assigned(use, "--use"),
-        params=assigned(assignments, "--set"),
+        use=Option.assigned(use, "--use"),
+        params=Option.assigned(assignments, "--set"),
         preset=preset,
         as_published=as_published,
         users=users,

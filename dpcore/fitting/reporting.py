@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from dpcore.accountants.pure import PureAccountant
 from dpcore.errors import TargetNotMetError, UnsupportedEventError
-from dpcore.fitting.details import bounded
+from dpcore.fitting.details import bounded, plain
 from dpcore.privacy.events import ComposedDpEvent, DpEvent, NonPrivateDpEvent
 from dpcore.privacy.statement import OF_DPCORE, PrivacyStatement, foreign_parts
 from dpcore.privacy.units import Units, protected
@@ -31,7 +28,6 @@ __all__ = [
     "bound_of",
     "charged_in",
     "not_met",
-    "plain",
     "state",
     "state_session",
     "summarise",
@@ -196,17 +192,3 @@ def summarise(ledger: Iterable[LedgerEntry]) -> tuple[dict[str, Any], ...]:
         group["count"] += 1
         group["cost"] += entry.cost
     return tuple(groups.values())
-
-
-def plain(value: Any) -> Any:
-    """Return ``value`` as JSON-able data, so that no figure of a plugin can make saving fail after
-    the budget was spent: arrays become lists, what is not finite ``None``, anything else text."""
-    if isinstance(value, (np.ndarray, np.generic)):
-        value = value.tolist()
-    if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [plain(item) for item in value]
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    return value if value is None or isinstance(value, (bool, int, str)) else str(value)

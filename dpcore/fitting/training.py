@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.data.schema.features.scaling import describe_scaling
+from dpcore.fitting.details import plain
 from dpcore.fitting.planning.engines import engine_name
 from dpcore.fitting.planning.losses import loss_parameters
-from dpcore.fitting.reporting import plain
 from dpcore.fitting.steps.weights import told_loss
-from dpcore.fitting.warnings import cautions_of
 from dpcore.losses.facts import loss_facts
 from dpcore.model.model import Model
 from dpcore.privacy.statement import WHERE_GIVEN
@@ -61,7 +60,7 @@ class Training:
 
     def cautions(self) -> list[str]:
         """Return what to be careful of, and was not said beforehand."""
-        return cautions_of(self.model, was_warned=self.was_warned)
+        return self.model.cautions(was_warned=self.was_warned)
 
     def report(self) -> dict[str, Any]:
         """Return what ``dpcore train --json`` prints."""
@@ -143,7 +142,7 @@ def _algorithm(plan: Plan) -> dict[str, Any]:
         "version": plan.entry.version,
         "reference": plan.entry.reference,
         "preset": plan.settings.preset,
-        "parameters": plain(plan.parameters()),
+        "parameters": plan.parameters(),
         "slots": None if plan.settings.as_published else plan.use,
         "engine": engine_name(plan.settings.engine),
     }

@@ -7,6 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from dpcore.accountants.registered import target_of
+from dpcore.fitting.details import plain
+from dpcore.registry.catalogue import load_registry
 from dpcore.registry.tables.declarations import accountant_facts, optimizer_facts
 
 if TYPE_CHECKING:
@@ -49,12 +52,31 @@ class Plan:
         optimizer: Any = self.optimizer
         if self.settings.as_published:
             taken = optimizer_facts(optimizer).published_options
-            return {name: getattr(optimizer, name) for name in taken} or None
+            return {name: plain(getattr(optimizer, name)) for name in taken} or None
         return {
-            f.name: getattr(optimizer, f.name)
+            f.name: plain(getattr(optimizer, f.name))
             for f in dataclasses.fields(optimizer)
             if f.init and f.name not in ("use", "as_published")
         }
+
+    def with_shared_accountant(self) -> Plan:
+        """Return the plan under the accountant that its optimizer names for a budget that is
+        shared, where it has its usual one and that is for a fixed schedule alone.
+
+        An accountant that was named, by ``--accountant`` or by a preset, stays, and so does the
+        rule of ``--conversion``, which is one of the usual accountant's.
+        """
+        stated, settings = optimizer_facts(self.optimizer), self.settings
+        preset = {} if settings.preset is None else stated.presets[settings.preset]
+        is_named = settings.accountant or settings.conversion or "accountant" in preset
+        usual = self.accountant
+        if not stated.shared_accountant or is_named or accountant_facts(usual).fully_adaptive:
+            return self
+        shared = load_registry().load("accountant", stated.shared_accountant)
+        accountant = shared.from_budget(usual.epsilon, usual.delta, None)
+        others = [target for target in self.targets if target not in target_of(usual)]
+        targets = (*target_of(accountant), *others)
+        return dataclasses.replace(self, accountant=accountant, targets=targets)
 
     def why_not_private(self) -> tuple[str, ...]:
         """Return what was asked for that voids the guarantee, as clauses."""

@@ -13,7 +13,7 @@ from dpcore.fitting.planning.memory import require_memory
 from dpcore.fitting.planning.optimizer_queries import default_l2
 from dpcore.fitting.planning.ready import Ready
 from dpcore.fitting.request.settings import Settings
-from dpcore.fitting.steps.shared_budget import is_shared, with_shared_accountant
+from dpcore.fitting.steps.shared_budget import is_shared
 from dpcore.fitting.steps.weights import with_public_weights
 from dpcore.losses.facts import loss_facts
 from dpcore.privacy.sensitivity import NeighboringRelation
@@ -49,7 +49,7 @@ def check_public(plan: Plan, schema: Schema, n_units: int, kept_fraction: float 
     fits = fits_of(plan, schema.label)
     plan = with_public_weights(plan, schema.label)
     if is_shared(plan, schema, fits):
-        plan = with_shared_accountant(plan)
+        plan = plan.with_shared_accountant()
     problem = _problem(plan, schema, n_units, kept_fraction, fits)
     check_fits(plan.optimizer, problem, plan.accountant)
     planned, of_each = planned_parts(plan, problem, fits)

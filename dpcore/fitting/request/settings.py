@@ -195,6 +195,12 @@ class Settings:
         return {k: v for k, v in params.items() if not k.startswith(start)}, of_loss
 
     @property
+    def are_weighted(self) -> bool:
+        """Whether classes or rows have weights."""
+        weights = self.class_weight, self.largest_class_weight, self.weight_bound
+        return any(weight is not None for weight in weights)
+
+    @property
     def largest_class_weight(self) -> float | None:
         """The most that weights of classes may come to which a step gives; ``None`` for none."""
         given = (step_facts(step).largest_weight for step in self.also)

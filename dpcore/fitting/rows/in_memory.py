@@ -19,7 +19,6 @@ from dpcore.fitting.rows.given import dataset_of
 from dpcore.fitting.run import finish, fit_run
 from dpcore.fitting.steps.held_out_rows import parted, require_held_out
 from dpcore.fitting.steps.weights import with_weights_of_rows
-from dpcore.fitting.warnings import cautions_of
 from dpcore.session.charges import Charges
 
 if TYPE_CHECKING:
@@ -82,7 +81,7 @@ def _fitted(
     )
     model = fit_run(run)
     model = replace(model, class_values=_class_values(asked, model.schema))
-    for caution in cautions_of(model, was_warned=utility_warning.failing):
+    for caution in model.cautions(was_warned=utility_warning.failing):
         warn_caller(caution)
     return finish(plan, model, dataset, started, {}).model
 

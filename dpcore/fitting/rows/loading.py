@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from dpcore.data.dataset import Dataset
 from dpcore.data.loader import file_loader
 from dpcore.data.registered_loader import foreign_loader
-from dpcore.data.splits import split_rows
 from dpcore.data.units import Coins, coins_of
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.request.run_request import DataRequest
@@ -24,7 +23,6 @@ __all__ = [
     "DataRequest",
     "are_ours_and_generated",
     "load_data",
-    "split",
 ]
 
 
@@ -74,14 +72,3 @@ def load_data(
     if type(data) is not Data or type(data.train) is not Dataset:
         raise InvalidInputError("What reads files made no Dataset of the rows.")
     return replace(data, parts=(*data.parts, *foreign_loader()))
-
-
-def split(
-    dataset: Dataset, fraction: float, relation: NeighboringRelation, seed: int | None
-) -> tuple[Dataset, Dataset]:
-    """Return the rows kept and the rows held out. A coin for each row or unit decides, or, where
-    their number is public, a fixed number is held out."""
-    held_out = split_rows(dataset.n_units, fraction, relation, coins_of(seed, "split"))
-    if dataset.units is not None:  # A unit is on one side.
-        held_out = held_out[dataset.units]
-    return dataset.take(~held_out), dataset.take(held_out)

@@ -9,7 +9,6 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import InvalidInputError, RegistryError
-from dpcore.fitting.rows.loading import split
 from dpcore.fitting.steps.facts import step_facts
 from dpcore.registry.step_class import foreign_step, step_class
 from dpcore.registry.tables.declarations import engine_facts
@@ -74,7 +73,8 @@ def parted(plan: Plan, rows: Any, test_fraction: float | None) -> tuple[Dataset,
             "Expected evaluate_share or evaluate_epsilon beside test_fraction: rows are held out "
             "for a private evaluation. For exact figures of a model, hold rows out beforehand."
         )
-    return split(rows, test_fraction, plan.relation, plan.settings.seed)
+    kept, held_out = rows.split(test_fraction, plan.relation, plan.settings.seed)
+    return kept, held_out
 
 
 _STEP = "evaluation"

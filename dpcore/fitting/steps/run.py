@@ -20,9 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.accountants.delta_reserve import ReservingAccountant
 from dpcore.errors import DpcoreError, InvalidInputError, OptimizerError, replacing
-from dpcore.fitting.details import LONGEST_TEXT, bounded, fault_of_details
+from dpcore.fitting.details import LONGEST_TEXT, bounded, fault_of_details, plain
 from dpcore.fitting.optimizer_run import type_and_place
-from dpcore.fitting.reporting import plain
 from dpcore.fitting.steps.checked import CheckedStep, changed
 from dpcore.fitting.steps.facts import Phase
 from dpcore.fitting.steps.pre_fit_release import rehearse_run

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BALANCED",
-    "are_weighted",
     "checked_weights",
     "public_weights",
     "require_bound",
@@ -28,18 +27,6 @@ __all__ = [
 
 BALANCED = "balanced"
 """The step, and the word by which an option asks for it."""
-
-
-def are_weighted(settings: Any) -> bool:
-    """Return whether classes or rows have weights."""
-    return any(
-        weight is not None
-        for weight in (
-            settings.class_weight,
-            settings.largest_class_weight,
-            settings.weight_bound,
-        )
-    )
 
 
 def public_weights(texts: Sequence[str] | None) -> Any:
@@ -77,7 +64,7 @@ def with_public_weights(plan: Any, label: Label) -> Any:
 
     Raises InvalidInputError for weights that do not fit the label, the loss or the algorithm.
     """
-    if not are_weighted(plan.settings):
+    if not plan.settings.are_weighted:
         return plan
     return with_weights(plan, _weights().weights_asked(plan, label))
 

@@ -113,6 +113,12 @@ class AccountantFacts:
     )
     delta_may_be_zero: bool = fact(TRUTH, "True where it takes a delta of 0.", False)
 
+    @property
+    def splits(self) -> bool:
+        """Whether equal parts of a filter are together within it: a filter of a single release has
+        no parts."""
+        return self.split is not None and self.holds_several
+
 
 @dataclass(frozen=True, kw_only=True)
 class EngineFacts:

@@ -11,7 +11,6 @@ from dpcore.fitting.rows.given import dataset_of
 from dpcore.fitting.run import finish
 from dpcore.fitting.steps.facts import step_facts
 from dpcore.fitting.steps.held_out_rows import parted, require_held_out
-from dpcore.fitting.warnings import cautions_of
 from dpcore.session.charges import Charges
 from dpcore_tuning.run import tune_dataset
 
@@ -45,7 +44,7 @@ def tune_rows(search: Search, X: Any, y: Any, schema: Schema, table_ledger: Ledg
         reasons, kept = rows.schema.why_not_private, 1.0 - (fraction or 0.0)
         rows, held_out = parted(plan, rows, fraction)
         model = tune_dataset(search, rows, reasons, (), charges, table_ledger, kept, held_out)
-        for caution in cautions_of(model):
+        for caution in model.cautions():
             warn_caller(caution)
         model = finish(plan, model, rows, None, {}).model
     FITS.add(model)

@@ -23,12 +23,10 @@ from dpcore.errors import InvalidInputError
 from dpcore.fitting.planning.public_facts import check_dataset
 from dpcore.fitting.reporting import summarise, why_released
 from dpcore.fitting.request.run_request import Run
-from dpcore.fitting.rows.loading import split
 from dpcore.fitting.rows.unbounded import rehearsed_rows
 from dpcore.fitting.run_state import RunDoor, RunState
 from dpcore.fitting.steps.checked import checked, foreign_parts_of, steps_of, weighted
 from dpcore.fitting.steps.run import charged_for_step, run_before, run_one, stated_of
-from dpcore.fitting.steps.weights import are_weighted
 from dpcore.plugin.parts import AdditiveAccountant, Ledger
 from dpcore.plugin.steps import Phase, ResultView
 from dpcore.session.charges import Charges
@@ -64,7 +62,7 @@ class Sides:
         cls, search: Search, dataset: Dataset, held_out: Dataset | None, kept: float, seed: Any
     ) -> Sides:
         """Return the rows split; ``kept`` : the public part of all that ``dataset`` is."""
-        fitted, scored = split(dataset, search.held_out, search.relation, seed)
+        fitted, scored = dataset.split(search.held_out, search.relation, seed)
         if search.relation.size_is_public and scored.n_units < 1:
             raise InvalidInputError("No row is held out: raise --held-out, or give more rows.")
         return cls(fitted, scored, held_out, kept * (1.0 - search.held_out))
@@ -182,4 +180,4 @@ def released_weights(known: RunState) -> tuple[float, ...]:
     """Return the weights of classes that a step released; ``()`` where none did."""
     plan = known.facts.plan
     weights: tuple[float, ...] = getattr(plan.loss, "weights", ())
-    return weights if are_weighted(plan.settings) else ()
+    return weights if plan.settings.are_weighted else ()

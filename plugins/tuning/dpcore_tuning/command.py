@@ -16,8 +16,7 @@ from dpcore.fitting.steps.facts import release_bounds
 from dpcore.fitting.steps.weights import public_weights
 from dpcore.model.file import check_out
 from dpcore.plugin import Settings
-from dpcore.plugin.commands import DataRequest, LedgerRequest
-from dpcore.registry.parameters import assigned
+from dpcore.plugin.commands import DataRequest, LedgerRequest, Option
 
 __all__ = ["tune_command"]
 
@@ -118,7 +117,7 @@ def tune_command(
         relation=relation,
         accountant=accountant,
         threads=threads,
-        use=assigned(use, "--use"),
+        use=Option.assigned(use, "--use"),
         units=request.has_units,
         class_weight=public_weights(of_steps.get("class_weight")),
         also=also,
@@ -152,7 +151,7 @@ def _values(texts: list[str], by_old_name: list[str]) -> dict[str, list[str]]:
             "dpcore: warning: tune --set is called --candidates, and the next version takes that "
             "name alone."
         )
-    given = assigned([*texts, *by_old_name], "--candidates")
+    given = Option.assigned([*texts, *by_old_name], "--candidates")
     if not given:
         raise InvalidInputError(
             "Expected --candidates KEY=VALUE,VALUE,...: the values to choose among."

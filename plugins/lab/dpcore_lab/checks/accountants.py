@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.accountants.equal_parts import require_within, splits
+from dpcore.accountants.equal_parts import require_within
 from dpcore.errors import (
     BudgetExceededError,
     DpcoreError,
@@ -106,7 +106,7 @@ def _check_bad_budgets(accountant: Any) -> None:
 def _check_parts(empty: Any) -> None:
     """Split the budget, where the class says how, and hold the parts to it: what each lets pass
     goes through the whole filter too."""
-    if not splits(empty):
+    if not accountant_facts(empty).splits:
         return
     for parts in (2, 3, 7):
         part = empty.split(parts)

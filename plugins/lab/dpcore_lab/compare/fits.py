@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 from contextlib import suppress
 from dataclasses import replace
@@ -13,7 +14,6 @@ import numpy as np
 from dpcore.errors import DpcoreError
 from dpcore.fitting.ovr import against_the_rest
 from dpcore.fitting.planning.losses import loss_parameters
-from dpcore.fitting.reporting import plain
 from dpcore.fitting.run import fit_dataset
 from dpcore.losses.text import shown_loss
 from dpcore.plugin import Settings
@@ -177,7 +177,8 @@ class Fitter:
         l2, each = self._comparison.measured_l2, (w,) if len(tables) == 1 else w
         found = [objective_of(t, self._loss, l2, of) for t, of in zip(tables, each, strict=True)]
         objective = None if None in found else sum(value for value in found if value is not None)
-        return {**scores, "exact_objective": plain(objective)}
+        is_finite = objective is not None and math.isfinite(objective)
+        return {**scores, "exact_objective": objective if is_finite else None}
 
     def _tables(self, fold: Fold, table: Table) -> list[Table]:
         """Return the table, or those of each class against the rest where these are fitted."""
@@ -247,4 +248,4 @@ def _failed(charges: Charges, message: str) -> dict[str, Any]:
 
 
 def _json(value: Any) -> str:
-    return json.dumps(plain(value), sort_keys=True)
+    return json.dumps(value, sort_keys=True)

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.fitting.reporting import plain
 from dpcore.plugin.parts import loss_facts
 from dpcore_baselines.without_privacy.macro_f1 import macro_f1
 from dpcore_report.exact.number_errors import number_errors
@@ -50,7 +49,8 @@ def accuracy_figures(model: Model, margins: np.ndarray, y: np.ndarray) -> dict[s
     counts = confusion(model, margins, y)
     accuracy = float(np.trace(counts) / y.size)
     commonest = int(counts.sum(axis=1).argmax())
-    majority, commoner = float(counts[commonest].sum() / y.size), plain(model.classes[commonest])
+    majority = float(counts[commonest].sum() / y.size)
+    commoner = np.asarray(model.classes[commonest]).tolist()
     verdict = None
     # A fit whose rows or classes have weights does not aim at the share of rows that is right.
     is_weighted = bool(model.class_weights) or model.weight_bound is not None

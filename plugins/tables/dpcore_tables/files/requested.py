@@ -16,7 +16,7 @@ from dpcore.data.units import Coins
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.request.ledger_request import require_ledgers
 from dpcore.fitting.rows.given import with_units
-from dpcore.fitting.rows.loading import Data, split
+from dpcore.fitting.rows.loading import Data
 from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.commands import DataRequest, Plan
 from dpcore.plugin.engines import Files, Registered
@@ -54,7 +54,7 @@ def requested(
         if request.test_fraction is None:
             test = tested(request, dataset.schema)
             return Data(dataset, test, why_not_private=why_not_private, parts=parts)
-        train, test = split(dataset, request.test_fraction, relation, seed)
+        train, test = dataset.split(request.test_fraction, relation, seed)
         return Data(train, test, 1.0 - request.test_fraction, why_not_private, parts)
 
 
