@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -65,11 +65,14 @@ def train(
     on_release: OnRelease = None,
     charges: Charges | None = None,
     table_ledger: LedgerRequest | None = None,
+    by: Callable[[Run], Model] | None = None,
 ) -> Training:
     """Return the training of a plan on the data that were asked for.
 
     ``charges`` : the caller's, to say what was charged if the run ends on the way.
     ``table_ledger`` : by default the schema's, or that of ``DPCORE_LEDGER``, if there is one.
+    ``by`` : makes the model of the run where that is no single fit, but a search. Its seconds, and
+    exact figures of generated rows, would tell of one try, and there are none.
     """
     require_held_out(plan, request.test_fraction)
     figures = figures_asked(request, plan.settings)
@@ -84,14 +87,15 @@ def train(
         told: dict[str, Any] = {"charges": charges, "held_out": held_out, "engine": engine}
         told |= {"utility_warning": utility_warning, "table_ledger": table_ledger}
         given = rows, data.why_not_private, (*data.parts, *foreign_figures(figures)), on_release
-        model = fit_dataset(plan, *given, kept_fraction=data.kept_fraction, **told)
+        run = Run(plan, *given, kept_fraction=data.kept_fraction, **told)
+        model = fit_run(run) if by is None else by(run)
     diagnostics: dict[str, Any] = {}
     if test is not None:
         trained = None if engine is not None else encoded_rows(rows, model.schema)
         asked = trained, encoded_rows(test, model.schema)
         diagnostics = figures.exact_figures(plan.loss, model, *asked)
-    training = finish(plan, model, rows, started, diagnostics)
-    if engine is None and data.is_ours_and_generated and plan.loss.classification:
+    training = finish(plan, model, rows, None if by else started, diagnostics)
+    if by is None and engine is None and data.is_ours_and_generated and plan.loss.classification:
         made = exact_figures_if_there()
         accuracy = (
             None if made is None else made.exact_accuracy(model, encoded_rows(rows, model.schema))

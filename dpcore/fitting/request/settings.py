@@ -195,6 +195,16 @@ class Settings:
         return {k: v for k, v in params.items() if not k.startswith(start)}, of_loss
 
     @property
+    def test_fraction(self) -> float | None:
+        """The share of the rows that steps want held out: the same for all of them."""
+        asked = {step_facts(step).test_fraction for step in self.also} - {None}
+        if len(asked) > 1:
+            raise InvalidInputError(
+                "Expected one test_fraction of all steps: rows are held out once."
+            )
+        return next(iter(asked), None)
+
+    @property
     def are_weighted(self) -> bool:
         """Whether classes or rows have weights."""
         weights = self.class_weight, self.largest_class_weight, self.weight_bound

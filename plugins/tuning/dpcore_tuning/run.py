@@ -9,22 +9,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import InvalidInputError
-from dpcore.fitting.rows.loading import load_data
-from dpcore.fitting.rows.unbounded import encoded_rows
-from dpcore.fitting.run import finish
-from dpcore.fitting.steps.held_out_rows import (
-    figures_asked,
-    foreign_figures,
-    holds_out,
-    require_held_out,
-)
 from dpcore.fitting.table_ledger import closed_after, reserved
 from dpcore.fitting.training import make_model
 from dpcore.plugin import Solution
-from dpcore.plugin.commands import LedgerRequest
+from dpcore.plugin.commands import LedgerRequest, train
 from dpcore.plugin.ledgers import Found, LedgerEntry
 from dpcore.plugin.parts import (
     ApproximateDpEvent,
@@ -44,37 +36,30 @@ from dpcore_tuning.text import description_of
 
 if TYPE_CHECKING:
     from dpcore.fitting.run_state import RunState
-    from dpcore.fitting.training import Training
     from dpcore.plugin.commands import DataRequest
     from dpcore.plugin.parts import Dataset, Model
     from dpcore_tuning.candidate_fits import Tried
     from dpcore_tuning.search import Search
 
-__all__ = ["tune", "tune_dataset"]
+__all__ = ["tune", "tune_dataset", "tune_run"]
 
 _NONE = "No try came to a model: this one is a public constant."
 
 
 def tune(
     search: Search, request: DataRequest, charges: Charges, table_ledger: LedgerRequest
-) -> Training:
+) -> Any:
     """Return the training of a search on the data that were asked for, without its seconds: they
     would tell how many tries there were."""
-    plan = search.plans[0]
-    require_held_out(plan, request.test_fraction)
-    figures = figures_asked(request, plan.settings)
-    data = load_data(request, search.relation, plan.settings.threads, plan.settings.seed)
-    held_out, test = (data.test, None) if holds_out(plan.settings) else (None, data.test)
-    if test is not None:
-        table_ledger.note_outside(data.train.schema, "exact figures of test rows")
-    parts = (*data.parts, *foreign_figures(figures))
-    given = data.train, data.why_not_private, parts
-    model = tune_dataset(search, *given, charges, table_ledger, data.kept_fraction, held_out)
-    diagnostics: dict[str, Any] = {}
-    if test is not None:
-        encoded = (encoded_rows(rows, model.schema) for rows in (data.train, test))
-        diagnostics = figures.exact_figures(plan.loss, model, *encoded)
-    return finish(plan, model, data.train, None, diagnostics)
+    by = partial(tune_run, search)
+    return train(search.plans[0], request, None, charges, table_ledger, by)
+
+
+def tune_run(search: Search, run: Any) -> Model:
+    """Return the best model of a search in the place of the fit of a run."""
+    reasons, parts = run.why_not_private, run.parts
+    given = run.charges, run.table_ledger, run.kept_fraction, run.held_out
+    return tune_dataset(search, run.dataset, reasons, parts, *given)
 
 
 def tune_dataset(
