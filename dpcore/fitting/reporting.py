@@ -18,7 +18,6 @@ from dpcore.session.charges import Bound, Figures
 if TYPE_CHECKING:
     from dpcore.data.files import RowFacts
     from dpcore.fitting.planning.planned import Plan
-    from dpcore.fitting.request.run_request import Run
     from dpcore.fitting.steps.views import PublicFacts
     from dpcore.protocols import Accountant
     from dpcore.session.ledger import LedgerEntry
@@ -69,7 +68,8 @@ def not_met(
 
 
 def state(
-    run: Run,
+    rows: RowFacts,
+    why_not_private: tuple[str, ...],
     facts: PublicFacts,
     session: Released,
     trusted: tuple[str, ...],
@@ -81,12 +81,12 @@ def state(
     ``trusted`` : parts beside those the session saw. ``steps`` : what is stated of the steps beside
     the optimizer's, by name. ``ledger`` : the run's place in one.
     """
-    plan, problem, rows = facts.plan, facts.problem, run.dataset
+    plan, problem = facts.plan, facts.problem
     asked = plan, session.ledger, session.parts_not_private
     return state_session(
         session,
         plan.accountant,
-        (*plan.why_not_private(), *why_released(*asked), *run.why_not_private),
+        (*plan.why_not_private(), *why_released(*asked), *why_not_private),
         trusted,
         rows.typed_by,
         n0=problem.n0 if problem.n is None else None,

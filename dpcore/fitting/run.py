@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -17,19 +17,19 @@ from dpcore.data.files import parts_of_rows
 from dpcore.data.loader import file_loader, loader_if_there
 from dpcore.data.registered_loader import foreign_loader
 from dpcore.errors import TargetNotMetError
-from dpcore.fitting.answered import fit_answered, open_source
+from dpcore.fitting.answered import fit_answered, fit_source, open_source
 from dpcore.fitting.planning.engines import opened_rows, require_one_fit
 from dpcore.fitting.planning.optimizer_queries import takes_curves
 from dpcore.fitting.planning.public_facts import check_dataset
 from dpcore.fitting.planning.utility_warning import UtilityWarning
 from dpcore.fitting.reporting import bound_of, charged_in, not_met, state, summarise, why_released
 from dpcore.fitting.request.ledger_request import LedgerRequest
-from dpcore.fitting.request.run_request import Run
 from dpcore.fitting.rows.loading import are_ours_and_generated
+from dpcore.fitting.rows.run_rows import RunRows
 from dpcore.fitting.rows.unbounded import encoded_rows, rehearsed_rows
 from dpcore.fitting.run_sessions import opened
 from dpcore.fitting.run_state import RunDoor, RunState
-from dpcore.fitting.steps.checked import checked, foreign_parts_of, steps_of
+from dpcore.fitting.steps.checked import checked, steps_of
 from dpcore.fitting.steps.held_out_rows import (
     exact_figures_if_there,
     figures_asked,
@@ -37,26 +37,114 @@ from dpcore.fitting.steps.held_out_rows import (
     holds_out,
     require_held_out,
 )
-from dpcore.fitting.steps.run import run_after, run_before, set_aside, stated_of
+from dpcore.fitting.steps.run import RunSteps
+from dpcore.fitting.steps.views import PublicFacts
 from dpcore.fitting.table_ledger import charged_run, found_in, refuse_users
-from dpcore.fitting.training import Training, make_model
+from dpcore.fitting.training import Training, finish, make_model
 from dpcore.noise.source import NoiseSource
 from dpcore.privacy.first_party import part_of
 from dpcore.registry.tables.declarations import engine_facts, optimizer_facts
 from dpcore.session.charges import Charges
 
 if TYPE_CHECKING:
+    from dpcore.data.blocks.table import Table
+    from dpcore.data.dataset import Dataset
     from dpcore.data.files import RowFacts
     from dpcore.fitting.planning.planned import Plan
     from dpcore.fitting.planning.ready import Ready
     from dpcore.fitting.request.run_request import DataRequest
-    from dpcore.fitting.steps.checked import CheckedStep
     from dpcore.fitting.table_ledger import Charged
     from dpcore.model.model import Model
     from dpcore.protocols import Engine
+    from dpcore.session.ledger import Ledger, LedgerEntry
     from dpcore.session.sequential_sessions import OnRelease
 
-__all__ = ["fit_dataset", "fit_run", "train"]
+__all__ = ["Run", "train"]
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """One fit of a plan to rows: ``Run(plan, dataset).model()``.
+
+    Parameters
+    ----------
+    dataset : the rows that are trained on, or, of an engine that reads them itself, their facts.
+    why_not_private : reasons that void the guarantee, as clauses.
+    parts : readers that ran on raw rows, as ``"module:Class"``.
+    on_release : is called after each release.
+    kept_fraction : the public part of the rows that these are, by which the schema's n0 shrinks.
+    table : the data set's ``table()``, where the caller has it already.
+    charges : the caller's, to follow.
+    utility_warning : tells the expected utility, where the caller wants it told.
+    engine : open over the rows already; of rows elsewhere.
+    table_ledger : charged the whole budget beforehand; ``None``: none, whatever the schema names.
+    held_out : rows for the evaluation that the plan asks for.
+    """
+
+    plan: Plan
+    dataset: RowFacts
+    why_not_private: tuple[str, ...] = ()
+    parts: tuple[str, ...] = ()
+    on_release: OnRelease = None
+    kept_fraction: float = 1.0
+    table: Table | None = None
+    charges: Charges | None = None
+    utility_warning: UtilityWarning | None = None
+    engine: Engine | None = None
+    table_ledger: LedgerRequest | None = None
+    held_out: Dataset | None = None
+
+    answered = staticmethod(fit_source)
+
+    def ready(self) -> Ready:
+        """Return the plan as it fits the rows, with the public facts of both; InvalidInputError if
+        they do not fit each other."""
+        return check_dataset(self.plan, self.dataset, self.kept_fraction)
+
+    def begun(self, ready: Ready) -> RunState:
+        """Return the run before its first step."""
+        rows = RunRows(self.dataset, self.held_out, self.table, self.engine)
+        held_out = rows.facts_of_held_out(size_is_public=ready.plan.relation.size_is_public)
+        facts = PublicFacts(ready, self.dataset.schema, held_out)
+        return RunState(facts, rows, ready.plan.accountant)
+
+    def steps(self, begun: RunState) -> RunSteps:
+        """Return the steps that it asks for; InvalidInputError where one does not fit it."""
+        return RunSteps(
+            checked(steps_of(begun.facts.plan.settings, begun.facts.schema), begun.facts)
+        )
+
+    def door(self, noise: NoiseSource, log: Ledger[LedgerEntry]) -> RunDoor:
+        """Return the door that all of its sessions share, which write their charges to ``log``."""
+        return RunDoor(noise, self.on_release, self.charges or Charges(), log)
+
+    def model(self, lines: bool = False) -> Model:
+        """Return the model. ``lines`` : whether numbers stay as its rows have them.
+
+        Raises InvalidInputError, before anything is spent, if the parts do not fit each other;
+        LedgerError or BudgetExceededError where a ledger cannot hold the run. What ends the fit
+        after that has a note of what was charged.
+        """
+        ready = self.ready()
+        asked = ready.plan.optimizer, ready.problem, ready.plan.accountant
+        if not lines and takes_curves(*asked) and (loader := loader_if_there()) is not None:
+            model: Model = loader.with_curves(self, partial(Run.model, lines=True))
+            return model
+        charges = self.charges or Charges()
+        run = replace(self, plan=ready.plan, charges=charges)
+        charges.bound = bound_of(ready.plan, run.dataset.schema.units, run.why_not_private)
+        if run.engine is not None:
+            require_one_fit(ready)
+        begun = run.begun(ready)
+        steps = run.steps(begun)
+        if run.utility_warning is not None:
+            run.utility_warning.look(ready.of_each, ready.problem)
+        if optimizer_facts(run.plan.optimizer).answered_by:
+            refuse_users(run.table_ledger, run.plan, run.dataset.schema)
+            return _model_of_source(run, ready, charges)
+        ledger = charged_run(run.table_ledger, run.plan, run.dataset, run.why_not_private)
+        with charges.told(), ledger as charged:
+            return _model_of_rows(run, steps, begun, charged)
 
 
 def train(
@@ -88,7 +176,7 @@ def train(
         told |= {"utility_warning": utility_warning, "table_ledger": table_ledger}
         given = rows, data.why_not_private, (*data.parts, *foreign_figures(figures)), on_release
         run = Run(plan, *given, kept_fraction=data.kept_fraction, **told)
-        model = fit_run(run) if by is None else by(run)
+        model = run.model() if by is None else by(run)
     diagnostics: dict[str, Any] = {}
     if test is not None:
         trained = None if engine is not None else encoded_rows(rows, model.schema)
@@ -132,71 +220,11 @@ def _note(sentence: str) -> None:
     logging.getLogger("dpcore").info("dpcore: %s", sentence)
 
 
-def finish(
-    plan: Plan,
-    model: Model,
-    dataset: RowFacts,
-    started: float | None,
-    diagnostics: Mapping[str, Any],
-) -> Training:
-    """Return the training, its model with the report attached. ``started`` : ``None``: untimed."""
-    facts: dict[str, Any] = {
-        "algo": plan.entry.name,
-        "chosen_by": plan.chosen_by,
-        "data": dataset.name,
-        "n_features": model.coef.shape[-1],
-    }
-    if dataset.part is not None:
-        facts["part"] = dataset.part.name
-    if plan.relation.size_is_public:
-        facts["n_train" if dataset.schema.unit is None else "units_train"] = dataset.n_units
-    seconds = None if started is None else time.perf_counter() - started
-    training = Training(model, facts, seconds, diagnostics, rows_dropped=dataset.rows_dropped)
-    return replace(training, model=replace(model, report=training.report()))
-
-
-def fit_dataset(plan: Plan, dataset: RowFacts, *given: Any, **others: Any) -> Model:
-    """Return the model that the plan's optimizer fits to a data set: ``fit_run`` of a ``Run`` of
-    these."""
-    return fit_run(Run(plan, dataset, *given, **others))
-
-
-def fit_run(run: Run, lines: bool = False) -> Model:
-    """Return the model of a run. ``lines`` : whether numbers stay as its rows have them.
-
-    Raises InvalidInputError, before anything is spent, if the parts do not fit each other;
-    LedgerError or BudgetExceededError where a ledger cannot hold the run. What ends the fit after
-    that has a note of what was charged.
-    """
-    ready = check_dataset(run.plan, run.dataset, run.kept_fraction)
-    asked = ready.plan.optimizer, ready.problem, ready.plan.accountant
-    if not lines and takes_curves(*asked) and (loader := loader_if_there()) is not None:
-        model: Model = loader.with_curves(run, partial(fit_run, lines=True))
-        return model
-    run = replace(run, plan=ready.plan, charges=run.charges or Charges())
-    charges = _charges_of(run)
-    charges.bound = bound_of(ready.plan, run.dataset.schema.units, run.why_not_private)
-    if run.engine is not None:
-        require_one_fit(ready)
-    begun = RunState.of(run, ready)
-    steps = checked(steps_of(run.plan.settings, run.dataset.schema), begun.facts)
-    if run.utility_warning is not None:
-        run.utility_warning.look(ready.of_each, ready.problem)
-    if optimizer_facts(run.plan.optimizer).answered_by:
-        refuse_users(run.table_ledger, run.plan, run.dataset.schema)
-        return _model_of_source(run, ready)
-    ledger = charged_run(run.table_ledger, run.plan, run.dataset, run.why_not_private)
-    with charges.told(), ledger as charged:
-        return _model_of_rows(run, steps, begun, charged)
-
-
-def _model_of_rows(
-    run: Run, steps: tuple[CheckedStep, ...], begun: RunState, charged: Charged
-) -> Model:
+def _model_of_rows(run: Run, steps: RunSteps, begun: RunState, charged: Charged) -> Model:
     """Return the model of rows that a door opens: the phases of the run, in order."""
-    door = RunDoor(source_of_noise(run.plan), run.on_release, _charges_of(run), charged.log)
-    trusted = (*_trusted(run), *foreign_parts_of(steps))
-    known = run_before(steps, set_aside(steps, begun), door)
+    door = run.door(NoiseSource.of_seed(run.plan.settings.seed), charged.log)
+    trusted = (*_trusted(run), *steps.foreign_parts)
+    known = steps.before(steps.set_aside(begun), door)
     plan, rows = known.facts.plan, known.rows.dataset
     released, solve = opened(known, door, secret_rows=_is_secret(run))
     door.charges.follow(lambda: charged_in(released))
@@ -206,22 +234,17 @@ def _model_of_rows(
         return found_in(released, why, trusted, rows.typed_by)
 
     def statement() -> Any:
-        said = stated_of(steps, known), charged.reference
-        return state(run, known.facts, released, trusted, *said)
+        said = steps.stated(known), charged.reference
+        return state(run.dataset, run.why_not_private, known.facts, released, trusted, *said)
 
     charged.found = found
     try:
         solution = solve()
     except TargetNotMetError as error:
         raise not_met(error, statement(), rows) from None
-    released, known = run_after(steps, replace(known, solution=solution), released, door)
+    released, known = steps.after(replace(known, solution=solution), released, door)
     told = summarise(released.ledger), statement(), known
     return make_model(plan, rows.schema, known.facts.problem.l2, known.solution, *told)
-
-
-def _charges_of(run: Run) -> Charges:
-    assert run.charges is not None
-    return run.charges
 
 
 def _trusted(run: Run) -> tuple[str, ...]:
@@ -233,11 +256,10 @@ def _is_secret(run: Run) -> bool:
     return not are_ours_and_generated(run.dataset, run.parts)
 
 
-def _model_of_source(run: Run, ready: Ready) -> Model:
+def _model_of_source(run: Run, ready: Ready, charges: Charges) -> Model:
     """Return the model of rows that a source of the optimizer's has: a run of the phase ``solve``
     alone."""
     plan, problem, dataset = ready.plan, ready.problem, run.dataset
-    charges = _charges_of(run)
     with charges.told():
         source, opened_by = open_source(plan, dataset)  # type: ignore[arg-type]
         asked = (
@@ -251,8 +273,3 @@ def _model_of_source(run: Run, ready: Ready) -> Model:
         if dataset.part is not None:
             statement = replace(statement, part=dataset.part.name)
         return make_model(plan, dataset.schema, problem.l2, solution, (), statement)
-
-
-def source_of_noise(plan: Plan) -> NoiseSource:
-    """Return the noise of a run: the system's, or repeatable where a seed was given."""
-    return NoiseSource.of_seed(plan.settings.seed)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from dpcore.privacy.versions import running_versions
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from dpcore.data.files import RowFacts
     from dpcore.data.schema.schema import Schema
     from dpcore.fitting.planning.planned import Plan
     from dpcore.fitting.run_state import RunState
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     from dpcore.privacy.statement import PrivacyStatement
     from dpcore.protocols.problem import Solution
 
-__all__ = ["Training", "make_model"]
+__all__ = ["Training", "finish", "make_model"]
 
 _WHERE_GIVEN = ("rho", "mu", *WHERE_GIVEN)
 
@@ -94,6 +96,29 @@ class Training:
             "coef_norm": float(np.linalg.norm(model.coef)),
         }
         return {**report, "diagnostics": dict(self.diagnostics)} if self.diagnostics else report
+
+
+def finish(
+    plan: Plan,
+    model: Model,
+    dataset: RowFacts,
+    started: float | None,
+    diagnostics: Mapping[str, Any],
+) -> Training:
+    """Return the training, its model with the report attached. ``started`` : ``None``: untimed."""
+    facts: dict[str, Any] = {
+        "algo": plan.entry.name,
+        "chosen_by": plan.chosen_by,
+        "data": dataset.name,
+        "n_features": model.coef.shape[-1],
+    }
+    if dataset.part is not None:
+        facts["part"] = dataset.part.name
+    if plan.relation.size_is_public:
+        facts["n_train" if dataset.schema.unit is None else "units_train"] = dataset.n_units
+    seconds = None if started is None else time.perf_counter() - started
+    training = Training(model, facts, seconds, diagnostics, rows_dropped=dataset.rows_dropped)
+    return replace(training, model=replace(model, report=training.report()))
 
 
 def make_model(

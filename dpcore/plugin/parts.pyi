@@ -18,7 +18,6 @@ from dpcore.data.dataset import Dataset
 from dpcore.data.weighted_labels import clamped_labels
 from dpcore.engines.local import LocalEngine
 from dpcore.exact.rounding import exact, exp_down, exp_up, float_down, float_up, log_up, sqrt_up
-from dpcore.fitting.answered import fit_source
 from dpcore.fitting.planning.slots import accountants_for
 from dpcore.losses.facts import loss_facts
 from dpcore.mechanisms.base import PureNoise, ScaledNoise
@@ -132,7 +131,6 @@ __all__ = [
     "exact",
     "exp_down",
     "exp_up",
-    "fit_source",
     "float_down",
     "float_up",
     "gaussian_mu_squared_down",

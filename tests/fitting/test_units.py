@@ -9,11 +9,11 @@ import pytest
 import dpcore
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.planning.plan import make_plan
-from dpcore.fitting.planning.public_facts import check_dataset
 from dpcore.fitting.request.settings import Settings
 from dpcore.fitting.rows.loading import DataRequest, load_data
 from dpcore.fitting.run import train
 from dpcore.plugin import NeighboringRelation
+from dpcore.plugin.commands import Run
 from dpcore_lab.compare.data_rows import Rows
 from dpcore_lab.compare.notes import notes_of
 from dpcore_lab.compare.settings import Comparison
@@ -108,7 +108,7 @@ def test_algorithms_of_a_theorem_for_one_row_are_refused_with_those_that_fit(fra
 def test_the_number_of_rows_is_never_public(file, relation):
     data = load_data(DataRequest(str(file[0]), file[1]), relation)
     plan = make_plan(Settings(relation=relation.value))
-    problem = check_dataset(plan, data.train).problem
+    problem = Run(plan, data.train).ready().problem
     assert (problem.n, problem.n_public, problem.rows_per_unit) == (None, None, 3)
     assert problem.rows_changed == (3 if relation is ADD else 6)
     assert problem.unsure_capacity == problem.capacity

@@ -12,12 +12,11 @@ from dpcore import fit
 from dpcore.errors import DpcoreWarning
 from dpcore.fitting.planning import optimizer_queries
 from dpcore.fitting.planning.plan import make_plan
-from dpcore.fitting.planning.public_facts import check_dataset
 from dpcore.fitting.planning.utility_warning import UtilityWarning, rounded
 from dpcore.fitting.request.settings import Settings
 from dpcore.fitting.rows.loading import DataRequest
-from dpcore.fitting.run import fit_dataset, train
 from dpcore.plugin import ExpectedUtility
+from dpcore.plugin.commands import Run, train
 from dpcore.plugin.parts import dataset_from_arrays
 
 RNG = np.random.default_rng(0)
@@ -35,7 +34,7 @@ def told(n, n0=None, **asked):
     data = dataset_from_arrays(X, y, classes=(-1, 1), bounds=(0, 1), n0=n0)
     plan = make_plan(Settings(**asked))
     tell = UtilityWarning(lambda sentence: said.append((sentence, len(charged))))
-    fit_dataset(plan, data, on_release=charged.append, utility_warning=tell)
+    Run(plan, data, on_release=charged.append, utility_warning=tell).model()
     return said, tell.failing
 
 
@@ -107,7 +106,7 @@ def test_an_outlook_is_asked_with_copies(monkeypatch):
     # What it does to its copies is not what the fit goes on with.
     plan = make_plan(Settings(epsilon=1.0))
     data = dataset_from_arrays(*rows(20), classes=(-1, 1), bounds=(0, 1))
-    ready = check_dataset(plan, data)
+    ready = Run(plan, data).ready()
 
     def greedy(problem, accountant):
         object.__setattr__(problem, "row_norm", 2.0**-8)

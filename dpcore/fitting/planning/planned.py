@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.accountants.registered import target_of
 from dpcore.fitting.details import plain
+from dpcore.fitting.steps.weights import BALANCED, weights_of_classes
 from dpcore.registry.catalogue import load_registry
+from dpcore.registry.step_class import foreign_step
 from dpcore.registry.tables.declarations import accountant_facts, optimizer_facts
 
 if TYPE_CHECKING:
@@ -77,6 +79,16 @@ class Plan:
         others = [target for target in self.targets if target not in target_of(usual)]
         targets = (*target_of(accountant), *others)
         return dataclasses.replace(self, accountant=accountant, targets=targets)
+
+    def with_weights(self, weights: tuple[float, ...]) -> Plan:
+        """Return the plan with these weights of the classes, in their order, in place of those that
+        its loss has: none for ``()``. Rows have weights where its settings have a bound of them.
+
+        What weighs is a part of the run, as its loss is.
+        """
+        bound, targets = self.settings.weight_bound, (*self.targets, *foreign_step(BALANCED))
+        loss = weights_of_classes().weighted(self.loss, weights, bound)
+        return dataclasses.replace(self, loss=loss, targets=targets)
 
     def why_not_private(self) -> tuple[str, ...]:
         """Return what was asked for that voids the guarantee, as clauses."""

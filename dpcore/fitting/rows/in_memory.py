@@ -15,11 +15,11 @@ from dpcore.fitting.planning.engines import require_all_rows, rows_of
 from dpcore.fitting.planning.plan import make_plan
 from dpcore.fitting.planning.utility_warning import UtilityWarning
 from dpcore.fitting.request.ledger_request import LedgerRequest
-from dpcore.fitting.request.run_request import Run
 from dpcore.fitting.rows.given import dataset_of
-from dpcore.fitting.run import finish, fit_run
+from dpcore.fitting.run import Run
 from dpcore.fitting.steps.held_out_rows import parted, require_held_out
 from dpcore.fitting.steps.weights import with_weights_of_rows
+from dpcore.fitting.training import finish
 from dpcore.session.charges import Charges
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def fit_asked(asked: Asked, started: float) -> Model:
 
 
 def fit_rows(
-    plan: Plan, asked: Asked, started: float | None, by: Callable[[Run], Model] = fit_run
+    plan: Plan, asked: Asked, started: float | None, by: Callable[[Run], Model] = Run.model
 ) -> Model:
     """Return the model of a plan, made ``by`` a fit of it or, say, a search."""
     require_held_out(plan, asked.settings.test_fraction)

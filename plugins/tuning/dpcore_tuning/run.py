@@ -16,7 +16,7 @@ from dpcore.errors import InvalidInputError
 from dpcore.fitting.table_ledger import closed_after, reserved
 from dpcore.fitting.training import make_model
 from dpcore.plugin import Solution
-from dpcore.plugin.commands import LedgerRequest, train
+from dpcore.plugin.commands import LedgerRequest, Run, train
 from dpcore.plugin.ledgers import Found, LedgerEntry
 from dpcore.plugin.parts import (
     ApproximateDpEvent,
@@ -35,7 +35,6 @@ from dpcore_tuning.stopping_cost import left_of
 from dpcore_tuning.text import description_of
 
 if TYPE_CHECKING:
-    from dpcore.fitting.run_state import RunState
     from dpcore.plugin.commands import DataRequest
     from dpcore.plugin.parts import Dataset, Model
     from dpcore_tuning.candidate_fits import Tried
@@ -55,11 +54,12 @@ def tune(
     return train(search.plans[0], request, None, charges, table_ledger, by)
 
 
-def tune_run(search: Search, run: Any) -> Model:
+def tune_run(search: Search, run: Run) -> Model:
     """Return the best model of a search in the place of the fit of a run."""
     reasons, parts = run.why_not_private, run.parts
     given = run.charges, run.table_ledger, run.kept_fraction, run.held_out
-    return tune_dataset(search, run.dataset, reasons, parts, *given)
+    rows: Any = run.dataset
+    return tune_dataset(search, rows, reasons, parts, *given)
 
 
 def tune_dataset(
@@ -119,7 +119,7 @@ class _Ran:
     tries: Tries
     beside: Beside
     best: Tried | None
-    known: RunState
+    known: Any
 
     @property
     def search(self) -> Search:
@@ -212,7 +212,7 @@ def _book_keeping(ran: _Ran) -> dict[str, Any]:
     """Return the filter, and what was spent of it: all. It is that of the whole where steps have a
     share of it, else what the search is as one release."""
     whole, each, epsilon = ran.search.whole, ran.tries.filter, ran.search.epsilon
-    if not any(ran.beside.steps):
+    if not ran.beside:
         return {
             "accountant": each.name,
             "conversion": each.conversion,
@@ -240,7 +240,7 @@ def _model(ran: _Ran, statement: PrivacyStatement) -> Model:
     """Return the model with the statement of the search in the place of its try's own, and what the
     steps found."""
     search, known = ran.search, ran.known
-    cost = float_up(left_of(ran.beside.left)) if any(ran.beside.steps) else search.epsilon
+    cost = float_up(left_of(ran.beside.left)) if ran.beside else search.epsilon
     summary = {"kind": "search", "mechanism": "Search", "count": 1, "cost": cost}
     ledger = (summary, *ran.beside.charges)
     if ran.best is None:

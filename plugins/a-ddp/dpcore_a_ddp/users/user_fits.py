@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 from dpcore.plugin import InvalidInputError, NeighboringRelation, Settings
-from dpcore.plugin.parts import SourceStatement, fit_source, optimizer_facts
+from dpcore.plugin.commands import Plan, Run
+from dpcore.plugin.parts import SourceStatement, optimizer_facts
 from dpcore_a_ddp.users.pools import load_pool
 
 if TYPE_CHECKING:
     from dpcore import Schema
-    from dpcore.plugin.commands import Plan
     from dpcore.plugin.parts import Dataset, Model
     from dpcore_a_ddp.users.user_pool import UserPool
 
@@ -134,4 +134,4 @@ def fit_pool(plan: Plan, schema: Schema, pool: UserPool) -> Model:
     """
     if optimizer_facts(plan.optimizer).answered_by != f"{__name__}:{Users.__name__}":
         raise InvalidInputError(f"{plan.entry.name} needs all rows in one place.")
-    return fit_source(plan, schema, Users(pool), sum(user.n_rows for user in pool.users))
+    return Run.answered(plan, schema, Users(pool), sum(user.n_rows for user in pool.users))

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from dpcore.errors import DpcoreError, InvalidInputError, PureBudgetError, near_names
 from dpcore.fitting.planning.compatibility import check_label
-from dpcore.fitting.planning.public_facts import check_dataset
 from dpcore.plugin import NeighboringRelation, Settings
-from dpcore.plugin.commands import LedgerRequest, make_plan
+from dpcore.plugin.commands import LedgerRequest, Run, make_plan
 from dpcore.plugin.parts import load_registry, optimizer_facts
 from dpcore_lab.compare.data_rows import Rows, is_private, request_for
 from dpcore_lab.compare.external_fits import admit_externals, externals_among, refuse_ledger
@@ -209,7 +208,7 @@ def _unfit(plans: _Plans, data: Data) -> dict[str, str]:
     for label, of_label in plans.items():
         try:
             for plan in of_label:
-                check_dataset(plan, data.train)
+                Run(plan, data.train).ready()
         except DpcoreError as error:
             reasons[label] = str(error)
     for label in reasons:

@@ -14,10 +14,9 @@ import numpy as np
 from dpcore.errors import DpcoreError
 from dpcore.fitting.ovr import against_the_rest
 from dpcore.fitting.planning.losses import loss_parameters
-from dpcore.fitting.run import fit_dataset
 from dpcore.losses.text import shown_loss
 from dpcore.plugin import Settings
-from dpcore.plugin.commands import make_plan
+from dpcore.plugin.commands import Run, make_plan
 from dpcore.privacy.versions import running_versions
 from dpcore.session.charges import Charges
 from dpcore_baselines.without_privacy.references import fit_nonprivate, majority_label, objective_of
@@ -117,7 +116,7 @@ class Fitter:
         """Return the model of a fit. Where somebody set ``curves``, numbers may become curves, as
         in ``dpcore train``; else all algorithms have the same features, and one table of them."""
         is_set = "curves" in self._comparison.params.get(cell.algorithm, {})
-        return fit_dataset(
+        return Run(
             plan,
             fold.train,
             fold.data.why_not_private,
@@ -125,13 +124,13 @@ class Fitter:
             kept_fraction=self._kept,
             table=None if is_set else fold.train_table,
             charges=charges,
-        )
+        ).model()
 
     def _warm_up(self, cell: Cell, plan: Plan, fold: Fold) -> None:
         """Load the kernels, on a few rows, before the first fit of an algorithm is timed."""
         if self._is_cold(cell):
             with suppress(Exception):  # The fit itself will say what is wrong.
-                fit_dataset(plan, fold.warm(), kept_fraction=self._kept)
+                Run(plan, fold.warm(), kept_fraction=self._kept).model()
 
     def _is_cold(self, cell: Cell) -> bool:
         """Return whether nothing was fitted of an algorithm and a data set; from now on it was."""
