@@ -11,9 +11,9 @@ from dpcore.errors import TargetNotMetError, UnsupportedEventError
 from dpcore.fitting.details import bounded, plain
 from dpcore.privacy.events import ComposedDpEvent, DpEvent, NonPrivateDpEvent
 from dpcore.privacy.statement import OF_DPCORE, PrivacyStatement, foreign_parts
-from dpcore.privacy.units import Units, protected
+from dpcore.privacy.units import Units
 from dpcore.registry.tables.declarations import optimizer_facts
-from dpcore.session.charges import Bound, Figures
+from dpcore.session.charges import Figures
 
 if TYPE_CHECKING:
     from dpcore.data.files import RowFacts
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from dpcore.session.sequential_sessions import Released
 
 __all__ = [
-    "bound_of",
     "charged_in",
+    "delta_of",
     "not_met",
     "state",
     "state_session",
@@ -39,17 +39,6 @@ def charged_in(session: Released) -> Figures | None:
     """Return what a session's releases were charged; ``None`` where there was none."""
     used = session.accountant
     return (used.spent, used.budget, used.unit) if session.ledger else None
-
-
-def bound_of(plan: Plan, units: Units | None, why_not_private: tuple[str, ...]) -> Bound:
-    """Return the most that a run of the plan costs, over rows of these units."""
-    return Bound(
-        plan.accountant.epsilon,
-        _delta(plan.accountant),
-        plan.relation.value,
-        protected(units),
-        not (plan.why_not_private() or why_not_private),
-    )
 
 
 def not_met(
@@ -122,7 +111,7 @@ def state_session(
     accountant = session.accountant
     return PrivacyStatement(
         epsilon=empty.epsilon,
-        delta=_delta(empty),
+        delta=delta_of(empty),
         relation=session.relation.value,
         accountant=accountant.name,
         conversion=accountant.conversion,
@@ -139,7 +128,7 @@ def state_session(
     )
 
 
-def _delta(accountant: Accountant) -> float:
+def delta_of(accountant: Accountant) -> float:
     """Return the delta of the guarantee. The pure filter bounds the sum of epsilons, and of the
     deltas that were reserved, whatever delta was asked for."""
     return accountant.reserve if type(accountant) is PureAccountant else accountant.delta

@@ -8,8 +8,8 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,7 @@ from dpcore.fitting.planning.engines import opened_rows, require_one_fit
 from dpcore.fitting.planning.optimizer_queries import takes_curves
 from dpcore.fitting.planning.public_facts import check_dataset
 from dpcore.fitting.planning.utility_warning import UtilityWarning
-from dpcore.fitting.reporting import bound_of, charged_in, not_met, state, summarise, why_released
+from dpcore.fitting.reporting import delta_of, not_met, state, summarise, why_released
 from dpcore.fitting.request.ledger_request import LedgerRequest
 from dpcore.fitting.rows.loading import are_ours_and_generated
 from dpcore.fitting.rows.run_rows import RunRows
@@ -39,12 +39,13 @@ from dpcore.fitting.steps.held_out_rows import (
 )
 from dpcore.fitting.steps.run import RunSteps
 from dpcore.fitting.steps.views import PublicFacts
-from dpcore.fitting.table_ledger import charged_run, found_in, refuse_users
+from dpcore.fitting.table_ledger import closed_after, found_in, refuse_users, reserved
 from dpcore.fitting.training import Training, finish, make_model
 from dpcore.noise.source import NoiseSource
 from dpcore.privacy.first_party import part_of
+from dpcore.privacy.units import protected
 from dpcore.registry.tables.declarations import engine_facts, optimizer_facts
-from dpcore.session.charges import Charges
+from dpcore.session.charges import Bound, Charges
 
 if TYPE_CHECKING:
     from dpcore.data.blocks.table import Table
@@ -74,7 +75,7 @@ class Run:
     on_release : is called after each release.
     kept_fraction : the public part of the rows that these are, by which the schema's n0 shrinks.
     table : the data set's ``table()``, where the caller has it already.
-    charges : the caller's, to follow.
+    charges : what was charged, to follow; the caller may have its own.
     utility_warning : tells the expected utility, where the caller wants it told.
     engine : open over the rows already; of rows elsewhere.
     table_ledger : charged the whole budget beforehand; ``None``: none, whatever the schema names.
@@ -88,7 +89,7 @@ class Run:
     on_release: OnRelease = None
     kept_fraction: float = 1.0
     table: Table | None = None
-    charges: Charges | None = None
+    charges: Charges = field(default_factory=Charges)
     utility_warning: UtilityWarning | None = None
     engine: Engine | None = None
     table_ledger: LedgerRequest | None = None
@@ -116,7 +117,29 @@ class Run:
 
     def door(self, noise: NoiseSource, log: Ledger[LedgerEntry]) -> RunDoor:
         """Return the door that all of its sessions share, which write their charges to ``log``."""
-        return RunDoor(noise, self.on_release, self.charges or Charges(), log)
+        return RunDoor(noise, self.on_release, self.charges, log)
+
+    def costs_at_most(self, epsilon: float, delta: float) -> None:
+        """Note the most that it costs, for whoever is told what ended it."""
+        self.charges.bound = Bound(
+            epsilon,
+            delta,
+            self.plan.relation.value,
+            protected(self.dataset.schema.units),
+            not (self.plan.why_not_private() or self.why_not_private),
+        )
+
+    def charged(self, name: str, whole: Any) -> AbstractContextManager[Charged]:
+        """Return its charges, a ``whole`` budget reserved for it by ``name`` if there is a ledger.
+
+        A run without a guarantee is noted there as such and charged nothing, which no budget could
+        hold. Raises InvalidInputError, LedgerError or BudgetExceededError, with nothing charged.
+        """
+        rows, relation = self.dataset, self.plan.relation
+        reasons = (*self.plan.why_not_private(), *self.why_not_private)
+        n = rows.n_units if relation.size_is_public else None
+        run = name, whole, relation
+        return closed_after(reserved(self.table_ledger, run, rows.schema, n, reasons, rows.part))
 
     def model(self, lines: bool = False) -> Model:
         """Return the model. ``lines`` : whether numbers stay as its rows have them.
@@ -130,9 +153,8 @@ class Run:
         if not lines and takes_curves(*asked) and (loader := loader_if_there()) is not None:
             model: Model = loader.with_curves(self, partial(Run.model, lines=True))
             return model
-        charges = self.charges or Charges()
-        run = replace(self, plan=ready.plan, charges=charges)
-        charges.bound = bound_of(ready.plan, run.dataset.schema.units, run.why_not_private)
+        run = replace(self, plan=ready.plan)
+        run.costs_at_most(run.plan.accountant.epsilon, delta_of(run.plan.accountant))
         if run.engine is not None:
             require_one_fit(ready)
         begun = run.begun(ready)
@@ -141,9 +163,9 @@ class Run:
             run.utility_warning.look(ready.of_each, ready.problem)
         if optimizer_facts(run.plan.optimizer).answered_by:
             refuse_users(run.table_ledger, run.plan, run.dataset.schema)
-            return _model_of_source(run, ready, charges)
-        ledger = charged_run(run.table_ledger, run.plan, run.dataset, run.why_not_private)
-        with charges.told(), ledger as charged:
+            return _model_of_source(run, ready)
+        name, whole = run.plan.entry.name, run.plan.accountant
+        with run.charges.told(), run.charged(name, whole) as charged:
             return _model_of_rows(run, steps, begun, charged)
 
 
@@ -172,8 +194,13 @@ def train(
             held_out, test = test, None
         if test is not None:
             table_ledger.note_outside(rows.schema, "exact figures of test rows")
-        told: dict[str, Any] = {"charges": charges, "held_out": held_out, "engine": engine}
-        told |= {"utility_warning": utility_warning, "table_ledger": table_ledger}
+        told: dict[str, Any] = {
+            "charges": charges or Charges(),
+            "held_out": held_out,
+            "engine": engine,
+            "utility_warning": utility_warning,
+            "table_ledger": table_ledger,
+        }
         given = rows, data.why_not_private, (*data.parts, *foreign_figures(figures)), on_release
         run = Run(plan, *given, kept_fraction=data.kept_fraction, **told)
         model = run.model() if by is None else by(run)
@@ -226,8 +253,9 @@ def _model_of_rows(run: Run, steps: RunSteps, begun: RunState, charged: Charged)
     trusted = (*_trusted(run), *steps.foreign_parts)
     known = steps.before(steps.set_aside(begun), door)
     plan, rows = known.facts.plan, known.rows.dataset
-    released, solve = opened(known, door, secret_rows=_is_secret(run))
-    door.charges.follow(lambda: charged_in(released))
+    secret = not are_ours_and_generated(run.dataset, run.parts)
+    released, solve = opened(known, door, secret=secret)
+    door.follow(released)
 
     def found() -> Any:
         why = why_released(plan, released.ledger, released.parts_not_private)
@@ -252,22 +280,18 @@ def _trusted(run: Run) -> tuple[str, ...]:
     return (part_of(run.plan.loss), *run.plan.targets, *run.parts, *parts_of_rows(run.dataset))
 
 
-def _is_secret(run: Run) -> bool:
-    return not are_ours_and_generated(run.dataset, run.parts)
-
-
-def _model_of_source(run: Run, ready: Ready, charges: Charges) -> Model:
+def _model_of_source(run: Run, ready: Ready) -> Model:
     """Return the model of rows that a source of the optimizer's has: a run of the phase ``solve``
     alone."""
     plan, problem, dataset = ready.plan, ready.problem, run.dataset
-    with charges.told():
+    with run.charges.told():
         source, opened_by = open_source(plan, dataset)  # type: ignore[arg-type]
         asked = (
-            charges,
+            run.charges,
             (*_trusted(run), opened_by),
             run.why_not_private,
             dataset.typed_by,
-            _is_secret(run),
+            not are_ours_and_generated(dataset, run.parts),
         )
         solution, statement = fit_answered(plan, problem, source, *asked)
         if dataset.part is not None:

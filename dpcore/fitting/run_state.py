@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.fitting.planning.public_facts import with_default_l2
 from dpcore.fitting.planning.ready import Ready
-from dpcore.fitting.reporting import charged_in
+from dpcore.fitting.reporting import charged_in, summarise, why_released
 from dpcore.fitting.rows.run_rows import RunRows
 from dpcore.fitting.steps.pre_fit_release import rehearse_run
 from dpcore.fitting.steps.views import PublicFacts
@@ -17,6 +17,7 @@ from dpcore.session.session import TableSession
 from dpcore.session.trust_boundary import TrustedParts
 
 if TYPE_CHECKING:
+    from dpcore.fitting.planning.planned import Plan
     from dpcore.noise.source import NoiseSource
     from dpcore.privacy.events import DpEvent
     from dpcore.protocols import Accountant, Engine
@@ -51,6 +52,14 @@ class RunDoor:
         """Tell of these charges if the run ends from now on."""
         self.charges.follow(partial(charged_in, released))
 
+    def why_not_private(self, plan: Plan) -> tuple[str, ...]:
+        """Return why what was released voids the guarantee."""
+        return why_released(plan, self.ledger.entries, self.parts.not_private)
+
+    def summary(self) -> tuple[dict[str, Any], ...]:
+        """Return the releases, kind by kind, with their cost."""
+        return summarise(self.ledger.entries)
+
 
 @dataclass(frozen=True, eq=False)
 class RunState:
@@ -78,10 +87,6 @@ class RunState:
     sections: Mapping[str, dict[str, Any]] = field(default_factory=dict)
     solution: Any = None
     rehearses: bool = True
-
-    def with_rows(self, rows: RunRows) -> RunState:
-        """Return the run with its rows encoded anew."""
-        return replace(self, rows=rows, facts=replace(self.facts, schema=rows.dataset.schema))
 
     def weighted(self, weights: tuple[float, ...]) -> RunState:
         """Return the run with these weights of the classes, in their order; as it is for ``()``."""

@@ -17,7 +17,6 @@ from dpcore.session.charges import tell_of_ledger
 from dpcore.session.ledger import Found, Ledger, LedgerEntry, LedgerWithin, TableRun
 
 if TYPE_CHECKING:
-    from dpcore.data.files import RowFacts
     from dpcore.data.schema.schema import Schema
     from dpcore.fitting.planning.planned import Plan
     from dpcore.model.model import Model
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Charged",
-    "charged_run",
     "closed_after",
     "found_in",
     "note_saved",
@@ -129,25 +127,6 @@ class Charged:
 
 
 @contextmanager
-def charged_run(
-    request: LedgerRequest | None,
-    plan: Plan,
-    rows: RowFacts,
-    why_not_private: tuple[str, ...],
-) -> Iterator[Charged]:
-    """Lend a run its charges, its whole budget reserved if there is a ledger, and close it.
-
-    A run without a guarantee is noted there as such and charged nothing, which no budget could
-    hold. Raises InvalidInputError, LedgerError or BudgetExceededError, with nothing charged.
-    """
-    reasons = (*plan.why_not_private(), *why_not_private)
-    n = rows.n_units if plan.relation.size_is_public else None
-    run = plan.entry.name, plan.accountant, plan.relation
-    with closed_after(reserved(request, run, rows.schema, n, reasons, rows.part)) as charged:
-        yield charged
-
-
-@contextmanager
 def closed_after(charged: Charged) -> Iterator[Charged]:
     """Lend the charges of a run, and close it in its ledger, however it ends."""
     try:
@@ -174,8 +153,8 @@ def reserved(
 
     ``run`` : the name of its algorithm, its filter, empty, and its relation. ``n`` : the number of
     rows or units, where that is public. ``part`` : whose rows it is over; ``None`` for all.
-    ``by_release`` : whether nothing is reserved, and each release charged by itself. Raises as
-    ``charged_run``.
+    ``by_release`` : whether nothing is reserved, and each release charged by itself. Raises
+    InvalidInputError, LedgerError or BudgetExceededError, with nothing charged.
     """
     whole = TableRun(*run, schema, n, part)
     ledger = None if request is None else request.table_ledger(schema)

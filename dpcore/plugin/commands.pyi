@@ -5,6 +5,7 @@ the model alone.
 """
 
 from dpcore.cli.terminal.printing import print_json, print_lines
+from dpcore.cli.terminal.progress import Step
 from dpcore.fitting.planning.plan import make_plan
 from dpcore.fitting.planning.planned import Plan
 from dpcore.fitting.request.ledger_request import LedgerRequest
@@ -20,6 +21,7 @@ __all__ = [
     "Option",
     "Plan",
     "Run",
+    "Step",
     "make_plan",
     "print_json",
     "print_lines",

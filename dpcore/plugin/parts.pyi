@@ -52,7 +52,6 @@ from dpcore.privacy.stated_events import (
 from dpcore.privacy.statement import PrivacyStatement
 from dpcore.privacy.units import Units
 from dpcore.protocols import DerivedQuery, Engine, Mechanism, Query, SampledQuery, TableQuery
-from dpcore.protocols.answer_source import SourceStatement
 from dpcore.protocols.interactive import InteractiveMechanism
 from dpcore.protocols.optimizer import Optimizer
 from dpcore.queries.clipping import clip_coefficients, clipped_total
@@ -113,7 +112,6 @@ __all__ = [
     "SeededNoise",
     "Sensitivity",
     "SkellamDpEvent",
-    "SourceStatement",
     "Table",
     "TableQuery",
     "TableSession",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.accountants.registered import target_of
 from dpcore.fitting.details import plain
-from dpcore.fitting.steps.weights import BALANCED, weights_of_classes
+from dpcore.fitting.steps.weights import BALANCED, weighing
 from dpcore.registry.catalogue import load_registry
 from dpcore.registry.step_class import foreign_step
 from dpcore.registry.tables.declarations import accountant_facts, optimizer_facts
@@ -87,7 +87,7 @@ class Plan:
         What weighs is a part of the run, as its loss is.
         """
         bound, targets = self.settings.weight_bound, (*self.targets, *foreign_step(BALANCED))
-        loss = weights_of_classes().weighted(self.loss, weights, bound)
+        loss = weighing().weighted(self.loss, weights, bound)
         return dataclasses.replace(self, loss=loss, targets=targets)
 
     def why_not_private(self) -> tuple[str, ...]:

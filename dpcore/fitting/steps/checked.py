@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -146,7 +146,9 @@ def changed(state: RunState, step: CheckedStep, outcome: Outcome) -> RunState:
     the steps after one of somebody's own have what they had without it."""
     change = outcome.change if step.is_ours else None
     if isinstance(change, Bounds):
-        return state.with_rows(state.rows.bounded(change.of_columns))
+        rows = state.rows.bounded(change.of_columns)
+        facts = replace(state.facts, schema=rows.dataset.schema)
+        return replace(state, rows=rows, facts=facts)
     return state.weighted(change.values) if isinstance(change, WeightsOfClasses) else state
 
 

@@ -19,7 +19,7 @@ __all__ = [
     "public_weights",
     "require_bound",
     "told_loss",
-    "weights_of_classes",
+    "weighing",
     "with_public_weights",
     "with_weights_of_rows",
 ]
@@ -31,21 +31,20 @@ BALANCED = "balanced"
 def public_weights(texts: Sequence[str] | None) -> Any:
     """Return the weights of a command line, ``None`` where there are none or a step is to release
     them."""
-    return weights_of_classes().public_weights(texts) if texts else None
+    return weighing().public_weights(texts) if texts else None
 
 
 def checked_weights(class_weight: Any, bound: Any) -> tuple[Any, float | None]:
     """Return public weights of classes and the bound of rows' as they are asked for, as float."""
     if class_weight is None and bound is None:
         return None, None
-    weighing = weights_of_classes()
-    return weighing.checked_weights(class_weight), weighing.checked_bound(bound)
+    return weighing().checked_weights(class_weight), weighing().checked_bound(bound)
 
 
 def require_bound(X: Any, sample_weight: Any, weight_bound: Any) -> None:
     """Refuse weights of rows without their public bound, and the other way round."""
     if not (sample_weight is None and weight_bound is None):
-        weights_of_classes().require_bound(X, sample_weight, weight_bound)
+        weighing().require_bound(X, sample_weight, weight_bound)
         if sample_weight is None or weight_bound is None:  # The run would not be one of weights.
             raise InvalidInputError("Expected sample_weight and weight_bound, each with the other.")
 
@@ -55,7 +54,7 @@ def with_weights_of_rows(dataset: Any, X: Any, sample_weight: Any, bound: float 
     any."""
     if sample_weight is None or bound is None:
         return dataset
-    return weights_of_classes().with_sample_weight(dataset, X, sample_weight, bound)
+    return weighing().with_sample_weight(dataset, X, sample_weight, bound)
 
 
 def with_public_weights(plan: Any, label: Label) -> Any:
@@ -66,7 +65,7 @@ def with_public_weights(plan: Any, label: Label) -> Any:
     """
     if not plan.settings.are_weighted:
         return plan
-    return plan.with_weights(weights_of_classes().weights_asked(plan, label))
+    return plan.with_weights(weighing().weights_asked(plan, label))
 
 
 def told_loss(plan: Any, label: Label) -> tuple[Loss, dict[str, float]]:
@@ -77,12 +76,11 @@ def told_loss(plan: Any, label: Label) -> tuple[Loss, dict[str, float]]:
     facts = loss_facts(plan.loss)
     if facts.weighs_rows or facts.largest_weight != 1.0:
         with suppress(RegistryError):  # A loss of somebody's own may weigh by itself.
-            weighing = weights_of_classes()
-            return weighing.unweighted(plan.loss), weighing.weights_by_name(plan.loss, label)
+            return weighing().unweighted(plan.loss), weighing().weights_by_name(plan.loss, label)
     return plan.loss, {}
 
 
-def weights_of_classes() -> Any:
+def weighing() -> Any:
     """Return the module of weights that the step's class gives; RegistryError, with what to
     install, where there is none."""
     return step_class(BALANCED, "weights", told="No package weighs classes and rows.").weights()

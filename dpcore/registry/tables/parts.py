@@ -176,7 +176,8 @@ class AnswerSourceFacts:
         Method(), "Returns what was charged, of how much, and the unit; `None` for nothing."
     )
     stated: Callable[..., Any] = fact(
-        Method(("relation",)), "Returns a `SourceStatement`: what the privacy statement says of it."
+        Method(("relation",)),
+        "Returns `figures`, `why_not_private` and `parts` for the privacy statement.",
     )
     checks: Callable[..., Any] = fact(
         Method(), "A class method: returns the admission test of an optimizer that asks it."

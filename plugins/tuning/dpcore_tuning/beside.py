@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.accountants.equal_parts import require_within
 from dpcore.errors import InvalidInputError
-from dpcore.fitting.reporting import summarise, why_released
 from dpcore.plugin.commands import Run
 from dpcore.plugin.parts import AdditiveAccountant, Ledger
 from dpcore.plugin.steps import Phase
@@ -145,14 +144,12 @@ class Beside:
     @property
     def why_not_private(self) -> list[str]:
         """Reasons of what was released that void the guarantee."""
-        door = self._door
-        asked = self._first.facts.plan, door.ledger.entries, door.parts.not_private
-        return list(why_released(*asked))
+        return list(self._door.why_not_private(self._first.facts.plan))
 
     @property
     def charges(self) -> tuple[dict[str, Any], ...]:
         """The releases of the steps, kind by kind, in the unit of the whole filter."""
-        return summarise(self._door.ledger.entries)
+        return self._door.summary()
 
 
 @dataclass(frozen=True, eq=False)

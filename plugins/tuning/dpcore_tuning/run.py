@@ -13,7 +13,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import InvalidInputError
-from dpcore.fitting.table_ledger import closed_after, reserved
 from dpcore.fitting.training import make_model
 from dpcore.plugin import Solution
 from dpcore.plugin.commands import LedgerRequest, Run, train
@@ -25,8 +24,6 @@ from dpcore.plugin.parts import (
     PureDpEvent,
     float_up,
 )
-from dpcore.privacy.units import protected
-from dpcore.session.charges import Bound, Charges
 from dpcore_tuning.beside import Beside, Sides
 from dpcore_tuning.candidate_fits import SEEDS, Tries, constant_of
 from dpcore_tuning.scores import HeldOutLosses
@@ -45,21 +42,11 @@ __all__ = ["tune", "tune_dataset", "tune_run"]
 _NONE = "No try came to a model: this one is a public constant."
 
 
-def tune(
-    search: Search, request: DataRequest, charges: Charges, table_ledger: LedgerRequest
-) -> Any:
+def tune(search: Search, request: DataRequest, charges: Any, table_ledger: LedgerRequest) -> Any:
     """Return the training of a search on the data that were asked for, without its seconds: they
     would tell how many tries there were."""
     by = partial(tune_run, search)
     return train(search.plans[0], request, None, charges, table_ledger, by)
-
-
-def tune_run(search: Search, run: Run) -> Model:
-    """Return the best model of a search in the place of the fit of a run."""
-    reasons, parts = run.why_not_private, run.parts
-    given = run.charges, run.table_ledger, run.kept_fraction, run.held_out
-    rows: Any = run.dataset
-    return tune_dataset(search, rows, reasons, parts, *given)
 
 
 def tune_dataset(
@@ -67,48 +54,50 @@ def tune_dataset(
     dataset: Dataset,
     why_not_private: tuple[str, ...] = (),
     parts: tuple[str, ...] = (),
-    charges: Charges | None = None,
+    charges: Any = None,
     table_ledger: LedgerRequest | None = None,
     kept_fraction: float = 1.0,
     held_out: Dataset | None = None,
 ) -> Model:
-    """Return the best model of a search on a data set, as ``fit_dataset`` returns that of a fit.
+    """Return the best model of a search on a data set: ``tune_run`` in the place of a ``Run``."""
+    told: dict[str, Any] = {} if charges is None else {"charges": charges}
+    told |= {"table_ledger": table_ledger, "held_out": held_out, "kept_fraction": kept_fraction}
+    return tune_run(search, Run(search.plans[0], dataset, why_not_private, parts, **told))
 
-    ``held_out`` : rows for the steps that ask such. Raises InvalidInputError for what does not fit
-    the rows, LedgerError or BudgetExceededError where a ledger cannot hold the search, all before
-    anything is charged.
+
+def tune_run(search: Search, run: Run) -> Model:
+    """Return the best model of a search in the place of a fit of the run's plan, its first.
+
+    ``run.held_out`` : rows for the steps that ask such. Raises InvalidInputError for what does not
+    fit the rows, LedgerError or BudgetExceededError where a ledger cannot hold the search, all
+    before anything is charged.
     """
-    plan, charges = search.plans[0], charges or Charges()
-    reasons = (*plan.why_not_private(), *why_not_private)
-    unit = protected(dataset.schema.units)
-    charges.bound = Bound(search.epsilon, search.delta, search.relation.value, unit, not reasons)
-    seed = plan.settings.seed
+    plan, dataset, charges = run.plan, run.dataset, run.charges
+    reasons = (*plan.why_not_private(), *run.why_not_private)
+    run.costs_at_most(search.epsilon, search.delta)
     with charges.told():
-        noise = NoiseSource.of_seed(seed)
-        sides = _sides(search, dataset, held_out, kept_fraction, noise)
+        noise = NoiseSource.of_seed(plan.settings.seed)
+        sides = _sides(search, run, noise)
         beside = Beside(search, sides, noise)
         tries = Tries(beside.search, sides, noise)
-        n = dataset.n_units if search.relation.size_is_public else None
-        whole: Any = WholeBudget(search.epsilon, search.delta)
-        run = f"search of {plan.entry.name}", whole, search.relation
-        with closed_after(reserved(table_ledger, run, dataset.schema, n, reasons)) as charged:
+        whole = WholeBudget(search.epsilon, search.delta)
+        with run.charged(f"search of {plan.entry.name}", whole) as charged:
             charged.log.charge(_entry(search))
             charges.follow(lambda: (search.epsilon, search.epsilon, "epsilon"))
             ran = _ran(tries, beside)
-            charged.found = lambda: _found(ran, dataset, reasons, parts)
+            charged.found = lambda: _found(ran, dataset, reasons, run.parts)
             ran.finish()
             return _model(ran, _stated(ran, dataset, charged.found(), charged.reference))
 
 
-def _sides(
-    search: Search, dataset: Dataset, held_out: Dataset | None, kept: float, noise: NoiseSource
-) -> Sides:
+def _sides(search: Search, run: Run, noise: NoiseSource) -> Sides:
     """Return the rows split, by a seed of the search's where that is seeded."""
-    search.relation.require_all(dataset.rows_dropped)
-    if dataset.weights is not None:
+    rows: Any = run.dataset
+    search.relation.require_all(rows.rows_dropped)
+    if rows.weights is not None:
         raise InvalidInputError("A search takes no weights of rows: leave them out.")
-    seed = None if search.plans[0].settings.seed is None else noise.integers_below(SEEDS)
-    return Sides.of(search, dataset, held_out, kept, seed)
+    seed = None if run.plan.settings.seed is None else noise.integers_below(SEEDS)
+    return Sides.of(search, rows, run.held_out, run.kept_fraction, seed)
 
 
 @dataclass(eq=False)
@@ -148,7 +137,7 @@ def _ran(tries: Tries, beside: Beside) -> _Ran:
     return _Ran(tries, beside, tries.best(), known)
 
 
-def _found(ran: _Ran, dataset: Dataset, reasons: tuple[str, ...], parts: tuple[str, ...]) -> Found:
+def _found(ran: _Ran, dataset: Any, reasons: tuple[str, ...], parts: tuple[str, ...]) -> Found:
     """Return what is known of the guarantee, which all fits have to hold: parts and numbers of rows
     of every candidate, of the fit released and of the steps beside; where there is none, as many
     rows as any fit may have been for. A reason of any fit that was made, or of a step. The search
@@ -178,7 +167,7 @@ def _found(ran: _Ran, dataset: Dataset, reasons: tuple[str, ...], parts: tuple[s
 
 
 def _stated(
-    ran: _Ran, dataset: Dataset, found: Found, reference: dict[str, Any] | None
+    ran: _Ran, dataset: Any, found: Found, reference: dict[str, Any] | None
 ) -> PrivacyStatement:
     search, tries, best = ran.search, ran.tries, ran.best
     steps: dict[str, Any] = ran.beside.stated(ran.known, ran.place)

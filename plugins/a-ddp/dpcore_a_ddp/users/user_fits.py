@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from dpcore.plugin import InvalidInputError, NeighboringRelation, Settings
 from dpcore.plugin.commands import Plan, Run
-from dpcore.plugin.parts import SourceStatement, optimizer_facts
+from dpcore.plugin.parts import optimizer_facts
 from dpcore_a_ddp.users.pools import load_pool
 
 if TYPE_CHECKING:
@@ -18,6 +19,23 @@ if TYPE_CHECKING:
 __all__ = ["Users", "fit_pool"]
 
 _UNIT = "rounds of the user who may join most"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SourceStatement:
+    """The charges of a source, as it states them for the privacy statement of a run.
+
+    Parameters
+    ----------
+    figures : of the statement's fields ``epsilon``, ``delta``, ``accountant``, ``conversion``,
+        ``unit``, ``budget``, ``spent``, ``releases`` and ``users``.
+    why_not_private : what voids the guarantee, as clauses.
+    parts : its parts that are inside the trust boundary: objects, or ``"module:Class"``.
+    """
+
+    figures: Mapping[str, Any]
+    why_not_private: tuple[str, ...] = ()
+    parts: tuple[Any, ...] = ()
 
 
 class Users:

@@ -18,7 +18,6 @@ from dpcore.losses.text import shown_loss
 from dpcore.plugin import Settings
 from dpcore.plugin.commands import Run, make_plan
 from dpcore.privacy.versions import running_versions
-from dpcore.session.charges import Charges
 from dpcore_baselines.without_privacy.references import fit_nonprivate, majority_label, objective_of
 from dpcore_lab.compare.data_rows import Rows
 from dpcore_lab.compare.exact_figures import figures_of_constant, figures_of_w
@@ -83,15 +82,15 @@ class Fitter:
             "chosen": plan.entry.name if plan.chosen_by else None,
             "versions": _json(running_versions(plan.entry.distribution)),
         }
-        charges = Charges()
+        made = self._run(cell, plan, fold)
         started = time.perf_counter()
         try:
-            model = self._fit(cell, plan, fold, charges)
+            model = made.model()
         except DpcoreError as error:
-            return row | _failed(charges, str(error))
+            return row | _failed(made, str(error))
         except Exception as error:
             # Its own text may hold a private value.
-            return row | _failed(charges, f"{type(error).__name__} in the fit.")
+            return row | _failed(made, f"{type(error).__name__} in the fit.")
         seconds = time.perf_counter() - started
         privacy = model.privacy
         return row | {
@@ -112,9 +111,9 @@ class Fitter:
         seed = cell.seed(self._comparison.seed)
         return self._comparison.settings(cell.algorithm, cell.epsilon, seed, self._threads)
 
-    def _fit(self, cell: Cell, plan: Plan, fold: Fold, charges: Charges) -> Any:
-        """Return the model of a fit. Where somebody set ``curves``, numbers may become curves, as
-        in ``dpcore train``; else all algorithms have the same features, and one table of them."""
+    def _run(self, cell: Cell, plan: Plan, fold: Fold) -> Run:
+        """Return the run of a fit. Where somebody set ``curves``, numbers may become curves, as in
+        ``dpcore train``; else all algorithms have the same features, and one table of them."""
         is_set = "curves" in self._comparison.params.get(cell.algorithm, {})
         return Run(
             plan,
@@ -123,8 +122,7 @@ class Fitter:
             fold.data.parts,
             kept_fraction=self._kept,
             table=None if is_set else fold.train_table,
-            charges=charges,
-        ).model()
+        )
 
     def _warm_up(self, cell: Cell, plan: Plan, fold: Fold) -> None:
         """Load the kernels, on a few rows, before the first fit of an algorithm is timed."""
@@ -239,9 +237,9 @@ def _with_features_of(model: Model, fold: Fold) -> Fold:
     return replace(fold, train=train, test=test, train_table=train.table(), test_table=test.table())
 
 
-def _failed(charges: Charges, message: str) -> dict[str, Any]:
+def _failed(made: Run, message: str) -> dict[str, Any]:
     """Return what a row has of a fit that failed: it may have been charged all the same."""
-    spent, budget, unit = charges.figures or (None, None, None)
+    spent, budget, unit = made.charges.figures or (None, None, None)
     told = {"spent": spent, "budget": budget, "unit": unit}
     return {"status": FAILED, "message": message, **told}
 
