@@ -21,7 +21,6 @@ from printed import OUT, keep
 from dpcore import Schema
 from dpcore.fitting.planning.plan import make_plan
 from dpcore.fitting.request.settings import Settings
-from dpcore.fitting.rows.loading import split
 from dpcore.fitting.rows.unbounded import encoded_rows
 from dpcore.plugin.commands import Run
 from dpcore.plugin.parts import Dataset
@@ -49,7 +48,7 @@ def without_bounds(schema):
 def accuracy(dataset, settings):
     """Return the accuracy of a fit on the rows that it left out, and the model."""
     plan = make_plan(settings)
-    train, test = split(dataset, 0.2, plan.relation, settings.seed)
+    train, test = dataset.split(0.2, plan.relation, settings.seed)
     model = Run(plan, train, kept_fraction=0.8).model()
     test = encoded_rows(test, model.schema)
     return float(((model.margins(test.X) > 0) == (test.y > 0)).mean()), model

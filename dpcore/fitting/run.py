@@ -24,7 +24,7 @@ from dpcore.fitting.planning.public_facts import check_dataset
 from dpcore.fitting.planning.utility_warning import UtilityWarning
 from dpcore.fitting.reporting import delta_of, not_met, state, summarise, why_released
 from dpcore.fitting.request.ledger_request import LedgerRequest
-from dpcore.fitting.rows.loading import are_ours_and_generated
+from dpcore.fitting.rows.loading import Data, are_ours_and_generated
 from dpcore.fitting.rows.run_rows import RunRows
 from dpcore.fitting.rows.unbounded import encoded_rows, rehearsed_rows
 from dpcore.fitting.run_sessions import opened
@@ -223,8 +223,6 @@ def train(
 def _rows_asked(plan: Plan, request: DataRequest) -> Iterator[tuple[Any, Engine | None]]:
     """Lend the data that were asked for, and their engine where that reads the rows itself; those
     to report on are read by this process."""
-    from dpcore.fitting.rows.loading import Data, load_data
-
     if engine_facts(plan.engine).reads_files:
         source, schema, parts = file_loader().source_of(plan, request)
         parts = (*parts, *foreign_loader())
@@ -233,7 +231,7 @@ def _rows_asked(plan: Plan, request: DataRequest) -> Iterator[tuple[Any, Engine 
             test = file_loader().tested(request, rows.schema)
             yield Data(rows, test, why_not_private=rows.schema.why_not_private, parts=parts), engine
         return
-    data = load_data(request, plan.relation, plan.settings.threads, plan.settings.seed)
+    data = request.load(plan.relation, plan.settings.threads, plan.settings.seed)
     if data.test is not None and data.train.schema.unbounded:
         rehearsed_rows(data.test, data.train.schema)
     yield data, None

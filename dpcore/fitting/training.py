@@ -12,7 +12,7 @@ import numpy as np
 from dpcore.data.schema.features.scaling import describe_scaling
 from dpcore.fitting.details import plain
 from dpcore.fitting.planning.engines import engine_name
-from dpcore.fitting.planning.losses import loss_parameters
+from dpcore.fitting.request.settings import Settings
 from dpcore.fitting.steps.weights import told_loss
 from dpcore.losses.facts import loss_facts
 from dpcore.model.model import Model
@@ -141,7 +141,7 @@ def make_model(
         schema=schema.anew(),
         loss=plan.settings.loss,
         multiclass=plan.settings.multiclass if statement.fits > 1 else None,
-        loss_parameters=plain(loss_parameters(loss)),
+        loss_parameters=plain(Settings.loss_parameters(loss)),
         log_link=loss_facts(loss).log_link,
         weight_bound=plan.settings.weight_bound,
         class_weights=class_weights,

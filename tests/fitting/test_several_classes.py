@@ -9,8 +9,8 @@ import pytest
 from dpcore import Schema, fit, load_model
 from dpcore.errors import DpcoreError, DpcoreWarning, InvalidInputError
 from dpcore.fitting.planning.usual_loss import loss_of_rows
-from dpcore.fitting.rows.loading import DataRequest
 from dpcore.plugin import Settings
+from dpcore.plugin.commands import DataRequest
 from dpcore.plugin.parts import Ledger
 from dpcore_tables.files import FILES
 from dpcore_tables.statistics import open_session

@@ -14,9 +14,8 @@ from dpcore.fitting.planning import optimizer_queries
 from dpcore.fitting.planning.plan import make_plan
 from dpcore.fitting.planning.utility_warning import UtilityWarning, rounded
 from dpcore.fitting.request.settings import Settings
-from dpcore.fitting.rows.loading import DataRequest
 from dpcore.plugin import ExpectedUtility
-from dpcore.plugin.commands import Run, train
+from dpcore.plugin.commands import DataRequest, Run, train
 from dpcore.plugin.parts import dataset_from_arrays
 
 RNG = np.random.default_rng(0)

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 from dpcore.accountants.registered import target_of
 from dpcore.fitting.details import plain
 from dpcore.fitting.steps.weights import BALANCED, weighing
+from dpcore.privacy.figures import copied_figure
+from dpcore.privacy.immutable import private_copy
 from dpcore.registry.catalogue import load_registry
 from dpcore.registry.step_class import foreign_step
 from dpcore.registry.tables.declarations import accountant_facts, optimizer_facts
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from dpcore.privacy.sensitivity import NeighboringRelation
     from dpcore.protocols import Accountant, Engine, Loss
     from dpcore.protocols.optimizer import Optimizer
+    from dpcore.protocols.problem import Problem
     from dpcore.registry.catalogue import Entry
     from dpcore.registry.expected_utility import ExpectedUtility
 
@@ -79,6 +82,12 @@ class Plan:
         others = [target for target in self.targets if target not in target_of(usual)]
         targets = (*target_of(accountant), *others)
         return dataclasses.replace(self, accountant=accountant, targets=targets)
+
+    def utility_of(self, problem: Problem) -> ExpectedUtility | None:
+        """Return the expected utility of a run; ``None`` where it is unstated."""
+        if self.expected_utility is None:
+            return None
+        return self.expected_utility(private_copy(problem), copied_figure(self.accountant))
 
     def with_weights(self, weights: tuple[float, ...]) -> Plan:
         """Return the plan with these weights of the classes, in their order, in place of those that

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dpcore.fitting.planning.memory import MUCH_MEMORY, columns_of, gigabytes, memory_of
-from dpcore.fitting.planning.optimizer_queries import cost_forecast, expected_utility
+from dpcore.fitting.planning.optimizer_queries import cost_forecast
 
 if TYPE_CHECKING:
     from dpcore.fitting.planning.planned import Plan
@@ -51,7 +51,7 @@ class UtilityWarning:
             cost := cost_forecast(plan.optimizer, problem, plan.accountant)
         ):
             self.note(cost)
-        utility = expected_utility(plan, problem)
+        utility = plan.utility_of(problem)
         if utility is None:
             return
         needed, n = utility.rows_needed, problem.n_public

@@ -5,18 +5,18 @@ from __future__ import annotations
 import dataclasses
 import math
 import numbers
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpcore.errors import InvalidInputError, RegistryError
-from dpcore.fitting.planning.losses import OF_LOSS, make_loss
+from dpcore.fitting.planning.losses import OF_LOSS, has_parameters, make_loss
 from dpcore.fitting.steps.facts import step_facts
-from dpcore.fitting.steps.weights import checked_weights
+from dpcore.fitting.steps.weights import checked_weights, weighing
 from dpcore.moved import where_to_get
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.registry.catalogue import load_registry
-from dpcore.registry.parameters import convert
+from dpcore.registry.parameters import convert, describe_parameters
 
 if TYPE_CHECKING:
     from dpcore.data.schema.schema import Schema
@@ -154,6 +154,19 @@ class Settings:
             return OF_NUMBERS
         several = [label is not None and label.n_classes > 2 for label in labels]
         return OF_MORE if several and all(several) else OF_TWO
+
+    @staticmethod
+    def public_weights(texts: Sequence[str] | None) -> Any:
+        """Return the weights of a command line, ``None`` where there are none or a step is to
+        release them."""
+        return weighing().public_weights(texts) if texts else None
+
+    @staticmethod
+    def loss_parameters(loss: Loss) -> dict[str, Any]:
+        """Return the parameters of a loss, public facts of a run; empty if it has none."""
+        kind = type(loss)
+        stated = describe_parameters(kind) if has_parameters(kind) else ()
+        return {parameter.name: getattr(loss, parameter.name) for parameter in stated}
 
     def checked(self) -> Settings:
         """Return the settings, with l2, seed and threads as numbers; InvalidInputError for figures,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
 __all__ = [
     "BALANCED",
     "checked_weights",
-    "public_weights",
     "require_bound",
     "told_loss",
     "weighing",
@@ -26,12 +24,6 @@ __all__ = [
 
 BALANCED = "balanced"
 """The step, and the word by which an option asks for it."""
-
-
-def public_weights(texts: Sequence[str] | None) -> Any:
-    """Return the weights of a command line, ``None`` where there are none or a step is to release
-    them."""
-    return weighing().public_weights(texts) if texts else None
 
 
 def checked_weights(class_weight: Any, bound: Any) -> tuple[Any, float | None]:

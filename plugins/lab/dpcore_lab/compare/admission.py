@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Sequence
 
-    from dpcore.fitting.rows.loading import Data
     from dpcore.plugin import Loss
     from dpcore.plugin.commands import Plan
+    from dpcore_lab.compare.data_rows import Data
     from dpcore_lab.compare.settings import Comparison
 
 __all__ = ["admit", "default_loss", "default_relation"]

@@ -13,7 +13,6 @@ import numpy as np
 
 from dpcore.errors import DpcoreError
 from dpcore.fitting.ovr import against_the_rest
-from dpcore.fitting.planning.losses import loss_parameters
 from dpcore.losses.text import shown_loss
 from dpcore.plugin import Settings
 from dpcore.plugin.commands import Run, make_plan
@@ -192,7 +191,7 @@ class Fitter:
             "algorithm": cell.algorithm,
             "distribution": "dpcore",
             "parameters": "{}",
-            "loss": shown_loss(comparison.loss, loss_parameters(self._loss)),
+            "loss": shown_loss(comparison.loss, Settings.loss_parameters(self._loss)),
             "l2": comparison.measured_l2,
             "epsilon": cell.epsilon,
             "delta": None,

@@ -43,7 +43,7 @@ def requested(
     seed: int | None,
     coins: Coins,
 ) -> Data:
-    """Return the data that were asked for, as ``dpcore.fitting.rows.loading.load_data`` does."""
+    """Return the data that were asked for, as ``DataRequest.load`` does."""
     _check_request(request)
     _check_drop_asked(request, relation)
     with reading_threads(threads):
