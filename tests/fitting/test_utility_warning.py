@@ -10,9 +10,8 @@ import pytest
 
 from dpcore import fit
 from dpcore.errors import DpcoreWarning
-from dpcore.fitting.planning import optimizer_queries
 from dpcore.fitting.planning.plan import make_plan
-from dpcore.fitting.planning.utility_warning import UtilityWarning, rounded
+from dpcore.fitting.planning.utility_warning import UtilityWarning
 from dpcore.fitting.request.settings import Settings
 from dpcore.plugin import ExpectedUtility
 from dpcore.plugin.commands import DataRequest, Run, train
@@ -59,7 +58,7 @@ def test_a_private_number_of_rows_would_be_noticed(monkeypatch):
     def leaky(plan, problem):
         return ExpectedUtility(kept=None, rows_needed=leaky.n, error_left=0.5, spread=0.1)
 
-    monkeypatch.setattr("dpcore.fitting.planning.utility_warning.expected_utility", leaky)
+    monkeypatch.setattr("dpcore.fitting.planning.planned.Plan.utility_of", leaky)
     found = []
     for leaky.n in (2000, 40_000):
         found.append(told(10, epsilon=0.05))
@@ -113,7 +112,7 @@ def test_an_outlook_is_asked_with_copies(monkeypatch):
 
     planned = dataclasses.replace(ready.plan, expected_utility=greedy)
     norm, accountant = ready.problem.row_norm, repr(planned.accountant)
-    assert optimizer_queries.expected_utility(planned, ready.problem) is None
+    assert planned.utility_of(ready.problem) is None
     assert ready.problem.row_norm == norm and repr(planned.accountant) == accountant
 
 
@@ -122,4 +121,4 @@ def test_an_outlook_is_asked_with_copies(monkeypatch):
     [(2757, 2800), (0.1811, 0.19), (100, 100), (1, 1), (99.5, 100), (0.02, 0.02)],
 )
 def test_two_digits_are_rounded_up(figure, shown):
-    assert rounded(figure) == pytest.approx(shown)
+    assert ExpectedUtility.rounded(figure) == pytest.approx(shown)

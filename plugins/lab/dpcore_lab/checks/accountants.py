@@ -13,8 +13,7 @@ from dpcore.errors import (
     DpcoreError,
     UnsupportedEventError,
 )
-from dpcore.plugin.parts import ComposedDpEvent, NonPrivateDpEvent, accountant_facts
-from dpcore.registry.tables.declarations import fault_of_part
+from dpcore.plugin.parts import ComposedDpEvent, NonPrivateDpEvent, accountant_facts, load_registry
 from dpcore_lab.checks.coverage_text import Tested
 from dpcore_lab.checks.guard import require_assertions
 from dpcore_lab.recount.event_kinds import EVENT_KINDS
@@ -45,7 +44,7 @@ def check_accountant(accountant: Any) -> Tested:
     and the order of events does not matter.
     """
     require_assertions()
-    fault = fault_of_part("accountant", accountant)
+    fault = load_registry().fault_of("accountant", accountant)
     assert not fault, f"{accountant.__name__} {fault}"
     facts = accountant_facts(accountant)
     if not facts.private:
