@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from dpcore.privacy.sensitivity import NeighboringRelation
     from dpcore.privacy.units import RowPart
 
-__all__ = ["Dataset", "declared_schema"]
+__all__ = ["Dataset"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,6 +166,13 @@ class Dataset:
         """
         return Dataset.by_loader("files", lambda loader: loader.load(path, schema, **options))
 
+    @staticmethod
+    def declared_schema(load: Callable[[], Dataset]) -> Schema | None:
+        """Return the public schema of a registered data set, which needs no rows: that of the
+        loader's module, if there is one."""
+        own = getattr(sys.modules.get(load.__module__), "schema", None)
+        return own() if callable(own) else None
+
     def take(self, mask: np.ndarray) -> Dataset:
         """Return the rows where the bool array ``mask`` of shape (n_rows,) is true, or, of rows in
         memory, those at some places in their order."""
@@ -236,10 +243,3 @@ class Dataset:
 
     def __repr__(self) -> str:
         return f"Dataset({self.name!r}, n_features={self.n_features})"
-
-
-def declared_schema(load: Callable[[], Dataset]) -> Schema | None:
-    """Return the public schema of a data set, which needs no rows: that of the loader's module, if
-    there is one."""
-    own = getattr(sys.modules.get(load.__module__), "schema", None)
-    return own() if callable(own) else None

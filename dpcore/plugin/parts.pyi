@@ -20,6 +20,7 @@ from dpcore.engines.local import LocalEngine
 from dpcore.exact.rounding import exact, exp_down, exp_up, float_down, float_up, log_up, sqrt_up
 from dpcore.fitting.planning.slots import accountants_for
 from dpcore.losses.facts import loss_facts
+from dpcore.losses.logistic import Logistic
 from dpcore.mechanisms.base import PureNoise, ScaledNoise
 from dpcore.model.model import Model
 from dpcore.model.outfile import OutFile
@@ -90,6 +91,7 @@ __all__ = [
     "LazyUniform",
     "Ledger",
     "LocalEngine",
+    "Logistic",
     "Mechanism",
     "Model",
     "NoiseSource",

@@ -11,7 +11,6 @@ from dpcore.accountants.registered import registered_accountants
 from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError
 from dpcore.fitting.planning.compatibility import check_fits
 from dpcore.fitting.planning.fixed_schedule import with_planned_accountant
-from dpcore.losses.logistic import Logistic
 from dpcore.plugin import (
     ClippedGradientSum,
     Gaussian,
@@ -23,6 +22,7 @@ from dpcore.plugin import (
 from dpcore.plugin.commands import Run, make_plan
 from dpcore.plugin.parts import (
     GaussianDpEvent,
+    Logistic,
     PoissonSampledDpEvent,
 )
 from dpcore_accounting.samples import PoissonSample

@@ -69,6 +69,35 @@ class SchemaKeys:
     unit_in_one_file: bool = False
     ledger: str | None = None
 
+    @staticmethod
+    def refuse_beside(owner: str, **options: Any) -> None:
+        """Raise InvalidInputError for an option that was given beside a schema, which has its own.
+
+        A ``row_norm`` of 1 cannot be told from the default, and is passed over.
+        """
+        for name, value in options.items():
+            if value is not None and not (name == "row_norm" and value == 1.0):
+                raise InvalidInputError(f"Expected {name} to be left to {owner}.")
+
+    @staticmethod
+    def beside_units(schema: Any, unit: str | None, k: int | None) -> Any:
+        """Return the schema with the units that were asked for beside it, if any were, at most
+        ``k`` rows of each."""
+        if unit is None and k is None:
+            return schema
+        if schema is None:
+            raise InvalidInputError(
+                "Expected unit, a column's name, beside a schema of the columns. (A store has "
+                "the units of the schema that it was converted with.)"
+            )
+        if unit is not None and schema.unit not in (None, unit):
+            raise InvalidInputError(
+                f"The schema's unit is {schema.unit!r}, not {unit!r}; name it in one place."
+            )
+        k = schema.rows_per_unit if k is None else k
+        others = {"unit_missing": schema.unit_missing, "unit_in_one_file": schema.unit_in_one_file}
+        return schema.with_units(unit or schema.unit, k, **others)
+
     @property
     def units(self) -> Units | None:
         """The units of several rows that the guarantee is for; ``None`` for rows."""

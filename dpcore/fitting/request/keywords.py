@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
+from dpcore.data.schema.schema import Schema
 from dpcore.fitting.planning.usual_loss import known_schema, loss_of_rows
 from dpcore.fitting.request.fit_options import (
     Algorithm,
@@ -19,12 +20,9 @@ from dpcore.fitting.request.fit_options import (
     Weights,
 )
 from dpcore.fitting.request.settings import Settings
-from dpcore.fitting.rows.given import schema_of, with_units
+from dpcore.fitting.rows.given import schema_of
 from dpcore.fitting.steps.facts import release_bounds
 from dpcore.fitting.steps.weights import require_bound
-
-if TYPE_CHECKING:
-    from dpcore.data.schema.schema import Schema
 
 __all__ = ["Asked", "asked_of"]
 
@@ -70,7 +68,7 @@ def asked_of(words: Mapping[str, Any]) -> Asked:
     unit, rows = _as(Unit, words["unit"]), _as(Rows, words["n0"])
     private_bounds = release_bounds(words["also"])
     schema = schema_of(words["schema"], private_bounds)
-    schema = with_units(schema, unit.column, unit.rows)
+    schema = Schema.beside_units(schema, unit.column, unit.rows)
     return Asked(
         X=words["X"],
         y=words["y"],

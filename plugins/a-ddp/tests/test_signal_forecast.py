@@ -8,9 +8,9 @@ import pytest
 from pool_users import make_data
 
 from dpcore import fit
-from dpcore.losses.logistic import Logistic
 from dpcore.plugin import NeighboringRelation, Problem
 from dpcore.plugin.commands import make_plan
+from dpcore.plugin.parts import Logistic
 from dpcore_a_ddp.noise import advanced_split, analytic_gaussian
 from dpcore_a_ddp.pools.round_rules import GradientRounds
 from dpcore_a_ddp.sampling_composition import rounds_within

@@ -15,12 +15,12 @@ from dpcore.accountants import (
 from dpcore.accountants.registered import registered_accountants
 from dpcore.errors import BudgetExceededError, DpcoreError, InvalidInputError, UnsupportedEventError
 from dpcore.fitting.reporting import _is_exact
-from dpcore.losses.logistic import Logistic
 from dpcore.plugin import Gaussian, Laplace, NeighboringRelation, RowCount, Settings
 from dpcore.plugin.commands import Run, make_plan
 from dpcore.plugin.parts import (
     ComposedDpEvent,
     GaussianDpEvent,
+    Logistic,
     NonPrivateDpEvent,
     PoissonSampledDpEvent,
     SeededNoise,

@@ -7,10 +7,9 @@ import pytest
 from agd_runs import ADD, E0, E1, recorded, scripted
 
 from dpcore.errors import InvalidInputError
-from dpcore.losses.logistic import Logistic
 from dpcore.plugin import ClippedGradientSum, Settings, round_to
 from dpcore.plugin.commands import Run, make_plan
-from dpcore.plugin.parts import dataset_from_arrays
+from dpcore.plugin.parts import Logistic, dataset_from_arrays
 from dpcore_dp_agd.batch import PublishedBatch
 from dpcore_dp_agd.optimizer import DpAgd
 from dpcore_dp_agd.published import minimize_as_published

@@ -9,10 +9,15 @@ import pytest
 
 from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.errors import InvalidInputError
-from dpcore.losses.logistic import Logistic
 from dpcore.plugin import Gaussian, NeighboringRelation, Settings
 from dpcore.plugin.commands import Run, make_plan
-from dpcore.plugin.parts import LocalEngine, SeededNoise, TableSession, dataset_from_arrays
+from dpcore.plugin.parts import (
+    LocalEngine,
+    Logistic,
+    SeededNoise,
+    TableSession,
+    dataset_from_arrays,
+)
 from dpcore_baselines.losses.hinge import HingeSvm
 from dpcore_lab.checks import make_rows
 from dpcore_lab.made_tables.tables import make_problem

@@ -13,10 +13,9 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from dpcore import Ledger, Weights, fit
-from dpcore.data.array_schema import leave_to_schema
+from dpcore import Ledger, Schema, Weights, fit
 from dpcore.errors import InvalidInputError, advised_on_bad_rows
-from dpcore.fitting.rows.given import schema_of, with_units
+from dpcore.fitting.rows.given import schema_of
 from dpcore.plugin.commands import LedgerRequest
 from dpcore_sklearn.own_part import OwnPart
 from dpcore_sklearn.public import described_schema, with_label_ascending
@@ -35,7 +34,6 @@ from dpcore_tables.memory.frames import is_frame
 if TYPE_CHECKING:
     from typing import Self
 
-    from dpcore import Schema
     from dpcore.plugin.parts import Model
 
 __all__ = ["WITHOUT_SCORE", "PrivateEstimator"]
@@ -174,7 +172,7 @@ class PrivateEstimator(OwnPart, ABC):
             schema, own = self._described(without_ids(rows, unit), labels)
         else:
             schema = self._with_schema(schema, rows)
-        schema = with_units(schema, self.unit, self.rows_per_unit)
+        schema = Schema.beside_units(schema, self.unit, self.rows_per_unit)
         assert schema is not None
         if self.schema_from_data:
             schema = replace(schema, from_data=True)
@@ -267,7 +265,7 @@ class PrivateEstimator(OwnPart, ABC):
 
     def _with_schema(self, schema: Schema, rows: Any) -> Schema:
         others = {"bounds": self.bounds, "categories": self.categories, "n_public": self.n_public}
-        leave_to_schema("the schema", **others, **self._left_to_schema())
+        Schema.refuse_beside("the schema", **others, **self._left_to_schema())
         if is_frame(rows) and schema.label.name in names_of(rows):
             raise InvalidInputError(
                 f"The label {schema.label.name!r} is a column of X: leave it out of X and pass it "

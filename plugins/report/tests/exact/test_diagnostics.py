@@ -16,11 +16,10 @@ from sklearn.metrics import (
     roc_auc_score,
 )
 
-from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.plugin import Settings
 from dpcore.plugin.commands import Run, make_plan
-from dpcore.plugin.parts import dataset_from_arrays
+from dpcore.plugin.parts import Logistic, dataset_from_arrays
 from dpcore_baselines.losses.huber import HuberSvm as Huber
 from dpcore_lab.compare.notes import notes_of
 from dpcore_report.exact.diagnostics import accuracy_figures, diagnose

@@ -11,11 +11,9 @@ from typing import Any
 import pyarrow as pa
 
 from dpcore import Schema
-from dpcore.data.dataset import declared_schema
 from dpcore.data.units import Coins
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.request.ledger_request import require_ledgers
-from dpcore.fitting.rows.given import with_units
 from dpcore.fitting.rows.loading import Data
 from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.commands import DataRequest, Plan
@@ -107,7 +105,7 @@ def _opened(request: DataRequest, coins: Coins) -> tuple[Dataset, tuple[str, ...
         return registry.load("dataset", request.data)(), parts
     require_known(request.data)
     require_file(os.fspath(request.data))
-    schema = with_units(_schema_asked(request), request.unit, request.rows_per_unit)
+    schema = Schema.beside_units(_schema_asked(request), request.unit, request.rows_per_unit)
     schema = with_weight_column(schema, request)
     data = Dataset.from_file(
         request.data,
@@ -162,7 +160,7 @@ def schema_of_rows(request: DataRequest) -> Schema | None:
     only the rows have it."""
     registry = load_registry()
     if request.data in registry.names("dataset"):
-        return declared_schema(registry.load("dataset", request.data))
+        return Dataset.declared_schema(registry.load("dataset", request.data))
     if request.schema is not None:
         return _schema_asked(request)
     return schema_of(request.data)
@@ -207,7 +205,7 @@ def source_of(
         return Registered(request.data, address), None, _registered_parts(request)
     if address is None:
         require_known(request.data)
-    schema = with_units(_schema_asked(request), request.unit, request.rows_per_unit)
+    schema = Schema.beside_units(_schema_asked(request), request.unit, request.rows_per_unit)
     bad_rows: Any = request.bad_rows
     return Files(request.data, bad_rows, address, plan.settings.seed), schema, ()
 

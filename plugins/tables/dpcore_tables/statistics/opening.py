@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dpcore.data.array_schema import leave_to_schema
+from dpcore import Schema
 from dpcore.data.files import parts_of_rows
 from dpcore.errors import InvalidInputError, warn_caller
 from dpcore.fitting.planning.engines import engine_name, load_engine
@@ -25,7 +25,6 @@ from dpcore_tables.statistics.part_session import WholeSession
 from dpcore_tables.statistics.session import OpenSession
 
 if TYPE_CHECKING:
-    from dpcore import Schema
     from dpcore.plugin import Accountant
     from dpcore.plugin.parts import Dataset
 
@@ -161,7 +160,7 @@ def _rows(
     """Return the rows, and the readers of a registered data set."""
     registry = load_registry()
     if isinstance(X, str) and X in registry.names("dataset"):
-        leave_to_schema(f"the data set {X}", y=y, schema=schema, **public)
+        Schema.refuse_beside(f"the data set {X}", y=y, schema=schema, **public)
         load = registry.load("dataset", X)
         return load(), (PrivacyStatement.part_of(load), registry.get("dataset", X).target)
     return dataset_of(X, y, schema_of(schema), True, **public), ()

@@ -8,13 +8,13 @@ import pytest
 
 from dpcore import Schema
 from dpcore.errors import DataError, InvalidInputError
-from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.plugin import ClippedGradientSum, NeighboringRelation, Problem, Settings
 from dpcore.plugin.commands import Run, make_plan
 from dpcore.plugin.parts import (
     Dataset,
     LocalEngine,
+    Logistic,
     SeededNoise,
     Table,
 )
