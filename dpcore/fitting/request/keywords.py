@@ -20,7 +20,6 @@ from dpcore.fitting.request.fit_options import (
     Weights,
 )
 from dpcore.fitting.request.settings import Settings
-from dpcore.fitting.rows.given import schema_of
 from dpcore.fitting.steps.facts import release_bounds
 from dpcore.fitting.steps.weights import require_bound
 
@@ -67,7 +66,7 @@ def asked_of(words: Mapping[str, Any]) -> Asked:
     require_bound(words["X"], weights.values, weights.bound)
     unit, rows = _as(Unit, words["unit"]), _as(Rows, words["n0"])
     private_bounds = release_bounds(words["also"])
-    schema = schema_of(words["schema"], private_bounds)
+    schema = Schema.given(words["schema"], private_bounds)
     schema = Schema.beside_units(schema, unit.column, unit.rows)
     return Asked(
         X=words["X"],

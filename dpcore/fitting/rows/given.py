@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from typing import Any
 
 from dpcore.data.arrays import dataset_from_arrays
 from dpcore.data.dataset import Dataset
 from dpcore.data.schema.schema import Schema
-from dpcore.data.schema.unbounded_columns import require_private_bounds
 from dpcore.data.units import Coins
 from dpcore.errors import InvalidInputError, advised_on_bad_rows
-from dpcore.fitting.request.ledger_request import require_ledgers
 
-__all__ = ["dataset_of", "leave_to_file", "schema_of"]
+__all__ = ["dataset_of", "leave_to_file"]
 
 _ADVICE = (
     "Where the number of rows is private (add-or-remove-one), such rows may be left out before the "
@@ -22,27 +19,6 @@ _ADVICE = (
 )
 _OF_FRAMES, _OF_FILES = f"{_ADVICE}.", f"{_ADVICE}, or by dpcore convert --bad-rows drop."
 _CLASSES = "The classes are -1 and 1 unless you name them: classes=(negative, positive)."
-
-
-def schema_of(schema: Any, private_bounds: bool = False) -> Schema | None:
-    """Return the schema of a Schema, a mapping of keys, the path of a TOML file or the name of a
-    shipped one. It is never the caller's own object, which is not to read rows.
-
-    ``private_bounds`` : those of its numeric columns without any."""
-    if schema is None:
-        return None
-    if isinstance(schema, Mapping):
-        found = Schema.from_dict(schema, private_bounds)
-    elif isinstance(schema, (str, os.PathLike)):
-        found = Schema.read(schema, private_bounds)
-    elif isinstance(schema, Schema):
-        if private_bounds:
-            require_private_bounds(schema.unbounded)
-        found = schema.anew()
-    else:
-        raise InvalidInputError("Expected schema to be a Schema, a mapping, a path or a name.")
-    require_ledgers(found.ledger)
-    return found
 
 
 def dataset_of(

@@ -15,7 +15,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from dpcore import Ledger, Schema, Weights, fit
 from dpcore.errors import InvalidInputError, advised_on_bad_rows
-from dpcore.fitting.rows.given import schema_of
 from dpcore.plugin.commands import LedgerRequest
 from dpcore_sklearn.own_part import OwnPart
 from dpcore_sklearn.public import described_schema, with_label_ascending
@@ -152,7 +151,7 @@ class PrivateEstimator(OwnPart, ABC):
         """Return the rows and labels of a fit, their schema, and the caller's own classes."""
         self._check_parameters()
         LedgerRequest(self.ledger, self.analyst)  # What it refuses is refused before the rows.
-        schema = schema_of(self.schema, self.private_bounds)
+        schema = Schema.given(self.schema, self.private_bounds)
         has_width = schema is not None and schema.width is not None
         unit = self.unit if schema is None else self.unit or schema.unit
         rows = given_rows(

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore import Schema
 from dpcore.data.loader import FileLoader
-from dpcore.data.units import Coins
 from dpcore.errors import DataError, InvalidInputError, near_names
 from dpcore.plugin.engines import BadRows
 from dpcore.plugin.parts import Dataset, load_registry
@@ -55,8 +54,8 @@ from dpcore_tables.schemas.wildcards import expanded
 if TYPE_CHECKING:
     import numpy as np
 
-    from dpcore.data.blocks.layouts import Rows
     from dpcore.registry.entries import Entry
+    from dpcore_tables.store.encoded import Rows
 
 __all__ = ["FILES", "feature_pieces", "require_file", "require_known", "schema_of"]
 
@@ -72,7 +71,7 @@ def _load(
     format: str | None = None,
     bad_rows: BadRows = "refuse",
     name: str | None = None,
-    coins: Coins = os.urandom,
+    coins: Callable[[int], bytes] = os.urandom,
 ) -> Dataset:
     """Return the encoded rows of a file, as ``Dataset.from_file`` does."""
     source = os.fspath(path)
@@ -91,7 +90,12 @@ def _load(
 
 
 def _read(
-    entry: Entry, source: str, schema: Schema, bad_rows: BadRows, name: str, coins: Coins
+    entry: Entry,
+    source: str,
+    schema: Schema,
+    bad_rows: BadRows,
+    name: str,
+    coins: Callable[[int], bytes],
 ) -> Dataset:
     """Return the encoded rows of a file, as a registered reader reads it. Those of a query stay in
     a store, but for what a store does not hold: ids of units, and rows without bounds."""

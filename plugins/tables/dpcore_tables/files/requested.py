@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -11,9 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from dpcore import Schema
-from dpcore.data.units import Coins
 from dpcore.errors import InvalidInputError
-from dpcore.fitting.request.ledger_request import require_ledgers
 from dpcore.fitting.rows.loading import Data
 from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.commands import DataRequest, Plan
@@ -39,7 +37,7 @@ def requested(
     relation: NeighboringRelation,
     threads: int | None,
     seed: int | None,
-    coins: Coins,
+    coins: Callable[[int], bytes],
 ) -> Data:
     """Return the data that were asked for, as ``DataRequest.load`` does."""
     _check_request(request)
@@ -98,7 +96,7 @@ def _check_request(request: DataRequest) -> None:
         )
 
 
-def _opened(request: DataRequest, coins: Coins) -> tuple[Dataset, tuple[str, ...]]:
+def _opened(request: DataRequest, coins: Callable[[int], bytes]) -> tuple[Dataset, tuple[str, ...]]:
     registry = load_registry()
     if request.data in registry.names("dataset"):
         parts = _registered_parts(request)
@@ -142,7 +140,7 @@ def _schema_asked(request: DataRequest) -> Schema | None:
                 f"The label of {os.fspath(request.schema)} is {schema.label.name!r}, "
                 f"not {request.target!r}; make that column's kind label in the schema."
             )
-    require_ledgers(schema.ledger)
+    schema.require_ledger()
     return schema
 
 

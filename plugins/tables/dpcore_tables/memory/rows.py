@@ -10,7 +10,6 @@ import numpy as np
 import pyarrow as pa
 
 from dpcore.data.array_schema import schema_beside
-from dpcore.data.units import Coins
 from dpcore.errors import InvalidInputError
 from dpcore.plugin.parts import Dataset
 from dpcore.plugin.readers import ArraySource, UnitIds
@@ -27,9 +26,11 @@ from dpcore_tables.memory.frames import (
 from dpcore_tables.raw.raw_table import RawTable
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dpcore import Schema
-    from dpcore.data.blocks.layouts import Matrix, Rows
     from dpcore.plugin.engines import BadRows
+    from dpcore_tables.store.encoded import Matrix, Rows
 
 __all__ = ["dataset_in_memory", "features_in_memory", "labels_declare_truth"]
 
@@ -37,7 +38,7 @@ _SOURCE = ArraySource("the array")
 
 
 def dataset_in_memory(
-    X: Any, y: Any, schema: Schema | None, coins: Coins, **public: Any
+    X: Any, y: Any, schema: Schema | None, coins: Callable[[int], bytes], **public: Any
 ) -> Dataset:
     """Return the data set of rows in memory, as ``dpcore.data.arrays.dataset_from_arrays`` does."""
     X = frame_of(X)
@@ -81,7 +82,7 @@ def labels_declare_truth(X: Any, y: Any, label: str) -> bool:
     return declares_truth(y)
 
 
-def _from_columns(X: Any, y: Any, schema: Schema, coins: Coins) -> Dataset:
+def _from_columns(X: Any, y: Any, schema: Schema, coins: Callable[[int], bytes]) -> Dataset:
     framed = is_frame(X)
     schema = schema.for_names(frame_names(X)) if framed else schema
     columns, ids = conform(_table(X, y, schema, True), schema), UnitIds()

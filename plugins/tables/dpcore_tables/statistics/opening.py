@@ -10,7 +10,7 @@ from dpcore import Schema
 from dpcore.data.files import parts_of_rows
 from dpcore.errors import InvalidInputError, warn_caller
 from dpcore.fitting.planning.engines import engine_name, load_engine
-from dpcore.fitting.rows.given import dataset_of, schema_of
+from dpcore.fitting.rows.given import dataset_of
 from dpcore.fitting.table_ledger import reserved
 from dpcore.plugin import NeighboringRelation, Problem, Settings
 from dpcore.plugin.commands import LedgerRequest
@@ -163,7 +163,7 @@ def _rows(
         Schema.refuse_beside(f"the data set {X}", y=y, schema=schema, **public)
         load = registry.load("dataset", X)
         return load(), (PrivacyStatement.part_of(load), registry.get("dataset", X).target)
-    return dataset_of(X, y, schema_of(schema), True, **public), ()
+    return dataset_of(X, y, Schema.given(schema), True, **public), ()
 
 
 def _problem(dataset: Dataset, relation: NeighboringRelation) -> Problem:

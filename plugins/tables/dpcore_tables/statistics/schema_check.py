@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpcore import Schema
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.reporting import charged_in
-from dpcore.fitting.rows.given import schema_of
 from dpcore.fitting.table_ledger import closed_after, reserved
 from dpcore.plugin import Gaussian, Geometric, NeighboringRelation, noise_multiplier
 from dpcore.plugin.commands import LedgerRequest
@@ -44,7 +44,6 @@ from dpcore_tables.statistics.turned_numbers import turned_numbers
 from dpcore_tables.statistics.unit_check import check_units
 
 if TYPE_CHECKING:
-    from dpcore import Schema
     from dpcore.plugin import Accountant
     from dpcore.plugin.parts import Query
 
@@ -98,7 +97,8 @@ def check_schema(
     late    label                   33.33%   0.00%
     'paid'
     """
-    found, source = schema_of(schema), frame_of(source)
+    found: Schema | None = Schema.given(schema)
+    source = frame_of(source)
     if found is None:
         raise InvalidInputError("Expected the schema that the rows are to be held against.")
     schema = found
