@@ -66,7 +66,7 @@ def run_and_tell(
     """Run, write the model's file, if any, and print the report."""
     charges = Charges()
     with ended_as_interrupted(), charges.told():
-        with advised_on_bad_rows("" if request.weight else _ADVICE):  # none is dropped then
+        with advised_on_bad_rows(_ADVICE):
             training = run(request, charges, of_table)
         if out is not None:
             charges.fate = partial(training.model.fate_in, out)

@@ -51,6 +51,7 @@ def dataset_from_arrays(
     n0: int | None = None,
     capacity: int | None = None,
     coins: Coins = os.urandom,
+    weight: str | None = None,
 ) -> Dataset:
     """Return the data set of rows in memory.
 
@@ -69,6 +70,7 @@ def dataset_from_arrays(
     row_norm : public l2 bound that rows are scaled down to, after ``bounds`` and the intercept's 1
         included; ``None`` for the bound that follows from ``bounds``, so that no row is.
     schema : replaces all of the other options but ``coins``, which are ``Dataset.from_rows``'s.
+    weight : the column of a frame that has the weights of its rows.
 
     Raises DataError (row numbers are for the owner's eyes) for values that are not finite, labels
     outside the classes, no columns; InvalidInputError for options that do not fit.
@@ -98,7 +100,12 @@ def dataset_from_arrays(
         if _has_plain_features(own) and _has_plain_label(own):
             labels = _one_column(y, matrix.shape[0])
             return Dataset.from_rows("array", _encoded(matrix, labels, own)[:2], own)
-    return Dataset.by_loader(_OTHERS, lambda loader: loader.rows(X, y, schema, coins, **public))
+    return Dataset.by_loader(
+        _OTHERS,
+        lambda loader: loader.rows(
+            X, y, schema, coins, **({} if weight is None else {"weight": weight}), **public
+        ),
+    )
 
 
 def features_from_arrays(

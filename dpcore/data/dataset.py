@@ -159,6 +159,7 @@ class Dataset:
             text is a row by itself then, so that a cell with line breaks is a bad row too.
         name : what to call the rows.
         coins : as ``Dataset.from_rows`` takes them.
+        weight : the column of the rows' weights, which are in ``weights`` then, as they stand.
 
         Raises InvalidInputError without a schema or for another target than its label, and
         DataError (file, line, column: for the owner's eyes) for a file that cannot be read or,

@@ -65,7 +65,8 @@ class FileLoader:
     info : of the path of a model, and ``as_json``, prints what ``dpcore info`` says of it.
     schema_lines : of a schema as its ``to_dict`` has it, yields its keys and columns in words.
     rows : of X, y, a schema or None and ``coins``, beside what is public of an array, returns the
-        encoded rows, as ``dpcore.data.arrays.dataset_from_arrays`` does.
+        encoded rows, as ``dpcore.data.arrays.dataset_from_arrays`` does. It gets ``weight``, and so
+        does ``load``, where rows have a column of weights.
     features : of X, a schema and ``bad_rows``, one of the ``pieces``.
     frame_of : of X, returns it as it is, or as a frame where its rows can be asked for once.
     declares_truth : of X, y and the label's name, whether labels declare that they are truth

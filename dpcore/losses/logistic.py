@@ -124,8 +124,7 @@ def softmax_dvalue(z: np.ndarray, y: np.ndarray, buffer: np.ndarray, out: np.nda
         # One class after the other, in slices, so that the loops index from 0: an offset costs the
         # compiler its vectors.
         rows = slice(start, min(start + buffer.shape[1], z.shape[1]))
-        place = y[rows]
-        n = place.shape[0]
+        place, n = y[rows], y[rows].shape[0]
         for i in range(n):
             highest[i], total[i] = -np.inf, 0.0
         for k in range(z.shape[0]):
@@ -151,8 +150,7 @@ def softmax_value(z: np.ndarray, y: np.ndarray, buffer: np.ndarray, out: np.ndar
     highest, total = buffer[0], buffer[1]
     for start in range(0, z.shape[1], buffer.shape[1]):
         rows = slice(start, min(start + buffer.shape[1], z.shape[1]))
-        place, values = y[rows], out[rows]
-        n = place.shape[0]
+        place, values, n = y[rows], out[rows], y[rows].shape[0]
         for i in range(n):
             highest[i], total[i], values[i] = -np.inf, 0.0, 0.0
         for k in range(z.shape[0]):
@@ -190,8 +188,7 @@ def _exp(t: float) -> float:
 @njit(error_model="numpy", fastmath=False)
 def _atanh_over_u(u: float) -> float:
     """Return atanh(u) / u, |u| <= 1/3: the odd series to u^21."""
-    q = u * u
-    s = 1.0 / 21.0
+    q, s = u * u, 1.0 / 21.0
     for factor in _ATANH:
         s = s * q + factor
     return s

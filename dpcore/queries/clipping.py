@@ -81,15 +81,13 @@ def clip_class_coefficients(
         quotient = clip / (norms[i] if norms[i] > 0.0 else np.inf)
         limit = quotient - quotient * 2.220446049250313e-16
         size = (shares[i] if is_l1 else np.sqrt(shares[i])) * slack
-        share = limit / size * (1.0 - 8.881784197001252e-16)
-        share = 1.0 if size <= limit else share
+        share = 1.0 if size <= limit else limit / size * (1.0 - 8.881784197001252e-16)
         # Beyond, a quotient could have too few digits left for its margin.
         shares[i] = share if size < 2.0**900 else 0.0
     for k in range(c.shape[0]):
         for i in range(c.shape[1]):
             t = c[k, i] * shares[i]
-            size = abs(t)
-            steps = np.trunc((size if size < np.inf else 0.0) * scale)
+            steps = np.trunc((abs(t) if abs(t) < np.inf else 0.0) * scale)
             c[k, i] = (steps if t > 0.0 else -steps) * step
 
 
@@ -106,14 +104,13 @@ def add_clipped(
     """
     n = values.shape[0]
     for i in range(0, n, 4):
-        four = min(4, n - i)
-        for j in range(four):
+        for j in range(min(4, n - i)):
             for k in range(values.shape[1]):
                 t = values[i + j, k] if abs(values[i + j, k]) < np.inf else 0.0
                 values[i + j, k] = min(max(t, -each), each)
         b, c, d = values[min(i + 1, n - 1)], values[min(i + 2, n - 1)], values[min(i + 3, n - 1)]
         sizes = _sizes_of_four(values[i], b, c, d, is_l1)
-        for j in range(four):
+        for j in range(min(4, n - i)):
             row = values[i + j]
             share = _share_of_row(row, sizes[j], clip, is_l1)
             for k in range(row.shape[0]):
@@ -142,8 +139,9 @@ def _share_of_row(row: np.ndarray, size: float, clip: float, is_l1: bool) -> flo
     taken off the share leaves every product below the real one. Of whole numbers and a whole clip
     the sum is exact below 2^52, and compared as it is: a row at the clip, as a count of 1, stays.
     """
-    most = clip if is_l1 else clip * clip
-    is_within = clip == np.floor(clip) and size <= most and size < 2.0**52
+    is_within = (
+        clip == np.floor(clip) and size <= (clip if is_l1 else clip * clip) and size < 2.0**52
+    )
     size = (size if is_l1 else np.sqrt(size)) * (1.0 + (row.shape[0] + 8.0) * 2.0**-52)
     for k in range(row.shape[0] if is_within and size > clip else 0):
         is_within = is_within and row[k] == np.floor(row[k])

@@ -7,6 +7,7 @@ by at most ``clip`` under add-or-remove-one and replace-special, and by twice th
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -200,12 +201,14 @@ class ContributionSum:
         total = self.start()
         y, weights = _labels_and_weights(block)
         each, whole = (self.clip, np.inf) if self.norm == "linf" else (np.inf, self.clip)
-        step, few = max(1, _CELLS // max(1, block.n_features)), max(1, _CACHED // self.width)
+        # A function that names its argument and no more of it is given none of a row's features.
+        width = block.n_features if len(re.findall(r"\bx\b", self.function.text)) > 1 else 0
+        step, few = max(1, _CELLS // max(1, width)), max(1, _CACHED // self.width)
         for begin in range(0, max(block.n_rows, 1), step):
             rows = np.arange(begin, min(begin + step, block.n_rows))
             part = block if step >= block.n_rows else block.take(rows)
             # Of coded rows they are a part of a wider array.
-            features = np.ascontiguousarray(part.rows())
+            features = np.ascontiguousarray(part.rows()) if width else np.empty((len(rows), 0))
             for first in range(begin, begin + max(len(rows), 1), few):
                 x = features[first - begin : first - begin + few]
                 some, out = slice(first, first + len(x)), np.empty((len(x), self.width))

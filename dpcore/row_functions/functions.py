@@ -121,8 +121,7 @@ def _log_near_one(f: float) -> float:
     """Return log(1 + f), 1 + f in [sqrt(1/2), sqrt(2)]: 2 atanh(u), u = f / (2 + f), |u| < .172,
     the odd series to u^21."""
     u = f / (2.0 + f)
-    q = u * u
-    s = 1.0 / 21.0
+    q, s = u * u, 1.0 / 21.0
     for factor in _ATANH:
         s = s * q + factor
     return 2.0 * (u + u * q * s)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from dpcore.protocols import Accountant, DerivedQuery, Engine, Mechanism, Query, TableQuery
     from dpcore.protocols.problem import Problem
 
-__all__ = ["ExactAnswers"]
+__all__ = ["ExactAnswers", "overwrite_freed"]
 
 _NO_ROOM = "There is not enough memory to work out the answer."
 
@@ -187,6 +187,13 @@ class ExactAnswers(OneProcess):
     def trusted_parts(self) -> tuple[str, ...]:
         """``module:Class`` of every part that ran inside the trust boundary."""
         return self._parts.names
+
+
+def overwrite_freed(size: int) -> None:
+    """Write zeros over what was freed of so many numbers, such as an exact answer and the sums that
+    it was made of. NumPy keeps seven such arrays below 1 kB, and hands them to whoever asks for an
+    empty one next. A larger one is the allocator's: whether it is written over is not known."""
+    _ = [np.zeros(size) for _ in range(8)]  # held together, so that each is another one
 
 
 def _whole_steps(answer: Any, whose: str) -> np.ndarray:

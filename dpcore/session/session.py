@@ -16,7 +16,7 @@ from dpcore.privacy.figures import copied_figure
 from dpcore.privacy.immutable import Copies, private_copy
 from dpcore.privacy.stated_events import ApproximateDpEvent
 from dpcore.session.account import Account
-from dpcore.session.answers import ExactAnswers
+from dpcore.session.answers import ExactAnswers, overwrite_freed
 from dpcore.session.interactive_handle import (
     Known,
     OpenMechanism,
@@ -114,7 +114,10 @@ class TableSession(ExactAnswers):
             def draw() -> Any:
                 # A selection that states so compares answers: where these wrap around, it tells.
                 self._parts.note(parts, getattr(type(mechanism), "compares_answers", False))
-                return mechanism.release(self._exact(query), sensitivity, self._noise)
+                held = [self._exact(query)]
+                value = mechanism.release(held[0], sensitivity, self._noise)
+                overwrite_freed(held.pop().size)
+                return value
 
             entry = partial(self._entry, query.kind, mechanism, event)
             value = self._account.charge_then_draw(event, entry, draw)

@@ -94,3 +94,27 @@ def test_a_model_of_curves_predicts_alike_from_its_file_and_a_store(tmp_path):
     convert(str(tmp_path / "rows.csv"), str(tmp_path / "rows.dpcore"), schema=SCHEMA)
     stored = fit(str(tmp_path / "rows.dpcore"), epsilon=50.0, delta=1e-6, seed=1)
     assert np.array_equal(stored.w, model.w)
+
+
+def test_rows_of_a_store_are_scored_by_a_model_with_hats_of_its_own(tmp_path):
+    rng = np.random.default_rng(2)
+    frame = pd.DataFrame({"age": rng.uniform(0, 70, 600), "pay": rng.uniform(1, 128, 600)})
+    frame["y"] = ((frame.age - 35).abs() < 20).astype(int)
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    columns = {name: {k: of for k, of in c.items() if k in ("kind", "lower", "upper")}
+               for name, c in (("age", AGE), ("pay", PAY))}  # fmt: skip
+    schema = Schema.from_dict({"columns": columns | LABEL})
+    store, other = str(tmp_path / "rows.dpcore"), str(tmp_path / "other.dpcore")
+    convert(tmp_path / "rows.csv", store, schema)
+    options = {"algo": "dp-gd", "params": {"curves": "all"}, "epsilon": 20.0, "delta": 1e-6}
+    model = fit(store, seed=1, **options)
+    assert model.schema != schema and (model.w[1:9] != 0).any()
+    found = model.predict(store)
+    assert np.array_equal(found, model.predict(str(tmp_path / "rows.csv")))
+    wider = {"age": columns["age"] | {"upper": 71}, "pay": columns["pay"]}
+    convert(tmp_path / "rows.csv", other, Schema.from_dict({"columns": wider | LABEL}))
+    with pytest.raises(InvalidInputError, match="with another schema"):
+        model.predict(other)
+    # Those who fit do not get hats that nobody asked for.
+    with pytest.raises(InvalidInputError, match="with another schema"):
+        fit(store, schema=model.schema, seed=1, **options)

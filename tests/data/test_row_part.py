@@ -8,7 +8,7 @@ import pytest
 from dpcore import Schema
 from dpcore.data.dataset import Dataset
 from dpcore.errors import InvalidInputError
-from dpcore_tables.store import convert
+from dpcore_tables.store import convert, write_rows
 
 SCHEMA = Schema.from_dict(
     {
@@ -136,3 +136,14 @@ def test_units_and_parts_of_parts_are_refused(tmp_path):
     units = table(tmp_path / "rows.csv", numbered(CELLS), schema.with_units("code", 2))
     with pytest.raises(InvalidInputError, match="units of one row"):
         units.of_part("region=north")
+
+
+def test_rows_of_a_query_that_is_not_known_have_no_parts(tmp_path):
+    """By two queries a row may be in two parts, and by the schema alone they were one column's."""
+    rows = table(tmp_path / "rows.csv", numbered(CELLS))
+    pieces, old = [(rows.X, rows.y)], tmp_path / "old.dpcore"
+    write_rows(pieces, old, SCHEMA, False, False, claim="checked query")
+    with pytest.raises(InvalidInputError, match="of which query its rows are.*Convert its source"):
+        Dataset.from_file(old, None).of_part("region=north")
+    write_rows(pieces, old, SCHEMA, False, False, claim="checked query", query="a" * 64)
+    assert Dataset.from_file(old, None).of_part("region=north").part.query == "a" * 64

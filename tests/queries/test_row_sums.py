@@ -158,6 +158,31 @@ def test_rows_come_in_pieces_with_the_same_sum(monkeypatch):
     np.testing.assert_array_equal(LocalEngine(rows.table()).answer(query), whole)
 
 
+def one_each(x, y, parameters, out):
+    out[0 if y > 0 else 1] = 1.0
+
+
+def first_feature(x, y, parameters, out):
+    out[0] = x[0]
+
+
+@pytest.mark.parametrize(("function", "is_unfolded"), [(one_each, False), (first_feature, True)])
+def test_features_that_a_function_does_not_name_are_not_unfolded(
+    function, is_unfolded, monkeypatch
+):
+    rows = make_rows(300, seed=4)
+    [block] = rows.table().blocks
+    asked = []
+    unfold = type(block).rows
+    monkeypatch.setattr(type(block), "rows", lambda self: asked.append(1) or unfold(self))
+    problem = make_problem(rows, ADD, loss("logistic"))
+    query = ContributionSum(problem, RowFunction.contribution(function), 2, 1.0, grid_bits=0)
+    total = query.answer_block(block)
+    assert bool(asked) == is_unfolded
+    if not is_unfolded:
+        assert total.tolist() == [(rows.y > 0).sum(), (rows.y <= 0).sum()]
+
+
 @settings(max_examples=200, deadline=None)
 @given(
     st.lists(st.floats(allow_nan=True, allow_infinity=True), min_size=1, max_size=6),

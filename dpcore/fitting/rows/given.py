@@ -28,13 +28,14 @@ def dataset_of(
     intercept: bool,
     *,
     coins: Coins = os.urandom,
+    weight: str | None = None,
     **public: Any,
 ) -> Dataset:
     """Return the rows of ``X``, arrays, a frame or a path.
 
     ``public`` : classes, target_bounds, bounds, row_norm, n0 and capacity, which a schema replaces;
     ``private_bounds``, which it has taken up already. ``coins`` : as ``Dataset.from_rows`` takes
-    them.
+    them. ``weight`` : the column of the rows' weights, if they have one.
     Raises InvalidInputError and DataError as ``Dataset.from_file`` and ``dataset_from_arrays`` do.
     """
     is_path = isinstance(X, (str, os.PathLike))
@@ -43,8 +44,12 @@ def dataset_of(
     with advised_on_bad_rows(_OF_FILES if is_path else advice):
         if is_path:
             leave_to_file(schema, y=y, **public)
-            return Dataset.from_file(X, schema, coins=coins)
-        return dataset_from_arrays(X, y, schema=schema, intercept=intercept, coins=coins, **public)
+            return Dataset.from_file(
+                X, schema, coins=coins, **({} if weight is None else {"weight": weight})
+            )
+        return dataset_from_arrays(
+            X, y, schema=schema, intercept=intercept, coins=coins, weight=weight, **public
+        )
 
 
 def leave_to_file(

@@ -98,12 +98,17 @@ def _told(asked: Asked, run: Run, model: Model, started: float | None) -> Model:
 
 def _read(asked: Asked) -> Dataset:
     """Return the rows at hand."""
-    coins = coins_of(asked.settings.seed, "units")
-    of_rows = asked.X, asked.y, asked.schema, asked.intercept
-    whole = dataset_of(*of_rows, coins=coins, **asked.public)
-    weighted: Dataset = with_weights_of_rows(
-        whole, asked.X, asked.weights.values, asked.weights.bound
+    coins, values = coins_of(asked.settings.seed, "units"), asked.weights.values
+    whole = dataset_of(
+        asked.X,
+        asked.y,
+        asked.schema,
+        asked.intercept,
+        coins=coins,
+        weight=values if isinstance(values, str) else None,
+        **asked.public,
     )
+    weighted: Dataset = with_weights_of_rows(whole, asked.X, values, asked.weights.bound)
     return weighted.of_part(asked.ledger.part)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from dpcore.plugin import InvalidInputError, option
 from dpcore_a_ddp.descent import descend
+from dpcore_a_ddp.individual import individual_rules
 from dpcore_a_ddp.noise import advanced_split, analytic_gaussian
 from dpcore_a_ddp.options import MOST_ROUNDS, PAPER, SOURCES, UserSgdOptions, least_noise
 
@@ -29,7 +30,9 @@ class ADdp(UserSgdOptions):
     is the least with which the filter of the public budget ``--epsilon``, ``--delta`` (the users'
     medians where only ``--users`` is given) holds ``rounds`` rounds of the median user. Users of
     larger budgets join more rounds, users of smaller ones fewer, each a number that is known before
-    the first; the run ends when nobody can join another (``most_rounds`` ends it before).
+    the first; the run ends when nobody can join another (``most_rounds`` ends it before). With
+    ``unequal=clip`` or ``rate`` all join ``rounds`` rounds: noise is for the largest budget, and
+    the others clip at less or draw fewer rows (Boenisch et al. 2023).
 
     The paper plans the noise by advanced composition and the analytic Gaussian (``noise=planned``,
     as in ``--preset paper``), with which users join many more rounds than were planned for.
@@ -51,6 +54,11 @@ class ADdp(UserSgdOptions):
         "filter",
         "filter: the least with which the filter of the planned budget holds T rounds of the "
         "median user; planned: as the paper plans it for T rounds",
+    )
+    unequal: Literal["rounds", "clip", "rate"] = option(
+        "rounds",
+        "what a user of a smaller budget does less of. rounds: joins fewer; clip: clips each "
+        "record's gradient at less; rate: draws rows less often (with rate=, the mean of all)",
     )
     most_rounds: int | None = option(
         None,
@@ -104,6 +112,15 @@ class ADdp(UserSgdOptions):
         super().__post_init__()
         if self.as_published and self.rate is not None:
             raise InvalidInputError("As published, each user takes one row a round.")
+        if self.unequal != "rounds" and (self.as_published or self.noise == "planned"):
+            raise InvalidInputError(
+                "Expected unequal=rounds with noise=planned: in the paper, a user of a smaller "
+                "budget joins fewer rounds."
+            )
+        if self.unequal == "rate" and self.rate is None:
+            raise InvalidInputError(
+                "Expected a rate with unequal=rate: without one each user takes one row a round."
+            )
 
     def minimize(self, problem: Problem, pool: UserPool) -> Solution:
         rules = self.rules_for(problem, pool, 0.0)
@@ -111,7 +128,12 @@ class ADdp(UserSgdOptions):
             rules = replace(rules, sampling="poisson", rate=self.rate)
         if self.as_published:
             rules = replace(rules, clip=_PUBLISHED_CLIP, as_published=True)
-        rules = replace(rules, noise_multiplier=self._multiplier(rules, pool))
+        planned = self.rounds if self.noise == "filter" and not self.as_published else 0
+        rules = replace(rules, planned=planned)
+        if self.unequal == "rounds":
+            rules = replace(rules, noise_multiplier=self._multiplier(rules, pool))
+        else:
+            rules = individual_rules(replace(rules, shares_of=self.unequal), pool, self.rounds)
         options = replace(self, average=False) if self.as_published else self
         return descend(problem, pool, rules, self.most_rounds or MOST_ROUNDS, options)
 

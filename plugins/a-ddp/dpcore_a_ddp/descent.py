@@ -37,7 +37,9 @@ def descend(
     Raises BudgetExceededError if no user can join the first round: before anything is spent.
     """
     allowed = pool.begin(rules, most_rounds)
-    draws = np.array([rules.expected_draws(user.n_rows) for user in pool.users])
+    draws = np.array(
+        [rules.of_budget(user.epsilon).expected_draws(user.n_rows) for user in pool.users]
+    )
     planned = int(allowed.max())
     signal = SignalForecast.of(problem, rules, draws[allowed > 0], planned)
     signal.tell()
@@ -118,11 +120,14 @@ def _total(answers: Answers, rules: GradientRounds) -> np.ndarray:
 
 
 def _of_rules(rules: GradientRounds) -> dict[str, Any]:
+    groups = [{"epsilon_from": least, "share": share} for least, share in rules.groups]
     return {
         "noise_multiplier": rules.noise_multiplier,
         "sigma": rules.sigma,
         "clip": rules.clip,
         "sampling": rules.sampling,
+        **({"rate": rules.rate} if groups and rules.rate is not None else {}),
+        **({f"groups_by_{rules.shares_of}": groups} if groups else {}),
     }
 
 

@@ -134,9 +134,14 @@ class UserSgdOptions:
         )
 
 
-def least_noise(rules: GradientRounds, pool: UserPool, rounds: int) -> float:
+def least_noise(
+    rules: GradientRounds, pool: UserPool, rounds: int, budget: tuple[float, float] | None = None
+) -> float:
     """Return the least noise multiplier, to 1e-4, with which the filter of the planned budget holds
-    so many charges of the median user."""
+    so many charges of the median user.
+
+    ``budget`` : epsilon and delta, ``None`` for the pool's.
+    """
     sizes = sorted(user.n_rows for user in pool.users)
     size = sizes[(len(sizes) - 1) // 2]
 
@@ -144,7 +149,7 @@ def least_noise(rules: GradientRounds, pool: UserPool, rounds: int) -> float:
         return {replace(rules, noise_multiplier=multiplier).event(size): rounds}
 
     pool.plan_filters(schedule)
-    epsilon, delta = pool.reference
+    epsilon, delta = budget or pool.reference
     empty = fixed_to(pool.filter_of(epsilon, delta_of_rounds(rules, delta)), schedule)
     if rounds_before_failure(rules, delta, rounds) < rounds:
         raise InvalidInputError(

@@ -18,6 +18,7 @@ _KINDS: dict[Any, tuple[type, ...]] = {
     "int": (int,),
     "float": (float, int, np.float64),
     "float | None": (float, int, np.float64, type(None)),
+    "tuple[tuple[float, float], ...]": (tuple, list),
 }
 
 

@@ -30,6 +30,7 @@ def recount(
     """Raise AssertionError if so many rounds of a user of so many rows exceed the user's budget of
     epsilon and delta. They are counted where Theorem 1 or privacy losses bound them, or no row is
     sampled."""
+    rules = rules.of_budget(budget[0])
     event: Any = rules.event(n_rows)
     p, inner, rounds = 1.0, event, joined
     if isinstance(event, PoissonSampledDpEvent):

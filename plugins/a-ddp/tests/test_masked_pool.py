@@ -70,9 +70,12 @@ def lost(*gone):
     )
 
 
-def test_sums_are_those_of_the_simulation_to_the_bit():
-    data, rules = make_data(120), make_rules(make_data(120))
-    masked, simple = masked_pool(data), simulated(data)
+@pytest.mark.parametrize(("least", "groups"), [(4.0, ()), (2.0, ((2.0, 0.5), (4.0, 1.0)))])
+def test_sums_are_those_of_the_simulation_to_the_bit(least, groups):
+    data = make_data(120)
+    users = tuple(User(f"u{i}", 10, 4.0 if i % 3 else least, 1e-6) for i in range(12))
+    rules = make_rules(data, groups=groups)
+    masked, simple = masked_pool(data, users), simulated(data, users)
     assert masked.begin(rules, 3).tolist() == simple.begin(rules, 3).tolist()
     for index in range(3):
         w = np.full(7, 0.1 * index)

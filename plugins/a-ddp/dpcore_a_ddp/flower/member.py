@@ -22,6 +22,7 @@ from dpcore.plugin.parts import Dataset, SeededNoise, load_registry
 from dpcore_a_ddp.flower.wire import Question, pack_answer, unpack_question
 from dpcore_a_ddp.pools.round_ledger import FileLedger
 from dpcore_a_ddp.pools.sum_rules import delta_of_rounds
+from dpcore_a_ddp.pools.user_budgets import Filters
 from dpcore_a_ddp.pools.user_session import UserSession, user_seed
 from dpcore_a_ddp.users.messages import User
 
@@ -138,7 +139,11 @@ def opened_session(
     registry = load_registry()
     loss = registry.load("loss", rules.loss)()
     own_filter = registry.load("accountant", member.accountant)
-    empty = own_filter.from_budget(member.epsilon, delta_of_rounds(rules, member.delta))
+    budget = member.epsilon, delta_of_rounds(rules, member.delta)
+    filters = Filters(own_filter.from_budget(*budget))
+    if rules.planned:
+        filters.plan(rules.of_budget(user.epsilon).schedule(user.n_rows))
+    empty = filters(*budget)
     noise = None if member.seed is None else SeededNoise(user_seed(member.seed, user.name))
     known = (user, dataset, loss, rules, empty, noise)
     # Without the ledger first: rules that are refused leave no trace in it.

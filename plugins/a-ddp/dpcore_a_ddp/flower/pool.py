@@ -12,7 +12,7 @@ from dpcore.errors import BudgetExceededError
 from dpcore.plugin import InvalidInputError
 from dpcore_a_ddp.flower.wire import Question, SumStep, pack_question, unpack_answer
 from dpcore_a_ddp.pools.round_rules import GradientRounds
-from dpcore_a_ddp.pools.user_budgets import middle_budget, rounds_of_users
+from dpcore_a_ddp.pools.user_budgets import Filters, middle_budget, rounds_of_users
 from dpcore_a_ddp.users.messages import Answers, Declined, Inbox
 
 if TYPE_CHECKING:
@@ -79,7 +79,10 @@ class FlowerPool:
         return None if self._rules is None else replace(self._rules)
 
     def plan_filters(self, schedule: Schedule) -> None:
-        """Nothing: a user's filter is its own, and fixes beforehand what it likes."""
+        """Plan the filters that tell how many rounds a user may join: its own, elsewhere, fixes the
+        same by the rules (``GradientRounds.planned``)."""
+        if isinstance(self._make_filter, Filters):
+            self._make_filter.plan(schedule)
 
     def filter_of(self, epsilon: float, delta: float) -> Accountant:
         return self._make_filter(epsilon, delta)

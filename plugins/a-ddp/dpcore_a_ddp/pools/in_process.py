@@ -25,8 +25,10 @@ from dpcore.plugin.parts import (
 from dpcore_a_ddp.pools.noise_ahead import NoiseAhead
 from dpcore_a_ddp.pools.one_process_pool import OneProcessPool
 from dpcore_a_ddp.pools.pooled_rows import PooledRows
-from dpcore_a_ddp.pools.round_rules import TRUST_MODELS, GradientRounds
+from dpcore_a_ddp.pools.round_rules import GradientRounds
 from dpcore_a_ddp.pools.rounds_left import JoinedRound, RoundsLeft
+from dpcore_a_ddp.pools.rule_checks import TRUST_MODELS
+from dpcore_a_ddp.pools.samples import Samples
 from dpcore_a_ddp.pools.user_budgets import Filters, MakeFilter, rounds_of_users
 from dpcore_a_ddp.pools.user_session import require_rows_as_given, user_seed
 from dpcore_a_ddp.pools.users_file import alike_users, read_users
@@ -36,7 +38,6 @@ from dpcore_accounting.best import BestAccountant
 if TYPE_CHECKING:
     from dpcore.plugin import Accountant, Loss
     from dpcore.plugin.parts import Dataset
-    from dpcore_a_ddp.record_gradient import RecordGradientSum
 
 __all__ = ["InProcessPool"]
 
@@ -86,8 +87,7 @@ class InProcessPool(OneProcessPool):
             )
         require_rows_as_given(data)
         super().__init__(users, make_filter, reference, trust)
-        self._starts = np.cumsum(self._sizes) - self._sizes
-        self._distinct = np.unique(self._sizes).tolist()
+        self._samples = Samples(self._sizes)
         self._rows, self._loss = PooledRows(data), loss
         self._facts = (loss.name, data.n_features, data.row_norm, data.raw_norm_bound)
         self._absent, self._threads = absent, threads or LocalEngine.available_threads()
@@ -100,6 +100,7 @@ class InProcessPool(OneProcessPool):
         self._ahead: NoiseAhead | None = None
         self._account = Account(RoundsLeft.none(len(self.users)), Ledger[JoinedRound]())
         self._next = 0
+        self._groups: list[tuple[GradientRounds, np.ndarray]] = []
         self._held = self.rounds_allowed
 
     @classmethod
@@ -181,16 +182,22 @@ class InProcessPool(OneProcessPool):
         with self._lock:
             self._require_no_rules()
             self._rules, self._held, ledger = rules, held, self._account.ledger
+            self._groups = self._grouped(rules)
             self._ahead = NoiseAhead.of(rules, self._noises[0], len(self.users), self._threads)
             self._account = Account(RoundsLeft(limits, np.zeros_like(limits)), ledger)
         return limits.copy()
 
+    def _grouped(self, rules: GradientRounds) -> list[tuple[GradientRounds, np.ndarray]]:
+        """Return the rules as users of each share carry them out, and who these users are: bool of
+        shape (n_users,)."""
+        owned = [rules.of_budget(user.epsilon) for user in self.users]
+        return [(own, np.array([other == own for other in owned])) for own in dict.fromkeys(owned)]
+
     def _rehearse(self, rules: GradientRounds) -> None:
         """Load what a round needs: gradients of no rows, and noise that is nobody's."""
         none, width = np.empty(0, dtype=np.int64), rules.n_features
-        query = rules.gradient(self._loss, np.zeros(width), 1)
-        c = self._rows.coefficients(query, none, self._loss)
-        self._rows.add_gradients(query, none, none, c, np.empty((0, width), np.int64))
+        c = self._coefficients(rules, np.zeros(width), none)
+        self._rows.add_gradients(rules.grid_bits, none, none, c, np.empty((0, width), np.int64))
         NoiseSource.load_kernels(width * len(self.users))
         self._noise(rules, SeededNoise(0), (width,))
 
@@ -205,7 +212,6 @@ class InProcessPool(OneProcessPool):
             raise InvalidInputError("Expected rounds in rising order, after the rules.")
         if np.shape(w) != (rules.n_features,):
             raise InvalidInputError(f"Expected parameters w of {rules.n_features} values.")
-        query = rules.gradient(self._loss, w, 1)
         heard = np.ones(len(self.users), dtype=bool)
         if self._absent is not None:
             heard = ~np.asarray(self._absent(index), dtype=bool)
@@ -220,55 +226,56 @@ class InProcessPool(OneProcessPool):
         messages = self._account.charge_then_draw(
             joined,
             lambda: JoinedRound(index, joined.size),
-            lambda: answer(rules, query, joined, visits),
+            lambda: answer(rules, w, joined, visits),
         )
         total = messages.sum(axis=0)
         # Masked messages would add up to the same; what each of them hides stays in here.
         return Answers(joined, declined, total, None if rules.is_secure else messages)
 
     def _answer_all(
-        self,
-        rules: GradientRounds,
-        query: RecordGradientSum,
-        joined: np.ndarray,
-        visits: np.ndarray,
+        self, rules: GradientRounds, w: np.ndarray, joined: np.ndarray, visits: np.ndarray
     ) -> np.ndarray:
         """Return the messages from one stream; where the server gets their sum alone, and all users
         are in it, that sum as one message: the shares add up to Skellam noise of a known law."""
         noise, shape = self._noises[0], (joined.size, rules.n_features)
-        rows, places = self._draw(rules, joined, visits, noise)
-        c = self._rows.coefficients(query, rows, self._loss)
+        drawn = []
+        for own, members in self._groups:
+            these = np.flatnonzero(members[joined])
+            if these.size:
+                rows, at = self._draw(own, joined[these], visits[these], noise)
+                drawn.append((rows, these[at], self._coefficients(own, w, rows)))
         if rules.is_secure and joined.size == len(self.users):
             out = rules.draw_sum(noise, joined.size)[np.newaxis]
-            places = np.zeros_like(places)
+            drawn = [(rows, np.zeros_like(places), c) for rows, places, c in drawn]
         elif self._ahead is not None:
             out = self._ahead.take(shape)
         else:
             out = self._noise(rules, noise, shape)
-        self._rows.add_gradients(query, rows, places, c, out)
+        for rows, places, c in drawn:
+            self._rows.add_gradients(rules.grid_bits, rows, places, c, out)
         return out
 
     def _answer_each(
-        self,
-        rules: GradientRounds,
-        query: RecordGradientSum,
-        joined: np.ndarray,
-        visits: np.ndarray,
+        self, rules: GradientRounds, w: np.ndarray, joined: np.ndarray, visits: np.ndarray
     ) -> np.ndarray:
         """Return the messages from every user's own stream, in the order of a user's own session:
         first the sample, then the noise."""
         out = np.empty((joined.size, rules.n_features), dtype=np.int64)
-        drawn, places = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
-        for i, user in enumerate(joined):
-            noise, one = self._noises[user], slice(i, i + 1)
-            rows, _ = self._draw(rules, joined[one], visits[one], noise)
-            drawn.append(rows)
-            places.append(np.full(rows.size, i))
-            out[i] = self._noise(rules, noise, (rules.n_features,))
-        rows, at = np.concatenate(drawn), np.concatenate(places)
-        c = self._rows.coefficients(query, rows, self._loss)
-        self._rows.add_gradients(query, rows, at, c, out)
+        for own, members in self._groups:
+            drawn, places = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
+            for i in np.flatnonzero(members[joined]):
+                noise, one = self._noises[joined[i]], slice(i, i + 1)
+                rows, _ = self._draw(own, joined[one], visits[one], noise)
+                drawn.append(rows)
+                places.append(np.full(rows.size, i))
+                out[i] = self._noise(own, noise, (rules.n_features,))
+            rows = np.concatenate(drawn)
+            c = self._coefficients(own, w, rows)
+            self._rows.add_gradients(rules.grid_bits, rows, np.concatenate(places), c, out)
         return out
+
+    def _coefficients(self, own: GradientRounds, w: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        return self._rows.coefficients(own.gradient(self._loss, w, 1), rows, self._loss)
 
     def _noise(
         self, rules: GradientRounds, noise: NoiseSource, shape: tuple[int, ...]
@@ -280,18 +287,4 @@ class InProcessPool(OneProcessPool):
     def _draw(
         self, rules: GradientRounds, joined: np.ndarray, visits: np.ndarray, noise: NoiseSource
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the rows in the samples, and for each the place of its user in ``joined``."""
-        starts, sizes = self._starts[joined], self._sizes[joined]
-        places = np.arange(joined.size)
-        if rules.sampling == "pass":
-            return starts + visits % sizes, places
-        if rules.rate is None:
-            rows = np.empty(joined.size, dtype=np.int64)
-            for size in self._distinct:
-                same = np.flatnonzero(sizes == size)
-                rows[same] = noise.integers_below(size, same.size)
-            return starts + rows, places
-        heads = np.flatnonzero(noise.coins(int(sizes.sum()), rules.coin_weight))
-        ends = np.cumsum(sizes)
-        places = np.searchsorted(ends, heads, side="right")
-        return starts[places] + heads - (ends - sizes)[places], places
+        return self._samples.draw(rules, joined, visits, noise)

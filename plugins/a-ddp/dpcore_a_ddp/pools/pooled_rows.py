@@ -41,19 +41,20 @@ class PooledRows:
 
     def add_gradients(
         self,
-        query: RecordGradientSum,
+        grid_bits: int,
         rows: np.ndarray,
         places: np.ndarray,
         c: np.ndarray,
         out: np.ndarray,
     ) -> None:
-        """Add to ``out[places[i]]`` what ``query`` answers over row ``rows[i]`` alone.
+        """Add to ``out[places[i]]`` the clipped gradient of row ``rows[i]``, in steps of
+        ``2**-grid_bits``.
 
         ``rows``, ``places`` : int64 of one length. ``c`` : their coefficients. ``out`` : int64 of
         shape (any, n_features).
         """
         cells = (self._indptr, self._indices, self._values)
-        add_drawn(*cells, rows, places, c, 2.0**query.grid_bits, out)
+        add_drawn(*cells, rows, places, c, 2.0**grid_bits, out)
 
 
 def _sparse(X: Any) -> csr_matrix:

@@ -20,8 +20,8 @@ from dpcore.plugin.parts import (
     Table,
 )
 from dpcore_a_ddp.fixed_size_sample import FixedSizeSample
-from dpcore_a_ddp.plain_fields import take_plain
-from dpcore_a_ddp.pools.sum_rules import honest_of, sums_of, what_is_seen
+from dpcore_a_ddp.pools.rule_checks import check_rules, share_of
+from dpcore_a_ddp.pools.sum_rules import honest_of, what_is_seen
 from dpcore_a_ddp.record_gradient import RecordGradientSum
 from dpcore_a_ddp.skellam_noise.law import draw_skellam, holds_variance
 from dpcore_a_ddp.skellam_noise.share import SkellamShare
@@ -31,13 +31,10 @@ from dpcore_accounting.samples import PoissonSample
 if TYPE_CHECKING:
     import numpy as np
 
-    from dpcore.plugin import Loss
+    from dpcore.plugin import Loss, Schedule
     from dpcore.plugin.parts import DpEvent, NoiseSource, Query, SampledQuery
 
-__all__ = ["SAMPLINGS", "TRUST_MODELS", "GradientRounds"]
-
-SAMPLINGS = ("one-row", "poisson", "pass")
-TRUST_MODELS = ("local", "secure-aggregation")
+__all__ = ["GradientRounds"]
 
 _SCALE_BITS = {"local": 21, "secure-aggregation": 14}
 """The noise, of a message or of the sum, is between half and all of this power of two in grid
@@ -76,6 +73,10 @@ class GradientRounds:
     listed, neighbours : of secure aggregation by messages: the users listed, who take part or not,
         and how many of them each draws to hold its shares, 0 for all others. With ``listed`` 0 the
         protocol is left open; see ``sum_rules``.
+    planned : rounds for which each user's filter fixes its order, 0 for none that are named.
+    groups, shares_of : users of smaller budgets: pairs of the least epsilon and the share that they
+        have of the ``clip`` or of the ``rate``, both rising; see ``budget_groups``.
+    share : of rules as one user carries them out: what its clip is of the run's.
     as_published : noise for the sensitivity ``clip``, charged as if that were right, and a round
         joined before its delta is looked at: not private.
     left_late : set by a pool, as published, once a user joined a round that its budget did not
@@ -99,37 +100,17 @@ class GradientRounds:
     colluding: int = 0
     listed: int = 0
     neighbours: int = 0
+    planned: int = 0
+    groups: tuple[tuple[float, float], ...] = ()
+    shares_of: str = "clip"
+    share: float = 1.0
     as_published: bool = False
     left_late: bool = False
     masked: bool = False
     apart: bool = False
 
     def __post_init__(self) -> None:
-        take_plain(self)
-        for name, known in (("sampling", SAMPLINGS), ("trust", TRUST_MODELS)):
-            if getattr(self, name) not in known:
-                value = getattr(self, name)
-                raise InvalidInputError(f"Expected {name}={value!r} to be {' or '.join(known)}.")
-        if not NeighboringRelation(self.relation).size_is_public:
-            raise InvalidInputError(
-                "Expected replace-one or replace-special: a user's number of rows is public."
-            )
-        if not (math.isfinite(self.clip) and 2.0**-20 <= self.clip <= 2.0**20):
-            raise InvalidInputError(f"Expected 2^-20 <= clip={self.clip!r} <= 2^20.")
-        if not (math.isfinite(self.noise_multiplier) and self.noise_multiplier >= 0):
-            raise InvalidInputError(
-                f"Expected noise_multiplier={self.noise_multiplier!r} to be finite and >= 0."
-            )
-        if (self.rate is not None) != (self.sampling == "poisson"):
-            raise InvalidInputError("Expected a rate with sampling=poisson, and with no other.")
-        if self.rate is not None and not 2.0**-60 <= self.rate <= 1:
-            raise InvalidInputError(f"Expected 0 < rate={self.rate!r} <= 1.")
-        if self.is_secure != (self.threshold > 0) or not 0 <= self.colluding <= self.threshold:
-            raise InvalidInputError("Expected a threshold with secure-aggregation, and only there.")
-        if self.is_secure and (self.threshold - self.colluding < 1 or self.as_published):
-            raise InvalidInputError("Expected threshold - colluding >= 1, and rules of our own.")
-        if sums_of(self) is not None and not self.is_secure:
-            raise InvalidInputError("Expected listed users only with secure-aggregation.")
+        check_rules(self)
 
     @classmethod
     def agreed(cls, rules: GradientRounds) -> GradientRounds:
@@ -144,6 +125,29 @@ class GradientRounds:
                 f"Expected dpcore's own GradientRounds, not {type(rules).__name__}."
             )
         return dataclasses.replace(rules, left_late=False, masked=False, apart=False)
+
+    def schedule(self, n_rows: int) -> Schedule:
+        """Return the planned rounds of a user of so many rows, by the noise multiplier."""
+        alone = dataclasses.replace(self, groups=())
+        return lambda m: {
+            dataclasses.replace(alone, noise_multiplier=m).event(n_rows): self.planned
+        }
+
+    def with_share(self, share: float) -> GradientRounds:
+        """Return the rules as a user of that share carries them out. With a share of the clip, a
+        power of two, the noise is the same to the bit, and so are the steps of the grid."""
+        alone = dataclasses.replace(self, groups=())
+        if share == 1.0:
+            return alone
+        if self.shares_of == "rate":
+            assert self.rate is not None
+            return dataclasses.replace(alone, rate=self.rate * share)
+        clip, multiplier = self.clip * share, self.noise_multiplier / share
+        return dataclasses.replace(alone, clip=clip, noise_multiplier=multiplier, share=share)
+
+    def of_budget(self, epsilon: float) -> GradientRounds:
+        """Return the rules as a user of that budget carries them out."""
+        return self.with_share(share_of(self.groups, epsilon)) if self.groups else self
 
     @property
     def is_secure(self) -> bool:
@@ -171,7 +175,7 @@ class GradientRounds:
     @property
     def grid_bits(self) -> int:
         """Messages are multiples of ``2**-grid_bits``: a function of clip and noise, so public."""
-        finest = Table.BLOCK_SUM_BITS + 1 - max(0, math.frexp(self.clip)[1])
+        finest = Table.BLOCK_SUM_BITS + 1 - max(0, math.frexp(self.clip / self.share)[1])
         return min(finest, _SCALE_BITS[self.trust] - math.frexp(self.sigma or self.clip)[1])
 
     @property
@@ -277,6 +281,11 @@ class GradientRounds:
         del agreed["left_late"], agreed["masked"], agreed["apart"]
         if not self.listed:  # The digest of rules of earlier versions stays as it was.
             del agreed["listed"], agreed["neighbours"]
+        if not self.groups:
+            del agreed["groups"], agreed["shares_of"]
+        for name, usual in (("planned", 0), ("share", 1.0)):
+            if agreed[name] == usual:
+                del agreed[name]
         return agreed
 
     @classmethod

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -59,6 +60,12 @@ class Filters:
     def plan(self, schedule: Schedule) -> None:
         """Fit the filters that are made from now on to a schedule."""
         self._schedule = schedule
+
+    def planned(self, schedule: Schedule) -> Filters:
+        """Return the same, fitted to another schedule."""
+        filters = copy(self)
+        filters.plan(schedule)
+        return filters
 
     def __call__(self, epsilon: float, delta: float) -> Accountant:
         if self._schedule is None:
@@ -146,17 +153,21 @@ def rounds_of_users(
 ) -> np.ndarray:
     """Return for each user the rounds that it may join, int64 of shape (n_users,), <= ``most``.
 
-    Users of one delta and one size differ in epsilon only, and more of it never buys fewer rounds:
-    those between two are at least as many as of the one, and no more than of the other are asked.
+    Users of one share, delta and size differ in epsilon only, and more of it never buys fewer
+    rounds: between two, at least as many as of the one, and at most as many as of the other.
     """
     limits = np.zeros(len(users), dtype=np.int64)
     sizes = np.array([user.n_rows for user in users], dtype=np.int64)
-    groups: dict[tuple[float, int | None], list[int]] = {}
+    groups: dict[tuple[GradientRounds, float, int | None], list[int]] = {}
     for place, user in enumerate(users):
         sized = rules.sampling != "poisson" and rules.amplified
-        groups.setdefault((user.delta, user.n_rows if sized else None), []).append(place)
-    for (delta, _), places in groups.items():
-        event = rules.event(users[places[0]].n_rows)
+        own = rules.of_budget(user.epsilon)
+        groups.setdefault((own, user.delta, user.n_rows if sized else None), []).append(place)
+    for (own, delta, _), places in groups.items():
+        n_rows = users[places[0]].n_rows
+        event, make = own.event(n_rows), make_filter
+        if rules.groups and isinstance(make_filter, Filters):
+            make = make_filter.planned(own.schedule(n_rows))
 
         def count(
             epsilon: float,
@@ -164,8 +175,9 @@ def rounds_of_users(
             least: int | None = None,
             delta: float = delta,
             event: DpEvent = event,
+            make: MakeFilter = make,
         ) -> int:
-            held = make_filter(epsilon, delta_of_rounds(rules, delta))
+            held = make(epsilon, delta_of_rounds(rules, delta))
             return rounds_within(held, event, last, least)
 
         epsilons, which = np.unique([users[place].epsilon for place in places], return_inverse=True)

@@ -93,7 +93,8 @@ class UserSession(Unshareable):
         rows = [np.arange(user.n_rows) == i for i in range(user.n_rows)]
         parts = [data.take(row) for row in rows] if alone else [data]
         past = self._counted = len(self._ledger)
-        self._event = rules.event(user.n_rows)
+        self._own = rules.of_budget(user.epsilon)
+        self._event = self._own.event(user.n_rows)
         accountant = filter_of_rounds(accountant, self._event)
         self._sessions, self._accounts = [], []
         for i, part in enumerate(parts):
@@ -152,12 +153,12 @@ class UserSession(Unshareable):
             return declined
         place = len(self._ledger) % len(self._sessions)
         session, account = self._sessions[place], self._accounts[place]
-        query = self._rules.query(self._loss, point, self.user.n_rows)
+        query = self._own.query(self._loss, point, self.user.n_rows)
         session.rehearse(query)
 
         def draw() -> np.ndarray:
             self._counted += 1
-            return session.release(query, self._rules.mechanism)
+            return session.release(query, self._own.mechanism)
 
         value = account.charge_then_draw(self._event, lambda: index, draw)
         # Steps of the grid, far below 2^53: the session's floats hold them exactly.

@@ -115,19 +115,22 @@ def test_a_node_killed_in_mid_round_costs_its_round_and_nothing_twice(table, mon
     assert load_model(table / "model.json").w.any()
 
 
-def test_secure_sums_go_on_without_a_node_that_was_killed_in_mid_round(table, monkeypatch):
-    """Killed when it has shared its keys, so that the others have to open its masks."""
-    rows = (table / "rows.csv").read_text().splitlines()[:13]
-    (table / "rows.csv").write_text("\n".join(rows) + "\n")
-    names = [f"user {place}" for place in range(4)]
+def test_secure_sums_of_eight_nodes_go_on_without_three_that_are_killed(table, monkeypatch):
+    """Killed when they have shared their keys, so that the others have to open their masks."""
+    head, *rows = (table / "rows.csv").read_text().splitlines()
+    (table / "rows.csv").write_text("\n".join([head, *rows, *rows[:8]]) + "\n")
+    names = [f"user {place}" for place in range(8)]
     users = "".join(f"{name},8,1e-6,3\n" for name in names)
     (table / "users.csv").write_text(f"user,epsilon,delta,rows\n{users}")
-    journal, killed = table / "run" / "users" / "user-3" / "journal.jsonl", []
+    own = [table / "run" / "users" / f"user-{place}" for place in range(8)]
+    killed = []
 
     def crash(deployment):
-        if not killed and journal.exists() and "shared" in journal.read_text():
-            deployment.kill("node-3")
-            killed.append(3)
+        for place in {5, 6, 7} - {*killed}:
+            journal = own[place] / "journal.jsonl"
+            if journal.exists() and "shared" in journal.read_text():
+                deployment.kill(f"node-{place}")
+                killed.append(place)
 
     run = Deployment.run
 
@@ -135,15 +138,17 @@ def test_secure_sums_go_on_without_a_node_that_was_killed_in_mid_round(table, mo
         run(self, job, seconds, lambda: (watch(), crash(self)))
 
     monkeypatch.setattr(Deployment, "run", watched)
-    asked = settings(table, "a-ddp", rounds=1, most_rounds=1)
+    asked = settings(table, "a-ddp", rounds=1, most_rounds=1, threshold=0.6)
     asked = replace(asked, trust="secure-aggregation", seed=None)
     deploy(asked, **files(table), out=table / "model.json", timeout=90.0)
-    assert killed == [3]
+    assert sorted(killed) == [5, 6, 7]
     (told,) = lines(table / "run" / "rounds.jsonl")
-    assert told["joined"] == names[:3]
-    for place in range(4):
-        ledger = table / "run" / "users" / f"user-{place}" / "ledger.jsonl"
-        assert [line["debit"] for line in lines(ledger) if "debit" in line] == [0] * (place < 3)
+    assert told["joined"] == names[:5]
+    debits = [
+        [line["debit"] for line in lines(folder / "ledger.jsonl") if "debit" in line]
+        for folder in own
+    ]
+    assert debits[:5] == [[0]] * 5 and all(debit in ([], [0]) for debit in debits[5:])
     model = load_model(table / "model.json")
     assert model.privacy["private"] and model.w.any()
     assert "process of its own" in model.privacy["users"]["server_sees"]

@@ -1,5 +1,6 @@
 """A user's own side: settings, debit before draw, and one answer to a round whatever happens."""
 
+import dataclasses
 import json
 from contextlib import closing
 
@@ -8,10 +9,11 @@ import pytest
 
 from dpcore import Schema
 from dpcore.errors import DataError, DpcoreError, InvalidInputError
-from dpcore.plugin.parts import Dataset, LocalEngine, Logistic
-from dpcore_a_ddp.flower.member import Member, answer
+from dpcore.plugin.parts import Dataset, LocalEngine, Logistic, load_registry
+from dpcore_a_ddp.flower.member import Member, answer, opened_session
 from dpcore_a_ddp.flower.wire import Question, pack_question, unpack_answer
 from dpcore_a_ddp.pools.round_ledger import FileLedger
+from dpcore_a_ddp.pools.user_budgets import Filters, rounds_of_users, rounds_within
 from dpcore_a_ddp.pools.user_session import UserSession
 from dpcore_a_ddp.users.messages import Declined, Reply, User
 
@@ -243,3 +245,28 @@ def test_a_user_that_forgets_its_noise_is_found_out(own_files, rules, monkeypatc
     monkeypatch.setattr(NoiseSource, "gaussian", lambda self, scale, size: np.zeros(size, np.int64))
     w = np.array([0.25, -0.5, 0.125])
     assert traces_of(exact_gradients(own_files[1], rules, w), rules, ask(own_files[1], rules, 0, w))
+
+
+@pytest.mark.parametrize("planned", [0, 20])
+def test_a_filter_at_one_order_is_planned_for_the_rounds_of_the_rules(own_files, rules, planned):
+    # As many rounds as the server's own count of them: at the order of the schedule, more of them.
+    file = own_files[1]
+    rewrite(file, 'accountant = "gdp"', 'accountant = "rdp"')
+    rewrite(file, 'relation = "replace-one"', 'relation = "replace-special"')
+    sampled = {"relation": "replace-special", "sampling": "poisson", "rate": 0.1, "amplified": True}
+    rules = dataclasses.replace(rules, planned=planned, noise_multiplier=0.8, **sampled)
+    ben = User("ben", 8, 8.0, 1e-6)
+    filters = Filters(load_registry().load("accountant", "rdp").from_budget(8.0, 1e-6))
+    if planned:
+        filters.plan(rules.schedule(8))
+    (limit,) = rounds_of_users([ben], rules, filters, 10**6)
+    question = Question(rules, 0, np.zeros(rules.n_features))
+    with opened_session(Member.read(file), question) as session:
+        joined = 0
+        while session.declines(joined) is None:
+            assert isinstance(session.answer(joined, question.w), Reply)
+            joined += 1
+    assert joined == limit > 5
+    found = filters(8.0, 1e-6)
+    unplanned = rounds_within(type(found).from_budget(8.0, 1e-6), rules.event(8), 10**6)
+    assert (limit > unplanned) == bool(planned)

@@ -180,12 +180,13 @@ def _check_additive(cases: list[Case], open_ends: list[str]) -> Tested:
         found += audit_additive(*looked)
         found += audit_bases(*looked, few=k > 0)
         audit_far(*looked)
-        audit_spread(case, looked[1], None, looked[2] + 60, alarm, _SECONDS)
     name = type(cases[0].mechanism).__name__
     assert_noise_is_fresh(found, name, _ALARM / 4)
     # Among thousands of other releases a few wide ones would not be seen.
     wide = [each for each in found if len(each.steps) < _FEW]
     assert_noise_is_fresh(wide, name, _ALARM / 4)
+    for k, case in enumerate(cases):
+        audit_spread(case, _distance(case), None, _SEED + 100 * k + 60, alarm, _SECONDS)
     power, faults = _power([case for case in cases if case.known]), faults_found(found, _ALARM / 4)
     if faults:
         power += f"; and {faults}"

@@ -88,7 +88,8 @@ def _draw(file: str, kind: str, show: str | None, out: Path) -> None:
     if kind == "ledger":
         from dpcore_lab.pictures.of_ledger import ledger_picture
 
-        write_pictures(out, [ledger_picture(file)], "dpcore: the budgets of a ledger over time")
+        about = "dpcore: the budgets of a ledger over time"
+        write_pictures(out, [ledger_picture(file)], about, mode=0o600)  # as the ledger
     else:
         from dpcore_lab.pictures.of_model import model_pictures
 

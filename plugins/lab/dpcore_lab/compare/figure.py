@@ -76,7 +76,8 @@ def write_figure(
     note: str = "",
     looks: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> None:
-    """Draw the means of a measure and write them as SVG, PNG or PDF, the same bytes every time.
+    """Draw the means of a measure and write them as SVG, PNG or PDF, the same bytes every time;
+    as the results are, for their owner only.
 
     ``remarks`` : words on a data set, beside its name. ``note`` : a sentence below the picture.
     ``looks`` : styles of lines by name (`curve_style`); others have that of their turn.
@@ -86,7 +87,8 @@ def write_figure(
 
     with style.context(["default", _STYLE]):
         figure = draw(means, settings, measure, facet, remarks, note, looks)
-        OutFile(path).write(WRITERS[Path(path).suffix.lower()](figure, STATEMENT))
+        content = WRITERS[Path(path).suffix.lower()](figure, STATEMENT)
+        OutFile(path).write(content, mode=0o600)
 
 
 def _png_of(figure: Any, description: str) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["SELECTIONS", "audit_contenders", "audit_far_selection", "audit_selection"]
 
 _PARTS = 4
+_FEW_DRAWS = 300
 _BEHIND, _MOST_BEHIND = 64, 1 << 60
 """Of the noise multiplier, how many sensitivities all others are behind two; and in steps."""
 _ADD = NeighboringRelation.ADD_OR_REMOVE_ONE
@@ -71,7 +73,8 @@ def audit_contenders(case: Case, seed: int, alarm: float) -> None:
     """Raise AssertionError if selections between two candidates, far ahead of all others,
     contradict the event: of each end, within, and beside each other. One of the two moves up and
     the other down, by as many sensitivities as the noise covers (``dpcore_lab.outcomes.far``)."""
-    size, steps = case.setting.size, _steps(case)
+    few = replace(case.setting, draws=min(_FEW_DRAWS, case.setting.draws))
+    case, size, steps = replace(case, setting=few), few.size, _steps(case)
     multiplier = float(case.mechanism.noise_multiplier)
     groups = groups_of(case.event, {max(1, round(multiplier)), 1})
     apart, event = max(groups, key=lambda group: group[0])

@@ -38,14 +38,18 @@ _TITLE = 52
 """Letters of a line of a panel's title."""
 
 
-def write_pictures(path: str | os.PathLike[str], pictures: Sequence[Picture], about: str) -> None:
+def write_pictures(
+    path: str | os.PathLike[str], pictures: Sequence[Picture], about: str, mode: int = 0o666
+) -> None:
     """Draw pictures, one below the other, and write them as SVG, PNG or PDF, the same bytes every
-    time. ``about`` : the description in the file. Raises as ``check_figure``."""
+    time. ``about`` : the description in the file. ``mode`` : as of ``OutFile.write``. Raises as
+    ``check_figure``."""
     check_figure(path)
     from matplotlib import style
 
     with style.context(["default", _STYLE]):
-        OutFile(path).write(WRITERS[Path(path).suffix.lower()](draw_pictures(pictures), about))
+        content = WRITERS[Path(path).suffix.lower()](draw_pictures(pictures), about)
+        OutFile(path).write(content, mode)
 
 
 def draw_pictures(pictures: Sequence[Picture]) -> Any:

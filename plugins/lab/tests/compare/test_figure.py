@@ -51,6 +51,7 @@ def test_it_writes_the_same_bytes_twice(means, tmp_path, form, monkeypatch):
 def test_the_picture_itself_says_that_it_is_not_private(means, tmp_path, form):
     path = tmp_path / f"f.{form}"
     write_figure(path, means, SETTINGS, "accuracy")
+    assert path.stat().st_mode & 0o777 == 0o600  # as the results
     # A PDF has a backslash before each bracket in a text.
     written = re.sub(r"\\([()])", r"\1", path.read_bytes().decode("latin-1"))
     assert STATEMENT in written

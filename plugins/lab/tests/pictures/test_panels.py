@@ -83,7 +83,11 @@ def test_texts_of_a_file_are_no_markup_of_a_figure(model, tmp_path):
     schema = Schema.from_dict({"columns": columns | {"y": y}})
     replace(model, schema=schema, w=np.ones(3), intervals=None).save(tmp_path / "m.json")
     write_pictures(tmp_path / "f.svg", model_pictures(str(tmp_path / "m.json")), "about")
-    drawn = (tmp_path / "f.svg").read_text()
+    drawn, modes = (
+        (tmp_path / "f.svg").read_text(),
+        [(tmp_path / n).stat().st_mode for n in ("f.svg", "m.json")],
+    )
+    assert modes[0] == modes[1]  # a model's picture is as readable as the model
     assert r"a $\frac{$ &amp; &lt;b&gt; \x1b" in drawn
 
 

@@ -22,6 +22,7 @@ from dpcore_tables.cells.error_hints import advice_on
 from dpcore_tables.cells.ids import ids_of
 from dpcore_tables.cells.numbers_of_kinds import numbers_of
 from dpcore_tables.cells.typed import Cells, UnreadTypeError, empty_cells, to_codes, to_numbers
+from dpcore_tables.cells.weights import NO_WEIGHT, as_number, no_weights
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -42,14 +43,19 @@ _EMPTY_ID = (
 
 
 def conform(
-    raw: RawTable, schema: Schema, *, labelled: bool = True, bad_rows: BadRows = "refuse"
+    raw: RawTable,
+    schema: Schema,
+    *,
+    labelled: bool = True,
+    bad_rows: BadRows = "refuse",
+    weight: str | None = None,
 ) -> Columns:
-    """Return the cells of every row that satisfies the schema.
+    """Return the cells of every row that satisfies the schema. ``weight`` : the column of weights.
 
     Raises DataError with file, line and column for the first row that does not, or drops such rows
     if ``bad_rows`` is ``"drop"``.
     """
-    _require_lengths(raw, schema, labelled=labelled)
+    _require_lengths(raw, schema, labelled=labelled, weight=weight)
     values: dict[str, np.ndarray] = {}
     faults: list[tuple[FeatureColumn | Label | Drop, str, np.ndarray]] = []
     plans = schema.plans if labelled else schema.plans[:-1]
@@ -61,21 +67,24 @@ def conform(
     ids = None
     if labelled and schema.unit is not None:
         ids = _ids(raw, schema.units, schema.notation, faults)
+    weights = None if weight is None else _weights(raw, weight, schema.notation, faults)
     if not faults:
-        return Columns(values, raw.n_rows, ids=ids)
+        return Columns(values, raw.n_rows, ids=ids, weights=weights)
     if bad_rows != "drop":
         raise _first_fault(raw, faults, schema)
     kept = ~np.logical_or.reduce([fault for _, _, fault in faults])
     values = {name: cells[kept] for name, cells in values.items()}
-    return Columns(values, int(kept.sum()), kept, None if ids is None else ids[kept])
+    of_rows = (None if each is None else each[kept] for each in (ids, weights))
+    return Columns(values, int(kept.sum()), kept, *of_rows)
 
 
-def _require_lengths(raw: RawTable, schema: Schema, *, labelled: bool) -> None:
+def _require_lengths(raw: RawTable, schema: Schema, *, labelled: bool, weight: str | None) -> None:
     """Refuse columns of other lengths: a cell of one would be in another row, or in several, and a
     row would no longer bound what a person contributes."""
     plans = schema.plans if labelled else schema.plans[:-1]
     names = [plan.name for plan in plans]
     names += [schema.unit] if labelled and schema.unit is not None else []
+    names += [] if weight is None else [weight]
     for name in names:
         cells = raw.columns[name]
         if len(cells) != raw.n_rows or getattr(cells, "ndim", 1) != 1:
@@ -169,6 +178,19 @@ def _ids(
     reasons = {_EMPTY_ID.format(name=quoted): missing, _NO_ID: bad}
     faults += [(Drop(units.column), text, fault) for text, fault in reasons.items() if fault.any()]
     return ids
+
+
+def _weights(
+    raw: RawTable,
+    name: str,
+    notation: Notation,
+    faults: list[tuple[FeatureColumn | Label | Drop, str, np.ndarray]],
+) -> np.ndarray:
+    """Return the weights of the rows, and add rows with a cell that is none to the faults."""
+    weights = convert_column(raw.columns[name], as_number(name), notation, raw.source)[0]
+    bad = no_weights(weights)
+    faults += [(Drop(name), NO_WEIGHT, bad)] if bad.any() else []
+    return weights
 
 
 def _first_fault(

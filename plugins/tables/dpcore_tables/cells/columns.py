@@ -26,9 +26,11 @@ class Columns:
     float64 for the label, -1 and +1 or the target scaled to [-1, 1], absent where it was not asked
     for. ``kept`` : bool, one for each row that was given, None if all were kept. ``ids`` : of the
     rows' units, in their normal form; None where the schema has no units, or with the label.
+    ``weights`` : of the rows, float64, None where none were asked for.
     """
 
     values: dict[str, np.ndarray]
     n_rows: int
     kept: np.ndarray | None = None
     ids: np.ndarray | None = None
+    weights: np.ndarray | None = None

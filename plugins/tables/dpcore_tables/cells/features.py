@@ -14,6 +14,7 @@ import numpy as np
 
 from dpcore.plugin.columns import transforms
 from dpcore.plugin.parts import Table
+from dpcore_tables.cells.weights import beside
 from dpcore_tables.coded.rows import CodedLayout, CodedRows
 from dpcore_tables.kinds.even_hats import EvenHats, even_hats, hats_behind
 
@@ -156,7 +157,8 @@ def encode(columns: Columns, schema: Schema) -> tuple[np.ndarray | CodedRows, np
         features are held as codes, dense float32 in C order otherwise. The intercept, a column of
         ones, is the last. Columns that wait for bounds are numbers as they are, in float64
         (``dpcore_tables.bounds.unbounded_rows``).
-    y : float64 of shape (n_rows,), or None where the label was not asked for.
+    y : float64 of shape (n_rows,), or None where the label was not asked for; with weights of rows,
+        pairs of both (``dpcore_tables.cells.weights``).
     """
     known = schema.known or schema.encoded  # which says what is missing
     waiting = any(part.in_waiting for part in known.parts)
@@ -174,6 +176,7 @@ def encode(columns: Columns, schema: Schema) -> tuple[np.ndarray | CodedRows, np
             numbers[:, at : at + part.width] = held.reshape(-1, part.width)
             at += part.width
     y = columns.values.get(schema.label.name)
+    y = None if y is None else beside(y, columns.weights)
     is_coded = codes.shape[1] or len(layout.hats)
     return CodedRows(layout, numbers, codes) if is_coded else numbers, y
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from dpcore.cli.terminal.streams import ended_as_interrupted
 from dpcore.errors import DataError, InvalidInputError, advised_on_bad_rows
@@ -60,6 +60,17 @@ def convert_command(
     quiet: Annotated[bool, Option("--quiet", help="Print nothing but errors.")] = False,
     query: Query = None,
     row_wise_claim: RowWiseClaim = False,
+    unit: Annotated[
+        str | None,
+        Option(help="Column of ids: all rows of one id are protected together (schema: unit)."),
+    ] = None,
+    rows_per_unit: Annotated[
+        int | None, Option(help="At most so many rows of one id are kept; needed with units.")
+    ] = None,
+    weight: Annotated[
+        str | None,
+        Option(help="Column of weights to keep, for dpcore train --weight of the store."),
+    ] = None,
 ) -> None:
     """Convert a file of rows to a store for tables larger than memory.
 
@@ -74,9 +85,10 @@ def convert_command(
     from dpcore_tables.files.formats import store_of
     from dpcore_tables.files.input_paths import is_there
     from dpcore_tables.files.read_progress import watched
-    from dpcore_tables.files.requested import reading_threads
+    from dpcore_tables.files.requested import of_units_and_weights, reading_threads
     from dpcore_tables.store import convert, convert_partitions
 
+    _refuse_jobs(jobs, weight)
     source = with_query(source, query, row_wise_claim)
     OutFile(out).refuse({"SOURCE": source, "--schema": schema})
     if not is_there(source):
@@ -88,7 +100,8 @@ def convert_command(
             f"{named} needs a schema of its public bounds and categories: write one from "
             f"`dpcore schema {named} > schema.toml`, fill it in, and name it with --schema."
         )
-    read = Schema.read(str(schema)) if kept is None or schema else kept.schema(source)
+    own = Schema.read(str(schema)) if kept is None or schema else kept.schema(source)
+    read: Any = of_units_and_weights(own, unit, rows_per_unit, weight)
     rows: BadRows = bad_rows  # type: ignore[assignment]
     with ended_as_interrupted(), advised_on_bad_rows("Or --bad-rows drop leaves such rows out."):
         if jobs is not None:
@@ -98,17 +111,21 @@ def convert_command(
                 convert_partitions(source, out, read, bad_rows=rows, jobs=jobs, on_store=told)
         else:
             files = Step.of_files("converting")
-            with (
-                Step.shown(files.look, hidden=quiet),
-                watched(files.on_bytes),
-                reading_threads(threads),
-            ):
-                convert(source, out, read, bad_rows=rows)
+            shown = Step.shown(files.look, hidden=quiet)
+            with shown, watched(files.on_bytes), reading_threads(threads):
+                convert(source, out, read, bad_rows=rows, weight=weight)
     if bad_rows == "drop" and not quiet:
         print_lines(_DROPPED, err=True)
     if not quiet:
         what = "Store" if jobs is None else "Stores"
         print_lines(f"{what}: {out} (readable by you only)")
+
+
+def _refuse_jobs(jobs: int | None, weight: str | None) -> None:
+    if jobs is not None and weight is not None:
+        raise InvalidInputError(
+            "Expected --weight without --jobs: no engine that reads a folder of stores has weights."
+        )
 
 
 class StoresWritten:

@@ -95,7 +95,7 @@ def schema_command(
         ),
     ] = None,
     drop: Annotated[
-        str | None,
+        list[str] | None,
         Option(help="Columns that are not used, as in 'id,*sq': names, a * for any text."),
     ] = None,
     encoding: Annotated[
@@ -116,7 +116,7 @@ def schema_command(
     The template (TOML) goes to standard output.
     """
     file = with_query(file, query, row_wise_claim)
-    dropped = [name.strip() for name in (drop or "").split(",") if name.strip()]
+    dropped = [name.strip() for name in ",".join(drop or []).split(",") if name.strip()]
     if (codebook or dropped or interactive) and (check or from_data or is_shipped(file)):
         raise InvalidInputError(
             "Expected --codebook, --drop and --interactive for a template alone, without --check "

@@ -17,6 +17,8 @@ from dpcore.plugin.readers import UnitIds
 from dpcore_tables.bounds.unbounded import with_private_bounds
 from dpcore_tables.bounds.unbounded_rows import WaitingRows, bounded_rows
 from dpcore_tables.cells.error_hints import advice_on
+from dpcore_tables.cells.weights import read_by, weights_apart
+from dpcore_tables.curves import curved, curved_schema
 from dpcore_tables.databases.address import refuse_query
 from dpcore_tables.files.formats import (
     STORE,
@@ -55,6 +57,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from dpcore.registry.entries import Entry
+    from dpcore_tables.files.column_texts import TextsOnTheWay
     from dpcore_tables.store.encoded import Rows
 
 __all__ = ["FILES", "feature_pieces", "require_file", "require_known", "schema_of"]
@@ -72,6 +75,7 @@ def _load(
     bad_rows: BadRows = "refuse",
     name: str | None = None,
     coins: Callable[[int], bytes] = os.urandom,
+    weight: str | None = None,
 ) -> Dataset:
     """Return the encoded rows of a file, as ``Dataset.from_file`` does."""
     source = os.fspath(path)
@@ -79,14 +83,14 @@ def _load(
         refuse_stores(source)
     entry = entry_of(source, format)
     if entry.kind == STORE:
-        return _load_store(source, entry, schema, target, name)
+        return _load_store(source, entry, schema, target, name, weight)
     if schema is None:
         raise InvalidInputError(schema_advice(source, format, target))
     if target is not None:
         check_target(target, schema)
     if schema.wildcards:
         schema = named_schema(source, schema, entry.name)
-    return _read(entry, source, schema, bad_rows, name or name_of(source), coins)
+    return _read(entry, source, schema, bad_rows, name or name_of(source), coins, weight)
 
 
 def _read(
@@ -96,6 +100,7 @@ def _read(
     bad_rows: BadRows,
     name: str,
     coins: Callable[[int], bytes],
+    weight: str | None,
 ) -> Dataset:
     """Return the encoded rows of a file, as a registered reader reads it. Those of a query stay in
     a store, but for what a store does not hold: ids of units, and rows without bounds."""
@@ -104,12 +109,13 @@ def _read(
 
     ids = None if schema.unit is None else UnitIds()
     check_bad_rows(bad_rows)
-    file = open_entry(entry, source, ReadFacts(schema, drop=bad_rows == "drop"))
-    pieces = encoded_rows(file, source, schema, bad_rows, True, ids)
+    facts = ReadFacts(read_by(schema, weight), drop=bad_rows == "drop")
+    file = open_entry(entry, source, facts)
+    pieces = encoded_rows(file, source, schema, bad_rows, True, ids, weight)
     claim = claim_of(entry, source, schema)
     is_stored = claim and ids is None and not schema.unbounded
-    rows = nameless_rows(pieces, schema) if is_stored else assemble(pieces)
-    data = Dataset.from_rows(name, rows, schema, ids=ids, coins=coins)
+    rows = nameless_rows(pieces, schema, weight) if is_stored else assemble(pieces)
+    data = weights_apart(Dataset.from_rows(name, rows, schema, ids=ids, coins=coins))
     return replace(
         data,
         rows_dropped=bad_rows == "drop",
@@ -120,34 +126,47 @@ def _read(
 
 
 def feature_pieces(
-    path: str | os.PathLike[str], schema: Schema, bad_rows: BadRows = "refuse"
+    path: str | os.PathLike[str],
+    schema: Schema,
+    bad_rows: BadRows = "refuse",
+    texts: TextsOnTheWay | None = None,
 ) -> Iterator[tuple[Rows, np.ndarray | None]]:
     """Yield the feature rows of a file whose label column may be absent, in pieces, and which of
     its rows they are. Each piece is lent until the next is asked for; the rows are bool, None for
-    all of them.
+    all of them. ``texts`` : as of ``feature_batches``.
 
     Raises as ``from_file``, on the way. Under ``bad_rows="drop"`` rows lack those with a cell that
     does not satisfy the schema.
     """
     if is_store(source := os.fspath(path)):
         # Whose rows are scored does not matter.
-        data = _load_store(source, entry_of(source), schema.with_units(None), None, None)
+        of_rows = schema.with_units(None)
+        data = _load_store(source, entry_of(source), of_rows, None, None, is_scored=True)
         if data.units is not None:
             raise InvalidInputError(
                 f"The rows of {source} are in another order than those that it was made of, and "
                 "some are left out: name its source."
             )
-        stored: Any = data.X
+        # A model's own hat functions follow from what the store holds.
+        as_stored = _of_rows(of_rows) == _of_rows(data.schema)
+        stored: Any = data.X if as_stored else curved(data.X, of_rows)
         pieces = stored.pieces() if hasattr(stored, "pieces") else (stored,)
         yield from ((rows, None) for rows in pieces)
     else:
-        yield from feature_batches(path, schema, bad_rows=bad_rows)
+        yield from feature_batches(path, schema, bad_rows=bad_rows, texts=texts)
 
 
 def _load_store(
-    path: str, entry: Entry, schema: Schema | None, target: str | None, name: str | None
+    path: str,
+    entry: Entry,
+    schema: Schema | None,
+    target: str | None,
+    name: str | None,
+    weight: str | None = None,
+    is_scored: bool = False,
 ) -> Dataset:
-    """Return the rows of a store, which has a schema of its own: another one must agree with it."""
+    """Return the rows of a store, which has a schema of its own: another one must agree with it,
+    but for hat functions where rows are scored."""
     if schema is not None:
         schema.require_bounds()
     X, y, description = loaded(entry).open(path)
@@ -159,13 +178,20 @@ def _load_store(
             f"The store {path} has no units by {schema.unit!r}, or another number of rows of each: "
             "convert its source with this schema."
         )
-    if schema is not None and _of_rows(schema) != _of_rows(own):
+    bent = curved_schema(own) if is_scored else own
+    if schema is not None and _of_rows(schema) not in (_of_rows(own), _of_rows(bent)):
         raise InvalidInputError(
             f"The rows of {path} were converted with another schema than this run's; convert them "
             "again with it."
         )
+    if weight is not None and weight != getattr(description, "weight", ""):
+        raise InvalidInputError(
+            f"The store {path} has no weights {weight!r} of its rows: convert its source with "
+            f"--weight {weight}."
+        )
+    weights = None if weight is None else description.weights
     units = getattr(description, "units", None)
-    data = Dataset(name or os.path.basename(path), X, y, own, units=units)
+    data = Dataset(name or os.path.basename(path), X, y, own, units=units, weights=weights)
     return replace(
         data,
         rows_dropped=description.rows_dropped,

@@ -23,6 +23,7 @@ from dpcore_tables.files.loading import require_file, require_known, schema_of
 from dpcore_tables.weights.asked import check_weight, with_weight_asked, with_weight_column
 
 __all__ = [
+    "of_units_and_weights",
     "reading_threads",
     "requested",
     "schema_of_rows",
@@ -61,7 +62,9 @@ def tested(request: DataRequest, schema: Schema) -> Dataset | None:
         return None
     require_file(os.fspath(request.test))
     of_rows = schema.with_units(None)  # Whose rows are tested on does not matter.
-    test = Dataset.from_file(request.test, of_rows, bad_rows=request.bad_rows)
+    test = Dataset.from_file(
+        request.test, of_rows, bad_rows=request.bad_rows, weight=request.weight
+    )
     test = with_weight_asked(test, request.test, request)
     return test.of_part(request.part)
 
@@ -103,14 +106,15 @@ def _opened(request: DataRequest, coins: Callable[[int], bytes]) -> tuple[Datase
         return registry.load("dataset", request.data)(), parts
     require_known(request.data)
     require_file(os.fspath(request.data))
-    schema = Schema.beside_units(_schema_asked(request), request.unit, request.rows_per_unit)
-    schema = with_weight_column(schema, request)
+    asked = request.unit, request.rows_per_unit, request.weight
+    schema = of_units_and_weights(_schema_asked(request), *asked)
     data = Dataset.from_file(
         request.data,
         schema,
         target=request.target,
         bad_rows=request.bad_rows,
         coins=coins,
+        weight=request.weight,
     )
     names = [column.name for column in data.schema.columns]
     if schema is not None and schema.for_names(names) != data.schema:
@@ -120,6 +124,13 @@ def _opened(request: DataRequest, coins: Callable[[int], bytes]) -> tuple[Datase
             "again."
         )
     return data, ()
+
+
+def of_units_and_weights(
+    schema: Schema | None, unit: str | None, rows_per_unit: int | None, weight: str | None
+) -> Schema | None:
+    """Return the schema with the units that were asked for beside it and the column of weights."""
+    return with_weight_column(Schema.beside_units(schema, unit, rows_per_unit), weight)
 
 
 def _schema_asked(request: DataRequest) -> Schema | None:

@@ -31,7 +31,8 @@ def rows_of_part(dataset: Dataset, name: str) -> Dataset:
     """Return the rows of a part.
 
     Raises InvalidInputError for a name that is no level of a column with listed levels, rows that
-    are in parts already, and units of several rows, which may be in more than one part.
+    are in parts already, those of a query that is not known, and units of several rows, which may
+    be in more than one part.
     """
     if not isinstance(name, str):
         raise InvalidInputError('Expected part to be text, as in part="ward=surgery".')
@@ -39,6 +40,11 @@ def rows_of_part(dataset: Dataset, name: str) -> Dataset:
         raise InvalidInputError(
             "Rows in parts are for units of one row, and by one column: those of a unit of several "
             "may be in more than one part. Run on all rows."
+        )
+    if "query" in (dataset.typed_by or "") and not dataset.query:
+        raise InvalidInputError(
+            f"{dataset.name} does not say of which query its rows are, as a store of an earlier "
+            "version: parts of two queries may share a row. Convert its source again."
         )
     part, place, level = _found(dataset.schema, name)
     X: Any = dataset.X

@@ -6,10 +6,11 @@ import os
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import DataError, InvalidInputError, replacing
 from dpcore.plugin.engines import BadRows
+from dpcore_tables.cells.weights import read_by
 from dpcore_tables.files.formats import READER, entry_of, is_named, loaded
 from dpcore_tables.files.input_paths import STDIN
 from dpcore_tables.raw.reader import ReadFacts, RowFile
@@ -45,36 +46,47 @@ def encoded_batches(
     bad_rows: BadRows = "refuse",
     labelled: bool = True,
     ids: UnitIds | None = None,
+    weight: str | None = None,
 ) -> Iterator[tuple[np.ndarray | csr_matrix | CodedRows, np.ndarray | None]]:
     """Return the pieces (X, y) of a file's encoded rows, in order; one at least.
 
     X is of shape (n, n_features): coded rows where the schema has categories, else float64 in C
     order or CSR; y is float64 of shape (n,), None where the label was not asked for. Neither the
     rows nor a message depends on where the pieces end. The arrays are the caller's. ``ids`` : gets
-    those of the rows' units, where the schema has units.
+    those of the rows' units, where the schema has units. ``weight`` : the column of weights, which
+    come beside the labels then, as ``encode`` has them.
 
     Raises InvalidInputError at once for a schema that does not fit the format, and DataError on the
     way (file, line, column: for the owner's eyes) for a file that cannot be read or, unless
     ``bad_rows`` is ``"drop"``, for the first row that does not satisfy the schema.
     """
-    file = open_rows(os.fspath(path), schema, format, bad_rows, labelled)
-    return encoded_rows(file, os.fspath(path), schema, bad_rows, labelled, ids)
+    file = open_rows(os.fspath(path), read_by(schema, weight), format, bad_rows, labelled)
+    return encoded_rows(file, os.fspath(path), schema, bad_rows, labelled, ids, weight)
 
 
 def feature_batches(
-    path: str | os.PathLike[str], schema: Schema, *, bad_rows: BadRows = "refuse"
+    path: str | os.PathLike[str],
+    schema: Schema,
+    *,
+    bad_rows: BadRows = "refuse",
+    texts: Any = None,
 ) -> Iterator[tuple[np.ndarray | csr_matrix | CodedRows, np.ndarray | None]]:
     """Return the pieces (X, kept) of a file's feature rows, whose label column may be absent.
 
     kept : bool, one for each row of the piece, None for all of them. Under ``bad_rows="drop"`` X
     lacks the rows with a cell that does not satisfy the schema; a line of text with too many or
-    too few cells is refused all the same, so that every row of the file has its place.
+    too few cells is refused all the same, so that every row of the file has its place. ``texts`` :
+    a ``dpcore_tables.files.column_texts.TextsOnTheWay``, which gets a column's cells of each piece
+    before that is yielded.
     Raises as ``encoded_batches``.
     """
-    file = open_rows(os.fspath(path), schema, labelled=False, promised=False)
+    read = schema if texts is None else texts.schema
+    file = open_rows(os.fspath(path), read, labelled=False, promised=False)
     with _checked(file, os.fspath(path)):
         for raw in file.pieces():
             X, _, kept = _encode(raw, schema, bad_rows, labelled=False)
+            if texts is not None:
+                texts.add(raw)
             yield X, kept
 
 
@@ -85,11 +97,12 @@ def encoded_rows(
     bad_rows: BadRows,
     labelled: bool,
     ids: UnitIds | None,
+    weight: str | None = None,
 ) -> Iterator[tuple[np.ndarray | csr_matrix | CodedRows, np.ndarray | None]]:
     """Yield the pieces of an opened file, as ``encoded_batches`` does."""
     try:
         for raw in file.pieces():
-            X, y, _ = _encode(raw, schema, bad_rows, labelled, ids)
+            X, y, _ = _encode(raw, schema, bad_rows, labelled, ids, weight)
             yield X, y
     except DataError as error:
         fault = error
@@ -132,6 +145,7 @@ def _encode(
     bad_rows: BadRows,
     labelled: bool,
     ids: UnitIds | None = None,
+    weight: str | None = None,
 ) -> tuple[np.ndarray | csr_matrix | CodedRows, np.ndarray | None, np.ndarray | None]:
     """Return encoded rows, labels, and which rows were kept, None for all."""
     from dpcore.plugin.readers import ArraySource
@@ -147,7 +161,7 @@ def _encode(
 
         read = labels if labelled else None
         return ArraySource(raw.source).conform(raw.X, schema, raw.where, read, bad_rows)
-    columns = conform(raw, schema, labelled=labelled, bad_rows=bad_rows)
+    columns = conform(raw, schema, labelled=labelled, bad_rows=bad_rows, weight=weight)
     if ids is not None and columns.ids is not None:
         ids.add(columns.ids)
     return *encode(columns, schema), columns.kept

@@ -15,24 +15,28 @@ if TYPE_CHECKING:
 
     from dpcore import Schema
     from dpcore.plugin.engines import BadRows
+    from dpcore_tables.files.column_texts import TextsOnTheWay
     from dpcore_tables.store.encoded import Rows
 
 __all__ = ["feature_rows"]
 
 
 def feature_rows(
-    data: str, schema: Schema, bad_rows: BadRows = "refuse"
+    data: str,
+    schema: Schema,
+    bad_rows: BadRows = "refuse",
+    texts: TextsOnTheWay | None = None,
 ) -> Iterator[tuple[Rows, np.ndarray | None]]:
     """Yield the feature rows of a registered data set or of a file, in pieces, and which of its
     rows they are. A label column may be absent. Each piece is lent until the next is asked for; the
-    rows are bool, None for all of them.
+    rows are bool, None for all of them. ``texts`` : as of ``feature_batches``.
 
     Raises InvalidInputError for a name of neither, or a data set that has not the encoding of
     ``schema``; as ``feature_pieces`` for a file, on the way.
     """
     if not is_registered("dataset", data):
         require_known(data)
-        yield from feature_pieces(data, schema, bad_rows)
+        yield from feature_pieces(data, schema, bad_rows, texts)
         return
     dataset = load_registry().load("dataset", data)()
     if difference := _difference(dataset.schema, schema):

@@ -15,6 +15,7 @@ from dpcore.plugin.parts import Dataset
 from dpcore.plugin.readers import ArraySource, UnitIds
 from dpcore_tables.cells.cell_values import conform, convert_column
 from dpcore_tables.cells.features import encode
+from dpcore_tables.cells.weights import read_by, weights_apart
 from dpcore_tables.memory.columns import labels_of, real_array, real_matrix
 from dpcore_tables.memory.frames import (
     declares_truth,
@@ -38,7 +39,12 @@ _SOURCE = ArraySource("the array")
 
 
 def dataset_in_memory(
-    X: Any, y: Any, schema: Schema | None, coins: Callable[[int], bytes], **public: Any
+    X: Any,
+    y: Any,
+    schema: Schema | None,
+    coins: Callable[[int], bytes],
+    weight: str | None = None,
+    **public: Any,
 ) -> Dataset:
     """Return the data set of rows in memory, as ``dpcore.data.arrays.dataset_from_arrays`` does."""
     X = frame_of(X)
@@ -52,7 +58,7 @@ def dataset_in_memory(
     X = _matrix(X) if schema is None or schema.width is not None else X
     own = schema_beside(schema, 0 if schema is not None else X.shape[1], **public)
     if own.width is None:
-        return _from_columns(X, y, own, coins)
+        return _from_columns(X, y, own, coins, weight)
     if y is None:
         raise InvalidInputError("Expected y, the labels of the rows of X.")
     labels = labels_of(y, _SOURCE.name, X.shape[0])
@@ -82,14 +88,18 @@ def labels_declare_truth(X: Any, y: Any, label: str) -> bool:
     return declares_truth(y)
 
 
-def _from_columns(X: Any, y: Any, schema: Schema, coins: Callable[[int], bytes]) -> Dataset:
-    framed = is_frame(X)
+def _from_columns(
+    X: Any, y: Any, schema: Schema, coins: Callable[[int], bytes], weight: str | None
+) -> Dataset:
+    framed, ids = is_frame(X), UnitIds()
+    weight = weight if framed else None  # of an array's columns none has a name of its own
     schema = schema.for_names(frame_names(X)) if framed else schema
-    columns, ids = conform(_table(X, y, schema, True), schema), UnitIds()
+    raw = _table(X, y, read_by(schema, weight), True)
+    columns = conform(raw, schema, weight=weight)
     if columns.ids is not None:
         ids.add(columns.ids)
     rows, name = encode(columns, schema), "frame" if framed else "array"
-    data = Dataset.from_rows(name, rows, schema, ids=ids, coins=coins)
+    data = weights_apart(Dataset.from_rows(name, rows, schema, ids=ids, coins=coins))
     return replace(data, typed_by="frame" if framed else None)
 
 

@@ -34,12 +34,16 @@ __all__ = ["Columns", "check_target", "column_lines", "columns_of", "schema_temp
 
 _HEAD = """\
 # A schema says what is public about {source}. This one holds the names and types of the columns and
-# nothing else of it. (If they look like a row, the file has no header: set header = false, and name
-# the columns in their order.) Fill in every FILL-IN from public knowledge, such as a codebook or
+# nothing else of it. {of_text}Fill in every FILL-IN from public knowledge, such as a codebook or
 # common sense, never by looking at the rows: bounds and categories found there are not private.
 # Keep the keys of the column's kind and delete the others; dpcore schema --help-keys explains them.
 #
 """
+_OF_TEXT = """\
+(If they look like a row, the file has no header: set header = false, and name
+# the columns in their order.) """
+_TEXT_KEYS = ("header", "separator", "encoding")
+"""How a file of text is written: other rows have names for their columns, and no letters."""
 _WIDTH_TEMPLATE = """\
 # A schema says what is public about {source}, whose features have no names. Fill in every FILL-IN
 # from public knowledge, never by looking at the rows.
@@ -71,12 +75,14 @@ class Columns:
     types : name and declared type of each.
     known : by name, what a codebook says.
     keys : of the whole schema.
+    is_text : whether they are of a file of text, whose first line may be no header.
     """
 
     source: str
     types: Sequence[tuple[str, ColumnType]]
     known: Mapping[str, Known] = field(default_factory=dict)
     keys: Mapping[str, Any] = field(default_factory=dict)
+    is_text: bool = False
 
     @property
     def names(self) -> list[str]:
@@ -148,6 +154,7 @@ def columns_of(
     """Return the columns of a frame, or of a source with named columns, as ``schema_template``
     takes them. Raises as it does."""
     keys: dict[str, Any] = {}
+    is_text = False
     book = _codebook(source, codebook)
     if is_frame(source):
         name, types = "the frame", frame_types(source)
@@ -156,6 +163,7 @@ def columns_of(
     else:
         name = _sheet_in(name, book)
         types, keys = _types_of_file(name, book, encoding)
+        is_text = format_of(name) == "csv"
     names = [each for each, _ in types]
     refuse_repeated(names, name)
     known = {} if codebook is None else book.of_columns(names)
@@ -167,7 +175,7 @@ def columns_of(
                 f"{name} has no column {pattern!r} to be dropped.{_alike(pattern, names)}"
             )
         known |= dict.fromkeys(dropped, Known("drop"))
-    return Columns(name, types, known, keys)
+    return Columns(name, types, known, keys, is_text)
 
 
 def _codebook(source: Any, path: str | os.PathLike[str] | None) -> Codebook:
@@ -211,7 +219,9 @@ def _types_of_file(
 def _template(columns: Columns, target: str | None, codebook: str | os.PathLike[str] | None) -> str:
     names, source = columns.names, columns.source
     check_target(target, names, source)
-    lines = [_HEAD.format(source=visible(os.path.basename(source))) + _comments()]
+    of_text = _OF_TEXT if columns.is_text else ""
+    head = _HEAD.format(source=visible(os.path.basename(source)), of_text=of_text)
+    lines = [head + _comments(() if columns.is_text else _TEXT_KEYS)]
     if codebook is not None:
         book = visible(os.path.basename(os.fspath(codebook)))
         lines.insert(0, f"# Types, bounds and labels are those of {book}.")
@@ -243,8 +253,8 @@ def column_lines(
     return lines
 
 
-def _comments() -> str:
-    """Return the kinds of column and the keys of a schema, as comments."""
+def _comments(without: Sequence[str]) -> str:
+    """Return the kinds of column and the keys of a schema but some, as comments."""
     lines: list[str] = []
     for kind, (becomes, keys) in column_kinds().items():
         words = f"{', '.join(key.name for key in keys)}: {becomes}" if keys else becomes
@@ -252,7 +262,7 @@ def _comments() -> str:
             words, 97, initial_indent=f"# {kind:<12} ", subsequent_indent=f"# {'':<12} "
         )
     lines.append("")
-    optional = (key for key in Schema.KEYS if key.name != "from_data")
+    optional = (key for key in Schema.KEYS if key.name not in ("from_data", *without))
     lines += [f"{f'# {key.name} = {key.example}':<27} # {key.meaning}" for key in optional]
     return "\n".join(lines) + "\n"
 

@@ -43,6 +43,7 @@ def convert(
     *,
     format: str | None = None,
     bad_rows: BadRows = "refuse",
+    weight: str | None = None,
 ) -> None:
     """Write the rows of a file to the store ``out``, in bounded memory.
 
@@ -50,7 +51,8 @@ def convert(
     appears, or is replaced, at once. What an interrupted run left is begun anew by the next one.
     The file can be read by its owner only. Where the schema has units, at most ``rows_per_unit``
     rows of each are kept, once for all fits of the store (``dpcore_tables.store.unit_blocks``);
-    all ids, and some words for each row, are in memory then.
+    all ids, and some words for each row, are in memory then. ``weight`` : the column of weights,
+    which the store keeps for fits that ask for them.
 
     Raises InvalidInputError for a source that is a store, a schema with a width (a store has named
     columns), units in another kind of store than dpcore's, a path that cannot be written (a full
@@ -72,7 +74,9 @@ def convert(
     ids = None if schema.unit is None else UnitIds()
     if ids is not None and store.write is not write_rows:
         raise InvalidInputError(f"{target!r} is a store that holds no units.")
-    pieces = encoded_batches(source, schema, format=format, bad_rows=bad_rows, ids=ids)
+    pieces = encoded_batches(
+        source, schema, format=format, bad_rows=bad_rows, ids=ids, weight=weight
+    )
     stated = bad_rows == "drop", is_typed(os.fspath(source), format)
     reader = entry_of(os.fspath(source), format)
     others: dict[str, Any] = {"claim": claim_of(reader, os.fspath(source), schema)}
@@ -80,6 +84,9 @@ def convert(
         # A store of somebody's own has no place for it, and is named itself.
         others["read_by"] = PrivacyStatement.foreign_parts(reader.named_parts())
         others["query"] = query_of(reader, os.fspath(source))
+        others["weight"] = weight
+    elif weight is not None:
+        raise InvalidInputError(f"{target!r} is a store that holds no weights.")
     elif others["claim"]:
         raise InvalidInputError(f"{target!r} is a store that cannot say what its rows rest on.")
     others = {key: value for key, value in others.items() if value}
@@ -87,5 +94,5 @@ def convert(
         store.write(pieces, target, schema, *stated, **others)
     else:
         folder = os.path.dirname(os.path.realpath(target))
-        blocks = bounded_blocks(pieces, ids, schema, folder)
+        blocks = bounded_blocks(pieces, ids, schema, folder, weight)
         write_unit_blocks(target, blocks, schema, *stated, **others)

@@ -6,9 +6,10 @@
     page 1..  blocks of 8,192 rows, the last with what is left, each from the start of a page:
               labels float64, numbers float32 (row by row), codes (row by row), zeros
               (of units: whole ones in each block, and after the codes a byte for each row, 1 for
-              the first of its unit, else 0)
+              the first of its unit, else 0; with weights: after the labels, float64)
     then      the description, JSON: schema, rows, rows_dropped, is_typed, read_by, claim, query,
-              one SHA-256 per block (of units: block_rows, the rows of each block)
+              one SHA-256 per block (of units: block_rows, the rows of each block; with weights:
+              weight, the name of their column)
     last      48 bytes: length of the description (uint64, little-endian), SHA-256 of page 0,
               description and length, "complete"
 
@@ -68,15 +69,18 @@ class BlockForm:
     n_codes: int
     code_type: np.dtype
     has_units: bool = False
+    has_weights: bool = False
 
     @classmethod
-    def of(cls, layout: CodedLayout, n_rows: int, has_units: bool = False) -> BlockForm:
-        n_codes = layout.starts.size - 1
-        return cls(n_rows, layout.numeric.size, n_codes, layout.code_type, has_units)
+    def of(
+        cls, layout: CodedLayout, n_rows: int, has_units: bool = False, has_weights: bool = False
+    ) -> BlockForm:
+        n_codes, stated = layout.starts.size - 1, (has_units, has_weights)
+        return cls(n_rows, layout.numeric.size, n_codes, layout.code_type, *stated)
 
     @property
     def numeric_at(self) -> int:
-        return 8 * self.n_rows
+        return 8 * self.n_rows * (1 + self.has_weights)
 
     @property
     def codes_at(self) -> int:
@@ -96,9 +100,13 @@ class BlockForm:
         """Return which rows begin a unit, uint8, as a view of a block's bytes; of no units none."""
         return content[self.firsts_at : self.firsts_at + self.n_rows * self.has_units]
 
+    def weights(self, content: np.ndarray) -> np.ndarray:
+        """Return the weights of the rows, float64, likewise."""
+        return content[8 * self.n_rows : self.numeric_at].view("<f8")
+
     def parts(self, content: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return labels, numbers and codes as views of a block's bytes (uint8)."""
-        y = content[: self.numeric_at].view("<f8")
+        y = content[: 8 * self.n_rows].view("<f8")
         numeric = content[self.numeric_at : self.codes_at].view("<f4")
         width = self.code_type.newbyteorder("<")
         codes = content[self.codes_at : self.firsts_at].view(width)
@@ -118,6 +126,8 @@ class Description:
     ``"module:name"``, where that is not from dpcore: a statement names it. ``claim`` : that of a
     query which they are the result of (``dpcore.privacy.statement``), none of other rows.
     ``query`` : that one's SHA-256, as ``Dataset`` has it.
+    ``weight`` : the column of the weights that rows have, empty where they have none. ``weights`` :
+    of each row, float64, once the rows are read.
     ``of_blocks`` : the rows of each block, where units are marked in them. ``units`` : of each row,
     int64, once the rows are read.
     """
@@ -130,8 +140,10 @@ class Description:
     read_by: tuple[str, ...] = ()
     claim: str = ""
     query: str = ""
+    weight: str = ""
     of_blocks: tuple[int, ...] | None = None
     units: np.ndarray | None = field(default=None, repr=False, compare=False)
+    weights: np.ndarray | None = field(default=None, repr=False, compare=False)
 
     def block_rows(self) -> list[int]:
         """Return the number of rows of each block."""
@@ -143,8 +155,8 @@ class Description:
     def forms(self) -> list[BlockForm]:
         """Return the form of each block; those of as many rows share one."""
         layout, sizes = coded_layout(self.schema), self.block_rows()
-        has_units = self.of_blocks is not None
-        of_size = {n: BlockForm.of(layout, n, has_units) for n in set(sizes)}
+        stated = self.of_blocks is not None, bool(self.weight)
+        of_size = {n: BlockForm.of(layout, n, *stated) for n in set(sizes)}
         return [of_size[n] for n in sizes]
 
     def tail(self) -> bytes:
@@ -157,6 +169,7 @@ class Description:
             **({"read_by": list(self.read_by)} if self.read_by else {}),
             **({"claim": self.claim} if self.claim else {}),
             **({"query": self.query} if self.query else {}),
+            **({"weight": self.weight} if self.weight else {}),
             **({} if self.of_blocks is None else {"block_rows": list(self.of_blocks)}),
             "sha256": list(self.digests),
         }
@@ -192,14 +205,15 @@ class Description:
         n_rows, dropped, digests = data["rows"], data["rows_dropped"], tuple(data["sha256"])
         # Stores of before these were known do not say.
         is_typed, read_by = data.get("is_typed", False), tuple(data.get("read_by", ()))
-        claim, query = data.get("claim", ""), data.get("query", "")
+        claim, query, weight = (data.get(key, "") for key in ("claim", "query", "weight"))
         if type(n_rows) is not int or n_rows < 0 or {type(dropped), type(is_typed)} != {bool}:
             raise TypeError
         of_blocks = tuple(data["block_rows"]) if "block_rows" in data else None
-        if {*map(type, of_blocks or ())} - {int} or {*map(type, (*read_by, claim, query))} - {str}:
+        texts = *read_by, claim, query, weight
+        if {*map(type, of_blocks or ())} - {int} or {*map(type, texts)} - {str}:
             raise TypeError
         schema = Schema.from_dict(data["schema"])
-        said = is_typed, read_by, claim, query
+        said = is_typed, read_by, claim, query, weight
         found = cls(schema, n_rows, dropped, digests, *said, of_blocks)
         sizes = found.block_rows()
         if found.schema.width is not None or (of_blocks is not None and schema.unit is None):

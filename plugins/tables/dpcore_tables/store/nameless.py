@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import InvalidInputError, replacing
+from dpcore_tables.cells.weights import beside
 from dpcore_tables.store.reader import stored_rows
-from dpcore_tables.store.writer import write_pieces
+from dpcore_tables.store.writer import Origin, write_pieces
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,13 +21,14 @@ __all__ = ["nameless_rows"]
 
 
 def nameless_rows(
-    pieces: Iterable[tuple[Any, np.ndarray | None]], schema: Schema
+    pieces: Iterable[tuple[Any, np.ndarray | None]], schema: Schema, weight: str | None = None
 ) -> tuple[StoredRows, np.ndarray]:
     """Return encoded rows, which stay in a temporary file, and their labels, float64 of shape
     (n_rows,), read only.
 
     The file has no name, from its first byte on where the system can do that, and may be read by
     its owner only: nothing is left of it, however the process ends. ``schema`` : with bounds.
+    ``weight`` : the column of the weights that are beside the labels.
     Raises InvalidInputError for a file that cannot be written, such as on a full disk.
     """
 
@@ -37,7 +39,7 @@ def nameless_rows(
         )
 
     with replacing(OSError, by=unwritable), tempfile.TemporaryFile() as file:
-        write_pieces(file, pieces, schema)
+        write_pieces(file, pieces, schema, source=Origin(weight=weight or ""))
         file.flush()
-        rows, labels, _ = stored_rows("rows of a query", file)
-        return rows, labels
+        rows, labels, found = stored_rows("rows of a query", file)
+        return rows, beside(labels, found.weights)

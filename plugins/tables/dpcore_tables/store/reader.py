@@ -13,6 +13,7 @@ import numpy as np
 from dpcore.errors import DataError, replacing
 from dpcore.plugin import Problem
 from dpcore_tables.cells.features import coded_layout
+from dpcore_tables.cells.weights import no_weights
 from dpcore_tables.store.format import PAGE, Description, check_header, digest
 from dpcore_tables.store.rows import StoredRows
 from dpcore_tables.store.store_file import StoreFile
@@ -46,16 +47,18 @@ def stored_rows(name: str, file: BinaryIO) -> tuple[StoredRows, np.ndarray, Desc
     forms = description.forms()
     store = StoreFile(name, file, layout, forms)
     y = np.empty(description.n_rows)
-    firsts = [np.empty(0, dtype=np.uint8)]
+    firsts, weights = [np.empty(0, dtype=np.uint8)], [np.empty(0)]
     begin = 0
     for index, (expected, form) in enumerate(zip(description.digests, forms, strict=True)):
         with store.block(index) as (content, labels, rows):
             end = begin + labels.size
             firsts.append(form.firsts(content).copy())
+            weights.append(form.weights(content).copy())
             if (
                 digest(content) != expected
                 or not _is_sound(labels, rows, layout, description.schema.label)
                 or not _are_marks(firsts[-1], description.schema.rows_per_unit)
+                or no_weights(weights[-1]).any()
             ):
                 raise DataError(
                     f"{name}: the rows from {begin + 1} to {end} were altered; convert the file "
@@ -68,6 +71,10 @@ def stored_rows(name: str, file: BinaryIO) -> tuple[StoredRows, np.ndarray, Desc
         units = np.cumsum(np.concatenate(firsts), dtype=np.int64) - 1
         units.setflags(write=False)
         description = replace(description, units=units)
+    if description.weight:
+        of_rows = np.concatenate(weights)
+        of_rows.setflags(write=False)
+        description = replace(description, weights=of_rows)
     return StoredRows(store), y, description
 
 

@@ -24,10 +24,11 @@ import numpy as np
 from dpcore.errors import DataError
 from dpcore.plugin.parts import Dataset
 from dpcore.plugin.readers import UnitIds
+from dpcore_tables.cells.weights import beside
 from dpcore_tables.coded.rows import CodedRows
 from dpcore_tables.store.format import STORE_ROWS
 from dpcore_tables.store.reader import stored_rows
-from dpcore_tables.store.writer import write_pieces
+from dpcore_tables.store.writer import Origin, write_pieces
 
 if TYPE_CHECKING:
     from dpcore import Schema
@@ -44,19 +45,23 @@ def bounded_blocks(
     ids: UnitIds,
     schema: Schema,
     folder: str,
+    weight: str | None = None,
     coins: Callable[[int], bytes] = os.urandom,
 ) -> Iterator[tuple[CodedRows, np.ndarray, np.ndarray]]:
     """Yield the blocks (rows, labels, which rows begin a unit as bool) of a store of units, each of
     the caller's own arrays; at most ``rows_per_unit`` rows of a unit are in them.
 
     ``ids`` : has those of all rows once ``pieces`` are read. ``folder`` : of the file without a
-    name. ``coins`` : as ``Dataset.from_rows`` takes them.
+    name. ``weight`` : the column of the weights that are beside labels. ``coins`` : as
+    ``Dataset.from_rows`` takes them.
     Raises OSError for a file that cannot be written, DataError as ``pieces`` do.
     """
     with tempfile.TemporaryFile(dir=folder) as file:
-        write_pieces(file, pieces, schema.with_units(None))
+        of_rows = schema.with_units(None)
+        write_pieces(file, pieces, of_rows, False, Origin(weight=weight or ""))
         file.flush()
-        X, y, _ = stored_rows("rows of units", file)
+        X, y, found = stored_rows("rows of units", file)
+    y = beside(y, found.weights)
     places, is_first = _kept(y, ids, schema, coins)
     blocks, at_once = [*pairwise(_ends(is_first))], max(1, _BYTES_AT_ONCE // _block_bytes(X))
     for k in range(0, len(blocks), at_once):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -20,10 +20,17 @@ if TYPE_CHECKING:
 
     from dpcore import Schema
 
-__all__ = ["check_target", "write_pieces", "write_rows", "write_unit_blocks"]
+__all__ = ["Origin", "check_target", "write_pieces", "write_rows", "write_unit_blocks"]
 
-_Source: TypeAlias = "tuple[bool, tuple[str, ...], str, str]"
-"""As in a ``Description``: is_typed, read_by, claim and query."""
+
+class Origin(NamedTuple):
+    """Where rows are from, as a ``Description`` has it."""
+
+    is_typed: bool = False
+    read_by: tuple[str, ...] = ()
+    claim: str = ""
+    query: str = ""
+    weight: str = ""
 
 
 def write_rows(
@@ -35,15 +42,17 @@ def write_rows(
     read_by: tuple[str, ...] = (),
     claim: str = "",
     query: str = "",
+    weight: str = "",
 ) -> None:
     """Write encoded rows, as ``encoded_batches`` yields them, to the store ``out``, which appears,
     or is replaced, when it is whole; the schema has names and bounds. The store holds no ids of
-    units: they are bounded before.
+    units: they are bounded before. ``weight`` : the column of the weights that are beside labels.
 
     Raises InvalidInputError for rows without labels or a path that cannot be written.
     """
     with _replacement(os.fspath(out)) as file:
-        write_pieces(file, pieces, schema, rows_dropped, (is_typed, read_by, claim, query))
+        origin = Origin(is_typed, read_by, claim, query, weight)
+        write_pieces(file, pieces, schema, rows_dropped, origin)
 
 
 def write_pieces(
@@ -51,7 +60,7 @@ def write_pieces(
     pieces: Iterable[tuple[Any, np.ndarray | None]],
     schema: Schema,
     rows_dropped: bool = False,
-    source: _Source = (False, (), "", ""),
+    source: Origin = Origin(),  # noqa: B008
 ) -> None:
     """Write a store of encoded rows to an open file, as ``write_rows`` does."""
     writer = _Writer(file, schema, rows_dropped, source)
@@ -71,14 +80,15 @@ def write_unit_blocks(
     read_by: tuple[str, ...] = (),
     claim: str = "",
     query: str = "",
+    weight: str = "",
 ) -> None:
     """Write blocks of whole units (``dpcore_tables.store.unit_blocks``) to the store ``out``, as
     ``write_rows`` does."""
     with _replacement(out) as file:
-        source = is_typed, read_by, claim, query
+        source = Origin(is_typed, read_by, claim, query, weight)
         writer = _Writer(file, schema, rows_dropped, source, of_units=True)
         for rows, y, is_first in blocks:
-            writer.add_block(y, rows.numeric, rows.codes, is_first)
+            writer.add_block(*writer.of_rows(y), rows.numeric, rows.codes, is_first)
         writer.finish()
 
 
@@ -103,7 +113,7 @@ class _Writer:
         file: BinaryIO,
         schema: Schema,
         rows_dropped: bool,
-        source: _Source,
+        source: Origin,
         of_units: bool = False,
     ) -> None:
         self.n_rows = 0
@@ -119,14 +129,21 @@ class _Writer:
 
     def _empty(self, n_rows: int) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
         has_units = self._of_blocks is not None
-        form = BlockForm.of(self._layout, n_rows, has_units)
+        form = BlockForm.of(self._layout, n_rows, has_units, bool(self._source.weight))
         content = np.zeros(form.size, dtype=np.uint8)
+        y, *cells = form.parts(content)
+        weights = (form.weights(content),) if self._source.weight else ()
         firsts = (form.firsts(content),) if has_units else ()
-        return content, (*form.parts(content), *firsts)
+        return content, (y, *weights, *cells, *firsts)
+
+    def of_rows(self, y: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Return labels, and behind them the weights that are beside them where the store has
+        some."""
+        return (y["label"], y["weight"]) if self._source.weight else (y,)
 
     def add_block(self, *cells: np.ndarray) -> None:
-        """Write rows as a block of their own: their labels, numbers and codes, and, of whole units,
-        which of them begin one."""
+        """Write rows as a block of their own: their labels, weights if there are any, numbers and
+        codes, and, of whole units, which of them begin one."""
         content, parts = self._empty(cells[0].size)
         self._fill(parts, 0, cells)
         self._write(content)
@@ -135,11 +152,11 @@ class _Writer:
             self._of_blocks.append(cells[0].size)
 
     def add(self, X: CodedRows, y: np.ndarray) -> None:
-        begin = 0
+        begin, cells = 0, (*self.of_rows(y), X.numeric, X.codes)
         while begin < y.size:
             at = self.n_rows % STORE_ROWS
             end = min(y.size, begin + STORE_ROWS - at)
-            self._fill(self._block[1], at, (y[begin:end], X.numeric[begin:end], X.codes[begin:end]))
+            self._fill(self._block[1], at, tuple(part[begin:end] for part in cells))
             self.n_rows += end - begin
             begin = end
             if self.n_rows % STORE_ROWS == 0:

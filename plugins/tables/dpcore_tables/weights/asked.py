@@ -19,8 +19,8 @@ __all__ = ["check_weight", "with_weight_asked", "with_weight_column"]
 
 def check_weight(request: DataRequest, is_file: bool = True) -> None:
     """Raise InvalidInputError for a column of weights without their bound or a bound without the
-    column, for rows that may be dropped, and where no file has one. ``is_file`` : whether the rows
-    are read here, of a file."""
+    column, and where no rows have one. ``is_file`` : whether the rows are read here, of a file, a
+    store or a query."""
     column, bound = request.weight, request.weight_bound
     if column is None and bound is None:
         return
@@ -29,30 +29,24 @@ def check_weight(request: DataRequest, is_file: bool = True) -> None:
             "Expected --weight COLUMN and --weight-bound NUMBER, each with the other: without a "
             "public bound a row could count any number of times."
         )
-    if request.bad_rows == "drop":
-        raise InvalidInputError(
-            "Expected bad-rows='refuse' beside --weight: the file is read a second time for the "
-            "weights, and where a row is dropped they would be those of others."
-        )
     if not is_file:
         raise InvalidInputError(
-            "--weight names a column of a file that this process reads itself: not of a registered "
+            "--weight names a column of rows that this process reads itself: not of a registered "
             "data set, nor with an engine that reads files."
         )
 
 
-def with_weight_column(schema: Schema | None, request: DataRequest) -> Schema | None:
+def with_weight_column(schema: Schema | None, column: str | None) -> Schema | None:
     """Return the schema with the column of weights, which is no feature, where it lists none of
     that name: as a column of units need not be listed."""
-    column = request.weight
     if schema is None or column is None or column in [each.name for each in schema.columns]:
         return schema
     return replace(schema, columns=(*schema.columns, Drop(column)))
 
 
 def with_weight_asked(dataset: Dataset, rows: str, request: DataRequest) -> Dataset:
-    """Return the data set of a file with the weights that were asked for, if any. Raises as
-    ``with_sample_weight``."""
+    """Return the data set of a file with the weights that were asked for, if any, held to their
+    bound."""
     column, bound = request.weight, request.weight_bound
     if column is None or bound is None:
         return dataset

@@ -9,7 +9,6 @@ import numpy as np
 
 from dpcore.errors import DataError, InvalidInputError, replacing
 from dpcore.plugin.engines import FrameParts
-from dpcore_tables.weights.in_column import weights_in
 
 if TYPE_CHECKING:
     from dpcore.plugin.parts import Dataset
@@ -38,18 +37,24 @@ def require_bound(X: Any, sample_weight: Any, weight_bound: Any) -> None:
 
 def with_sample_weight(dataset: Dataset, X: Any, sample_weight: Any, bound: float) -> Dataset:
     """Return the data set with the weights of its rows, held to their bound. ``X`` : the rows that
-    it was made of; ``sample_weight`` may name a column of theirs.
+    it was made of; ``sample_weight`` may name the column of theirs that they were read with.
 
-    Raises DataError for what are no weights: of a column with the place of the first, and without a
-    word of any row.
+    Raises DataError for what are no weights, without a word of any row. InvalidInputError for a
+    name of rows that have no column of it, and numbers beside rows of units, whose order is their
+    units'.
     """
-    if dataset.schema.unit is not None:
-        raise InvalidInputError(
-            "Weights of rows (--weight, sample_weight) do not go with units of several rows "
-            f"(unit = {dataset.schema.unit!r}): leave one of the two out."
-        )
     if isinstance(sample_weight, str):
-        sample_weight = weights_in(X, dataset.schema, sample_weight)
+        if dataset.weights is None:
+            raise InvalidInputError(
+                "Weights by a column's name need named columns: a file, a store that was converted "
+                "with them, a query or a frame."
+            )
+        sample_weight = dataset.weights
+    elif dataset.schema.unit is not None:
+        raise InvalidInputError(
+            f"Rows of units (unit = {dataset.schema.unit!r}) have their weights in a column of "
+            "their own: name it, as in sample_weight=Weights('weight', bound=5.0)."
+        )
     no_numbers = DataError("Expected sample_weight to be numbers, one for each row.")
     with replacing(TypeError, ValueError, OverflowError, by=lambda _: no_numbers):
         weights = np.array(sample_weight, dtype=np.float64, order="C")

@@ -19,7 +19,6 @@ from dpcore.errors import DataError, DpcoreError, InvalidInputError
 from dpcore.plugin.parts import Dataset
 from dpcore_tables.databases import rows as database_rows
 from dpcore_tables.databases.address import with_query
-from dpcore_tables.files.column_texts import column_texts
 from dpcore_tables.statistics import check_schema
 from dpcore_tables.store import convert
 
@@ -340,8 +339,6 @@ def test_commands_that_read_rows_twice_refuse_a_query(address, tmp_path):
     assert check_schema(asked, schema).rows == 4
     with pytest.raises(InvalidInputError, match="reads the rows twice"):
         check_schema(asked, schema, epsilon=1.0)
-    with pytest.raises(InvalidInputError, match="cannot be kept"):
-        column_texts(asked, schema, "age")
 
 
 def test_commands_take_a_query(address, tmp_path):
@@ -384,7 +381,7 @@ def test_no_refusal_quotes_the_query(address, tmp_path):
     options = ["--query", f"select id, age, city, paid from people {where}"]
     options += ["--schema", tmp_path / "schema.toml"]
     refused = {
-        "has no column of weights": (address, ["--weight", "id", "--weight-bound", 5]),
+        "no column 'paid' of weights": (address, ["--weight", "paid", "--weight-bound", 5]),
         "No installed reader has the scheme 'other'": ("other:///people", []),
         "no query of a database": (address, ["--engine", "dask"]),
         "There is no ledger": (address, ["--ledger", tmp_path / "none.ledger"]),

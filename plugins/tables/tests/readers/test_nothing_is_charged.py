@@ -64,6 +64,8 @@ def faulty(write, path, fault):
         rows = [*ROWS, ("" if write is not excel else None, 20, 1)]
     elif fault == "not UTF-8":
         rows = [*ROWS, ("é", 20, 1)]
+    elif fault == "odd weight":
+        rows = [*ROWS, (-1, 20, 1)]
     source = write(path, names, rows)
     if fault == "cut":
         (file,) = path.parent.iterdir()
@@ -73,7 +75,8 @@ def faulty(write, path, fault):
 
 FAULTS = [(write, fault) for write in (sqlite, duck, excel) for fault in ("odd cell", "vanished")]
 FAULTS += [(sqlite, "cut"), (duck, "cut"), (excel, "cut"), (text, "not UTF-8")]
-FAULTS += [(text, "odd weight"), *((write, "no id") for write in (sqlite, excel, text))]
+FAULTS += [(write, "odd weight") for write in (text, sqlite, duck, excel)]
+FAULTS += [(write, "no id") for write in (sqlite, excel, text)]
 
 
 @pytest.mark.parametrize(("write", "fault"), FAULTS, ids=lambda x: getattr(x, "__name__", x))
@@ -84,12 +87,13 @@ def test_a_fault_ends_in_a_line_before_a_charge_and_leaves_no_store(tmp_path, wr
     source, schema = faulty(write, folder / "rows", fault), UNITS if fault == "no id" else SCHEMA
     before, files = ledger.read_bytes(), sorted(folder.iterdir())
     options = {"schema": schema, "epsilon": 1.0, "delta": 1e-6, "ledger": str(ledger)}
-    if fault == "odd weight":
-        write(folder / "rows", NAMES, [(f"-{row[0]}", *row[1:]) for row in ROWS])
-        options["sample_weight"] = Weights("id", bound=2.0)
-    acts = [lambda: dpcore.fit(source, **options)]
-    if fault != "odd weight":
-        acts.append(lambda: convert(source, folder / "rows.dpcore", schema))
+    weight = "id" if fault == "odd weight" else None
+    if weight:
+        options["sample_weight"] = Weights(weight, bound=2.0)
+    acts = [
+        lambda: dpcore.fit(source, **options),
+        lambda: convert(source, folder / "rows.dpcore", schema, weight=weight),
+    ]
     for act in acts:
         error = raised_by(act)
         assert isinstance(error, DpcoreError) and "\n" not in str(error), error

@@ -278,6 +278,8 @@ def test_a_mutated_codebook_is_refused_in_a_line_or_read(rows, name):
 
 
 def test_a_file_that_is_gone_is_one_line(rows):
+    with pytest.raises(DpcoreError, match=r"book.xlsx: a codebook is CSV, TOML or JSON; save"):
+        schema_template(rows, codebook="book.xlsx")
     with pytest.raises(DpcoreError, match=r"gone.csv cannot be read \(FileNotFoundError\)"):
         schema_template(rows, "paid", rows.with_name("gone.csv"))
 

@@ -36,6 +36,17 @@ def test_a_template_holds_the_header_and_nothing_of_the_rows(csv):
         Schema.from_toml(template)
 
 
+def test_a_template_speaks_of_a_header_where_there_may_be_none(csv, tmp_path):
+    frame = pd.read_csv(csv)
+    frame.to_parquet(tmp_path / "f.parquet")
+    frame.to_excel(tmp_path / "f.xlsx", index=False)
+    assert "header = false" in (text := schema_template(csv, "y")) and "# separator" in text
+    for source in (frame, tmp_path / "f.parquet", tmp_path / "f.xlsx"):
+        template = schema_template(source, "y")
+        assert not re.search("header|separator|encoding", template) and "# decimal" in template
+        assert len(template.splitlines()[2]) < 100
+
+
 def test_a_template_that_is_filled_in_loads(csv):
     text = schema_template(csv)
     unknown = 'kind = "FILL-IN", lower = "FILL-IN", upper = "FILL-IN", categories = ["FILL-IN"]'

@@ -9,10 +9,9 @@ import pytest
 import dpcore
 from dpcore import Schema, Weights
 from dpcore.errors import BadRowError, DpcoreError, InvalidInputError
-from dpcore.plugin.parts import Ledger
+from dpcore.plugin.parts import Dataset, Ledger
 from dpcore_tables.readers import pieces
 from dpcore_tables.store import convert
-from dpcore_tables.weights.in_column import weights_in
 
 RNG = np.random.default_rng(3)
 N = 300
@@ -38,6 +37,10 @@ def fitted(rows, weights="weight", schema=SCHEMA, **options):
     return dpcore.fit(rows, schema=schema, **asked)
 
 
+def weights_in(rows, schema=SCHEMA):
+    return Dataset.from_file(rows, schema, weight="weight").weights
+
+
 @pytest.fixture
 def file(tmp_path):
     FRAME.to_csv(tmp_path / "rows.csv", index=False)
@@ -54,7 +57,7 @@ def test_a_column_of_a_file_weighs_as_the_numbers_beside_a_frame_do(file, monkey
     for rows in (file, str(parquet), FRAME):
         assert (fitted(rows).coef == wanted.coef).all()
     monkeypatch.setattr(pieces, "PIECE_BYTES", 50)
-    assert weights_in(file, SCHEMA, "weight").tolist() == FRAME["weight"].tolist()
+    assert weights_in(file).tolist() == FRAME["weight"].tolist()
 
 
 ODD = ["-1", "", "nan", "1e999", "Ypsilanti", "-0.001", "1,5"]
@@ -74,7 +77,7 @@ def test_a_cell_that_is_no_weight_is_refused_by_its_line_and_moves_no_other(file
     # Other rows' weights are read as they were: the cell has the column's other pieces as text.
     del lines[7]
     file.write_text("\n".join(lines) + "\n")
-    assert weights_in(file, SCHEMA, "weight").tolist() == FRAME["weight"].drop(6).tolist()
+    assert weights_in(file).tolist() == FRAME["weight"].drop(6).tolist()
 
 
 def test_weights_are_written_as_the_schemas_numbers_are(tmp_path):
@@ -83,7 +86,7 @@ def test_weights_are_written_as_the_schemas_numbers_are(tmp_path):
     columns = {"age": COLUMNS["age"], "weight": {"kind": "drop"}}
     columns["y"] = {"kind": "label", "classes": ["a", "b"]}
     keys = {"columns": columns, "separator": ";", "decimal": ",", "thousands": "."}
-    found = weights_in(tmp_path / "rows.csv", Schema.from_dict(keys), "weight")
+    found = weights_in(tmp_path / "rows.csv", Schema.from_dict(keys))
     assert found.tolist() == [1.5, 1000.25]
 
 
@@ -96,12 +99,12 @@ def test_what_has_no_such_column_is_refused_in_a_line(file, tmp_path, monkeypatc
     for ask, message in (
         (lambda: fitted(file, "wieght"), r"no column 'wieght' of weights.*Did you mean weight"),
         (lambda: fitted(file, "paid"), "no column 'paid' of weights"),
-        (lambda: fitted(tmp_path / "rows.dpcore", schema=None), "has no column of weights"),
+        (lambda: fitted(tmp_path / "rows.dpcore", schema=None), "no weights 'weight' of its rows"),
         (lambda: fitted(file, np.ones(N)), r"of a file name the column"),
-        (lambda: fitted(file, schema=units), "do not go with units of several rows"),
+        (lambda: fitted(FRAME, np.ones(N), schema=units), "have their weights in a column"),
         (lambda: dpcore.fit(beside, FRAME["paid"].to_numpy(), classes=("no", "yes"),
             sample_weight=Weights("weight", bound=2.0), bounds=(0, 90), row_norm=None, epsilon=1.0),
-         "no column 'weight' of weights|need a file or a frame"),
+         "need named columns: a file"),
     ):  # fmt: skip
         with pytest.raises(InvalidInputError, match=message):
             ask()

@@ -173,7 +173,7 @@ def test_weights_of_what_is_not_in_memory_are_refused(charges):
         "y": {"kind": "label", "classes": [-1, 1]},
     }
     schema = {"unit": "id", "rows_per_unit": 3, "columns": columns}
-    with pytest.raises(InvalidInputError, match="units of several rows"):
+    with pytest.raises(InvalidInputError, match="have their weights in a column of their own"):
         fit(frame, schema=schema, **WEIGHTED)
     rows = dataset_from_arrays(X, Y, classes=(-1, 1), bounds=(0, 1), row_norm=None)
     with pytest.raises(InvalidInputError, match="beside weight_bound, and only there"):

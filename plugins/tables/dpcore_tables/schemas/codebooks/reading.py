@@ -16,6 +16,7 @@ from dpcore_tables.schemas.codebooks.tables import codebook_of_toml
 __all__ = ["read_codebook"]
 
 _LARGEST = 2**25
+_TABLES = (".xlsx", ".xls", ".xlsb", ".xlsm", ".ods", ".parquet", ".pq")
 
 
 def read_codebook(path: str | os.PathLike[str], rows: str = "") -> Codebook:
@@ -43,6 +44,8 @@ def _text(source: str) -> str:
     def unread(error: Exception) -> DataError:
         return DataError(f"{source} cannot be read ({type(error).__name__}).")
 
+    if source.lower().endswith(_TABLES):
+        raise refuse(source, "a codebook is CSV, TOML or JSON; save its table as CSV")
     with replacing(OSError, by=unread):
         if os.path.getsize(source) > _LARGEST:
             raise refuse(source, "this is larger than codebooks are")
