@@ -33,8 +33,8 @@ from printed import OUT, keep
 from references import EPSILONS, REFERENCES, TO_REACH
 
 from dpcore.errors import DpcoreError
+from dpcore.plugin.commands import Option
 from dpcore.registry.catalogue import load_registry
-from dpcore.registry.parameters import parse_assignment
 from dpcore.registry.tables.declarations import optimizer_facts
 from dpcore_lab.compare.admission import admit
 from dpcore_lab.compare.runner import run
@@ -50,7 +50,7 @@ def comparison_of(chosen: argparse.Namespace, data: str) -> Comparison:
     """Return what is compared on one data set."""
     params: dict[str, dict[str, str]] = {}
     for text in chosen.set:
-        left, value = parse_assignment(text, "--set")
+        left, value = Option.pair(text, "--set")
         label, _, key = left.rpartition(".")
         params.setdefault(label, {})[key] = value
     settings = Comparison(

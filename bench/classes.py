@@ -40,11 +40,10 @@ from dpcore.data.dataset import Dataset
 from dpcore.engines.local import LocalEngine
 from dpcore.fitting.planning.plan import make_plan
 from dpcore.fitting.request.settings import Settings
-from dpcore.fitting.run import fit_dataset
 from dpcore.losses.logistic import Logistic, Softmax
 from dpcore.mechanisms.gaussian import Gaussian
-from dpcore.model.probabilities import places_said
 from dpcore.noise.source import SystemNoise
+from dpcore.plugin.commands import Run
 from dpcore.plugin.parts import dataset_from_arrays
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.protocols.problem import Problem
@@ -111,7 +110,7 @@ SOURCES: dict[str, Callable[[], Source]] = {
 def together(source: Source, train: Dataset, test: Dataset, epsilon: float) -> np.ndarray:
     """Return the margins of the test rows by one fit, of shape (n_classes, n_rows)."""
     settings = Settings(algo="auto", loss="softmax", epsilon=epsilon, delta=source.delta)
-    return fit_dataset(make_plan(settings), train).margins(test.X)
+    return Run(make_plan(settings), train).model().margins(test.X)
 
 
 def each(source: Source, train: Dataset, test: Dataset, epsilon: float) -> np.ndarray:
@@ -129,12 +128,12 @@ def _against_the_rest(
 ) -> np.ndarray:
     budget = {"epsilon": epsilon, "delta": source.delta}
     settings = Settings(algo=algo, loss="logistic", multiclass="ovr", **budget, **more)
-    return fit_dataset(make_plan(settings), train).margins(test.X)
+    return Run(make_plan(settings), train).model().margins(test.X)
 
 
 def exact(source: Source, train: Dataset, test: Dataset, epsilon: float) -> np.ndarray:
     settings = Settings(algo="nonprivate", loss="softmax", epsilon=epsilon, l2=1e-6)
-    return fit_dataset(make_plan(settings), train).margins(test.X)
+    return Run(make_plan(settings), train).model().margins(test.X)
 
 
 WAYS = {"auto": together, "each": each, "objpert": perturbed, "exact": exact}
@@ -143,7 +142,7 @@ WAYS = {"auto": together, "each": each, "objpert": perturbed, "exact": exact}
 def figures(source: Source, margins: np.ndarray, y: np.ndarray) -> tuple[float, float]:
     """Return accuracy and macro F1 in %."""
     k = source.n_classes
-    pairs = k * y.astype(np.int64) + places_said(margins)
+    pairs = k * y.astype(np.int64) + margins.argmax(0)
     counts = np.bincount(pairs, minlength=k * k).reshape(k, k)
     f1 = class_figures(tuple(range(k)), counts)["test_macro_f1"]
     return 100 * np.trace(counts) / y.size, 100 * f1

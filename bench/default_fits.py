@@ -27,7 +27,7 @@ from pathlib import Path
 from dpcore.errors import DpcoreError
 from dpcore.fitting.planning.plan import make_plan
 from dpcore.fitting.request.settings import Settings
-from dpcore.fitting.run import fit_dataset
+from dpcore.plugin.commands import Run
 from dpcore.registry.catalogue import load_registry
 
 MOST = 1.05
@@ -47,13 +47,13 @@ def fits_here(algorithms: Sequence[str], fits: int) -> Times:
     for name in algorithms or registry.names("optimizer"):
         settings = Settings(algo=name, epsilon=EPSILON, delta=DELTA, threads=1)
         try:
-            fit_dataset(make_plan(settings), adult)
+            Run(make_plan(settings), adult).model()
         except DpcoreError:  # For another loss, or a target in place of epsilon.
             continue
         seconds = []
         for _ in range(fits):
             begin = time.process_time()
-            fit_dataset(make_plan(settings), adult)
+            Run(make_plan(settings), adult).model()
             seconds.append(time.process_time() - begin)
         found[name] = min(seconds)
     return found

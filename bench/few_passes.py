@@ -26,8 +26,8 @@ from dpcore.data.blocks.table import Table
 from dpcore.data.dataset import Dataset
 from dpcore.fitting.planning.plan import make_plan
 from dpcore.fitting.request.settings import Settings
-from dpcore.fitting.run import fit_dataset
 from dpcore.losses.logistic import Logistic
+from dpcore.plugin.commands import Run
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.registry.catalogue import load_registry
 from dpcore_baselines.descent.defaults import MOST_STEPS, largest_step, time_for
@@ -53,9 +53,9 @@ class Fold:
         """Return accuracy in %, CPU seconds and the details of a fit."""
         settings = Settings(algo=algo, epsilon=epsilon, delta=1e-8, threads=1, params=params)
         started = time.process_time()
-        model = fit_dataset(
+        model = Run(
             make_plan(settings), self.train, kept_fraction=1 - 1 / FOLDS, table=self._table
-        )
+        ).model()
         seconds = time.process_time() - started
         right = sum(
             int(np.count_nonzero((block.margins(model.w) > 0) == (block.y > 0)))

@@ -35,7 +35,7 @@ from dpcore.engines.local import LocalEngine
 from dpcore.fitting.planning.plan import make_plan
 from dpcore.fitting.request.settings import Settings
 from dpcore.fitting.rows.unbounded import encoded_rows
-from dpcore.fitting.run import fit_dataset
+from dpcore.plugin.commands import Run
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.registry.catalogue import load_registry
 from dpcore_lab.compare.folds import fold_numbers
@@ -75,7 +75,7 @@ def has_environment(folder: Path | None, name: str) -> bool:
 
 def own_fit(train: Dataset, test: Dataset, settings: Settings) -> Fit:
     wall, cpu = time.perf_counter(), time.process_time()
-    model = fit_dataset(make_plan(settings), train, kept_fraction=1 - 1 / FOLDS)
+    model = Run(make_plan(settings), train, kept_fraction=1 - 1 / FOLDS).model()
     seconds = {"wall": time.perf_counter() - wall, "cpu": time.process_time() - cpu}
     details = model.details
     steps = {

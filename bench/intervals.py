@@ -35,11 +35,10 @@ import numpy as np
 from interval_tables import TABLES, Population
 
 from dpcore.fitting.planning.plan import Plan, make_plan
-from dpcore.fitting.planning.public_facts import check_dataset
 from dpcore.fitting.request.settings import Settings
-from dpcore.fitting.run import fit_dataset
 from dpcore.fitting.steps.pre_fit_release import deviation_of
 from dpcore.fitting.steps.views import PublicFacts
+from dpcore.plugin.commands import Run
 from dpcore_baselines.queries.standardized import StandardizedGradientSum
 from dpcore_report.intervals.estimate import NORMAL_975
 from dpcore_report.intervals.inference import Inference
@@ -97,7 +96,7 @@ def run_cell(
     while len(ended) < asked.fits:
         places = rng.integers(0, population.place.size, cell["n"])
         counts = np.bincount(population.place[places], minlength=population.y.size).astype(float)
-        model: Any = fit_dataset(plan, population.dataset.take(places))
+        model: Any = Run(plan, population.dataset.take(places)).model()
         least = population.minimiser(counts, truth)
         ended.append(model.w - least)
         found = outcome(truth, population.plain_errors(counts, least), model.intervals)
@@ -121,7 +120,7 @@ def planned(population: Population, epsilon: float) -> Plan:
 def inference_in(population: Population, plan: Plan, n: int) -> Inference:
     """Return what a fit to ``n`` rows has from dpcore for its intervals."""
     dataset = population.dataset.take(np.zeros(n, dtype=np.int64))
-    ready = check_dataset(plan, dataset)
+    ready = Run(plan, dataset).ready()
     return Intervals(SHARE).check(PublicFacts(ready, dataset.schema))
 
 

@@ -35,7 +35,7 @@ from dpcore.fitting.planning.plan import make_plan
 from dpcore.fitting.request.ledger_request import LedgerRequest
 from dpcore.fitting.request.settings import Settings
 from dpcore.fitting.rows.given import dataset_of
-from dpcore.fitting.run import fit_dataset
+from dpcore.plugin import commands
 from dpcore_ledger import TableLedger, Terms
 from dpcore_ledger.cost import Run
 from dpcore_ledger.verify import verified
@@ -74,7 +74,7 @@ def fits(folder: Path, count: int) -> None:
     for repeat in range(count + 1):
         for under in (False, True):
             began = time.perf_counter()
-            fit_dataset(plan, data, table=table, table_ledger=request if under else None)
+            commands.Run(plan, data, table=table, table_ledger=request if under else None).model()
             if repeat:
                 seconds[under].append(time.perf_counter() - began)
     for name, figure in (("median", statistics.median), ("least", min)):
@@ -93,7 +93,7 @@ def small_fit() -> tuple[Plan, Dataset]:
     public |= {"target_bounds": None, "n0": None, "capacity": None}
     data = dataset_of(X, (X[:, 0] > X[:, 1]).astype(int), None, True, **public)
     plan = make_plan(Settings(algo="dp-gd", accountant="zcdp", epsilon=0.05))
-    fit_dataset(plan, data)
+    commands.Run(plan, data).model()
     return plan, data
 
 
@@ -106,7 +106,7 @@ def train_for_ever(path: str, plan: Plan, data: Dataset, told: int) -> None:
             os.write(told, f"{name} {session.accountant.spent_ticks}\n".encode())
 
         request = LedgerRequest(path, name)
-        fit_dataset(plan, data, on_release=tell, table_ledger=request)
+        commands.Run(plan, data, on_release=tell, table_ledger=request).model()
 
 
 def killed(path: str, plan: Plan, data: Dataset, coin: random.Random) -> dict[str, int]:

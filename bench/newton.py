@@ -42,7 +42,7 @@ from dpcore.errors import DpcoreWarning
 from dpcore.fitting.planning.plan import make_plan
 from dpcore.fitting.request.settings import Settings
 from dpcore.fitting.rows.unbounded import encoded_rows
-from dpcore.fitting.run import fit_dataset
+from dpcore.plugin.commands import Run
 from dpcore.plugin.parts import Dataset, dataset_from_arrays, load_registry
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore_lab.compare.folds import fold_numbers
@@ -76,7 +76,7 @@ class Split:
         words = {"epsilon": epsilon, "delta": 1e-8, "threads": 1, "params": params}
         settings = Settings(algo=algo, preset=preset, **words)
         started = time.process_time()
-        model = fit_dataset(make_plan(settings), self.train, kept_fraction=1 - 1 / FOLDS)
+        model = Run(make_plan(settings), self.train, kept_fraction=1 - 1 / FOLDS).model()
         seconds = time.process_time() - started
         rows, y = encoded_rows(self.test, model.schema).X, self.test.y
         z = (rows if isinstance(rows, np.ndarray) else rows.tocsr()) @ model.w

@@ -21,9 +21,8 @@ from printed import OUT, keep
 from dpcore import Schema
 from dpcore.fitting.planning.plan import make_plan
 from dpcore.fitting.request.settings import Settings
-from dpcore.fitting.rows.loading import split
 from dpcore.fitting.rows.unbounded import encoded_rows
-from dpcore.fitting.run import fit_dataset
+from dpcore.plugin.commands import Run
 from dpcore.plugin.parts import Dataset
 from dpcore_tables.datasets import adult, bank
 from dpcore_tables.datasets.fetch import fetch
@@ -49,8 +48,8 @@ def without_bounds(schema):
 def accuracy(dataset, settings):
     """Return the accuracy of a fit on the rows that it left out, and the model."""
     plan = make_plan(settings)
-    train, test = split(dataset, 0.2, plan.relation, settings.seed)
-    model = fit_dataset(plan, train, kept_fraction=0.8)
+    train, test = dataset.split(0.2, plan.relation, settings.seed)
+    model = Run(plan, train, kept_fraction=0.8).model()
     test = encoded_rows(test, model.schema)
     return float(((model.margins(test.X) > 0) == (test.y > 0)).mean()), model
 

@@ -18,9 +18,9 @@ from scipy.sparse import csr_matrix
 
 from dpcore.fitting.planning.plan import make_plan
 from dpcore.fitting.request.settings import Settings
-from dpcore.fitting.run import fit_dataset
 from dpcore.losses.logistic import Logistic
 from dpcore.noise.source import SystemNoise
+from dpcore.plugin.commands import Run
 from dpcore.plugin.parts import dataset_from_arrays
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.registry.catalogue import load_registry
@@ -97,7 +97,7 @@ def whole_run(quick: bool) -> None:
     settings = Settings(**asked, epsilon=2.0, delta=DELTA, params=params)
     train, plan = data.take(numbers != 0), make_plan(settings)
     spent, started = time.process_time(), time.perf_counter()
-    model = fit_dataset(plan, train)
+    model = Run(plan, train).model()
     print(
         f"a-ddp on a9a at epsilon 2: {model.details['rounds']:,} rounds of "
         f"{model.details['users']} users, {time.perf_counter() - started:.1f} s on the clock, "

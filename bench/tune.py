@@ -28,7 +28,7 @@ from dpcore.data.dataset import Dataset
 from dpcore.fitting.planning.plan import make_plan
 from dpcore.fitting.request.settings import Settings
 from dpcore.fitting.rows.unbounded import encoded_rows
-from dpcore.fitting.run import fit_dataset
+from dpcore.plugin.commands import Run
 from dpcore.registry.catalogue import load_registry
 from dpcore_tuning.candidates import grid_of
 from dpcore_tuning.run import tune_dataset
@@ -67,7 +67,7 @@ def measure(name: str, epsilon: float, seed: int) -> list[float]:
     """Return the accuracy of each way on one split."""
     train, test = split_of(name, seed)
     budget: dict[str, Any] = {"epsilon": epsilon, "delta": DELTA}
-    found = [accuracy(fit_dataset(make_plan(Settings(**budget)), train), test)]
+    found = [accuracy(Run(make_plan(Settings(**budget)), train).model(), test)]
     for candidates, asked in SEARCHES.values():
         search = make_search(Settings(algo="dp-gd", **budget), candidates, **asked)
         found.append(accuracy(tune_dataset(search, train), test))
@@ -75,7 +75,7 @@ def measure(name: str, epsilon: float, seed: int) -> list[float]:
         make_plan(Settings(algo="dp-gd", l2=c["l2"], params={"clip": c["clip"]}, **budget))
         for c in GRID
     ]
-    return [*found, max(accuracy(fit_dataset(plan, train), test) for plan in plans)]
+    return [*found, max(accuracy(Run(plan, train).model(), test) for plan in plans)]
 
 
 def main() -> None:

@@ -27,7 +27,7 @@ from printed import OUT, keep, mean_and_error
 from dpcore.errors import BudgetExceededError
 from dpcore.fitting.planning.plan import make_plan
 from dpcore.fitting.request.settings import Settings
-from dpcore.fitting.run import fit_dataset
+from dpcore.plugin.commands import Run
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.registry.catalogue import load_registry
 from dpcore_a_ddp.users.messages import User
@@ -58,7 +58,7 @@ def fitted(train, users, epsilon, trust, unequal):
         users=users,
         params=params,
     )
-    return fit_dataset(make_plan(settings), train)
+    return Run(make_plan(settings), train).model()
 
 
 def fit_form(train, form, epsilon, trust):

@@ -11,9 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpcore.losses.logistic import Logistic
 from dpcore.plugin import ClippedGradientSum, NeighboringRelation
-from dpcore.plugin.parts import LocalEngine, load_registry, optimizer_facts
+from dpcore.plugin.parts import LocalEngine, Logistic, load_registry, optimizer_facts
 from dpcore.registry import kinds
 from dpcore_lab.checks import (
     check_interactive,

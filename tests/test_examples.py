@@ -47,7 +47,7 @@ REASONS = {
         CsrBlock Dataset RoundedLine LocalEngine Model OneProcess Table TableSession
         clamped_labels clip_coefficients""",
     "of what answers an optimizer in place of a session, as dpcore-a-ddp shows it": """
-        Account Ledger SourceStatement fit_source""",
+        Account Ledger""",
     "a figure of one theorem, whose plugin shows how it is used": """
         gaussian_mu_squared_down""",
     "digits of noise, for a new law alone": """

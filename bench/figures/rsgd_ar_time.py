@@ -29,7 +29,7 @@ from panels import Run, asked
 from dpcore.errors import DpcoreError
 from dpcore.fitting.planning.plan import make_plan
 from dpcore.fitting.request.settings import Settings
-from dpcore.fitting.run import fit_dataset
+from dpcore.plugin import commands
 from dpcore.registry.catalogue import load_registry
 from dpcore_lab.compare.svg import STYLE, svg_of
 
@@ -58,11 +58,11 @@ def seconds_of(algo: str, relation: str, dataset: Any, n_rows: int, repeats: int
     settings = Settings(algo=algo, epsilon=0.4, delta=1e-12, relation=relation, threads=1)
     plan, rows = make_plan(settings), dataset.take(np.arange(dataset.X.shape[0]) < n_rows)
     table = rows.table()
-    fit_dataset(plan, dataset.take(np.arange(dataset.X.shape[0]) < 64))
+    commands.Run(plan, dataset.take(np.arange(dataset.X.shape[0]) < 64)).model()
     spent = []
     for _ in range(repeats):
         started = time.process_time()
-        fit_dataset(plan, rows, table=table)
+        commands.Run(plan, rows, table=table).model()
         spent.append(time.process_time() - started)
     return spent
 

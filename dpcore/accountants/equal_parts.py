@@ -25,14 +25,7 @@ from dpcore.registry.tables.declarations import accountant_facts
 if TYPE_CHECKING:
     from dpcore.protocols import Accountant
 
-__all__ = ["equal_part", "require_within", "splits"]
-
-
-def splits(accountant: Accountant) -> bool:
-    """Return whether equal parts of a filter are together within it: a filter of a single release
-    has no parts."""
-    facts = accountant_facts(accountant)
-    return facts.split is not None and facts.holds_several
+__all__ = ["equal_part", "require_within"]
 
 
 def require_within(part: Accountant, whole: Accountant, parts: int) -> None:
@@ -59,7 +52,7 @@ def equal_part(accountant: Accountant, parts: int) -> Accountant:
     Raises InvalidInputError for a part that would be nothing, and for a filter that was charged
     already and does not say how it is split.
     """
-    if splits(accountant):
+    if accountant_facts(accountant).splits:
         divided: Any = accountant
         part: Accountant = divided.split(parts)
         require_within(part, accountant, parts)

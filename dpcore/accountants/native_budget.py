@@ -12,7 +12,7 @@ from typing import Self
 
 from dpcore.accountants.additive import AdditiveAccountant
 from dpcore.errors import InvalidInputError
-from dpcore.privacy.events import require_positive
+from dpcore.privacy.events import DpEvent
 
 __all__ = ["FigureAccountant"]
 
@@ -31,7 +31,7 @@ class FigureAccountant(AdditiveAccountant):
 
         Raises InvalidInputError for a figure that is not finite and > 0, or too small to hold.
         """
-        require_positive("figure", figure)
+        DpEvent.require_positive("figure", figure)
         delta = cls.validated_delta(delta)
         conversion = AdditiveAccountant.validated_conversion(cls, conversion)
         budget = cls._budget_of(Fraction(figure))

@@ -102,9 +102,9 @@ def describe(entry: Entry, target: Any) -> dict[str, Any]:
     """Return what is known of an entry as JSON-able data; ``target`` is its class or function."""
     facts: dict[str, Any] = entry.shown()
     if entry.kind == "dataset":
-        from dpcore.data.dataset import declared_schema
+        from dpcore.data.dataset import Dataset
 
-        schema = declared_schema(target)
+        schema = Dataset.declared_schema(target)
         return facts if schema is None else {**facts, "schema": schema.to_dict()}
     facts |= {key: _plain(value) for key, value in entry.data.items() if value}
     if isinstance(target, CommandGroup):

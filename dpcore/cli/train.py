@@ -16,10 +16,9 @@ from dpcore.fitting.request.ledger_request import LedgerRequest
 from dpcore.fitting.request.run_request import DataRequest
 from dpcore.fitting.request.settings import Settings
 from dpcore.fitting.steps.facts import release_bounds
-from dpcore.fitting.steps.weights import public_weights
 from dpcore.model.file import check_out
 from dpcore.registry.catalogue import load_registry
-from dpcore.registry.parameters import assigned
+from dpcore.registry.commands import Option
 
 __all__ = ["modules_for_good", "train_command"]
 
@@ -193,13 +192,13 @@ def train_command(
     """Fit a private linear model."""
     tell_outlook(quiet)
     with modules_for_good():
-        from dpcore.cli.training import fit_and_tell, with_loss
+        from dpcore.cli.training import fit_and_tell
     also = steps_asked(of_steps)
     rows = data, schema, target, bad_rows, schema_from_data, test, of_steps["test_fraction"], unit
     request = DataRequest(*rows, rows_per_unit, release_bounds(also), part, weight, weight_bound)
     algo = Settings.default_algorithm() if algo is None else algo
     load_registry("optimizer").get("optimizer", algo)  # before what reads rows is asked for
-    request, loss = with_loss(request, loss, multiclass)
+    request, loss = request.with_loss(loss, multiclass)
     settings = Settings(
         algo=algo,
         loss=loss,
@@ -215,14 +214,14 @@ def train_command(
         conversion=conversion,
         engine=engine,
         threads=threads,
-        use=assigned(use, "--use"),
-        params=assigned(assignments, "--set"),
+        use=Option.assigned(use, "--use"),
+        params=Option.assigned(assignments, "--set"),
         preset=preset,
         as_published=as_published,
         users=users,
         trust=trust,
         units=request.has_units,
-        class_weight=public_weights(of_steps.get("class_weight")),
+        class_weight=Settings.public_weights(of_steps.get("class_weight")),
         weight_bound=weight_bound,
         also=also,
         seed=seed,

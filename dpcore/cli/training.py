@@ -15,11 +15,9 @@ from typing import TYPE_CHECKING, Any
 from dpcore.cli.terminal.printing import print_json, print_lines
 from dpcore.cli.terminal.steps import fit_progress, rounds_progress
 from dpcore.cli.terminal.streams import ended_as_interrupted, was_told
-from dpcore.data.loader import file_loader
 from dpcore.errors import TargetNotMetError, advised_on_bad_rows
 from dpcore.fitting.planning.plan import make_plan
 from dpcore.fitting.planning.planned import Plan
-from dpcore.fitting.planning.usual_loss import loss_of_schemas
 from dpcore.fitting.request.ledger_request import LedgerRequest
 from dpcore.fitting.request.run_request import DataRequest
 from dpcore.fitting.request.settings import Settings
@@ -37,21 +35,9 @@ if TYPE_CHECKING:
 
     from dpcore.fitting.training import Training
 
-__all__ = ["fit_and_tell", "run_and_tell", "tell_training", "with_loss"]
+__all__ = ["fit_and_tell", "run_and_tell", "tell_training"]
 
 _ADVICE = "Or --bad-rows drop leaves such rows out."
-
-
-def with_loss(
-    request: DataRequest, loss: str | None, multiclass: str | None
-) -> tuple[DataRequest, str]:
-    """Return the request, its schema read where it is needed, and the loss: by the label's kind
-    where none is named."""
-    if loss is not None:
-        return request, loss
-    loader = file_loader()
-    request = loader.with_schema(request)
-    return request, loss_of_schemas(*(() if multiclass else (loader.schema_of_rows(request),)))
 
 
 def fit_and_tell(

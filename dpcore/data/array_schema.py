@@ -13,7 +13,7 @@ from dpcore.data.schema.schema import Schema
 from dpcore.data.schema.values import Entry
 from dpcore.errors import InvalidInputError, replacing
 
-__all__ = ["array_schema", "leave_to_schema", "schema_beside"]
+__all__ = ["array_schema", "schema_beside"]
 
 
 def schema_beside(schema: Schema | None, width: int, *, n0: int | None, **public: Any) -> Schema:
@@ -22,7 +22,7 @@ def schema_beside(schema: Schema | None, width: int, *, n0: int | None, **public
     if schema is None:
         return array_schema(width, rows=n0, **public)
     others = {k: v for k, v in public.items() if k not in ("private_bounds", "intercept")}
-    leave_to_schema("the schema", n0=n0, **others)
+    Schema.refuse_beside("the schema", n0=n0, **others)
     return schema
 
 
@@ -66,13 +66,3 @@ def _bounded(names: list[str], bounds: Sequence[Any]) -> list[Numeric]:
     with replacing(TypeError, ValueError, by=lambda _: no_bounds):
         lower, upper = (np.broadcast_to(np.asarray(b, np.float64), width).tolist() for b in bounds)
     return [Numeric(name, lower[j], upper[j]) for j, name in enumerate(names)]
-
-
-def leave_to_schema(owner: str, **options: Any) -> None:
-    """Raise InvalidInputError for an option that was given beside a schema, which has its own.
-
-    A ``row_norm`` of 1 cannot be told from the default, and is passed over.
-    """
-    for name, value in options.items():
-        if value is not None and not (name == "row_norm" and value == 1.0):
-            raise InvalidInputError(f"Expected {name} to be left to {owner}.")

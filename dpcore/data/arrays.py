@@ -12,7 +12,7 @@ import numpy as np
 
 from dpcore.data.array_schema import schema_beside
 from dpcore.data.dataset import Dataset
-from dpcore.data.files import is_elsewhere
+from dpcore.data.files import FrameParts
 from dpcore.data.loader import file_loader, loader_if_there
 from dpcore.data.matrix import ArraySource, are_numbers
 from dpcore.data.schema.columns import Numeric
@@ -122,7 +122,7 @@ def features_from_arrays(
 def as_given(X: Any) -> Any:
     """Return a stream of Arrow, whose rows can be asked for once, as a frame, and other rows as
     they are. Raises DataError for a stream that is no table, and for a frame without rows yet."""
-    if are_numbers(X) or isinstance(X, (str, os.PathLike)) or is_elsewhere(X):
+    if are_numbers(X) or isinstance(X, (str, os.PathLike)) or FrameParts.are(X):
         return X
     return file_loader(_OTHERS).frame_of(X)
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpcore.data.registered_loader import foreign_loader, registered_loader
 from dpcore.data.schema.schema import Schema
-from dpcore.data.units import Coins, UnitIds, dense, kept_places, require_bounded
+from dpcore.data.splits import split_rows
+from dpcore.data.units import Coins, UnitIds, coins_of, dense, kept_places, require_bounded
 from dpcore.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -18,9 +19,10 @@ if TYPE_CHECKING:
 
     from dpcore.data.blocks.layouts import Rows
     from dpcore.data.blocks.table import Table
+    from dpcore.privacy.sensitivity import NeighboringRelation
     from dpcore.privacy.units import RowPart
 
-__all__ = ["Dataset", "declared_schema"]
+__all__ = ["Dataset"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,6 +167,13 @@ class Dataset:
         """
         return Dataset.by_loader("files", lambda loader: loader.load(path, schema, **options))
 
+    @staticmethod
+    def declared_schema(load: Callable[[], Dataset]) -> Schema | None:
+        """Return the public schema of a registered data set, which needs no rows: that of the
+        loader's module, if there is one."""
+        own = getattr(sys.modules.get(load.__module__), "schema", None)
+        return own() if callable(own) else None
+
     def take(self, mask: np.ndarray) -> Dataset:
         """Return the rows where the bool array ``mask`` of shape (n_rows,) is true, or, of rows in
         memory, those at some places in their order."""
@@ -184,6 +193,16 @@ class Dataset:
 
         paired(self.y, weights)
         return replace(self, weights=freeze(weights.clip(max=bound)))
+
+    def split(
+        self, fraction: float, relation: NeighboringRelation, seed: int | None
+    ) -> tuple[Dataset, Dataset]:
+        """Return the rows kept and the rows held out. A coin for each row or unit decides, or,
+        where their number is public, a fixed number is held out."""
+        held_out = split_rows(self.n_units, fraction, relation, coins_of(seed, "split"))
+        if self.units is not None:  # A unit is on one side.
+            held_out = held_out[self.units]
+        return self.take(~held_out), self.take(held_out)
 
     def of_part(self, name: str | None) -> Dataset:
         """Return the rows of a part of a table, by its name; all rows for ``None``.
@@ -225,10 +244,3 @@ class Dataset:
 
     def __repr__(self) -> str:
         return f"Dataset({self.name!r}, n_features={self.n_features})"
-
-
-def declared_schema(load: Callable[[], Dataset]) -> Schema | None:
-    """Return the public schema of a data set, which needs no rows: that of the loader's module, if
-    there is one."""
-    own = getattr(sys.modules.get(load.__module__), "schema", None)
-    return own() if callable(own) else None

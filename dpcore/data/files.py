@@ -26,7 +26,6 @@ __all__ = [
     "RowFacts",
     "RowSource",
     "RowsElsewhere",
-    "is_elsewhere",
     "parts_of_rows",
 ]
 
@@ -98,6 +97,12 @@ class FrameParts:
     kind: ClassVar[Literal["frame"]] = "frame"
     title: ClassVar[str] = "frame"
 
+    @staticmethod
+    def are(rows: Any) -> bool:
+        """Return whether rows are a collection of Dask, which says so by ``__dask_graph__``: its
+        partitions are worked out where its workers are."""
+        return hasattr(rows, "__dask_graph__")
+
     def __post_init__(self) -> None:
         # A series has a column too, but neither names nor types of several.
         if getattr(self.frame, "ndim", None) != 2 or not hasattr(self.frame, "columns"):
@@ -118,12 +123,6 @@ class Registered:
     @property
     def title(self) -> str:
         return self.name
-
-
-def is_elsewhere(rows: Any) -> bool:
-    """Return whether rows are a collection of Dask, which says so by ``__dask_graph__``: its
-    partitions are worked out where its workers are."""
-    return hasattr(rows, "__dask_graph__")
 
 
 RowSource: TypeAlias = Files | FrameParts | Registered

@@ -9,7 +9,6 @@ from dpcore.accountants.registered import target_of
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.optimizer_run import run_optimizer
 from dpcore.fitting.planning.public_facts import check_public
-from dpcore.fitting.rows.loading import schema_reasons
 from dpcore.fitting.training import make_model
 from dpcore.privacy.first_party import part_of
 from dpcore.privacy.statement import PrivacyStatement, foreign_parts
@@ -87,6 +86,6 @@ def fit_source(plan: Plan, schema: Schema, source: AnswerSource, n_rows: int) ->
     charges = Charges()
     trusted = (part_of(plan.loss), *plan.targets, *map(part_of, schema.columns))
     with charges.told():
-        told = charges, trusted, schema_reasons(schema)
+        told = charges, trusted, schema.why_not_private
         solution, statement = fit_answered(plan, problem, source, *told)
         return make_model(plan, schema, problem.l2, solution, (), statement)

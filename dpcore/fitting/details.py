@@ -1,12 +1,14 @@
 """Details beside the coefficients of a solution: a few plain figures for the report."""
 
+import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from dpcore.session.trust_boundary import NUMPY_SCALARS
 
-__all__ = ["LONGEST_TEXT", "MOST_VALUES", "bounded", "fault_of_details"]
+__all__ = ["LONGEST_TEXT", "MOST_VALUES", "bounded", "fault_of_details", "plain"]
 
 MOST_VALUES = 1_000
 """Values, keys, lists and dicts in all: enough for what a report shows of a run."""
@@ -63,3 +65,17 @@ def _fault_of_value(value: Any) -> str:
         f"a {kind.__name__} is none of what they may hold: numbers, texts, arrays of numbers, and "
         "lists and dicts of these."
     )
+
+
+def plain(value: Any) -> Any:
+    """Return ``value`` as JSON-able data, so that no figure of a plugin can make saving fail after
+    the budget was spent: arrays become lists, what is not finite ``None``, anything else text."""
+    if isinstance(value, (np.ndarray, np.generic)):
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if value is None or isinstance(value, (bool, int, str)) else str(value)

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.accountants.equal_parts import equal_part, splits
+from dpcore.accountants.equal_parts import equal_part
 from dpcore.errors import DpcoreError, InvalidInputError, TargetNotMetError
 from dpcore.fitting.details import LONGEST_TEXT, bounded
 from dpcore.fitting.planning.fixed_schedule import with_planned_accountant
 from dpcore.model.model import Model
 from dpcore.protocols.problem import Solution
-from dpcore.registry.tables.declarations import optimizer_facts
+from dpcore.registry.tables.declarations import accountant_facts, optimizer_facts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -78,7 +78,7 @@ def planned_parts(plan: Plan, problem: Problem, fits: int) -> tuple[Plan, Plan]:
     if fits == 1:
         planned = with_planned_accountant(plan, problem)
         return planned, planned
-    if splits(plan.accountant):
+    if accountant_facts(plan.accountant).splits:
         whole = with_planned_accountant(plan, problem, fits)
         return whole, replace(whole, accountant=equal_part(whole.accountant, fits))
     one = replace(plan, accountant=equal_part(plan.accountant, fits))

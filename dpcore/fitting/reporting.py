@@ -2,36 +2,31 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from dpcore.accountants.pure import PureAccountant
 from dpcore.errors import TargetNotMetError, UnsupportedEventError
-from dpcore.fitting.details import bounded
+from dpcore.fitting.details import bounded, plain
 from dpcore.privacy.events import ComposedDpEvent, DpEvent, NonPrivateDpEvent
 from dpcore.privacy.statement import OF_DPCORE, PrivacyStatement, foreign_parts
-from dpcore.privacy.units import Units, protected
+from dpcore.privacy.units import Units
 from dpcore.registry.tables.declarations import optimizer_facts
-from dpcore.session.charges import Bound, Figures
+from dpcore.session.charges import Figures
 
 if TYPE_CHECKING:
     from dpcore.data.files import RowFacts
     from dpcore.fitting.planning.planned import Plan
-    from dpcore.fitting.request.run_request import Run
     from dpcore.fitting.steps.views import PublicFacts
     from dpcore.protocols import Accountant
     from dpcore.session.ledger import LedgerEntry
     from dpcore.session.sequential_sessions import Released
 
 __all__ = [
-    "bound_of",
     "charged_in",
+    "delta_of",
     "not_met",
-    "plain",
     "state",
     "state_session",
     "summarise",
@@ -44,17 +39,6 @@ def charged_in(session: Released) -> Figures | None:
     """Return what a session's releases were charged; ``None`` where there was none."""
     used = session.accountant
     return (used.spent, used.budget, used.unit) if session.ledger else None
-
-
-def bound_of(plan: Plan, units: Units | None, why_not_private: tuple[str, ...]) -> Bound:
-    """Return the most that a run of the plan costs, over rows of these units."""
-    return Bound(
-        plan.accountant.epsilon,
-        _delta(plan.accountant),
-        plan.relation.value,
-        protected(units),
-        not (plan.why_not_private() or why_not_private),
-    )
 
 
 def not_met(
@@ -73,7 +57,8 @@ def not_met(
 
 
 def state(
-    run: Run,
+    rows: RowFacts,
+    why_not_private: tuple[str, ...],
     facts: PublicFacts,
     session: Released,
     trusted: tuple[str, ...],
@@ -85,12 +70,12 @@ def state(
     ``trusted`` : parts beside those the session saw. ``steps`` : what is stated of the steps beside
     the optimizer's, by name. ``ledger`` : the run's place in one.
     """
-    plan, problem, rows = facts.plan, facts.problem, run.dataset
+    plan, problem = facts.plan, facts.problem
     asked = plan, session.ledger, session.parts_not_private
     return state_session(
         session,
         plan.accountant,
-        (*plan.why_not_private(), *why_released(*asked), *run.why_not_private),
+        (*plan.why_not_private(), *why_released(*asked), *why_not_private),
         trusted,
         rows.typed_by,
         n0=problem.n0 if problem.n is None else None,
@@ -126,7 +111,7 @@ def state_session(
     accountant = session.accountant
     return PrivacyStatement(
         epsilon=empty.epsilon,
-        delta=_delta(empty),
+        delta=delta_of(empty),
         relation=session.relation.value,
         accountant=accountant.name,
         conversion=accountant.conversion,
@@ -143,7 +128,7 @@ def state_session(
     )
 
 
-def _delta(accountant: Accountant) -> float:
+def delta_of(accountant: Accountant) -> float:
     """Return the delta of the guarantee. The pure filter bounds the sum of epsilons, and of the
     deltas that were reserved, whatever delta was asked for."""
     return accountant.reserve if type(accountant) is PureAccountant else accountant.delta
@@ -196,17 +181,3 @@ def summarise(ledger: Iterable[LedgerEntry]) -> tuple[dict[str, Any], ...]:
         group["count"] += 1
         group["cost"] += entry.cost
     return tuple(groups.values())
-
-
-def plain(value: Any) -> Any:
-    """Return ``value`` as JSON-able data, so that no figure of a plugin can make saving fail after
-    the budget was spent: arrays become lists, what is not finite ``None``, anything else text."""
-    if isinstance(value, (np.ndarray, np.generic)):
-        value = value.tolist()
-    if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [plain(item) for item in value]
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    return value if value is None or isinstance(value, (bool, int, str)) else str(value)

@@ -27,7 +27,7 @@ __all__ = ["opened"]
 
 
 def opened(
-    state: RunState, door: RunDoor, *, secret_rows: bool
+    state: RunState, door: RunDoor, *, secret: bool
 ) -> tuple[Released, Callable[[], Solution]]:
     """Return what a run releases, to be followed, and the call that solves its problem.
 
@@ -46,7 +46,7 @@ def opened(
     def solve(session: TableSession) -> Solution:
         asked = plan.optimizer, plan.entry, problem, session
         try:
-            solution = run_optimizer(*asked, secret_rows=secret_rows)
+            solution = run_optimizer(*asked, secret_rows=secret)
         except TargetNotMetError:  # which is reported with a guarantee, as a model is
             session.require_whole()
             raise

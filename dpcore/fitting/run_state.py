@@ -7,15 +7,17 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from dpcore.fitting.reporting import charged_in
+from dpcore.fitting.planning.public_facts import with_default_l2
+from dpcore.fitting.planning.ready import Ready
+from dpcore.fitting.reporting import charged_in, summarise, why_released
 from dpcore.fitting.rows.run_rows import RunRows
+from dpcore.fitting.steps.pre_fit_release import rehearse_run
 from dpcore.fitting.steps.views import PublicFacts
 from dpcore.session.session import TableSession
 from dpcore.session.trust_boundary import TrustedParts
 
 if TYPE_CHECKING:
-    from dpcore.fitting.planning.ready import Ready
-    from dpcore.fitting.request.run_request import Run
+    from dpcore.fitting.planning.planned import Plan
     from dpcore.noise.source import NoiseSource
     from dpcore.privacy.events import DpEvent
     from dpcore.protocols import Accountant, Engine
@@ -50,6 +52,14 @@ class RunDoor:
         """Tell of these charges if the run ends from now on."""
         self.charges.follow(partial(charged_in, released))
 
+    def why_not_private(self, plan: Plan) -> tuple[str, ...]:
+        """Return why what was released voids the guarantee."""
+        return why_released(plan, self.ledger.entries, self.parts.not_private)
+
+    def summary(self) -> tuple[dict[str, Any], ...]:
+        """Return the releases, kind by kind, with their cost."""
+        return summarise(self.ledger.entries)
+
 
 @dataclass(frozen=True, eq=False)
 class RunState:
@@ -78,17 +88,18 @@ class RunState:
     solution: Any = None
     rehearses: bool = True
 
-    @classmethod
-    def of(cls, run: Run, ready: Ready) -> RunState:
-        """Return a run whose plan fits its rows, before its first step."""
-        rows = RunRows(run.dataset, run.held_out, run.table, run.engine)
-        held_out = rows.facts_of_held_out(size_is_public=ready.plan.relation.size_is_public)
-        return cls(PublicFacts(ready, run.dataset.schema, held_out), rows, ready.plan.accountant)
-
-    def with_rows(self, rows: RunRows) -> RunState:
-        """Return the run with its rows encoded anew."""
-        return replace(self, rows=rows, facts=replace(self.facts, schema=rows.dataset.schema))
-
-    def with_ready(self, ready: Ready) -> RunState:
-        """Return the run with another problem."""
+    def weighted(self, weights: tuple[float, ...]) -> RunState:
+        """Return the run with these weights of the classes, in their order; as it is for ``()``."""
+        if not weights:
+            return self
+        plan = self.facts.plan.with_weights(weights)
+        problem = replace(self.facts.problem, loss=plan.loss, l2=plan.settings.l2 or 0.0)
+        ready = Ready(plan, with_default_l2(problem, plan), plan)
         return replace(self, facts=replace(self.facts, ready=ready))
+
+    def rehearse(self, accountant: Accountant, ledger: Ledger[LedgerEntry]) -> TableSession:
+        """Return the session of its optimizer on no rows, after its first release under what a
+        filter has left: what refuses it refuses now (``rehearse_run``)."""
+        return rehearse_run(
+            self.facts.ready, self.rows.none(), self.facts.schema, accountant, ledger
+        )

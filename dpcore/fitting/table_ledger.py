@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpcore.data.schema.named_ledger import kept_by, ledgers
+from dpcore.data.schema.named_ledger import kept_by
 from dpcore.errors import InvalidInputError, LedgerError, TargetNotMetError
 from dpcore.fitting.request.ledger_request import LedgerRequest
 from dpcore.privacy.statement import foreign_parts
@@ -17,22 +17,19 @@ from dpcore.session.charges import tell_of_ledger
 from dpcore.session.ledger import Found, Ledger, LedgerEntry, LedgerWithin, TableRun
 
 if TYPE_CHECKING:
-    from dpcore.data.files import RowFacts
     from dpcore.data.schema.schema import Schema
     from dpcore.fitting.planning.planned import Plan
     from dpcore.model.model import Model
     from dpcore.privacy.sensitivity import NeighboringRelation
     from dpcore.privacy.units import RowPart
     from dpcore.protocols import Accountant
-    from dpcore.session.ledger import RunCharges, TableLedger
+    from dpcore.session.ledger import RunCharges
     from dpcore.session.sequential_sessions import Released
 
 __all__ = [
     "Charged",
-    "charged_run",
     "closed_after",
     "found_in",
-    "note_outside",
     "note_saved",
     "refuse_users",
     "reserved",
@@ -50,13 +47,6 @@ def refuse_users(request: LedgerRequest | None, plan: Plan, schema: Schema) -> N
         )
 
 
-def note_outside(request: LedgerRequest, schema: Schema, what: str) -> None:
-    """Note in the table's ledger, if it has one, what is computed of its rows without privacy."""
-    ledger = _ledger_of(request, schema)
-    if ledger is not None:
-        ledger.outside((what,))
-
-
 def note_saved(request: LedgerRequest, model: Model, out: Path) -> None:
     """Note in the ledger that a model was charged to the file that it is in now.
 
@@ -66,20 +56,11 @@ def note_saved(request: LedgerRequest, model: Model, out: Path) -> None:
     if reference is None:
         return
     try:
-        ledger = _ledger_of(request, model.schema)
+        ledger = request.table_ledger(model.schema)
         if ledger is not None:
             ledger.note_model(reference, out)
     except (LedgerError, OSError) as error:
         _LOG.error("dpcore: error: the file of the model is not noted in its ledger. %s", error)
-
-
-def _ledger_of(request: LedgerRequest | None, schema: Schema) -> TableLedger | None:
-    """Return the ledger of a table, ``None`` where it has none."""
-    path = None if request is None else request.of(schema)
-    if request is None or path is None:
-        return None
-    ledger: TableLedger = ledgers()(path, request.analyst, request.same_table)
-    return ledger
 
 
 def found_in(
@@ -146,25 +127,6 @@ class Charged:
 
 
 @contextmanager
-def charged_run(
-    request: LedgerRequest | None,
-    plan: Plan,
-    rows: RowFacts,
-    why_not_private: tuple[str, ...],
-) -> Iterator[Charged]:
-    """Lend a run its charges, its whole budget reserved if there is a ledger, and close it.
-
-    A run without a guarantee is noted there as such and charged nothing, which no budget could
-    hold. Raises InvalidInputError, LedgerError or BudgetExceededError, with nothing charged.
-    """
-    reasons = (*plan.why_not_private(), *why_not_private)
-    n = rows.n_units if plan.relation.size_is_public else None
-    run = plan.entry.name, plan.accountant, plan.relation
-    with closed_after(reserved(request, run, rows.schema, n, reasons, rows.part)) as charged:
-        yield charged
-
-
-@contextmanager
 def closed_after(charged: Charged) -> Iterator[Charged]:
     """Lend the charges of a run, and close it in its ledger, however it ends."""
     try:
@@ -191,10 +153,11 @@ def reserved(
 
     ``run`` : the name of its algorithm, its filter, empty, and its relation. ``n`` : the number of
     rows or units, where that is public. ``part`` : whose rows it is over; ``None`` for all.
-    ``by_release`` : whether nothing is reserved, and each release charged by itself. Raises as
-    ``charged_run``.
+    ``by_release`` : whether nothing is reserved, and each release charged by itself. Raises
+    InvalidInputError, LedgerError or BudgetExceededError, with nothing charged.
     """
-    ledger, whole = _ledger_of(request, schema), TableRun(*run, schema, n, part)
+    whole = TableRun(*run, schema, n, part)
+    ledger = None if request is None else request.table_ledger(schema)
     if ledger is None:
         return Charged()
     if why_not_private:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dpcore.data.schema.features.scaling import describe_scaling
+from dpcore.fitting.details import plain
 from dpcore.fitting.planning.engines import engine_name
-from dpcore.fitting.planning.losses import loss_parameters
-from dpcore.fitting.reporting import plain
+from dpcore.fitting.request.settings import Settings
 from dpcore.fitting.steps.weights import told_loss
-from dpcore.fitting.warnings import cautions_of
 from dpcore.losses.facts import loss_facts
 from dpcore.model.model import Model
 from dpcore.privacy.statement import WHERE_GIVEN
@@ -22,6 +22,7 @@ from dpcore.privacy.versions import running_versions
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from dpcore.data.files import RowFacts
     from dpcore.data.schema.schema import Schema
     from dpcore.fitting.planning.planned import Plan
     from dpcore.fitting.run_state import RunState
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from dpcore.privacy.statement import PrivacyStatement
     from dpcore.protocols.problem import Solution
 
-__all__ = ["Training", "make_model"]
+__all__ = ["Training", "finish", "make_model"]
 
 _WHERE_GIVEN = ("rho", "mu", *WHERE_GIVEN)
 
@@ -61,7 +62,7 @@ class Training:
 
     def cautions(self) -> list[str]:
         """Return what to be careful of, and was not said beforehand."""
-        return cautions_of(self.model, was_warned=self.was_warned)
+        return self.model.cautions(was_warned=self.was_warned)
 
     def report(self) -> dict[str, Any]:
         """Return what ``dpcore train --json`` prints."""
@@ -97,6 +98,29 @@ class Training:
         return {**report, "diagnostics": dict(self.diagnostics)} if self.diagnostics else report
 
 
+def finish(
+    plan: Plan,
+    model: Model,
+    dataset: RowFacts,
+    started: float | None,
+    diagnostics: Mapping[str, Any],
+) -> Training:
+    """Return the training, its model with the report attached. ``started`` : ``None``: untimed."""
+    facts: dict[str, Any] = {
+        "algo": plan.entry.name,
+        "chosen_by": plan.chosen_by,
+        "data": dataset.name,
+        "n_features": model.coef.shape[-1],
+    }
+    if dataset.part is not None:
+        facts["part"] = dataset.part.name
+    if plan.relation.size_is_public:
+        facts["n_train" if dataset.schema.unit is None else "units_train"] = dataset.n_units
+    seconds = None if started is None else time.perf_counter() - started
+    training = Training(model, facts, seconds, diagnostics, rows_dropped=dataset.rows_dropped)
+    return replace(training, model=replace(model, report=training.report()))
+
+
 def make_model(
     plan: Plan,
     schema: Schema,
@@ -117,7 +141,7 @@ def make_model(
         schema=schema.anew(),
         loss=plan.settings.loss,
         multiclass=plan.settings.multiclass if statement.fits > 1 else None,
-        loss_parameters=plain(loss_parameters(loss)),
+        loss_parameters=plain(Settings.loss_parameters(loss)),
         log_link=loss_facts(loss).log_link,
         weight_bound=plan.settings.weight_bound,
         class_weights=class_weights,
@@ -143,7 +167,7 @@ def _algorithm(plan: Plan) -> dict[str, Any]:
         "version": plan.entry.version,
         "reference": plan.entry.reference,
         "preset": plan.settings.preset,
-        "parameters": plain(plan.parameters()),
+        "parameters": plan.parameters(),
         "slots": None if plan.settings.as_published else plan.use,
         "engine": engine_name(plan.settings.engine),
     }

@@ -35,7 +35,7 @@ def loss_facts(loss: Loss) -> LossFacts:
 
     Examples
     --------
-    >>> from dpcore.losses.logistic import Logistic
+    >>> from dpcore.plugin.parts import Logistic
     >>> from dpcore.plugin.parts import loss_facts
     >>> loss_facts(Logistic()).lipschitz
     1.0

@@ -34,7 +34,17 @@ _CHUNK = 1024
 @sealed
 @dataclass(frozen=True, slots=True)
 class Logistic:
-    """Logistic loss: ``|l'| <= 1``, ``l'' <= 1/4`` in the margin."""
+    """Logistic loss: ``|l'| <= 1``, ``l'' <= 1/4`` in the margin.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpcore.plugin.parts import Logistic
+    >>> losses = np.empty(1)
+    >>> Logistic().value(np.array([0.0]), np.array([1.0]), losses)
+    >>> round(float(losses[0]), 6)  # log(2)
+    0.693147
+    """
 
     name: ClassVar[str] = "logistic"
     classification: ClassVar[bool] = True

@@ -12,7 +12,7 @@ import numpy as np
 from dpcore.data.blocks.table import Table
 from dpcore.data.schema.schema import INTERCEPT, Schema
 from dpcore.errors import InvalidInputError
-from dpcore.model.probabilities import blank_rows, places_said, probabilities_of
+from dpcore.model.probabilities import blank_rows, probabilities_of
 
 if TYPE_CHECKING:
     from dpcore.data.blocks.layouts import Rows
@@ -206,7 +206,7 @@ class LearntFacts:
         if self.classes is None:
             return self.schema.label.number_of(margins, self.log_link)
         blank = blank_rows(margins)
-        labels: np.ndarray = self.classes_[places_said(margins, least)]
+        labels: np.ndarray = self.classes_[self.schema.label.places_said(margins, least)]
         if blank.any():
             labels = labels.astype(object)
             labels[blank] = None

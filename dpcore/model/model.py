@@ -17,6 +17,7 @@ from dpcore.model.file import fate_of, read_model_file, write_model_file
 from dpcore.model.learnt import LearntFacts
 from dpcore.model.probabilities import blank_rows
 from dpcore.moved import place_of_name
+from dpcore.privacy.statement import PrivacyStatement
 from dpcore.registry.catalogue import is_registered
 from dpcore.registry.step_class import step_class
 from dpcore.session.charges import Charges
@@ -71,6 +72,26 @@ class Model(LearntFacts):
         made = step_class("intervals", "interval_margins", told="No package makes intervals.")
         found = self.margins_of(X, bad_rows, made.interval_margins(self))
         return (self.labels(found) if self.schema.label.is_real else found).T
+
+    def cautions(self, *, was_warned: bool = False) -> list[str]:
+        """Return what its owner is to be careful of, from released and public facts only.
+        ``was_warned`` : whether it was said before the run that the model would be no better than a
+        constant."""
+        cautions = []
+        if self.privacy["private"]:
+            cautions += PrivacyStatement.cautions_of(self.privacy["epsilon"], self.privacy["delta"])
+        bounds, unseen = self.released_bounds, rendering.unseen_columns(self)
+        if found := [(name, *bounds[name]) for name in unseen]:
+            defaults = (
+                f"{name!r} ({low:g} to {high:g} is the default)" for name, low, high in found
+            )
+            cautions.append(
+                "no rows were seen above the noise, where bounds were looked for, in "
+                f"{', '.join(defaults)}: state bounds there."
+            )
+        if isinstance(self.details.get("warning"), str) and not was_warned:
+            cautions.append(self.details["warning"])
+        return cautions
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy on labelled rows, or the R2 of a regression: an exact figure of these

@@ -1,8 +1,8 @@
-"""Probabilities and classes by the margins of rows."""
+"""Probabilities of classes by the margins of rows."""
 
 import numpy as np
 
-__all__ = ["blank_rows", "places_said", "probabilities_of"]
+__all__ = ["blank_rows", "probabilities_of"]
 
 
 def probabilities_of(margins: np.ndarray, *, one_vs_rest: bool = False) -> np.ndarray:
@@ -21,12 +21,6 @@ def probabilities_of(margins: np.ndarray, *, one_vs_rest: bool = False) -> np.nd
     if margins.ndim == 1:
         return np.column_stack([expit(-margins), expit(margins)])
     return np.asarray(softmax(log_expit(margins) if one_vs_rest else margins, axis=0).T)
-
-
-def places_said(margins: np.ndarray, least: float = 0.0) -> np.ndarray:
-    """Return the place of each row's class: of two the positive one above ``least``, of several the
-    first with the largest margin."""
-    return np.asarray((margins > least).astype(np.intp) if margins.ndim == 1 else margins.argmax(0))
 
 
 def blank_rows(margins: np.ndarray) -> np.ndarray:

@@ -12,7 +12,7 @@ from dpcore.data.schema.keys import ColumnKind, Key
 from dpcore.data.schema.label import Drop, Label
 from dpcore.data.schema.notation import Notation
 from dpcore.data.schema.plan import ColumnPlan
-from dpcore.data.schema.values import Entry, Value
+from dpcore.data.schema.values import Entry
 from dpcore.data.schema.vocabulary import Vocabulary
 
 __all__ = [
@@ -26,7 +26,6 @@ __all__ = [
     "Label",
     "Notation",
     "Numeric",
-    "Value",
     "Vocabulary",
     "transforms",
 ]

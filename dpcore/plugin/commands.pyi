@@ -5,11 +5,12 @@ the model alone.
 """
 
 from dpcore.cli.terminal.printing import print_json, print_lines
+from dpcore.cli.terminal.progress import Step
 from dpcore.fitting.planning.plan import make_plan
 from dpcore.fitting.planning.planned import Plan
 from dpcore.fitting.request.ledger_request import LedgerRequest
 from dpcore.fitting.request.run_request import DataRequest
-from dpcore.fitting.run import train
+from dpcore.fitting.run import Run, train
 from dpcore.registry.commands import Argument, CommandGroup, Option
 
 __all__ = [
@@ -19,6 +20,8 @@ __all__ = [
     "LedgerRequest",
     "Option",
     "Plan",
+    "Run",
+    "Step",
     "make_plan",
     "print_json",
     "print_lines",

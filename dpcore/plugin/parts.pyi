@@ -18,9 +18,9 @@ from dpcore.data.dataset import Dataset
 from dpcore.data.weighted_labels import clamped_labels
 from dpcore.engines.local import LocalEngine
 from dpcore.exact.rounding import exact, exp_down, exp_up, float_down, float_up, log_up, sqrt_up
-from dpcore.fitting.answered import fit_source
 from dpcore.fitting.planning.slots import accountants_for
 from dpcore.losses.facts import loss_facts
+from dpcore.losses.logistic import Logistic
 from dpcore.mechanisms.base import PureNoise, ScaledNoise
 from dpcore.model.model import Model
 from dpcore.model.outfile import OutFile
@@ -53,7 +53,6 @@ from dpcore.privacy.stated_events import (
 from dpcore.privacy.statement import PrivacyStatement
 from dpcore.privacy.units import Units
 from dpcore.protocols import DerivedQuery, Engine, Mechanism, Query, SampledQuery, TableQuery
-from dpcore.protocols.answer_source import SourceStatement
 from dpcore.protocols.interactive import InteractiveMechanism
 from dpcore.protocols.optimizer import Optimizer
 from dpcore.queries.clipping import clip_coefficients, clipped_total
@@ -92,6 +91,7 @@ __all__ = [
     "LazyUniform",
     "Ledger",
     "LocalEngine",
+    "Logistic",
     "Mechanism",
     "Model",
     "NoiseSource",
@@ -114,7 +114,6 @@ __all__ = [
     "SeededNoise",
     "Sensitivity",
     "SkellamDpEvent",
-    "SourceStatement",
     "Table",
     "TableQuery",
     "TableSession",
@@ -132,7 +131,6 @@ __all__ = [
     "exact",
     "exp_down",
     "exp_up",
-    "fit_source",
     "float_down",
     "float_up",
     "gaussian_mu_squared_down",

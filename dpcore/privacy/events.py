@@ -28,7 +28,6 @@ __all__ = [
     "RandomizedSensitivityGaussian",
     "SampledWithoutReplacementDpEvent",
     "SkellamDpEvent",
-    "require_positive",
 ]
 
 
@@ -38,20 +37,20 @@ _IN_PYTHON = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 _FLAGS: Any = vars(type)["__flags__"]  # Python's own, of which no metaclass says another.
 
 
-def require_positive(name: str, value: float) -> None:
-    """Raise InvalidInputError unless a figure of an event is a finite float > 0."""
-    if _FLAGS.__get__(type(value)) & _IN_PYTHON or not (
-        isinstance(value, float) and math.isfinite(value) and value > 0
-    ):
-        raise InvalidInputError(f"Expected {name}={value!r} to be a finite float > 0.")
-
-
 @dataclass(frozen=True, slots=True)
 class DpEvent:
     """Base of all events. ``counted(events)`` : how many of each event a schedule has, with exact
     copies of those of dpcore (``dpcore.privacy.figures.plain_counts``)."""
 
     counted = staticmethod(plain_counts)
+
+    @staticmethod
+    def require_positive(name: str, value: float) -> None:
+        """Raise InvalidInputError unless a figure of an event is a finite float > 0."""
+        if _FLAGS.__get__(type(value)) & _IN_PYTHON or not (
+            isinstance(value, float) and math.isfinite(value) and value > 0
+        ):
+            raise InvalidInputError(f"Expected {name}={value!r} to be a finite float > 0.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +59,7 @@ class PositiveDpEvent(DpEvent):
 
     def __post_init__(self) -> None:
         for name in map(str, type(self).__slots__):
-            require_positive(name, getattr(self, name))
+            DpEvent.require_positive(name, getattr(self, name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,10 +190,10 @@ class RandomizedSensitivityGaussian(DpEvent):
         if not self.deltas or len(self.deltas) != len(self.weights):
             raise InvalidInputError("Expected one delta or more, and a weight for each.")
         for delta in self.deltas:
-            require_positive("delta", delta)
+            DpEvent.require_positive("delta", delta)
         if not all(type(weight) is int and weight >= 1 for weight in self.weights):
             raise InvalidInputError("Expected weights to be whole numbers >= 1.")
-        require_positive("sigma", self.sigma)
+        DpEvent.require_positive("sigma", self.sigma)
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +216,7 @@ class PoissonSampledDpEvent(DpEvent):
     relation: NeighboringRelation
 
     def __post_init__(self) -> None:
-        require_positive("sampling_probability", self.sampling_probability)
+        DpEvent.require_positive("sampling_probability", self.sampling_probability)
         if not sys.float_info.min <= self.sampling_probability <= 1:
             raise InvalidInputError(
                 f"Expected 2^-1022 <= sampling_probability={self.sampling_probability!r} <= 1."

@@ -80,6 +80,16 @@ class NeighboringRelation(Enum):
     def size_is_public(self) -> bool:
         return self is not NeighboringRelation.ADD_OR_REMOVE_ONE
 
+    def require_all(self, rows_dropped: bool) -> None:
+        """Refuse rows that are left of more where their number is public: of two tables that differ
+        in one row, one may have lost it, and a public number of rows would tell."""
+        if rows_dropped and self.size_is_public:
+            raise InvalidInputError(
+                "The rows were read with bad_rows='drop', and the number of rows is public under "
+                f"{self.value}. Refuse bad rows (convert a store again with --bad-rows "
+                "refuse), or take add-or-remove-one."
+            )
+
 
 @sealed
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpcore.errors import InvalidInputError
-from dpcore.privacy.events import DpEvent, PositiveDpEvent, require_positive
+from dpcore.privacy.events import DpEvent, PositiveDpEvent
 
 __all__ = ["ApproximateDpEvent", "DominatingPairDpEvent", "RenyiDpEvent", "ZcdpDpEvent"]
 
@@ -50,7 +50,7 @@ class RenyiDpEvent(DpEvent):
         _require_pairs("orders", self.orders, "epsilons", self.epsilons)
         for name, values in (("order", self.orders), ("epsilon", self.epsilons)):
             for value in values:
-                require_positive(name, value)
+                DpEvent.require_positive(name, value)
         if not all(low < high for low, high in zip((1.0, *self.orders), self.orders, strict=False)):
             raise InvalidInputError("Expected orders to increase, from above 1.")
 
@@ -77,8 +77,8 @@ class ApproximateDpEvent(DpEvent):
     delta: float
 
     def __post_init__(self) -> None:
-        require_positive("epsilon", self.epsilon)
-        require_positive("delta", self.delta)
+        DpEvent.require_positive("epsilon", self.epsilon)
+        DpEvent.require_positive("delta", self.delta)
         if self.delta >= 1:
             raise InvalidInputError(f"Expected delta={self.delta!r} < 1.")
 

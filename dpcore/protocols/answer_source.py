@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 
 if TYPE_CHECKING:
@@ -12,24 +11,7 @@ if TYPE_CHECKING:
     from dpcore.data.dataset import Dataset
     from dpcore.privacy.sensitivity import NeighboringRelation
 
-__all__ = ["AnswerSource", "SourceStatement"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class SourceStatement:
-    """The charges of a source, as it states them for the privacy statement of a run.
-
-    Parameters
-    ----------
-    figures : of the statement's fields ``epsilon``, ``delta``, ``accountant``, ``conversion``,
-        ``unit``, ``budget``, ``spent``, ``releases`` and ``users``.
-    why_not_private : what voids the guarantee, as clauses.
-    parts : its parts that are inside the trust boundary: objects, or ``"module:Class"``.
-    """
-
-    figures: Mapping[str, Any]
-    why_not_private: tuple[str, ...] = ()
-    parts: tuple[Any, ...] = ()
+__all__ = ["AnswerSource"]
 
 
 @runtime_checkable
@@ -68,8 +50,14 @@ class AnswerSource(Protocol):
     def charged(self) -> tuple[int, int, str] | None:
         """Return what was charged, of how much, and the unit; ``None`` while nothing was."""
 
-    def stated(self, relation: NeighboringRelation) -> SourceStatement:
-        """Return what the statement says of the charges."""
+    def stated(self, relation: NeighboringRelation) -> Any:
+        """Return an object of what the privacy statement says of the charges.
+
+        It has ``figures``, of the statement's fields ``epsilon``, ``delta``, ``accountant``,
+        ``conversion``, ``unit``, ``budget``, ``spent``, ``releases`` and ``users``;
+        ``why_not_private``, what voids the guarantee, as clauses; and ``parts``, its parts that are
+        inside the trust boundary: objects, or ``"module:Class"``.
+        """
 
     @classmethod
     def checks(cls) -> tuple[Callable[[Any], Any], ...]:

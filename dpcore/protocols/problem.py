@@ -58,7 +58,7 @@ class Problem:
 
     Examples
     --------
-    >>> from dpcore.losses.logistic import Logistic
+    >>> from dpcore.plugin.parts import Logistic
     >>> from dpcore.plugin import NeighboringRelation, Problem
     >>> add = NeighboringRelation.ADD_OR_REMOVE_ONE
     >>> problem = Problem(Logistic(), 0.0, 2, row_norm=1.0, raw_norm_bound=1.0, relation=add)

@@ -128,7 +128,7 @@ class ClippedGradientSum(ClippedRows):
     Examples
     --------
     >>> import numpy as np
-    >>> from dpcore.losses.logistic import Logistic
+    >>> from dpcore.plugin.parts import Logistic
     >>> from dpcore.plugin import ClippedGradientSum, NeighboringRelation, Problem
     >>> add = NeighboringRelation.ADD_OR_REMOVE_ONE
     >>> problem = Problem(Logistic(), 0.0, 2, row_norm=1.0, raw_norm_bound=1.0, relation=add)

@@ -60,7 +60,7 @@ class CoefficientSum(ClippedRows):
     Examples
     --------
     >>> import numpy as np
-    >>> from dpcore.losses.logistic import Logistic
+    >>> from dpcore.plugin.parts import Logistic
     >>> from dpcore.plugin import NeighboringRelation, Problem
     >>> from dpcore.plugin.parts import CoefficientSum, RowFunction
     >>> def slope(z, y, parameters):
@@ -152,7 +152,7 @@ class ContributionSum:
 
     Examples
     --------
-    >>> from dpcore.losses.logistic import Logistic
+    >>> from dpcore.plugin.parts import Logistic
     >>> from dpcore.plugin import NeighboringRelation, Problem
     >>> from dpcore.plugin.parts import ContributionSum, RowFunction
     >>> def tenths(x, y, parameters, out):

@@ -126,7 +126,7 @@ class Registry:
             target = getattr(importlib.import_module(module), attribute)
             if self._sound.get(entry) is target:  # It was looked at before.
                 return target
-            fault = _fault_of(kind, target)
+            fault = self.fault_of(kind, target)
         except (Exception, SystemExit) as error:
             raise RegistryError(f"{whose} loaded from {entry.target}: {one_line(error)}") from error
         if fault:
@@ -145,18 +145,19 @@ class Registry:
                     f"The plugin {name!r} of {failure.owners} failed to load: {failure.reason}"
                 )
 
+    @staticmethod
+    def fault_of(kind: str, target: Any) -> str:
+        """Return why a target cannot be of its kind, as the end of a sentence; empty if it can."""
+        if kind == "command":  # The start of the command line waits for no table of parts.
+            return fault_of_command(target)
+        from dpcore.registry.tables.declarations import fault_of_part
+
+        return fault_of_part(kind, target)
+
     def failed_hint(self) -> str:
         """Return which plugins failed to load, and why: any of them may offer an unknown name."""
-        told = [f" {failed.owners} failed to load: {failed.reason}" for failed in self._failed]
-        return "".join(reason if reason.endswith(".") else f"{reason}." for reason in told)
-
-
-def _fault_of(kind: str, target: Any) -> str:
-    if kind == "command":  # The start of the command line waits for no table of parts.
-        return fault_of_command(target)
-    from dpcore.registry.tables.declarations import fault_of_part
-
-    return fault_of_part(kind, target)
+        told = ((failed.owners, failed.reason.removesuffix(".")) for failed in self._failed)
+        return "".join(f" {owners} failed to load: {reason}." for owners, reason in told)
 
 
 def one_line(error: BaseException) -> str:
@@ -216,10 +217,9 @@ def registries(kind: str) -> Iterator[Registry]:
 
 
 def is_registered(kind: str, name: str) -> bool:
-    """Return whether a name of a kind is there to be used. Plugins are imported for a name that can
-    be one of theirs alone."""
-    is_name = _NAME.fullmatch(name) is not None
-    return is_name and any(name in registry.names(kind) for registry in registries(kind))
+    """Return whether a name of a kind is there; plugins are imported where it may be theirs."""
+    found = (registry for registry in registries(kind) if name in registry.names(kind))
+    return _NAME.fullmatch(name) is not None and any(True for _ in found)
 
 
 def read_registry(points: Iterable[metadata.EntryPoint]) -> Registry:

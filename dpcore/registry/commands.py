@@ -7,10 +7,12 @@ plugin imports no library of command lines, and asks for no version of one.
 import inspect
 import re
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import FunctionType
 from typing import Annotated, Any
+
+from dpcore.errors import InvalidInputError
 
 __all__ = ["Argument", "CommandGroup", "Option", "fault_of_command"]
 
@@ -73,6 +75,23 @@ class Option:
     group: str = ""
     show_default: bool = True
     instead: Callable[[], None] | None = None
+
+    @staticmethod
+    def assigned(texts: Sequence[str] | None, option: str) -> dict[str, str]:
+        """Return the values of ``KEY=VALUE`` by name, in their order; InvalidInputError names the
+        option otherwise."""
+        pairs = [Option.pair(text, option) for text in texts or ()]
+        if len({key for key, _ in pairs}) < len(pairs):
+            raise InvalidInputError(f"{option} sets the same name twice.")
+        return dict(pairs)
+
+    @staticmethod
+    def pair(text: str, option: str) -> tuple[str, str]:
+        """Return key and value of ``KEY=VALUE``; InvalidInputError names the option otherwise."""
+        key, equals, value = text.partition("=")
+        if not (equals and key.strip() and value.strip()):
+            raise InvalidInputError(f"Expected {option} {text!r} as NAME=VALUE.")
+        return key.strip(), value.strip()
 
 
 @dataclass(frozen=True)

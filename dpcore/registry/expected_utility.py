@@ -1,5 +1,6 @@
 """The expected utility of a run: what may be expected of it, from public facts alone."""
 
+import math
 from dataclasses import dataclass
 
 __all__ = ["ExpectedUtility"]
@@ -33,6 +34,12 @@ class ExpectedUtility:
     error_left: float
     spread: float
     between: tuple[float, float] | None = None
+
+    @staticmethod
+    def rounded(figure: float) -> float:
+        """Return two digits of a figure, rounded up: a forecast has no more."""
+        unit = 10.0 ** (1 - math.floor(math.log10(figure)))
+        return math.ceil(round(figure * unit, 6)) / unit
 
 
 """The name of before, for this version."""

@@ -19,14 +19,12 @@ from dpcore.registry.slots import Slot
 
 __all__ = [
     "Parameter",
-    "assigned",
     "check_ranges",
     "convert",
     "convert_all",
     "describe_parameters",
     "fault_of_presets",
     "option",
-    "parse_assignment",
 ]
 
 _NOT_SET_BY_NAME = ("use", "as_published")
@@ -129,14 +127,6 @@ def describe_parameters(part: type) -> tuple[Parameter, ...]:
     )
 
 
-def parse_assignment(text: str, option: str) -> tuple[str, str]:
-    """Return key and value of ``KEY=VALUE``; InvalidInputError names the option otherwise."""
-    key, equals, value = text.partition("=")
-    if not (equals and key.strip() and value.strip()):
-        raise InvalidInputError(f"Expected {option} {text!r} as NAME=VALUE.")
-    return key.strip(), value.strip()
-
-
 def convert_all(
     part: type,
     params: Mapping[str, Any],
@@ -236,14 +226,6 @@ def _type_text(annotation: Any) -> str:
     if annotation is types.NoneType:
         return "none"
     return _EXPECTED.get(annotation, getattr(annotation, "__name__", str(annotation)))
-
-
-def assigned(texts: list[str] | None, option: str) -> dict[str, str]:
-    """Return the values by name, in their order; InvalidInputError names the option otherwise."""
-    pairs = [parse_assignment(text, option) for text in texts or ()]
-    if len({key for key, _ in pairs}) < len(pairs):
-        raise InvalidInputError(f"{option} sets the same name twice.")
-    return dict(pairs)
 
 
 _OF_THE_ACCOUNTANT = ("accountant", "accountant_conversion")

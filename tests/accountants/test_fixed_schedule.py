@@ -10,7 +10,6 @@ import pytest
 from dpcore.accountants.schedule import FixedSchedule
 from dpcore.errors import InvalidInputError, UnsupportedEventError
 from dpcore.fitting.planning.fixed_schedule import fixed_schedule, with_planned_accountant
-from dpcore.losses.logistic import Logistic
 from dpcore.plugin import Gaussian, NeighboringRelation, RowCount, Settings
 from dpcore.plugin.commands import make_plan
 from dpcore.plugin.parts import (
@@ -22,6 +21,7 @@ from dpcore.plugin.parts import (
     GaussianDpEvent,
     LaplaceDpEvent,
     LocalEngine,
+    Logistic,
     PoissonSampledDpEvent,
     PureDpEvent,
     RenyiDpEvent,

@@ -11,8 +11,6 @@ from dpcore.accountants.registered import registered_accountants
 from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError
 from dpcore.fitting.planning.compatibility import check_fits
 from dpcore.fitting.planning.fixed_schedule import with_planned_accountant
-from dpcore.fitting.run import fit_dataset
-from dpcore.losses.logistic import Logistic
 from dpcore.plugin import (
     ClippedGradientSum,
     Gaussian,
@@ -21,9 +19,10 @@ from dpcore.plugin import (
     Solution,
     schedule_noise_multiplier,
 )
-from dpcore.plugin.commands import make_plan
+from dpcore.plugin.commands import Run, make_plan
 from dpcore.plugin.parts import (
     GaussianDpEvent,
+    Logistic,
     PoissonSampledDpEvent,
 )
 from dpcore_accounting.samples import PoissonSample
@@ -89,7 +88,7 @@ def test_the_statement_names_what_was_chosen():
     from dpcore.plugin.parts import dataset_from_arrays
 
     rows = make_rows(60)
-    model = fit_dataset(plan_of("best"), dataset_from_arrays(rows.X, rows.y))
+    model = Run(plan_of("best"), dataset_from_arrays(rows.X, rows.y)).model()
     assert model.privacy["accountant"] == "pld"
     assert (model.privacy["epsilon"], model.privacy["delta"]) == (1.0, 1e-6)
     assert model.privacy["releases"] == {"gradient": 12}

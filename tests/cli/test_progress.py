@@ -8,9 +8,8 @@ from types import SimpleNamespace
 import pytest
 
 from dpcore.cli.terminal import progress
-from dpcore.cli.terminal.progress import Step, TimeLeft, line_of, shown
+from dpcore.cli.terminal.progress import FilesRead, Step, TimeLeft, line_of
 from dpcore.cli.terminal.steps import (
-    FilesRead,
     ReleasesMade,
     fit_progress,
     rounds_progress,
@@ -58,7 +57,7 @@ def wait_for(told):
 
 def test_without_a_terminal_lines_are_told(quick, capsys):
     told = []
-    with shown(lambda: HALF, hidden=False):
+    with Step.shown(lambda: HALF, hidden=False):
         wait_for(lambda: told.append(capsys.readouterr().err) or any(told))
     assert "".join(told).splitlines()[0] == line_of(HALF, "")
     assert line_of(HALF, "about 1 s left") == (
@@ -70,7 +69,7 @@ def test_without_a_terminal_lines_are_told(quick, capsys):
 def test_what_is_hidden_is_not_looked_at(quick, monkeypatch, capsys, terminal):
     monkeypatch.setattr("sys.stderr.isatty", lambda: terminal, raising=False)
     looked = []
-    with shown(lambda: looked.append(1), hidden=True):
+    with Step.shown(lambda: looked.append(1), hidden=True):
         time.sleep(0.1)
     with fit_progress(hidden=True) as on_release:
         assert on_release is None
@@ -78,7 +77,7 @@ def test_what_is_hidden_is_not_looked_at(quick, monkeypatch, capsys, terminal):
 
 
 def test_a_short_command_tells_no_line(capsys):
-    with shown(lambda: HALF, hidden=False):
+    with Step.shown(lambda: HALF, hidden=False):
         pass
     assert capsys.readouterr().err == ""
 

@@ -166,7 +166,9 @@ def test_in_python_too(stub, monkeypatch, tmp_path):
 def test_before_the_first_charge(train, monkeypatch):
     monkeypatch.setattr("dpcore.fitting.run_sessions.run_optimizer", raises(KeyboardInterrupt))
     assert line(train()) == "dpcore: stopped. Nothing was charged" + NONE
-    monkeypatch.setattr("dpcore.fitting.rows.loading.load_data", raises(KeyboardInterrupt))
+    monkeypatch.setattr(
+        "dpcore.fitting.request.run_request.DataRequest.load", raises(KeyboardInterrupt)
+    )
     assert line(train()) == "dpcore: stopped; nothing was written."
 
 

@@ -12,9 +12,8 @@ from scipy.sparse import csr_matrix
 
 from dpcore.data.blocks.table import Table
 from dpcore.errors import DataError, InvalidInputError
-from dpcore.losses.logistic import Logistic
 from dpcore.plugin import ClippedGradientSum, NeighboringRelation, Problem, round_parameters
-from dpcore.plugin.parts import LocalEngine
+from dpcore.plugin.parts import LocalEngine, Logistic
 from dpcore_dp_agd.loss_line import ClippedLossLine
 from dpcore_tables.coded import CodedLayout, CodedRows
 

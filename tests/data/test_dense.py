@@ -30,8 +30,9 @@ from dpcore.data.blocks.table import Table
 from dpcore.data.blocks.truncation import truncate_rows
 from dpcore.errors import DataError
 from dpcore.exact.grid import FLOAT32_LIMIT
-from dpcore.losses.logistic import Logistic, Softmax
+from dpcore.losses.logistic import Softmax
 from dpcore.plugin import ClippedGradientSum, NeighboringRelation, Problem, round_parameters
+from dpcore.plugin.parts import Logistic
 from dpcore_baselines.queries.standardization import Standardization
 from dpcore_baselines.queries.standardized import StandardizedGradientSum
 

@@ -15,9 +15,8 @@ from dpcore.data.blocks.truncation import truncate_rows
 from dpcore.data.dataset import Dataset
 from dpcore.data.schema.features.width import width_schema
 from dpcore.errors import InvalidInputError
-from dpcore.losses.logistic import Logistic
 from dpcore.plugin import ClippedGradientSum, NeighboringRelation, Problem
-from dpcore.plugin.parts import LocalEngine, Table
+from dpcore.plugin.parts import LocalEngine, Logistic, Table
 from dpcore_accuracy_first.queries.gram import GramMatrix
 from dpcore_baselines.queries.gradient_sum import GradientSum
 from dpcore_baselines.queries.moments import ColumnMoments

@@ -5,8 +5,8 @@ import pytest
 from dpcore import Schema
 from dpcore.data.schema.features.width import width_schema
 from dpcore.errors import InvalidInputError
-from dpcore.losses.logistic import Logistic
 from dpcore.plugin import NeighboringRelation, Problem
+from dpcore.plugin.parts import Logistic
 
 COLUMNS = {
     "city": {"kind": "categorical", "categories": ["Bern", "Basel", "Genf"]},

@@ -13,7 +13,6 @@ from dpcore.data.dataset import Dataset
 from dpcore.data.schema.notation import Notation
 from dpcore.data.units import UnitIds, bounded, dense
 from dpcore.errors import DataError, InvalidInputError
-from dpcore.fitting.rows.loading import split
 from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.parts import dataset_from_arrays
 from dpcore_tables.cells.ids import ids_of
@@ -231,7 +230,7 @@ def test_a_unit_is_on_one_side_of_a_split(relation):
     ids = [str(i % 30) for i in range(60)]
     data = dataset_from_arrays(frame(ids), schema=SCHEMA)
     numbered = Dataset("n", data.X, np.where(data.units % 2, 1.0, -1.0), SCHEMA, units=data.units)
-    kept, held_out = split(numbered, 0.5, relation, 3)
+    kept, held_out = numbered.split(0.5, relation, 3)
     assert kept.n_units + held_out.n_units == 30
     assert np.bincount(kept.units).tolist() == [2] * kept.n_units
     if relation is REPLACE:

@@ -12,9 +12,8 @@ from scipy.sparse import csr_matrix
 
 from dpcore.engines import local, thread_pool
 from dpcore.errors import AnswerError, InvalidInputError
-from dpcore.losses.logistic import Logistic
 from dpcore.plugin import ClippedGradientSum, NeighboringRelation, Problem, RowCount
-from dpcore.plugin.parts import LocalEngine, Table
+from dpcore.plugin.parts import LocalEngine, Logistic, Table
 from dpcore_dp_agd.loss_line import ClippedLossLine
 from dpcore_lab.overlap import run_overlapping
 

@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from dpcore.losses.logistic import Logistic
 from dpcore.plugin import ClippedGradientSum, NeighboringRelation, Problem
-from dpcore.plugin.parts import LocalEngine, Table
+from dpcore.plugin.parts import LocalEngine, Logistic, Table
 from dpcore_baselines.losses.hinge import HingeSvm
 from dpcore_baselines.losses.huber import HuberSvm
 from dpcore_dp_agd.logistic_line import logistic_totals

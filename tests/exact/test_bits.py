@@ -21,9 +21,8 @@ from dpcore.exact.grid import (
     coefficient_bits,
     round_to,
 )
-from dpcore.losses.logistic import Logistic
 from dpcore.plugin import ClippedGradientSum, NeighboringRelation, Problem
-from dpcore.plugin.parts import LocalEngine, Table
+from dpcore.plugin.parts import LocalEngine, Logistic, Table
 from dpcore_a_ddp.record_gradient import RecordGradientSum
 from dpcore_accuracy_first.queries.gram import GramMatrix
 from dpcore_baselines.queries.gradient_sum import GradientSum, gradient_bits, gradient_error

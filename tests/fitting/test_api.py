@@ -12,7 +12,6 @@ from scipy import sparse
 
 from dpcore import Schema, fit, load_model
 from dpcore.errors import DataError, DpcoreWarning, InvalidInputError, RegistryError
-from dpcore.fitting.warnings import cautions_of
 from dpcore.plugin.parts import load_registry
 from dpcore_tables.store import convert
 
@@ -227,7 +226,7 @@ def test_what_the_command_line_prints_fit_warns_of(budget, text):
     with pytest.warns(DpcoreWarning, match=re.escape(text)) as warned:
         model = fit(X, Y, algo="stub", classes=(0, 1), **budget)
     assert warned[0].filename == __file__
-    assert [str(warning.message) for warning in warned] == cautions_of(model)
+    assert [str(warning.message) for warning in warned] == model.cautions()
 
 
 def test_truth_values_of_a_frame_are_predicted_as_such(tmp_path):

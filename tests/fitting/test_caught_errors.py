@@ -56,7 +56,7 @@ def fitted(optimizer=None, also=()):
     told = {"epsilon": 2.0, "delta": 1e-6, "params": {"steps": "2"}, "accountant": "zcdp"}
     plan = make_plan(Settings("dp-gd", also=also, **told))
     plan = plan if optimizer is None else replace(plan, optimizer=optimizer)
-    return run.fit_dataset(plan, dataset_from_arrays(X, Y, bounds=(0, 1), classes=(-1, 1)))
+    return run.Run(plan, dataset_from_arrays(X, Y, bounds=(0, 1), classes=(-1, 1))).model()
 
 
 @pytest.mark.parametrize("caught", [{}, {"then": TargetNotMetError}, {"again": True}])

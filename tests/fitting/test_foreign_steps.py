@@ -71,7 +71,7 @@ class Asked(OneRelease):
 def fitted(*steps, **options):
     told = {"epsilon": 2.0, "delta": 1e-6, "params": {"steps": "2"}, "accountant": "gdp"}
     data = dataset_from_arrays(X, Y, bounds=(0, 1), classes=(-1, 1))
-    return run.fit_dataset(make_plan(Settings("dp-gd", also=steps, **told)), data, **options)
+    return run.Run(make_plan(Settings("dp-gd", also=steps, **told)), data, **options).model()
 
 
 @pytest.mark.parametrize("phase", PHASES)

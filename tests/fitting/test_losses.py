@@ -8,7 +8,7 @@ import pytest
 
 from dpcore import fit, load_model
 from dpcore.errors import InvalidInputError
-from dpcore.fitting.planning.losses import loss_parameters, make_loss
+from dpcore.fitting.planning.losses import make_loss
 from dpcore.fitting.planning.plan import make_plan
 from dpcore.fitting.request.settings import Settings
 from dpcore.model.file import checksum
@@ -21,7 +21,7 @@ def test_parameters_of_the_loss_are_apart_from_those_of_the_algorithm():
     assert Settings.params_apart(asked) == ({"loss-clip": 3}, {"tau": ".9"})
     plan = make_plan(Settings(algo="privgene", loss="quantile", params=asked))
     assert plan.loss == Quantile(tau=0.9) and plan.optimizer.loss_clip == 3.0
-    assert loss_parameters(plan.loss) == {"tau": 0.9, "half_width": None}
+    assert Settings.loss_parameters(plan.loss) == {"tau": 0.9, "half_width": None}
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_a_plain_class_has_no_parameters():
             self.tau = tau
 
     registry = SimpleNamespace(load=lambda kind, name: Plain)
-    assert loss_parameters(make_loss("plain", {}, registry)) == {}
+    assert Settings.loss_parameters(make_loss("plain", {}, registry)) == {}
     with pytest.raises(InvalidInputError, match="The loss plain has no parameters"):
         make_loss("plain", {"tau": 0.9}, registry)
 

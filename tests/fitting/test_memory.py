@@ -12,8 +12,8 @@ from dpcore.fitting.planning.memory import gigabytes, memory_of, require_memory
 from dpcore.fitting.planning.plan import make_plan
 from dpcore.fitting.planning.utility_warning import UtilityWarning
 from dpcore.fitting.request.settings import Settings
-from dpcore.fitting.run import fit_dataset
 from dpcore.plugin import NeighboringRelation, Problem
+from dpcore.plugin.commands import Run
 from dpcore.plugin.parts import dataset_from_arrays
 from dpcore_report.forecast import Forecast
 
@@ -71,7 +71,7 @@ def test_what_no_machine_holds_is_refused_before_the_first_charge(monkeypatch):
     charged = []
     with pytest.raises(InvalidInputError, match="dp-gd takes about 1 MB of memory"):
         plan = make_plan(Settings(algo="dp-gd", epsilon=1.0))
-        fit_dataset(plan, dataset, on_release=charged.append)
+        Run(plan, dataset, on_release=charged.append).model()
     assert charged == []
 
 

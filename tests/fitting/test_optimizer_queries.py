@@ -11,10 +11,9 @@ import pytest
 
 from dpcore.errors import BudgetExceededError, UnsupportedEventError
 from dpcore.fitting.planning.plan import make_plan
-from dpcore.fitting.planning.public_facts import check_dataset
 from dpcore.fitting.request.settings import Settings
-from dpcore.fitting.run import fit_dataset
 from dpcore.plugin import Gaussian, RowCount, Solution
+from dpcore.plugin.commands import Run
 from dpcore.plugin.parts import GaussianDpEvent, dataset_from_arrays, load_registry
 from dpcore.registry.catalogue import KINDS, Entry, Registry
 
@@ -127,17 +126,17 @@ def planned(monkeypatch):
 @pytest.mark.parametrize("accountant", ["zcdp", "rdp", "gdp"])
 def test_default_l2_cannot_raise_the_budget(planned, accountant):
     plan = planned(AltersInL2, accountant=accountant)
-    statement = fit_dataset(plan, DATA).privacy
+    statement = Run(plan, DATA).model().privacy
     released = Greedy.released[-1]
-    fit_dataset(planned(Greedy, accountant=accountant), DATA)
+    Run(planned(Greedy, accountant=accountant), DATA).model()
     assert released == Greedy.released[-1] < 2
     assert statement["epsilon"] == 1.0
-    assert check_dataset(plan, DATA).problem.row_norm == DATA.row_norm
+    assert Run(plan, DATA).ready().problem.row_norm == DATA.row_norm
 
 
 def test_a_schedule_that_was_stated_cannot_be_altered(planned):
     plan = planned(AltersInSchedule, accountant="advanced-composition")
-    fit_dataset(plan, DATA)
+    Run(plan, DATA).model()
     assert Greedy.released == [0]
     assert Greedy.norms[-1] == DATA.row_norm
     assert min(event.noise_multiplier for event in AltersInSchedule.stated) == 0.5
@@ -146,7 +145,7 @@ def test_a_schedule_that_was_stated_cannot_be_altered(planned):
 
 
 def test_needed_epsilon_is_a_plain_number(planned):
-    ready = check_dataset(planned(AltersInNeeds, epsilon=1.0), DATA)
+    ready = Run(planned(AltersInNeeds, epsilon=1.0), DATA).ready()
     assert ready.problem.row_norm == DATA.row_norm
     assert type(ready.plan.accountant.epsilon) is float
 

@@ -14,8 +14,8 @@ from dpcore.fitting import run_sessions
 from dpcore.fitting.ovr import against_the_rest
 from dpcore.fitting.planning.plan import make_plan
 from dpcore.fitting.request.settings import Settings
-from dpcore.fitting.run import fit_dataset
 from dpcore.plugin import ClippedGradientSum, NeighboringRelation, Problem
+from dpcore.plugin.commands import Run
 from dpcore.plugin.parts import Ledger, SeededNoise, TableSession, dataset_from_arrays
 from dpcore.session.charges import Charges
 
@@ -101,7 +101,7 @@ def test_an_accountant_of_one_release_is_split_by_basic_composition(charges):
     X, y = rows()
     charged = Charges()
     plan = make_plan(Settings(algo="objpert", epsilon=3.0, delta=3e-6, multiclass="ovr"))
-    model = fit_dataset(plan, dataset_from_arrays(X, y, **PUBLIC), charges=charged)
+    model = Run(plan, dataset_from_arrays(X, y, **PUBLIC), charges=charged).model()
     # Each release has a delta of at most 1e-6 at epsilon 1; 3 of them are (3, 3e-6)-DP.
     assert len(charges) == 3
     assert all(0.5e-6 < entry.cost <= 1e-6 for entry in charges)

@@ -10,7 +10,7 @@ from dpcore.errors import InvalidInputError
 from dpcore.fitting.planning.plan import make_plan
 from dpcore.fitting.request.settings import Settings
 from dpcore.fitting.rows.loading import are_ours_and_generated
-from dpcore.fitting.run import fit_dataset
+from dpcore.plugin.commands import Run
 from dpcore.plugin.parts import Dataset, dataset_from_arrays
 
 COLUMNS = {
@@ -31,8 +31,8 @@ def test_dropped_rows_are_refused_where_their_number_is_public(tmp_path, part):
     assert data.rows_dropped
     plan = make_plan(Settings(relation="replace-one"))
     with pytest.raises(InvalidInputError, match="bad_rows='drop'.*take add-or-remove-one"):
-        fit_dataset(plan, data, on_release=no_release)
-    model = fit_dataset(make_plan(Settings()), data)
+        Run(plan, data, on_release=no_release).model()
+    model = Run(make_plan(Settings()), data).model()
     assert np.isfinite(model.w).all()
 
 
@@ -40,7 +40,7 @@ def test_rows_read_with_refusal_may_have_a_public_number(tmp_path):
     (tmp_path / "f.csv").write_text("x,y\n0,0\n1,1\n.5,0\n")
     data = Dataset.from_file(tmp_path / "f.csv", SCHEMA)
     assert not data.rows_dropped and not data.take(np.array([True, False, True])).rows_dropped
-    model = fit_dataset(make_plan(Settings(relation="replace-one")), data)
+    model = Run(make_plan(Settings(relation="replace-one")), data).model()
     assert model.privacy["neighboring_relation"] == "replace-one"
 
 
@@ -50,14 +50,14 @@ def test_a_part_is_refused_where_the_number_of_rows_is_public(tmp_path):
     schema = Schema.from_dict({"columns": columns})
     part = Dataset.from_file(tmp_path / "f.csv", schema).of_part("z=a")
     with pytest.raises(InvalidInputError, match="how many rows a part has is private"):
-        fit_dataset(make_plan(Settings(relation="replace-one")), part, on_release=no_release)
-    assert fit_dataset(make_plan(Settings()), part).privacy["part"] == "z=a"
+        Run(make_plan(Settings(relation="replace-one")), part, on_release=no_release).model()
+    assert Run(make_plan(Settings()), part).model().privacy["part"] == "z=a"
 
 
 def test_the_statement_has_the_public_number_of_rows_that_was_used(tmp_path):
     (tmp_path / "f.csv").write_text("x,y\n0,0\n1,1\n.5,0\n1,0\n")
     data = replace(Dataset.from_file(tmp_path / "f.csv", SCHEMA), schema=replace(SCHEMA, rows=300))
-    model = fit_dataset(make_plan(Settings()), data, kept_fraction=0.5)
+    model = Run(make_plan(Settings()), data, kept_fraction=0.5).model()
     assert model.privacy["n0"] == 150 and "n0 = 150, used as" in model.privacy["sentence"]
 
 

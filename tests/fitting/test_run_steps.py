@@ -66,7 +66,7 @@ class Counts:
 def fitted(*steps, **options):
     settings = Settings("dp-gd", epsilon=2.0, delta=1e-6, params={"steps": "5"}, also=steps)
     data = dataset_from_arrays(X, Y, bounds=(0, 1), classes=(-1, 1))
-    return run.fit_dataset(make_plan(settings), data, **options)
+    return run.Run(make_plan(settings), data, **options).model()
 
 
 def share_told(error):
@@ -291,7 +291,7 @@ def test_a_need_that_is_not_met_is_refused_by_name_before_a_charge(need, options
     labels = np.array(classes)[np.arange(len(X)) % len(classes)]
     data = dataset_from_arrays(X, labels, bounds=(0, 1), classes=classes)
     with pytest.raises(InvalidInputError, match=said) as caught:
-        run.fit_dataset(make_plan(settings), data)
+        run.Run(make_plan(settings), data).model()
     assert not hasattr(caught.value, "__notes__")
 
 
@@ -325,7 +325,7 @@ def test_a_step_whose_class_says_another_module_each_time_is_not_dpcores(monkeyp
     assert checked._is_of_dpcore(BalancedWeights())
 
 
-def test_a_fit_is_sixty_lines_and_no_function_of_it_forty():
-    for whole, most in ((run.fit_dataset, 60), (run.fit_run, 40), (run._model_of_rows, 40)):
+def test_no_function_of_a_fit_has_forty_lines():
+    for whole, most in ((run.Run.model, 40), (run._model_of_rows, 40)):
         (fit,) = ast.parse(textwrap.dedent(inspect.getsource(whole))).body
         assert fit.end_lineno <= most

@@ -8,11 +8,9 @@ import pytest
 
 from dpcore import Schema, fit, load_model
 from dpcore.errors import DpcoreError, DpcoreWarning, InvalidInputError
-from dpcore.fitting.planning.usual_loss import (
-    loss_of_rows,
-    loss_of_schemas,
-)
-from dpcore.fitting.rows.loading import DataRequest
+from dpcore.fitting.planning.usual_loss import loss_of_rows
+from dpcore.plugin import Settings
+from dpcore.plugin.commands import DataRequest
 from dpcore.plugin.parts import Ledger
 from dpcore_tables.files import FILES
 from dpcore_tables.statistics import open_session
@@ -179,12 +177,17 @@ def test_a_schema_says_the_loss_and_several_only_if_all_are_of_more_than_two(tmp
     two = Schema.from_dict({"columns": two})
     number = {**SCHEMA["columns"], "y": {"kind": "label", "lower": 0, "upper": 1}}
     number = Schema.from_dict({"columns": number})
-    assert loss_of_schemas(number) == loss_of_schemas(number, number) == "ridge"
-    assert loss_of_schemas(number, three) == loss_of_schemas(number, None) == "logistic"
+    assert Settings.usual_loss(number) == Settings.usual_loss(number, number) == "ridge"
+    assert Settings.usual_loss(number, three) == Settings.usual_loss(number, None) == "logistic"
     assert loss_of_rows(number, None) == "ridge"
     assert loss_of_rows(None, None, target_bounds=(0, 1)) == "ridge"
-    assert loss_of_schemas(three, three) == "softmax"
-    assert loss_of_schemas(three, two) == loss_of_schemas(None) == loss_of_schemas() == "logistic"
+    assert Settings.usual_loss(three, three) == "softmax"
+    assert (
+        Settings.usual_loss(three, two)
+        == Settings.usual_loss(None)
+        == Settings.usual_loss()
+        == "logistic"
+    )
     assert loss_of_rows(three, None) == "softmax"
 
 

@@ -10,7 +10,6 @@ from dpcore.accountants.registered import target_of
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.planning.plan import make_plan
 from dpcore.fitting.request.settings import Settings
-from dpcore.fitting.steps.shared_budget import with_shared_accountant
 from dpcore.plugin.parts import load_registry
 from dpcore_accounting.rdp import RdpAccountant
 from dpcore_tuning.search import make_search
@@ -66,13 +65,13 @@ def test_a_list_of_candidates_shares_a_filter():
 
 def test_only_the_usual_accountant_is_replaced_and_the_trusted_parts_follow():
     plan = make_plan(Settings(algo="sgd-ma", epsilon=2.0))
-    shared = with_shared_accountant(plan)
+    shared = plan.with_shared_accountant()
     pld, rdp = (target_of(each) for each in (plan.accountant, shared.accountant))
     assert (type(plan.accountant), type(shared.accountant)) == (PldAccountant, RdpAccountant)
     assert rdp[0] in shared.targets and pld[0] not in shared.targets
-    assert with_shared_accountant(shared) is shared
+    assert shared.with_shared_accountant() is shared
     for settings in ({"accountant": "pld"}, {"conversion": "connect-the-dots"}):
         named = make_plan(replace(plan.settings, **settings))
-        assert with_shared_accountant(named) is named
+        assert named.with_shared_accountant() is named
     adaptive = make_plan(Settings(algo="dp-gd"))
-    assert with_shared_accountant(adaptive) is adaptive
+    assert adaptive.with_shared_accountant() is adaptive

@@ -14,8 +14,8 @@ from dpcore.accountants.registered import registered_accountants, which_support
 from dpcore.errors import BudgetExceededError, UnsupportedEventError
 from dpcore.fitting.planning.plan import make_plan
 from dpcore.fitting.request.settings import Settings
-from dpcore.fitting.run import fit_dataset
 from dpcore.plugin import RowCount, Solution, parts
+from dpcore.plugin.commands import Run
 from dpcore.plugin.parts import (
     ApproximateDpEvent,
     ComposedDpEvent,
@@ -79,9 +79,9 @@ class Asking:
 def fitted(accountant, **asked):
     plan = make_plan(Settings(accountant=accountant, epsilon=1.0, delta=1e-6))
     rows = make_rows(40)
-    return fit_dataset(
+    return Run(
         replace(plan, optimizer=Asking(**asked)), dataset_from_arrays(rows.X, rows.y)
-    )
+    ).model()
 
 
 HELD = [(accountant, event) for event in EVENTS for accountant in (*which_support(event), "best")]

@@ -9,11 +9,10 @@ import pytest
 import dpcore
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.planning.plan import make_plan
-from dpcore.fitting.planning.public_facts import check_dataset
 from dpcore.fitting.request.settings import Settings
-from dpcore.fitting.rows.loading import DataRequest, load_data
 from dpcore.fitting.run import train
 from dpcore.plugin import NeighboringRelation
+from dpcore.plugin.commands import DataRequest, Run
 from dpcore_lab.compare.data_rows import Rows
 from dpcore_lab.compare.notes import notes_of
 from dpcore_lab.compare.settings import Comparison
@@ -91,7 +90,7 @@ def test_units_may_be_named_beside_the_schema(frame, file):
     with pytest.raises(InvalidInputError, match="beside a schema"):
         dpcore.fit(frame[["x"]].to_numpy(), frame.y == "p", unit="id", rows_per_unit=2)
     with pytest.raises(InvalidInputError, match="A store has the units of the schema"):
-        load_data(DataRequest("rows.dpcore", unit="id"), ADD)
+        DataRequest("rows.dpcore", unit="id").load(ADD)
     with pytest.raises(InvalidInputError, match="The schema's unit is 'id'"):
         dpcore.fit(frame, schema={**KEYS, **UNITS}, unit="x", rows_per_unit=2)
 
@@ -106,9 +105,9 @@ def test_algorithms_of_a_theorem_for_one_row_are_refused_with_those_that_fit(fra
 
 @pytest.mark.parametrize("relation", [ADD, REPLACE])
 def test_the_number_of_rows_is_never_public(file, relation):
-    data = load_data(DataRequest(str(file[0]), file[1]), relation)
+    data = DataRequest(str(file[0]), file[1]).load(relation)
     plan = make_plan(Settings(relation=relation.value))
-    problem = check_dataset(plan, data.train).problem
+    problem = Run(plan, data.train).ready().problem
     assert (problem.n, problem.n_public, problem.rows_per_unit) == (None, None, 3)
     assert problem.rows_changed == (3 if relation is ADD else 6)
     assert problem.unsure_capacity == problem.capacity
@@ -119,17 +118,17 @@ def test_rows_of_a_unit_are_chosen_once_before_rows_are_held_out(file):
     plan = make_plan(Settings(epsilon=4.0))
     training = train(plan, request)
     assert set(training.diagnostics) >= {"train_loss", "test_accuracy"}
-    data = load_data(request, ADD)
+    data = request.load(ADD)
     for part in (data.train, data.test):
         assert np.bincount(part.units).tolist() == [3] * part.n_units
     assert data.train.n_units + data.test.n_units == 240
-    seeded = [load_data(request, ADD, seed=1).train for _ in range(2)]
+    seeded = [request.load(ADD, seed=1).train for _ in range(2)]
     assert np.array_equal(seeded[0].y, seeded[1].y)
 
 
 def test_a_second_file_needs_no_ids(frame, file, tmp_path):
     frame.drop(columns="id").to_csv(tmp_path / "test.csv", index=False)
-    data = load_data(DataRequest(str(file[0]), file[1], test=tmp_path / "test.csv"), ADD)
+    data = DataRequest(str(file[0]), file[1], test=tmp_path / "test.csv").load(ADD)
     assert data.test is not None and data.test.n_units == 1200
 
 

@@ -10,14 +10,11 @@ import pytest
 
 from dpcore import fit
 from dpcore.errors import DpcoreWarning
-from dpcore.fitting.planning import optimizer_queries
 from dpcore.fitting.planning.plan import make_plan
-from dpcore.fitting.planning.public_facts import check_dataset
-from dpcore.fitting.planning.utility_warning import UtilityWarning, rounded
+from dpcore.fitting.planning.utility_warning import UtilityWarning
 from dpcore.fitting.request.settings import Settings
-from dpcore.fitting.rows.loading import DataRequest
-from dpcore.fitting.run import fit_dataset, train
 from dpcore.plugin import ExpectedUtility
+from dpcore.plugin.commands import DataRequest, Run, train
 from dpcore.plugin.parts import dataset_from_arrays
 
 RNG = np.random.default_rng(0)
@@ -35,7 +32,7 @@ def told(n, n0=None, **asked):
     data = dataset_from_arrays(X, y, classes=(-1, 1), bounds=(0, 1), n0=n0)
     plan = make_plan(Settings(**asked))
     tell = UtilityWarning(lambda sentence: said.append((sentence, len(charged))))
-    fit_dataset(plan, data, on_release=charged.append, utility_warning=tell)
+    Run(plan, data, on_release=charged.append, utility_warning=tell).model()
     return said, tell.failing
 
 
@@ -61,7 +58,7 @@ def test_a_private_number_of_rows_would_be_noticed(monkeypatch):
     def leaky(plan, problem):
         return ExpectedUtility(kept=None, rows_needed=leaky.n, error_left=0.5, spread=0.1)
 
-    monkeypatch.setattr("dpcore.fitting.planning.utility_warning.expected_utility", leaky)
+    monkeypatch.setattr("dpcore.fitting.planning.planned.Plan.utility_of", leaky)
     found = []
     for leaky.n in (2000, 40_000):
         found.append(told(10, epsilon=0.05))
@@ -107,7 +104,7 @@ def test_an_outlook_is_asked_with_copies(monkeypatch):
     # What it does to its copies is not what the fit goes on with.
     plan = make_plan(Settings(epsilon=1.0))
     data = dataset_from_arrays(*rows(20), classes=(-1, 1), bounds=(0, 1))
-    ready = check_dataset(plan, data)
+    ready = Run(plan, data).ready()
 
     def greedy(problem, accountant):
         object.__setattr__(problem, "row_norm", 2.0**-8)
@@ -115,7 +112,7 @@ def test_an_outlook_is_asked_with_copies(monkeypatch):
 
     planned = dataclasses.replace(ready.plan, expected_utility=greedy)
     norm, accountant = ready.problem.row_norm, repr(planned.accountant)
-    assert optimizer_queries.expected_utility(planned, ready.problem) is None
+    assert planned.utility_of(ready.problem) is None
     assert ready.problem.row_norm == norm and repr(planned.accountant) == accountant
 
 
@@ -124,4 +121,4 @@ def test_an_outlook_is_asked_with_copies(monkeypatch):
     [(2757, 2800), (0.1811, 0.19), (100, 100), (1, 1), (99.5, 100), (0.02, 0.02)],
 )
 def test_two_digits_are_rounded_up(figure, shown):
-    assert rounded(figure) == pytest.approx(shown)
+    assert ExpectedUtility.rounded(figure) == pytest.approx(shown)

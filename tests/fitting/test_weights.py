@@ -8,7 +8,7 @@ import pytest
 
 from dpcore import Weights, fit
 from dpcore.errors import InvalidInputError, RegistryError
-from dpcore.fitting.steps.weights import require_bound, with_weights
+from dpcore.fitting.steps.weights import require_bound
 from dpcore.plugin import Settings
 from dpcore.plugin.commands import make_plan
 from dpcore.plugin.parts import load_registry
@@ -39,9 +39,9 @@ def test_weights_by_a_step_of_somebody_else_name_it(monkeypatch):
         weights = staticmethod(own.weights)
 
     plan = make_plan(Settings(loss="logistic", algo="dp-gd"))
-    assert with_weights(plan, (1.0, 2.0)).targets == plan.targets
+    assert plan.with_weights((1.0, 2.0)).targets == plan.targets
     monkeypatch.setattr(type(load_registry()), "load", lambda self, kind, name: Balanced)
-    (part,) = {*with_weights(plan, (1.0, 2.0)).targets} - {*plan.targets}
+    (part,) = {*plan.with_weights((1.0, 2.0)).targets} - {*plan.targets}
     assert part.endswith(":test_weights_by_a_step_of_somebody_else_name_it.<locals>.Balanced")
 
 
@@ -64,7 +64,7 @@ def test_a_step_that_bears_the_name_of_ours_is_named_as_it_is_registered(name, m
 def test_weights_without_a_bound_are_refused_whatever_weighs(monkeypatch):
     # A package that lets them pass would see the rows, and no statement would name it.
     weights = SimpleNamespace(require_bound=lambda *asked: None)
-    monkeypatch.setattr("dpcore.fitting.steps.weights._weights", lambda: weights)
+    monkeypatch.setattr("dpcore.fitting.steps.weights.weighing", lambda: weights)
     for asked in ((np.ones(100), None), (None, 2.0)):
         with pytest.raises(InvalidInputError, match="sample_weight and weight_bound"):
             require_bound(X, *asked)

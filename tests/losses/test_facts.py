@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from dpcore.errors import InvalidInputError
-from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.plugin import NeighboringRelation
-from dpcore.plugin.parts import loss_facts
+from dpcore.plugin.parts import Logistic, loss_facts
 from dpcore_accuracy_first.objectives.public_ball import PublicBall
 from dpcore_baselines.queries.gradient_sum import gradient_error
 from dpcore_lab.checks import check_loss, make_rows

@@ -3,8 +3,8 @@ import naive
 import numpy as np
 import pytest
 
-from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
+from dpcore.plugin.parts import Logistic
 from dpcore_lab.checks import check_loss
 
 MARGINS = np.concatenate(

@@ -7,9 +7,8 @@ import pytest
 
 from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.errors import InvalidInputError
-from dpcore.losses.logistic import Logistic
 from dpcore.plugin import ClippedGradientSum, Gaussian
-from dpcore.plugin.parts import LocalEngine, SeededNoise, TableSession, loss_facts
+from dpcore.plugin.parts import LocalEngine, Logistic, SeededNoise, TableSession, loss_facts
 from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
 from dpcore.registry.tables.declarations import fault_of_part
 from dpcore_lab.checks import check_loss, check_mechanism, check_query, check_sampler, make_rows

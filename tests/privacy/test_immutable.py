@@ -25,9 +25,8 @@ import dpcore_rsgd_ar
 from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.errors import BudgetExceededError, InvalidInputError
 from dpcore.fitting.optimizer_run import run_optimizer
-from dpcore.losses.logistic import Logistic
 from dpcore.plugin import ClippedGradientSum, Gaussian, Problem, RowCount, Solution, round_to
-from dpcore.plugin.parts import LocalEngine, PureAccountant, SeededNoise, TableSession
+from dpcore.plugin.parts import LocalEngine, Logistic, PureAccountant, SeededNoise, TableSession
 from dpcore.privacy.immutable import attributes, constant, private_copy, require_untouched, sealed
 from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
 from dpcore.session.trust_boundary import parts_within

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from dpcore.losses.logistic import Logistic
+from dpcore.plugin.parts import Logistic
 from dpcore.privacy.first_party import part_of
 from dpcore.privacy.statement import PrivacyStatement, foreign_parts
 from dpcore.privacy.versions import running_versions

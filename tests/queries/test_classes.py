@@ -9,10 +9,11 @@ from coded_rows import coded
 
 from dpcore.accountants import GdpAccountant
 from dpcore.errors import InvalidInputError
-from dpcore.losses.logistic import Logistic, Softmax
+from dpcore.losses.logistic import Softmax
 from dpcore.plugin import Gaussian, NeighboringRelation, Problem
 from dpcore.plugin.parts import (
     LocalEngine,
+    Logistic,
     SeededNoise,
     Table,
     TableSession,

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpcore.errors import InvalidInputError
-from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.plugin import NeighboringRelation
+from dpcore.plugin.parts import Logistic
 from dpcore.queries import ClippedGradientSum, RowCount
 from dpcore.queries.clipping import clip_coefficients, clipped_total
 from dpcore_lab.checks import check_query, make_rows

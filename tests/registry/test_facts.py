@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import pytest
 from fact_tables import markdown
 
-from dpcore.losses.logistic import Logistic
+from dpcore.plugin.parts import Logistic
 from dpcore.registry.tables.facts import Method, Shape, Words, fact, fault_of, read
 from dpcore.registry.tables.losses import LossFacts
 

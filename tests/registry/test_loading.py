@@ -11,8 +11,8 @@ from dpcore.cli.list import find_failures
 from dpcore.errors import BudgetExceededError, OptimizerError, RegistryError
 from dpcore.fitting.details import bounded
 from dpcore.fitting.optimizer_run import run_optimizer
-from dpcore.losses.logistic import Logistic
 from dpcore.plugin import Solution
+from dpcore.plugin.parts import Logistic
 from dpcore.registry.catalogue import Entry, Registry, load_registry
 from dpcore.registry.slots import Slot
 

@@ -7,13 +7,13 @@ from typing import Literal
 import pytest
 
 from dpcore.errors import InvalidInputError
+from dpcore.plugin.commands import Option
 from dpcore.registry.parameters import (
     check_ranges,
     convert,
     convert_all,
     describe_parameters,
     option,
-    parse_assignment,
 )
 
 
@@ -89,9 +89,9 @@ def test_names():
 
 @pytest.mark.parametrize("text", ["steps", "=3", "steps=", " = ", ""])
 def test_assignments(text):
-    assert parse_assignment("a=b=c", "--set") == ("a", "b=c")
+    assert Option.pair("a=b=c", "--set") == ("a", "b=c")
     with pytest.raises(InvalidInputError, match="--set"):
-        parse_assignment(text, "--set")
+        Option.pair(text, "--set")
 
 
 def ranged(bounds):

@@ -9,11 +9,11 @@ import pytest
 from dpcore.accountants.schedule import FixedSchedule
 from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError
-from dpcore.losses.logistic import Logistic
 from dpcore.plugin import ClippedGradientSum, Gaussian, NeighboringRelation
 from dpcore.plugin.parts import (
     GaussianDpEvent,
     LocalEngine,
+    Logistic,
     PureAccountant,
     PureDpEvent,
     SeededNoise,

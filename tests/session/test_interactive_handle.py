@@ -10,13 +10,13 @@ import pytest
 from dpcore.accountants.gdp import GdpAccountant
 from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError
-from dpcore.losses.logistic import Logistic
 from dpcore.plugin import Gaussian, Geometric, NeighboringRelation, RowCount
 from dpcore.plugin.parts import (
     ComposedDpEvent,
     ExPostDpEvent,
     GaussianDpEvent,
     LocalEngine,
+    Logistic,
     PureAccountant,
     PureDpEvent,
     SeededNoise,

@@ -13,9 +13,8 @@ import pytest
 
 from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.errors import AnswerError, KernelError
-from dpcore.losses.logistic import Logistic
 from dpcore.plugin import ClippedGradientSum, Gaussian, NeighboringRelation, RowCount
-from dpcore.plugin.parts import LocalEngine, SeededNoise, Sensitivity, Table
+from dpcore.plugin.parts import LocalEngine, Logistic, SeededNoise, Sensitivity, Table
 from dpcore.session.account import Account
 from dpcore.session.session import TableSession
 from dpcore_accounting.rdp import RdpAccountant

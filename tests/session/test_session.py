@@ -13,10 +13,10 @@ from forked import refusal_in_a_child
 
 from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError
-from dpcore.losses.logistic import Logistic
 from dpcore.plugin import ClippedGradientSum, Gaussian, Laplace, NeighboringRelation, RowCount
 from dpcore.plugin.parts import (
     LocalEngine,
+    Logistic,
     NoiseSource,
     PureAccountant,
     SeededNoise,

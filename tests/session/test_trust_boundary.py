@@ -11,10 +11,16 @@ import pytest
 
 from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.errors import InvalidInputError
-from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.plugin import ClippedGradientSum, Gaussian, Laplace, NeighboringRelation, RowCount
-from dpcore.plugin.parts import LocalEngine, SeededNoise, Sensitivity, TableSession, float_up
+from dpcore.plugin.parts import (
+    LocalEngine,
+    Logistic,
+    SeededNoise,
+    Sensitivity,
+    TableSession,
+    float_up,
+)
 from dpcore.session.trust_boundary import TrustedParts, parts_within
 from dpcore_accounting.samples import PoissonSample
 from dpcore_accuracy_first.objectives.excess import Excess

@@ -10,10 +10,10 @@ import pytest
 from dpcore.accountants.gdp import GdpAccountant
 from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.errors import InvalidInputError
-from dpcore.losses.logistic import Logistic
 from dpcore.plugin import ClippedGradientSum, Gaussian, NeighboringRelation, RowCount
 from dpcore.plugin.parts import (
     LocalEngine,
+    Logistic,
     PureAccountant,
     SeededNoise,
     Sensitivity,

@@ -6,6 +6,9 @@ file, which is read before any release. The time that remains follows from runni
 outside every guarantee.
 """
 
+from __future__ import annotations
+
+import os
 import sys
 import threading
 import time
@@ -16,9 +19,10 @@ from typing import Any
 
 from dpcore.errors import visible
 
-__all__ = ["Step", "TimeLeft", "line_of", "shown"]
+__all__ = ["FilesRead", "Step", "TimeLeft", "line_of"]
 
 _LOOK_SECONDS, _LINE_SECONDS = 1.0, 10.0
+_MEGABYTE = 1e6
 
 
 @dataclass(frozen=True)
@@ -33,6 +37,45 @@ class Step:
     done: float
     total: float | None
     words: str
+
+    @staticmethod
+    @contextmanager
+    def shown(look: Callable[[], Step | None], *, hidden: bool) -> Iterator[None]:
+        """Show what ``look`` returns, now and then, from a thread that the work does not wait
+        for."""
+        if hidden:
+            yield
+        elif sys.stderr.isatty():
+            with _bar(look):
+                yield
+        else:
+            with _lines(look):
+                yield
+
+    @staticmethod
+    def of_files(name: str) -> FilesRead:
+        """Return what takes note of the bytes that are read of files, in ``on_bytes``, and has the
+        step that they are, in ``look``."""
+        return FilesRead(name)
+
+
+class FilesRead:
+    """The bytes read of a file, of a folder's files together. No row is counted: how many there are
+    may be private, and lines on standard error may be kept where others read them."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self.step: Step | None = None
+
+    def on_bytes(self, path: str, done: int, total: int | None) -> None:
+        """Take note of the bytes read so far."""
+        of_all = "" if total is None else f" of {total / _MEGABYTE:,.1f}"
+        words = f"{done / _MEGABYTE:,.1f}{of_all} MB read"
+        name = f"{self._name} {os.path.basename(os.path.normpath(path))}"
+        self.step = Step(name, done, total, words)
+
+    def look(self) -> Step | None:
+        return self.step
 
 
 Look = Callable[[], Step | None]
@@ -69,19 +112,6 @@ def _in_words(seconds: float) -> str:
 def line_of(step: Step, left: str) -> str:
     """Return the plain line of a step."""
     return visible(f"dpcore: {step.name}: {step.words}{', ' if left else ''}{left}")
-
-
-@contextmanager
-def shown(look: Look, *, hidden: bool) -> Iterator[None]:
-    """Show what ``look`` returns, now and then, from a thread that the work does not wait for."""
-    if hidden:
-        yield
-    elif sys.stderr.isatty():
-        with _bar(look):
-            yield
-    else:
-        with _lines(look):
-            yield
 
 
 @contextmanager

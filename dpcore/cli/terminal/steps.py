@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
-from dpcore.cli.terminal.progress import Step, shown
+from dpcore.cli.terminal.progress import Step
 from dpcore.registry.tables.declarations import accountant_facts
 from dpcore.session.charges import Budget
 
@@ -19,34 +18,13 @@ if TYPE_CHECKING:
     from dpcore.session.session import TableSession
 
 __all__ = [
-    "FilesRead",
     "ReleasesMade",
     "fit_progress",
     "rounds_progress",
 ]
 
-_MEGABYTE = 1e6
 _PAUSE = 0.1
 """Seconds between two looks at a filter, since a session copies it for each."""
-
-
-class FilesRead:
-    """The bytes read of a file, of a folder's files together. No row is counted: how many there are
-    may be private, and lines on standard error may be kept where others read them."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-        self.step: Step | None = None
-
-    def on_bytes(self, path: str, done: int, total: int | None) -> None:
-        """Take note of the bytes read so far."""
-        of_all = "" if total is None else f" of {total / _MEGABYTE:,.1f}"
-        words = f"{done / _MEGABYTE:,.1f}{of_all} MB read"
-        name = f"{self._name} {os.path.basename(os.path.normpath(path))}"
-        self.step = Step(name, done, total, words)
-
-    def look(self) -> Step | None:
-        return self.step
 
 
 class ReleasesMade:
@@ -85,10 +63,10 @@ def fit_progress(*, hidden: bool) -> Iterator[OnRelease]:
         return
     from dpcore.data.loader import loader_if_there
 
-    files, releases = FilesRead("reading"), ReleasesMade()
+    files, releases = Step.of_files("reading"), ReleasesMade()
     loader = loader_if_there()
     watch = nullcontext() if loader is None else loader.watched(files.on_bytes)
-    with watch, shown(lambda: releases.step or files.step, hidden=False):
+    with watch, Step.shown(lambda: releases.step or files.step, hidden=False):
         yield releases.on_release
 
 
@@ -103,5 +81,5 @@ def rounds_progress(charges: Charges, *, hidden: bool) -> Iterator[None]:
         joined, held, _ = figures
         return Step("rounds", joined, held, f"{joined}/{held}")
 
-    with shown(look, hidden=hidden):
+    with Step.shown(look, hidden=hidden):
         yield

@@ -1,15 +1,17 @@
 """The keys of a schema, and checks of them as a whole: whether they contradict each other."""
 
+import os
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from dpcore.data.schema.columns import Column, Drop, Label
 from dpcore.data.schema.features.transforms import Lookup
-from dpcore.data.schema.named_ledger import check_ledger
+from dpcore.data.schema.named_ledger import check_ledger, ledgers
 from dpcore.data.schema.notation import Notation
+from dpcore.data.schema.unbounded_columns import require_private_bounds
 from dpcore.errors import InvalidInputError
 from dpcore.privacy.units import Units
 
@@ -68,6 +70,63 @@ class SchemaKeys:
     unit_missing: str = "refuse"
     unit_in_one_file: bool = False
     ledger: str | None = None
+
+    @classmethod
+    def given(cls: Any, schema: Any, private_bounds: bool = False) -> Any:
+        """Return the schema of a Schema, a mapping of keys, the path of a TOML file or the name of
+        a shipped one; ``None`` for none. It is never the caller's own object, which is not to read
+        rows.
+
+        ``private_bounds`` : those of its numeric columns without any."""
+        if schema is None:
+            return None
+        if isinstance(schema, Mapping):
+            found = cls.from_dict(schema, private_bounds)
+        elif isinstance(schema, (str, os.PathLike)):
+            found = cls.read(schema, private_bounds)
+        elif isinstance(schema, cls):
+            if private_bounds:
+                require_private_bounds(schema.unbounded)
+            found = schema.anew()
+        else:
+            raise InvalidInputError("Expected schema to be a Schema, a mapping, a path or a name.")
+        found.require_ledger()
+        return found
+
+    def require_ledger(self) -> None:
+        """Raise RegistryError, with what to install, where a ledger is named and no package that
+        keeps ledgers is installed: before any row is read."""
+        if self.ledger:
+            ledgers()
+
+    @staticmethod
+    def refuse_beside(owner: str, **options: Any) -> None:
+        """Raise InvalidInputError for an option that was given beside a schema, which has its own.
+
+        A ``row_norm`` of 1 cannot be told from the default, and is passed over.
+        """
+        for name, value in options.items():
+            if value is not None and not (name == "row_norm" and value == 1.0):
+                raise InvalidInputError(f"Expected {name} to be left to {owner}.")
+
+    @staticmethod
+    def beside_units(schema: Any, unit: str | None, k: int | None) -> Any:
+        """Return the schema with the units that were asked for beside it, if any were, at most
+        ``k`` rows of each."""
+        if unit is None and k is None:
+            return schema
+        if schema is None:
+            raise InvalidInputError(
+                "Expected unit, a column's name, beside a schema of the columns. (A store has "
+                "the units of the schema that it was converted with.)"
+            )
+        if unit is not None and schema.unit not in (None, unit):
+            raise InvalidInputError(
+                f"The schema's unit is {schema.unit!r}, not {unit!r}; name it in one place."
+            )
+        k = schema.rows_per_unit if k is None else k
+        others = {"unit_missing": schema.unit_missing, "unit_in_one_file": schema.unit_in_one_file}
+        return schema.with_units(unit or schema.unit, k, **others)
 
     @property
     def units(self) -> Units | None:

@@ -131,6 +131,12 @@ class Label:
         """Return the places of the classes of labels, as rows hold these; int64."""
         return (y > 0 if self.n_classes == 2 else y).astype(np.int64)
 
+    @staticmethod
+    def places_said(margins: np.ndarray, least: float = 0.0) -> np.ndarray:
+        """Return the place of the class that each row's margins say: of two the positive one above
+        ``least``, of several the first with the largest margin."""
+        return (margins > least if margins.ndim == 1 else margins.argmax(0)).astype("intp")
+
     def to_dict(self) -> dict[str, Any]:
         data: dict[str, Any] = {"kind": self.kind}
         if self.is_real:

@@ -210,6 +210,13 @@ class Schema(SchemaKeys):
             return self.norm * self.feature_scale
         return 1.0 if self.width is not None else self.raw_norm_bound
 
+    @property
+    def why_not_private(self) -> tuple[str, ...]:
+        """The clauses of what voids the guarantee: that it was read off the rows."""
+        if not self.from_data:
+            return ()
+        return ("bounds, categories, classes or a step before the fit were read off the rows",)
+
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], private_bounds: bool = False) -> Schema:
         """Return the schema that ``to_dict`` or the TOML file describes.

@@ -91,13 +91,13 @@ def rows_of(
     """Lend the facts of rows that ``dpcore.fit`` is handed, and their engine where that reads them
     itself: files by their path, frames whose partitions are elsewhere. ``public`` : what was given
     beside them. ``read`` : reads all others."""
-    from dpcore.data.files import Files, FrameParts, is_elsewhere
+    from dpcore.data.files import Files, FrameParts
     from dpcore.fitting.rows.given import leave_to_file
 
     facts = engine_facts(plan.engine)
     source: RowSource | None = None
     of = "the file"
-    if is_elsewhere(X):
+    if FrameParts.are(X):
         if not facts.reads_frames:
             raise InvalidInputError(
                 "The rows of a Dask frame are on its workers: dpcore.fit(frame, schema=..., "

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 __all__ = [
     "OF_LOSS",
     "has_parameters",
-    "loss_parameters",
     "make_loss",
     "names_of_loss",
 ]
@@ -58,10 +57,3 @@ def make_loss(name: str, params: Mapping[str, Any], registry: Registry) -> Loss:
     except Exception as error:
         raise InvalidInputError(f"The loss {name} refuses its parameters: {error}") from error
     return loss
-
-
-def loss_parameters(loss: Loss) -> dict[str, Any]:
-    """Return the parameters of a loss, public facts of a run; empty if it has none."""
-    kind = type(loss)
-    stated = describe_parameters(kind) if has_parameters(kind) else ()
-    return {parameter.name: getattr(loss, parameter.name) for parameter in stated}

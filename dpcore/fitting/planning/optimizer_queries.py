@@ -19,19 +19,16 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from dpcore.accountants.schedule import Schedule
-    from dpcore.fitting.planning.planned import Plan
     from dpcore.fitting.request.settings import Settings
     from dpcore.privacy.events import DpEvent
     from dpcore.protocols import Accountant
     from dpcore.protocols.optimizer import Optimizer
     from dpcore.protocols.problem import Problem
     from dpcore.registry.catalogue import Registry
-    from dpcore.registry.expected_utility import ExpectedUtility
 
 __all__ = [
     "choose",
     "default_l2",
-    "expected_utility",
     "cost_forecast",
     "needed_epsilon",
     "feasible_targets",
@@ -48,15 +45,6 @@ def default_l2(optimizer: Optimizer, problem: Problem, accountant: Accountant) -
     """Return the l2 that the optimizer takes by default; ``None`` where it states none."""
     ask = optimizer_facts(optimizer).default_l2
     return None if ask is None else float(ask(private_copy(problem), copied_figure(accountant)))
-
-
-def expected_utility(plan: Plan, problem: Problem) -> ExpectedUtility | None:
-    """Return the expected utility that the name that was asked for has for a run; ``None`` where it
-    states
-    none."""
-    if plan.expected_utility is None:
-        return None
-    return plan.expected_utility(private_copy(problem), copied_figure(plan.accountant))
 
 
 def needed_epsilon(optimizer: Optimizer, problem: Problem) -> float | None:

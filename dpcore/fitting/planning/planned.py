@@ -7,6 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from dpcore.accountants.registered import target_of
+from dpcore.fitting.details import plain
+from dpcore.fitting.steps.weights import BALANCED, weighing
+from dpcore.privacy.figures import copied_figure
+from dpcore.privacy.immutable import private_copy
+from dpcore.registry.catalogue import load_registry
+from dpcore.registry.step_class import foreign_step
 from dpcore.registry.tables.declarations import accountant_facts, optimizer_facts
 
 if TYPE_CHECKING:
@@ -14,6 +21,7 @@ if TYPE_CHECKING:
     from dpcore.privacy.sensitivity import NeighboringRelation
     from dpcore.protocols import Accountant, Engine, Loss
     from dpcore.protocols.optimizer import Optimizer
+    from dpcore.protocols.problem import Problem
     from dpcore.registry.catalogue import Entry
     from dpcore.registry.expected_utility import ExpectedUtility
 
@@ -49,12 +57,47 @@ class Plan:
         optimizer: Any = self.optimizer
         if self.settings.as_published:
             taken = optimizer_facts(optimizer).published_options
-            return {name: getattr(optimizer, name) for name in taken} or None
+            return {name: plain(getattr(optimizer, name)) for name in taken} or None
         return {
-            f.name: getattr(optimizer, f.name)
+            f.name: plain(getattr(optimizer, f.name))
             for f in dataclasses.fields(optimizer)
             if f.init and f.name not in ("use", "as_published")
         }
+
+    def with_shared_accountant(self) -> Plan:
+        """Return the plan under the accountant that its optimizer names for a budget that is
+        shared, where it has its usual one and that is for a fixed schedule alone.
+
+        An accountant that was named, by ``--accountant`` or by a preset, stays, and so does the
+        rule of ``--conversion``, which is one of the usual accountant's.
+        """
+        stated, settings = optimizer_facts(self.optimizer), self.settings
+        preset = {} if settings.preset is None else stated.presets[settings.preset]
+        is_named = settings.accountant or settings.conversion or "accountant" in preset
+        usual = self.accountant
+        if not stated.shared_accountant or is_named or accountant_facts(usual).fully_adaptive:
+            return self
+        shared = load_registry().load("accountant", stated.shared_accountant)
+        accountant = shared.from_budget(usual.epsilon, usual.delta, None)
+        others = [target for target in self.targets if target not in target_of(usual)]
+        targets = (*target_of(accountant), *others)
+        return dataclasses.replace(self, accountant=accountant, targets=targets)
+
+    def utility_of(self, problem: Problem) -> ExpectedUtility | None:
+        """Return the expected utility of a run; ``None`` where it is unstated."""
+        if self.expected_utility is None:
+            return None
+        return self.expected_utility(private_copy(problem), copied_figure(self.accountant))
+
+    def with_weights(self, weights: tuple[float, ...]) -> Plan:
+        """Return the plan with these weights of the classes, in their order, in place of those that
+        its loss has: none for ``()``. Rows have weights where its settings have a bound of them.
+
+        What weighs is a part of the run, as its loss is.
+        """
+        bound, targets = self.settings.weight_bound, (*self.targets, *foreign_step(BALANCED))
+        loss = weighing().weighted(self.loss, weights, bound)
+        return dataclasses.replace(self, loss=loss, targets=targets)
 
     def why_not_private(self) -> tuple[str, ...]:
         """Return what was asked for that voids the guarantee, as clauses."""

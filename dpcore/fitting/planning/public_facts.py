@@ -13,7 +13,7 @@ from dpcore.fitting.planning.memory import require_memory
 from dpcore.fitting.planning.optimizer_queries import default_l2
 from dpcore.fitting.planning.ready import Ready
 from dpcore.fitting.request.settings import Settings
-from dpcore.fitting.steps.shared_budget import is_shared, with_shared_accountant
+from dpcore.fitting.steps.shared_budget import is_shared
 from dpcore.fitting.steps.weights import with_public_weights
 from dpcore.losses.facts import loss_facts
 from dpcore.privacy.sensitivity import NeighboringRelation
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from dpcore.data.schema.schema import Schema
     from dpcore.fitting.planning.planned import Plan
 
-__all__ = ["Ready", "check_dataset", "check_drop", "check_public", "with_default_l2"]
+__all__ = ["Ready", "check_dataset", "check_public", "with_default_l2"]
 
 
 def check_dataset(plan: Plan, dataset: RowFacts, kept_fraction: float = 1.0) -> Ready:
     """Return the fit of a plan to a data set; InvalidInputError if they do not fit each other."""
-    check_drop(plan.relation, dataset)
+    plan.relation.require_all(dataset.rows_dropped)
     if dataset.part is not None:
         if plan.relation is not NeighboringRelation.ADD_OR_REMOVE_ONE:
             raise InvalidInputError(
@@ -49,24 +49,13 @@ def check_public(plan: Plan, schema: Schema, n_units: int, kept_fraction: float 
     fits = fits_of(plan, schema.label)
     plan = with_public_weights(plan, schema.label)
     if is_shared(plan, schema, fits):
-        plan = with_shared_accountant(plan)
+        plan = plan.with_shared_accountant()
     problem = _problem(plan, schema, n_units, kept_fraction, fits)
     check_fits(plan.optimizer, problem, plan.accountant)
     planned, of_each = planned_parts(plan, problem, fits)
     check_fits(planned.optimizer, problem, of_each.accountant)
     require_memory(planned.optimizer, problem)
     return Ready(planned, problem, of_each, fits)
-
-
-def check_drop(relation: NeighboringRelation, dataset: RowFacts) -> None:
-    """Refuse rows that are left of more where their number is public: of two tables that differ in
-    one row, one may have lost it, and a public number of rows would tell."""
-    if dataset.rows_dropped and relation.size_is_public:
-        raise InvalidInputError(
-            f"The rows were read with bad_rows='drop', and the number of rows is public under "
-            f"{relation.value}. Refuse bad rows (convert a store again with --bad-rows "
-            "refuse), or take add-or-remove-one."
-        )
 
 
 def _problem(plan: Plan, schema: Schema, n_units: int, kept_fraction: float, fits: int) -> Problem:

@@ -7,24 +7,12 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from dpcore.data.loader import file_loader
+from dpcore.fitting.request.settings import OF_MORE, OF_NUMBERS, OF_TWO, Settings
 
 if TYPE_CHECKING:
     from dpcore.data.schema.schema import Schema
 
-__all__ = ["known_schema", "loss_of_rows", "loss_of_schemas"]
-
-_OF_TWO, _OF_MORE, _OF_NUMBERS = "logistic", "softmax", "ridge"
-
-
-def loss_of_schemas(*schemas: Schema | None) -> str:
-    """Return the loss of labels that are all numbers, or all have three classes or more, or else
-    that of two, which any other label refuses with the losses that fit it. ``None`` : a schema that
-    is not known yet."""
-    labels = [None if schema is None else schema.label for schema in schemas]
-    if labels and all(label is not None and label.is_real for label in labels):
-        return _OF_NUMBERS
-    several = [label is not None and label.n_classes > 2 for label in labels]
-    return _OF_MORE if several and all(several) else _OF_TWO
+__all__ = ["known_schema", "loss_of_rows"]
 
 
 def known_schema(X: Any, schema: Schema | None) -> Schema | None:
@@ -41,12 +29,12 @@ def loss_of_rows(
 ) -> str:
     """Return the loss of rows as ``dpcore.fit`` takes them: one-vs-rest that of two classes."""
     if multiclass is not None:
-        return _OF_TWO
+        return OF_TWO
     if schema is None and classes is not None:
-        return _OF_MORE if _count(classes) > 2 else _OF_TWO
+        return OF_MORE if _count(classes) > 2 else OF_TWO
     if schema is None and target_bounds is not None:
-        return _OF_NUMBERS
-    return loss_of_schemas(schema)
+        return OF_NUMBERS
+    return Settings.usual_loss(schema)
 
 
 def _count(classes: Any) -> int:

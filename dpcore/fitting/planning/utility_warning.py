@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dpcore.fitting.planning.memory import MUCH_MEMORY, columns_of, gigabytes, memory_of
-from dpcore.fitting.planning.optimizer_queries import cost_forecast, expected_utility
+from dpcore.fitting.planning.optimizer_queries import cost_forecast
 
 if TYPE_CHECKING:
     from dpcore.fitting.planning.planned import Plan
     from dpcore.protocols.problem import Problem
 
-__all__ = ["UtilityWarning", "rounded"]
+__all__ = ["UtilityWarning"]
 
 _WORTH_SAYING = 1000
 """Rows: most tables have as many, so that a smaller number needed is not told without a figure."""
@@ -51,11 +50,13 @@ class UtilityWarning:
             cost := cost_forecast(plan.optimizer, problem, plan.accountant)
         ):
             self.note(cost)
-        utility = expected_utility(plan, problem)
+        utility = plan.utility_of(problem)
         if utility is None:
             return
         needed, n = utility.rows_needed, problem.n_public
-        rows = f"about {rounded(needed):,.0f} rows are needed for {problem.n_features} columns"
+        rows = (
+            f"about {utility.rounded(needed):,.0f} rows are needed for {problem.n_features} columns"
+        )
         if n is None:
             if needed > _WORTH_SAYING:
                 self.tell(f"at this budget {rows} to do better than a constant. {_INSTEAD}")
@@ -65,9 +66,3 @@ class UtilityWarning:
                 f"this run may do no better than a constant: as public tables go, at this budget "
                 f"{rows}, and the public number of rows is {n:,}. {_INSTEAD}"
             )
-
-
-def rounded(figure: float) -> float:
-    """Return two digits of a figure, rounded up: a forecast has no more."""
-    unit = 10.0 ** (1 - math.floor(math.log10(figure)))
-    return math.ceil(round(figure * unit, 6)) / unit

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
-from dpcore.errors import InvalidInputError
+from dpcore.data.schema.schema import Schema
 from dpcore.fitting.planning.usual_loss import known_schema, loss_of_rows
 from dpcore.fitting.request.fit_options import (
     Algorithm,
@@ -20,17 +20,18 @@ from dpcore.fitting.request.fit_options import (
     Weights,
 )
 from dpcore.fitting.request.settings import Settings
-from dpcore.fitting.rows.given import schema_of, with_units
-from dpcore.fitting.steps.facts import release_bounds, step_facts
+from dpcore.fitting.steps.facts import release_bounds
 from dpcore.fitting.steps.weights import require_bound
-
-if TYPE_CHECKING:
-    from dpcore.data.schema.schema import Schema
 
 __all__ = ["Asked", "asked_of"]
 
 Kind = TypeVar("Kind")
 _OF_ROWS = ("classes", "target_bounds", "bounds", "row_norm")
+_NOTHING_PUBLIC = {
+    **dict.fromkeys((*_OF_ROWS, "n0", "capacity")),
+    "row_norm": 1.0,
+    "private_bounds": False,
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,18 +42,16 @@ class Asked:
     ----------
     schema : ``None`` where the rows have no named columns.
     public : what a schema has in its place: classes, bounds and the like.
-    test_fraction : of the rows, held out for a step.
     """
 
     X: Any
     y: Any
     settings: Settings
     schema: Schema | None
-    public: Mapping[str, Any]
-    intercept: bool
-    weights: Weights
-    ledger: Ledger
-    test_fraction: float | None
+    public: Mapping[str, Any] = field(default_factory=lambda: dict(_NOTHING_PUBLIC))
+    intercept: bool = True
+    weights: Weights = Weights(None, None)
+    ledger: Ledger = Ledger()
 
 
 def asked_of(words: Mapping[str, Any]) -> Asked:
@@ -67,8 +66,8 @@ def asked_of(words: Mapping[str, Any]) -> Asked:
     require_bound(words["X"], weights.values, weights.bound)
     unit, rows = _as(Unit, words["unit"]), _as(Rows, words["n0"])
     private_bounds = release_bounds(words["also"])
-    schema = schema_of(words["schema"], private_bounds)
-    schema = with_units(schema, unit.column, unit.rows)
+    schema = Schema.given(words["schema"], private_bounds)
+    schema = Schema.beside_units(schema, unit.column, unit.rows)
     return Asked(
         X=words["X"],
         y=words["y"],
@@ -83,7 +82,6 @@ def asked_of(words: Mapping[str, Any]) -> Asked:
         intercept=words["intercept"],
         weights=weights,
         ledger=_as(Ledger, words["ledger"]),
-        test_fraction=_test_fraction(words["also"]),
     )
 
 
@@ -129,11 +127,3 @@ def _as(kind: type[Kind], value: Any, **others: Any) -> Kind:
         return value
     given = () if value is None and not others else (value,)
     return kind(*given, **others)
-
-
-def _test_fraction(steps: tuple[Any, ...]) -> float | None:
-    """Return the share of the rows that steps want held out: the same for all of them."""
-    asked = {step_facts(step).test_fraction for step in steps} - {None}
-    if len(asked) > 1:
-        raise InvalidInputError("Expected one test_fraction of all steps: rows are held out once.")
-    return next(iter(asked), None)

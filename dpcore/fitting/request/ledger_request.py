@@ -11,6 +11,7 @@ from dpcore.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from dpcore.data.schema.schema import Schema
+    from dpcore.session.ledger import TableLedger
 
 __all__ = ["LedgerRequest", "require_ledgers"]
 
@@ -63,6 +64,20 @@ class LedgerRequest:
                 "which are noted there: no option, schema or DPCORE_LEDGER names one."
             )
         return None
+
+    def table_ledger(self, schema: Schema) -> TableLedger | None:
+        """Return the ledger of a table, ``None`` where it has none. Raises as ``of``."""
+        if (path := self.of(schema)) is None:
+            return None
+        ledger: TableLedger = ledgers()(path, self.analyst, self.same_table)
+        return ledger
+
+    def note_outside(self, schema: Schema, what: str) -> None:
+        """Note in the table's ledger, if it has one, what is computed of its rows without
+        privacy."""
+        ledger = self.table_ledger(schema)
+        if ledger is not None:
+            ledger.outside((what,))
 
 
 def require_ledgers(*named: str | os.PathLike[str] | None) -> None:

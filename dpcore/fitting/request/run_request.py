@@ -1,59 +1,21 @@
-"""One fit as it was asked for: its data, before any are loaded, and then a plan, its rows, and all
-that its statement depends on."""
+"""The data of one fit as they were asked for, before any are loaded."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Self
+
+from dpcore.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from dpcore.data.blocks.table import Table
-    from dpcore.data.dataset import Dataset
-    from dpcore.data.files import RowFacts
     from dpcore.data.schema.schema import Schema
-    from dpcore.fitting.planning.planned import Plan
-    from dpcore.fitting.planning.utility_warning import UtilityWarning
-    from dpcore.fitting.request.ledger_request import LedgerRequest
-    from dpcore.protocols import Engine
-    from dpcore.session.charges import Charges
-    from dpcore.session.sequential_sessions import OnRelease
+    from dpcore.data.units import Coins
+    from dpcore.fitting.rows.loading import Data
+    from dpcore.privacy.sensitivity import NeighboringRelation
 
-__all__ = ["DataRequest", "Run"]
-
-
-@dataclass(frozen=True, eq=False)
-class Run:
-    """One fit of a plan to rows, as it was asked for.
-
-    Parameters
-    ----------
-    why_not_private : reasons that void the guarantee, as clauses.
-    parts : readers that ran on raw rows, as ``"module:Class"``.
-    on_release : is called after each release.
-    kept_fraction : the public part of the rows that these are, by which the schema's n0 shrinks.
-    table : the data set's ``table()``, where the caller has it already.
-    charges : the caller's, to follow.
-    utility_warning : tells the expected utility, where the caller wants it told.
-    engine : open over the rows already; of rows elsewhere.
-    table_ledger : charged the whole budget before anything is asked; ``None``: no ledger, whatever
-        the schema names.
-    held_out : rows for the evaluation that the plan asks for.
-    """
-
-    plan: Plan
-    dataset: RowFacts
-    why_not_private: tuple[str, ...] = ()
-    parts: tuple[str, ...] = ()
-    on_release: OnRelease = None
-    kept_fraction: float = 1.0
-    table: Table | None = None
-    charges: Charges | None = None
-    utility_warning: UtilityWarning | None = None
-    engine: Engine | None = None
-    table_ledger: LedgerRequest | None = None
-    held_out: Dataset | None = None
+__all__ = ["DataRequest"]
 
 
 @dataclass(frozen=True)
@@ -86,8 +48,46 @@ class DataRequest:
     @property
     def has_units(self) -> bool:
         """Whether rows are of units: by a column that is asked for, or by the schema, that which
-        a file keeps of itself too. Raises as ``load_data`` does for a schema."""
+        a file keeps of itself too. Raises as ``load`` does for a schema."""
         from dpcore.data.loader import file_loader
 
         schema = None if self.unit is not None else file_loader().schema_of_rows(self)
         return self.unit is not None or (schema is not None and schema.unit is not None)
+
+    def with_loss(self, loss: str | None, multiclass: str | None = None) -> tuple[Self, str]:
+        """Return the request, its schema read where it is needed, and the loss: by the label's kind
+        where none is named."""
+        from dpcore.data.loader import file_loader
+        from dpcore.fitting.request.settings import Settings
+
+        if loss is not None:
+            return self, loss
+        request = file_loader().with_schema(self)
+        known = () if multiclass else (file_loader().schema_of_rows(request),)
+        return request, Settings.usual_loss(*known)
+
+    def load(
+        self,
+        relation: NeighboringRelation,
+        threads: int | None = None,
+        seed: int | None = None,
+        coins: Coins | None = None,
+    ) -> Data:
+        """Return the data that were asked for. ``seed`` : makes the rows held out, and those kept
+        of each unit, repeatable. ``coins`` : the bytes that decide the latter, in place of those.
+
+        Raises InvalidInputError, RegistryError or DataError (for the owner's eyes), all before
+        anything is spent.
+        """
+        from dpcore.data.dataset import Dataset
+        from dpcore.data.loader import file_loader
+        from dpcore.data.registered_loader import foreign_loader
+        from dpcore.data.units import coins_of
+        from dpcore.fitting.rows.loading import Data
+
+        data = file_loader().requested(
+            self, relation, threads, seed, coins or coins_of(seed, "units")
+        )
+        if type(data) is not Data or type(data.train) is not Dataset:
+            raise InvalidInputError("What reads files made no Dataset of the rows.")
+        return replace(data, parts=(*data.parts, *foreign_loader()))

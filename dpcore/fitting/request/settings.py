@@ -5,29 +5,35 @@ from __future__ import annotations
 import dataclasses
 import math
 import numbers
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpcore.errors import InvalidInputError, RegistryError
-from dpcore.fitting.planning.losses import OF_LOSS, make_loss
+from dpcore.fitting.planning.losses import OF_LOSS, has_parameters, make_loss
 from dpcore.fitting.steps.facts import step_facts
-from dpcore.fitting.steps.weights import checked_weights
+from dpcore.fitting.steps.weights import checked_weights, weighing
 from dpcore.moved import where_to_get
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.registry.catalogue import load_registry
-from dpcore.registry.parameters import convert
+from dpcore.registry.parameters import convert, describe_parameters
 
 if TYPE_CHECKING:
+    from dpcore.data.schema.schema import Schema
     from dpcore.protocols import Loss
     from dpcore.registry.catalogue import Registry
 
 __all__ = [
+    "OF_MORE",
+    "OF_NUMBERS",
+    "OF_TWO",
     "Settings",
     "option_of",
 ]
 
 _MOST_THREADS = 2**16
+OF_TWO, OF_MORE, OF_NUMBERS = "logistic", "softmax", "ridge"
+"""Losses of a run that names none: of two classes, of more, of a number."""
 
 
 @dataclass(frozen=True)
@@ -135,6 +141,33 @@ class Settings:
             why = f"No algorithm that is taken by default is installed. {where} Or name"
         raise RegistryError(f"{why} an algorithm: --algo (algo=), of `dpcore list optimizers`.")
 
+    @staticmethod
+    def usual_loss(*schemas: Schema | None) -> str:
+        """Return the loss of a run that names none, by its labels.
+
+        It is for numbers where all are, for three classes or more where all have these, and else
+        for two, which any other label refuses with the losses that fit it. ``None`` : a schema that
+        is not known yet.
+        """
+        labels = [None if schema is None else schema.label for schema in schemas]
+        if labels and all(label is not None and label.is_real for label in labels):
+            return OF_NUMBERS
+        several = [label is not None and label.n_classes > 2 for label in labels]
+        return OF_MORE if several and all(several) else OF_TWO
+
+    @staticmethod
+    def public_weights(texts: Sequence[str] | None) -> Any:
+        """Return the weights of a command line, ``None`` where there are none or a step is to
+        release them."""
+        return weighing().public_weights(texts) if texts else None
+
+    @staticmethod
+    def loss_parameters(loss: Loss) -> dict[str, Any]:
+        """Return the parameters of a loss, public facts of a run; empty if it has none."""
+        kind = type(loss)
+        stated = describe_parameters(kind) if has_parameters(kind) else ()
+        return {parameter.name: getattr(loss, parameter.name) for parameter in stated}
+
     def checked(self) -> Settings:
         """Return the settings, with l2, seed and threads as numbers; InvalidInputError for figures,
         or a relation, that no algorithm can have."""
@@ -173,6 +206,22 @@ class Settings:
         start = f"{Settings.OF_LOSS}."
         of_loss = {k.removeprefix(start): v for k, v in params.items() if k.startswith(start)}
         return {k: v for k, v in params.items() if not k.startswith(start)}, of_loss
+
+    @property
+    def test_fraction(self) -> float | None:
+        """The share of the rows that steps want held out: the same for all of them."""
+        asked = {step_facts(step).test_fraction for step in self.also} - {None}
+        if len(asked) > 1:
+            raise InvalidInputError(
+                "Expected one test_fraction of all steps: rows are held out once."
+            )
+        return next(iter(asked), None)
+
+    @property
+    def are_weighted(self) -> bool:
+        """Whether classes or rows have weights."""
+        weights = self.class_weight, self.largest_class_weight, self.weight_bound
+        return any(weight is not None for weight in weights)
 
     @property
     def largest_class_weight(self) -> float | None:

@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from dpcore.data.array_schema import leave_to_schema
 from dpcore.data.arrays import dataset_from_arrays
 from dpcore.data.dataset import Dataset
-from dpcore.data.schema.unbounded_columns import require_private_bounds
+from dpcore.data.schema.schema import Schema
 from dpcore.data.units import Coins
 from dpcore.errors import InvalidInputError, advised_on_bad_rows
-from dpcore.fitting.request.ledger_request import require_ledgers
 
-if TYPE_CHECKING:
-    from dpcore.data.schema.schema import Schema
-
-__all__ = ["dataset_of", "leave_to_file", "schema_of", "with_units"]
+__all__ = ["dataset_of", "leave_to_file"]
 
 _ADVICE = (
     "Where the number of rows is private (add-or-remove-one), such rows may be left out before the "
@@ -25,47 +19,6 @@ _ADVICE = (
 )
 _OF_FRAMES, _OF_FILES = f"{_ADVICE}.", f"{_ADVICE}, or by dpcore convert --bad-rows drop."
 _CLASSES = "The classes are -1 and 1 unless you name them: classes=(negative, positive)."
-
-
-def schema_of(schema: Any, private_bounds: bool = False) -> Schema | None:
-    """Return the schema of a Schema, a mapping of keys, the path of a TOML file or the name of a
-    shipped one. It is never the caller's own object, which is not to read rows.
-
-    ``private_bounds`` : those of its numeric columns without any."""
-    from dpcore.data.schema.schema import Schema
-
-    if schema is None:
-        return None
-    if isinstance(schema, Mapping):
-        found = Schema.from_dict(schema, private_bounds)
-    elif isinstance(schema, (str, os.PathLike)):
-        found = Schema.read(schema, private_bounds)
-    elif isinstance(schema, Schema):
-        if private_bounds:
-            require_private_bounds(schema.unbounded)
-        found = schema.anew()
-    else:
-        raise InvalidInputError("Expected schema to be a Schema, a mapping, a path or a name.")
-    require_ledgers(found.ledger)
-    return found
-
-
-def with_units(schema: Schema | None, unit: str | None, rows_per_unit: int | None) -> Schema | None:
-    """Return the schema with the units that were asked for beside it, if any were."""
-    if unit is None and rows_per_unit is None:
-        return schema
-    if schema is None:
-        raise InvalidInputError(
-            "Expected unit, a column's name, beside a schema of the columns. (A store has "
-            "the units of the schema that it was converted with.)"
-        )
-    if unit is not None and schema.unit not in (None, unit):
-        raise InvalidInputError(
-            f"The schema's unit is {schema.unit!r}, not {unit!r}; name it in one place."
-        )
-    k = schema.rows_per_unit if rows_per_unit is None else rows_per_unit
-    others = {"unit_missing": schema.unit_missing, "unit_in_one_file": schema.unit_in_one_file}
-    return schema.with_units(unit or schema.unit, k, **others)
 
 
 def dataset_of(
@@ -106,4 +59,4 @@ def leave_to_file(
     has a schema in a file's place."""
     if private_bounds and schema is None:
         raise InvalidInputError("Expected a schema, without bounds, beside private_bounds.")
-    leave_to_schema(f"the schema of {of}", **public)
+    Schema.refuse_beside(f"the schema of {of}", **public)

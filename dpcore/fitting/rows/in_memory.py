@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,13 +15,11 @@ from dpcore.fitting.planning.engines import require_all_rows, rows_of
 from dpcore.fitting.planning.plan import make_plan
 from dpcore.fitting.planning.utility_warning import UtilityWarning
 from dpcore.fitting.request.ledger_request import LedgerRequest
-from dpcore.fitting.request.run_request import Run
 from dpcore.fitting.rows.given import dataset_of
-from dpcore.fitting.rows.loading import schema_reasons
-from dpcore.fitting.run import finish, fit_run
+from dpcore.fitting.run import Run
 from dpcore.fitting.steps.held_out_rows import parted, require_held_out
 from dpcore.fitting.steps.weights import with_weights_of_rows
-from dpcore.fitting.warnings import cautions_of
+from dpcore.fitting.training import finish
 from dpcore.session.charges import Charges
 
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from dpcore.model.model import Model
     from dpcore.protocols import Engine
 
-__all__ = ["fit_asked"]
+__all__ = ["fit_asked", "fit_rows"]
 
 
 def fit_asked(asked: Asked, started: float) -> Model:
@@ -39,8 +38,14 @@ def fit_asked(asked: Asked, started: float) -> Model:
 
     Raises and warns as ``dpcore.fit``.
     """
-    plan = make_plan(asked.settings)
-    require_held_out(plan, asked.test_fraction)
+    return fit_rows(make_plan(asked.settings), asked, started)
+
+
+def fit_rows(
+    plan: Plan, asked: Asked, started: float | None, by: Callable[[Run], Model] = Run.model
+) -> Model:
+    """Return the model of a plan, made ``by`` a fit of it or, say, a search."""
+    require_held_out(plan, asked.settings.test_fraction)
     require_all_rows(plan.engine, asked.ledger.part)
     named = asked.ledger
     ledger = LedgerRequest(named.path, named.analyst, named.same_table)
@@ -53,39 +58,42 @@ def fit_asked(asked: Asked, started: float) -> Model:
         FITS.with_those_that_break(),
         charges.told(),
     ):
-        model = _fitted(asked, plan, rows, engine, charges, ledger, started)
+        run = _run(asked, plan, rows, engine, charges, ledger)
+        model = _told(asked, run, by(run), started)
     FITS.add(model)
     return model
 
 
-def _fitted(
+def _run(
     asked: Asked,
     plan: Plan,
     rows: Any,
     engine: Engine | None,
     charges: Charges,
     ledger: LedgerRequest,
-    started: float,
-) -> Model:
-    """Return the model with its report, and warn of what to be careful of."""
-    utility_warning = UtilityWarning(warn_caller)
-    dataset, held_out = parted(plan, rows, asked.test_fraction)
-    run = Run(
+) -> Run:
+    """Return the run over the rows that are trained on."""
+    dataset, held_out = parted(plan, rows, asked.settings.test_fraction)
+    return Run(
         plan,
         dataset,
-        schema_reasons(dataset.schema),
-        kept_fraction=1.0 - (asked.test_fraction or 0.0),
+        dataset.schema.why_not_private,
+        kept_fraction=1.0 - (asked.settings.test_fraction or 0.0),
         held_out=held_out,
         charges=charges,
-        utility_warning=utility_warning,
+        utility_warning=UtilityWarning(warn_caller),
         engine=engine,
         table_ledger=ledger,
     )
-    model = fit_run(run)
+
+
+def _told(asked: Asked, run: Run, model: Model, started: float | None) -> Model:
+    """Return the model with its report, and warn of what to be careful of."""
+    assert run.utility_warning is not None
     model = replace(model, class_values=_class_values(asked, model.schema))
-    for caution in cautions_of(model, was_warned=utility_warning.failing):
+    for caution in model.cautions(was_warned=run.utility_warning.failing):
         warn_caller(caution)
-    return finish(plan, model, dataset, started, {}).model
+    return finish(run.plan, model, run.dataset, started, {}).model
 
 
 def _read(asked: Asked) -> Dataset:

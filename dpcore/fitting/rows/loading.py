@@ -3,30 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dpcore.data.dataset import Dataset
-from dpcore.data.loader import file_loader
-from dpcore.data.registered_loader import foreign_loader
-from dpcore.data.schema.schema import Schema
-from dpcore.data.splits import split_rows
-from dpcore.data.units import Coins, coins_of
-from dpcore.errors import InvalidInputError
-from dpcore.fitting.request.run_request import DataRequest
 from dpcore.privacy.statement import foreign_parts
 
 if TYPE_CHECKING:
     from dpcore.data.files import RowFacts
-    from dpcore.privacy.sensitivity import NeighboringRelation
 
 __all__ = [
     "Data",
-    "DataRequest",
     "are_ours_and_generated",
-    "load_data",
-    "schema_reasons",
-    "split",
 ]
 
 
@@ -56,40 +44,3 @@ def are_ours_and_generated(dataset: RowFacts, parts: Iterable[str]) -> bool:
     """
     readers = tuple(parts)
     return dataset.is_generated and bool(readers) and not foreign_parts(readers)
-
-
-def load_data(
-    request: DataRequest,
-    relation: NeighboringRelation,
-    threads: int | None = None,
-    seed: int | None = None,
-    coins: Coins | None = None,
-) -> Data:
-    """Return the data that were asked for. ``seed`` : makes the rows held out, and those kept of
-    each unit, repeatable. ``coins`` : the bytes that decide the latter, in place of those.
-
-    Raises InvalidInputError, RegistryError or DataError (for the owner's eyes), all before anything
-    is spent.
-    """
-    asked = request, relation, threads, seed, coins or coins_of(seed, "units")
-    data = file_loader().requested(*asked)
-    if type(data) is not Data or type(data.train) is not Dataset:
-        raise InvalidInputError("What reads files made no Dataset of the rows.")
-    return replace(data, parts=(*data.parts, *foreign_loader()))
-
-
-def split(
-    dataset: Dataset, fraction: float, relation: NeighboringRelation, seed: int | None
-) -> tuple[Dataset, Dataset]:
-    """Return the rows kept and the rows held out. A coin for each row or unit decides, or, where
-    their number is public, a fixed number is held out."""
-    held_out = split_rows(dataset.n_units, fraction, relation, coins_of(seed, "split"))
-    if dataset.units is not None:  # A unit is on one side.
-        held_out = held_out[dataset.units]
-    return dataset.take(~held_out), dataset.take(held_out)
-
-
-def schema_reasons(schema: Schema) -> tuple[str, ...]:
-    if not schema.from_data:
-        return ()
-    return ("bounds, categories, classes or a step before the fit were read off the rows",)

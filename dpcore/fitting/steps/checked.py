@@ -8,13 +8,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import InvalidInputError
-from dpcore.fitting.planning.public_facts import with_default_l2
-from dpcore.fitting.planning.ready import Ready
 from dpcore.fitting.steps.facts import Phase, RowsAsked, release_bounds, step_facts
 from dpcore.fitting.steps.needs import require_needs
 from dpcore.fitting.steps.shares import exact_share, stated_share
 from dpcore.fitting.steps.step import Bounds, WeightsOfClasses
-from dpcore.fitting.steps.weights import with_weights
 from dpcore.privacy.first_party import (
     is_named_as_a_package_of_ours,
     is_ours,
@@ -33,7 +30,7 @@ if TYPE_CHECKING:
     from dpcore.fitting.steps.views import PublicFacts
     from dpcore.protocols.problem import Problem
 
-__all__ = ["CheckedStep", "changed", "checked", "foreign_parts_of", "steps_of", "weighted"]
+__all__ = ["CheckedStep", "changed", "checked", "steps_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,11 +80,6 @@ def checked(steps: Iterable[RunStep], facts: PublicFacts) -> tuple[CheckedStep, 
         facts = facts.after(found[-1].name, found[-1].share)
         _require_rest(facts)
     return tuple(found)
-
-
-def foreign_parts_of(steps: Iterable[CheckedStep]) -> tuple[str, ...]:
-    """Return what the statement names of steps of somebody's own."""
-    return tuple(part for step in steps for part in step.parts)
 
 
 def _checked(step: RunStep, facts: PublicFacts) -> CheckedStep:
@@ -154,18 +146,10 @@ def changed(state: RunState, step: CheckedStep, outcome: Outcome) -> RunState:
     the steps after one of somebody's own have what they had without it."""
     change = outcome.change if step.is_ours else None
     if isinstance(change, Bounds):
-        return state.with_rows(state.rows.bounded(change.of_columns))
-    return weighted(state, change.values) if isinstance(change, WeightsOfClasses) else state
-
-
-def weighted(state: RunState, weights: tuple[float, ...]) -> RunState:
-    """Return the run with these weights of the classes, in their order; as it is for ``()``."""
-    if not weights:
-        return state
-    ready = state.facts.ready
-    plan = with_weights(ready.plan, weights)
-    problem = replace(ready.problem, loss=plan.loss, l2=plan.settings.l2 or 0.0)
-    return state.with_ready(Ready(plan, with_default_l2(problem, plan), plan))
+        rows = state.rows.bounded(change.of_columns)
+        facts = replace(state.facts, schema=rows.dataset.schema)
+        return replace(state, rows=rows, facts=facts)
+    return state.weighted(change.values) if isinstance(change, WeightsOfClasses) else state
 
 
 def steps_of(settings: Settings, schema: Schema) -> Iterator[RunStep]:

@@ -8,14 +8,13 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from dpcore.data.dataset import Dataset
 from dpcore.errors import InvalidInputError, RegistryError
-from dpcore.fitting.rows.loading import split
 from dpcore.fitting.steps.facts import step_facts
 from dpcore.registry.step_class import foreign_step, step_class
 from dpcore.registry.tables.declarations import engine_facts
 
 if TYPE_CHECKING:
-    from dpcore.data.dataset import Dataset
     from dpcore.fitting.planning.planned import Plan
     from dpcore.fitting.request.run_request import DataRequest
     from dpcore.fitting.request.settings import Settings
@@ -74,7 +73,7 @@ def parted(plan: Plan, rows: Any, test_fraction: float | None) -> tuple[Dataset,
             "Expected evaluate_share or evaluate_epsilon beside test_fraction: rows are held out "
             "for a private evaluation. For exact figures of a model, hold rows out beforehand."
         )
-    return split(rows, test_fraction, plan.relation, plan.settings.seed)
+    return Dataset.split(rows, test_fraction, plan.relation, plan.settings.seed)
 
 
 _STEP = "evaluation"

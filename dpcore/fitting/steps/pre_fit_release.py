@@ -117,17 +117,17 @@ class _NoRows(TableSession):
 
 
 def rehearse_run(
-    ready: Ready, table: Table, schema: Schema, first: TableSession, ledger: Ledger[LedgerEntry]
+    ready: Ready, table: Table, schema: Schema, left: Accountant, ledger: Ledger[LedgerEntry]
 ) -> TableSession:
     """Run the algorithm on an empty table before any charge, to load what it needs and raise what
-    refuses it. It goes on to the first release after those of ``first``, a session over no rows,
-    with noise of its own. Returns the session after that release, for what it knows of the parts.
-    ``table`` : one of no rows, encoded by ``schema``."""
+    refuses it. It goes on to the first release, with noise of its own. Returns the session after
+    that release, for what it knows of the parts. ``table`` : one of no rows, encoded by ``schema``.
+    ``left`` : the run's filter, and ``ledger`` the charges, after the releases before it."""
     plan, problem = ready.plan, ready.problem
     NoiseSource.load_kernels(BULK_SIZE)
     usual = _NoRows(
         engine_at_hand(plan.engine, table, schema, 1),
-        ready.part_of(first.accountant),
+        ready.part_of(left),
         plan.relation,
         SeededNoise(0),
         on_release=_stop,

@@ -14,18 +14,17 @@ from __future__ import annotations
 
 import logging
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from dpcore.accountants.delta_reserve import ReservingAccountant
 from dpcore.errors import DpcoreError, InvalidInputError, OptimizerError, replacing
-from dpcore.fitting.details import LONGEST_TEXT, bounded, fault_of_details
+from dpcore.fitting.details import LONGEST_TEXT, bounded, fault_of_details, plain
 from dpcore.fitting.optimizer_run import type_and_place
-from dpcore.fitting.reporting import plain
 from dpcore.fitting.steps.checked import CheckedStep, changed
 from dpcore.fitting.steps.facts import Phase
-from dpcore.fitting.steps.pre_fit_release import rehearse_run
 from dpcore.fitting.steps.shares import ShareDoor, ShareOfBudget
 from dpcore.fitting.steps.step import Outcome, Section
 from dpcore.fitting.steps.views import ResultView
@@ -44,65 +43,73 @@ if TYPE_CHECKING:
     from dpcore.protocols import Accountant, Mechanism
     from dpcore.session.sequential_sessions import Released
 
-__all__ = ["charged_for_step", "run_after", "run_before", "run_one", "set_aside", "stated_of"]
+__all__ = ["RunSteps"]
 
-Steps = tuple[CheckedStep, ...]
 _LOG = logging.getLogger("dpcore")
 
 
-def stated_of(steps: Steps, state: RunState) -> dict[str, dict[str, Any]]:
-    """Return the entries of the privacy statement, by name."""
-    return {
-        **{step.name: step.stated for step in steps if step.stated is not None},
-        **state.stated,
-    }
+@dataclass(frozen=True, eq=False)
+class RunSteps:
+    """The steps of a run in their order, checked."""
+
+    checked: tuple[CheckedStep, ...]
+
+    @property
+    def foreign_parts(self) -> tuple[str, ...]:
+        """The names in the statement of steps of somebody's own."""
+        return tuple(part for step in self.checked for part in step.parts)
+
+    def of_phase(self, phase: Phase) -> list[CheckedStep]:
+        return [step for step in self.checked if step.phase is phase]
+
+    def stated(self, state: RunState) -> dict[str, dict[str, Any]]:
+        """Return the entries of the privacy statement, by name."""
+        return {
+            **{step.name: step.stated for step in self.checked if step.stated is not None},
+            **state.stated,
+        }
+
+    def charged(self, state: RunState) -> RunState:
+        """Return the run whose filter is without the shares of all steps, each after a rehearsal of
+        it and of all that follows."""
+        return reduce(_charged_for, self.checked, state)
+
+    def set_aside(self, state: RunState) -> RunState:
+        """Return the run whose filter is without the shares of the steps after the optimizer."""
+        return reduce(_charged_for, self.of_phase(Phase.RESULT), state)
+
+    def before(self, state: RunState, door: RunDoor) -> RunState:
+        """Return the run after the steps before its optimizer."""
+        state = self.run(Phase.SCHEMA, state, door)
+        state = replace(state, rows=state.rows.encoded(state.facts.ready))
+        return self.run(Phase.PROBLEM, state, door)
+
+    def run(self, phase: Phase, state: RunState, door: RunDoor) -> RunState:
+        """Return the run after the steps of a phase, all that each stated charged to what the
+        filter has left."""
+        for step in self.of_phase(phase):
+            before, state = state.accountant, _charged_for(state, step)
+            session = _session(step, state, door, before)
+            door.follow(session)
+            outcome = _ran(step, session, _view_of(state))
+            state = _noted(changed(state, step, outcome), step, outcome)
+        return state
+
+    def after(self, state: RunState, ran: Released, door: RunDoor) -> tuple[Released, RunState]:
+        """Return the last session of the run, which goes on with those before it, and the run with
+        what the steps after its optimizer found. ``ran`` : its closed sessions, whose ledger is the
+        door's."""
+        for step in self.of_phase(Phase.RESULT):
+            ended = (entry.event for entry in door.ledger.entries)
+            accountant = _composed(state.facts.accountant, ended)
+            ran = session = _session(step, state, door, accountant)
+            door.follow(session)
+            state = _noted(state, step, _ran(step, session, _view_of(state)))
+        return ran, state
 
 
-def set_aside(steps: Steps, state: RunState) -> RunState:
-    """Return the run whose filter is without the shares of the steps after the optimizer, each
-    after a rehearsal of it and of all that follows."""
-    for step in _in(Phase.RESULT, steps):
-        state = charged_for_step(state, step)
-    return state
-
-
-def run_before(steps: Steps, state: RunState, door: RunDoor) -> RunState:
-    """Return the run after the steps before its optimizer."""
-    for phase in (Phase.SCHEMA, Phase.PROBLEM):
-        if phase is Phase.PROBLEM:
-            state = replace(state, rows=state.rows.encoded(state.facts.ready))
-        for step in _in(phase, steps):
-            state = run_one(step, state, door, state.facts)
-    return state
-
-
-def run_one(step: CheckedStep, state: RunState, door: RunDoor, view: PublicFacts) -> RunState:
-    """Return the run after a step, all that it stated charged to what the filter has left."""
-    before, state = state.accountant, charged_for_step(state, step)
-    session = _session(step, state, door, before)
-    door.follow(session)
-    outcome = _ran(step, session, view)
-    return _noted(changed(state, step, outcome), step, outcome)
-
-
-def run_after(
-    steps: Steps, state: RunState, ran: Released, door: RunDoor
-) -> tuple[Released, RunState]:
-    """Return the last session of the run, which goes on with those before it, and the run with what
-    the steps after its optimizer found. ``ran`` : its closed sessions, whose ledger is the door's.
-    """
-    for step in _in(Phase.RESULT, steps):
-        ended = (entry.event for entry in door.ledger.entries)
-        accountant = _composed(state.facts.accountant, ended)
-        ran = session = _session(step, state, door, accountant)
-        door.follow(session)
-        view = ResultView.of(state.facts, state.solution)
-        state = _noted(state, step, _ran(step, session, view))
-    return ran, state
-
-
-def _in(phase: Phase, steps: Iterable[CheckedStep]) -> list[CheckedStep]:
-    return [step for step in steps if step.phase is phase]
+def _view_of(state: RunState) -> PublicFacts:
+    return state.facts if state.solution is None else ResultView.of(state.facts, state.solution)
 
 
 def _session(
@@ -150,7 +157,7 @@ def _told_by_place(step: CheckedStep) -> AbstractContextManager[None]:
     return nullcontext() if step.is_ours else replacing(Exception, SystemExit, by=failed)
 
 
-def charged_for_step(state: RunState, step: CheckedStep) -> RunState:
+def _charged_for(state: RunState, step: CheckedStep) -> RunState:
     """Return the run after a charge of all that a step states, whether it is released or not.
 
     The releases are made of no rows; then the run's first one is made so too (``rehearse_run``),
@@ -170,7 +177,7 @@ def charged_for_step(state: RunState, step: CheckedStep) -> RunState:
     _require_share(step, _composed(facts.accountant, events))
     charged = _composed(state.accountant, events)
     if state.rehearses and not engine_facts(plan.engine).reads_files:
-        rehearse_run(facts.ready, state.rows.none(), facts.schema, first, ledger)
+        state.rehearse(first.accountant, ledger)
     return replace(state, accountant=charged, charged_for={**state.charged_for, step.name: events})
 
 

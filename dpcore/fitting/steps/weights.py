@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import InvalidInputError, RegistryError
-from dpcore.registry.step_class import foreign_step, step_class
+from dpcore.registry.step_class import step_class
 
 if TYPE_CHECKING:
     from dpcore.data.schema.label import Label
@@ -16,13 +14,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BALANCED",
-    "are_weighted",
     "checked_weights",
-    "public_weights",
     "require_bound",
     "told_loss",
+    "weighing",
     "with_public_weights",
-    "with_weights",
     "with_weights_of_rows",
 ]
 
@@ -30,35 +26,17 @@ BALANCED = "balanced"
 """The step, and the word by which an option asks for it."""
 
 
-def are_weighted(settings: Any) -> bool:
-    """Return whether classes or rows have weights."""
-    return any(
-        weight is not None
-        for weight in (
-            settings.class_weight,
-            settings.largest_class_weight,
-            settings.weight_bound,
-        )
-    )
-
-
-def public_weights(texts: Sequence[str] | None) -> Any:
-    """Return the weights of a command line, ``None`` where there are none or a step is to release
-    them."""
-    return _weights().public_weights(texts) if texts else None
-
-
 def checked_weights(class_weight: Any, bound: Any) -> tuple[Any, float | None]:
     """Return public weights of classes and the bound of rows' as they are asked for, as float."""
     if class_weight is None and bound is None:
         return None, None
-    return _weights().checked_weights(class_weight), _weights().checked_bound(bound)
+    return weighing().checked_weights(class_weight), weighing().checked_bound(bound)
 
 
 def require_bound(X: Any, sample_weight: Any, weight_bound: Any) -> None:
     """Refuse weights of rows without their public bound, and the other way round."""
     if not (sample_weight is None and weight_bound is None):
-        _weights().require_bound(X, sample_weight, weight_bound)
+        weighing().require_bound(X, sample_weight, weight_bound)
         if sample_weight is None or weight_bound is None:  # The run would not be one of weights.
             raise InvalidInputError("Expected sample_weight and weight_bound, each with the other.")
 
@@ -68,7 +46,7 @@ def with_weights_of_rows(dataset: Any, X: Any, sample_weight: Any, bound: float 
     any."""
     if sample_weight is None or bound is None:
         return dataset
-    return _weights().with_sample_weight(dataset, X, sample_weight, bound)
+    return weighing().with_sample_weight(dataset, X, sample_weight, bound)
 
 
 def with_public_weights(plan: Any, label: Label) -> Any:
@@ -77,22 +55,9 @@ def with_public_weights(plan: Any, label: Label) -> Any:
 
     Raises InvalidInputError for weights that do not fit the label, the loss or the algorithm.
     """
-    if not are_weighted(plan.settings):
+    if not plan.settings.are_weighted:
         return plan
-    return with_weights(plan, _weights().weights_asked(plan, label))
-
-
-def with_weights(plan: Any, weights: tuple[float, ...]) -> Any:
-    """Return the plan with these weights of the classes, in their order, in place of those that its
-    loss has: none for ``()``. Rows have weights where its settings have a bound of them.
-
-    What weighs is a part of the run, as its loss is.
-    """
-    return replace(
-        plan,
-        loss=_weights().weighted(plan.loss, weights, plan.settings.weight_bound),
-        targets=(*plan.targets, *foreign_step(BALANCED)),
-    )
+    return plan.with_weights(weighing().weights_asked(plan, label))
 
 
 def told_loss(plan: Any, label: Label) -> tuple[Loss, dict[str, float]]:
@@ -103,11 +68,11 @@ def told_loss(plan: Any, label: Label) -> tuple[Loss, dict[str, float]]:
     facts = loss_facts(plan.loss)
     if facts.weighs_rows or facts.largest_weight != 1.0:
         with suppress(RegistryError):  # A loss of somebody's own may weigh by itself.
-            return _weights().unweighted(plan.loss), _weights().weights_by_name(plan.loss, label)
+            return weighing().unweighted(plan.loss), weighing().weights_by_name(plan.loss, label)
     return plan.loss, {}
 
 
-def _weights() -> Any:
+def weighing() -> Any:
     """Return the module of weights that the step's class gives; RegistryError, with what to
     install, where there is none."""
     return step_class(BALANCED, "weights", told="No package weighs classes and rows.").weights()

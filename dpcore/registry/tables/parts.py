@@ -113,6 +113,12 @@ class AccountantFacts:
     )
     delta_may_be_zero: bool = fact(TRUTH, "True where it takes a delta of 0.", False)
 
+    @property
+    def splits(self) -> bool:
+        """Whether equal parts of a filter are together within it: a filter of a single release has
+        no parts."""
+        return self.split is not None and self.holds_several
+
 
 @dataclass(frozen=True, kw_only=True)
 class EngineFacts:
@@ -170,7 +176,8 @@ class AnswerSourceFacts:
         Method(), "Returns what was charged, of how much, and the unit; `None` for nothing."
     )
     stated: Callable[..., Any] = fact(
-        Method(("relation",)), "Returns a `SourceStatement`: what the privacy statement says of it."
+        Method(("relation",)),
+        "Returns `figures`, `why_not_private` and `parts` for the privacy statement.",
     )
     checks: Callable[..., Any] = fact(
         Method(), "A class method: returns the admission test of an optimizer that asks it."

@@ -7,8 +7,7 @@ import functools
 import numpy as np
 
 from dpcore.accountants import GdpAccountant
-from dpcore.losses.logistic import Logistic
-from dpcore.plugin.parts import SeededNoise, dataset_from_arrays
+from dpcore.plugin.parts import Logistic, SeededNoise, dataset_from_arrays
 from dpcore_a_ddp.pools.in_process import InProcessPool
 from dpcore_a_ddp.pools.round_rules import GradientRounds
 from dpcore_a_ddp.pools.session_pool import SessionPool

@@ -8,7 +8,7 @@ from pool_users import Logistic, make_data, make_filter, make_rules, open_user
 
 from dpcore.errors import InvalidInputError
 from dpcore.plugin import NeighboringRelation, Problem
-from dpcore.plugin.parts import load_registry
+from dpcore.plugin.parts import Logistic, load_registry
 from dpcore_a_ddp.a_ddp import ADdp
 from dpcore_a_ddp.pools.budget_groups import budget_groups
 from dpcore_a_ddp.pools.in_process import InProcessPool

@@ -32,7 +32,7 @@ FILTERS = Filters(PldAccountant.from_budget(1.0, 1e-6))
 
 def agreed(relation="replace-one", rounds=200, users=USERS, filters=FILTERS):
     """Return the rules that ADdp agrees on with these users, and the pool."""
-    from dpcore.losses.logistic import Logistic
+    from dpcore.plugin.parts import Logistic
 
     data = make_data(sum(user.n_rows for user in users))
     pool = InProcessPool(users, data, Logistic(), filters, seed=1)

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from scipy.special import log_ndtr, ndtr
 
 from dpcore.errors import BudgetExceededError, UnsupportedEventError
-from dpcore.losses.logistic import Logistic
-from dpcore.plugin.parts import dataset_from_arrays
+from dpcore.plugin.parts import Logistic, dataset_from_arrays
 from dpcore_a_ddp.pools.in_process import InProcessPool
 from dpcore_a_ddp.pools.round_rules import GradientRounds
 from dpcore_a_ddp.pools.user_budgets import rounds_within

@@ -9,12 +9,10 @@ from scipy.special import ndtr
 
 from dpcore.accountants.gdp import GdpAccountant
 from dpcore.errors import InvalidInputError
-from dpcore.fitting.run import fit_dataset
-from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.plugin import NeighboringRelation, Problem, Settings
-from dpcore.plugin.commands import make_plan
-from dpcore.plugin.parts import dataset_from_arrays
+from dpcore.plugin.commands import Run, make_plan
+from dpcore.plugin.parts import Logistic, dataset_from_arrays
 from dpcore_a_ddp.a_ddp import ADdp
 from dpcore_a_ddp.baselines import SgdAdvLocal, SgdMaj, SgdPass, SgdUsers
 from dpcore_a_ddp.noise import advanced_split, analytic_gaussian, basic_split
@@ -235,7 +233,7 @@ def test_a_pool_whose_rules_are_not_private_is_never_stated_as_private(monkeypat
         "begin",
         lambda self, rules, most: begin(self, replace(rules, noise_multiplier=0.0), 2),
     )
-    model = fit_dataset(make_plan(Settings(algo=algo, relation="replace-one")), make_data())
+    model = Run(make_plan(Settings(algo=algo, relation="replace-one")), make_data()).model()
     assert model.privacy["private"] is False
     assert "the users added no noise" in model.privacy["sentence"]
 
@@ -249,7 +247,7 @@ def test_a_pool_whose_rules_are_for_another_relation_is_never_stated_as_private(
         "begin",
         lambda self, rules, most: begin(self, replace(rules, relation="replace-special"), 2),
     )
-    model = fit_dataset(make_plan(Settings(algo="a-ddp", relation="replace-one")), make_data())
+    model = Run(make_plan(Settings(algo="a-ddp", relation="replace-one")), make_data()).model()
     assert model.privacy["private"] is False
     assert "the users' noise was for replace-special" in model.privacy["sentence"]
 

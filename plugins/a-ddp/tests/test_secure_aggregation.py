@@ -5,8 +5,7 @@ import pytest
 from pool_users import SEED, in_process, make_data, rows_of
 
 from dpcore.errors import BudgetExceededError, InvalidInputError
-from dpcore.losses.logistic import Logistic
-from dpcore.plugin.parts import SeededNoise
+from dpcore.plugin.parts import Logistic, SeededNoise
 from dpcore_a_ddp.pools.round_rules import GradientRounds
 from dpcore_a_ddp.pools.session_pool import SessionPool
 from dpcore_a_ddp.pools.user_session import UserSession, user_seed

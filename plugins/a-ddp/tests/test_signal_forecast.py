@@ -8,9 +8,9 @@ import pytest
 from pool_users import make_data
 
 from dpcore import fit
-from dpcore.losses.logistic import Logistic
 from dpcore.plugin import NeighboringRelation, Problem
 from dpcore.plugin.commands import make_plan
+from dpcore.plugin.parts import Logistic
 from dpcore_a_ddp.noise import advanced_split, analytic_gaussian
 from dpcore_a_ddp.pools.round_rules import GradientRounds
 from dpcore_a_ddp.sampling_composition import rounds_within
@@ -94,8 +94,8 @@ def test_it_is_told_before_anything_is_charged_and_stays_with_the_model(monkeypa
 @pytest.mark.slow
 @pytest.mark.data
 def test_adult_is_below_the_commoner_class_where_noise_dominates_and_above_where_not():
-    from dpcore.fitting.run import fit_dataset
     from dpcore.plugin import Settings
+    from dpcore.plugin.commands import Run
     from dpcore.plugin.parts import load_registry
 
     data = load_registry().load("dataset", "adult")()
@@ -108,7 +108,7 @@ def test_adult_is_below_the_commoner_class_where_noise_dominates_and_above_where
     for trust, asked, learns in (("local", short, False), ("secure-aggregation", least, True)):
         relation = {"delta": 1e-8, "relation": "replace-one", "trust": trust}
         plan = make_plan(Settings(algo="a-ddp", **relation, **asked))
-        models = [fit_dataset(plan, data) for _ in range(1 if learns else 4)]
+        models = [Run(plan, data).model() for _ in range(1 if learns else 4)]
         right = [float(((m.margins(data.X) > 0) == (data.y > 0)).mean()) for m in models]
         assert (np.mean(right) > common) == learns, right
         assert all(("warning" in model.details) != learns for model in models)

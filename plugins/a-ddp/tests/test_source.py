@@ -5,8 +5,8 @@ import pytest
 
 from dpcore.errors import RegistryError
 from dpcore.plugin import Settings
-from dpcore.plugin.commands import make_plan
-from dpcore.plugin.parts import dataset_from_arrays, fit_source
+from dpcore.plugin.commands import Run, make_plan
+from dpcore.plugin.parts import dataset_from_arrays
 from dpcore.registry.tables.declarations import load_source
 from dpcore_a_ddp.users.user_fits import Users
 
@@ -22,7 +22,7 @@ def model_of(kind):
         "sgd-maj", epsilon=8.0, params={"rows_per_user": 20}, relation="replace-one", seed=1
     )
     plan = make_plan(settings)
-    return fit_source(plan, data.schema, kind.open(plan, data), 40)
+    return Run.answered(plan, data.schema, kind.open(plan, data), 40)
 
 
 def test_a_source_that_is_not_dpcores_is_named_in_the_statement():

@@ -22,9 +22,8 @@ from pool_users import (
 
 from dpcore import Schema
 from dpcore.errors import InvalidInputError
-from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
-from dpcore.plugin.parts import dataset_from_arrays
+from dpcore.plugin.parts import Logistic, dataset_from_arrays
 from dpcore_a_ddp.pools.round_ledger import RoundLedger
 from dpcore_a_ddp.pools.user_session import UserSession
 from dpcore_a_ddp.users.messages import Declined, Reply, User

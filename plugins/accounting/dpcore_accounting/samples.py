@@ -89,7 +89,7 @@ class PoissonSample(Sample):
     Examples
     --------
     >>> import numpy as np
-    >>> from dpcore.losses.logistic import Logistic
+    >>> from dpcore.plugin.parts import Logistic
     >>> from dpcore.plugin import ClippedGradientSum, NeighboringRelation, Problem
     >>> from dpcore_accounting.samples import PoissonSample
     >>> add = NeighboringRelation.ADD_OR_REMOVE_ONE

@@ -9,11 +9,11 @@ from scipy.sparse import csr_matrix
 
 from dpcore.accountants.gdp import GdpAccountant
 from dpcore.errors import InvalidInputError, UnsupportedEventError
-from dpcore.losses.logistic import Logistic
 from dpcore.plugin import ClippedGradientSum, Gaussian, NeighboringRelation, RowCount
 from dpcore.plugin.parts import (
     GaussianDpEvent,
     LocalEngine,
+    Logistic,
     PoissonSampledDpEvent,
     SampledWithoutReplacementDpEvent,
     SeededNoise,

@@ -8,10 +8,9 @@ from asked import assert_faithful_and_within
 
 from dpcore import fit
 from dpcore.errors import BudgetExceededError, InvalidInputError, TargetNotMetError
-from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.plugin import NeighboringRelation
-from dpcore.plugin.parts import LocalEngine, PureAccountant, SeededNoise, TableSession
+from dpcore.plugin.parts import LocalEngine, Logistic, PureAccountant, SeededNoise, TableSession
 from dpcore_accuracy_first.doubling import CovDoubling, OutputDoubling
 from dpcore_accuracy_first.noise_reduction import CovNr, OutputNr
 from dpcore_accuracy_first.objectives.ball_solve import BallSolver

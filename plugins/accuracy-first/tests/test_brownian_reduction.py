@@ -9,10 +9,16 @@ from scipy import integrate, stats
 
 from dpcore import fit
 from dpcore.errors import InvalidInputError, TargetNotMetError
-from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.plugin import NeighboringRelation
-from dpcore.plugin.parts import LocalEngine, PureAccountant, SeededNoise, Sensitivity, TableSession
+from dpcore.plugin.parts import (
+    LocalEngine,
+    Logistic,
+    PureAccountant,
+    SeededNoise,
+    Sensitivity,
+    TableSession,
+)
 from dpcore_accuracy_first.brownian_noise.guarantee import reduced_failure_rates, reduced_test
 from dpcore_accuracy_first.brownian_noise.threshold import ReducedAboveThreshold
 from dpcore_accuracy_first.brownian_reduction import CovBnr, OutputBnr

@@ -8,10 +8,9 @@ from typer.testing import CliRunner
 
 from dpcore import fit
 from dpcore.cli import app
-from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.plugin import NeighboringRelation
-from dpcore.plugin.parts import PureAccountant
+from dpcore.plugin.parts import Logistic, PureAccountant
 from dpcore_accuracy_first.brownian_reduction import CovBnr, OutputBnr
 from dpcore_accuracy_first.forecast import forecast, precision_for
 from dpcore_accuracy_first.noise_reduction import OutputNr

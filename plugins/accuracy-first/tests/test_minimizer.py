@@ -8,10 +8,9 @@ from asked import answer
 from scipy.optimize import minimize as scipy_minimize
 
 from dpcore.errors import InvalidInputError
-from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.plugin import NeighboringRelation
-from dpcore.plugin.parts import LocalEngine
+from dpcore.plugin.parts import LocalEngine, Logistic
 from dpcore_accuracy_first.objectives.excess import Excess
 from dpcore_accuracy_first.objectives.loss_sum import ErrorCount, ObjectiveSum
 from dpcore_accuracy_first.objectives.minimizer import Minimizer, MinimumObjective

@@ -8,10 +8,9 @@ import pytest
 
 from dpcore import fit
 from dpcore.errors import InvalidInputError
-from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.plugin import NeighboringRelation
-from dpcore.plugin.parts import LocalEngine, PureAccountant, SeededNoise, TableSession
+from dpcore.plugin.parts import LocalEngine, Logistic, PureAccountant, SeededNoise, TableSession
 from dpcore_accuracy_first.doubling import CovDoubling, OutputDoubling, paper_epsilon
 from dpcore_accuracy_first.guarantee import exact_test, failure_rates, paper_test
 from dpcore_accuracy_first.noise_reduction import CovNr, OutputNr

@@ -9,10 +9,9 @@ from scipy.optimize import minimize as scipy_minimize
 
 from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.errors import InvalidInputError
-from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.plugin import NeighboringRelation
-from dpcore.plugin.parts import SeededNoise
+from dpcore.plugin.parts import Logistic, SeededNoise
 from dpcore_accuracy_first.brownian_reduction import OutputBnr
 from dpcore_accuracy_first.objectives.base_releases import CovBase, OutputBase
 from dpcore_accuracy_first.objectives.excess import Excess

@@ -15,10 +15,9 @@ from dpcore.accountants.gdp import GdpAccountant
 from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.cli import app
 from dpcore.errors import InvalidInputError, TargetNotMetError
-from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.plugin import Gaussian, NeighboringRelation
-from dpcore.plugin.parts import LocalEngine, SeededNoise, TableSession
+from dpcore.plugin.parts import LocalEngine, Logistic, SeededNoise, TableSession
 from dpcore_accuracy_first.brownian_noise.revealed import NumberInL2, revealed_walk
 from dpcore_accuracy_first.brownian_reduction import CovBnr, OutputBnr
 from dpcore_accuracy_first.objectives.in_l2 import MinimizerInL2

@@ -11,10 +11,9 @@ from scipy import sparse
 from dpcore import fit
 from dpcore.accountants import GdpAccountant
 from dpcore.errors import DpcoreError, InvalidInputError
-from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.plugin import NeighboringRelation, Problem
-from dpcore.plugin.parts import SeededNoise, TableSession, gaussian_mu_squared_down
+from dpcore.plugin.parts import Logistic, SeededNoise, TableSession, gaussian_mu_squared_down
 from dpcore_baselines.descent import defaults
 from dpcore_baselines.descent.standardize import from_moments, least_seen
 from dpcore_baselines.dp_gd import DpGd

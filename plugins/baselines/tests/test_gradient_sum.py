@@ -6,9 +6,8 @@ import mpmath
 import numpy as np
 import pytest
 
-from dpcore.losses.logistic import Logistic
 from dpcore.plugin import NeighboringRelation, Problem
-from dpcore.plugin.parts import LocalEngine, Table
+from dpcore.plugin.parts import LocalEngine, Logistic, Table
 from dpcore_baselines.losses.huber import HuberSvm
 from dpcore_baselines.queries.gradient_sum import (
     GradientSum,

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from dpcore.losses.logistic import Logistic
 from dpcore.plugin import NeighboringRelation, Problem
-from dpcore.plugin.parts import LocalEngine, Table
+from dpcore.plugin.parts import LocalEngine, Logistic, Table
 from dpcore_baselines.queries.moments import ColumnMoments
 from dpcore_lab.checks import check_query
 from dpcore_tables.coded import CodedLayout, CodedRows

@@ -15,13 +15,12 @@ from dpcore.accountants import (
 from dpcore.accountants.registered import registered_accountants
 from dpcore.errors import BudgetExceededError, DpcoreError, InvalidInputError, UnsupportedEventError
 from dpcore.fitting.reporting import _is_exact
-from dpcore.fitting.run import fit_dataset
-from dpcore.losses.logistic import Logistic
 from dpcore.plugin import Gaussian, Laplace, NeighboringRelation, RowCount, Settings
-from dpcore.plugin.commands import make_plan
+from dpcore.plugin.commands import Run, make_plan
 from dpcore.plugin.parts import (
     ComposedDpEvent,
     GaussianDpEvent,
+    Logistic,
     NonPrivateDpEvent,
     PoissonSampledDpEvent,
     SeededNoise,
@@ -139,7 +138,7 @@ def test_what_voids_the_statement_is_the_ledger_whatever_the_parts_say():
     plan = make_plan(Settings(algo="nonprivate"))
     plan = replace(plan, optimizer=Boastful(), accountant=Lenient.from_budget(1.0, 1e-6))
     assert plan.why_not_private() == ()
-    model = fit_dataset(plan, dataset_from_arrays(X, y))
+    model = Run(plan, dataset_from_arrays(X, y)).model()
     assert model.privacy["private"] is False
     assert model.privacy["why_not_private"] == ["exact answers were released"]
 

@@ -12,10 +12,16 @@ from sklearn.linear_model import LogisticRegression
 from dpcore.accountants import GdpAccountant, ZcdpAccountant
 from dpcore.errors import InvalidInputError, UnsupportedEventError
 from dpcore.fitting.planning.compatibility import check_fits
-from dpcore.losses.logistic import Logistic, Softmax
+from dpcore.losses.logistic import Softmax
 from dpcore.losses.squared import Squared
 from dpcore.plugin import NeighboringRelation
-from dpcore.plugin.parts import GaussianDpEvent, LaplaceDpEvent, PureAccountant, SeededNoise
+from dpcore.plugin.parts import (
+    GaussianDpEvent,
+    LaplaceDpEvent,
+    Logistic,
+    PureAccountant,
+    SeededNoise,
+)
 from dpcore_accounting.rdp import RdpAccountant
 from dpcore_accounting.selections.exponential import Exponential
 from dpcore_accounting.single import SingleReleaseAccountant

@@ -9,11 +9,11 @@ from scipy.optimize import minimize as scipy_minimize
 from scipy.stats import norm
 
 from dpcore.errors import InvalidInputError, UnsupportedEventError
-from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.plugin import Gaussian, NeighboringRelation
 from dpcore.plugin.parts import (
     LocalEngine,
+    Logistic,
     PureDpEvent,
     SeededNoise,
     Sensitivity,

@@ -9,8 +9,8 @@ import pytest
 from scipy.special import expit
 from scipy.stats import norm
 
-from dpcore.losses.logistic import Logistic
 from dpcore.plugin import NeighboringRelation
+from dpcore.plugin.parts import Logistic
 from dpcore_baselines.perturbation.perturbed import PerturbedMinimizer
 from dpcore_lab.checks import make_rows
 from dpcore_lab.made_tables.tables import make_problem

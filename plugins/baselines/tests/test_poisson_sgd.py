@@ -7,9 +7,8 @@ import pytest
 
 from dpcore import fit
 from dpcore.errors import DpcoreError, InvalidInputError, UnsupportedEventError
-from dpcore.losses.logistic import Logistic
 from dpcore.plugin import NeighboringRelation, Problem
-from dpcore.plugin.parts import GaussianDpEvent, PoissonSampledDpEvent
+from dpcore.plugin.parts import GaussianDpEvent, Logistic, PoissonSampledDpEvent
 from dpcore_accounting.rdp import RdpAccountant
 from dpcore_accounting.samples import PoissonSample
 from dpcore_baselines.sgd_adv import SgdAdv

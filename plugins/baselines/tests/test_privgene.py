@@ -9,10 +9,9 @@ import pytest
 
 from dpcore.accountants import ZcdpAccountant
 from dpcore.errors import InvalidInputError
-from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.plugin import NeighboringRelation, ordered_dot
-from dpcore.plugin.parts import PureAccountant, SeededNoise
+from dpcore.plugin.parts import Logistic, PureAccountant, SeededNoise
 from dpcore_baselines.genes import crossed, mutations
 from dpcore_baselines.losses.hinge import HingeSvm
 from dpcore_baselines.privgene import PrivGene

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
-from dpcore.plugin.parts import Table
+from dpcore.plugin.parts import Logistic, Table
 from dpcore_baselines.without_privacy.references import fit_nonprivate, majority_label, objective_of
 
 L2 = 0.01

@@ -9,9 +9,8 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from dpcore import fit
-from dpcore.losses.logistic import Logistic
 from dpcore.plugin import NeighboringRelation, Problem
-from dpcore.plugin.parts import LocalEngine, Table
+from dpcore.plugin.parts import LocalEngine, Logistic, Table
 from dpcore.session.units import sensitivity_of_units
 from dpcore_baselines.descent.sizes import ColumnSizes, noise_of_sizes, sizes_tell, typical_sizes
 from dpcore_baselines.descent.standardize import from_moments

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from dpcore.errors import InvalidInputError
-from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.plugin import NeighboringRelation, Problem
-from dpcore.plugin.parts import LocalEngine, Table
+from dpcore.plugin.parts import LocalEngine, Logistic, Table
 from dpcore_baselines.queries.moments import ColumnMoments
 from dpcore_baselines.queries.standardization import Standardization
 from dpcore_baselines.queries.standardized import StandardizedGradientSum

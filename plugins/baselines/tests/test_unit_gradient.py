@@ -11,10 +11,9 @@ from scipy.sparse import csr_matrix
 
 from dpcore.data.units import ends_of_blocks
 from dpcore.errors import DataError, InvalidInputError
-from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.plugin import NeighboringRelation
-from dpcore.plugin.parts import LocalEngine, Table
+from dpcore.plugin.parts import LocalEngine, Logistic, Table
 from dpcore.session.units import sensitivity_of_units
 from dpcore_accounting.samples import PoissonSample
 from dpcore_baselines.queries import unit_gradient as module

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 from dpcore import Schema
-from dpcore.losses.logistic import Logistic
 from dpcore.plugin import ClippedGradientSum, NeighboringRelation, Problem, RowCount
 from dpcore.plugin.engines import Files
+from dpcore.plugin.parts import Logistic
 from dpcore_dask.engine import DaskEngine
 from dpcore_dp_agd.loss_line import ClippedLossLine
 

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from dpcore.losses.logistic import Logistic
 from dpcore.plugin import InvalidInputError, round_parameters
-from dpcore.plugin.parts import Sensitivity, clipped_total, constant, loss_facts, sealed
+from dpcore.plugin.parts import Logistic, Sensitivity, clipped_total, constant, loss_facts, sealed
 from dpcore_dp_agd.kernels import line_margins
 from dpcore_dp_agd.logistic_line import logistic_totals
 

@@ -4,9 +4,8 @@ import numpy as np
 
 from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.errors import BudgetExceededError
-from dpcore.losses.logistic import Logistic
 from dpcore.plugin import NeighboringRelation
-from dpcore.plugin.parts import SeededNoise
+from dpcore.plugin.parts import Logistic, SeededNoise
 from dpcore_dp_agd.optimizer import DpAgd
 from dpcore_lab.checks import (
     RecordingSession,

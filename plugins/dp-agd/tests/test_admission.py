@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpcore.accountants.gdp import GdpAccountant
-from dpcore.losses.logistic import Logistic
+from dpcore.plugin.parts import Logistic
 from dpcore_baselines.losses.hinge import HingeSvm
 from dpcore_baselines.losses.huber import HuberSvm
 from dpcore_dp_agd.optimizer import DpAgd

@@ -9,8 +9,7 @@ from agd_runs import ADD, REPLACE, recorded
 
 from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError
-from dpcore.losses.logistic import Logistic
-from dpcore.plugin.parts import LocalEngine, PureAccountant, SeededNoise, TableSession
+from dpcore.plugin.parts import LocalEngine, Logistic, PureAccountant, SeededNoise, TableSession
 from dpcore_accounting.rdp import RdpAccountant
 from dpcore_dp_agd.optimizer import DpAgd
 from dpcore_lab.checks import (

@@ -2,7 +2,7 @@ import math
 
 import numpy as np
 
-from dpcore.losses.logistic import Logistic
+from dpcore.plugin.parts import Logistic
 from dpcore_dp_agd.logistic_line import logistic_totals
 from dpcore_lab.checks import check_loss
 

@@ -6,10 +6,9 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from dpcore.errors import InvalidInputError
-from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.plugin import NeighboringRelation, Problem
-from dpcore.plugin.parts import Table
+from dpcore.plugin.parts import Logistic, Table
 from dpcore_baselines.losses.hinge import HingeSvm
 from dpcore_dp_agd.loss_line import ClippedLossLine, first_line
 from dpcore_lab.checks import check_query, make_rows

@@ -7,11 +7,9 @@ import pytest
 from agd_runs import ADD, E0, E1, recorded, scripted
 
 from dpcore.errors import InvalidInputError
-from dpcore.fitting.run import fit_dataset
-from dpcore.losses.logistic import Logistic
 from dpcore.plugin import ClippedGradientSum, Settings, round_to
-from dpcore.plugin.commands import make_plan
-from dpcore.plugin.parts import dataset_from_arrays
+from dpcore.plugin.commands import Run, make_plan
+from dpcore.plugin.parts import Logistic, dataset_from_arrays
 from dpcore_dp_agd.batch import PublishedBatch
 from dpcore_dp_agd.optimizer import DpAgd
 from dpcore_dp_agd.published import minimize_as_published
@@ -68,7 +66,7 @@ def test_the_published_selection_voids_the_statement_whoever_releases_it(seed):
     X, y = np.random.default_rng(0).normal(size=(60, 3)), np.resize([-1.0, 1.0], 60)
     plan = make_plan(Settings(algo="dp-agd", delta=1e-6, l2=0.0, seed=seed))
     plan = dataclasses.replace(plan, optimizer=Unmarked())
-    told = fit_dataset(plan, dataset_from_arrays(X, y)).privacy
+    told = Run(plan, dataset_from_arrays(X, y)).model().privacy
     assert told["private"] is False and told["why_not_private"][1 if seed else 0] == (
         "parts that promise no privacy were released: dpcore_dp_agd.published:PublishedNoisyMin"
     )
@@ -103,7 +101,7 @@ def test_the_published_batch_sums_so_many_rows(size):
 def test_the_published_code_takes_a_batch_size_and_nothing_else():
     X, y = np.random.default_rng(0).normal(size=(60, 3)), np.resize([-1.0, 1.0], 60)
     asked = Settings(algo="dp-agd", delta=1e-6, as_published=True, params={"batch-size": "20"})
-    told = fit_dataset(make_plan(asked), dataset_from_arrays(X, y))
+    told = Run(make_plan(asked), dataset_from_arrays(X, y)).model()
     assert told.privacy["private"] is False
     assert told.algo["parameters"] == {"batch_size": 20}
     with pytest.raises(InvalidInputError, match="without --set"):

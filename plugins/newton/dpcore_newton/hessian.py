@@ -65,7 +65,7 @@ class HessianSum(CoefficientSum):
     Examples
     --------
     >>> import numpy as np
-    >>> from dpcore.losses.logistic import Logistic
+    >>> from dpcore.plugin.parts import Logistic
     >>> from dpcore.plugin import NeighboringRelation, Problem
     >>> from dpcore.plugin.parts import RowFunction
     >>> from dpcore_baselines.queries.standardization import Standardization

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.planning.memory import memory_of
-from dpcore.fitting.planning.optimizer_queries import expected_utility
 from dpcore.plugin import Problem, Settings
 from dpcore.plugin.commands import make_plan
 from dpcore.plugin.parts import loss_facts
@@ -82,7 +81,7 @@ class Forecast:
         if not 1 <= rows <= _MOST_ROWS:
             raise InvalidInputError(f"Expected rows={rows!r} from 1 to {_MOST_ROWS:,}.")
         plan, problem = self._run(epsilon, max(1, round(rows * (1 - self.held_out))))
-        utility = expected_utility(plan, problem)
+        utility = plan.utility_of(problem)
         if utility is None:
             raise self._not_stated()
         needed = math.ceil(utility.rows_needed / (1 - self.held_out))

@@ -2,9 +2,8 @@
 
 import pytest
 
-from dpcore.losses.logistic import Logistic
 from dpcore.plugin import NeighboringRelation
-from dpcore.plugin.parts import SeededNoise
+from dpcore.plugin.parts import Logistic, SeededNoise
 from dpcore_accounting.single import SingleReleaseAccountant
 from dpcore_lab.checks import RecordingSession, make_rows
 from dpcore_lab.made_tables.tables import make_problem

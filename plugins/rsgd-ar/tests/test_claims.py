@@ -9,11 +9,15 @@ import pytest
 
 from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.errors import InvalidInputError
-from dpcore.fitting.run import fit_dataset
-from dpcore.losses.logistic import Logistic
 from dpcore.plugin import Gaussian, NeighboringRelation, Settings
-from dpcore.plugin.commands import make_plan
-from dpcore.plugin.parts import LocalEngine, SeededNoise, TableSession, dataset_from_arrays
+from dpcore.plugin.commands import Run, make_plan
+from dpcore.plugin.parts import (
+    LocalEngine,
+    Logistic,
+    SeededNoise,
+    TableSession,
+    dataset_from_arrays,
+)
 from dpcore_baselines.losses.hinge import HingeSvm
 from dpcore_lab.checks import make_rows
 from dpcore_lab.made_tables.tables import make_problem
@@ -152,8 +156,8 @@ def test_the_published_pass_voids_the_statement_whoever_releases_it():
     plan = make_plan(Settings(algo="rsgd-ar", relation="replace-one"))
     X, y = np.random.default_rng(0).normal(size=(60, 3)), np.resize([-1.0, 1.0], 60)
     data = dataset_from_arrays(X, y)
-    assert fit_dataset(plan, data).privacy["private"] is True
-    told = fit_dataset(replace(plan, optimizer=Unmarked()), data).privacy
+    assert Run(plan, data).model().privacy["private"] is True
+    told = Run(replace(plan, optimizer=Unmarked()), data).model().privacy
     assert told["private"] is False and "NOT" in told["sentence"]
     assert told["why_not_private"] == [
         "parts that promise no privacy were released: dpcore_rsgd_ar.published:PublishedPass"

@@ -7,8 +7,8 @@ import pytest
 
 from dpcore import fit
 from dpcore.errors import InvalidInputError
-from dpcore.losses.logistic import Logistic
 from dpcore.plugin import NeighboringRelation
+from dpcore.plugin.parts import Logistic
 from dpcore_accounting.single import SingleReleaseAccountant
 from dpcore_lab.checks import make_rows
 from dpcore_lab.made_tables.tables import make_problem

@@ -10,9 +10,14 @@ from hypothesis import strategies as st
 
 from dpcore import fit
 from dpcore.accountants import GdpAccountant, ZcdpAccountant
-from dpcore.losses.logistic import Logistic
 from dpcore.plugin import Gaussian, NeighboringRelation
-from dpcore.plugin.parts import GaussianDpEvent, LaplaceDpEvent, PureAccountant, SeededNoise
+from dpcore.plugin.parts import (
+    GaussianDpEvent,
+    LaplaceDpEvent,
+    Logistic,
+    PureAccountant,
+    SeededNoise,
+)
 from dpcore.privacy.events import RandomizedSensitivityGaussian
 from dpcore_accounting.rdp import RdpAccountant
 from dpcore_accounting.single import SingleReleaseAccountant

@@ -7,10 +7,9 @@ import pytest
 from dpcore.accountants import GdpAccountant, PureAccountant, ZcdpAccountant
 from dpcore.errors import DpcoreError, InvalidInputError, UnsupportedEventError
 from dpcore.fitting.planning.compatibility import check_fits
-from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.plugin import NeighboringRelation
-from dpcore.plugin.parts import GaussianDpEvent, SeededNoise
+from dpcore.plugin.parts import GaussianDpEvent, Logistic, SeededNoise
 from dpcore_accounting.single import SingleReleaseAccountant
 from dpcore_baselines.losses.hinge import HingeSvm
 from dpcore_lab.checks import RecordingSession, make_rows

@@ -13,9 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpcore.errors import InvalidInputError
-from dpcore.losses.logistic import Logistic
 from dpcore.plugin import NeighboringRelation, Problem
-from dpcore.plugin.parts import Table
+from dpcore.plugin.parts import Logistic, Table
 from dpcore_baselines.losses.huber import HuberSvm
 from dpcore_rsgd_ar.ordered_rows import order_rows
 from dpcore_rsgd_ar.published import PublishedPass

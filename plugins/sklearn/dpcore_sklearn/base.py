@@ -13,10 +13,8 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from dpcore import Ledger, Weights, fit
-from dpcore.data.array_schema import leave_to_schema
+from dpcore import Ledger, Schema, Weights, fit
 from dpcore.errors import InvalidInputError, advised_on_bad_rows
-from dpcore.fitting.rows.given import schema_of, with_units
 from dpcore.plugin.commands import LedgerRequest
 from dpcore_sklearn.own_part import OwnPart
 from dpcore_sklearn.public import described_schema, with_label_ascending
@@ -35,7 +33,6 @@ from dpcore_tables.memory.frames import is_frame
 if TYPE_CHECKING:
     from typing import Self
 
-    from dpcore import Schema
     from dpcore.plugin.parts import Model
 
 __all__ = ["WITHOUT_SCORE", "PrivateEstimator"]
@@ -154,7 +151,7 @@ class PrivateEstimator(OwnPart, ABC):
         """Return the rows and labels of a fit, their schema, and the caller's own classes."""
         self._check_parameters()
         LedgerRequest(self.ledger, self.analyst)  # What it refuses is refused before the rows.
-        schema = schema_of(self.schema, self.private_bounds)
+        schema = Schema.given(self.schema, self.private_bounds)
         has_width = schema is not None and schema.width is not None
         unit = self.unit if schema is None else self.unit or schema.unit
         rows = given_rows(
@@ -174,7 +171,7 @@ class PrivateEstimator(OwnPart, ABC):
             schema, own = self._described(without_ids(rows, unit), labels)
         else:
             schema = self._with_schema(schema, rows)
-        schema = with_units(schema, self.unit, self.rows_per_unit)
+        schema = Schema.beside_units(schema, self.unit, self.rows_per_unit)
         assert schema is not None
         if self.schema_from_data:
             schema = replace(schema, from_data=True)
@@ -267,7 +264,7 @@ class PrivateEstimator(OwnPart, ABC):
 
     def _with_schema(self, schema: Schema, rows: Any) -> Schema:
         others = {"bounds": self.bounds, "categories": self.categories, "n_public": self.n_public}
-        leave_to_schema("the schema", **others, **self._left_to_schema())
+        Schema.refuse_beside("the schema", **others, **self._left_to_schema())
         if is_frame(rows) and schema.label.name in names_of(rows):
             raise InvalidInputError(
                 f"The label {schema.label.name!r} is a column of X: leave it out of X and pass it "

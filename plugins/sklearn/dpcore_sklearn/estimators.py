@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 
 from dpcore.errors import InvalidInputError, advised_on_bad_rows
-from dpcore.fitting.planning.usual_loss import loss_of_schemas
+from dpcore.plugin import Settings
 from dpcore_sklearn.base import WITHOUT_SCORE, PrivateEstimator
 from dpcore_sklearn.inherited_docs import with_inherited_parameters
 from dpcore_sklearn.public import classes_label, target_label
@@ -125,7 +125,7 @@ class PrivateLogisticRegression(PrivateClassifier):
 
     def _loss_of(self, schema: Schema) -> str:
         is_one_fit = self.multiclass is None and not schema.label.is_real
-        return loss_of_schemas(schema) if is_one_fit else self.loss
+        return Settings.usual_loss(schema) if is_one_fit else self.loss
 
     def _check_parameters(self) -> None:
         if self.loss != "logistic":

@@ -24,8 +24,8 @@ from dpcore_tables.store.rows import StoredRows
 
 if TYPE_CHECKING:
     from dpcore import Model, Schema
-    from dpcore.data.blocks.layouts import Rows
     from dpcore_tables.coded.rows import CodedLayout
+    from dpcore_tables.store.encoded import Rows
 
 __all__ = ["curved", "curved_schema", "fitted_with_curves"]
 

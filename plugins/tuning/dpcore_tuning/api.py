@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from dpcore.data.units import coins_of
-from dpcore.errors import warn_caller
-from dpcore.fitting.fits import FITS
-from dpcore.fitting.rows.given import dataset_of
-from dpcore.fitting.rows.loading import schema_reasons
-from dpcore.fitting.run import finish
-from dpcore.fitting.steps.facts import step_facts
-from dpcore.fitting.steps.held_out_rows import parted, require_held_out
-from dpcore.fitting.warnings import cautions_of
-from dpcore.session.charges import Charges
-from dpcore_tuning.run import tune_dataset
+from dpcore import Ledger
+from dpcore.fitting.request.keywords import Asked
+from dpcore.fitting.rows.in_memory import fit_rows
+from dpcore_tuning.run import tune_run
 
 if TYPE_CHECKING:
     from dpcore import Schema
@@ -33,21 +27,6 @@ def tune_rows(search: Search, X: Any, y: Any, schema: Schema, table_ledger: Ledg
     second fit in a process.
     """
     plan = search.plans[0]
-    also = map(step_facts, plan.settings.also)
-    fraction = next((step.test_fraction for step in also if step.test_fraction is not None), None)
-    require_held_out(plan, fraction)
-    coins = coins_of(plan.settings.seed, "units")
-    public = dict.fromkeys(("classes", "target_bounds", "bounds", "n0", "capacity"))
-    charges = Charges()
-    with FITS.with_those_that_break(), charges.told():
-        rows = dataset_of(
-            X, y, schema, True, coins=coins, row_norm=1.0, private_bounds=False, **public
-        )
-        reasons, kept = schema_reasons(rows.schema), 1.0 - (fraction or 0.0)
-        rows, held_out = parted(plan, rows, fraction)
-        model = tune_dataset(search, rows, reasons, (), charges, table_ledger, kept, held_out)
-        for caution in cautions_of(model):
-            warn_caller(caution)
-        model = finish(plan, model, rows, None, {}).model
-    FITS.add(model)
-    return model
+    ledger = Ledger(table_ledger.ledger, table_ledger.analyst, table_ledger.same_table)
+    asked = Asked(X, y, plan.settings, schema, ledger=ledger)
+    return fit_rows(plan, asked, None, partial(tune_run, search))

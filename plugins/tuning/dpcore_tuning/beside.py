@@ -15,28 +15,18 @@ budget is the search's (``dpcore_tuning.held_out``).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from dpcore.accountants.equal_parts import require_within
 from dpcore.errors import InvalidInputError
-from dpcore.fitting.planning.public_facts import check_dataset
-from dpcore.fitting.reporting import summarise, why_released
-from dpcore.fitting.request.run_request import Run
-from dpcore.fitting.rows.loading import split
-from dpcore.fitting.rows.unbounded import rehearsed_rows
-from dpcore.fitting.run_state import RunDoor, RunState
-from dpcore.fitting.steps.checked import checked, foreign_parts_of, steps_of, weighted
-from dpcore.fitting.steps.run import charged_for_step, run_before, run_one, stated_of
-from dpcore.fitting.steps.weights import are_weighted
+from dpcore.plugin.commands import Run
 from dpcore.plugin.parts import AdditiveAccountant, Ledger
-from dpcore.plugin.steps import Phase, ResultView
-from dpcore.session.charges import Charges
+from dpcore.plugin.steps import Phase
 from dpcore_tuning.stopping_cost import left_of
 
 if TYPE_CHECKING:
-    from dpcore.fitting.planning.ready import Ready
     from dpcore.plugin import Solution
+    from dpcore.plugin.commands import Plan
     from dpcore.plugin.parts import Dataset, NoiseSource
     from dpcore_tuning.search import Search
 
@@ -64,15 +54,14 @@ class Sides:
         cls, search: Search, dataset: Dataset, held_out: Dataset | None, kept: float, seed: Any
     ) -> Sides:
         """Return the rows split; ``kept`` : the public part of all that ``dataset`` is."""
-        fitted, scored = split(dataset, search.held_out, search.relation, seed)
+        fitted, scored = dataset.split(search.held_out, search.relation, seed)
         if search.relation.size_is_public and scored.n_units < 1:
             raise InvalidInputError("No row is held out: raise --held-out, or give more rows.")
         return cls(fitted, scored, held_out, kept * (1.0 - search.held_out))
 
-    def none(self) -> tuple[Dataset, Dataset]:
-        """Return none of the rows trained on, and none of those scored, encoded."""
-        schema = self.fitted.schema
-        return rehearsed_rows(self.fitted, schema), rehearsed_rows(self.scored, schema)
+    def run(self, plan: Plan, held_out: Dataset | None) -> Run:
+        """Return the run of a candidate's plan over the rows trained on, and rows held out."""
+        return Run(plan, self.fitted, kept_fraction=self.share, held_out=held_out)
 
 
 class Beside:
@@ -83,31 +72,25 @@ class Beside:
     """
 
     def __init__(self, search: Search, sides: Sides, noise: NoiseSource) -> None:
-        schema = sides.fitted.schema
-        has_steps = any(True for _ in steps_of(search.plans[0].settings, schema))
-        plans = search.plans if has_steps else search.plans[:1]
-        ready = [check_dataset(plan, sides.fitted, sides.share) for plan in plans]
-        self._states = [_begun(search, one, sides) for one in ready]
-        of_each = [
-            checked(steps_of(state.facts.plan.settings, schema), state.facts)
-            for state in self._states
-        ]
+        first = _Candidate.of(search, search.plans[0], sides)
+        others = search.plans[1:] if first.steps.checked else ()
+        self._of_each = [first, *(_Candidate.of(search, plan, sides) for plan in others)]
         # Before the fits there is one run, with what the first candidate's steps ask for.
-        before = tuple(step for step in of_each[0] if step.phase is not Phase.RESULT)
-        self.steps = [
-            (*before, *(step for step in steps if step.phase is Phase.RESULT)) for steps in of_each
-        ]
-        self._door = RunDoor(noise, None, Charges(), Ledger())
+        checked = first.steps.checked
+        shared = tuple(step for step in checked if step.phase is not Phase.RESULT)
+        self._of_each = [one.with_shared(shared) for one in self._of_each]
+        self._door = first.run.door(noise, Ledger())
         self.left: Any = search.whole
-        self._first = self._states[0]
-        self.search = self._within(search, ready) if has_steps else search
+        self._first = first.begun
+        self.search = self._within(search) if self else search
 
-    def _within(self, search: Search, ready: list[Ready]) -> Search:
+    def __bool__(self) -> bool:
+        return bool(self._of_each[0].steps.checked)
+
+    def _within(self, search: Search) -> Search:
         """Return the search within what its steps leave, each candidate's l2 as it was with all of
         the budget: a fit's own is so beside steps too."""
-        pairs = zip(self.steps, self._states, strict=True)
-        charged_for = [reduce(charged_for_step, steps, state) for steps, state in pairs]
-        left: list[Any] = [state.accountant for state in charged_for]
+        left: list[Any] = [one.steps.charged(one.begun).accountant for one in self._of_each]
         if not all(isinstance(one, AdditiveAccountant) for one in left):
             raise InvalidInputError(
                 f"A search in parts of the {search.whole.name} accountant takes no steps: name "
@@ -115,8 +98,8 @@ class Beside:
             )
         self.left = min(left, key=left_of)
         plans = [
-            replace(plan, settings=replace(plan.settings, l2=one.problem.l2))
-            for plan, one in zip(search.plans, ready, strict=True)
+            replace(plan, settings=replace(plan.settings, l2=one.begun.facts.problem.l2))
+            for plan, one in zip(search.plans, self._of_each, strict=True)
         ]
         priced = replace(search, plans=tuple(plans)).within(self.left)
         if search.law is None:
@@ -127,30 +110,30 @@ class Beside:
         self._first = replace(self._first, accountant=charged)
         return priced
 
-    def before(self) -> RunState:
-        """Return the run after the steps before the fits, which do not depend on a candidate."""
-        return run_before(self.steps[0], self._first, self._door)
+    def before(self) -> Any:
+        """Return the run, a ``RunState``, after the steps before the fits, which do not depend on a
+        candidate."""
+        return self._of_each[0].steps.before(self._first, self._door)
 
-    def after(self, known: RunState, place: int, solution: Solution) -> RunState:
+    def after(self, known: Any, place: int, solution: Solution) -> Any:
         """Return the run after the steps of the result, on the solution of a candidate."""
-        if not self.steps[0]:
+        if not self:
             return replace(known, solution=solution)
-        own = replace(self._states[place].facts, schema=known.facts.schema)
-        state = weighted(replace(known, facts=own, solution=solution), released_weights(known))
-        for step in self.steps[place]:
-            if step.phase is Phase.RESULT:
-                view = ResultView.of(state.facts, state.solution)
-                state = run_one(step, state, self._door, view)
-        return state
+        own = self._of_each[place]
+        facts = replace(own.begun.facts, schema=known.facts.schema)
+        state = replace(known, facts=facts, solution=solution).weighted(released_weights(known))
+        return own.steps.run(Phase.RESULT, state, self._door)
 
-    def stated(self, known: RunState, place: int) -> dict[str, dict[str, Any]]:
+    def stated(self, known: Any, place: int) -> dict[str, dict[str, Any]]:
         """Return the entries of the privacy statement, by name."""
-        return stated_of(self.steps[min(place, len(self.steps) - 1)], known)
+        own = self._of_each[min(place, len(self._of_each) - 1)]
+        entries: dict[str, dict[str, Any]] = own.steps.stated(known)
+        return entries
 
     @property
     def parts(self) -> set[str]:
         """The parts of somebody's own, of any candidate's steps or released by them."""
-        found = {part for steps in self.steps for part in foreign_parts_of(steps)}
+        found = {part for one in self._of_each for part in one.steps.foreign_parts}
         return found.union(self._door.parts.foreign)
 
     @property
@@ -161,25 +144,38 @@ class Beside:
     @property
     def why_not_private(self) -> list[str]:
         """Reasons of what was released that void the guarantee."""
-        door = self._door
-        asked = self._states[0].facts.plan, door.ledger.entries, door.parts.not_private
-        return list(why_released(*asked))
+        return list(self._door.why_not_private(self._first.facts.plan))
 
     @property
     def charges(self) -> tuple[dict[str, Any], ...]:
         """The releases of the steps, kind by kind, in the unit of the whole filter."""
-        return summarise(self._door.ledger.entries)
+        return self._door.summary()
 
 
-def _begun(search: Search, ready: Ready, sides: Sides) -> RunState:
-    """Return the run of a candidate before its steps, whose filter is that of the whole."""
-    plan = replace(ready.plan, accountant=search.whole)
-    begun = RunState.of(Run(plan, sides.fitted, held_out=sides.held_out), replace(ready, plan=plan))
-    return replace(begun, rehearses=False)
+@dataclass(frozen=True, eq=False)
+class _Candidate:
+    """A candidate's run before its steps, whose filter is that of the whole, and these."""
+
+    run: Run
+    begun: Any
+    steps: Any
+
+    @classmethod
+    def of(cls, search: Search, plan: Plan, sides: Sides) -> _Candidate:
+        run = sides.run(plan, sides.held_out)
+        ready = run.ready()
+        whole = replace(ready.plan, accountant=search.whole)
+        begun = replace(run.begun(replace(ready, plan=whole)), rehearses=False)
+        return cls(run, begun, run.steps(begun))
+
+    def with_shared(self, before: tuple[Any, ...]) -> _Candidate:
+        """Return the candidate with these steps before its own of the result."""
+        after = self.steps.of_phase(Phase.RESULT)
+        return replace(self, steps=replace(self.steps, checked=(*before, *after)))
 
 
-def released_weights(known: RunState) -> tuple[float, ...]:
+def released_weights(known: Any) -> tuple[float, ...]:
     """Return the weights of classes that a step released; ``()`` where none did."""
     plan = known.facts.plan
     weights: tuple[float, ...] = getattr(plan.loss, "weights", ())
-    return weights if are_weighted(plan.settings) else ()
+    return weights if plan.settings.are_weighted else ()

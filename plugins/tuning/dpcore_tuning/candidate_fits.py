@@ -12,23 +12,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from dpcore.errors import InvalidInputError, replacing
-from dpcore.fitting.planning.engines import engine_at_hand
-from dpcore.fitting.planning.public_facts import check_dataset
-from dpcore.fitting.rows.unbounded import encoded_rows
-from dpcore.fitting.run import fit_dataset
-from dpcore.fitting.steps.pre_fit_release import rehearse_run
-from dpcore.fitting.steps.weights import with_weights
-from dpcore.plugin.ledgers import LedgerEntry
-from dpcore.plugin.parts import Ledger, PrivacyStatement, SeededNoise, TableSession
+from dpcore.plugin.commands import Run
+from dpcore.plugin.parts import Ledger, PrivacyStatement
+from dpcore.plugin.steps import RowsAsked
 from dpcore_tuning.beside import released_weights
 from dpcore_tuning.held_out import HeldOut
 from dpcore_tuning.repetition import best_of_random_tries
 
 if TYPE_CHECKING:
-    from dpcore.fitting.planning.ready import Ready
-    from dpcore.fitting.run_state import RunState
-    from dpcore.plugin import Accountant
-    from dpcore.plugin.parts import Dataset, Model, NoiseSource
+    from dpcore.plugin.parts import Engine, Model, NoiseSource
     from dpcore_tuning.beside import Sides
     from dpcore_tuning.search import Search
 
@@ -62,15 +54,19 @@ class Tries:
 
     def __init__(self, search: Search, sides: Sides, noise: NoiseSource) -> None:
         self._search, self._sides, self._noise = search, sides, noise
-        self._ready = [check_dataset(plan, sides.fitted, sides.share) for plan in search.plans]
-        problem = self._ready[0].problem
+        runs = [sides.run(plan, sides.scored) for plan in search.plans]
+        begun = [run.begun(run.ready()) for run in runs]
+        first = begun[0]
+        problem = first.facts.problem
         n = None if problem.n is None else sides.scored.n_units
         self._of_scored = replace(problem, n=n)
         self.l2, self.n0 = problem.l2, problem.n0 if problem.n is None else None
         self.capacity = problem.unsure_capacity
-        fitted, scored = sides.none()
-        self._over(scored).rehearse()
-        rehearsed = [self._rehearse(ready, fitted) for ready in self._ready]
+        self.filter = first.accountant
+        """The filter of one fit, empty."""
+        self._over(first.rows.over_none(RowsAsked.HELD_OUT, search.plans[0])).rehearse()
+        # What refuses a fit of no rows, up to its first release, refuses now.
+        rehearsed = [one.rehearse(one.accountant, Ledger()) for one in begun]
         limits = [one.most_rows for one in rehearsed if one.most_rows is not None]
         self.most_rows = min(limits, default=None)
         """Of every candidate's first release, tried or not: which were tried is not to show."""
@@ -82,33 +78,20 @@ class Tries:
         self.why_not_private: set[str] = set()
         """Reasons of any fit that was made, released or not: one voids the guarantee of all."""
 
-    @property
-    def filter(self) -> Accountant:
-        """The filter of one fit, empty."""
-        return self._ready[0].of_each.accountant
-
-    def _over(self, scored: Dataset) -> HeldOut:
+    def _over(self, scored: Engine) -> HeldOut:
         first, measure = self._search.plans[0], self._search.measure
         return HeldOut(scored, first, self._of_scored, measure, self._noise)
 
-    def _rehearse(self, ready: Ready, none: Dataset) -> TableSession:
-        """Return the session of a fit of no rows after its first release: what refuses it refuses
-        now."""
-        table, ledger = none.table(), Ledger[LedgerEntry]()
-        engine = engine_at_hand(ready.plan.engine, table, none.schema, 1)
-        asked = ready.of_each.accountant, ready.plan.relation, SeededNoise(0)
-        first = TableSession(engine, *asked, problem=ready.problem, ledger=ledger)
-        return rehearse_run(ready, table, none.schema, first, ledger)
-
-    def begin(self, known: RunState) -> None:
+    def begin(self, known: Any) -> None:
         """Take the rows as they are after the steps before the fits, and the weights that these
         released."""
         self._rows = known.rows.dataset
         self._table = known.rows.table or self._rows.table()
-        self._held = self._over(encoded_rows(self._sides.scored, self._rows.schema))
+        scored = replace(known.rows, held_out=self._sides.scored)
+        self._held = self._over(scored.over(RowsAsked.HELD_OUT, self._search.plans[0]))
         weights = released_weights(known)
         plans = (replace(p, settings=replace(p.settings, also=())) for p in self._search.plans)
-        self._plans = [with_weights(plan, weights) if weights else plan for plan in plans]
+        self._plans = [plan.with_weights(weights) if weights else plan for plan in plans]
 
     def best(self) -> Tried | None:
         """Return the best of them; ``None`` where no try came to a model."""
@@ -145,7 +128,8 @@ class Tries:
         if plan.settings.seed is not None:
             own = replace(plan.settings, seed=self._noise.integers_below(SEEDS))
             plan = replace(plan, settings=own)
-        model = fit_dataset(plan, self._rows, kept_fraction=self._sides.share, table=self._table)
+        share = self._sides.share
+        model = Run(plan, self._rows, kept_fraction=share, table=self._table).model()
         self.why_not_private.update(model.privacy["why_not_private"])
         self._note_parts(model.privacy)
         return model

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable
 from functools import partial
 from typing import Annotated, Any
 
@@ -12,12 +13,10 @@ from dpcore.cli import options
 from dpcore.cli.step_options import steps_asked, with_step_options
 from dpcore.cli.terminal.streams import tell_outlook
 from dpcore.errors import InvalidInputError
-from dpcore.fitting.steps.facts import release_bounds
-from dpcore.fitting.steps.weights import public_weights
 from dpcore.model.file import check_out
 from dpcore.plugin import Settings
-from dpcore.plugin.commands import DataRequest, LedgerRequest
-from dpcore.registry.parameters import assigned
+from dpcore.plugin.commands import DataRequest, LedgerRequest, Option
+from dpcore.plugin.steps import Phase
 
 __all__ = ["tune_command"]
 
@@ -103,13 +102,13 @@ def tune_command(
 ) -> None:
     """Fit candidates within one budget, and release the best. No progress is shown: it would tell
     how many tries there are."""
-    from dpcore.cli.training import run_and_tell, with_loss
+    from dpcore.cli.training import run_and_tell
 
     tell_outlook(quiet)
     also = steps_asked(of_steps)
     rows = data, schema, target, bad_rows, False, test, of_steps["test_fraction"]
-    request = DataRequest(*rows, unit, rows_per_unit, release_bounds(also))
-    request, loss = with_loss(request, loss, None)
+    request = DataRequest(*rows, unit, rows_per_unit, _release_bounds(also))
+    request, loss = request.with_loss(loss)
     settings = Settings(
         algo=Settings.default_algorithm() if algo is None else algo,
         loss=loss,
@@ -118,9 +117,9 @@ def tune_command(
         relation=relation,
         accountant=accountant,
         threads=threads,
-        use=assigned(use, "--use"),
+        use=Option.assigned(use, "--use"),
         units=request.has_units,
-        class_weight=public_weights(of_steps.get("class_weight")),
+        class_weight=Settings.public_weights(of_steps.get("class_weight")),
         also=also,
         seed=seed,
     )
@@ -145,6 +144,11 @@ def tune_command(
     run_and_tell(partial(tune, made), request, of_table, out, as_json=as_json, quiet=quiet)
 
 
+def _release_bounds(steps: Iterable[Any]) -> bool:
+    """Return whether one of the steps releases bounds that a schema lacks."""
+    return any(step.phase is Phase.SCHEMA for step in steps)
+
+
 def _values(texts: list[str], by_old_name: list[str]) -> dict[str, list[str]]:
     """Return the values of each name, in the order in which they were given."""
     if by_old_name:
@@ -152,7 +156,7 @@ def _values(texts: list[str], by_old_name: list[str]) -> dict[str, list[str]]:
             "dpcore: warning: tune --set is called --candidates, and the next version takes that "
             "name alone."
         )
-    given = assigned([*texts, *by_old_name], "--candidates")
+    given = Option.assigned([*texts, *by_old_name], "--candidates")
     if not given:
         raise InvalidInputError(
             "Expected --candidates KEY=VALUE,VALUE,...: the values to choose among."

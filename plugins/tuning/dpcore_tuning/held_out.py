@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.fitting.planning.engines import engine_at_hand
 from dpcore.plugin import noise_multiplier
 from dpcore.plugin.parts import PureAccountant, TableSession
 from dpcore.plugin.steps import mechanism_for
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 
     from dpcore.plugin import Accountant, Problem
     from dpcore.plugin.commands import Plan
-    from dpcore.plugin.parts import Dataset, NoiseSource
+    from dpcore.plugin.parts import Engine, NoiseSource
 
 __all__ = ["HeldOut"]
 
@@ -40,17 +39,15 @@ class HeldOut:
 
     Parameters
     ----------
-    rows : encoded.
+    engine : over the rows, encoded.
     problem : public facts of them, as of those trained on, but for ``n``.
     measure : ``error`` or ``loss``, of the plan's loss.
     """
 
     def __init__(
-        self, rows: Dataset, plan: Plan, problem: Problem, measure: Any, noise: NoiseSource
+        self, engine: Engine, plan: Plan, problem: Problem, measure: Any, noise: NoiseSource
     ) -> None:
-        table = rows.table()
-        self._engine = engine_at_hand(plan.engine, table, rows.schema, plan.settings.threads)
-        self._problem = replace(problem, loss=plan.loss)
+        self._engine, self._problem = engine, replace(problem, loss=plan.loss)
         self._relation, self._measure, self._noise = plan.relation, measure, noise
 
     def score(self, w: np.ndarray, accountant: Accountant) -> float:

@@ -9,23 +9,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import InvalidInputError
-from dpcore.fitting.planning.public_facts import check_drop
-from dpcore.fitting.rows.loading import load_data
-from dpcore.fitting.rows.unbounded import encoded_rows
-from dpcore.fitting.run import finish
-from dpcore.fitting.steps.held_out_rows import (
-    figures_asked,
-    foreign_figures,
-    holds_out,
-    require_held_out,
-)
-from dpcore.fitting.table_ledger import closed_after, note_outside, reserved
 from dpcore.fitting.training import make_model
 from dpcore.plugin import Solution
-from dpcore.plugin.commands import LedgerRequest
+from dpcore.plugin.commands import LedgerRequest, Run, train
 from dpcore.plugin.ledgers import Found, LedgerEntry
 from dpcore.plugin.parts import (
     ApproximateDpEvent,
@@ -34,8 +24,6 @@ from dpcore.plugin.parts import (
     PureDpEvent,
     float_up,
 )
-from dpcore.privacy.units import protected
-from dpcore.session.charges import Bound, Charges
 from dpcore_tuning.beside import Beside, Sides
 from dpcore_tuning.candidate_fits import SEEDS, Tries, constant_of
 from dpcore_tuning.scores import HeldOutLosses
@@ -44,38 +32,21 @@ from dpcore_tuning.stopping_cost import left_of
 from dpcore_tuning.text import description_of
 
 if TYPE_CHECKING:
-    from dpcore.fitting.run_state import RunState
-    from dpcore.fitting.training import Training
     from dpcore.plugin.commands import DataRequest
     from dpcore.plugin.parts import Dataset, Model
     from dpcore_tuning.candidate_fits import Tried
     from dpcore_tuning.search import Search
 
-__all__ = ["tune", "tune_dataset"]
+__all__ = ["tune", "tune_dataset", "tune_run"]
 
 _NONE = "No try came to a model: this one is a public constant."
 
 
-def tune(
-    search: Search, request: DataRequest, charges: Charges, table_ledger: LedgerRequest
-) -> Training:
+def tune(search: Search, request: DataRequest, charges: Any, table_ledger: LedgerRequest) -> Any:
     """Return the training of a search on the data that were asked for, without its seconds: they
     would tell how many tries there were."""
-    plan = search.plans[0]
-    require_held_out(plan, request.test_fraction)
-    figures = figures_asked(request, plan.settings)
-    data = load_data(request, search.relation, plan.settings.threads, plan.settings.seed)
-    held_out, test = (data.test, None) if holds_out(plan.settings) else (None, data.test)
-    if test is not None:
-        note_outside(table_ledger, data.train.schema, "exact figures of test rows")
-    parts = (*data.parts, *foreign_figures(figures))
-    given = data.train, data.why_not_private, parts
-    model = tune_dataset(search, *given, charges, table_ledger, data.kept_fraction, held_out)
-    diagnostics: dict[str, Any] = {}
-    if test is not None:
-        encoded = (encoded_rows(rows, model.schema) for rows in (data.train, test))
-        diagnostics = figures.exact_figures(plan.loss, model, *encoded)
-    return finish(plan, model, data.train, None, diagnostics)
+    by = partial(tune_run, search)
+    return train(search.plans[0], request, None, charges, table_ledger, by)
 
 
 def tune_dataset(
@@ -83,48 +54,50 @@ def tune_dataset(
     dataset: Dataset,
     why_not_private: tuple[str, ...] = (),
     parts: tuple[str, ...] = (),
-    charges: Charges | None = None,
+    charges: Any = None,
     table_ledger: LedgerRequest | None = None,
     kept_fraction: float = 1.0,
     held_out: Dataset | None = None,
 ) -> Model:
-    """Return the best model of a search on a data set, as ``fit_dataset`` returns that of a fit.
+    """Return the best model of a search on a data set: ``tune_run`` in the place of a ``Run``."""
+    told: dict[str, Any] = {} if charges is None else {"charges": charges}
+    told |= {"table_ledger": table_ledger, "held_out": held_out, "kept_fraction": kept_fraction}
+    return tune_run(search, Run(search.plans[0], dataset, why_not_private, parts, **told))
 
-    ``held_out`` : rows for the steps that ask such. Raises InvalidInputError for what does not fit
-    the rows, LedgerError or BudgetExceededError where a ledger cannot hold the search, all before
-    anything is charged.
+
+def tune_run(search: Search, run: Run) -> Model:
+    """Return the best model of a search in the place of a fit of the run's plan, its first.
+
+    ``run.held_out`` : rows for the steps that ask such. Raises InvalidInputError for what does not
+    fit the rows, LedgerError or BudgetExceededError where a ledger cannot hold the search, all
+    before anything is charged.
     """
-    plan, charges = search.plans[0], charges or Charges()
-    reasons = (*plan.why_not_private(), *why_not_private)
-    unit = protected(dataset.schema.units)
-    charges.bound = Bound(search.epsilon, search.delta, search.relation.value, unit, not reasons)
-    seed = plan.settings.seed
+    plan, dataset, charges = run.plan, run.dataset, run.charges
+    reasons = (*plan.why_not_private(), *run.why_not_private)
+    run.costs_at_most(search.epsilon, search.delta)
     with charges.told():
-        noise = NoiseSource.of_seed(seed)
-        sides = _sides(search, dataset, held_out, kept_fraction, noise)
+        noise = NoiseSource.of_seed(plan.settings.seed)
+        sides = _sides(search, run, noise)
         beside = Beside(search, sides, noise)
         tries = Tries(beside.search, sides, noise)
-        n = dataset.n_units if search.relation.size_is_public else None
-        whole: Any = WholeBudget(search.epsilon, search.delta)
-        run = f"search of {plan.entry.name}", whole, search.relation
-        with closed_after(reserved(table_ledger, run, dataset.schema, n, reasons)) as charged:
+        whole = WholeBudget(search.epsilon, search.delta)
+        with run.charged(f"search of {plan.entry.name}", whole) as charged:
             charged.log.charge(_entry(search))
             charges.follow(lambda: (search.epsilon, search.epsilon, "epsilon"))
             ran = _ran(tries, beside)
-            charged.found = lambda: _found(ran, dataset, reasons, parts)
+            charged.found = lambda: _found(ran, dataset, reasons, run.parts)
             ran.finish()
             return _model(ran, _stated(ran, dataset, charged.found(), charged.reference))
 
 
-def _sides(
-    search: Search, dataset: Dataset, held_out: Dataset | None, kept: float, noise: NoiseSource
-) -> Sides:
+def _sides(search: Search, run: Run, noise: NoiseSource) -> Sides:
     """Return the rows split, by a seed of the search's where that is seeded."""
-    check_drop(search.relation, dataset)
-    if dataset.weights is not None:
+    rows: Any = run.dataset
+    search.relation.require_all(rows.rows_dropped)
+    if rows.weights is not None:
         raise InvalidInputError("A search takes no weights of rows: leave them out.")
-    seed = None if search.plans[0].settings.seed is None else noise.integers_below(SEEDS)
-    return Sides.of(search, dataset, held_out, kept, seed)
+    seed = None if run.plan.settings.seed is None else noise.integers_below(SEEDS)
+    return Sides.of(search, rows, run.held_out, run.kept_fraction, seed)
 
 
 @dataclass(eq=False)
@@ -135,7 +108,7 @@ class _Ran:
     tries: Tries
     beside: Beside
     best: Tried | None
-    known: RunState
+    known: Any
 
     @property
     def search(self) -> Search:
@@ -164,7 +137,7 @@ def _ran(tries: Tries, beside: Beside) -> _Ran:
     return _Ran(tries, beside, tries.best(), known)
 
 
-def _found(ran: _Ran, dataset: Dataset, reasons: tuple[str, ...], parts: tuple[str, ...]) -> Found:
+def _found(ran: _Ran, dataset: Any, reasons: tuple[str, ...], parts: tuple[str, ...]) -> Found:
     """Return what is known of the guarantee, which all fits have to hold: parts and numbers of rows
     of every candidate, of the fit released and of the steps beside; where there is none, as many
     rows as any fit may have been for. A reason of any fit that was made, or of a step. The search
@@ -194,7 +167,7 @@ def _found(ran: _Ran, dataset: Dataset, reasons: tuple[str, ...], parts: tuple[s
 
 
 def _stated(
-    ran: _Ran, dataset: Dataset, found: Found, reference: dict[str, Any] | None
+    ran: _Ran, dataset: Any, found: Found, reference: dict[str, Any] | None
 ) -> PrivacyStatement:
     search, tries, best = ran.search, ran.tries, ran.best
     steps: dict[str, Any] = ran.beside.stated(ran.known, ran.place)
@@ -228,7 +201,7 @@ def _book_keeping(ran: _Ran) -> dict[str, Any]:
     """Return the filter, and what was spent of it: all. It is that of the whole where steps have a
     share of it, else what the search is as one release."""
     whole, each, epsilon = ran.search.whole, ran.tries.filter, ran.search.epsilon
-    if not any(ran.beside.steps):
+    if not ran.beside:
         return {
             "accountant": each.name,
             "conversion": each.conversion,
@@ -256,7 +229,7 @@ def _model(ran: _Ran, statement: PrivacyStatement) -> Model:
     """Return the model with the statement of the search in the place of its try's own, and what the
     steps found."""
     search, known = ran.search, ran.known
-    cost = float_up(left_of(ran.beside.left)) if any(ran.beside.steps) else search.epsilon
+    cost = float_up(left_of(ran.beside.left)) if ran.beside else search.epsilon
     summary = {"kind": "search", "mechanism": "Search", "count": 1, "cost": cost}
     ledger = (summary, *ran.beside.charges)
     if ran.best is None:

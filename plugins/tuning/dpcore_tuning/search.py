@@ -14,9 +14,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
-from dpcore.accountants.equal_parts import equal_part, splits
+from dpcore.accountants.equal_parts import equal_part
 from dpcore.errors import InvalidInputError
-from dpcore.fitting.steps.shared_budget import with_shared_accountant
 from dpcore.plugin import Settings
 from dpcore.plugin.commands import make_plan
 from dpcore.plugin.parts import (
@@ -195,7 +194,7 @@ def _of_tries(settings: Settings, candidates: Sequence[Candidate], law: Law) -> 
 
 def _of_list(settings: Settings, candidates: Sequence[Candidate]) -> _Planned:
     """Return the filter, and plans of fits that each have an equal part of it."""
-    plans = [with_shared_accountant(make_plan(one)) for one in settings_of(settings, candidates)]
+    plans = [make_plan(one).with_shared_accountant() for one in settings_of(settings, candidates)]
     filters = {type(plan.accountant) for plan in plans}
     if len(filters) > 1:
         raise InvalidInputError("The candidates run under several accountants: name one.")
@@ -203,7 +202,7 @@ def _of_list(settings: Settings, candidates: Sequence[Candidate]) -> _Planned:
         replace(
             plan,
             accountant=equal_part(plan.accountant, len(plans)),
-            is_part=splits(plan.accountant),
+            is_part=accountant_facts(plan.accountant).splits,
         )
         for plan in plans
     ]

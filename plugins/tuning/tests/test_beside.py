@@ -11,12 +11,13 @@ from searches import PURE, X, Y, searched, with_tries
 
 from dpcore import BalancedWeights, Calibration, Evaluation, Intervals, PrivateBounds, load_model
 from dpcore.errors import BudgetExceededError, OptimizerError
+from dpcore.fitting.steps.run import RunSteps
 from dpcore.plugin import Gaussian, RowCount
 from dpcore.plugin.commands import LedgerRequest
 from dpcore.plugin.parts import dataset_from_arrays
 from dpcore.plugin.steps import OneRelease, Outcome, Phase, Section, mechanism_for
 from dpcore_ledger import TableLedger, Terms
-from dpcore_tuning import beside, run
+from dpcore_tuning import run
 from dpcore_tuning.stopping_cost import left_of
 
 INTERVALS = Intervals(share=Fraction(3, 10), anyway=True)
@@ -95,7 +96,7 @@ def test_a_search_and_its_steps_are_within_one_budget(kind, monkeypatch):
 
 
 def test_fits_that_take_what_steps_were_promised_are_caught(monkeypatch):
-    monkeypatch.setattr(beside, "charged_for_step", lambda state, step: state)
+    monkeypatch.setattr(RunSteps, "charged", lambda steps, state: state)
     with pytest.raises(BudgetExceededError):
         charges_of(monkeypatch, {}, {"kind": "list"})
 
@@ -231,5 +232,5 @@ def test_what_is_released_before_the_fits_is_charged_whichever_candidate_is_chos
     (ran,) = seen
     spent = left_of(ran.search.whole) - left_of(ran.beside.left)
     assert spent > Fraction(39, 100) * left_of(ran.search.whole)
-    for steps in ran.beside.steps:
+    for steps in (one.steps.checked for one in ran.beside._of_each):
         assert sum(step.share for step in steps) == Fraction(4, 10)

@@ -12,8 +12,9 @@ from searches import L2, PURE, rows, searched, with_tries
 
 from dpcore import load_model
 from dpcore.errors import BudgetExceededError, OptimizerError
+from dpcore.fitting.run_state import RunState
 from dpcore.plugin import Solution
-from dpcore.plugin.commands import LedgerRequest
+from dpcore.plugin.commands import LedgerRequest, Run
 from dpcore.plugin.parts import Ledger, NoiseSource, PureAccountant
 from dpcore.session.charges import Charges
 from dpcore_ledger import TableLedger, Terms
@@ -23,6 +24,16 @@ from dpcore_tuning.beside import Beside, Sides
 from dpcore_tuning.held_out import HeldOut
 from dpcore_tuning.scores import HeldOutLosses
 from dpcore_tuning.stopping_distributions import Poisson
+
+
+def with_fits(monkeypatch, fit):
+    """Have ``fit(run, fitted)`` make the model of each try, as ``fitted()`` does."""
+
+    class Made(Run):
+        def model(self, lines=False):
+            return fit(self, super().model)
+
+    monkeypatch.setattr(candidate_fits, "Run", Made)
 
 
 @pytest.mark.parametrize(
@@ -53,15 +64,15 @@ def test_a_search_ends_in_a_model_of_one_release(settings, asked, tmp_path):
 
 def test_neither_the_number_of_tries_nor_a_loser_shows(tmp_path, monkeypatch, caplog, capfd):
     caplog.set_level(logging.DEBUG)
-    seen, fitted = {}, candidate_fits.fit_dataset
+    seen = {}
     made = []
 
-    def fit(*given, **named):
+    def fit(_, fitted):
         made.append(1)
         warnings.warn("of a try", stacklevel=1)
-        return fitted(*given, **named)
+        return fitted()
 
-    monkeypatch.setattr(candidate_fits, "fit_dataset", fit)
+    with_fits(monkeypatch, fit)
     for count in (1, 5):
         ledger = TableLedger.create(tmp_path / f"{count}.ledger", Terms.of(9.0, 1e-4))
         charges = Charges()
@@ -125,7 +136,7 @@ def test_an_error_in_a_try_is_its_outcome_and_says_nothing(kind, monkeypatch):
         raise error
 
     search = searched(kind=kind)
-    monkeypatch.setattr(candidate_fits, "fit_dataset", broken)
+    with_fits(monkeypatch, broken)
     model = run.tune_dataset(search, rows())
     assert not model.w.any() and model.privacy["private"]
     assert model.status.startswith("No try") or kind == "list"
@@ -146,7 +157,7 @@ def test_an_interrupt_ends_the_search_without_the_figures_of_its_try(monkeypatch
         error.add_note("Charged, and spent: .1 of .2 rho")
         raise error
 
-    monkeypatch.setattr(candidate_fits, "fit_dataset", interrupted)
+    with_fits(monkeypatch, interrupted)
     charges = Charges()
     with pytest.raises(KeyboardInterrupt) as caught:
         run.tune_dataset(searched(), rows(), charges=charges)
@@ -236,15 +247,15 @@ def test_the_parts_of_a_list_are_together_within_the_budget():
 
 
 def test_a_reason_of_a_fit_that_is_not_released_voids_the_search(monkeypatch):
-    made, fitted = [], candidate_fits.fit_dataset
+    made = []
 
-    def fit(*given, **named):
-        model = fitted(*given, **named)
+    def fit(_, fitted):
+        model = fitted()
         made.append(1)
         why = ["a part is not private"] if len(made) == 1 else []
         return replace(model, privacy={**model.privacy, "why_not_private": why})
 
-    monkeypatch.setattr(candidate_fits, "fit_dataset", fit)
+    with_fits(monkeypatch, fit)
     monkeypatch.setattr(HeldOut, "score", lambda *_: float(len(made)))
     model = run.tune_dataset(with_tries(searched(), 2), rows())
     assert len(made) == 2  # of which the second one is released
@@ -253,16 +264,16 @@ def test_a_reason_of_a_fit_that_is_not_released_voids_the_search(monkeypatch):
 
 
 def test_the_rows_and_parts_of_a_search_are_those_of_all_candidates(monkeypatch):
-    rehearsed = candidate_fits.rehearse_run
+    rehearsed = RunState.rehearse
 
-    def told(ready, *others):
-        rehearsed(ready, *others)
-        first = ready.problem.l2 == L2[0]["l2"]
+    def told(state, *others):
+        rehearsed(state, *others)
+        first = state.facts.problem.l2 == L2[0]["l2"]
         return SimpleNamespace(
             most_rows=None if first else 1000, foreign_parts=() if first else ("a:B",)
         )
 
-    monkeypatch.setattr(candidate_fits, "rehearse_run", told)
+    monkeypatch.setattr(RunState, "rehearse", told)
     search = searched()
     monkeypatch.setattr(candidate_fits.Tries, "best", lambda self: self._tried(0))
     privacy = run.tune_dataset(search, rows()).privacy
@@ -273,15 +284,14 @@ def test_the_rows_and_parts_of_a_search_are_those_of_all_candidates(monkeypatch)
 @pytest.mark.parametrize("kind", ["random", "list"])
 def test_a_part_that_a_loser_asks_after_its_first_release(monkeypatch, kind):
     # A candidate of two had its own query behind another one, and was named where it won alone.
-    fitted = candidate_fits.fit_dataset
 
-    def fit(plan, *given, **named):
-        model = fitted(plan, *given, **named)
+    def fit(run, fitted):
+        model, plan = fitted(), run.plan
         late = {"parts_not_from_dpcore": ["late:Part"], "most_rows": 500}
         said = {**model.privacy, **late} if plan.settings.l2 == 0.1 else model.privacy
         return replace(model, privacy=said)
 
-    monkeypatch.setattr(candidate_fits, "fit_dataset", fit)
+    with_fits(monkeypatch, fit)
     monkeypatch.setattr(HeldOut, "choose", lambda *_: 0)
     kept, tried = [], candidate_fits.Tries._tried
 

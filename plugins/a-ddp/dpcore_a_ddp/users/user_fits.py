@@ -3,21 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from dpcore.plugin import InvalidInputError, NeighboringRelation, Settings
-from dpcore.plugin.parts import SourceStatement, fit_source, optimizer_facts
+from dpcore.plugin.commands import Plan, Run
+from dpcore.plugin.parts import optimizer_facts
 from dpcore_a_ddp.users.pools import load_pool
 
 if TYPE_CHECKING:
     from dpcore import Schema
-    from dpcore.plugin.commands import Plan
     from dpcore.plugin.parts import Dataset, Model
     from dpcore_a_ddp.users.user_pool import UserPool
 
 __all__ = ["Users", "fit_pool"]
 
 _UNIT = "rounds of the user who may join most"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SourceStatement:
+    """The charges of a source, as it states them for the privacy statement of a run.
+
+    Parameters
+    ----------
+    figures : of the statement's fields ``epsilon``, ``delta``, ``accountant``, ``conversion``,
+        ``unit``, ``budget``, ``spent``, ``releases`` and ``users``.
+    why_not_private : what voids the guarantee, as clauses.
+    parts : its parts that are inside the trust boundary: objects, or ``"module:Class"``.
+    """
+
+    figures: Mapping[str, Any]
+    why_not_private: tuple[str, ...] = ()
+    parts: tuple[Any, ...] = ()
 
 
 class Users:
@@ -134,4 +152,4 @@ def fit_pool(plan: Plan, schema: Schema, pool: UserPool) -> Model:
     """
     if optimizer_facts(plan.optimizer).answered_by != f"{__name__}:{Users.__name__}":
         raise InvalidInputError(f"{plan.entry.name} needs all rows in one place.")
-    return fit_source(plan, schema, Users(pool), sum(user.n_rows for user in pool.users))
+    return Run.answered(plan, schema, Users(pool), sum(user.n_rows for user in pool.users))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dpcore import Schema
-from dpcore.losses.logistic import Logistic
+from dpcore.plugin.parts import Logistic
 from dpcore_a_ddp.flower.split import share_out
 from dpcore_a_ddp.pools.round_rules import GradientRounds
 from dpcore_a_ddp.users.messages import User

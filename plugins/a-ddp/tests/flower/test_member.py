@@ -9,8 +9,7 @@ import pytest
 
 from dpcore import Schema
 from dpcore.errors import DataError, DpcoreError, InvalidInputError
-from dpcore.losses.logistic import Logistic
-from dpcore.plugin.parts import Dataset, LocalEngine, load_registry
+from dpcore.plugin.parts import Dataset, LocalEngine, Logistic, load_registry
 from dpcore_a_ddp.flower.member import Member, answer, opened_session
 from dpcore_a_ddp.flower.wire import Question, pack_question, unpack_answer
 from dpcore_a_ddp.pools.round_ledger import FileLedger

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 from dpcore.errors import InvalidInputError
 from dpcore.plugin.parts import DpEvent
-from dpcore.privacy.events import require_positive
 
 __all__ = ["ObjectivePerturbationDpEvent"]
 
@@ -33,5 +32,5 @@ class ObjectivePerturbationDpEvent(DpEvent):
         if type(self.shifts) is not tuple or not self.shifts:
             raise InvalidInputError("Expected shifts to be a tuple of one number or more.")
         for shift in self.shifts:
-            require_positive("shift", shift)
-        require_positive("log_determinant", self.log_determinant)
+            DpEvent.require_positive("shift", shift)
+        DpEvent.require_positive("log_determinant", self.log_determinant)

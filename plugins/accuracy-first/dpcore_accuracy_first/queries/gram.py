@@ -48,7 +48,7 @@ class GramMatrix:
 
     Examples
     --------
-    >>> from dpcore.losses.logistic import Logistic
+    >>> from dpcore.plugin.parts import Logistic
     >>> from dpcore.plugin import NeighboringRelation, Problem
     >>> from dpcore_accuracy_first.queries.gram import GramMatrix
     >>> add = NeighboringRelation.ADD_OR_REMOVE_ONE

@@ -47,7 +47,7 @@ class WeightedGram(CoefficientSum):
     Examples
     --------
     >>> import numpy as np
-    >>> from dpcore.losses.logistic import Logistic
+    >>> from dpcore.plugin.parts import Logistic
     >>> from dpcore.plugin import NeighboringRelation, Problem
     >>> from dpcore.plugin.parts import RowFunction
     >>> from dpcore_accuracy_first.queries.weighted_gram import WeightedGram

@@ -56,7 +56,7 @@ class LabelledScores:
     Examples
     --------
     >>> import numpy as np
-    >>> from dpcore.losses.logistic import Logistic
+    >>> from dpcore.plugin.parts import Logistic
     >>> from dpcore.plugin import NeighboringRelation, Problem
     >>> from dpcore_baselines.calibration.labelled_scores import LabelledScores
     >>> add = NeighboringRelation.ADD_OR_REMOVE_ONE

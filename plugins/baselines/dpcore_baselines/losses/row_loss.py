@@ -191,7 +191,7 @@ def is_by_rows(loss: Any) -> bool:
 
     Examples
     --------
-    >>> from dpcore.losses.logistic import Logistic
+    >>> from dpcore.plugin.parts import Logistic
     >>> from dpcore_baselines.losses.row_loss import is_by_rows
     >>> is_by_rows(Logistic())
     False

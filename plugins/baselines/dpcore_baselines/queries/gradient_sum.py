@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from dpcore.exact.grid import FLOAT_BITS
 from dpcore.plugin import InvalidInputError, Problem, round_parameters
 from dpcore.plugin.parts import (
     Table,
@@ -148,7 +147,7 @@ def gradient_error(problem: Problem, rows: int, slope: float, precise: bool = Fa
     a row's slopes in l2 (Minkowski's inequality over the rows)."""
     known = precise and loss_facts(problem.loss).precise_dvalue is not None
     slopes = loss_error(problem.loss, precise=known)
-    added = 2.0 ** (Problem.MARGIN_BITS - FLOAT_BITS + 1) + _rest_error(problem)
+    added = 2.0 ** (1 - Problem.FEATURE_BITS - Problem.PARAMETER_BITS) + _rest_error(problem)
     classes = math.sqrt(problem.n_margins) * (1.0 if problem.n_margins == 1 else _UP)
     margins = rows * problem.loss.smoothness * problem.row_norm * added * classes
     longest = slope * problem.raw_norm_bound

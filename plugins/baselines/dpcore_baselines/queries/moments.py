@@ -41,7 +41,7 @@ class ColumnMoments:
 
     Examples
     --------
-    >>> from dpcore.losses.logistic import Logistic
+    >>> from dpcore.plugin.parts import Logistic
     >>> from dpcore.plugin import NeighboringRelation, Problem
     >>> from dpcore_baselines.queries.moments import ColumnMoments
     >>> add = NeighboringRelation.ADD_OR_REMOVE_ONE

@@ -107,11 +107,11 @@ class Fits:
             self._fit(0, 0, 0)
 
     def _fit(self, pair: int, world: int, number: int) -> Any:
-        from dpcore.fitting.run import fit_dataset
+        from dpcore.plugin.commands import Run
 
         dataset, table = self.rows(pair, world)
         plan = self._of_run((world + 2 * pair) * _RUNS_OF_A_TABLE + number)
-        return fit_dataset(plan, dataset, table=table)
+        return Run(plan, dataset, table=table).model()
 
     def _require_claim(self, model: Any) -> None:
         """Raise InvalidInputError of a run that claims nothing: whether a pool of users adds any
@@ -127,10 +127,10 @@ class Fits:
     def last_parameters(self, X: np.ndarray) -> np.ndarray:
         """Return what one run over these rows, all of the last class, gives as that class's
         parameters; under add-or-remove-one."""
-        from dpcore.fitting.run import fit_dataset
+        from dpcore.plugin.commands import Run
 
         side = Side(X, np.full(len(X), _labels(self.plan)[1]))
-        model = fit_dataset(self._of_run(0), _dataset(self.plan, side, self.request))
+        model = Run(self._of_run(0), _dataset(self.plan, side, self.request)).model()
         last: np.ndarray = np.atleast_2d(model.w)[-1]
         return last
 

@@ -107,7 +107,7 @@ def releases_of(fits: Fits, seed: int) -> list[Release | Transcripts]:
 
 
 def _recorded(fits: Fits, seed: int) -> tuple[RecordingSession, Rows]:
-    from dpcore.fitting.planning.public_facts import check_dataset
+    from dpcore.plugin.commands import Run
 
     plan = fits.plan
     if optimizer_facts(plan.optimizer).answered_by:
@@ -116,7 +116,7 @@ def _recorded(fits: Fits, seed: int) -> tuple[RecordingSession, Rows]:
             "model, by --method two-world."
         )
     dataset, table = fits.rows(0, 0)
-    ready = check_dataset(plan, dataset)
+    ready = Run(plan, dataset).ready()
     accountant, relation = ready.of_each.accountant, plan.relation
     noise = SeededNoise(seed)
     session = RecordingSession(table, accountant, relation, noise, ready.problem)

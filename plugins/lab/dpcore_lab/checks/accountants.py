@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.accountants.equal_parts import require_within, splits
+from dpcore.accountants.equal_parts import require_within
 from dpcore.errors import (
     BudgetExceededError,
     DpcoreError,
     UnsupportedEventError,
 )
-from dpcore.plugin.parts import ComposedDpEvent, NonPrivateDpEvent, accountant_facts
-from dpcore.registry.tables.declarations import fault_of_part
+from dpcore.plugin.parts import ComposedDpEvent, NonPrivateDpEvent, accountant_facts, load_registry
 from dpcore_lab.checks.coverage_text import Tested
 from dpcore_lab.checks.guard import require_assertions
 from dpcore_lab.recount.event_kinds import EVENT_KINDS
@@ -45,7 +44,7 @@ def check_accountant(accountant: Any) -> Tested:
     and the order of events does not matter.
     """
     require_assertions()
-    fault = fault_of_part("accountant", accountant)
+    fault = load_registry().fault_of("accountant", accountant)
     assert not fault, f"{accountant.__name__} {fault}"
     facts = accountant_facts(accountant)
     if not facts.private:
@@ -106,7 +105,7 @@ def _check_bad_budgets(accountant: Any) -> None:
 def _check_parts(empty: Any) -> None:
     """Split the budget, where the class says how, and hold the parts to it: what each lets pass
     goes through the whole filter too."""
-    if not splits(empty):
+    if not accountant_facts(empty).splits:
         return
     for parts in (2, 3, 7):
         part = empty.split(parts)

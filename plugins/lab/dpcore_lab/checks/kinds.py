@@ -6,9 +6,8 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import InvalidInputError
-from dpcore.plugin.parts import optimizer_facts
-from dpcore.registry.tables.declarations import OptimizerFacts, load_source
-from dpcore.registry.tables.facts import fault_of
+from dpcore.plugin.parts import load_registry, optimizer_facts
+from dpcore.registry.tables.declarations import load_source
 from dpcore_lab.checks.accountants import check_accountant
 from dpcore_lab.checks.datasets import check_dataset
 from dpcore_lab.checks.engines import check_engine
@@ -97,7 +96,7 @@ def checks_of(part: Any, kind: str | None = None) -> tuple[Check, ...]:
         try:
             source = optimizer_facts(part).answered_by
         except AttributeError:  # one that has to be stated
-            fault = fault_of(OptimizerFacts, type(part))
+            fault = load_registry().fault_of("optimizer", type(part))
             raise InvalidInputError(f"{type(part).__qualname__} {fault}") from None
         if source:
             checks: tuple[Check, ...] = load_source(source).checks()

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from dpcore.errors import DpcoreError
 from dpcore.plugin.parts import load_registry, optimizer_facts
 from dpcore.registry.parameters import convert_all, describe_parameters
-from dpcore.registry.tables.declarations import fault_of_part
 from dpcore_lab.checks.coverage_text import Tested
 from dpcore_lab.made_tables.tables import make_rows
 from dpcore_lab.replay.recorded import DELTA, EPSILON, open_session, problem_of, relations_of
@@ -54,7 +53,7 @@ def check_declarations(optimizer: Optimizer) -> Tested:
     built, and names an existing accountant and conversion.
     """
     instance: Any = optimizer
-    fault = fault_of_part("optimizer", type(optimizer))
+    fault = load_registry().fault_of("optimizer", type(optimizer))
     assert not fault, f"{type(optimizer).__name__} {fault}"
     parameters = {parameter.name for parameter in describe_parameters(type(optimizer))}
     stated = optimizer_facts(optimizer)

@@ -5,10 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-from dpcore.cli.terminal.progress import shown
 from dpcore.errors import InvalidInputError
-from dpcore.plugin.commands import Argument, Option, print_json, print_lines
-from dpcore.registry.parameters import assigned
+from dpcore.plugin.commands import Argument, Option, Step, print_json, print_lines
 from dpcore_lab.commands.progress import RunsMade
 
 __all__ = ["audit_command"]
@@ -79,17 +77,17 @@ def audit_command(
     found: Verdict
     made = RunsMade()
     if repeated is not None:
-        with shown(made.look, hidden=as_json):
+        with Step.shown(made.look, hidden=as_json):
             found = verdict_again(repeated, jobs, made.on_runs)
     else:
-        params: dict[str, Any] = dict(assigned(sets, "--set"))
+        params: dict[str, Any] = dict(Option.assigned(sets, "--set"))
         claim: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "params": params}
         others: dict[str, Any] = {"rows": rows, "rows_per_unit": rows_per_unit}
         others |= {"as_published": as_published, "seed": seed}
-        others["use"] = dict(assigned(use, "--use"))
+        others["use"] = dict(Option.assigned(use, "--use"))
         request = Request(str(name), loss, relation, **claim, **others)
         place = save or Path(f"audit-{name}.json")
-        with shown(made.look, hidden=as_json):
+        with Step.shown(made.look, hidden=as_json):
             found = verdict(request, method, runs, jobs, place, made.on_runs)
     if as_json:
         print_json(found.told)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dpcore.errors import InvalidInputError, replacing
-from dpcore.registry.parameters import parse_assignment
+from dpcore.plugin.commands import Option
 
 __all__ = ["caps_in", "numbers_in", "params_in", "words_in"]
 
@@ -26,7 +26,7 @@ def params_in(texts: Sequence[str] | None, option: str) -> dict[str, dict[str, s
     """Return the parameters, or slots, of each label of ``LABEL.KEY=VALUE``."""
     params: dict[str, dict[str, str]] = {}
     for text in texts or ():
-        left, value = parse_assignment(text, option)
+        left, value = Option.pair(text, option)
         label, dot, key = left.rpartition(".")
         if not (dot and label and key):
             form = "KEY=VALUE, or loss.KEY=VALUE" if option == "--set" else "SLOT=NAME"

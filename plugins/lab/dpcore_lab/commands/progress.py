@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from dpcore.cli.terminal.progress import Step
-from dpcore.cli.terminal.steps import FilesRead
+from dpcore.plugin.commands import Step
 
 __all__ = ["FitsMade", "RunsMade"]
 
@@ -33,7 +32,7 @@ class FitsMade:
 
     def __init__(self) -> None:
         self.step: Step | None = None
-        self.reading = FilesRead("reading")
+        self.reading = Step.of_files("reading")
 
     def on_row(self, done: int, total: int, row: Mapping[str, Any]) -> None:
         """Take note of a fit, and of all that are done, those of an earlier run included."""

@@ -7,11 +7,8 @@ from typing import TYPE_CHECKING
 
 from dpcore.errors import DpcoreError, InvalidInputError, PureBudgetError, near_names
 from dpcore.fitting.planning.compatibility import check_label
-from dpcore.fitting.planning.public_facts import check_dataset, check_drop
-from dpcore.fitting.planning.usual_loss import loss_of_schemas
-from dpcore.fitting.table_ledger import note_outside
-from dpcore.plugin import NeighboringRelation
-from dpcore.plugin.commands import LedgerRequest, make_plan
+from dpcore.plugin import NeighboringRelation, Settings
+from dpcore.plugin.commands import LedgerRequest, Run, make_plan
 from dpcore.plugin.parts import load_registry, optimizer_facts
 from dpcore_lab.compare.data_rows import Rows, is_private, request_for
 from dpcore_lab.compare.external_fits import admit_externals, externals_among, refuse_ledger
@@ -24,9 +21,9 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Sequence
 
-    from dpcore.fitting.rows.loading import Data
     from dpcore.plugin import Loss
     from dpcore.plugin.commands import Plan
+    from dpcore_lab.compare.data_rows import Data
     from dpcore_lab.compare.settings import Comparison
 
 __all__ = ["admit", "default_loss", "default_relation"]
@@ -59,8 +56,8 @@ def default_loss(
     """Return the loss of a comparison where none is asked for: as for a fit, but one for all data
     sets and files, by their public labels."""
     if multiclass is not None:
-        return loss_of_schemas()
-    return loss_of_schemas(*(schema_of_rows(request_for(name, schema)) for name in data))
+        return Settings.usual_loss()
+    return Settings.usual_loss(*(schema_of_rows(request_for(name, schema)) for name in data))
 
 
 def admit(comparison: Comparison) -> tuple[Comparison, dict[str, str]]:
@@ -107,7 +104,7 @@ def _admit_references(comparison: Comparison) -> Comparison:
     for name in filter(is_private, comparison.data):
         request = LedgerRequest()
         schema = rows.data(name).train.schema
-        note_outside(request, schema, "references of a comparison: exact fits")
+        request.note_outside(schema, "references of a comparison: exact fits")
     named = tuple(name for name in REFERENCES if name in comparison.algorithms)
     _check_params(comparison, ())
     comparison.settings(named[0], comparison.epsilons[0], comparison.seed).checked()
@@ -117,7 +114,7 @@ def _admit_references(comparison: Comparison) -> Comparison:
     for name in comparison.data:
         dataset = rows.data(name).train
         check_label(loss, dataset.schema, one_against_rest=comparison.multiclass is not None)
-        check_drop(NeighboringRelation.parse(comparison.relation), dataset)
+        NeighboringRelation.parse(comparison.relation).require_all(dataset.rows_dropped)
     return replace(comparison, algorithms=(), references=named)
 
 
@@ -190,11 +187,11 @@ def _unfit_for_data(comparison: Comparison, plans: _Plans, must: tuple[str, ...]
         data = rows.data(name)
         if comparison.externals:
             check_label(_loss_of(comparison), data.train.schema)
-            check_drop(NeighboringRelation.parse(comparison.relation), data.train)
+            NeighboringRelation.parse(comparison.relation).require_all(data.train.rows_dropped)
             check_rows(data.train)
             refuse_ledger(comparison.externals[0], name, data.train.schema)
         if request is not None:
-            note_outside(request, data.train.schema, "a comparison: its scores are exact")
+            request.note_outside(data.train.schema, "a comparison: its scores are exact")
         unfit = _unfit(plans, data)
         left_out |= unfit
         for label, why in unfit.items():
@@ -211,7 +208,7 @@ def _unfit(plans: _Plans, data: Data) -> dict[str, str]:
     for label, of_label in plans.items():
         try:
             for plan in of_label:
-                check_dataset(plan, data.train)
+                Run(plan, data.train).ready()
         except DpcoreError as error:
             reasons[label] = str(error)
     for label in reasons:

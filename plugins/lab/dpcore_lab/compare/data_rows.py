@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from dpcore.fitting.rows.loading import load_data
 from dpcore.plugin import InvalidInputError, NeighboringRelation
 from dpcore.plugin.commands import DataRequest
 from dpcore.plugin.parts import load_registry
@@ -20,11 +19,10 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterable
 
-    from dpcore.fitting.rows.loading import Data
     from dpcore.plugin.parts import Dataset, Table
     from dpcore_lab.compare.settings import Comparison
 
-__all__ = ["Fold", "Rows", "is_private", "refuse_queries", "request_for"]
+__all__ = ["Data", "Fold", "Rows", "is_private", "refuse_queries", "request_for"]
 
 _WARM_ROWS = 64
 
@@ -38,6 +36,17 @@ def refuse_queries(names: Iterable[str]) -> None:
             "values in it. Save the rows first, by dpcore convert ADDRESS rows.dpcore --query "
             "QUERY --schema SCHEMA, and compare on rows.dpcore."
         )
+
+
+class Data(Protocol):
+    """The rows of a data set or file, and what is to be stated of them, as a request loads them."""
+
+    @property
+    def train(self) -> Dataset: ...
+    @property
+    def why_not_private(self) -> tuple[str, ...]: ...
+    @property
+    def parts(self) -> tuple[str, ...]: ...
 
 
 @dataclass(frozen=True)
@@ -70,7 +79,7 @@ class Rows:
     def data(self, name: str) -> Data:
         """Return all rows of a data set or file.
 
-        Raises as ``load_data``, and InvalidInputError for more folds than rows.
+        Raises as ``DataRequest.load``, and InvalidInputError for more folds than rows.
         """
         return self._loaded(name)[0]
 
@@ -90,7 +99,7 @@ class Rows:
             request = request_for(name, self._comparison.schema)
             refuse_stdin(request.data)
             coins = unit_coins(name, self._key)
-            data = load_data(request, self._relation, self._threads, coins=coins)
+            data = request.load(self._relation, self._threads, coins=coins)
             data.train.schema.require_bounds()
             numbers = fold_numbers(
                 name,

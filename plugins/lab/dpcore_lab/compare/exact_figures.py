@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.model.probabilities import places_said
 from dpcore.plugin.parts import loss_facts
 from dpcore_baselines.without_privacy.auc import auc
 from dpcore_baselines.without_privacy.macro_f1 import macro_f1
@@ -30,7 +29,8 @@ def figures_of_w(fold: Fold, w: np.ndarray, loss: Loss, comparison: Comparison) 
     margins = np.concatenate([block.margins(w) for block in blocks], axis=-1)
     y = np.concatenate([block.y for block in blocks])
     if loss.classification:
-        return class_figures(schema, y, places_said(margins), _scores_of(margins, comparison))
+        said = schema.label.places_said(margins)
+        return class_figures(schema, y, said, _scores_of(margins, comparison))
     # As Model.predict has it: a mean by a log link is beyond the upper bound from a margin of 1 on.
     scaled = np.expm1(np.minimum(margins, 1.0)) if loss_facts(loss).log_link else margins
     middle, half = schema.label.scale

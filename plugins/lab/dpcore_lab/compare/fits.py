@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 from contextlib import suppress
 from dataclasses import replace
@@ -12,14 +13,10 @@ import numpy as np
 
 from dpcore.errors import DpcoreError
 from dpcore.fitting.ovr import against_the_rest
-from dpcore.fitting.planning.losses import loss_parameters
-from dpcore.fitting.reporting import plain
-from dpcore.fitting.run import fit_dataset
 from dpcore.losses.text import shown_loss
 from dpcore.plugin import Settings
-from dpcore.plugin.commands import make_plan
+from dpcore.plugin.commands import Run, make_plan
 from dpcore.privacy.versions import running_versions
-from dpcore.session.charges import Charges
 from dpcore_baselines.without_privacy.references import fit_nonprivate, majority_label, objective_of
 from dpcore_lab.compare.data_rows import Rows
 from dpcore_lab.compare.exact_figures import figures_of_constant, figures_of_w
@@ -84,15 +81,15 @@ class Fitter:
             "chosen": plan.entry.name if plan.chosen_by else None,
             "versions": _json(running_versions(plan.entry.distribution)),
         }
-        charges = Charges()
+        made = self._run(cell, plan, fold)
         started = time.perf_counter()
         try:
-            model = self._fit(cell, plan, fold, charges)
+            model = made.model()
         except DpcoreError as error:
-            return row | _failed(charges, str(error))
+            return row | _failed(made, str(error))
         except Exception as error:
             # Its own text may hold a private value.
-            return row | _failed(charges, f"{type(error).__name__} in the fit.")
+            return row | _failed(made, f"{type(error).__name__} in the fit.")
         seconds = time.perf_counter() - started
         privacy = model.privacy
         return row | {
@@ -113,25 +110,24 @@ class Fitter:
         seed = cell.seed(self._comparison.seed)
         return self._comparison.settings(cell.algorithm, cell.epsilon, seed, self._threads)
 
-    def _fit(self, cell: Cell, plan: Plan, fold: Fold, charges: Charges) -> Any:
-        """Return the model of a fit. Where somebody set ``curves``, numbers may become curves, as
-        in ``dpcore train``; else all algorithms have the same features, and one table of them."""
+    def _run(self, cell: Cell, plan: Plan, fold: Fold) -> Run:
+        """Return the run of a fit. Where somebody set ``curves``, numbers may become curves, as in
+        ``dpcore train``; else all algorithms have the same features, and one table of them."""
         is_set = "curves" in self._comparison.params.get(cell.algorithm, {})
-        return fit_dataset(
+        return Run(
             plan,
             fold.train,
             fold.data.why_not_private,
             fold.data.parts,
             kept_fraction=self._kept,
             table=None if is_set else fold.train_table,
-            charges=charges,
         )
 
     def _warm_up(self, cell: Cell, plan: Plan, fold: Fold) -> None:
         """Load the kernels, on a few rows, before the first fit of an algorithm is timed."""
         if self._is_cold(cell):
             with suppress(Exception):  # The fit itself will say what is wrong.
-                fit_dataset(plan, fold.warm(), kept_fraction=self._kept)
+                Run(plan, fold.warm(), kept_fraction=self._kept).model()
 
     def _is_cold(self, cell: Cell) -> bool:
         """Return whether nothing was fitted of an algorithm and a data set; from now on it was."""
@@ -177,7 +173,8 @@ class Fitter:
         l2, each = self._comparison.measured_l2, (w,) if len(tables) == 1 else w
         found = [objective_of(t, self._loss, l2, of) for t, of in zip(tables, each, strict=True)]
         objective = None if None in found else sum(value for value in found if value is not None)
-        return {**scores, "exact_objective": plain(objective)}
+        is_finite = objective is not None and math.isfinite(objective)
+        return {**scores, "exact_objective": objective if is_finite else None}
 
     def _tables(self, fold: Fold, table: Table) -> list[Table]:
         """Return the table, or those of each class against the rest where these are fitted."""
@@ -194,7 +191,7 @@ class Fitter:
             "algorithm": cell.algorithm,
             "distribution": "dpcore",
             "parameters": "{}",
-            "loss": shown_loss(comparison.loss, loss_parameters(self._loss)),
+            "loss": shown_loss(comparison.loss, Settings.loss_parameters(self._loss)),
             "l2": comparison.measured_l2,
             "epsilon": cell.epsilon,
             "delta": None,
@@ -239,12 +236,12 @@ def _with_features_of(model: Model, fold: Fold) -> Fold:
     return replace(fold, train=train, test=test, train_table=train.table(), test_table=test.table())
 
 
-def _failed(charges: Charges, message: str) -> dict[str, Any]:
+def _failed(made: Run, message: str) -> dict[str, Any]:
     """Return what a row has of a fit that failed: it may have been charged all the same."""
-    spent, budget, unit = charges.figures or (None, None, None)
+    spent, budget, unit = made.charges.figures or (None, None, None)
     told = {"spent": spent, "budget": budget, "unit": unit}
     return {"status": FAILED, "message": message, **told}
 
 
 def _json(value: Any) -> str:
-    return json.dumps(plain(value), sort_keys=True)
+    return json.dumps(value, sort_keys=True)

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.losses.logistic import Logistic, Softmax
-from dpcore.plugin import NeighboringRelation, Problem
+from dpcore.plugin import NeighboringRelation, Problem, Settings
 from dpcore.plugin.parts import loss_facts
 from dpcore.privacy.immutable import attributes
 from dpcore_baselines.losses.quantile import Quantile
@@ -81,10 +80,11 @@ class SteeperClasses(Steeper):
     convex = True
 
 
-_LABELS, _REAL = Steeper(Logistic()), Steeper(Quantile(tau=0.25, half_width=0.5))
-_CLASSES, _STEEP_CLASSES = Softmax(), SteeperClasses(Softmax())
+_LOGISTIC, _CLASSES = Settings().make_loss(), Settings(loss="softmax").make_loss()
+_LABELS, _REAL = Steeper(_LOGISTIC), Steeper(Quantile(tau=0.25, half_width=0.5))
+_STEEP_CLASSES = SteeperClasses(_CLASSES)
 _MOST_WEIGHT, _WEIGHTS = 2.5, np.array([1.0, 0.0, 2.5, 0.3, 2.0**-16])
-_WEIGHED = SampleWeighted(Logistic(), _MOST_WEIGHT)
+_WEIGHED = SampleWeighted(_LOGISTIC, _MOST_WEIGHT)
 _NUMBERS = (0, 3)
 """Places of features that are numbers between bounds."""
 

@@ -12,10 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore import Schema
 from dpcore.errors import DpcoreError, InvalidInputError
-from dpcore.fitting.planning.public_facts import check_dataset
-from dpcore.fitting.planning.usual_loss import loss_of_schemas
 from dpcore.plugin import NeighboringRelation, Settings
-from dpcore.plugin.commands import DataRequest, make_plan
+from dpcore.plugin.commands import DataRequest, Run, make_plan
 from dpcore.plugin.parts import Dataset, SeededNoise, load_registry, optimizer_facts
 from dpcore_lab.replay.recording import RecordingSession
 from dpcore_lab.run_sizes.schema_rows import rows_of_schema
@@ -92,7 +90,7 @@ class LikeRun:
                 "table."
             )
         data = Dataset("made", rows.X, rows.y, schema, is_generated=True, units=rows.units)
-        ready = check_dataset(plan, data)
+        ready = Run(plan, data).ready()
         return cls(ready.of_each, ready.problem, rows, schema, request)
 
     def of_other_relations(self) -> Iterator[LikeRun]:
@@ -206,4 +204,4 @@ def _settings(algo: str, request: LikeRequest, schema: Schema) -> Settings:
 
 def _loss(optimizer: Any, schema: Schema) -> str:
     squared = "squared-loss" in optimizer_facts(optimizer).needs
-    return "ridge" if squared else loss_of_schemas(schema)
+    return "ridge" if squared else Settings.usual_loss(schema)

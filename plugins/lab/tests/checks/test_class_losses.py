@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp, softmax
 
-from dpcore.losses.logistic import Logistic, Softmax
+from dpcore.losses.logistic import Softmax
+from dpcore.plugin.parts import Logistic
 from dpcore_lab.checks import check_loss
 
 

@@ -6,10 +6,9 @@ from honest import Honest
 from leaks import datasets, engines, losses, queries, stashes
 
 from dpcore.errors import InvalidInputError
-from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.plugin import ClippedGradientSum
-from dpcore.plugin.parts import LocalEngine
+from dpcore.plugin.parts import LocalEngine, Logistic
 from dpcore_accounting.samples import PoissonSample
 from dpcore_lab.checks import (
     check_dataset,

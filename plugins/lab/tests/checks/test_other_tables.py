@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from leaks import fixed_facts
 
-from dpcore.losses.logistic import Logistic, Softmax
+from dpcore.losses.logistic import Softmax
 from dpcore.plugin import ClippedGradientSum
+from dpcore.plugin.parts import Logistic
 from dpcore_accuracy_first.queries.gram import GramMatrix
 from dpcore_baselines.losses.quantile import Quantile
 from dpcore_lab.checks import check_loss, check_query

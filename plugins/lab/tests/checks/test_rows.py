@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from dpcore.errors import InvalidInputError
-from dpcore.losses.logistic import Logistic
 from dpcore.plugin import NeighboringRelation
+from dpcore.plugin.parts import Logistic
 from dpcore_accuracy_first.objectives.minimizer import Minimizer
 from dpcore_dp_agd.loss_line import ClippedLossLine
 from dpcore_lab.checks import check_loss, check_query

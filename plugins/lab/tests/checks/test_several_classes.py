@@ -8,9 +8,9 @@ import pytest
 from honest import Honest
 
 from dpcore.errors import InvalidInputError
-from dpcore.losses.logistic import Logistic, Softmax
+from dpcore.losses.logistic import Softmax
 from dpcore.plugin import ClippedGradientSum, NeighboringRelation, Problem, Solution
-from dpcore.plugin.parts import Sensitivity, clip_coefficients
+from dpcore.plugin.parts import Logistic, Sensitivity, clip_coefficients
 from dpcore_accounting.samples import PoissonSample
 from dpcore_lab.checks import (
     check_huge_epsilon_limit,

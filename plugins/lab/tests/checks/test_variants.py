@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from dpcore.losses.logistic import Logistic
 from dpcore.plugin import check_ranges, option
+from dpcore.plugin.parts import Logistic
 from dpcore_baselines.losses.quantile import Quantile
 from dpcore_lab.checks import check_loss
 from dpcore_lab.made_tables.variants import unranged, variants

@@ -9,6 +9,7 @@ import pytest
 
 from dpcore.errors import DataError, DpcoreError, InvalidInputError
 from dpcore.plugin import Solution
+from dpcore.plugin.commands import Run
 from dpcore_lab.compare import fits, runner
 from dpcore_lab.compare.admission import admit
 from dpcore_lab.compare.journal import journal_path
@@ -375,14 +376,14 @@ def test_folds_are_the_same_for_all_algorithms(compared, monkeypatch):
 
     seen = {}
 
-    def recorded(plan, dataset, *rest, **extra):
-        if "table" in extra:  # not the warming up
-            labels = seen.setdefault(plan.entry.name + str(plan.settings.preset), [])
-            labels.append(dataset.X.tobytes())
-        return fit_dataset(plan, dataset, *rest, **extra)
+    def recorded(self, **asked):
+        if self.table is not None:  # not the warming up
+            name = self.plan.entry.name + str(self.plan.settings.preset)
+            seen.setdefault(name, []).append(self.dataset.X.tobytes())
+        return fitted(self, **asked)
 
-    fit_dataset = fits.fit_dataset
-    monkeypatch.setattr(fits, "fit_dataset", recorded)
+    fitted = Run.model
+    monkeypatch.setattr(Run, "model", recorded)
     run(admit(compared(algorithms=("stub", "stub:paper")))[0], None)
     assert seen["stubNone"] == seen["stubpaper"] and len(set(seen["stubNone"])) == 2
 

@@ -152,7 +152,7 @@ def _results(
     epsilon: float | None,
 ) -> list[dict[str, Any]]:
     """Return what is to be expected of the rows and epsilon given, or of several."""
-    from dpcore.fitting.planning.utility_warning import rounded
+    from dpcore.plugin import ExpectedUtility
 
     told = []
     for n in _ROWS if rows is None else [rows]:
@@ -167,7 +167,7 @@ def _results(
             }
             if utility.between is not None:
                 run["between"] = list(utility.between)
-            told.append({**run, "rows_needed": int(rounded(utility.rows_needed))})
+            told.append({**run, "rows_needed": int(ExpectedUtility.rounded(utility.rows_needed))})
     return told
 
 
@@ -176,7 +176,7 @@ def _needs(
 ) -> list[dict[str, Any]]:
     """Return the epsilon that keeps a share of so many rows, or the rows that do at an epsilon, or
     at several; ``None`` in the place of a figure that does not do at any size."""
-    from dpcore.fitting.planning.utility_warning import rounded
+    from dpcore.plugin import ExpectedUtility
 
     if rows is not None:
         if epsilon is not None:
@@ -185,11 +185,16 @@ def _needs(
                 "--rows; without a target both say what to expect."
             )
         found = forecast.epsilon_for(kept, rows)
-        return [{"rows": rows, "epsilon": rounded(found) if math.isfinite(found) else None}]
+        return [
+            {
+                "rows": rows,
+                "epsilon": ExpectedUtility.rounded(found) if math.isfinite(found) else None,
+            }
+        ]
     told = []
     for budget in _EPSILONS if epsilon is None else [epsilon]:
         least = forecast.rows_for(kept, budget)
-        needed = math.ceil(rounded(least)) if math.isfinite(least) else None
+        needed = math.ceil(ExpectedUtility.rounded(least)) if math.isfinite(least) else None
         told.append({"rows": needed, "epsilon": budget})
     return told
 

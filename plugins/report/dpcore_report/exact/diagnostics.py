@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.fitting.reporting import plain
-from dpcore.model.probabilities import places_said
 from dpcore.plugin.parts import loss_facts
 from dpcore_baselines.without_privacy.macro_f1 import macro_f1
 from dpcore_report.exact.number_errors import number_errors
@@ -51,7 +49,8 @@ def accuracy_figures(model: Model, margins: np.ndarray, y: np.ndarray) -> dict[s
     counts = confusion(model, margins, y)
     accuracy = float(np.trace(counts) / y.size)
     commonest = int(counts.sum(axis=1).argmax())
-    majority, commoner = float(counts[commonest].sum() / y.size), plain(model.classes[commonest])
+    majority = float(counts[commonest].sum() / y.size)
+    commoner = np.asarray(model.classes[commonest]).tolist()
     verdict = None
     # A fit whose rows or classes have weights does not aim at the share of rows that is right.
     is_weighted = bool(model.class_weights) or model.weight_bound is not None
@@ -66,8 +65,9 @@ def accuracy_figures(model: Model, margins: np.ndarray, y: np.ndarray) -> dict[s
 def confusion(model: Model, margins: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Return the number of rows of each class (a row of the answer) by the class that the model
     says (a column), int64 of shape (n_classes, n_classes)."""
-    k = model.schema.label.n_classes
-    pairs = k * model.schema.label.places_of(y) + places_said(margins)
+    label = model.schema.label
+    k = label.n_classes
+    pairs = k * label.places_of(y) + label.places_said(margins)
     return np.bincount(pairs, minlength=k * k).reshape(k, k)
 
 

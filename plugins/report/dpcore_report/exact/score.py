@@ -8,7 +8,6 @@ import numpy as np
 import pyarrow as pa
 
 from dpcore.errors import DataError, advised_on_bad_rows
-from dpcore.model.probabilities import places_said
 from dpcore_tables.cells.cell_values import convert_column
 from dpcore_tables.cells.typed import to_numbers
 from dpcore_tables.memory.columns import labels_of
@@ -40,7 +39,7 @@ def score_of(model: Model, X: Any, y: Any, sample_weight: Any) -> float:
     truth, fault, reason = convert_column(labels, label, model.schema.notation, _SOURCE)
     if fault is not None and fault.any():
         raise DataError(f"{_SOURCE}: {reason}.")
-    return _mean(places_said(margins) == label.places_of(truth), weights)
+    return _mean(label.places_said(margins) == label.places_of(truth), weights)
 
 
 def _weights(given: Any, n_rows: int) -> np.ndarray:

@@ -5,9 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from dpcore.losses.logistic import Logistic
 from dpcore.plugin import NeighboringRelation
-from dpcore.plugin.parts import LocalEngine
+from dpcore.plugin.parts import LocalEngine, Logistic
 from dpcore_lab.checks import check_query, make_rows
 from dpcore_lab.made_tables.tables import make_problem
 from dpcore_report.evaluation.score_counts import CUTS, EDGES, ScoreCounts

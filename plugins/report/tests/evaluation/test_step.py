@@ -259,7 +259,7 @@ def test_errors_are_those_of_what_predict_says(tmp_path, monkeypatch):
 
 def test_a_share_that_was_not_set_aside_is_refused_by_the_filter(tmp_path, monkeypatch):
     # The broken twin: the optimizer has all of the budget. Nothing is drawn of the rows held out.
-    monkeypatch.setattr(run, "set_aside", lambda steps, state: state)
+    monkeypatch.setattr(run.RunSteps, "set_aside", lambda steps, state: state)
     with pytest.raises(BudgetExceededError):
         trained(tmp_path)
 

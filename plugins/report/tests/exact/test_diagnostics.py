@@ -16,12 +16,10 @@ from sklearn.metrics import (
     roc_auc_score,
 )
 
-from dpcore.fitting.run import fit_dataset
-from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.plugin import Settings
-from dpcore.plugin.commands import make_plan
-from dpcore.plugin.parts import dataset_from_arrays
+from dpcore.plugin.commands import Run, make_plan
+from dpcore.plugin.parts import Logistic, dataset_from_arrays
 from dpcore_baselines.losses.huber import HuberSvm as Huber
 from dpcore_lab.compare.notes import notes_of
 from dpcore_report.exact.diagnostics import accuracy_figures, diagnose
@@ -33,7 +31,7 @@ X = np.array([[0.0], [1.0], [1.0], [1.0]])
 
 def figures(y, w, loss="logistic", **words):
     data = dataset_from_arrays(X, y, row_norm=2.0, intercept=False, **words)
-    model = fit_dataset(make_plan(Settings(loss=loss, algo="dp-agd")), data)
+    model = Run(make_plan(Settings(loss=loss, algo="dp-agd")), data).model()
     rows = Squared() if loss == "ridge" else Logistic()
     return diagnose(rows, replace(model, w=np.array(w)), data, data)
 
@@ -44,7 +42,7 @@ def two_classes(slope, loss="logistic"):
     rows = rng.uniform(-1, 1, (400, 2))
     y = np.where(rows[:, 0] + rng.logistic(size=400) / 3 > 0.2, "yes", "no")
     data = dataset_from_arrays(rows, y, row_norm=2.0, intercept=False, classes=("no", "yes"))
-    model = fit_dataset(make_plan(Settings(loss=loss, algo="dp-agd")), data)
+    model = Run(make_plan(Settings(loss=loss, algo="dp-agd")), data).model()
     return data, replace(model, w=np.array([slope, 0.0]))
 
 
@@ -69,7 +67,7 @@ def test_an_accuracy_below_the_commoner_classs(w, accuracy, text):
 @pytest.mark.parametrize("facts", [{"class_weights": {"no": 3.0}}, {"weight_bound": 2.0}])
 def test_a_model_of_weights_is_not_held_against_an_accuracy_that_it_does_not_aim_at(facts):
     data = dataset_from_arrays(X, ["no", "yes", "yes", "yes"], classes=("no", "yes"))
-    model = fit_dataset(make_plan(Settings(algo="dp-agd")), data)
+    model = Run(make_plan(Settings(algo="dp-agd")), data).model()
     told = [
         accuracy_figures(replace(model, **each), np.full(4, -1.0), data.y) for each in ({}, facts)
     ]
@@ -185,7 +183,7 @@ def test_the_tables_in_words():
 
 def test_no_rows_have_no_figure():
     data = dataset_from_arrays(X[:0], [], intercept=False)
-    model = fit_dataset(make_plan(Settings(algo="dp-agd")), data)
+    model = Run(make_plan(Settings(algo="dp-agd")), data).model()
     assert set(accuracy_figures(model, np.zeros(0), data.y).values()) == {None}
     found = diagnose(Logistic(), model, data, data)
     assert set(found.values()) == {None}
@@ -193,7 +191,7 @@ def test_no_rows_have_no_figure():
     assert figures_of(found) == ["train loss undefined", none]
     assert confusion_of(found) == calibration_of(found) == []
     data = dataset_from_arrays(X[:0], [], intercept=False, target_bounds=(0, 1))
-    model = fit_dataset(make_plan(Settings(algo="dp-agd", loss="ridge")), data)
+    model = Run(make_plan(Settings(algo="dp-agd", loss="ridge")), data).model()
     found = diagnose(Squared(), model, data, data)
     assert set(found.values()) == {None}
     assert figures_of(found) == ["train RMSE undefined", none]

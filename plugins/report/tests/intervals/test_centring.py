@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from dpcore import Schema
-from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.plugin import NeighboringRelation, Problem
-from dpcore.plugin.parts import LocalEngine
+from dpcore.plugin.parts import LocalEngine, Logistic
 from dpcore_lab.checks import check_query
 from dpcore_lab.made_tables.tables import Rows, make_problem
 from dpcore_report.intervals.centring import Centring, centring_of

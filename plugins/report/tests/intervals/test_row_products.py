@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from dpcore.errors import InvalidInputError
-from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.plugin import NeighboringRelation
-from dpcore.plugin.parts import LocalEngine
+from dpcore.plugin.parts import LocalEngine, Logistic
 from dpcore_lab.checks import check_query, make_rows
 from dpcore_lab.made_tables.tables import Rows, make_problem
 from dpcore_report.intervals.row_products import ON_DIAGONAL, OVER_DIAGONAL, RowProducts, matrix_of

@@ -214,7 +214,7 @@ def test_a_budget_that_is_too_small_gives_a_reason_and_no_number():
 
 def test_a_share_that_was_not_set_aside_is_refused_by_the_filter(monkeypatch):
     # The broken twin: the optimizer has all of the budget.
-    monkeypatch.setattr(run, "set_aside", lambda steps, state: state)
+    monkeypatch.setattr(run.RunSteps, "set_aside", lambda steps, state: state)
     with pytest.raises(BudgetExceededError):
         fitted()
 

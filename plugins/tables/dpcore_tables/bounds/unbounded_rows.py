@@ -16,8 +16,8 @@ from dpcore_tables.curves import curved
 
 if TYPE_CHECKING:
     from dpcore import Schema
-    from dpcore.data.blocks.layouts import Rows
     from dpcore.plugin.parts import Dataset, Query
+    from dpcore_tables.store.encoded import Rows
 
 __all__ = ["WaitingCells", "WaitingRows", "bounded_rows"]
 

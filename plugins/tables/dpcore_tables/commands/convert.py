@@ -5,11 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from dpcore.cli.terminal.progress import Step, shown
-from dpcore.cli.terminal.steps import FilesRead
 from dpcore.cli.terminal.streams import ended_as_interrupted
 from dpcore.errors import DataError, InvalidInputError, advised_on_bad_rows
-from dpcore.plugin.commands import Argument, Option, print_lines
+from dpcore.plugin.commands import Argument, Option, Step, print_lines
 from dpcore_tables.commands.query_options import Query, RowWiseClaim
 from dpcore_tables.databases.address import with_query
 
@@ -108,12 +106,13 @@ def convert_command(
     with ended_as_interrupted(), advised_on_bad_rows("Or --bad-rows drop leaves such rows out."):
         if jobs is not None:
             stores = StoresWritten()
-            with shown(stores.look, hidden=quiet):
+            with Step.shown(stores.look, hidden=quiet):
                 told = stores.on_store
                 convert_partitions(source, out, read, bad_rows=rows, jobs=jobs, on_store=told)
         else:
-            files = FilesRead("converting")
-            with shown(files.look, hidden=quiet), watched(files.on_bytes), reading_threads(threads):
+            files = Step.of_files("converting")
+            shown = Step.shown(files.look, hidden=quiet)
+            with shown, watched(files.on_bytes), reading_threads(threads):
                 convert(source, out, read, bad_rows=rows, weight=weight)
     if bad_rows == "drop" and not quiet:
         print_lines(_DROPPED, err=True)

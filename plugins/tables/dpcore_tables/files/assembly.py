@@ -11,7 +11,7 @@ import numpy as np
 from dpcore.plugin.parts import Table
 
 if TYPE_CHECKING:
-    from dpcore.data.blocks.layouts import Rows
+    from dpcore_tables.store.encoded import Rows
 
 __all__ = ["assemble"]
 

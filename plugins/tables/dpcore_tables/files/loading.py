@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore import Schema
 from dpcore.data.loader import FileLoader
-from dpcore.data.units import Coins
 from dpcore.errors import DataError, InvalidInputError, near_names
 from dpcore.plugin.engines import BadRows
 from dpcore.plugin.parts import Dataset, load_registry
@@ -57,9 +56,9 @@ from dpcore_tables.schemas.wildcards import expanded
 if TYPE_CHECKING:
     import numpy as np
 
-    from dpcore.data.blocks.layouts import Rows
     from dpcore.registry.entries import Entry
     from dpcore_tables.files.column_texts import TextsOnTheWay
+    from dpcore_tables.store.encoded import Rows
 
 __all__ = ["FILES", "feature_pieces", "require_file", "require_known", "schema_of"]
 
@@ -75,7 +74,7 @@ def _load(
     format: str | None = None,
     bad_rows: BadRows = "refuse",
     name: str | None = None,
-    coins: Coins = os.urandom,
+    coins: Callable[[int], bytes] = os.urandom,
     weight: str | None = None,
 ) -> Dataset:
     """Return the encoded rows of a file, as ``Dataset.from_file`` does."""
@@ -100,7 +99,7 @@ def _read(
     schema: Schema,
     bad_rows: BadRows,
     name: str,
-    coins: Coins,
+    coins: Callable[[int], bytes],
     weight: str | None,
 ) -> Dataset:
     """Return the encoded rows of a file, as a registered reader reads it. Those of a query stay in

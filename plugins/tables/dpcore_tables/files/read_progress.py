@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-
-from dpcore.data.loader import OnBytes
+from typing import TypeAlias
 
 __all__ = ["listener", "watched"]
+
+OnBytes: TypeAlias = Callable[[str, int, int | None], None]
+"""Gets path, bytes read, and bytes in all, as ``dpcore.data.loader.FileLoader`` says."""
 
 _WATCH: ContextVar[OnBytes | None] = ContextVar("_WATCH", default=None)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -11,12 +11,8 @@ from typing import Any
 import pyarrow as pa
 
 from dpcore import Schema
-from dpcore.data.dataset import declared_schema
-from dpcore.data.units import Coins
 from dpcore.errors import InvalidInputError
-from dpcore.fitting.request.ledger_request import require_ledgers
-from dpcore.fitting.rows.given import with_units
-from dpcore.fitting.rows.loading import Data, schema_reasons, split
+from dpcore.fitting.rows.loading import Data
 from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.commands import DataRequest, Plan
 from dpcore.plugin.engines import Files, Registered
@@ -42,20 +38,20 @@ def requested(
     relation: NeighboringRelation,
     threads: int | None,
     seed: int | None,
-    coins: Coins,
+    coins: Callable[[int], bytes],
 ) -> Data:
-    """Return the data that were asked for, as ``dpcore.fitting.rows.loading.load_data`` does."""
+    """Return the data that were asked for, as ``DataRequest.load`` does."""
     _check_request(request)
     _check_drop_asked(request, relation)
     with reading_threads(threads):
         dataset, parts = _opened(request, coins)
         dataset = with_weight_asked(dataset, request.data, request)
         dataset = dataset.of_part(request.part)
-        why_not_private = schema_reasons(dataset.schema)
+        why_not_private = dataset.schema.why_not_private
         if request.test_fraction is None:
             test = tested(request, dataset.schema)
             return Data(dataset, test, why_not_private=why_not_private, parts=parts)
-        train, test = split(dataset, request.test_fraction, relation, seed)
+        train, test = dataset.split(request.test_fraction, relation, seed)
         return Data(train, test, 1.0 - request.test_fraction, why_not_private, parts)
 
 
@@ -103,7 +99,7 @@ def _check_request(request: DataRequest) -> None:
         )
 
 
-def _opened(request: DataRequest, coins: Coins) -> tuple[Dataset, tuple[str, ...]]:
+def _opened(request: DataRequest, coins: Callable[[int], bytes]) -> tuple[Dataset, tuple[str, ...]]:
     registry = load_registry()
     if request.data in registry.names("dataset"):
         parts = _registered_parts(request)
@@ -134,7 +130,7 @@ def of_units_and_weights(
     schema: Schema | None, unit: str | None, rows_per_unit: int | None, weight: str | None
 ) -> Schema | None:
     """Return the schema with the units that were asked for beside it and the column of weights."""
-    return with_weight_column(with_units(schema, unit, rows_per_unit), weight)
+    return with_weight_column(Schema.beside_units(schema, unit, rows_per_unit), weight)
 
 
 def _schema_asked(request: DataRequest) -> Schema | None:
@@ -155,7 +151,7 @@ def _schema_asked(request: DataRequest) -> Schema | None:
                 f"The label of {os.fspath(request.schema)} is {schema.label.name!r}, "
                 f"not {request.target!r}; make that column's kind label in the schema."
             )
-    require_ledgers(schema.ledger)
+    schema.require_ledger()
     return schema
 
 
@@ -173,7 +169,7 @@ def schema_of_rows(request: DataRequest) -> Schema | None:
     only the rows have it."""
     registry = load_registry()
     if request.data in registry.names("dataset"):
-        return declared_schema(registry.load("dataset", request.data))
+        return Dataset.declared_schema(registry.load("dataset", request.data))
     if request.schema is not None:
         return _schema_asked(request)
     return schema_of(request.data)
@@ -218,7 +214,7 @@ def source_of(
         return Registered(request.data, address), None, _registered_parts(request)
     if address is None:
         require_known(request.data)
-    schema = with_units(_schema_asked(request), request.unit, request.rows_per_unit)
+    schema = Schema.beside_units(_schema_asked(request), request.unit, request.rows_per_unit)
     bad_rows: Any = request.bad_rows
     return Files(request.data, bad_rows, address, plan.settings.seed), schema, ()
 

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     import numpy as np
 
     from dpcore import Schema
-    from dpcore.data.blocks.layouts import Rows
     from dpcore.plugin.engines import BadRows
     from dpcore_tables.files.column_texts import TextsOnTheWay
+    from dpcore_tables.store.encoded import Rows
 
 __all__ = ["feature_rows"]
 

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 from dpcore.errors import InvalidInputError
-from dpcore.plugin.columns import Encoding, Entry, FeatureColumn, Value, transforms
+from dpcore.plugin.columns import Encoding, Entry, FeatureColumn, transforms
 
 __all__ = [
     "Boolean",
     "Categorical",
     "Ordinal",
+    "Value",
     "boolean_from",
     "categorical_from",
     "check_one_of_both",
     "ordinal_from",
 ]
+
+Value: TypeAlias = str | int | float
+"""A category or level, as ``Entry.values`` returns them."""
 
 
 @dataclass(frozen=True, slots=True)

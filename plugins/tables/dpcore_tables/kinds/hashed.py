@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from dpcore.errors import InvalidInputError
-from dpcore.plugin.columns import Encoding, Entry, FeatureColumn, Value, transforms
-from dpcore_tables.kinds.categorical import check_one_of_both
+from dpcore.plugin.columns import Encoding, Entry, FeatureColumn, transforms
+from dpcore_tables.kinds.categorical import Value, check_one_of_both
 
 __all__ = ["Hashed", "hashed_from"]
 

@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow as pa
 
 from dpcore import Schema
-from dpcore.data.files import is_elsewhere
 from dpcore.errors import DataError, InvalidInputError, replacing
+from dpcore.plugin.engines import FrameParts
 from dpcore_tables.cells.typed import Cells
 from dpcore_tables.memory.columns import typed_cells
 from dpcore_tables.raw.raw_table import RawTable, check_names
@@ -79,7 +79,7 @@ def frame_table(
 ) -> RawTable:
     """Return the columns of a frame that the schema wants; DataError for names or types that do
     not fit, and for a frame of Dask."""
-    if is_elsewhere(frame):
+    if FrameParts.are(frame):
         raise DataError("The rows of a Dask frame are not at hand: pass frame.compute().")
     names = frame_names(frame)
     wanted = check_names(names, schema, _SOURCE, labelled, with_ids)

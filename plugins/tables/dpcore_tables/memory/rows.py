@@ -10,7 +10,6 @@ import numpy as np
 import pyarrow as pa
 
 from dpcore.data.array_schema import schema_beside
-from dpcore.data.units import Coins
 from dpcore.errors import InvalidInputError
 from dpcore.plugin.parts import Dataset
 from dpcore.plugin.readers import ArraySource, UnitIds
@@ -28,9 +27,11 @@ from dpcore_tables.memory.frames import (
 from dpcore_tables.raw.raw_table import RawTable
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dpcore import Schema
-    from dpcore.data.blocks.layouts import Matrix, Rows
     from dpcore.plugin.engines import BadRows
+    from dpcore_tables.store.encoded import Matrix, Rows
 
 __all__ = ["dataset_in_memory", "features_in_memory", "labels_declare_truth"]
 
@@ -41,7 +42,7 @@ def dataset_in_memory(
     X: Any,
     y: Any,
     schema: Schema | None,
-    coins: Coins,
+    coins: Callable[[int], bytes],
     weight: str | None = None,
     **public: Any,
 ) -> Dataset:
@@ -87,7 +88,9 @@ def labels_declare_truth(X: Any, y: Any, label: str) -> bool:
     return declares_truth(y)
 
 
-def _from_columns(X: Any, y: Any, schema: Schema, coins: Coins, weight: str | None) -> Dataset:
+def _from_columns(
+    X: Any, y: Any, schema: Schema, coins: Callable[[int], bytes], weight: str | None
+) -> Dataset:
     framed, ids = is_frame(X), UnitIds()
     weight = weight if framed else None  # of an array's columns none has a name of its own
     schema = schema.for_names(frame_names(X)) if framed else schema

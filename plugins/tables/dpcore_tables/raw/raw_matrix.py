@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from dpcore.errors import DataError
 
 if TYPE_CHECKING:
-    from dpcore.data.blocks.layouts import Matrix
     from dpcore_tables.cells.typed import Cells
+    from dpcore_tables.store.encoded import Matrix
 
 __all__ = ["RawMatrix"]
 

@@ -9,13 +9,12 @@ gives it by itself: nothing but the schema and the cell decides.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.data.units import Coins
 from dpcore.errors import DataError
 from dpcore.plugin.columns import FeatureColumn, Label
 from dpcore.plugin.parts import Dataset, Table
@@ -84,7 +83,7 @@ def encoded_parts(
         yield encode_piece(table, schema, bad_rows=bad_rows, ids=ids)
 
 
-def part_of_units(frame: Any, schema: Schema, name: str, coins: Coins) -> Dataset:
+def part_of_units(frame: Any, schema: Schema, name: str, coins: Callable[[int], bytes]) -> Dataset:
     """Return the rows of a partition, at most ``rows_per_unit`` of each unit, by ``coins`` as
     ``Dataset.from_rows`` takes them. Raises as ``encoded_parts``."""
     from dpcore_tables.files import assemble

@@ -15,8 +15,8 @@ from dpcore.plugin import InvalidInputError
 from dpcore.plugin.parts import Table, sealed
 
 if TYPE_CHECKING:
-    from dpcore.plugin.columns import Value
     from dpcore.plugin.parts import Block
+    from dpcore_tables.kinds.categorical import Value
 
 __all__ = ["CategoricalColumn", "picked"]
 

@@ -6,14 +6,11 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dpcore.data.array_schema import leave_to_schema
+from dpcore import Schema
 from dpcore.data.files import parts_of_rows
 from dpcore.errors import InvalidInputError, warn_caller
 from dpcore.fitting.planning.engines import engine_name, load_engine
-from dpcore.fitting.planning.public_facts import check_drop
-from dpcore.fitting.planning.usual_loss import loss_of_schemas
-from dpcore.fitting.rows.given import dataset_of, schema_of
-from dpcore.fitting.rows.loading import schema_reasons
+from dpcore.fitting.rows.given import dataset_of
 from dpcore.fitting.table_ledger import reserved
 from dpcore.plugin import NeighboringRelation, Problem, Settings
 from dpcore.plugin.commands import LedgerRequest
@@ -28,7 +25,6 @@ from dpcore_tables.statistics.part_session import WholeSession
 from dpcore_tables.statistics.session import OpenSession
 
 if TYPE_CHECKING:
-    from dpcore import Schema
     from dpcore.plugin import Accountant
     from dpcore.plugin.parts import Dataset
 
@@ -105,7 +101,7 @@ def open_session(
     public: dict[str, Any] = {"classes": classes, "target_bounds": target_bounds, "bounds": bounds}
     public |= {"row_norm": row_norm, "n0": n0, "capacity": capacity}
     dataset, readers = _rows(X, y, schema, public)
-    check_drop(held, dataset)
+    held.require_all(dataset.rows_dropped)
     registry, seed = load_registry(), settings.seed
     names = [("accountant", name), ("engine", engine_name(engine))]
     opened = Opened(
@@ -122,7 +118,7 @@ def open_session(
             *readers,
             *parts_of_rows(dataset),
         ),
-        why_not_private=(*_seeded(seed), *schema_reasons(dataset.schema)),
+        why_not_private=(*_seeded(seed), *dataset.schema.why_not_private),
         typed_by=dataset.typed_by,
         figure=settings.native_budget(),
     )
@@ -164,10 +160,10 @@ def _rows(
     """Return the rows, and the readers of a registered data set."""
     registry = load_registry()
     if isinstance(X, str) and X in registry.names("dataset"):
-        leave_to_schema(f"the data set {X}", y=y, schema=schema, **public)
+        Schema.refuse_beside(f"the data set {X}", y=y, schema=schema, **public)
         load = registry.load("dataset", X)
         return load(), (PrivacyStatement.part_of(load), registry.get("dataset", X).target)
-    return dataset_of(X, y, schema_of(schema), True, **public), ()
+    return dataset_of(X, y, Schema.given(schema), True, **public), ()
 
 
 def _problem(dataset: Dataset, relation: NeighboringRelation) -> Problem:
@@ -175,7 +171,7 @@ def _problem(dataset: Dataset, relation: NeighboringRelation) -> Problem:
     n = dataset.n_units if relation.size_is_public and units is None else None
     capacity: dict[str, Any] = {"capacity": schema.capacity} if schema.capacity else {}
     return Problem(
-        loss=load_registry().load("loss", loss_of_schemas(schema))(),
+        loss=load_registry().load("loss", Settings.usual_loss(schema))(),
         l2=0.0,
         n_features=schema.n_features,
         row_norm=dataset.row_norm,

@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpcore import Schema
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.reporting import charged_in
-from dpcore.fitting.rows.given import schema_of
-from dpcore.fitting.rows.loading import schema_reasons
-from dpcore.fitting.table_ledger import closed_after, note_outside, reserved
+from dpcore.fitting.table_ledger import closed_after, reserved
 from dpcore.plugin import Gaussian, Geometric, NeighboringRelation, noise_multiplier
 from dpcore.plugin.commands import LedgerRequest
 from dpcore.plugin.parts import (
@@ -45,7 +44,6 @@ from dpcore_tables.statistics.turned_numbers import turned_numbers
 from dpcore_tables.statistics.unit_check import check_units
 
 if TYPE_CHECKING:
-    from dpcore import Schema
     from dpcore.plugin import Accountant
     from dpcore.plugin.parts import Query
 
@@ -99,7 +97,8 @@ def check_schema(
     late    label                   33.33%   0.00%
     'paid'
     """
-    found, source = schema_of(schema), frame_of(source)
+    found: Schema | None = Schema.given(schema)
+    source = frame_of(source)
     if found is None:
         raise InvalidInputError("Expected the schema that the rows are to be held against.")
     schema = found
@@ -122,7 +121,7 @@ def check_schema(
     # Read through once before anything is charged: a file may be damaged at its end.
     exact = rows.answer(CellCounts(len(columns)))
     if epsilon is None:
-        note_outside(LedgerRequest(), schema, "exact figures of how a schema fits")
+        LedgerRequest().note_outside(schema, "exact figures of how a schema fits")
         shares = _check(exact.astype(np.float64), columns)
         turned = tuple(turned_numbers(raw_pieces(source, schema), schema).items())
         return replace(shares, units=check_units(source, schema), turned=turned)
@@ -164,7 +163,7 @@ def _released(
         accountant = gdp.from_budget(epsilon, delta)
         multiplier = noise_multiplier(accountant, Gaussian.nominal_event, accountant.remaining)
         query, mechanism, spread = CellCounts(len(columns), "l2"), Gaussian(multiplier), 1.0
-    why_not_private, run = schema_reasons(schema), ("a check of the schema", accountant, relation)
+    why_not_private, run = schema.why_not_private, ("a check of the schema", accountant, relation)
     with closed_after(reserved(LedgerRequest(), run, schema, None, why_not_private)) as charged:
         session = TableSession(
             rows, accountant, relation, NoiseSource.of_seed(), ledger=charged.log

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from dpcore.fitting.table_ledger import Charged
-    from dpcore.plugin.columns import Value
     from dpcore.plugin.parts import Block, Table
+    from dpcore_tables.kinds.categorical import Value
     from dpcore_tables.statistics.opened import Opened
 
 __all__ = ["OpenSession"]

@@ -15,13 +15,12 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.data.units import Coins
 from dpcore.errors import DataError
 from dpcore.plugin.parts import Dataset
 from dpcore.plugin.readers import UnitIds
@@ -47,7 +46,7 @@ def bounded_blocks(
     schema: Schema,
     folder: str,
     weight: str | None = None,
-    coins: Coins = os.urandom,
+    coins: Callable[[int], bytes] = os.urandom,
 ) -> Iterator[tuple[CodedRows, np.ndarray, np.ndarray]]:
     """Yield the blocks (rows, labels, which rows begin a unit as bool) of a store of units, each of
     the caller's own arrays; at most ``rows_per_unit`` rows of a unit are in them.
@@ -74,7 +73,7 @@ def bounded_blocks(
 
 
 def _kept(
-    y: np.ndarray, ids: UnitIds, schema: Schema, coins: Coins
+    y: np.ndarray, ids: UnitIds, schema: Schema, coins: Callable[[int], bytes]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the places of the rows that are kept, those of a unit side by side, and which of them
     begin one."""

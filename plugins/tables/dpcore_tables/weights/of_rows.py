@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.data.files import is_elsewhere
 from dpcore.errors import DataError, InvalidInputError, replacing
+from dpcore.plugin.engines import FrameParts
 
 if TYPE_CHECKING:
     from dpcore.plugin.parts import Dataset
@@ -28,7 +28,7 @@ def require_bound(X: Any, sample_weight: Any, weight_bound: Any) -> None:
     if sample_weight is None:
         raise InvalidInputError("Expected sample_weight beside weight_bound, which bounds it.")
     is_path = isinstance(X, (str, os.PathLike))
-    if is_elsewhere(X) or is_path and not isinstance(sample_weight, str):
+    if FrameParts.are(X) or is_path and not isinstance(sample_weight, str):
         raise InvalidInputError(
             "sample_weight is beside rows in memory, and those of X are not: of a file name the "
             "column that has it, sample_weight=Weights('weight', bound=5.0)."

@@ -11,9 +11,8 @@ from dpcore import fit, load_model
 from dpcore.errors import DpcoreError, InvalidInputError
 from dpcore.fitting import run, run_state
 from dpcore.fitting.rows import run_rows
-from dpcore.fitting.run import fit_dataset
 from dpcore.plugin import Settings
-from dpcore.plugin.commands import DataRequest, make_plan, train
+from dpcore.plugin.commands import DataRequest, Run, make_plan, train
 from dpcore.plugin.parts import TableSession, dataset_from_arrays
 from dpcore_tables.bounds import step as private_bounds
 from dpcore_tables.bounds.choice import CountNoise, bounds_of
@@ -37,7 +36,7 @@ QUICK = Settings("dp-gd", params=FEW)
 def fitted(settings, sessions=None):
     """Return the model of a fit, whose sessions are kept in a list."""
     on_release = None if sessions is None else sessions.append
-    return fit_dataset(make_plan(settings), waiting(), on_release=on_release)
+    return Run(make_plan(settings), waiting(), on_release=on_release).model()
 
 
 class Door(TableSession):
@@ -95,13 +94,13 @@ def test_bounds_are_charged_to_the_runs_own_budget(accountant, mechanism, relati
 
 
 def test_a_share_that_is_not_charged_is_found(monkeypatch):
-    right = run.run_before
+    right = run.RunSteps.before
 
     def unspent(steps, state, door):
         state = right(steps, state, door)
         return replace(state, accountant=state.facts.accountant)
 
-    monkeypatch.setattr(run, "run_before", unspent)
+    monkeypatch.setattr(run.RunSteps, "before", unspent)
     sessions = []
     model = fitted(QUICK, sessions)
     with pytest.raises(AssertionError):
@@ -225,7 +224,7 @@ def test_what_cannot_leave_a_share_is_refused_before_anything_is_spent(settings,
         raise AssertionError("something was released")
 
     with pytest.raises(InvalidInputError, match=f"bounds of column 'x1' are private.*{reason}"):
-        fit_dataset(make_plan(settings), waiting(), on_release=no_release)
+        Run(make_plan(settings), waiting(), on_release=no_release).model()
 
 
 @pytest.mark.parametrize("algo", ["nsgd", "psgd", "outpert-gd", "rsgd-ar", "bolt-on"])

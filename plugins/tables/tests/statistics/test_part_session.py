@@ -6,11 +6,11 @@ from coded_rows import coded
 
 from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.errors import BudgetExceededError, InvalidInputError
-from dpcore.losses.logistic import Logistic
 from dpcore.plugin import Laplace, NeighboringRelation, Problem, RowCount
 from dpcore.plugin.parts import (
     LaplaceDpEvent,
     LocalEngine,
+    Logistic,
     PureAccountant,
     PureDpEvent,
     SeededNoise,

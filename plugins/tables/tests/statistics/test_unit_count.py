@@ -8,9 +8,8 @@ import pytest
 
 from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.errors import InvalidInputError
-from dpcore.losses.logistic import Logistic
 from dpcore.plugin import Gaussian, NeighboringRelation, RowCount
-from dpcore.plugin.parts import LocalEngine, SeededNoise, Table, TableSession
+from dpcore.plugin.parts import LocalEngine, Logistic, SeededNoise, Table, TableSession
 from dpcore.session.units import sensitivity_of_units
 from dpcore_lab.checks import check_query, make_rows
 from dpcore_lab.made_tables.tables import make_problem

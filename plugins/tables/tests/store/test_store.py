@@ -8,14 +8,13 @@ import pytest
 
 from dpcore import Schema
 from dpcore.errors import DataError, InvalidInputError
-from dpcore.fitting.run import fit_dataset
-from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.plugin import ClippedGradientSum, NeighboringRelation, Problem, Settings
-from dpcore.plugin.commands import make_plan
+from dpcore.plugin.commands import Run, make_plan
 from dpcore.plugin.parts import (
     Dataset,
     LocalEngine,
+    Logistic,
     SeededNoise,
     Table,
 )
@@ -125,7 +124,7 @@ def test_a_mask_takes_rows_as_of_an_array(make):
 def test_features_are_found_again_for_predictions(make):
     source, schema, store = make()
     plan = make_plan(Settings(seed=1))
-    model = fit_dataset(plan, Dataset.from_file(source, schema))
+    model = Run(plan, Dataset.from_file(source, schema)).model()
     expected, found = (
         np.concatenate([model.margins(rows) for rows, _ in feature_pieces(path, schema)])
         for path in (source, store)
@@ -229,7 +228,7 @@ def test_dropped_rows_are_remembered(tmp_path):
     assert stored.rows_dropped and stored.y.size == 3
     assert stored.take(np.array([True, False, True])).rows_dropped
     with pytest.raises(InvalidInputError, match="replace-one"):
-        fit_dataset(make_plan(Settings(relation="replace-one", seed=1)), stored)
+        Run(make_plan(Settings(relation="replace-one", seed=1)), stored).model()
 
 
 def test_another_schema_or_target_is_refused(make):

@@ -11,9 +11,8 @@ from step_words import settings
 from dpcore import Schema, fit, load_model
 from dpcore.errors import InvalidInputError
 from dpcore.fitting import run_state
-from dpcore.fitting.run import fit_dataset
 from dpcore.fitting.steps.weights import with_public_weights
-from dpcore.plugin.commands import make_plan
+from dpcore.plugin.commands import Run, make_plan
 from dpcore.plugin.parts import Ledger, TableSession, dataset_from_arrays, load_registry
 from dpcore_tables.weights import balanced
 from dpcore_tables.weights.balanced import SHARE, balanced_weights
@@ -135,7 +134,7 @@ def test_counts_are_charged_to_the_runs_own_budget(accountant, mechanism, relati
     )
     sessions = []
     data = dataset_from_arrays(X, RARE, classes=(0, 1), **BOUNDED)
-    model = fit_dataset(make_plan(asked), data, on_release=sessions.append)
+    model = Run(make_plan(asked), data, on_release=sessions.append).model()
     first, last = sessions[0].ledger, sessions[-1].ledger
     assert last == first and [e.kind for e in first].count("histogram") == 1
     assert first[0].kind == "histogram"
@@ -205,8 +204,8 @@ def test_a_unit_moves_the_counts_by_all_of_its_rows(relation, door):
     schema = Schema.from_dict({"unit": "id", "rows_per_unit": 4, "columns": columns})
     few = {"params": {"steps": "3"}, "relation": relation}
     plan = make_plan(settings("dp-gd", epsilon=2.0, class_weight="balanced", **few))
-    fit_dataset(plan, dataset_from_arrays(frame, None, schema=schema))
-    fit_dataset(plan, dataset_from_arrays(X, RARE, classes=(0, 1), **BOUNDED))
+    Run(plan, dataset_from_arrays(frame, None, schema=schema)).model()
+    Run(plan, dataset_from_arrays(X, RARE, classes=(0, 1), **BOUNDED)).model()
     of_units, of_rows = (scale for _, scale in Door.released)
     assert of_units == pytest.approx(4 * of_rows * UNITS_MORE[relation])
 

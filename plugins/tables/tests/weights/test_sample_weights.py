@@ -9,9 +9,8 @@ from sklearn.linear_model import LogisticRegression
 
 from dpcore import fit, load_model
 from dpcore.errors import DataError, DpcoreError, InvalidInputError
-from dpcore.fitting.run import fit_dataset
 from dpcore.plugin import Settings
-from dpcore.plugin.commands import make_plan
+from dpcore.plugin.commands import Run, make_plan
 from dpcore.plugin.parts import Ledger, dataset_from_arrays
 from dpcore_sklearn import PrivateLogisticRegression
 
@@ -70,7 +69,7 @@ def test_a_weight_of_nought_leaves_a_row_out():
     options = {"algo": "nonprivate", "params": {}, "l2": 1e-2}
     model = fitted(**options, sample_weight=1.0 * (np.arange(N) >= 1000), weight_bound=1.0)
     settings = Settings("nonprivate", l2=1e-2 * 1.5)  # the mean is over all rows
-    other = fit_dataset(make_plan(settings), rows)
+    other = Run(make_plan(settings), rows).model()
     np.testing.assert_allclose(model.w, other.w, atol=1e-3)
 
 
@@ -178,7 +177,7 @@ def test_weights_of_what_is_not_in_memory_are_refused(charges):
         fit(frame, schema=schema, **WEIGHTED)
     rows = dataset_from_arrays(X, Y, classes=(-1, 1), bounds=(0, 1), row_norm=None)
     with pytest.raises(InvalidInputError, match="beside weight_bound, and only there"):
-        fit_dataset(make_plan(Settings("dp-gd", weight_bound=2.0)), rows)
+        Run(make_plan(Settings("dp-gd", weight_bound=2.0)), rows).model()
     assert not charges
 
 

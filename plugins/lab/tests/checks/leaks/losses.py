@@ -5,8 +5,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpcore.losses.logistic import Logistic
 from dpcore.plugin import option
+from dpcore.plugin.parts import Logistic
 from dpcore_baselines.losses.quantile import Quantile
 
 FAR = 2.0**14
