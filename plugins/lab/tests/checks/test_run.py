@@ -1,5 +1,7 @@
 """Checks that are run one by one, each with its outcome."""
 
+from dataclasses import dataclass
+
 import pytest
 from leaks import queries, stashes
 
@@ -27,5 +29,7 @@ def test_an_optimizer_that_states_too_little_is_refused_in_a_sentence():
         def minimize(self, problem, session):
             raise NotImplementedError
 
-    with pytest.raises(InvalidInputError, match=r"Silent has no 'relations', which .* asks for\."):
+    with pytest.raises(InvalidInputError, match=r"Silent is not a dataclass of its parameters\."):
         run_checks(Silent())
+    with pytest.raises(InvalidInputError, match=r"Silent has no 'relations', which .* asks for\."):
+        run_checks(dataclass(frozen=True)(Silent)())
