@@ -2,17 +2,17 @@
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
+from golden.command import dpcore as dpcore_says
 
 import dpcore
 from dpcore import Schema, load_model
-from dpcore.cli import app
 from dpcore.errors import EngineError, InvalidInputError
 from dpcore_dask.engine import DaskEngine
 from dpcore_lab.checks import check_engine
@@ -30,8 +30,8 @@ def train(folder, schema, *options, **environment):
     asked = ["--data", f"{folder}/*.parquet", "--schema", str(folder.parent / "schema.toml")]
     asked += ["--algo", "dp-gd", "--seed", "3", *options]
     if not environment:
-        done = CliRunner().invoke(app, ["train", "--json", *asked])
-        return done.exit_code, done.stdout, done.stderr
+        said = dpcore_says(shlex.join(["dpcore", "train", "--json", *asked]))
+        return said.status, said.out, said.err
     done = subprocess.run(
         [*COMMAND, *asked],
         capture_output=True,

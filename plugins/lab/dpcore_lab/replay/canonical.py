@@ -29,8 +29,8 @@ _BARE: dict[type, tuple[str, Callable[[Any], Any]]] = {
 """Types of nearly all that is held, by name, and their form. Their objects hold nothing else."""
 _OWN = [vars(type)[name].__get__ for name in ("__module__", "__qualname__")]
 _KNOWN: dict[tuple[int, str, str], tuple[type, str]] = {}
-"""What classes are called, under the names that they had then, and the classes: so an id is none's
-but theirs."""
+"""The names of classes by which they were looked for, and the classes: so an id is no other
+one's."""
 
 
 def canonical(value: Any) -> tuple[Any, ...]:
