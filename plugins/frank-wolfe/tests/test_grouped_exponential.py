@@ -68,6 +68,18 @@ def test_a_draw_that_forgets_a_coin_is_found(monkeypatch):
     assert distance(UTILITIES["a step or two"], 2.5) > 20
 
 
+def test_a_coin_has_the_share_of_its_own_group(monkeypatch):
+    whole, seen = module._is_kept, {}
+
+    def is_kept(missing, group, weight, share, *others):
+        seen[group] = share == module._share_of_weight(group, weight, module._FIRST_BITS)
+        return whole(missing, group, weight, share, *others)
+
+    monkeypatch.setattr(module, "_is_kept", is_kept)
+    drawn_of([*range(12)], 1.0, draws=60)
+    assert len(seen) > 2 and all(seen.values())
+
+
 @pytest.mark.parametrize("group", [0, 1, 7, 63])
 def test_weights_are_above_and_next_to_the_exponential(group):
     weights, shares = module._weights()
