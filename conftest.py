@@ -80,11 +80,11 @@ def pytest_collection_modifyitems(config, items):
 
 @pytest.fixture(autouse=True, scope="session")
 def few_seconds_on_large_tables():
-    """Let the checks of sums take a tenth of their seconds on large tables: hundreds of parts are
+    """Let the checks of sums take 3 % of their seconds on large tables: hundreds of parts are
     checked here. Three tables of up to twenty blocks, one of each make, are the fewest."""
     with pytest.MonkeyPatch.context() as patch:
         with contextlib.suppress(ImportError):  # where the package is not installed
-            patch.setattr("dpcore_lab.made_tables.sums.SHARE", 0.1)
+            patch.setattr("dpcore_lab.made_tables.sums.SHARE", 0.03)
         yield
 
 

@@ -16,6 +16,7 @@ import os
 import pickle
 import re
 import sys
+import tempfile
 import traceback
 import types
 import warnings
@@ -125,21 +126,25 @@ def of_process(*asked):
     it, or what was asked for."""
     gc.unfreeze()  # of what is frozen, such as kernels and caches of modules, nothing is told
     gc.collect()
-    objects = gc.get_objects()
-    # The type, since a weak proxy of what is gone has no class to ask for.
-    kernels = (one for one in objects if Dispatcher in type(one).__mro__)
-    caches = (one for one in objects if functools._lru_cache_wrapper in type(one).__mro__)
+    by_type = collections.defaultdict(list)
+    for one in gc.get_objects():
+        by_type[type(one)].append(one)
+
+    def of(kind):
+        # The type, since a weak proxy of what is gone has no class to ask for.
+        return (one for each, found in by_type.items() if kind in each.__mro__ for one in found)
+
     # What is kept by the id of a class is told by its name: where it lies is nothing of a row's.
-    classes = {repr(id(one)): _name(one) for one in objects if type in type(one).__mro__}
+    classes = {repr(id(one)): _name(one) for one in of(type)}
     modules = {name: vars(module) for name, module in list(sys.modules.items())}
     told = {name: known.get("__warningregistry__", {}) for name, known in modules.items()}
     found = {
         "modules": lambda: sorted(modules),
         "kernels": lambda: sorted(
-            [_name(one.py_func), *map(str, one.signatures)] for one in kernels
+            [_name(one.py_func), *map(str, one.signatures)] for one in of(Dispatcher)
         ),
         "caches": lambda: sorted(
-            (_name(one.__wrapped__), _kept(one)) for one in caches
+            (_name(one.__wrapped__), _kept(one)) for one in of(functools._lru_cache_wrapper)
         ),  # some share names
         "patterns": lambda: sorted(map(repr, re._cache)),
         "warnings": lambda: {name: _keys(known) for name, known in told.items() if known},
@@ -147,8 +152,9 @@ def of_process(*asked):
         "globals": lambda: {
             f"{module}.{name}": _contents(value, classes)
             for module, known in modules.items()
+            if module.split(".")[0].split("_")[0] == "dpcore"
             for name, value in known.items()
-            if module.split(".")[0].split("_")[0] == "dpcore" and not name.startswith("__")
+            if not name.startswith("__")
         },
     }
     found = {name: found[name]() for name in asked or found}
@@ -246,11 +252,18 @@ def _in_a_child(job):
 
 
 def load_kernels():
-    """Fit rows without anything odd, so that not each process loads the kernels of a fit."""
+    """Fit rows without anything odd, from memory and of a file, so that not each process imports
+    the readers and loads the kernels of a fit: what these need, every fit of a file has."""
     from dpcore import fit
 
     rows = np.eye(3)
     fit(rows, np.array([0, 1, 0]), classes=(0, 1), row_norm=1.0, n0=3, **ASKED)
+    number = {"kind": "numeric", "lower": -5, "upper": 90}
+    keys = {"columns": {"x": number, "y": {"kind": "label", "classes": ["0", "1"]}}}
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "rows.csv")
+        path.write_text("x,y\n3,0\n3,1\n")
+        fit_files({"files": [(str(path), keys)], "scored": [], "records": f"{path}.pickle"})
 
 
 if __name__ == "__main__":

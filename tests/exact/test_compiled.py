@@ -18,7 +18,7 @@ from dpcore.exact import compiled as kernels
 TRAINS = """
 import sys
 from dpcore.cli import main
-sys.argv = ["dpcore", "train", "--algo", "dp-gd", *sys.argv[1:], "--set", "steps=2"]
+sys.argv = ["dpcore", "train", "--algo", "majority", *sys.argv[1:]]
 main()
 """
 SOURCE = """

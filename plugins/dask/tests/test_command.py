@@ -2,12 +2,14 @@
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 
 import numpy as np
 import pandas as pd
 import pytest
+from golden.command import dpcore as dpcore_says
 
 import dpcore
 from dpcore import Schema, load_model
@@ -22,10 +24,16 @@ COMMAND = [sys.executable, "-c", "from dpcore.cli import app; app()", "train", "
 
 
 def train(folder, schema, *options, **environment):
+    """Return what a command ends with and prints: as a process if it is given an environment, as a
+    cluster of its own has to be."""
     (folder.parent / "schema.toml").write_text(schema.to_toml())
     asked = ["--data", f"{folder}/*.parquet", "--schema", str(folder.parent / "schema.toml")]
+    asked += ["--algo", "dp-gd", "--seed", "3", *options]
+    if not environment:
+        said = dpcore_says(shlex.join(["dpcore", "train", "--json", *asked]))
+        return said.status, said.out, said.err
     done = subprocess.run(
-        [*COMMAND, *asked, "--algo", "dp-gd", "--seed", "3", *options],
+        [*COMMAND, *asked],
         capture_output=True,
         text=True,
         env={**os.environ, **environment},
@@ -37,6 +45,7 @@ def train(folder, schema, *options, **environment):
 @pytest.mark.slow
 def test_a_cluster_for_the_time_of_a_command(folder, schema):
     reports, asked = [], ("--threads", "1", "--test", str(folder / "2.parquet"))
+    asked += ("--set", "steps=4")
     for environment in ({}, {"DPCORE_ENGINE": "dask"}):
         status, out, told = train(folder, schema, *asked, **environment)
         assert status == 0, told
@@ -49,7 +58,7 @@ def test_a_cluster_for_the_time_of_a_command(folder, schema):
 
 
 @pytest.mark.slow
-def test_predictions_of_a_number_are_held_to_its_bounds_on_a_cluster_alike(tmp_path):
+def test_predictions_of_a_number_are_held_to_its_bounds_on_a_cluster_alike(tmp_path, cluster):
     place = tmp_path / "rows"
     place.mkdir()
     x = np.random.default_rng(1).uniform(0, 1, 4000)
@@ -59,8 +68,9 @@ def test_predictions_of_a_number_are_held_to_its_bounds_on_a_cluster_alike(tmp_p
     label = {"y": {"kind": "label", "lower": 0, "upper": 20}}
     schema, reports = Schema.from_dict({"rows": 4000, "columns": columns | label}), []
     options = "--threads", "1", "--test", str(place / "1.parquet"), "--epsilon", "20"
-    for engine in ("local", "dask"):
-        out = tmp_path / f"{engine}.json"
+    options += ("--set", "steps=30")
+    for engine in ("local", f"dask:{cluster.scheduler_address}"):
+        out = tmp_path / f"{len(reports)}.json"
         asked = [*options, "--engine", engine, "--out", str(out)]
         status, printed, told = train(place, schema, *asked)
         assert status == 0, told

@@ -118,10 +118,9 @@ def test_floats_are_refused_on_the_workers_before_a_charge(opened, folder):
 @pytest.mark.slow
 @pytest.mark.parametrize("algo", ["dp-agd", "auto"])
 def test_a_fit_is_that_of_the_local_engine(cluster, folder, schema, algo):
-    asked = {"schema": schema, "algo": algo, "epsilon": 1.0, "seed": 7}
-    params = {"params": {"steps": 4}} if algo == "dp-agd" else {}
-    local = dpcore.fit(folder, **asked, **params)
-    there = dpcore.fit(folder, engine=f"dask:{cluster.scheduler_address}", **asked, **params)
+    asked = {"schema": schema, "algo": algo, "epsilon": 1.0, "seed": 7, "params": {"steps": 4}}
+    local = dpcore.fit(folder, **asked)
+    there = dpcore.fit(folder, engine=f"dask:{cluster.scheduler_address}", **asked)
     assert np.array_equal(local.w, there.w)
     assert there.algo["engine"] == "dask", "The address of a scheduler is in a model file."
     assert there.privacy == local.privacy

@@ -106,7 +106,8 @@ def test_stores_of_units_are_partitions_where_the_claim_is_made(
     assert np.array_equal(opened["kept"].answer(RowCount("l2")), counted)
     assert not np.array_equal(answers(RowCount("l2")), counted)
     engine = f"dask:{cluster.scheduler_address}"
-    model = dpcore.fit(tmp_path / "kept", engine=engine, epsilon=1.0, algo="dp-gd")
+    few = {"steps": 3}
+    model = dpcore.fit(tmp_path / "kept", engine=engine, epsilon=1.0, algo="dp-gd", params=few)
     assert CLAIMED in model.privacy["sentence"] and model.privacy["private"]
 
 

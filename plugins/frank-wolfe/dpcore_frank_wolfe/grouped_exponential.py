@@ -35,6 +35,8 @@ _WEIGHT_BITS = 36
 _MOST_CANDIDATES = 2**26
 """The sum of their weights, each at most 2^_WEIGHT_BITS + 1, is below 2^63."""
 _WORD_BITS = 64
+_FIRST_BITS = 192
+"""So many bits a ``LazyUniform`` asks for first, whose share of a weight is worked out once."""
 
 
 @sealed
@@ -87,7 +89,7 @@ class GroupedExponential(Exponential):
         per_step = float(1 / scale.steps) * (1 - 2.0**-40)
         group_sizes(scores, best.view(np.uint64), per_step, counts)
         # Once, however many are proposed: a cache counts its calls, and how many are is secret.
-        weights = _weights()
+        weights, shares = _weights()
         ends = np.cumsum(counts * weights)
         while True:
             drawn = noise.integers_below(int(ends[-1]))
@@ -96,23 +98,32 @@ class GroupedExponential(Exponential):
             rank = (int(ends[group]) - 1 - drawn) // weight
             known = (scores, best.view(np.uint64), per_step, _GROUPS - 1)
             i = int(place_in_group(*known, group, rank))
-            if _is_kept(int(best) - int(exact[i]), group, weight, scale, noise):
+            missing = int(best) - int(exact[i])
+            if _is_kept(missing, group, weight, shares[group], scale, noise):
                 return i
 
 
 @functools.cache
-def _weights() -> np.ndarray:
-    """Return whole numbers above ``2^_WEIGHT_BITS exp(-k)``, int64 of shape (_GROUPS,)."""
+def _weights() -> tuple[np.ndarray, tuple[tuple[int, int], ...]]:
+    """Return whole numbers above ``2^_WEIGHT_BITS exp(-k)``, int64 of shape (_GROUPS,), and for
+    each ``_share_of_weight`` of ``_FIRST_BITS``: of all groups, so that it tells of none."""
     above = [int(exp_up(Fraction(-k)) * 2**_WEIGHT_BITS) + 1 for k in range(_GROUPS)]
     weights = np.array(above, dtype=np.int64)
     weights.setflags(write=False)
-    return weights
+    return weights, tuple(_share_of_weight(k, w, _FIRST_BITS) for k, w in enumerate(above))
 
 
-def _is_kept(missing: int, group: int, weight: int, scale: GridScale, noise: NoiseSource) -> bool:
+def _is_kept(
+    missing: int,
+    group: int,
+    weight: int,
+    share: tuple[int, int],
+    scale: GridScale,
+    noise: NoiseSource,
+) -> bool:
     """Return a coin of probability ``exp(-missing / s) 2^_WEIGHT_BITS / weight``, exactly.
 
-    ``missing`` : grid steps, at least ``group`` scales.
+    ``missing`` : grid steps, at least ``group`` scales. ``share`` : that of ``_weights``.
     """
     # s is significand / 2^shift steps. A deviate's floor(significand E) is at least a whole number
     # t with probability exp(-t / significand): once for each whole scale, and for what is left.
@@ -123,7 +134,9 @@ def _is_kept(missing: int, group: int, weight: int, scale: GridScale, noise: Noi
         if int(noise.exponential(unit, 1)[0]) < least:
             return False
     uniform = LazyUniform(int(noise.words(1)[0]), _WORD_BITS, lambda: int(noise.words(1)[0]))
-    return not uniform.exceeds(functools.partial(_share_of_weight, group, weight))
+    return not uniform.exceeds(
+        lambda bits: share if bits == _FIRST_BITS else _share_of_weight(group, weight, bits)
+    )
 
 
 def _share_of_weight(group: int, weight: int, bits: int) -> tuple[int, int]:
@@ -131,9 +144,10 @@ def _share_of_weight(group: int, weight: int, bits: int) -> tuple[int, int]:
     not kept: that would tell how far utilities of candidates are from the largest."""
     context = decimal.Context(prec=40 + bits // 3)  # more digits than so many bits have
     nearest = context.exp(Decimal(-group))
-    factor = Fraction(2 ** (bits + _WEIGHT_BITS), weight)
-    low, high = context.next_minus(nearest), context.next_plus(nearest)
-    return int(Fraction(low) * factor), int(Fraction(high) * factor) + 1
+    low, above = context.next_minus(nearest).as_integer_ratio()
+    high, below = context.next_plus(nearest).as_integer_ratio()
+    shift = bits + _WEIGHT_BITS
+    return (low << shift) // (above * weight), (high << shift) // (below * weight) + 1
 
 
 def load_groups() -> None:

@@ -59,22 +59,32 @@ def test_candidates_of_one_utility_are_alike():
     assert np.abs(counts - counts.mean()).max() < 5 * np.sqrt(counts.mean())
 
 
-@pytest.mark.parametrize("coin", ["_is_kept", "_share_of_weight"])
-def test_a_draw_that_forgets_a_coin_is_found(coin, monkeypatch):
+def test_a_draw_that_forgets_a_coin_is_found(monkeypatch):
     # All that is proposed is kept; and coins of e^(-k) W^-1 as if the weight were the law.
-    broken = {"_is_kept": lambda *_: True, "_share_of_weight": lambda g, w, b: (0, 1)}[coin]
-    monkeypatch.setattr(module, coin, broken)
-    if coin == "_is_kept":
-        assert distance(UTILITIES["a step or two"], 2.5) > 20
-    else:  # nothing is kept at all: the first words decide
-        noise = SeededNoise(1)
-        kept = [module._is_kept(0, 0, 2**36 + 1, GridScale(5), noise) for _ in range(50)]
-        assert not any(kept)
+    noise = SeededNoise(1)
+    kept = [module._is_kept(0, 0, 2**36 + 1, (0, 1), GridScale(5), noise) for _ in range(50)]
+    assert not any(kept)  # the first words decide
+    monkeypatch.setattr(module, "_is_kept", lambda *_: True)
+    assert distance(UTILITIES["a step or two"], 2.5) > 20
+
+
+def test_a_coin_has_the_share_of_its_own_group(monkeypatch):
+    whole, seen = module._is_kept, {}
+
+    def is_kept(missing, group, weight, share, *others):
+        seen[group] = share == module._share_of_weight(group, weight, module._FIRST_BITS)
+        return whole(missing, group, weight, share, *others)
+
+    monkeypatch.setattr(module, "_is_kept", is_kept)
+    drawn_of([*range(12)], 1.0, draws=60)
+    assert len(seen) > 2 and all(seen.values())
 
 
 @pytest.mark.parametrize("group", [0, 1, 7, 63])
 def test_weights_are_above_and_next_to_the_exponential(group):
-    weight = int(module._weights()[group])
+    weights, shares = module._weights()
+    weight = int(weights[group])
+    assert shares[group] == module._share_of_weight(group, weight, module._FIRST_BITS)
     real = Fraction(np.exp(-np.longdouble(group)).astype(float)) * 2**module._WEIGHT_BITS
     assert real * (1 - Fraction(1, 2**40)) < weight <= real + 2
     for bits in (64, 192, 1000):
@@ -117,6 +127,11 @@ def test_the_process_keeps_nothing_of_how_far_utilities_are_apart():
 
 def test_shares_that_are_kept_tell_how_far_the_selected_one_is(monkeypatch):
     """The broken twin: the groups of candidates that are selected, or nearly, are in a cache."""
-    kept = functools.lru_cache(maxsize=64)(module._share_of_weight)
-    monkeypatch.setattr(module, "_share_of_weight", kept)
+    kept, whole = functools.lru_cache(maxsize=64)(module._share_of_weight), module._is_kept
+
+    def is_kept(missing, group, weight, *others):
+        return whole(missing, group, weight, kept(group, weight, module._FIRST_BITS), *others[1:])
+
+    monkeypatch.setattr(module, "kept", kept, raising=False)
+    monkeypatch.setattr(module, "_is_kept", is_kept)
     assert caches_after(NEAR) != caches_after(FAR)

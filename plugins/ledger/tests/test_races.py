@@ -23,7 +23,7 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals and modes ar
 
 STATED = {"analyst": "", "algorithm": "test", "epsilon": 1.0, "delta": 1e-8}
 _SPEND = """
-import sys
+import os, sys
 from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore_ledger import TableLedger
 from dpcore_ledger.cost import Run
@@ -31,17 +31,24 @@ from dpcore.privacy.events import GaussianDpEvent
 from dpcore.session.ledger import LedgerEntry
 
 event = GaussianDpEvent(1000.0)
-ledger, run = TableLedger(sys.argv[1]), Run(
-    ZcdpAccountant.from_budget(0.01, 1e-8), "add-or-remove-one", None
-)
-print("ready", flush=True)
-while True:
-    reservation = ledger.reserve(run, {"analyst": "", "algorithm": "a", "epsilon": .01, "delta": 0})
-    for k in range(2):
-        reservation.log.charge(LedgerEntry(k, "gradient", "gaussian", event, 5e-7))
-        # Drawn: from here on somebody may know it.
-        print("drawn", reservation.reference["entry"], flush=True)
-    reservation.close("finished")
+run = Run(ZcdpAccountant.from_budget(0.01, 1e-8), "add-or-remove-one", None)
+
+def spend(ledger):
+    print("ready", os.getpid(), flush=True)
+    stated = {"analyst": "", "algorithm": "a", "epsilon": .01, "delta": 0}
+    while True:
+        reservation = ledger.reserve(run, stated)
+        for k in range(2):
+            reservation.log.charge(LedgerEntry(k, "gradient", "gaussian", event, 5e-7))
+            # Drawn: from here on somebody may know it.
+            print("drawn", reservation.reference["entry"], flush=True)
+        reservation.close("finished")
+
+for path in sys.stdin:
+    if (child := os.fork()) == 0:
+        spend(TableLedger(path.strip()))
+    os.waitpid(child, 0)
+    print("ended", flush=True)
 """
 
 
@@ -99,21 +106,28 @@ def test_a_decision_outside_of_the_transaction_lets_them_pass_it(place):
     assert spent.spent_ticks > spent.budget_ticks
 
 
+@pytest.fixture(scope="module")
+def spending():
+    """A program that has imported all, and spends in a new process for each line of its input."""
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen([sys.executable, "-c", _SPEND], **pipes) as running:
+        yield running
+
+
 @pytest.mark.slow
-def test_what_a_killed_process_drew_is_charged(place):
+def test_what_a_killed_process_drew_is_charged(place, spending):
     """20 kills, 8 over a database, at random times: the ledger opens, the chain is whole, every run
     that somebody saw a draw of is in it, as spent as its releases at least, and no lock stays."""
     coin = random.Random(20)
     ledger = TableLedger.create(place, Terms.of(50.0, 1e-6))
     each = ledger.state().budgets[0].filter.cost(GaussianDpEvent(1000.0))
     for _ in range(20 if os.path.isfile(place) else 8):
-        process = subprocess.Popen(
-            [sys.executable, "-c", _SPEND, ledger.path], stdout=subprocess.PIPE, text=True
-        )
-        assert process.stdout.readline() == "ready\n"
+        print(ledger.path, file=spending.stdin, flush=True)
+        ready, child = spending.stdout.readline().split()
+        assert ready == "ready"
         time.sleep(coin.uniform(0.0, 0.05))
-        process.send_signal(signal.SIGKILL)
-        told = process.communicate()[0].splitlines()
+        os.kill(int(child), signal.SIGKILL)
+        told = [*iter(spending.stdout.readline, "ended\n")]
         runs = [int(line.split()[1]) for line in told if line.count(" ") == 1]
         verified(ledger.path)
         state = ledger.state()

@@ -83,11 +83,14 @@ def cases():
             base |= {"epsilon": 8.0, "params": {"rows_per_user": 20, "rounds": 5}}
             if algo == "a-ddp":
                 base["params"] |= {"most_rounds": 60}
+        if algo in ("sgd-ma", "sgd-adv"):  # of 400 steps by default, as one case has
+            base |= {"params": {"steps": 40}}
         for loss, relations in SEEN_UNDER.items():
             for relation in relations:
                 yield f"{algo} {loss} {relation}", "dense", loss, base | {"relation": relation}
         for layout in ("csr", "coded"):
-            yield f"{algo} {layout}", layout, "logistic", base
+            usual = {"params": {}} if (algo, layout) == ("sgd-ma", "coded") else {}
+            yield f"{algo} {layout}", layout, "logistic", base | usual
             yield f"{algo} ridge {layout}", layout, "ridge", base
         for name in ACCOUNTANTS[1:]:
             yield f"{algo} {name}", "dense", "logistic", base | {"accountant": name}

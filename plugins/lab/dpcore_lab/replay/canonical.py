@@ -27,6 +27,10 @@ _BARE: dict[type, tuple[str, Callable[[Any], Any]]] = {
     )
 }
 """Types of nearly all that is held, by name, and their form. Their objects hold nothing else."""
+_OWN = [vars(type)[name].__get__ for name in ("__module__", "__qualname__")]
+_KNOWN: dict[tuple[int, str, str], tuple[type, str]] = {}
+"""The names of classes by which they were looked for, and the classes: so an id is no other
+one's."""
 
 
 def canonical(value: Any) -> tuple[Any, ...]:
@@ -40,11 +44,21 @@ def canonical(value: Any) -> tuple[Any, ...]:
     return _canonical(value, ())
 
 
+def _name(kind: type) -> str:
+    """Return ``part_of`` a class, which is looked for once as long as the class is called so."""
+    module, name = (get(kind) for get in _OWN)
+    if type(module) is not str or type(name) is not str:
+        return PrivacyStatement.part_of(kind)
+    if (known := _KNOWN.get((id(kind), module, name))) is None:
+        known = _KNOWN[id(kind), module, name] = kind, PrivacyStatement.part_of(kind)
+    return known[1]
+
+
 def _canonical(value: Any, above: tuple[int, ...]) -> tuple[Any, ...]:
     if bare := _BARE.get(type(value)):
         name, form = bare
         return (name, form(value))
-    kind = PrivacyStatement.part_of(type(value))
+    kind = _name(type(value))
     if id(value) in above:
         return (kind, "what holds this")
     if isinstance(value, _NAMED):

@@ -21,6 +21,7 @@ from dpcore_lab.checks import (
     check_tiny_budget_refused,
     parametrize_with_checks,
 )
+from dpcore_lab.replay.canonical import canonical
 
 
 class ExactNorm(Honest):
@@ -277,3 +278,11 @@ class IgnoresBudget(Honest):
 def test_asking_before_a_hopeless_budget_is_refused_is_caught():
     with pytest.raises(AssertionError, match="hopeless budget"):
         check_tiny_budget_refused(IgnoresBudget())
+
+
+def test_objects_of_two_classes_have_two_forms_and_one_of_a_class_that_is_renamed():
+    kinds = [type(name, (), {}) for name in ("First", "Second")]
+    first, second = (canonical(kind()) for kind in kinds)
+    assert first != second and canonical(kinds[0]()) == first
+    kinds[0].__qualname__ = "Third"
+    assert canonical(kinds[0]()) not in (first, second)
