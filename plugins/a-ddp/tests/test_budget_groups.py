@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from pool_users import Logistic, make_data, make_filter, make_rules, open_user
+from pool_users import make_data, make_filter, make_rules, open_user
 
 from dpcore.errors import InvalidInputError
 from dpcore.plugin import NeighboringRelation, Problem
