@@ -104,6 +104,7 @@ KEPT = {
     "plugins/frank-wolfe/dpcore_frank_wolfe/row_state.py": "margins, weakly: with their table",
     "plugins/baselines/dpcore_baselines/losses/row_loss.py": "parameters of losses, with them",
     "plugins/lab/dpcore_lab/compare/workers.py": "a comparison's rows, in a process of its own",
+    "plugins/lab/dpcore_lab/replay/canonical.py": "classes that a check met, by name",
     "plugins/lab/dpcore_lab/audit/processes.py": "tables that an audit makes itself",
     "dpcore/registry/installed.py": "names and versions of distributions, weakly",
     "plugins/dask/dpcore_dask/stores.py": "schemas of partitions, weakly, in a worker's process",
