@@ -32,9 +32,17 @@ def take_plain(part: Any) -> None:
             raise InvalidInputError(f"Expected {field.name} to be a {field.type}, not a {kind}.")
         if field.type.startswith("float") and value is not None:  # type: ignore[union-attr]
             object.__setattr__(part, field.name, _plain_float(field.name, value))
+        if field.type.startswith("tuple"):  # type: ignore[union-attr]
+            object.__setattr__(part, field.name, _plain_pairs(field.name, value))
 
 
 def _plain_float(name: str, value: Any) -> float:
     too_large = InvalidInputError(f"Expected {name} to be a number of 64 bits.")
     with replacing(OverflowError, by=lambda _: too_large):
         return float(value)
+
+
+def _plain_pairs(name: str, value: Any) -> tuple[tuple[float, float], ...]:
+    no_pairs = InvalidInputError(f"Expected {name} to be pairs of numbers.")
+    with replacing(TypeError, ValueError, OverflowError, by=lambda _: no_pairs):
+        return tuple((float(first), float(second)) for first, second in value)

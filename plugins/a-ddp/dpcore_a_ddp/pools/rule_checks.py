@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from dpcore.errors import replacing
 from dpcore.plugin import InvalidInputError, NeighboringRelation
 from dpcore_a_ddp.plain_fields import take_plain
 from dpcore_a_ddp.pools.sum_rules import sums_of
@@ -63,9 +62,7 @@ def _check_groups(rules: Any) -> None:
         f"Expected at most {MOST_GROUPS} groups of (least epsilon, share), both rising, shares in "
         "(0, 1]: powers of two of the clip, or of the rate of poisson samples."
     )
-    with replacing(TypeError, ValueError, OverflowError, by=lambda _: no_groups):
-        groups = tuple((float(least), float(share)) for least, share in rules.groups)
-    object.__setattr__(rules, "groups", groups)
+    groups = rules.groups
     least, shares = [group[0] for group in groups], [group[1] for group in groups]
     rising = least == sorted(set(least)) and shares == sorted(shares)
     fine = all(map(math.isfinite, least)) and all(
