@@ -39,7 +39,7 @@ class TextsOnTheWay:
         columns = tuple(
             _as_text(name) if c.name == name and isinstance(c, Drop) else c for c in schema.columns
         )
-        self.schema = replace(schema, columns=columns)
+        self.schema = replace(schema.with_units(None), columns=columns)
         self._name = name
         self._texts: deque[str] = deque()
 

@@ -70,9 +70,10 @@ def test_a_cell_that_is_no_text_is_not_quoted(tmp_path):
     assert "Ypsilanti" not in str(told.value)
 
 
-def test_standard_input_is_read_once_too(monkeypatch):
+@pytest.mark.parametrize("unit", [{}, {"unit": "id", "rows_per_unit": 2}])
+def test_standard_input_is_read_once_too(monkeypatch, unit):
     text = b"id,y,x\n007,0,1\n1e2,1,2\n"
-    schema = Schema.from_dict({"columns": COLUMNS})
+    schema = Schema.from_dict({**unit, "columns": COLUMNS})
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text)))
     assert [text for text, _ in kept("-", schema, "id")] == ["007", "1e2"]
     with pytest.raises(InvalidInputError, match="Standard input can be read once only"):
