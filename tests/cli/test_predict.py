@@ -322,7 +322,7 @@ def test_a_column_is_kept_beside_the_scores(run, saved, folder, some):
         ("stub-rows", "age", "Cannot tell the format of 'stub-rows'"),
         ("rows.db", "age", "named by its address, such as sqlite:///FILE"),
         ("rows.dpcore", "age", "Expected a file with named columns"),
-        ("-", "city", "Standard input can be read once only"),
+        ("-", "city", "standard input can be read once only"),
     ],
 )
 def test_a_column_that_cannot_be_kept_is_refused(run, saved, data, column, text):

@@ -14,7 +14,7 @@ import pyarrow as pa
 from dpcore.errors import DataError, InvalidInputError, near_names, replacing
 from dpcore.plugin.columns import Drop, Label
 from dpcore_tables.files.formats import entry_of, is_named
-from dpcore_tables.files.input_paths import STDIN, refuse_stdin
+from dpcore_tables.files.input_paths import STDIN
 from dpcore_tables.files.stream import open_rows
 from dpcore_tables.kinds.hashed import Hashed
 from dpcore_tables.raw.raw_table import RawTable
@@ -69,7 +69,11 @@ def column_texts(path: str, schema: Schema, name: str) -> Iterator[str]:
     is_dropped = name in [column.name for column in schema.columns if isinstance(column, Drop)]
     if entry_of(path).data.get("query") or path == STDIN and is_dropped:
         return TextsOnTheWay(schema, name)
-    refuse_stdin(path)
+    if path == STDIN:
+        raise InvalidInputError(
+            f"Column {name!r} is a feature, and standard input can be read once only: name a file, "
+            "or keep a column that the schema drops."
+        )
     # As one that is hashed a column of text is read as it is; all others are passed over.
     columns = tuple(
         _as_text(name) if c.name == name else c if isinstance(c, Label) else Drop(c.name)

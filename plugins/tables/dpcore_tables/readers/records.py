@@ -188,7 +188,8 @@ def utf8_lines(
         raise DataError(f"{source}, line {line}: a byte is no letter of {encoding}.")
     raise DataError(
         f"{source}, line {line}: the bytes are not UTF-8; save the file as UTF-8, or let the "
-        'schema say encoding = "cp1252", or whatever it is.'
+        'schema say encoding = "cp1252", or whatever it is: --encoding of dpcore schema, for a '
+        "template, and of dpcore predict."
     )
 
 

@@ -76,5 +76,5 @@ def test_standard_input_is_read_once_too(monkeypatch, unit):
     schema = Schema.from_dict({**unit, "columns": COLUMNS})
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text)))
     assert [text for text, _ in kept("-", schema, "id")] == ["007", "1e2"]
-    with pytest.raises(InvalidInputError, match="Standard input can be read once only"):
+    with pytest.raises(InvalidInputError, match="standard input can be read once only"):
         column_texts("-", schema, "x")

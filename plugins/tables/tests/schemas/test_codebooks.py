@@ -200,6 +200,7 @@ FAULTS = {
     "column,lower\nage,1e999\n": "line 2, column 'lower': expected a finite number",
     "column,type,upper\nborn,date,31.12.2020\n": "line 2, column 'upper': expected a date",
     "column,labels\ncity,a|b|a\n": "line 2, column 'labels': two labels are equal",
+    'column,labels\ncity,"a,b"\n': "line 2, column 'labels': one label, with a comma",
     "column,labels\ncity\n": "line 2: 1 cells, expected 2",
     "column,labels\nage,1\nage,2\n": "line 3: column 'age' has an entry already",
     'column,labels\nage,"1\n': "line 2: a cell cannot be read",

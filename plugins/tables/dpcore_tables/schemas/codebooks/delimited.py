@@ -107,6 +107,8 @@ def _entry(given: dict[str, str], where: str) -> Description:
     if isinstance(lower, int | float) and isinstance(upper, int | float) and lower >= upper:
         raise refuse(where, "column 'lower' has no number below that of column 'upper'")
     words = [_value(word) for word in _split(given.get("labels", ""))]
+    if len(words) == 1 and "," in words[0]:
+        raise refuse(f"{where}, column 'labels'", "one label, with a comma: put | between labels")
     labels = values_of(words, kind, f"{where}, column 'labels'")
     missing, form = tuple(_split(given.get("missing", ""))), given.get("format") or None
     empty = _flag(given.get("empty", ""), f"{where}, column 'empty'")
