@@ -204,6 +204,17 @@ def test_weights_of_rows_are_refused_with_the_reason(table):
         svc().fit(X, y, weights=1)
 
 
+def test_weights_of_rows_of_units_are_a_column_that_is_named(frame):
+    X, y = frame
+    people, weights = X.assign(id=np.arange(len(y)) // 2, w=1.0), np.ones(len(y))
+    columns = {**SCHEMA["columns"], "id": {"kind": "drop"}, "w": {"kind": "drop"}}
+    schema = {"unit": "id", "rows_per_unit": 2, "columns": columns}
+    clf = PrivateLinearSVC(epsilon=5.0, schema=schema, weight_bound=2.0)
+    with pytest.raises(InvalidInputError, match="with weight_bound=5.0 as sample_weight='weight'"):
+        clf.fit(people, y, sample_weight=weights)
+    assert "of a value of 'id'" in clf.fit(people, y, sample_weight="w").model_.privacy["sentence"]
+
+
 def test_a_schema_replaces_what_it_has(frame):
     X, y = frame
     clf = PrivateLinearSVC(schema=SCHEMA, epsilon=5.0).fit(X, y)

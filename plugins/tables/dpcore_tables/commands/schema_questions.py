@@ -175,6 +175,8 @@ def _values(text: str, least: int) -> list[Any]:
     words = [word.strip() for word in text.split(",") if word.strip()]
     if len(words) < least or len(set(words)) < len(words):
         raise ValueError(f"{least} or more values, each once, with commas between them")
+    if "," not in text and any(mark in words[0] for mark in " |;"):
+        raise ValueError("values with commas between them; behind a single one, a comma too")
     return [*values_of(words, "", "the answer")]
 
 

@@ -53,7 +53,8 @@ def with_sample_weight(dataset: Dataset, X: Any, sample_weight: Any, bound: floa
     elif dataset.schema.unit is not None:
         raise InvalidInputError(
             f"Rows of units (unit = {dataset.schema.unit!r}) have their weights in a column of "
-            "their own: name it, as in sample_weight=Weights('weight', bound=5.0)."
+            "their own: name it, as in sample_weight=Weights('weight', bound=5.0), or to an "
+            "estimator with weight_bound=5.0 as sample_weight='weight'."
         )
     no_numbers = DataError("Expected sample_weight to be numbers, one for each row.")
     with replacing(TypeError, ValueError, OverflowError, by=lambda _: no_numbers):

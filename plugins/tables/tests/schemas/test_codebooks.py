@@ -316,6 +316,14 @@ def test_bounds_are_asked_for_again_where_they_are_none(rows):
     assert "the lower bound below the upper" in said.err
 
 
+@pytest.mark.parametrize("answer", [b"Bern Basel", b"Bern|Basel"])
+def test_a_list_without_commas_is_asked_for_again(rows, answer):
+    again = ANSWERS.replace(b"Bern,Basel", answer + b"\nNew York,")
+    said = dpcore(f"dpcore schema {rows} --interactive", again)
+    assert '"city" = { kind = "categorical", categories = ["New York"] }' in said.out
+    assert "Expected values with commas between them" in said.err
+
+
 def test_a_codebook_is_for_a_template_alone(rows):
     book = write(rows, "book.csv", CSV)
     for options in ("--from-data --target paid", "--check"):
