@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dpcore_report.curves.of_columns import choice_in_words
-from dpcore_report.evaluation.group_text import group_lines, group_table
+from dpcore_report.evaluation.group_text import group_lines, group_table, group_title
 from dpcore_report.pictures.of_model import pictures_of
 from dpcore_report.sections import Item, Section
 from dpcore_tables.schemas.encoding_in_words import encoding_in_words
@@ -40,7 +40,9 @@ def fitted_section(model: Model) -> Section:
     if choice := choice_in_words(model):
         items.append(Item(choice))
     by_group = _by_group(model)
-    shown = set(map(str.strip, group_lines(model.evaluation or {}))) if by_group else set()
+    figures = model.evaluation or {}
+    table = [group_title(figures), *group_lines(figures)] if by_group else []
+    shown = {line.strip() for line in table}
     said = [line.strip() for line in model.sections_in_words()]
     lines = tuple(Item(line) for line in said if line not in shown)
     beside = (*((Section("Steps beside the fit", items=lines),) if lines else ()), *by_group)

@@ -7,7 +7,7 @@ from typing import Any
 
 from dpcore_report.frames import in_columns
 
-__all__ = ["group_lines", "group_table", "groups_in_words"]
+__all__ = ["group_lines", "group_table", "group_title", "groups_in_words"]
 
 _SHORT = "unknown"
 _FEW = 5
@@ -20,7 +20,7 @@ def groups_in_words(figures: Mapping[str, Any]) -> list[str]:
     if "by" not in figures:
         return []
     by, is_share = figures["by"], "bounds" not in figures
-    lines = [f"  By {by['column']}; a figure of too few rows for the noise is {_SHORT}:"]
+    lines = [f"  {group_title(figures)}"]
     lines += [f"    {line}" for line in group_lines(figures)]
     for gap in by["gaps"]:
         sure = "" if gap["low"] > 0 else ", which noise and sampling may explain"
@@ -31,6 +31,11 @@ def groups_in_words(figures: Mapping[str, Any]) -> list[str]:
     if not by["gaps"]:
         lines.append("  Gaps between groups are unknown: no two have a figure.")
     return lines
+
+
+def group_title(figures: Mapping[str, Any]) -> str:
+    """Return the line above the table of groups."""
+    return f"By {figures['by']['column']}; a figure of too few rows for the noise is {_SHORT}:"
 
 
 def group_lines(figures: Mapping[str, Any]) -> list[str]:
