@@ -34,7 +34,7 @@ _PER_INCH = 15
 """Letters of the sentence below a picture."""
 _LETTERS = 26
 """Of the name of a row."""
-_TITLE = 52
+_TITLE = 46
 """Letters of a line of a panel's title."""
 
 

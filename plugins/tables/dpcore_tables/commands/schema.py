@@ -117,10 +117,11 @@ def schema_command(
     """
     file = with_query(file, query, row_wise_claim)
     dropped = [name.strip() for name in ",".join(drop or []).split(",") if name.strip()]
-    if (codebook or dropped or interactive) and (check or from_data or is_shipped(file)):
+    of_template = codebook or dropped or interactive or encoding != "utf-8"
+    if of_template and (check or from_data or is_shipped(file)):
         raise InvalidInputError(
-            "Expected --codebook, --drop and --interactive for a template alone, without --check "
-            "and --from-data."
+            "Expected --codebook, --drop, --encoding and --interactive for a template alone, "
+            "without --check, whose schema says the encoding, and --from-data."
         )
     if check:
         _check(file, schema, target, from_data, epsilon, delta)

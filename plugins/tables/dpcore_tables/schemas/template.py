@@ -168,7 +168,7 @@ def columns_of(
     refuse_repeated(names, name)
     known = {} if codebook is None else book.of_columns(names)
     keys = {**keys, **book.keys}
-    for pattern in drop:
+    for pattern in [drop] if isinstance(drop, str) else drop:
         dropped = [each for each in names if fits(pattern, each)]
         if not dropped:
             raise InvalidInputError(

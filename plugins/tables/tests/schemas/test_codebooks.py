@@ -191,6 +191,7 @@ def test_columns_are_dropped_by_name_and_pattern(rows):
         InvalidInputError, match=r"no column 'cty' to be dropped. Did you mean city"
     ):
         schema_template(rows, "paid", drop=["cty"])
+    assert schema_template(rows, "paid", drop="id") == schema_template(rows, "paid", drop=["id"])
 
 
 FAULTS = {
@@ -327,8 +328,9 @@ def test_a_list_without_commas_is_asked_for_again(rows, answer):
 def test_a_codebook_is_for_a_template_alone(rows):
     book = write(rows, "book.csv", CSV)
     for options in ("--from-data --target paid", "--check"):
-        said = dpcore(f"dpcore schema {rows} {options} --codebook {book}")
-        assert said.status == 2 and "for a template alone" in said.err
+        for asked in (f"--codebook {book}", "--encoding cp1252"):
+            said = dpcore(f"dpcore schema {rows} {options} {asked}")
+            assert said.status == 2 and "for a template alone" in said.err
 
 
 def test_a_target_of_a_type_for_numbers_is_asked_for_its_bounds(tmp_path):
