@@ -121,6 +121,8 @@ class GradientRounds:
             raise InvalidInputError(
                 f"Expected dpcore's own GradientRounds, not {type(rules).__name__}."
             )
+        if rules.share != 1.0:
+            raise InvalidInputError("Expected the rules of a run, not of a user of a share of it.")
         return dataclasses.replace(rules, left_late=False, masked=False, apart=False)
 
     def schedule(self, n_rows: int) -> Schedule:
