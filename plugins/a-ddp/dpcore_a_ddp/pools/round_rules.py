@@ -118,9 +118,8 @@ class GradientRounds:
         another one draws and charges is not known here.
         """
         if type(rules) is not cls:
-            raise InvalidInputError(
-                f"Expected dpcore's own GradientRounds, not {type(rules).__name__}."
-            )
+            kind = type(rules).__name__
+            raise InvalidInputError(f"Expected dpcore's own GradientRounds, not {kind}.")
         if rules.share != 1.0:
             raise InvalidInputError("Expected the rules of a run, not of a user of a share of it.")
         return dataclasses.replace(rules, left_late=False, masked=False, apart=False)
