@@ -281,8 +281,8 @@ class GradientRounds:
             del agreed["listed"], agreed["neighbours"]
         if not self.groups:
             del agreed["groups"], agreed["shares_of"]
-        usual = {"planned": 0, "share": 1.0}
-        agreed = {name: v for name, v in agreed.items() if v != usual.get(name)}
+        usual = ("planned", 0), ("share", 1.0)
+        agreed = dict(pair for pair in agreed.items() if pair not in usual)
         return agreed
 
     @classmethod
