@@ -78,7 +78,8 @@ class Run:
     charges : what was charged, to follow; the caller may have its own.
     utility_warning : tells the expected utility, where the caller wants it told.
     engine : open over the rows already; of rows elsewhere.
-    table_ledger : charged the whole budget beforehand; ``None``: none, whatever the schema names.
+    table_ledger : charged the whole budget beforehand; usually the schema's, or that of
+        ``DPCORE_LEDGER``; ``None``: none, whatever the schema names.
     held_out : rows for the evaluation that the plan asks for.
     """
 
@@ -92,7 +93,7 @@ class Run:
     charges: Charges = field(default_factory=Charges)
     utility_warning: UtilityWarning | None = None
     engine: Engine | None = None
-    table_ledger: LedgerRequest | None = None
+    table_ledger: LedgerRequest | None = field(default_factory=LedgerRequest)
     held_out: Dataset | None = None
 
     answered = staticmethod(fit_source)

@@ -201,8 +201,11 @@ class ContributionSum:
         total = self.start()
         y, weights = _labels_and_weights(block)
         each, whole = (self.clip, np.inf) if self.norm == "linf" else (np.inf, self.clip)
-        # A function that names its argument and no more of it is given none of a row's features.
-        width = block.n_features if len(re.findall(r"\bx\b", self.function.text)) > 1 else 0
+        # A function that names its argument and no more of it is given none of a row's features;
+        # Python reads some letters beyond ASCII as x too.
+        width = (
+            block.n_features if len(re.findall(r"\bx\b|[^\0-\x7f]", self.function.text)) > 1 else 0
+        )
         step, few = max(1, _CELLS // max(1, width)), max(1, _CACHED // self.width)
         for begin in range(0, max(block.n_rows, 1), step):
             rows = np.arange(begin, min(begin + step, block.n_rows))

@@ -183,6 +183,15 @@ def test_features_that_a_function_does_not_name_are_not_unfolded(
         assert total.tolist() == [(rows.y > 0).sum(), (rows.y <= 0).sum()]
 
 
+def test_a_function_whose_text_has_x_in_other_letters_is_given_features():
+    rows = make_rows(300, seed=4)
+    problem, engine = make_problem(rows, ADD, loss("logistic")), LocalEngine(rows.table())
+    text = "def near(x, y, parameters, out):\n    out[0] = 1.0 if x[0] > -9.0 else 0.0"
+    for one in (text, text.replace("x[0]", "\N{MATHEMATICAL BOLD SMALL X}[0]")):
+        query = ContributionSum(problem, RowFunction(one, "contribution"), 1, 1.0, grid_bits=0)
+        assert engine.answer(query).tolist() == [300]
+
+
 @settings(max_examples=200, deadline=None)
 @given(
     st.lists(st.floats(allow_nan=True, allow_infinity=True), min_size=1, max_size=6),

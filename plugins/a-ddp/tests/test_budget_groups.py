@@ -152,6 +152,9 @@ def test_hundreds_of_budgets_make_few_groups():
         {"groups": ((1.0, 0.5),), "shares_of": "rate"},  # no Poisson samples
         {"groups": ((1.0, 0.5),), "as_published": True},
         {"share": 0.3},
+        {"groups": ((1.0, 0.5),), "share": 0.5},
+        {"planned": -1},
+        {"planned": 10**400},
     ],
 )
 def test_groups_that_are_none_are_refused(changes):
@@ -159,11 +162,24 @@ def test_groups_that_are_none_are_refused(changes):
         make_rules(make_data(), **changes)
 
 
+@pytest.mark.parametrize("changes", [{}, {"groups": ((1.0, 0.5),)}])
+def test_rules_of_a_user_of_a_share_are_no_rules_of_a_run(changes):
+    """With groups beside a tiny share, a user's grid would be finer than the run's, on which each
+    masked message by itself, noise and all, would be truncated to zeros or not."""
+    rules = make_rules(make_data(), trust="secure-aggregation", threshold=101, **changes)
+    object.__setattr__(rules, "share", 2.0**-38)
+    assert (rules.of_budget(2.0).grid_bits > rules.grid_bits) == bool(changes)
+    with pytest.raises(InvalidInputError, match="the rules of a run"):
+        open_user(make_data(), rules)
+
+
 def test_groups_travel_with_the_rules_and_older_rules_keep_their_digest():
     data = make_data()
     rules = make_rules(data, groups=GROUPS)
     assert type(rules).from_dict({**rules.to_dict(), "groups": [list(g) for g in GROUPS]}) == rules
     assert "groups" not in make_rules(data).to_dict() and "share" not in rules.to_dict()
+    # Of dpcore at the commit b08b9208, before there were groups: what users' ledgers say.
+    assert make_rules(data).digest.startswith("310c513df9f21ab6")
     assert rules.digest != make_rules(data).digest
     assert open_user(data, rules, place=1).rounds_joined == 0
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +12,9 @@ import dpcore
 from dpcore.cli import app
 from dpcore.errors import BudgetExceededError, InvalidInputError, LedgerError
 from dpcore.model.file import read_model_file, write_model_file
+from dpcore.plugin import Settings
+from dpcore.plugin.commands import Run, make_plan
+from dpcore.plugin.parts import dataset_from_arrays
 from dpcore_ledger.verify import verified
 from dpcore_sklearn import PrivateLogisticRegression
 from dpcore_tables.statistics import open_session
@@ -141,6 +145,16 @@ def test_the_variable_and_the_schema_name_it(ledger, monkeypatch, tmp_path):
     monkeypatch.setenv("DPCORE_LEDGER", str(tmp_path / "absent"))
     with pytest.raises(LedgerError, match="There is no ledger"):
         dpcore.fit(X, Y, **PUBLIC, epsilon=0.5)
+
+
+@pytest.mark.parametrize(("told", "runs"), [({}, 1), ({"table_ledger": None}, 0)])
+def test_a_run_of_a_command_is_charged_unless_it_says_that_another_charge_is_its_own(
+    ledger, told, runs
+):
+    data = dataset_from_arrays(X, Y, **PUBLIC)
+    data = replace(data, schema=replace(data.schema, ledger=ledger.path))
+    Run(make_plan(Settings("dp-gd", epsilon=1.0)), data, **told).model()
+    assert len(ledger.state().runs) == runs
 
 
 @pytest.mark.slow
@@ -275,7 +289,8 @@ def test_references_of_a_comparison_are_noted(tmp_path, ledger):
         f'ledger = {json.dumps(ledger.path)}\n[columns]\na = {{ kind = "numeric", lower = 0, '
         'upper = 10 }\ny = { kind = "label", classes = ["no", "yes"] }\n'
     )
-    asked = ["compare", "--data", str(tmp_path / "rows.csv"), "--algos", "nonprivate"]
+    asked = ["compare", "--data", str(tmp_path / "rows.csv"), "--algos", "nonprivate,dp-gd"]
+    asked += ["--epsilon", "1"]
     done = CliRunner().invoke(app, [*asked, "--schema", str(tmp_path / "schema.toml")])
     assert done.exit_code == 0, done.output
-    assert len(ledger.state().outside) == 1
+    assert len(ledger.state().outside) == 1 and not ledger.state().runs

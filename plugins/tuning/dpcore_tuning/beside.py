@@ -61,7 +61,8 @@ class Sides:
 
     def run(self, plan: Plan, held_out: Dataset | None) -> Run:
         """Return the run of a candidate's plan over the rows trained on, and rows held out."""
-        return Run(plan, self.fitted, kept_fraction=self.share, held_out=held_out)
+        told: Any = {"held_out": held_out, "table_ledger": None}  # The search is charged as one.
+        return Run(plan, self.fitted, kept_fraction=self.share, **told)
 
 
 class Beside:

@@ -128,8 +128,9 @@ class Tries:
         if plan.settings.seed is not None:
             own = replace(plan.settings, seed=self._noise.integers_below(SEEDS))
             plan = replace(plan, settings=own)
-        share = self._sides.share
-        model = Run(plan, self._rows, kept_fraction=share, table=self._table).model()
+        # The search's charge, of the whole budget, is that of all of its fits.
+        told: Any = {"kept_fraction": self._sides.share, "table_ledger": None}
+        model = Run(plan, self._rows, table=self._table, **told).model()
         self.why_not_private.update(model.privacy["why_not_private"])
         self._note_parts(model.privacy)
         return model

@@ -118,9 +118,10 @@ class GradientRounds:
         another one draws and charges is not known here.
         """
         if type(rules) is not cls:
-            raise InvalidInputError(
-                f"Expected dpcore's own GradientRounds, not {type(rules).__name__}."
-            )
+            kind = type(rules).__name__
+            raise InvalidInputError(f"Expected dpcore's own GradientRounds, not {kind}.")
+        if rules.share != 1.0:
+            raise InvalidInputError("Expected the rules of a run, not of a user of a share of it.")
         return dataclasses.replace(rules, left_late=False, masked=False, apart=False)
 
     def schedule(self, n_rows: int) -> Schedule:
@@ -280,8 +281,8 @@ class GradientRounds:
             del agreed["listed"], agreed["neighbours"]
         if not self.groups:
             del agreed["groups"], agreed["shares_of"]
-        usual = {"planned": 0, "share": 1.0}
-        agreed = {name: v for name, v in agreed.items() if v != usual.get(name)}
+        usual = ("planned", 0), ("share", 1.0)
+        agreed = dict(pair for pair in agreed.items() if pair not in usual)
         return agreed
 
     @classmethod

@@ -16,6 +16,7 @@ SAMPLINGS = ("one-row", "poisson", "pass")
 TRUST_MODELS = ("local", "secure-aggregation")
 SHARES_OF = ("clip", "rate")
 MOST_GROUPS = 16
+MOST_PLANNED = 10**9
 
 Groups = Sequence[tuple[float, float]]
 
@@ -42,6 +43,8 @@ def check_rules(rules: Any) -> None:
         raise InvalidInputError("Expected a rate with sampling=poisson, and with no other.")
     if rules.rate is not None and not 2.0**-60 <= rules.rate <= 1:
         raise InvalidInputError(f"Expected 0 < rate={rules.rate!r} <= 1.")
+    if not 0 <= rules.planned <= MOST_PLANNED:
+        raise InvalidInputError(f"Expected 0 <= planned <= {MOST_PLANNED}, a number of rounds.")
     _check_sums(rules)
     _check_groups(rules)
 
@@ -74,6 +77,9 @@ def _check_groups(rules: Any) -> None:
         raise no_groups
     if groups and (rules.shares_of == "rate" and rules.rate is None or rules.as_published):
         raise no_groups
+    # Else a user's grid is not the run's: messages are truncated one by one, noise with them.
+    if groups and rules.share != 1.0:
+        raise InvalidInputError("Expected no groups in the rules of a user of a share.")
 
 
 def _is_power(share: float) -> bool:

@@ -154,7 +154,8 @@ def rounds_of_users(
     """Return for each user the rounds that it may join, int64 of shape (n_users,), <= ``most``.
 
     Users of one share, delta and size differ in epsilon only, and more of it never buys fewer
-    rounds: between two, at least as many as of the one, and at most as many as of the other.
+    rounds: what is (epsilon, delta)-DP by one filter is so for more, whatever order of rdp another
+    filter has fixed. Between two, it is as many as of the one, and at most as many as of the other.
     """
     limits = np.zeros(len(users), dtype=np.int64)
     sizes = np.array([user.n_rows for user in users], dtype=np.int64)

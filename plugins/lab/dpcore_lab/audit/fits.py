@@ -111,7 +111,7 @@ class Fits:
 
         dataset, table = self.rows(pair, world)
         plan = self._of_run((world + 2 * pair) * _RUNS_OF_A_TABLE + number)
-        return Run(plan, dataset, table=table).model()
+        return Run(plan, dataset, table=table, table_ledger=None).model()  # of made rows
 
     def _require_claim(self, model: Any) -> None:
         """Raise InvalidInputError of a run that claims nothing: whether a pool of users adds any
@@ -130,7 +130,8 @@ class Fits:
         from dpcore.plugin.commands import Run
 
         side = Side(X, np.full(len(X), _labels(self.plan)[1]))
-        model = Run(self._of_run(0), _dataset(self.plan, side, self.request)).model()
+        dataset = _dataset(self.plan, side, self.request)
+        model = Run(self._of_run(0), dataset, table_ledger=None).model()
         last: np.ndarray = np.atleast_2d(model.w)[-1]
         return last
 

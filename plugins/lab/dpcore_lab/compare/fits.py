@@ -121,13 +121,14 @@ class Fitter:
             fold.data.parts,
             kept_fraction=self._kept,
             table=None if is_set else fold.train_table,
+            table_ledger=None,  # A comparison is noted there as one that has no guarantee.
         )
 
     def _warm_up(self, cell: Cell, plan: Plan, fold: Fold) -> None:
         """Load the kernels, on a few rows, before the first fit of an algorithm is timed."""
         if self._is_cold(cell):
             with suppress(Exception):  # The fit itself will say what is wrong.
-                Run(plan, fold.warm(), kept_fraction=self._kept).model()
+                Run(plan, fold.warm(), kept_fraction=self._kept, table_ledger=None).model()
 
     def _is_cold(self, cell: Cell) -> bool:
         """Return whether nothing was fitted of an algorithm and a data set; from now on it was."""
