@@ -108,7 +108,10 @@ def test_users_of_a_file_spend_their_own_budgets(table, tmp_path):
 
 @pytest.mark.parametrize(
     ("relation", "accountant"),
-    [("replace-special", "rdp"), ("replace-one", "skellam-composition")],
+    [
+        pytest.param("replace-special", "rdp", marks=pytest.mark.slow),
+        ("replace-one", "skellam-composition"),
+    ],
 )
 def test_poisson_samples_of_shares_are_counted_by_the_tighter_bound_that_is_proved(
     table, relation, accountant

@@ -109,6 +109,7 @@ class Tempered:
         out *= self.heat
 
 
+@pytest.mark.slow
 def test_a_parameter_whose_range_is_stated_is_tried_at_its_ends():
     with pytest.raises(AssertionError, match=r"With Tempered\(heat=.*lipschitz"):
         check_loss(Tempered())
@@ -127,7 +128,11 @@ def test_ours_and_a_plain_one_pass():
         ({"value": of_full_blocks}, "depends on the other rows"),
         ({"dvalue": swapped}, "not the slope"),
         ({"dvalue": one_class_short}, "gives no number"),
-        ({"value": shared_scratch, "thread_safe": True}, "where calls overlap"),
+        pytest.param(
+            {"value": shared_scratch, "thread_safe": True},
+            "where calls overlap",
+            marks=pytest.mark.slow,
+        ),
         ({"value": below_zero}, "never negative"),
         ({"value": concave, "dvalue": concave_slope, "smoothness": 9.0}, "not convex"),
         ({"radial_slope": 0.1}, "declared radial_slope"),
