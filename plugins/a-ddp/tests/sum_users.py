@@ -100,8 +100,9 @@ PARAMETERS = SumParameters(
 )
 
 
-# Enough for a single round to be opened though thirty of a hundred are lost in it.
-MORE_NEIGHBOURS = replace(PARAMETERS, neighbours=12, shares=4, present=4)
+# Enough for a single round to be opened though thirty of a hundred are lost in it: but for a
+# probability of 6e-5, each user has 4 of its 20 neighbours left.
+MORE_NEIGHBOURS = replace(PARAMETERS, neighbours=20, shares=4, present=4)
 
 
 def run_rounds(seed, users=100, lost=30, rounds=20, parameters=PARAMETERS):
