@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpcore.errors import InvalidInputError, TargetNotMetError
+from dpcore.errors import InvalidInputError, OptimizerError, TargetNotMetError
 from dpcore.fitting import run
 from dpcore.fitting.planning.plan import make_plan
 from dpcore.fitting.request.settings import Settings
@@ -95,3 +95,14 @@ class Asked(OneRelease):
 def test_a_step_that_catches_what_an_answer_raises_ends_the_run():
     with pytest.raises(InvalidInputError, match=ENDED):
         fitted(also=(Step(),))
+
+
+@pytest.mark.parametrize("is_secret", [True, False])
+def test_an_error_of_an_optimizer_keeps_its_words_where_rows_are_secret(is_secret, monkeypatch):
+    """The broken twin takes all rows for generated ones, which are nobody's."""
+    if not is_secret:
+        monkeypatch.setattr(run, "are_ours_and_generated", lambda *_: True)
+    with pytest.raises(OptimizerError) as caught:
+        fitted(Catches(then=ValueError))
+    told = f"{caught.value} {caught.value.__cause__!r}"
+    assert ("There is one" not in told) is is_secret

@@ -158,6 +158,19 @@ def test_rows_come_in_pieces_with_the_same_sum(monkeypatch):
     np.testing.assert_array_equal(LocalEngine(rows.table()).answer(query), whole)
 
 
+def test_weights_are_those_of_their_own_rows_in_each_piece(monkeypatch):
+    rows = make_rows(300, seed=4)
+    rows = dataset_from_arrays(rows.X, rows.y).with_weights(np.arange(300) / 64.0, 3.0)
+    problem = Problem(loss("logistic"), 0.0, rows.n_features, rows.row_norm, rows.row_norm, ADD)
+    query = ContributionSum(problem, RowFunction.contribution(one_each), 2, 8.0)
+    expected = [rows.weights[rows.y > 0].sum(), rows.weights[rows.y <= 0].sum()]
+    assert expected != [(rows.y > 0).sum(), (rows.y <= 0).sum()]
+    for cached in (2**17, 30):
+        monkeypatch.setattr("dpcore.queries.row_sums._CACHED", cached)
+        total = LocalEngine(rows.table()).answer(query)
+        assert np.ldexp(total.astype(float), -query.bits).tolist() == expected
+
+
 def one_each(x, y, parameters, out):
     out[0 if y > 0 else 1] = 1.0
 
@@ -208,6 +221,24 @@ def test_a_contribution_is_never_longer_than_the_clip(values, clip, is_l1, bits)
         assert sum(steps) <= Fraction(clip)
     else:
         assert sum(s * s for s in steps) <= Fraction(clip) ** 2
+
+
+def just_beyond():
+    """Return multiples of 2^-40 whose squares add up to more than 1, and in floats to 1."""
+    first = np.arange(1, 2**18) * 2.0**-19
+    second = np.ceil(np.sqrt(1.0 - first * first) * 2.0**40) * 2.0**-40
+    for a, b in np.stack([first, second], axis=1)[first * first + second * second <= 1.0].tolist():
+        if Fraction(a) ** 2 + Fraction(b) ** 2 > 1:
+            return np.array([[a, b]])
+    raise AssertionError("There is no such row.")
+
+
+def test_a_row_whose_norm_rounds_to_the_clip_is_clipped():
+    values, total = just_beyond(), np.zeros(2, dtype=np.int64)
+    untouched = np.ldexp(values[0], 40).astype(np.int64)
+    add_clipped(values, math.inf, 1.0, 2.0**40, False, total)
+    squares = [sum(Fraction(int(t), 2**40) ** 2 for t in each) for each in (untouched, total)]
+    assert squares[1] <= 1 < squares[0]  # the second is what its size alone would let through
 
 
 @settings(max_examples=200, deadline=None)

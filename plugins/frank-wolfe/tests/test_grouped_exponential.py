@@ -93,6 +93,30 @@ def test_weights_are_above_and_next_to_the_exponential(group):
         assert abs(low - real * 2**bits / weight) < real * 2 ** (bits - 45) + 2
 
 
+def test_a_uniform_number_is_that_of_its_group_and_candidate(monkeypatch):
+    class Given:
+        def integers_below(self, end):
+            return ends.pop(0)
+
+    first, second = module._weights()[0][:2].tolist()
+    monkeypatch.setattr(module, "_is_kept", lambda *_: True)
+    sensitivity = Sensitivity("linf", 1.0, ADD, 0, change_range=1.0)
+    exact, found = np.array([9, 7, 9]), []
+    ends = [0, first - 1, first, 2 * first - 1, 2 * first, 2 * first + second - 1]
+    while ends:
+        found.append(GroupedExponential(1.0).release(exact, sensitivity, Given()))
+    assert found[0] == found[1] != found[2] == found[3] and set(found[:4]) == {0, 2}
+    assert found[4:] == [1, 1]
+
+
+def test_a_utility_just_within_a_group_has_the_probability_of_its_own():
+    """In floats that are rounded up it would be of the next group, and be drawn e times less."""
+    sensitivity = Sensitivity("linf", 1.0, ADD, 45, change_range=1.0)
+    below = int(GroupedExponential(1.5).scale(sensitivity).steps) - 1
+    drawn = drawn_of([0, -below], 1.5, draws=400, grid_bits=45)
+    assert abs(drawn.mean() - 1 / (1 + np.e)) < 4 * np.sqrt(0.2 / 400)
+
+
 def test_the_cost_is_the_exponential_mechanisms():
     sensitivity = Sensitivity("linf", 0.5, ADD, 12, change_range=1.0)
     theirs = load_registry().load("mechanism", "exponential")(3.3)
