@@ -142,7 +142,8 @@ def test_where_no_try_came_to_a_model_the_steps_are_of_the_constant():
     model = tuned(count=0)
     assert not model.w.any() and "public constant" in model.status
     assert model.privacy["search"]["chosen"] is None
-    assert Evaluation.of(model).data["accuracy"]["value"] >= 0
+    value = Evaluation.of(model).data["accuracy"]["value"]
+    assert value is None or 0 <= value <= 1  # Noise may swallow it.
     assert model.privacy["releases"]["evaluation"] == 1
 
 
