@@ -7,6 +7,7 @@ import functools
 import numpy as np
 
 from dpcore.accountants import GdpAccountant
+from dpcore.plugin import Problem
 from dpcore.plugin.parts import Logistic, SeededNoise, dataset_from_arrays
 from dpcore_a_ddp.pools.in_process import InProcessPool
 from dpcore_a_ddp.pools.round_rules import GradientRounds
@@ -41,6 +42,19 @@ def make_rules(data, **changes):
         "amplified": False,
     }
     return GradientRounds(**(values | changes))
+
+
+def problem_of(data, relation):
+    """Return the public facts of logistic loss on the rows of all users."""
+    return Problem(
+        loss=Logistic(),
+        l2=0.0,
+        n_features=data.n_features,
+        row_norm=data.row_norm,
+        raw_norm_bound=data.raw_norm_bound,
+        relation=relation,
+        n=data.y.size,
+    )
 
 
 def rows_of(data, users, place):

@@ -4,10 +4,10 @@ import dataclasses
 
 import numpy as np
 import pytest
-from pool_users import make_data, make_filter, make_rules, open_user
+from pool_users import make_data, make_filter, make_rules, open_user, problem_of
 
 from dpcore.errors import InvalidInputError
-from dpcore.plugin import NeighboringRelation, Problem
+from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.parts import Logistic, load_registry
 from dpcore_a_ddp.a_ddp import ADdp
 from dpcore_a_ddp.pools.budget_groups import budget_groups
@@ -79,15 +79,7 @@ def fit_users(users, **options):
         load_registry().load("accountant", "sampling-composition").from_budget(4.0, 1e-6)
     )
     pool = InProcessPool(users, data, Logistic(), filters, seed=1)
-    problem = Problem(
-        loss=Logistic(),
-        l2=0.0,
-        n_features=data.n_features,
-        row_norm=data.row_norm,
-        raw_norm_bound=data.raw_norm_bound,
-        relation=NeighboringRelation.REPLACE_SPECIAL,
-        n=data.y.size,
-    )
+    problem = problem_of(data, NeighboringRelation.REPLACE_SPECIAL)
     optimizer = ADdp(rounds=20, most_rounds=20, **options)
     return optimizer.minimize(problem, pool), pool
 

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from pool_users import problem_of
 from scipy.optimize import brentq
 from scipy.special import ndtr
 
@@ -109,15 +110,7 @@ def test_a_pass_visits_each_row_as_often_in_its_order():
 
     users = alike_users(40, 20, 4.0, 1e-6)
     pool = Watched(users, data, Logistic(), GdpAccountant.from_budget, seed=1)
-    problem = Problem(
-        loss=Logistic(),
-        l2=0.0,
-        n_features=data.n_features,
-        row_norm=data.row_norm,
-        raw_norm_bound=data.raw_norm_bound,
-        relation=NeighboringRelation.REPLACE_ONE,
-        n=40,
-    )
+    problem = problem_of(data, NeighboringRelation.REPLACE_ONE)
     optimizer.minimize(problem, pool)
     assert np.bincount(seen).tolist() == [2] * 40
     assert seen[:6] == [0, 20, 1, 21, 2, 22]

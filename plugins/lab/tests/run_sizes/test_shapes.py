@@ -61,19 +61,29 @@ def test_rows_of_a_schema_are_short_and_long_as_a_whole(request_of_run):
     assert (whole == 0.0).all(axis=1).any() and (whole == 1.0).all(axis=1).any()
 
 
-@pytest.mark.parametrize("loss", [Logistic(), leaks.DividesByTheLargest()])
-def test_a_row_among_rows_that_are_alike_keeps_its_slope(loss):
-    def called(name, z, y):
-        out = np.empty(z.shape)
-        getattr(loss, name)(z, y, out)
-        return out
+ALONE, BEHIND = "dvalue gives other bits once another of 8,192", "of other labels, all alike"
+
+
+@pytest.mark.parametrize(
+    ("loss", "check", "match"),
+    [
+        (leaks.DividesByTheLargest(), assert_alike_in_company, ALONE),
+        (leaks.WeighsRareLabels(), assert_alike_in_any_company, f"before 8,176 others, {BEHIND}"),
+    ],
+)
+def test_a_slope_that_follows_the_rows_beside_it_is_found(loss, check, match):
+    def calls(loss):
+        def called(name, z, y):
+            out = np.empty(z.shape)
+            getattr(loss, name)(z, y, out)
+            return out
+
+        return called
 
     labels = np.resize([1.0, -1.0], 8192)
-    if type(loss) is Logistic:
-        assert_alike_in_company(called, labels, 2)
-        return
-    with pytest.raises(AssertionError, match="dvalue gives other bits once another of 8,192"):
-        assert_alike_in_company(called, labels, 2)
+    check(calls(Logistic()), labels, 2)
+    with pytest.raises(AssertionError, match=match):
+        check(calls(loss), labels, 2)
 
 
 def test_a_corner_that_follows_the_residuals_is_seen():
@@ -159,21 +169,6 @@ def test_two_candidates_far_ahead_of_all_others_are_told_apart_no_better(make):
         return
     with pytest.raises(AssertionError, match="between two candidates far ahead"):
         audit_contenders(case, 1, 1e-7)
-
-
-@pytest.mark.parametrize("loss", [Logistic(), leaks.WeighsRareLabels()])
-def test_a_loss_that_goes_by_the_labels_behind_a_row_is_found(loss):
-    def called(name, z, y):
-        out = np.empty(z.shape)
-        getattr(loss, name)(z, y, out)
-        return out
-
-    labels = np.resize([1.0, -1.0], 8192)
-    if type(loss) is Logistic:
-        assert_alike_in_any_company(called, labels, 2)
-        return
-    with pytest.raises(AssertionError, match="before 8,176 others, of other labels, all alike"):
-        assert_alike_in_any_company(called, labels, 2)
 
 
 def test_long_rows_alone_are_a_table():
