@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 from dpcore.accountants.gaussian_mu import bounded_range_mu_up, laplace_mu_up, pure_mu_up
-from dpcore.accountants.native_budget import FigureAccountant
+from dpcore.accountants.native_budget import NativeBudgetAccountant
 from dpcore.accountants.normal import (
     gaussian_delta_up,
     gaussian_epsilon_up,
@@ -61,7 +61,7 @@ def _squared_mu(event: DpEvent) -> Fraction:
 
 
 @dataclass(frozen=True, kw_only=True)
-class GdpAccountant(FigureAccountant):
+class GdpAccountant(NativeBudgetAccountant):
     """Adds up mu**2 (Dong, Roth & Su 2022): Gaussian shifts of mu_1, mu_2 are together one of
     sqrt(mu_1**2 + mu_2**2). A Gaussian release has mu = 1 / noise_multiplier, exactly; selections,
     Laplace noise and pure releases have the mu of the Gaussian that dominates them
@@ -88,8 +88,8 @@ class GdpAccountant(FigureAccountant):
         return _squared_mu(event)
 
     @classmethod
-    def _budget_of(cls, figure: Fraction) -> Fraction:
-        return figure * figure
+    def _budget_of(cls, native: Fraction) -> Fraction:
+        return native * native
 
     @classmethod
     def _epsilon_of(cls, spent: Fraction, delta: float, conversion: str) -> float:

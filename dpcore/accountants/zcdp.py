@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from dpcore.accountants import conversion as convert
 from dpcore.accountants.delta_reserve import ReservingAccountant
 from dpcore.accountants.dominating_pairs import pair_epsilon_up, pair_rho_up
-from dpcore.accountants.native_budget import FigureAccountant
+from dpcore.accountants.native_budget import NativeBudgetAccountant
 from dpcore.exact.rounding import exp_down, exp_up, float_up
 from dpcore.privacy.events import (
     DpEvent,
@@ -89,7 +89,7 @@ def _cost(event: DpEvent) -> Fraction:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ZcdpAccountant(FigureAccountant, ReservingAccountant):
+class ZcdpAccountant(NativeBudgetAccountant, ReservingAccountant):
     """Adds up rho (Bun & Steinke 2016). Holds every kind of release.
 
     Fully adaptive: the filter that refuses the event which would pass the total is valid when costs
@@ -116,8 +116,8 @@ class ZcdpAccountant(FigureAccountant, ReservingAccountant):
         return _cost(event)
 
     @classmethod
-    def _budget_of(cls, figure: Fraction) -> Fraction:
-        return figure
+    def _budget_of(cls, native: Fraction) -> Fraction:
+        return native
 
     @classmethod
     def _epsilon_of(cls, spent: Fraction, delta: float, conversion: str) -> float:

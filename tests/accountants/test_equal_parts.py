@@ -88,8 +88,8 @@ def test_the_reserve_is_split_too(accountant):
 
 
 def test_rho_and_mu_are_split_in_their_own_figure():
-    assert ZcdpAccountant.of_figure(0.3, 1e-6).split(3).budget == pytest.approx(0.1)
-    assert GdpAccountant.of_figure(0.6, 1e-6).split(4).budget == pytest.approx(0.09)
+    assert ZcdpAccountant.of_native_budget(0.3, 1e-6).split(3).budget == pytest.approx(0.1)
+    assert GdpAccountant.of_native_budget(0.6, 1e-6).split(4).budget == pytest.approx(0.09)
 
 
 @pytest.mark.parametrize("accountant", [SingleReleaseAccountant, AdvancedCompositionAccountant])
@@ -107,7 +107,7 @@ def test_others_have_basic_composition(accountant):
 
 
 def test_a_part_that_is_nothing_is_refused():
-    small = ZcdpAccountant.of_figure(2.0**-119, 1e-6)
+    small = ZcdpAccountant.of_native_budget(2.0**-119, 1e-6)
     assert small.split(2).budget == 2.0**-120
     with pytest.raises(InvalidInputError, match="too small for 3 parts"):
         equal_part(small, 3)

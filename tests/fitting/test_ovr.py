@@ -91,7 +91,7 @@ def test_a_budget_in_a_figure_is_split_in_it(charges, name, value):
     words = {**OVR, name: value}
     model = fit(X, y, algo="dp-gd", params={"steps": 3}, **words)
     privacy = model.privacy
-    whole = {"rho": ZcdpAccountant, "mu": GdpAccountant}[name].of_figure(value, 1e-8)
+    whole = {"rho": ZcdpAccountant, "mu": GdpAccountant}[name].of_native_budget(value, 1e-8)
     after = composed(whole, charges)
     assert 0.99 < after.spent / whole.budget <= 1.0
     assert privacy[name] == value and privacy["epsilon"] == whole.epsilon

@@ -116,7 +116,7 @@ def _accountant(
         conversion = preset.get("accountant_conversion")
     accountant, figure = registry.load("accountant", name), settings.native_budget()
     if figure is not None:
-        return name, accountant.of_figure(figure[1], delta, conversion)
+        return name, accountant.of_native_budget(figure[1], delta, conversion)
     return name, accountant.from_budget(epsilon, delta, conversion)
 
 

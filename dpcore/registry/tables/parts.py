@@ -92,8 +92,8 @@ class AccountantFacts:
         "How many releases it was planned for, all charged with the first; 0 where it was not.",
         None,
     )
-    of_figure: Callable[..., Any] | None = fact(
-        Method(("figure", "delta", "conversion"), of_class=True),
+    of_native_budget: Callable[..., Any] | None = fact(
+        Method(("native", "delta", "conversion"), of_class=True),
         "Returns the filter of a budget in its own unit (`--rho`, `--mu`).",
         None,
     )

@@ -145,9 +145,9 @@ def test_the_columns_that_count_have_the_facts_of_a_schema_without_knots():
 def test_hats_that_nobody_chose_are_for_what_was_tried(facts, asked, may):
     problem, optimizer = replace(PROBLEM, curves=(), **facts), DpGd(curves=asked)
     # u is 42.9 and 35.8 with 2,000 rows and 20 columns.
-    budget = load_registry().load("accountant", "gdp").of_figure(0.096, 1e-6)
+    budget = load_registry().load("accountant", "gdp").of_native_budget(0.096, 1e-6)
     assert optimizer.takes_curves(problem, budget) is may
-    less = load_registry().load("accountant", "gdp").of_figure(0.08, 1e-6)
+    less = load_registry().load("accountant", "gdp").of_native_budget(0.08, 1e-6)
     assert not DpGd().takes_curves(replace(problem, n0=2000), less)
 
 

@@ -197,7 +197,7 @@ def _zcdp(law: TruncatedNegativeBinomial, whole: RdpAccountant) -> Accountant:
     if each <= 0 or not AdditiveAccountant.ticks_down(each):
         raise InvalidInputError(_TOO_SMALL)
     zcdp = load_registry("accountant").load("accountant", "zcdp")
-    made: Accountant = zcdp.of_figure(float_down(each), whole.delta)
+    made: Accountant = zcdp.of_native_budget(float_down(each), whole.delta)
     return made
 
 

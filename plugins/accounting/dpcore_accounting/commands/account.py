@@ -136,7 +136,7 @@ def epsilon_of(
         return 1.0 if epsilon is None else epsilon, {}
     name, value = figure
     filter_class = load_registry("accountant").load("accountant", Settings.FIGURES[name])
-    return filter_class.of_figure(value, delta).epsilon, {name: value}
+    return filter_class.of_native_budget(value, delta).epsilon, {name: value}
 
 
 def describe_schedule(

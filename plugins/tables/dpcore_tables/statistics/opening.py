@@ -145,7 +145,7 @@ def _filter(settings: Settings) -> tuple[str, Accountant]:
             "answers; take zcdp, gdp or pure."
         )
     if figure is not None:
-        return name, factory.of_figure(figure[1], settings.delta, settings.conversion)
+        return name, factory.of_native_budget(figure[1], settings.delta, settings.conversion)
     epsilon = 1.0 if settings.epsilon is None else settings.epsilon
     return name, factory.from_budget(epsilon, settings.delta, settings.conversion)
 
