@@ -36,22 +36,20 @@ PAGES = ("dpcore", "dpcore.plugin", "dpcore.plugin.parts", "dpcore_lab.checks", 
 REASONS = {
     "a TOML file, which the head of its module and docs/data.md show": "Schema",
     "an alias, or a base: those that are derived from it are shown": """
-        AdditiveAccountant ClippedGradients DpEvent NoiseSource PureNoise ScaledNoise
-        Schedule Unshareable""",
+        AdditiveAccountant ClippedGradients DpEvent NoiseSource PureNoise ReservingAccountant
+        ScaledNoise Unshareable""",
     "pluggy's own; docs/plugins.md has a plugin that runs": "hookimpl",
     "its docstring, or docs/events.md, says what it states": """
-        DominatingPairDpEvent ExPostDpEvent NonPrivateDpEvent
-        PoissonSampledDpEvent RenyiDpEvent SampledWithoutReplacementDpEvent
-        SkellamDpEvent""",
+        DominatingPairDpEvent ExPostDpEvent ExponentialMechanismDpEvent NonPrivateDpEvent
+        PoissonSampledDpEvent RandomizedSensitivityGaussian RenyiDpEvent
+        SampledWithoutReplacementDpEvent SkellamDpEvent""",
     "holds rows, or acts on them, so that an example has to make a table first": """
         CsrBlock Dataset RoundedLine LocalEngine Model OneProcess Table TableSession
         clamped_labels clip_coefficients""",
     "of what answers an optimizer in place of a session, as dpcore-a-ddp shows it": """
         Account Ledger""",
-    "a figure of one theorem, whose plugin shows how it is used": """
-        gaussian_mu_squared_down""",
     "digits of noise, for a new law alone": """
-        DigitStream Digits GridScale LazyUniform""",
+        DigitStream GridScale LazyUniform""",
     "of the registry and the door: a line of docs/plugins.md or docs/interactive.md": """
         Sensitivity accountant_facts accountants_for
         PrivacyStatement Units optimizer_facts sealed""",

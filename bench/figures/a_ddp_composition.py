@@ -39,7 +39,7 @@ from kept_means import sign
 from looks import write_below
 from panels import HERE, Run, asked
 
-from dpcore.accountants.normal import gaussian_mu_squared_down
+from dpcore.plugin.parts import GdpAccountant
 from dpcore.privacy.events import DpEvent, GaussianDpEvent, PoissonSampledDpEvent
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore_a_ddp.sampling_composition import SamplingCompositionAccountant, delta_after
@@ -107,7 +107,7 @@ class Setting:
 
     def deltas(self, total: float) -> dict[str, float]:
         """Return each bound's delta at a total epsilon."""
-        mu = math.sqrt(gaussian_mu_squared_down(Fraction(self.epsilon), Fraction(self.delta)))
+        mu = math.sqrt(GdpAccountant.mu_squared_down(Fraction(self.epsilon), Fraction(self.delta)))
         m = 1 / mu
         return {
             "sampling": delta_after(self.rounds, m, self.p, total),

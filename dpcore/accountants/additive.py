@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar, Self
 
-from dpcore.accountants.unsupported import unsupported
+from dpcore.accountants.event_dominance import costs_no_more
+from dpcore.accountants.registered import described, registered_accountants, unsupported
 from dpcore.errors import (
     BudgetExceededError,
     InvalidInputError,
@@ -71,6 +72,9 @@ class AdditiveAccountant(ABC):
     conversion: str
     budget_ticks: int
     spent_ticks: int = 0
+
+    costs_no_more, described = staticmethod(costs_no_more), staticmethod(described)
+    registered, unsupported = staticmethod(registered_accountants), staticmethod(unsupported)
 
     @staticmethod
     def ticks_up(x: Fraction) -> int:

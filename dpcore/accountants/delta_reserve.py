@@ -28,8 +28,8 @@ from fractions import Fraction
 from typing import Any, Self
 
 from dpcore.accountants.additive import AdditiveAccountant
-from dpcore.accountants.dominating_pairs import is_pure
-from dpcore.accountants.unsupported import which_can
+from dpcore.accountants.dominating_pairs import is_pure, pair_renyi_up
+from dpcore.accountants.registered import which_can
 from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError
 from dpcore.exact.rounding import exact, float_down, float_up
 from dpcore.privacy.events import ComposedDpEvent, DpEvent
@@ -68,6 +68,8 @@ class ReservingAccountant(AdditiveAccountant):
 
     reserve_ticks: int = 0
     reserved_ticks: int = 0
+
+    deltas_of, pair_renyi_up = staticmethod(deltas_of), staticmethod(pair_renyi_up)
 
     @classmethod
     def with_reserve(

@@ -9,23 +9,13 @@ from fractions import Fraction
 
 from dpcore.exact.rounding import exp_up, log_down, log_up, sqrt_down, sqrt_up
 from dpcore.privacy.figures import cached_by_value
-from dpcore.privacy.stated_events import DominatingPairDpEvent
+from dpcore.privacy.stated_events import DominatingPairDpEvent, Shares
 
-__all__ = ["directions", "is_pure", "pair_epsilon_up", "pair_renyi_up", "pair_rho_up"]
+__all__ = ["is_pure", "pair_epsilon_up", "pair_renyi_up", "pair_rho_up"]
 
 _FEW = 32  # outcomes up to which a search through the orders is quick
 _FIRST_ORDER, _RATIO = Fraction(1, 128), Fraction(5, 4)
 """Less 1; and that of each over that of the one before: rho is up to 1.3 % above the least."""
-
-Shares = tuple[tuple[Fraction, Fraction], ...]
-
-
-@cached_by_value(maxsize=64)
-def _shares(event: DominatingPairDpEvent) -> Shares:
-    """Return the exact probabilities of each outcome under both laws."""
-    total_p, total_q = sum(event.p), sum(event.q)
-    pairs = zip(event.p, event.q, strict=True)
-    return tuple((Fraction(p, total_p), Fraction(q, total_q)) for p, q in pairs)
 
 
 def is_pure(event: DominatingPairDpEvent) -> bool:
@@ -36,14 +26,8 @@ def is_pure(event: DominatingPairDpEvent) -> bool:
 @cached_by_value(maxsize=64)
 def _log_ratios_up(event: DominatingPairDpEvent) -> tuple[Fraction, Fraction]:
     """Return upper bounds of the largest ln(p/q) and ln(q/p) of a pure pair, both > 0."""
-    forth, back = (log_up(max(a / b for a, b in pairs)) for pairs in directions(event))
+    forth, back = (log_up(max(a / b for a, b in pairs)) for pairs in event.directions())
     return forth, back
-
-
-def directions(event: DominatingPairDpEvent) -> tuple[Shares, Shares]:
-    """Return the exact probabilities of each outcome under both laws, both ways round."""
-    pairs = _shares(event)
-    return pairs, tuple((b, a) for a, b in pairs)
 
 
 def pair_epsilon_up(event: DominatingPairDpEvent) -> Fraction:
@@ -94,7 +78,9 @@ def pair_renyi_up(event: DominatingPairDpEvent, order: Fraction) -> Fraction:
 @cached_by_value(maxsize=16)
 def _log_shares(event: DominatingPairDpEvent) -> tuple[Shares, Shares]:
     """Return for each outcome an upper bound of ln p and a lower one of ln q; and for (Q, P)."""
-    forth, back = (tuple((log_up(a), log_down(b)) for a, b in pairs) for pairs in directions(event))
+    forth, back = (
+        tuple((log_up(a), log_down(b)) for a, b in pairs) for pairs in event.directions()
+    )
     return forth, back
 
 

@@ -70,6 +70,14 @@ class GdpAccountant(NativeBudgetAccountant):
     No central limit theorem: such figures for sampled mechanisms are too low, so those events are
     refused. Fully adaptive: Smith & Thakurta 2022; Koskela, Tobaben & Honkela 2023. The conversion
     is the exact curve of the Gaussian (Balle & Wang 2018, Theorem 8).
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from dpcore.plugin.parts import GdpAccountant
+    >>> mu_squared = GdpAccountant.mu_squared_down(Fraction(1), Fraction(1, 10**6))
+    >>> round(GdpAccountant.epsilon_up(mu_squared, Fraction(1, 10**6)), 9)
+    1.0
     """
 
     name: ClassVar[str] = "gdp"
@@ -77,6 +85,9 @@ class GdpAccountant(NativeBudgetAccountant):
     fully_adaptive: ClassVar[bool] = True
     conversions: ClassVar[tuple[str, ...]] = ("exact",)
     events: ClassVar[tuple[type[DpEvent], ...]] = tuple(_RULES)
+
+    delta_up, epsilon_up = staticmethod(gaussian_delta_up), staticmethod(gaussian_epsilon_up)
+    mu_squared_down = staticmethod(gaussian_mu_squared_down)
 
     @classmethod
     def _open(

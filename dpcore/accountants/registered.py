@@ -1,17 +1,24 @@
-"""The accountants that are registered, the core's and plugins' alike."""
+"""The accountants that are registered, the core's and plugins' alike, and the refusal of an event
+that one has no rule for: its kind, and who can bound it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dpcore.errors import RegistryError
+from dpcore.privacy.events import DpEvent, NonPrivateDpEvent
+from dpcore.privacy.stated_events import ApproximateDpEvent
 from dpcore.registry.catalogue import load_registry
 from dpcore.registry.tables.declarations import accountant_facts
 
-if TYPE_CHECKING:
-    from dpcore.privacy.events import DpEvent
-
-__all__ = ["registered_accountants", "target_of", "which_support"]
+__all__ = [
+    "described",
+    "registered_accountants",
+    "target_of",
+    "unsupported",
+    "which_can",
+    "which_support",
+]
 
 
 def registered_accountants() -> tuple[Any, ...]:
@@ -41,6 +48,49 @@ def which_support(event: DpEvent) -> list[str]:
     alone only where it is a sample's."""
     usable = [c for c in registered_accountants() if hasattr(event, "event") or c.fully_adaptive]
     return [c.name for c in usable if c.supports(event)]
+
+
+def described(event: DpEvent) -> str:
+    """Return the name of an event's type, and of the event that it is a sample of."""
+    inner, relation = (getattr(event, name, None) for name in ("event", "relation"))
+    return "".join(
+        (
+            type(event).__name__,
+            "" if inner is None else f" of a {type(inner).__name__}",
+            "" if relation is None else f" under {relation.value}",
+        )
+    )
+
+
+def which_can(event: DpEvent) -> str:
+    """Return which accountants can bound an event, as a clause: where none can that is fully
+    adaptive, those that hold a schedule fixed beforehand."""
+    names = (adaptive := which_support(event)) or [
+        each.name for each in registered_accountants() if each.supports(event)
+    ]
+    # Of an (epsilon, delta) release every filter keeps a part of delta, taken from a schedule.
+    is_stated = not adaptive or type(event) is ApproximateDpEvent
+    if not names:
+        return "no accountant that is installed can" + (
+            ", since theorems of samples are of normal noise: --use SLOT=gaussian (use=)"
+            if hasattr(event, "event")
+            else ""
+        )
+    return f"{', '.join(names)} can" + (
+        ", where the algorithm states its schedule beforehand" if is_stated else ""
+    )
+
+
+def unsupported(name: str, event: DpEvent) -> str:
+    """Return why an accountant refuses an event, and which others can bound it."""
+    kind, hint = described(event), which_can(event)
+    if isinstance(event, NonPrivateDpEvent):
+        hint = (
+            "it is an exact answer: --accountant none (accountant='none'), which guarantees "
+            "nothing, counts those"
+        )
+    article = "an" if kind[0] in "AEIOU" else "a"
+    return f"The {name} accountant cannot bound the cost of {article} {kind}; {hint}."
 
 
 def target_of(accountant: Any) -> tuple[str, ...]:

@@ -1,15 +1,18 @@
-"""Zero-concentrated differential privacy: costs rho add up, whatever the releases are."""
+"""Zero-concentrated differential privacy: costs rho add up, whatever the releases are.
+
+"bun-steinke" is Bun & Steinke 2016, Proposition 1.3 (Lemma 3.8 in Lee & Kifer 2018): rho-zCDP is
+(rho + 2 sqrt(rho ln(1/delta)), delta)-DP. "tight" is in ``dpcore.privacy.renyi_conversion``.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from dpcore.accountants import conversion as convert
 from dpcore.accountants.delta_reserve import ReservingAccountant
 from dpcore.accountants.dominating_pairs import pair_epsilon_up, pair_rho_up
 from dpcore.accountants.native_budget import NativeBudgetAccountant
-from dpcore.exact.rounding import exp_down, exp_up, float_up
+from dpcore.exact.rounding import exp_down, exp_up, float_up, log_down, sqrt_up
 from dpcore.privacy.events import (
     DpEvent,
     ExponentialMechanismDpEvent,
@@ -19,7 +22,12 @@ from dpcore.privacy.events import (
     PureDpEvent,
 )
 from dpcore.privacy.figures import cached_by_value
-from dpcore.privacy.stated_events import ApproximateDpEvent, DominatingPairDpEvent, ZcdpDpEvent
+from dpcore.privacy.stated_events import (
+    ApproximateDpEvent,
+    DominatingPairDpEvent,
+    RenyiDpEvent,
+    ZcdpDpEvent,
+)
 
 __all__ = ["ZcdpAccountant"]
 
@@ -94,7 +102,7 @@ class ZcdpAccountant(NativeBudgetAccountant, ReservingAccountant):
 
     Fully adaptive: the filter that refuses the event which would pass the total is valid when costs
     are chosen from earlier outputs (Feldman & Zrnic 2021, Theorem 3.1; Whitehouse et al. 2023,
-    Theorem 1). Conversions: see ``dpcore.accountants.conversion``.
+    Theorem 1). Conversions: see the head of this module.
     """
 
     name: ClassVar[str] = "zcdp"
@@ -108,9 +116,9 @@ class ZcdpAccountant(NativeBudgetAccountant, ReservingAccountant):
         cls, epsilon: float, delta: float, conversion: str
     ) -> tuple[Fraction, dict[str, Any]]:
         if conversion == "bun-steinke":
-            return convert.bun_steinke_rho_down(epsilon, delta), {}
-        t = convert.best_order_for_budget(epsilon, delta)
-        return convert.renyi_budget_down(epsilon, delta, t) / (1 + t), {}
+            return bun_steinke_rho_down(epsilon, delta), {}
+        t = RenyiDpEvent.best_order_for_budget(epsilon, delta)
+        return RenyiDpEvent.budget_down(epsilon, delta, t) / (1 + t), {}
 
     def _leaf_cost(self, event: Any) -> Fraction:
         return _cost(event)
@@ -122,6 +130,18 @@ class ZcdpAccountant(NativeBudgetAccountant, ReservingAccountant):
     @classmethod
     def _epsilon_of(cls, spent: Fraction, delta: float, conversion: str) -> float:
         if conversion == "bun-steinke":
-            return float_up(convert.bun_steinke_epsilon_up(spent, delta))
-        t = convert.best_order_for_report(spent, delta)
-        return float_up(convert.epsilon_up(spent * (1 + t), delta, t))
+            return float_up(bun_steinke_epsilon_up(spent, delta))
+        t = RenyiDpEvent.best_order_for_report(spent, delta)
+        return float_up(RenyiDpEvent.epsilon_up(spent * (1 + t), delta, t))
+
+
+def bun_steinke_rho_down(epsilon: float, delta: float) -> Fraction:
+    """Return the largest rho, rounded down, with rho + 2 sqrt(rho ln(1/delta)) <= epsilon."""
+    log_inverse = -log_down(Fraction(delta))
+    root = Fraction(epsilon) / (sqrt_up(log_inverse + Fraction(epsilon)) + sqrt_up(log_inverse))
+    return root * root
+
+
+def bun_steinke_epsilon_up(rho: Fraction, delta: float) -> Fraction:
+    """Return rho + 2 sqrt(rho ln(1/delta)), rounded up."""
+    return rho + 2 * sqrt_up(rho * -log_down(Fraction(delta)))

@@ -165,7 +165,15 @@ def log_up(x: Fraction) -> Fraction:
 
 
 def log_down(x: Fraction) -> Fraction:
-    """Return a lower bound of ``ln x``, for ``x > 0``."""
+    """Return a lower bound of ``ln x``, for ``x > 0``.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from dpcore.plugin.parts import log_down
+    >>> log_down(Fraction(1)) == 0
+    True
+    """
     return _outward_down(_DOWN.ln(_decimal_down(x)))
 
 

@@ -1,7 +1,7 @@
 """The names of ``dpcore.plugin``: those that the author of an optimizer needs."""
 
 from dpcore.accountants.calibrate import noise_multiplier
-from dpcore.accountants.schedule import Schedule, schedule_noise_multiplier
+from dpcore.accountants.schedule import schedule_noise_multiplier
 from dpcore.errors import InvalidInputError
 from dpcore.exact.compiled import njit
 from dpcore.exact.grid import round_parameters, round_to
@@ -34,7 +34,6 @@ __all__ = [
     "PrivacySession",
     "Problem",
     "RowCount",
-    "Schedule",
     "Settings",
     "Slot",
     "Solution",

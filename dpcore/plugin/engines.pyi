@@ -4,11 +4,9 @@ An engine has the rows: it is inside the trust boundary, and the statement names
 """
 
 from dpcore.data.files import BadRows, Files, FrameParts, Registered, RowsElsewhere
-from dpcore.privacy.first_party import DISTRIBUTIONS
 
 __all__ = [
     "BadRows",
-    "DISTRIBUTIONS",
     "Files",
     "FrameParts",
     "Registered",

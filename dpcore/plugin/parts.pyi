@@ -5,7 +5,8 @@ boundary, and the statement names it.
 """
 
 from dpcore.accountants.additive import AdditiveAccountant
-from dpcore.accountants.normal import gaussian_mu_squared_down
+from dpcore.accountants.delta_reserve import ReservingAccountant
+from dpcore.accountants.gdp import GdpAccountant
 from dpcore.accountants.pure import PureAccountant
 from dpcore.accountants.schedule import planned_accountant
 from dpcore.accountants.search import smallest_multiplier
@@ -17,7 +18,7 @@ from dpcore.data.blocks.table import Table
 from dpcore.data.dataset import Dataset
 from dpcore.data.weighted_labels import clamped_labels
 from dpcore.engines.local import LocalEngine
-from dpcore.exact.rounding import exact, exp_down, exp_up, float_down, float_up, log_up, sqrt_up
+from dpcore.exact.rounding import exact, exp_down, exp_up, float_down, float_up, log_down, log_up, sqrt_up
 from dpcore.fitting.planning.slots import accountants_for
 from dpcore.losses.facts import loss_facts
 from dpcore.losses.logistic import Logistic
@@ -26,18 +27,20 @@ from dpcore.model.model import Model
 from dpcore.model.outfile import OutFile
 from dpcore.noise.bulk import LazyUniform
 from dpcore.noise.entropy import Unshareable
-from dpcore.noise.incremental_digits import Digits, DigitStream
+from dpcore.noise.incremental_digits import DigitStream
 from dpcore.noise.scale import GridScale
 from dpcore.noise.source import NoiseSource, SeededNoise
 from dpcore.privacy.events import (
     ComposedDpEvent,
     DpEvent,
+    ExponentialMechanismDpEvent,
     ExPostDpEvent,
     GaussianDpEvent,
     LaplaceDpEvent,
     NonPrivateDpEvent,
     PoissonSampledDpEvent,
     PureDpEvent,
+    RandomizedSensitivityGaussian,
     SampledWithoutReplacementDpEvent,
     SkellamDpEvent,
 )
@@ -79,12 +82,13 @@ __all__ = [
     "Dataset",
     "DerivedQuery",
     "DigitStream",
-    "Digits",
     "DominatingPairDpEvent",
     "DpEvent",
     "Engine",
     "ExPostDpEvent",
+    "ExponentialMechanismDpEvent",
     "GaussianDpEvent",
+    "GdpAccountant",
     "GridScale",
     "InteractiveMechanism",
     "LaplaceDpEvent",
@@ -105,7 +109,9 @@ __all__ = [
     "PureDpEvent",
     "PureNoise",
     "Query",
+    "RandomizedSensitivityGaussian",
     "RenyiDpEvent",
+    "ReservingAccountant",
     "RoundedLine",
     "RowFunction",
     "SampledQuery",
@@ -133,8 +139,8 @@ __all__ = [
     "exp_up",
     "float_down",
     "float_up",
-    "gaussian_mu_squared_down",
     "load_registry",
+    "log_down",
     "log_up",
     "loss_facts",
     "optimizer_facts",

@@ -4,7 +4,7 @@ A step decides what is asked of the rows. It is inside the trust boundary, and t
 it.
 """
 
-from dpcore.fitting.steps.facts import Phase, RowsAsked
+from dpcore.fitting.steps.facts import Phase
 from dpcore.fitting.steps.pre_fit_release import mechanism_for
 from dpcore.fitting.steps.shares import ShareDoor
 from dpcore.fitting.steps.step import OneRelease, Outcome, Section
@@ -17,7 +17,6 @@ __all__ = [
     "Phase",
     "PublicFacts",
     "ResultView",
-    "RowsAsked",
     "Section",
     "ShareDoor",
     "StepOption",

@@ -6,14 +6,26 @@ way round, whatever was released before. Figures are rounded up.
 """
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 from dpcore.errors import InvalidInputError
 from dpcore.privacy.events import DpEvent, PositiveDpEvent
+from dpcore.privacy.figures import cached_by_value
+from dpcore.privacy.renyi_conversion import (
+    best_order,
+    best_order_for_budget,
+    best_order_for_report,
+    budget_down,
+    epsilon_up,
+    slack,
+)
 
-__all__ = ["ApproximateDpEvent", "DominatingPairDpEvent", "RenyiDpEvent", "ZcdpDpEvent"]
+__all__ = ["ApproximateDpEvent", "DominatingPairDpEvent", "RenyiDpEvent", "Shares", "ZcdpDpEvent"]
 
 _LARGEST_TOTAL = 2**1000
+
+Shares = tuple[tuple[Fraction, Fraction], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +47,8 @@ class ZcdpDpEvent(PositiveDpEvent):
 @dataclass(frozen=True, slots=True)
 class RenyiDpEvent(DpEvent):
     """Any release whose Renyi divergence is at most ``epsilons[i]`` at order ``orders[i]``, with
-    nothing known above the last order.
+    nothing known above the last order. Its static methods turn a divergence at an order into
+    (epsilon, delta), and back (``dpcore.privacy.renyi_conversion``).
 
     Parameters
     ----------
@@ -45,6 +58,11 @@ class RenyiDpEvent(DpEvent):
 
     orders: tuple[float, ...]
     epsilons: tuple[float, ...]
+
+    best_order_for_budget = staticmethod(best_order_for_budget)
+    best_order_for_report = staticmethod(best_order_for_report)
+    best_order, budget_down = staticmethod(best_order), staticmethod(budget_down)
+    epsilon_up, slack = staticmethod(epsilon_up), staticmethod(slack)
 
     def __post_init__(self) -> None:
         _require_pairs("orders", self.orders, "epsilons", self.epsilons)
@@ -125,6 +143,19 @@ class DominatingPairDpEvent(DpEvent):
             )
         if all(a * total_q == b * total_p for a, b in zip(self.p, self.q, strict=True)):
             raise InvalidInputError("Expected p and q to be two laws: a release has a cost.")
+
+    def directions(self) -> tuple[Shares, Shares]:
+        """Return the exact probabilities of each outcome under both laws, both ways round."""
+        pairs = _shares(self)
+        return pairs, tuple((b, a) for a, b in pairs)
+
+
+@cached_by_value(maxsize=64)
+def _shares(event: DominatingPairDpEvent) -> Shares:
+    """Return the exact probabilities of each outcome under both laws."""
+    total_p, total_q = sum(event.p), sum(event.q)
+    pairs = zip(event.p, event.q, strict=True)
+    return tuple((Fraction(p, total_p), Fraction(q, total_q)) for p, q in pairs)
 
 
 def _require_pairs(name: str, values: Any, other: str, others: Any) -> None:

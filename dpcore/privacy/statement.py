@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 from dpcore.exact.plain import REGISTERED_BY_OTHERS
 from dpcore.exact.rounding import exact as _exact
 from dpcore.exact.rounding import exp_in_words
+from dpcore.privacy import first_party
 from dpcore.privacy.cautions import cautions_of
-from dpcore.privacy.first_party import code_in_words, is_ours, part_of, unknown_packages
 from dpcore.privacy.units import GIVEN_OF_QUERIES, Units, protected
 
 __all__ = ["OF_DPCORE", "WHERE_GIVEN", "PrivacyStatement", "foreign_parts"]
@@ -105,15 +105,15 @@ class PrivacyStatement:
     NOTIONS: ClassVar[dict[str, str]] = {"rho": "zCDP", "mu": "GDP"}
     """The notions that have these figures: Bun & Steinke 2016; Dong, Roth & Su 2022."""
     OF_DPCORE: ClassVar[tuple[str, ...]] = OF_DPCORE
-    part_of, is_ours = staticmethod(part_of), staticmethod(is_ours)
-    cautions_of = staticmethod(cautions_of)
+    part_of, is_ours = staticmethod(first_party.part_of), staticmethod(first_party.is_ours)
+    cautions_of, DISTRIBUTIONS = staticmethod(cautions_of), first_party.DISTRIBUTIONS
 
     @staticmethod
     def foreign_parts(parts: Iterable[str]) -> tuple[str, ...]:
         """Return the ``"module:Class"`` names that are not of this repository, sorted, with the
         packages of other files under a name of ours, and what others registered to compile."""
-        foreign = {part for part in parts if not is_ours(part.partition(":")[0])}
-        return tuple(sorted(foreign | unknown_packages() | REGISTERED_BY_OTHERS))
+        foreign = {part for part in parts if not first_party.is_ours(part.partition(":")[0])}
+        return tuple(sorted(foreign | first_party.unknown_packages() | REGISTERED_BY_OTHERS))
 
     @property
     def private(self) -> bool:
@@ -128,7 +128,7 @@ class PrivacyStatement:
     @property
     def code(self) -> str | None:
         """A warning about the code (``dpcore.privacy.first_party``); ``None`` where it is known."""
-        return code_in_words(self.foreign)
+        return first_party.code_in_words(self.foreign)
 
     def sentence(self, subject: str = "This model") -> str:
         """Return the statement as one sentence, with what it means in plain words; without a figure

@@ -6,13 +6,8 @@ import mpmath
 import pytest
 
 from dpcore.accountants import ZcdpAccountant
-from dpcore.accountants.conversion import (
-    best_order_for_report,
-    bun_steinke_epsilon_up,
-    bun_steinke_rho_down,
-    epsilon_up,
-    renyi_budget_down,
-)
+from dpcore.accountants.zcdp import bun_steinke_epsilon_up, bun_steinke_rho_down
+from dpcore.plugin.parts import RenyiDpEvent
 from dpcore_accounting.rdp import RdpAccountant
 
 
@@ -43,8 +38,8 @@ def test_tight_budget_is_sound_and_nearly_optimal(epsilon, delta):
 @pytest.mark.parametrize(("epsilon", "delta"), GRID)
 def test_report_is_sound_and_nearly_optimal(epsilon, delta):
     rho = Fraction(ZcdpAccountant.from_budget(epsilon, delta).budget)
-    t = best_order_for_report(rho, delta)
-    found = float(epsilon_up(rho * (1 + t), delta, t))
+    t = RenyiDpEvent.best_order_for_report(rho, delta)
+    found = float(RenyiDpEvent.epsilon_up(rho * (1 + t), delta, t))
     with mpmath.workdps(50):
         assert cks_delta(float(rho), found * (1 + 1e-15)) <= delta
         assert cks_delta(float(rho), found * (1 - 1e-9)) > delta
@@ -82,10 +77,10 @@ def test_a_missing_logarithm_is_seen():
 def test_a_value_of_opendp():
     # opendp, rust/src/combinators/measure_cast (cdp_delta, test_edge_cases): rho = 0.5, epsilon = 0
     # gives delta = 0.5588356393474351.
-    t = best_order_for_report(Fraction(1, 2), 0.5588356393474351)
-    assert epsilon_up((1 + t) / 2, 0.5588356393474351, t) < Fraction(1, 10**12)
-    t = best_order_for_report(Fraction(1, 2), 0.5588)
-    assert epsilon_up((1 + t) / 2, 0.5588, t) > 0
+    t = RenyiDpEvent.best_order_for_report(Fraction(1, 2), 0.5588356393474351)
+    assert RenyiDpEvent.epsilon_up((1 + t) / 2, 0.5588356393474351, t) < Fraction(1, 10**12)
+    t = RenyiDpEvent.best_order_for_report(Fraction(1, 2), 0.5588)
+    assert RenyiDpEvent.epsilon_up((1 + t) / 2, 0.5588, t) > 0
 
 
 @pytest.mark.parametrize("t", [1e-8, 1e-3, 0.5, 1.0, 30.0, 1e4])
@@ -96,10 +91,10 @@ def test_one_order_is_rounded_to_the_stated_side(t, delta):
         alpha, tau = 1 + mpmath.mpf(t), mpmath.mpf(3)
         gain = mpmath.log(1 / mpmath.mpf(delta)) + (alpha - 1) * mpmath.log(1 - 1 / alpha)
         exact = tau + (gain - mpmath.log(alpha)) / (alpha - 1)
-        found = epsilon_up(Fraction(3), delta, Fraction(t))
+        found = RenyiDpEvent.epsilon_up(Fraction(3), delta, Fraction(t))
         shown = mpmath.mpf(found.numerator) / found.denominator
         assert max(exact, 0) <= shown <= max(exact, 0) + mpmath.mpf(10) ** -40
-    back = renyi_budget_down(float(found), delta, Fraction(t))
+    back = RenyiDpEvent.budget_down(float(found), delta, Fraction(t))
     assert back == 0 or abs(back - 3) < Fraction(1, 10**6)
 
 

@@ -14,12 +14,13 @@ from dpcore.cli import errors, step_options
 from dpcore.cli.step_options import steps_asked
 from dpcore.cli.train import train_command
 from dpcore.errors import InvalidInputError, RegistryError
-from dpcore.plugin.engines import DISTRIBUTIONS
-from dpcore.plugin.parts import load_registry
+from dpcore.plugin.parts import PrivacyStatement, load_registry
 from dpcore.plugin.steps import StepOption
 
 STEPS = load_registry("step")
-OWN = [entry for entry in STEPS.entries("step") if entry.distribution in DISTRIBUTIONS]
+OWN = [
+    entry for entry in STEPS.entries("step") if entry.distribution in PrivacyStatement.DISTRIBUTIONS
+]
 USUAL = {option.parameter: option.default for entry in OWN for option in entry.data["options"]}
 
 

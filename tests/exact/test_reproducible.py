@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from dpcore.exact.reproducible import (
-    SUM_ERROR,
     ordered_dot,
     ordered_norm,
     ordered_sum,
 )
 
 ROOT = Path(__file__).parents[2]
+SUM_ERROR = 2.0**-40
 SIZES = [0, 1, 7, 4096, 4097, 8195, 2**16 + 3, 10**6 + 1]
 
 

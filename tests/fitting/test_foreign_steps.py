@@ -163,6 +163,13 @@ class AsksNothing:
 def test_a_phase_that_is_none_is_refused():
     with pytest.raises(InvalidInputError, match="to declare its phase, one of"):
         fitted(Count("result"))
+    with pytest.raises(InvalidInputError, match="its rows, one of encoded, waiting, held-out, and"):
+        fitted(OfOtherRows())
+
+
+@dataclass(frozen=True)
+class OfOtherRows(AsksNothing):
+    rows = "all"
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,13 +10,14 @@ import numpy as np
 import pytest
 
 from dpcore import load_model
-from dpcore.accountants.registered import registered_accountants, which_support
+from dpcore.accountants.registered import which_support
 from dpcore.errors import BudgetExceededError, UnsupportedEventError
 from dpcore.fitting.planning.plan import make_plan
 from dpcore.fitting.request.settings import Settings
 from dpcore.plugin import RowCount, Solution, parts
 from dpcore.plugin.commands import Run
 from dpcore.plugin.parts import (
+    AdditiveAccountant,
     ApproximateDpEvent,
     ComposedDpEvent,
     DominatingPairDpEvent,
@@ -121,5 +122,7 @@ def test_the_page_says_who_holds_each():
     stated = {type(event).__name__: event for event in EVENTS[:4]}
     assert {name for name, _ in lines} == {*stated}
     for name, holders in lines:
-        held = [each.name for each in registered_accountants() if each.supports(stated[name])]
+        held = [
+            each.name for each in AdditiveAccountant.registered() if each.supports(stated[name])
+        ]
         assert holders.split(", ") == [*held, "single"]

@@ -12,10 +12,10 @@ from dpcore.plugin.parts import (
     ComposedDpEvent,
     DpEvent,
     GaussianDpEvent,
+    GdpAccountant,
     GridScale,
     SeededNoise,
     cached_by_value,
-    gaussian_mu_squared_down,
     load_registry,
 )
 from dpcore.privacy.figures import plain
@@ -151,10 +151,10 @@ def test_what_a_cache_hands_out_is_nobody_elses_to_set():
     kept(0.5)._numerator = 10**30
     assert kept(0.5) > 1  # the twin, which hands out the one that it keeps
     ratio = GridScale.at_least(SMALL, 1.0, 0).over(1.0, 0)
-    figure = gaussian_mu_squared_down(Fraction(1), Fraction(1, 10**6))
+    figure = GdpAccountant.mu_squared_down(Fraction(1), Fraction(1, 10**6))
     before = Fraction(ratio), Fraction(figure)
     scale = GridScale.at_least(SMALL, 1.0, 0)
     object.__setattr__(scale, "shift", 0)
     ratio._numerator = figure._numerator = 10**30
     after = GridScale.at_least(SMALL, 1.0, 0).over(1.0, 0)
-    assert (after, gaussian_mu_squared_down(Fraction(1), Fraction(1, 10**6))) == before
+    assert (after, GdpAccountant.mu_squared_down(Fraction(1), Fraction(1, 10**6))) == before

@@ -27,7 +27,7 @@ STATEMENT = PrivacyStatement(
 @pytest.fixture(autouse=True)
 def verified(monkeypatch):
     """The code as it is where the core was installed from a wheel."""
-    monkeypatch.setattr("dpcore.privacy.statement.code_in_words", lambda parts: None)
+    monkeypatch.setattr("dpcore.privacy.first_party.code_in_words", lambda parts: None)
 
 
 def test_the_sentence_of_a_private_model():

@@ -25,7 +25,7 @@ STATEMENT = PrivacyStatement(
 @pytest.fixture(autouse=True)
 def verified(monkeypatch):
     """The code as it is where the core was installed from a wheel."""
-    monkeypatch.setattr("dpcore.privacy.statement.code_in_words", lambda parts: None)
+    monkeypatch.setattr("dpcore.privacy.first_party.code_in_words", lambda parts: None)
 
 
 def test_the_sentence_says_whose_addition_or_removal_is_protected():

@@ -75,25 +75,25 @@ class RunRows:
             return self.table.without_rows()
         return rehearsed_rows(self.dataset, self.dataset.schema).table()
 
-    def over(self, asked: RowsAsked, plan: Plan) -> Engine:
+    def over(self, asked: str, plan: Plan) -> Engine:
         """Return an engine over the rows that a step asks."""
-        if asked is RowsAsked.WAITING:
+        if asked == RowsAsked.WAITING:
             return waiting_rows(self.dataset)
-        if asked is RowsAsked.HELD_OUT:
+        if asked == RowsAsked.HELD_OUT:
             assert self.held_out is not None
             return self._over(plan, encoded_rows(self.held_out, self.dataset.schema).table())
         return self.engine or self._over(plan, self.table or self.dataset.table())
 
-    def over_none(self, asked: RowsAsked, plan: Plan) -> Engine:
+    def over_none(self, asked: str, plan: Plan) -> Engine:
         """Return an engine over none of them. Bounds that are private are released after it."""
-        if asked is RowsAsked.WAITING:
+        if asked == RowsAsked.WAITING:
             rows = self.dataset
             return waiting_rows(rows.take(np.zeros(rows.X.shape[0], dtype=bool)))
         if engine_facts(plan.engine).reads_files:
             opened: Any = self.engine
             nothing: Engine = opened.without_rows() if hasattr(opened, "without_rows") else _None()
             return nothing
-        if asked is RowsAsked.HELD_OUT:
+        if asked == RowsAsked.HELD_OUT:
             assert self.held_out is not None
             none = rehearsed_rows(self.held_out, self.held_out.schema)
             return engine_at_hand(plan.engine, none.table(), none.schema, 1)

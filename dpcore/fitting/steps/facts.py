@@ -8,7 +8,7 @@ import dataclasses
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from enum import Enum
+from enum import Enum, StrEnum
 from typing import Any
 
 from dpcore.errors import InvalidInputError
@@ -33,7 +33,7 @@ class Phase(Enum):
     RESULT = "result"
 
 
-class RowsAsked(Enum):
+class RowsAsked(StrEnum):
     """The rows that a step's door opens: those that are trained on, their cells before they are
     encoded, or the rows held out."""
 
@@ -51,7 +51,7 @@ class StepFacts:
     name : of its section, and of what is stated of it.
     phase : when its releases are made.
     needs : of ``dpcore.fitting.steps.needs.NEEDS``, checked before anything is charged.
-    rows : over which its releases are made.
+    rows : of ``RowsAsked``, over which its releases are made.
     asks : a clause that says what is released, for a refusal, in which ``{column}`` is the first
         column without bounds; "" for the step by its name.
     instead : a sentence on what the caller may do without it.
@@ -65,7 +65,7 @@ class StepFacts:
     name: str
     phase: Phase
     needs: frozenset[str] = frozenset({"adaptive-filter"})
-    rows: RowsAsked = RowsAsked.ENCODED
+    rows: str = RowsAsked.ENCODED
     asks: str = ""
     instead: str = "Leave it out"
     refusal: str = ""
@@ -97,6 +97,7 @@ def step_facts(step: Any) -> StepFacts:
     for fact, value, is_right in (
         ("name", name, isinstance(name, str) and _NAME.fullmatch(name)),
         ("phase", phase, isinstance(phase, Phase)),
+        ("rows", rows := found.get("rows", "encoded"), rows in [*RowsAsked]),
     ):
         if not is_right:
             raise InvalidInputError(
@@ -110,6 +111,7 @@ def step_facts(step: Any) -> StepFacts:
 _EXPECTED = {
     "name": "a name of small letters and hyphens such as 'class-counts'",
     "phase": "one of dpcore.plugin.steps.Phase",
+    "rows": f"one of {', '.join(RowsAsked)}",
 }
 
 

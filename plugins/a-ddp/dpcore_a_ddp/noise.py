@@ -9,7 +9,7 @@ import math
 from fractions import Fraction
 
 from dpcore.plugin import InvalidInputError
-from dpcore.plugin.parts import gaussian_mu_squared_down
+from dpcore.plugin.parts import GdpAccountant
 
 __all__ = ["advanced_split", "analytic_gaussian", "basic_split"]
 
@@ -46,7 +46,7 @@ def analytic_gaussian(epsilon: float, delta: float) -> float:
             "A round's noise is Gaussian, and none is (epsilon, 0)-DP (Balle & Wang 2018, Theorem "
             "8): choose a --delta (delta=) greater than 0, with --accountant zcdp (accountant=)."
         )
-    mu_squared = float(gaussian_mu_squared_down(Fraction(epsilon), Fraction(delta)))
+    mu_squared = float(GdpAccountant.mu_squared_down(Fraction(epsilon), Fraction(delta)))
     if mu_squared < _LEAST_MU_SQUARED:
         raise InvalidInputError(
             f"The planned budget of epsilon={epsilon:g}, delta={delta:g} is too small for one "

@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeAlias
 
-from dpcore.accountants.registered import registered_accountants
 from dpcore.errors import UnsupportedEventError
 from dpcore.plugin import InvalidInputError, schedule_noise_multiplier
 from dpcore.plugin.parts import AdditiveAccountant, planned_accountant
 
 if TYPE_CHECKING:
-    from dpcore.plugin import Accountant, Schedule
+    from dpcore.plugin import Accountant
     from dpcore.plugin.parts import DpEvent
 
-__all__ = ["BestAccountant", "best_accountant"]
+__all__ = ["BestAccountant", "Schedule", "best_accountant"]
+
+Schedule: TypeAlias = "Callable[[float], Mapping[DpEvent, int]]"
+"""How many of each event a run makes with a noise multiplier."""
 
 _WORTH = 1.01
 """Of the least noise: what one under a fully adaptive filter may be. That filter leaves room for
@@ -61,7 +63,7 @@ class BestAccountant:
         cls, epsilon: float, delta: float, schedule: Callable[[float], Mapping[DpEvent, int]]
     ) -> Accountant:
         """Return the accountant chosen for the schedule, a function of the noise multiplier."""
-        return best_accountant(registered_accountants(), epsilon, delta, schedule)
+        return best_accountant(AdditiveAccountant.registered(), epsilon, delta, schedule)
 
     @property
     def budget(self) -> float:

@@ -27,19 +27,19 @@ from typing import Any
 
 import numpy as np
 
-from dpcore.exact.reproducible import SUM_ERROR
 from dpcore.plugin import ordered_sum
 from dpcore.plugin.parts import (
     ApproximateDpEvent,
     DominatingPairDpEvent,
     DpEvent,
+    ExponentialMechanismDpEvent,
     ExPostDpEvent,
     LaplaceDpEvent,
     PureDpEvent,
 )
-from dpcore.privacy.events import ExponentialMechanismDpEvent
 from dpcore_accounting.reproducible.array_functions import (
     FUNCTION_ERROR,
+    SUM_ERROR,
     array_exp,
     array_expm1,
     array_log,

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar, NamedTuple, Self
 
-from dpcore.accountants.unsupported import described
 from dpcore.errors import BudgetExceededError, UnsupportedEventError
 from dpcore.plugin.parts import (
     AdditiveAccountant,
@@ -138,7 +137,7 @@ class JointAccountant(ABC):
         if not self.supports(event):
             raise UnsupportedEventError(
                 f"The {self.name} accountant bounds {self.noise} releases, sampled or not, and no "
-                f"{described(event)}; {self.otherwise}."
+                f"{AdditiveAccountant.described(event)}; {self.otherwise}."
             )
         if isinstance(event, PoissonSampledDpEvent):
             return [self._round(event.event, event.sampling_probability)]

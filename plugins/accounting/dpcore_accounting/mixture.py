@@ -25,10 +25,15 @@ is convex, then concave, and that place is a point. The Renyi bound's function i
 from fractions import Fraction
 from itertools import pairwise
 
-from dpcore.accountants.normal import gaussian_delta_up
-from dpcore.exact.rounding import sqrt_down
-from dpcore.plugin.parts import cached_by_value, exp_up, float_up, log_up, sqrt_up
-from dpcore.privacy.events import RandomizedSensitivityGaussian
+from dpcore.plugin.parts import (
+    GdpAccountant,
+    RandomizedSensitivityGaussian,
+    cached_by_value,
+    exp_up,
+    float_up,
+    log_up,
+    sqrt_up,
+)
 
 __all__ = [
     "mixture_curve_up",
@@ -65,10 +70,12 @@ def mixture_log_moment_up(event: RandomizedSensitivityGaussian, order: Fraction)
 @cached_by_value(maxsize=64)
 def mixture_curve_up(event: RandomizedSensitivityGaussian, epsilon: Fraction) -> Fraction:
     """Return an upper bound, at most 1, of the delta at ``epsilon`` >= 0."""
-    sigma = Fraction(event.sigma)
-    turn = sigma * sqrt_down(2 * epsilon), sigma * sqrt_up(2 * epsilon)
+    sigma, root_up = Fraction(event.sigma), sqrt_up(2 * epsilon)
+    # x over an upper bound of its root is a lower one of it.
+    root_down = 2 * epsilon / root_up if epsilon else root_up
+    turn = sigma * root_down, sigma * root_up
     atoms = _spread(event.deltas, event.weights, turn)
-    total = sum(q * gaussian_delta_up(d / sigma, epsilon) for d, q in atoms if d > 0)
+    total = sum(q * GdpAccountant.delta_up(d / sigma, epsilon) for d, q in atoms if d > 0)
     return min(Fraction(1), Fraction(total))
 
 

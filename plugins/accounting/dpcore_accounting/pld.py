@@ -7,8 +7,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from dpcore.accountants.event_dominance import costs_no_more
-from dpcore.accountants.unsupported import unsupported
 from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError
 from dpcore.plugin.parts import AdditiveAccountant, ComposedDpEvent, DpEvent
 from dpcore_accounting.joint_composition import JointAccountant
@@ -153,7 +151,7 @@ class PldAccountant(JointAccountant):
     @classmethod
     def _require(cls, event: DpEvent) -> None:
         if not cls.supports(event):
-            raise UnsupportedEventError(unsupported(cls.name, event))
+            raise UnsupportedEventError(AdditiveAccountant.unsupported(cls.name, event))
 
     @classmethod
     def _counts(cls, events: Mapping[DpEvent, int]) -> Counts:
@@ -182,7 +180,7 @@ def _is_within(counts: Mapping[DpEvent, int], plan: Counts) -> bool:
     left = dict(plan)
     for event, count in counts.items():
         for place in left:
-            if count and left[place] and costs_no_more(event, place):
+            if count and left[place] and AdditiveAccountant.costs_no_more(event, place):
                 taken = min(count, left[place])
                 left[place], count = left[place] - taken, count - taken
         if count:

@@ -45,10 +45,10 @@ from dpcore.plugin.parts import (
     DpEvent,
     GaussianDpEvent,
     PoissonSampledDpEvent,
+    RandomizedSensitivityGaussian,
     SampledWithoutReplacementDpEvent,
     float_up,
 )
-from dpcore.privacy.events import RandomizedSensitivityGaussian
 from dpcore_accounting.closed_curves import CLOSED_CURVES, MARGIN, Bounds
 from dpcore_accounting.gaussian_curve import gaussian_bounds
 from dpcore_accounting.mixture import mixture_shifts_up

@@ -5,34 +5,32 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar, Self
 
-from dpcore.accountants import conversion as convert
-from dpcore.accountants.delta_reserve import ReservingAccountant, deltas_of
-from dpcore.accountants.dominating_pairs import pair_renyi_up
-from dpcore.accountants.unsupported import unsupported
 from dpcore.errors import UnsupportedEventError
-from dpcore.exact.rounding import log_down
 from dpcore.plugin.parts import (
     AdditiveAccountant,
     ApproximateDpEvent,
     ComposedDpEvent,
     DominatingPairDpEvent,
     DpEvent,
+    ExponentialMechanismDpEvent,
     ExPostDpEvent,
     GaussianDpEvent,
     LaplaceDpEvent,
     PoissonSampledDpEvent,
     PureDpEvent,
+    RandomizedSensitivityGaussian,
     RenyiDpEvent,
+    ReservingAccountant,
     SkellamDpEvent,
     ZcdpDpEvent,
     cached_by_value,
     exp_down,
     exp_up,
     float_up,
+    log_down,
     log_up,
     smallest_multiplier,
 )
-from dpcore.privacy.events import ExponentialMechanismDpEvent, RandomizedSensitivityGaussian
 from dpcore_accounting.events.objective_perturbation import ObjectivePerturbationDpEvent
 from dpcore_accounting.mixture import mixture_renyi_up
 from dpcore_accounting.renyi_orders import best_order, stated_renyi_up
@@ -110,7 +108,7 @@ _RULES: dict[type[DpEvent], Callable[[Any, Fraction], Fraction]] = {
     ObjectivePerturbationDpEvent: _perturbed,
     ZcdpDpEvent: _concentrated,
     RenyiDpEvent: stated_renyi_up,
-    DominatingPairDpEvent: pair_renyi_up,
+    DominatingPairDpEvent: ReservingAccountant.pair_renyi_up,
     # But for its delta, which the reserve is charged.
     ApproximateDpEvent: _pure,
 }
@@ -168,8 +166,8 @@ class RdpAccountant(ReservingAccountant):
     def _open(
         cls, epsilon: float, delta: float, conversion: str
     ) -> tuple[Fraction, dict[str, Any]]:
-        t = convert.best_order_for_budget(epsilon, delta)
-        return convert.renyi_budget_down(epsilon, delta, t), {"order": 1 + t}
+        t = RenyiDpEvent.best_order_for_budget(epsilon, delta)
+        return RenyiDpEvent.budget_down(epsilon, delta, t), {"order": 1 + t}
 
     @classmethod
     def at_order(
@@ -179,7 +177,7 @@ class RdpAccountant(ReservingAccountant):
         with ``reserve`` of delta kept for (epsilon, delta) releases."""
         empty = cls.with_reserve(epsilon, delta, reserve)
         left = cls._delta_beside(empty.delta, reserve)
-        budget = convert.renyi_budget_down(empty.epsilon, left, order - 1)
+        budget = RenyiDpEvent.budget_down(empty.epsilon, left, order - 1)
         return replace(empty, order=order, budget_ticks=AdditiveAccountant.ticks_down(budget))
 
     @classmethod
@@ -193,7 +191,7 @@ class RdpAccountant(ReservingAccountant):
     def _at_best_order(
         cls, epsilon: float, delta: float, events: Mapping[DpEvent, int], fractional: bool
     ) -> Self:
-        reserve = deltas_of(events)
+        reserve = cls.deltas_of(events)
         left, last = cls._delta_beside(delta, reserve), _last_order(events)
         order = best_order(_cost, events, left, fractional=fractional, last=last)
         return cls.at_order(epsilon, delta, order, reserve)
@@ -202,7 +200,7 @@ class RdpAccountant(ReservingAccountant):
     def _require_rules(cls, events: Mapping[DpEvent, int]) -> None:
         for event in events:
             if not cls.supports(event):
-                raise UnsupportedEventError(unsupported(cls.name, event))
+                raise UnsupportedEventError(cls.unsupported(cls.name, event))
 
     @classmethod
     def planned(
@@ -235,4 +233,4 @@ class RdpAccountant(ReservingAccountant):
         return _cost(event, self.order)
 
     def _epsilon(self, spent: Fraction, delta: float) -> float:
-        return float_up(convert.epsilon_up(spent, delta, self.order - 1))
+        return float_up(RenyiDpEvent.epsilon_up(spent, delta, self.order - 1))

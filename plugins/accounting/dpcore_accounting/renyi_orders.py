@@ -14,7 +14,6 @@ from bisect import bisect_left
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 
-from dpcore.accountants.conversion import slack
 from dpcore.errors import UnsupportedEventError
 from dpcore.plugin.parts import DpEvent, RenyiDpEvent, cached_by_value
 
@@ -53,7 +52,7 @@ def best_order(
         if order <= 1 or (last is not None and order > last):  # It was rounded.
             return math.inf
         total = sum(float(cost(event, order)) * count for event, count in events.items())
-        return total - slack(float(order - 1), delta)
+        return total - RenyiDpEvent.slack(float(order - 1), delta)
 
     orders = [Fraction(order) for order in _whole_orders()]
     if last is not None:

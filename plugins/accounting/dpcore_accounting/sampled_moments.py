@@ -7,10 +7,14 @@ import math
 
 import numpy as np
 
-from dpcore.exact.reproducible import SUM_ERROR
 from dpcore.plugin import ordered_dot, ordered_sum
 from dpcore.plugin.parts import cached_by_value
-from dpcore_accounting.reproducible.array_functions import array_exp, array_expm1, array_log
+from dpcore_accounting.reproducible.array_functions import (
+    SUM_ERROR,
+    array_exp,
+    array_expm1,
+    array_log,
+)
 
 __all__ = ["array_log1p", "log_moment_up", "log_moment_of_whole_order"]
 

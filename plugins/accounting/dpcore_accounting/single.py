@@ -6,26 +6,23 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar, Self
 
-from dpcore.accountants.conversion import golden_maximum
-from dpcore.accountants.dominating_pairs import directions
-from dpcore.accountants.normal import gaussian_delta_up
-from dpcore.accountants.unsupported import unsupported
 from dpcore.errors import BudgetExceededError, UnsupportedEventError
-from dpcore.exact.rounding import log_down
 from dpcore.plugin.parts import (
     AdditiveAccountant,
     ApproximateDpEvent,
     DominatingPairDpEvent,
     DpEvent,
     GaussianDpEvent,
+    GdpAccountant,
+    RandomizedSensitivityGaussian,
     RenyiDpEvent,
     ZcdpDpEvent,
     cached_by_value,
     exp_down,
     exp_up,
+    log_down,
     log_up,
 )
-from dpcore.privacy.events import RandomizedSensitivityGaussian
 from dpcore_accounting.events.objective_perturbation import ObjectivePerturbationDpEvent
 from dpcore_accounting.mixture import mixture_curve_up, mixture_log_moment_up
 from dpcore_accounting.smallest_epsilon import smallest_epsilon
@@ -64,7 +61,7 @@ def _about_log_moment(event: RandomizedSensitivityGaussian) -> Callable[[float],
 def _best_order(event: RandomizedSensitivityGaussian, epsilon: float) -> Fraction:
     """Return about the ``t = alpha - 1`` at which the Renyi bound gives the smallest delta."""
     log_moment = _about_log_moment(event)
-    return golden_maximum(lambda t: -_log_delta(t, log_moment(t), epsilon))
+    return RenyiDpEvent.best_order(lambda t: -_log_delta(t, log_moment(t), epsilon))
 
 
 def _log_delta(t: float, log_moment: float, epsilon: float) -> float:
@@ -94,7 +91,7 @@ def _mironov_delta_up(event: RandomizedSensitivityGaussian, epsilon: float) -> F
     below that of ``_renyi_delta_up``, whose further factor is at most 1. Any relation for which the
     event holds."""
     log_moment = _about_log_moment(event)
-    t = golden_maximum(lambda t: t * epsilon - log_moment(t))
+    t = RenyiDpEvent.best_order(lambda t: t * epsilon - log_moment(t))
     log_delta = mixture_log_moment_up(event, 1 + t) - t * Fraction(epsilon)
     return exp_up(log_delta) if log_delta < 0 else Fraction(1)
 
@@ -102,7 +99,7 @@ def _mironov_delta_up(event: RandomizedSensitivityGaussian, epsilon: float) -> F
 def _concentrated_delta_up(event: ZcdpDpEvent, epsilon: Fraction) -> Fraction:
     """The bound of all orders, at the best one for this event, which is one public value."""
     rho = Fraction(event.rho)
-    t = golden_maximum(lambda t: -_log_delta(t, t * (1 + t) * event.rho, float(epsilon)))
+    t = RenyiDpEvent.best_order(lambda t: -_log_delta(t, t * (1 + t) * event.rho, float(epsilon)))
     return _delta_up(t, t * (1 + t) * rho, epsilon)
 
 
@@ -131,7 +128,7 @@ def _perturbed_delta_up(event: ObjectivePerturbationDpEvent, epsilon: Fraction) 
     left = epsilon - Fraction(event.log_determinant)
     if left <= 0:
         return Fraction(1)
-    total = sum(gaussian_delta_up(Fraction(m), left) for m in event.shifts)
+    total = sum(GdpAccountant.delta_up(Fraction(m), left) for m in event.shifts)
     return min(Fraction(1), Fraction(total))
 
 
@@ -142,7 +139,7 @@ def pair_curve_up(event: DominatingPairDpEvent, epsilon: Fraction) -> Fraction:
     factor = exp_down(min(epsilon, _LARGEST_EXPONENT))
     return max(
         sum((max(Fraction(0), a - factor * b) for a, b in pairs), Fraction(0))
-        for pairs in directions(event)
+        for pairs in event.directions()
     )
 
 
@@ -197,7 +194,7 @@ class SingleReleaseAccountant(AdditiveAccountant):
 
     def _ticks(self, event: DpEvent) -> int:
         if not self.supports(event):
-            raise UnsupportedEventError(unsupported(self.name, event))
+            raise UnsupportedEventError(self.unsupported(self.name, event))
         return super()._ticks(event)
 
     def compose(self, event: DpEvent) -> Self:
@@ -230,7 +227,7 @@ class SingleReleaseAccountant(AdditiveAccountant):
         if self.conversion == "mironov":
             return _mironov_delta_up(_as_mixture(event), epsilon)
         if isinstance(event, GaussianDpEvent):
-            return gaussian_delta_up(1 / Fraction(event.noise_multiplier), Fraction(epsilon))
+            return GdpAccountant.delta_up(1 / Fraction(event.noise_multiplier), Fraction(epsilon))
         return mixture_curve_up(_as_mixture(event), Fraction(epsilon))
 
     def _epsilon(self, spent: Fraction, delta: float) -> float:

@@ -47,16 +47,16 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from dpcore.accountants.conversion import golden_maximum
 from dpcore.errors import UnsupportedEventError
-from dpcore.exact.rounding import log_down
 from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.parts import (
     PoissonSampledDpEvent,
+    RenyiDpEvent,
     SkellamDpEvent,
     cached_by_value,
     exp_up,
     float_up,
+    log_down,
     log_up,
 )
 
@@ -114,7 +114,7 @@ def skellam_delta_up(
     if hits == 0:
         return Fraction(0)
     floats = float(mu), float(d1), float(d2), float(epsilon)
-    t = golden_maximum(lambda t: -_log_delta(t, hits, *floats))
+    t = RenyiDpEvent.best_order(lambda t: -_log_delta(t, hits, *floats))
     whole = max(1, math.floor(t))
     exact = Fraction(mu), Fraction(d1), Fraction(d2), Fraction(epsilon)
     return min(_delta_at(n, hits, *exact) for n in (whole + 1, whole + 2))

@@ -3,10 +3,10 @@
 import pytest
 
 import dpcore_accounting.best as best_module
-from dpcore.accountants.registered import registered_accountants
 from dpcore.errors import InvalidInputError, UnsupportedEventError
 from dpcore.plugin import NeighboringRelation, schedule_noise_multiplier
 from dpcore.plugin.parts import (
+    AdditiveAccountant,
     GaussianDpEvent,
     LaplaceDpEvent,
     PoissonSampledDpEvent,
@@ -18,7 +18,7 @@ from dpcore_accounting.pld import PldAccountant
 
 ADD = NeighboringRelation.ADD_OR_REMOVE_ONE
 REPLACE = NeighboringRelation.REPLACE_ONE
-ALL = registered_accountants()
+ALL = AdditiveAccountant.registered()
 
 
 def steps(p, count, relation=ADD):

@@ -12,8 +12,12 @@ from scipy.optimize import minimize_scalar
 from dpcore.accountants import GdpAccountant, ZcdpAccountant
 from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError
 from dpcore.plugin import noise_multiplier
-from dpcore.plugin.parts import ComposedDpEvent, GaussianDpEvent, LaplaceDpEvent
-from dpcore.privacy.events import RandomizedSensitivityGaussian
+from dpcore.plugin.parts import (
+    ComposedDpEvent,
+    GaussianDpEvent,
+    LaplaceDpEvent,
+    RandomizedSensitivityGaussian,
+)
 from dpcore_accounting.mixture import mixture_curve_up, mixture_renyi_up
 from dpcore_accounting.rdp import RdpAccountant
 from dpcore_accounting.single import SingleReleaseAccountant

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpcore.plugin.parts import GaussianDpEvent
-from dpcore.privacy.events import RandomizedSensitivityGaussian
+from dpcore.plugin.parts import GaussianDpEvent, RandomizedSensitivityGaussian
 from dpcore_accounting import mixture
 from dpcore_accounting.mixture import mixture_curve_up, mixture_shifts_up
 from dpcore_accounting.pld import PldAccountant

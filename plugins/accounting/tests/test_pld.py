@@ -13,6 +13,7 @@ from dpcore.plugin import NeighboringRelation, schedule_noise_multiplier
 from dpcore.plugin.parts import (
     ApproximateDpEvent,
     DominatingPairDpEvent,
+    ExponentialMechanismDpEvent,
     GaussianDpEvent,
     LaplaceDpEvent,
     PoissonSampledDpEvent,
@@ -21,7 +22,6 @@ from dpcore.plugin.parts import (
     ZcdpDpEvent,
     planned_accountant,
 )
-from dpcore.privacy.events import ExponentialMechanismDpEvent
 from dpcore_accounting import (
     privacy_loss_composition,
     privacy_loss_curves,

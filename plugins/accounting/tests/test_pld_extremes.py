@@ -6,18 +6,19 @@ import math
 import numpy as np
 import pytest
 
-from dpcore.accountants.registered import registered_accountants
 from dpcore.errors import BudgetExceededError, DpcoreError, InvalidInputError
 from dpcore.plugin import NeighboringRelation, schedule_noise_multiplier
 from dpcore.plugin.parts import (
+    AdditiveAccountant,
     DominatingPairDpEvent,
+    ExponentialMechanismDpEvent,
     GaussianDpEvent,
     LaplaceDpEvent,
     PoissonSampledDpEvent,
     PureDpEvent,
+    RandomizedSensitivityGaussian,
     planned_accountant,
 )
-from dpcore.privacy.events import ExponentialMechanismDpEvent, RandomizedSensitivityGaussian
 from dpcore_accounting import privacy_loss_composition, privacy_loss_curves
 from dpcore_accounting.pld import PldAccountant
 from dpcore_accounting.privacy_loss_composition import composed_delta_up
@@ -98,7 +99,7 @@ KINDS = [
 @pytest.mark.slow
 @pytest.mark.parametrize("edge", EDGES)
 def test_figures_at_the_edges_of_floats_have_a_bound_or_a_refusal(edge):
-    for accountant in registered_accountants():
+    for accountant in AdditiveAccountant.registered():
         for kind, budget in itertools.product(KINDS, [(1.0, 1e-9), (1e6, 1e-300), (1e19, 0.5)]):
             try:
                 after = accountant.from_budget(*budget).compose(kind(edge))

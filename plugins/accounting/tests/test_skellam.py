@@ -6,9 +6,8 @@ import mpmath
 import pytest
 
 from dpcore.accountants import GdpAccountant, ZcdpAccountant
-from dpcore.accountants.conversion import best_order_for_report, epsilon_up
 from dpcore.errors import InvalidInputError, UnsupportedEventError
-from dpcore.plugin.parts import SkellamDpEvent
+from dpcore.plugin.parts import RenyiDpEvent, SkellamDpEvent
 from dpcore_accounting.rdp import RdpAccountant
 from dpcore_accounting.skellam import skellam_delta_up, skellam_renyi_up
 from dpcore_lab.recount.ledger import renyi_divergence
@@ -106,8 +105,10 @@ def test_on_a_fine_grid_the_cost_is_that_of_a_gaussian():
     # 10 releases of noise multiplier 4: what the Renyi bound of a Gaussian gives at its best order.
     d2 = Fraction(1 << 20)
     rho = Fraction(10, 32)
-    epsilon = epsilon_up(
-        rho * (1 + best_order_for_report(rho, 1e-6)), 1e-6, best_order_for_report(rho, 1e-6)
+    epsilon = RenyiDpEvent.epsilon_up(
+        rho * (1 + RenyiDpEvent.best_order_for_report(rho, 1e-6)),
+        1e-6,
+        RenyiDpEvent.best_order_for_report(rho, 1e-6),
     )
     delta = skellam_delta_up(10, 16 * d2 * d2, 11 * d2, d2, epsilon)
     # Whole orders only: a little more.

@@ -9,11 +9,10 @@ import pytest
 from scipy import sparse
 
 from dpcore import fit
-from dpcore.accountants import GdpAccountant
 from dpcore.errors import DpcoreError, InvalidInputError
 from dpcore.losses.squared import Squared
 from dpcore.plugin import NeighboringRelation, Problem
-from dpcore.plugin.parts import Logistic, SeededNoise, TableSession, gaussian_mu_squared_down
+from dpcore.plugin.parts import GdpAccountant, Logistic, SeededNoise, TableSession
 from dpcore_baselines.descent import defaults
 from dpcore_baselines.descent.standardize import from_moments, least_seen
 from dpcore_baselines.dp_gd import DpGd
@@ -50,7 +49,7 @@ def test_the_whole_budget_is_charged_and_no_more(relation, n0):
     assert budget * (1 - 1e-9) <= spent <= budget
     # By hand: the sum of 1 / m^2 over the ledger against mu^2 of the exact curve.
     total = sum(1 / Fraction(entry.event.noise_multiplier) ** 2 for entry in session.ledger)
-    bound = gaussian_mu_squared_down(Fraction(session.accountant.epsilon), Fraction(1e-6))
+    bound = GdpAccountant.mu_squared_down(Fraction(session.accountant.epsilon), Fraction(1e-6))
     assert total <= bound
     assert solution.details["steps"] == 7
 

@@ -12,12 +12,12 @@ from dpcore.accountants import (
     GdpAccountant,
     ZcdpAccountant,
 )
-from dpcore.accountants.registered import registered_accountants
 from dpcore.errors import BudgetExceededError, DpcoreError, InvalidInputError, UnsupportedEventError
 from dpcore.fitting.reporting import _is_exact
 from dpcore.plugin import Gaussian, Laplace, NeighboringRelation, RowCount, Settings
 from dpcore.plugin.commands import Run, make_plan
 from dpcore.plugin.parts import (
+    AdditiveAccountant,
     ComposedDpEvent,
     GaussianDpEvent,
     Logistic,
@@ -85,7 +85,7 @@ def test_majority_without_an_intercept_knows_the_negative_class_only():
     assert not solution.w.any() and "negative class" in solution.status
 
 
-@pytest.mark.parametrize("kind", registered_accountants())
+@pytest.mark.parametrize("kind", AdditiveAccountant.registered())
 def test_no_accountant_of_a_guarantee_holds_an_exact_answer(kind):
     opened = kind.from_budget(1.0, 1e-6)
     for event in (NonPrivateDpEvent(), ComposedDpEvent((NonPrivateDpEvent(),))):

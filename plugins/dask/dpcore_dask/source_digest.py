@@ -9,7 +9,7 @@ from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 
-from dpcore.plugin.engines import DISTRIBUTIONS
+from dpcore.plugin.parts import PrivacyStatement
 
 __all__ = ["plugins_of_others", "source_digest"]
 
@@ -22,7 +22,7 @@ def plugins_of_others() -> dict[str, set[str]]:
     none of this repository."""
     found: dict[str, set[str]] = {}
     for point in metadata.entry_points(group=_GROUP):
-        if point.dist and point.dist.name and point.dist.name not in DISTRIBUTIONS:
+        if point.dist and point.dist.name and point.dist.name not in PrivacyStatement.DISTRIBUTIONS:
             found.setdefault(point.dist.name, set()).add(point.module.partition(".")[0])
     return found
 
@@ -35,7 +35,7 @@ def source_digest(distribution: str) -> str:
 
     Nothing is imported. What is compiled, as for a processor, is not looked at.
     """
-    own = DISTRIBUTIONS.get(distribution)
+    own = PrivacyStatement.DISTRIBUTIONS.get(distribution)
     packages = {own} if own else plugins_of_others().get(distribution, set())
     whole, n_files = hashlib.sha256(), 0
     for name, path in (found for package in sorted(packages) for found in _files(package)):

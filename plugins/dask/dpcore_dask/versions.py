@@ -9,7 +9,7 @@ from contextlib import suppress
 from importlib import metadata
 
 from dpcore.errors import EngineError
-from dpcore.plugin.engines import DISTRIBUTIONS
+from dpcore.plugin.parts import PrivacyStatement
 from dpcore_dask.source_digest import plugins_of_others, source_digest
 
 __all__ = ["PACKAGES", "own_versions", "require_versions", "version_of"]
@@ -26,7 +26,7 @@ def own_versions() -> dict[str, str]:
     another version a row might count for more. A part whose distribution is no plugin is its
     owner's to keep the same.
     """
-    plugins = DISTRIBUTIONS.keys() | plugins_of_others().keys()
+    plugins = PrivacyStatement.DISTRIBUTIONS.keys() | plugins_of_others().keys()
     return _versions_of((*PACKAGES, *sorted(plugins.difference(PACKAGES))))
 
 
@@ -41,7 +41,7 @@ def require_versions(
     """
     found = _versions_of(asked) if found is None else found
     for name, version in asked.items():
-        may_be_missing = name not in PACKAGES and name not in DISTRIBUTIONS
+        may_be_missing = name not in PACKAGES and name not in PrivacyStatement.DISTRIBUTIONS
         if found.get(name) != version and not (may_be_missing and name not in found):
             raise EngineError(
                 f"{where} has {name} {found.get(name, 'not installed')}, and this process "

@@ -12,7 +12,7 @@ import pytest
 from dpcore import fit
 from dpcore.errors import DpcoreError, InvalidInputError
 from dpcore.plugin import NeighboringRelation, Problem
-from dpcore.plugin.parts import SeededNoise, Table, gaussian_mu_squared_down, load_registry
+from dpcore.plugin.parts import GdpAccountant, SeededNoise, Table, load_registry
 from dpcore_lab.checks import (
     RecordingSession,
     check_huge_epsilon_limit,
@@ -60,7 +60,7 @@ def test_the_whole_budget_is_charged_and_no_more(optimizer, kinds, relation, n0,
     assert session.releases == kinds
     # By hand: the sum of 1 / m^2 over the ledger against mu^2 of the exact curve.
     total = sum(1 / Fraction(entry.event.noise_multiplier) ** 2 for entry in session.ledger)
-    limit = gaussian_mu_squared_down(Fraction(session.accountant.epsilon), Fraction(1e-6))
+    limit = GdpAccountant.mu_squared_down(Fraction(session.accountant.epsilon), Fraction(1e-6))
     assert limit * (1 - Fraction(1e-9)) <= total <= limit
 
 

@@ -1,12 +1,11 @@
 """Attacks on releases that are known to be mu-GDP: less succeeds than (epsilon, delta) allows.
 
 mu-GDP (Dong, Roth & Su 2022) is (epsilon, delta)-DP at every epsilon >= 0, with the delta of
-``gaussian_delta_up`` (Balle & Wang 2018, Theorem 8), certified to be rounded up. So the bounds of
-``dpcore_report.attack_bounds`` hold at every epsilon, and any choice of epsilon is sound: at 0 a
+``GdpAccountant.delta_up`` (Balle & Wang 2018, Theorem 8), certified to be rounded up. So the bounds
+of ``dpcore_report.attack_bounds`` hold at every epsilon, and any choice of epsilon is sound: at 0 a
 guess is right as often as Phi(mu / 2), and at the epsilon where a normal test has so many false
 alarms the bound of what it catches is the test's own. A group of k is (k mu)-GDP (group privacy, in
-the same paper).
-"""
+the same paper)."""
 
 from __future__ import annotations
 
@@ -14,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from statistics import NormalDist
 
-from dpcore.accountants.normal import gaussian_delta_up
+from dpcore.plugin.parts import GdpAccountant
 from dpcore_report.attack_bounds import Promise
 
 __all__ = ["GaussianPromise"]
@@ -43,4 +42,4 @@ class GaussianPromise:
         return self._at(max(Fraction(0), least)).caught(false_alarms)
 
     def _at(self, epsilon: Fraction) -> Promise:
-        return Promise(epsilon, gaussian_delta_up(self.mu, epsilon))
+        return Promise(epsilon, GdpAccountant.delta_up(self.mu, epsilon))

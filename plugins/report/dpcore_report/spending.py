@@ -6,8 +6,7 @@ from decimal import ROUND_CEILING, Context
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from dpcore.plugin.engines import DISTRIBUTIONS
-from dpcore.plugin.parts import exact, load_registry, optimizer_facts
+from dpcore.plugin.parts import PrivacyStatement, exact, load_registry, optimizer_facts
 from dpcore.registry.tables.declarations import mechanism_facts
 from dpcore_report.attack_bounds import percent_up
 from dpcore_report.sections import Item, Section
@@ -136,7 +135,9 @@ def _of_plugin(name: str, part: str | None) -> Item:
     """
     registry = load_registry()
     for entry in registry.entries("mechanism"):
-        is_ours = entry.distribution in DISTRIBUTIONS and entry.target.endswith(f":{name}")
+        is_ours = entry.distribution in PrivacyStatement.DISTRIBUTIONS and entry.target.endswith(
+            f":{name}"
+        )
         if entry.target == part or (part is None and is_ours):
             stated = mechanism_facts(registry.load("mechanism", entry.name)).theorem
             whose = f"{entry.distribution} {entry.version}"

@@ -16,9 +16,9 @@ from dpcore.plugin.parts import (
     LaplaceDpEvent,
     Logistic,
     PureAccountant,
+    RandomizedSensitivityGaussian,
     SeededNoise,
 )
-from dpcore.privacy.events import RandomizedSensitivityGaussian
 from dpcore_accounting.rdp import RdpAccountant
 from dpcore_accounting.single import SingleReleaseAccountant
 from dpcore_baselines.losses.huber import HuberSvm

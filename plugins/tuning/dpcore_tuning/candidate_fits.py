@@ -14,7 +14,6 @@ import numpy as np
 from dpcore.errors import InvalidInputError, replacing
 from dpcore.plugin.commands import Run
 from dpcore.plugin.parts import Ledger, PrivacyStatement
-from dpcore.plugin.steps import RowsAsked
 from dpcore_tuning.beside import released_weights
 from dpcore_tuning.held_out import HeldOut
 from dpcore_tuning.repetition import best_of_random_tries
@@ -64,7 +63,7 @@ class Tries:
         self.capacity = problem.unsure_capacity
         self.filter = first.accountant
         """The filter of one fit, empty."""
-        self._over(first.rows.over_none(RowsAsked.HELD_OUT, search.plans[0])).rehearse()
+        self._over(first.rows.over_none("held-out", search.plans[0])).rehearse()
         # What refuses a fit of no rows, up to its first release, refuses now.
         rehearsed = [one.rehearse(one.accountant, Ledger()) for one in begun]
         limits = [one.most_rows for one in rehearsed if one.most_rows is not None]
@@ -88,7 +87,7 @@ class Tries:
         self._rows = known.rows.dataset
         self._table = known.rows.table or self._rows.table()
         scored = replace(known.rows, held_out=self._sides.scored)
-        self._held = self._over(scored.over(RowsAsked.HELD_OUT, self._search.plans[0]))
+        self._held = self._over(scored.over("held-out", self._search.plans[0]))
         weights = released_weights(known)
         plans = (replace(p, settings=replace(p.settings, also=())) for p in self._search.plans)
         self._plans = [plan.with_weights(weights) if weights else plan for plan in plans]

@@ -54,17 +54,17 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from dpcore.accountants.conversion import epsilon_up, golden_maximum, slack
 from dpcore.errors import InvalidInputError
-from dpcore.exact.rounding import log_down
 from dpcore.plugin.parts import (
     AdditiveAccountant,
     PureAccountant,
+    RenyiDpEvent,
     cached_by_value,
     exp_up,
     float_down,
     float_up,
     load_registry,
+    log_down,
     log_up,
 )
 from dpcore_accounting.rdp import RdpAccountant
@@ -166,7 +166,13 @@ def _rho_of(
     log_mean = math.log(law.mean_up())
 
     def rho(t: float, s: float) -> float:
-        left = epsilon + slack(t, delta) - spent + grown * log_gamma / (1 + s) - log_mean / t
+        left = (
+            epsilon
+            + RenyiDpEvent.slack(t, delta)
+            - spent
+            + grown * log_gamma / (1 + s)
+            - log_mean / t
+        )
         return left / (1 + t + grown * s)
 
     return rho
@@ -176,14 +182,16 @@ def _rho_of(
 def _order_of_zcdp(law: TruncatedNegativeBinomial, *whole: float) -> Fraction:
     """Return the order, less 1, at which a try's zCDP filter is largest."""
     rho = _rho_of(law, whole)  # type: ignore[arg-type]
-    return golden_maximum(lambda t: rho(t, float(golden_maximum(lambda s: rho(t, s)))))
+    return RenyiDpEvent.best_order(
+        lambda t: rho(t, float(RenyiDpEvent.best_order(lambda s: rho(t, s))))
+    )
 
 
 def _order_of_rdp(law: TruncatedNegativeBinomial, *whole: float) -> Fraction:
     """Return the order, less 1, at which noise of a concentrated law is least: a function of public
     figures, chosen before the search."""
     rho = _rho_of(law, whole)  # type: ignore[arg-type]
-    return golden_maximum(lambda t: rho(t, t))
+    return RenyiDpEvent.best_order(lambda t: rho(t, t))
 
 
 def _zcdp(law: TruncatedNegativeBinomial, whole: RdpAccountant) -> Accountant:
@@ -191,7 +199,7 @@ def _zcdp(law: TruncatedNegativeBinomial, whole: RdpAccountant) -> Accountant:
     (1 + eta)(b - 1) rho and the overhead are within what the whole has left there."""
     t = whole.order - 1
     rho = _rho_of(law, (whole.epsilon, whole.delta), whole.spent)
-    s = golden_maximum(lambda s: rho(float(t), s))
+    s = RenyiDpEvent.best_order(lambda s: rho(float(t), s))
     left = left_of(whole) - _overhead_up(law, t, 1 + s)
     each = left / (1 + t + (1 + law.eta) * s)
     if each <= 0 or not AdditiveAccountant.ticks_down(each):
@@ -208,7 +216,9 @@ def _rdp(law: TruncatedNegativeBinomial, whole: RdpAccountant) -> RdpAccountant:
     each = left / (1 + (1 + law.eta) * t / (1 + t))
     if each <= 0 or not AdditiveAccountant.ticks_down(each):
         raise InvalidInputError(_TOO_SMALL)
-    stated = min(whole.epsilon, float_up(epsilon_up(each, whole.delta, t))) or whole.epsilon
+    stated = (
+        min(whole.epsilon, float_up(RenyiDpEvent.epsilon_up(each, whole.delta, t))) or whole.epsilon
+    )
     return replace(
         whole, epsilon=stated, budget_ticks=AdditiveAccountant.ticks_down(each), spent_ticks=0
     )

@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from dpcore.accountants.conversion import slack
 from dpcore.errors import InvalidInputError
-from dpcore.plugin.parts import SeededNoise
+from dpcore.plugin.parts import RenyiDpEvent, SeededNoise
 from dpcore_tuning.repetition import best_of_random_tries
 from dpcore_tuning.stopping_cost import filter_of_a_try, left_of, theorem_of, whole_filter
 from dpcore_tuning.stopping_distributions import Poisson, TruncatedNegativeBinomial, law_of
@@ -135,7 +134,7 @@ def test_the_filter_of_a_try_is_within_the_budget_and_no_other_order_is_better(
     def total(divergence_at, a, b):  # Theorem 2, then the tight conversion, in floats
         own = divergence_at(a) + (1 + eta) * (1 - 1 / b) * divergence_at(b)
         own += (1 + eta) * log_gamma / b + mean / (a - 1)
-        return own - slack(a - 1, delta)
+        return own - RenyiDpEvent.slack(a - 1, delta)
 
     rho = try_of(law, "zcdp", epsilon, delta).budget
     orders = 1 + np.geomspace(1, 1e4, 120)

@@ -14,8 +14,7 @@ from scipy.sparse import csr_matrix
 
 from dpcore import fit
 from dpcore.errors import DpcoreError
-from dpcore.plugin.engines import DISTRIBUTIONS
-from dpcore.plugin.parts import load_registry
+from dpcore.plugin.parts import PrivacyStatement, load_registry
 
 N_ROWS = 300
 SCHEMA = {
@@ -71,7 +70,7 @@ def fit_case(layout, loss, words):
 def cases():
     """Yield the name and the words of every case, whether or not it fits."""
     for entry in load_registry().entries("optimizer"):
-        if entry.distribution not in DISTRIBUTIONS:
+        if entry.distribution not in PrivacyStatement.DISTRIBUTIONS:
             continue
         algo = entry.name
         base = {"algo": algo, "epsilon": 2.0}

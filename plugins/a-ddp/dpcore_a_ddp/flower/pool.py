@@ -18,9 +18,10 @@ from dpcore_a_ddp.users.messages import Answers, Declined, Inbox
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dpcore.plugin import Accountant, Schedule
+    from dpcore.plugin import Accountant
     from dpcore_a_ddp.pools.user_budgets import MakeFilter
     from dpcore_a_ddp.users.messages import Reply, User
+    from dpcore_accounting.best import Schedule
 
 __all__ = ["FlowerPool", "Post"]
 

@@ -13,8 +13,9 @@ from dpcore_a_ddp.pools.user_budgets import Filters, MakeFilter, middle_budget
 from dpcore_a_ddp.users.messages import User
 
 if TYPE_CHECKING:
-    from dpcore.plugin import Accountant, Schedule
+    from dpcore.plugin import Accountant
     from dpcore_a_ddp.pools.round_rules import GradientRounds
+    from dpcore_accounting.best import Schedule
 
 __all__ = ["OneProcessPool"]
 

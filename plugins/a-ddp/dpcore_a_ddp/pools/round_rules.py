@@ -31,8 +31,9 @@ from dpcore_accounting.samples import PoissonSample
 if TYPE_CHECKING:
     import numpy as np
 
-    from dpcore.plugin import Loss, Schedule
+    from dpcore.plugin import Loss
     from dpcore.plugin.parts import DpEvent, NoiseSource, Query, SampledQuery
+    from dpcore_accounting.best import Schedule
 
 __all__ = ["GradientRounds"]
 
@@ -78,8 +79,7 @@ class GradientRounds:
         joined before its delta is looked at: not private.
     left_late : set by a pool, as published, once a user joined a round that its budget did not
         hold.
-    masked : set by a pool whose users' messages are masked.
-    apart : set by a pool whose users are processes of their own.
+    masked, apart : set by a pool whose users mask their messages, or are processes of their own.
     """
 
     loss: str

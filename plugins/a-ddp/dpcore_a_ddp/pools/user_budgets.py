@@ -15,10 +15,11 @@ from dpcore_a_ddp.pools.sum_rules import delta_of_rounds, rounds_before_failure
 from dpcore_accounting.best import BestAccountant
 
 if TYPE_CHECKING:
-    from dpcore.plugin import Accountant, Schedule
+    from dpcore.plugin import Accountant
     from dpcore.plugin.parts import DpEvent
     from dpcore_a_ddp.pools.round_rules import GradientRounds
     from dpcore_a_ddp.users.messages import User
+    from dpcore_accounting.best import Schedule
 
 __all__ = [
     "MOST_ROUNDS",

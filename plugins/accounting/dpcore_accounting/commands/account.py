@@ -3,17 +3,14 @@
 import math
 from typing import Annotated, Any
 
-from dpcore.accountants.registered import registered_accountants
 from dpcore.plugin import (
     InvalidInputError,
     NeighboringRelation,
-    Schedule,
     Settings,
     noise_multiplier,
     schedule_noise_multiplier,
 )
 from dpcore.plugin.commands import Option, print_json, print_lines
-from dpcore.plugin.engines import DISTRIBUTIONS
 from dpcore.plugin.parts import (
     AdditiveAccountant,
     DpEvent,
@@ -24,6 +21,7 @@ from dpcore.plugin.parts import (
     load_registry,
     planned_accountant,
 )
+from dpcore_accounting.best import Schedule
 from dpcore_accounting.commands.printing import print_table
 
 __all__ = ["account_command", "describe_budget", "describe_schedule", "epsilon_of"]
@@ -95,8 +93,10 @@ def _planned(row: dict[str, Any]) -> tuple[str, ...]:
 
 def _name(row: dict[str, Any]) -> str:
     """Return an accountant's name, and whose it is if it is not of this repository."""
+    from dpcore.plugin.parts import PrivacyStatement
+
     name, distribution = row["accountant"], row["distribution"]
-    return name if distribution in DISTRIBUTIONS else f"{name} (of {distribution})"
+    return name if distribution in PrivacyStatement.DISTRIBUTIONS else f"{name} (of {distribution})"
 
 
 def describe_budget(epsilon: float, delta: float) -> list[dict[str, Any]]:
@@ -116,7 +116,7 @@ def describe_budget(epsilon: float, delta: float) -> list[dict[str, Any]]:
     positive_delta = AdditiveAccountant.validated_delta(delta, zero_allowed=True) > 0
     return [
         _row(accountant_class, conversion, epsilon, delta)
-        for accountant_class in registered_accountants()
+        for accountant_class in AdditiveAccountant.registered()
         if accountant_class.fully_adaptive
         if positive_delta or accountant_facts(accountant_class).delta_may_be_zero
         for conversion in accountant_facts(accountant_class).conversions or (None,)
@@ -175,7 +175,7 @@ def describe_schedule(
     (event,) = schedule(1.0)
     rows = [
         _schedule_row(accountant_class, epsilon, delta, schedule)
-        for accountant_class in registered_accountants()
+        for accountant_class in AdditiveAccountant.registered()
         if accountant_class.supports(event)
     ]
     return sorted(rows, key=lambda row: row["noise_multiplier"] or math.inf)

@@ -10,7 +10,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from dpcore.plugin import InvalidInputError
-from dpcore.plugin.parts import Digits, DigitStream, sealed
+from dpcore.plugin.parts import DigitStream, sealed
 
 if TYPE_CHECKING:
     from dpcore.plugin.parts import GridScale, NoiseSource
@@ -95,7 +95,7 @@ class Deviate:
 
     __slots__ = ("_parts", "_shift")
 
-    def __init__(self, parts: list[tuple[int, Digits]], shift: int) -> None:
+    def __init__(self, parts: list[tuple[int, Any]], shift: int) -> None:
         self._parts, self._shift = parts, shift
 
     def bounds(self, digits: int) -> tuple[int, int, int]:
@@ -117,7 +117,7 @@ class Deviate:
         raise AssertionError("unreachable")
 
 
-def _drawn(stream: DigitStream, kind: str, factor: int, shape: int = 1) -> list[tuple[int, Digits]]:
+def _drawn(stream: DigitStream, kind: str, factor: int, shape: int = 1) -> list[tuple[int, Any]]:
     if kind == "normal":
         negative, size = stream.normal()
         return [(-factor if negative else factor, size)]

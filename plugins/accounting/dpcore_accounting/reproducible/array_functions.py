@@ -12,9 +12,11 @@ import sys
 
 import numpy as np
 
-__all__ = ["FUNCTION_ERROR", "array_exp", "array_expm1", "array_log"]
+__all__ = ["FUNCTION_ERROR", "SUM_ERROR", "array_exp", "array_expm1", "array_log"]
 
 FUNCTION_ERROR = 2.0**-50
+SUM_ERROR = 2.0**-40
+"""That of ``ordered_sum``, relative to the sum of the sizes of its terms."""
 _FEW = 2**16
 _LARGEST_EXPONENT = math.log(sys.float_info.max)
 

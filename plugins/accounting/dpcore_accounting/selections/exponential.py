@@ -5,8 +5,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpcore.plugin.parts import NoiseSource, PureNoise, ScaledNoise, Sensitivity, sealed
-from dpcore.privacy.events import ExponentialMechanismDpEvent
+from dpcore.plugin.parts import (
+    ExponentialMechanismDpEvent,
+    NoiseSource,
+    PureNoise,
+    ScaledNoise,
+    Sensitivity,
+    sealed,
+)
 from dpcore_accounting.selections.utilities import shortfalls
 
 __all__ = ["Exponential"]

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from itertools import count
 from math import isqrt
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dpcore.plugin.parts import DigitStream
 
 if TYPE_CHECKING:
-    from dpcore.plugin.parts import Digits, GridScale, NoiseSource
+    from dpcore.plugin.parts import GridScale, NoiseSource
 
 __all__ = ["gamma_deviates", "modulo_2_64"]
 
@@ -58,7 +58,7 @@ def _scaled_floors(noise: NoiseSource, scale: GridScale, size: int) -> list[int]
 
 
 def _bounds(
-    radius: list[Digits], sizes: tuple[Digits, ...], digits: int, bits: int, scale: GridScale
+    radius: list[Any], sizes: tuple[Any, ...], digits: int, bits: int, scale: GridScale
 ) -> tuple[list[int], list[int]]:
     """Return floors of bounds of ``scale |Z_i|`` from below and from above, by the first digits.
 

@@ -142,8 +142,8 @@ def _mu(least: float, most: float) -> float:
 def _epsilon_of_mu(mu: float, delta: float) -> float:
     """Return the smallest epsilon of mu-GDP at ``delta``, rounded down: of a mu that is smaller by
     more than what rounding up adds."""
-    from dpcore.accountants.normal import gaussian_epsilon_up
+    from dpcore.plugin.parts import GdpAccountant
 
     if mu <= 0 or delta <= 0:
         return 0.0
-    return gaussian_epsilon_up(Fraction(mu) ** 2, Fraction(delta)) * (1 - _SLACK)
+    return GdpAccountant.epsilon_up(Fraction(mu) ** 2, Fraction(delta)) * (1 - _SLACK)

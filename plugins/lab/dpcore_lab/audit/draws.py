@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.plugin.parts import GaussianDpEvent, Sensitivity
-from dpcore.privacy.events import RandomizedSensitivityGaussian
+from dpcore.plugin.parts import GaussianDpEvent, RandomizedSensitivityGaussian, Sensitivity
 from dpcore_lab.outcomes.residuals import Residuals, assert_noise_is_fresh
 from dpcore_lab.replay.answers import answer_by
 

@@ -20,18 +20,18 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from dpcore.accountants.normal import gaussian_epsilon_up
 from dpcore.plugin.parts import (
     ApproximateDpEvent,
+    ExponentialMechanismDpEvent,
     ExPostDpEvent,
     GaussianDpEvent,
+    GdpAccountant,
     LaplaceDpEvent,
     NoiseSource,
     PoissonSampledDpEvent,
     PureDpEvent,
-    gaussian_mu_squared_down,
+    RandomizedSensitivityGaussian,
 )
-from dpcore.privacy.events import ExponentialMechanismDpEvent, RandomizedSensitivityGaussian
 from dpcore_lab.audit.claim import ALARM, BEYOND, Claim
 from dpcore_lab.audit.draws import Draws
 from dpcore_lab.audit.recorded import Release, releases_of
@@ -81,7 +81,9 @@ def _randomized(event: RandomizedSensitivityGaussian, delta: float) -> Claim:
 
 
 def _of_mu(mu: float, delta: float) -> Claim:
-    return Claim(gaussian_epsilon_up(Fraction(mu) ** 2, Fraction(delta)), delta, mu * (1 + 1e-12))
+    return Claim(
+        GdpAccountant.epsilon_up(Fraction(mu) ** 2, Fraction(delta)), delta, mu * (1 + 1e-12)
+    )
 
 
 def _sampled(event: PoissonSampledDpEvent, delta: float) -> Claim:
@@ -177,7 +179,7 @@ def _louder(release: Release, own: Claim, delta: float) -> Release:
     factor = own.epsilon / _LOUD
     if own.mu is not None:
         loud = math.log1p(math.expm1(_LOUD) / own.sampled)
-        most = gaussian_mu_squared_down(Fraction(loud), Fraction(delta / own.sampled))
+        most = GdpAccountant.mu_squared_down(Fraction(loud), Fraction(delta / own.sampled))
         factor = own.mu / float(most) ** 0.5
     less = mechanism.noise_multiplier * factor
     return replace(release, mechanism=replace(mechanism, noise_multiplier=less))

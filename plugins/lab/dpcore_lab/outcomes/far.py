@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.plugin.parts import (
     ComposedDpEvent,
+    ExponentialMechanismDpEvent,
     ExPostDpEvent,
     GaussianDpEvent,
     LaplaceDpEvent,
     PureDpEvent,
     ZcdpDpEvent,
 )
-from dpcore.privacy.events import ExponentialMechanismDpEvent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

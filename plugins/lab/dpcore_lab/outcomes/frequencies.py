@@ -15,15 +15,16 @@ from dpcore.plugin.parts import (
     ApproximateDpEvent,
     ComposedDpEvent,
     DominatingPairDpEvent,
+    ExponentialMechanismDpEvent,
     ExPostDpEvent,
     GaussianDpEvent,
     LaplaceDpEvent,
     PureDpEvent,
+    RandomizedSensitivityGaussian,
     RenyiDpEvent,
     SkellamDpEvent,
     ZcdpDpEvent,
 )
-from dpcore.privacy.events import ExponentialMechanismDpEvent, RandomizedSensitivityGaussian
 from dpcore_accounting.events.objective_perturbation import ObjectivePerturbationDpEvent
 from dpcore_lab.recount.ledger import UnknownEventError, renyi_divergence
 

@@ -8,17 +8,18 @@ from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.parts import (
     ApproximateDpEvent,
     DominatingPairDpEvent,
+    ExponentialMechanismDpEvent,
     ExPostDpEvent,
     GaussianDpEvent,
     LaplaceDpEvent,
     PoissonSampledDpEvent,
     PureDpEvent,
+    RandomizedSensitivityGaussian,
     RenyiDpEvent,
     SampledWithoutReplacementDpEvent,
     SkellamDpEvent,
     ZcdpDpEvent,
 )
-from dpcore.privacy.events import ExponentialMechanismDpEvent, RandomizedSensitivityGaussian
 from dpcore_accounting.events.objective_perturbation import ObjectivePerturbationDpEvent
 
 if TYPE_CHECKING:

@@ -10,17 +10,18 @@ from dpcore.plugin.parts import (
     ApproximateDpEvent,
     ComposedDpEvent,
     DominatingPairDpEvent,
+    ExponentialMechanismDpEvent,
     ExPostDpEvent,
     GaussianDpEvent,
     LaplaceDpEvent,
     PoissonSampledDpEvent,
     PureDpEvent,
+    RandomizedSensitivityGaussian,
     RenyiDpEvent,
     SampledWithoutReplacementDpEvent,
     SkellamDpEvent,
     ZcdpDpEvent,
 )
-from dpcore.privacy.events import ExponentialMechanismDpEvent, RandomizedSensitivityGaussian
 from dpcore_accounting.events.objective_perturbation import ObjectivePerturbationDpEvent
 from dpcore_lab.recount.normal import shift_of
 from dpcore_lab.recount.privacy_losses import epsilon_of_losses

@@ -6,8 +6,13 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from dpcore.plugin.parts import ExPostDpEvent, GaussianDpEvent, LaplaceDpEvent, PureDpEvent
-from dpcore.privacy.events import ExponentialMechanismDpEvent
+from dpcore.plugin.parts import (
+    ExponentialMechanismDpEvent,
+    ExPostDpEvent,
+    GaussianDpEvent,
+    LaplaceDpEvent,
+    PureDpEvent,
+)
 
 if TYPE_CHECKING:
     import numpy as np

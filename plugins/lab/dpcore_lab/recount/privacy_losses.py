@@ -14,14 +14,15 @@ from dpcore.plugin.parts import (
     ApproximateDpEvent,
     ComposedDpEvent,
     DominatingPairDpEvent,
+    ExponentialMechanismDpEvent,
     ExPostDpEvent,
     GaussianDpEvent,
     LaplaceDpEvent,
     PoissonSampledDpEvent,
     PureDpEvent,
+    RandomizedSensitivityGaussian,
     SampledWithoutReplacementDpEvent,
 )
-from dpcore.privacy.events import ExponentialMechanismDpEvent, RandomizedSensitivityGaussian
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -12,12 +12,12 @@ from dpcore.plugin.parts import (
     ApproximateDpEvent,
     ComposedDpEvent,
     DominatingPairDpEvent,
+    ExponentialMechanismDpEvent,
     ExPostDpEvent,
     LaplaceDpEvent,
     PureDpEvent,
     RenyiDpEvent,
 )
-from dpcore.privacy.events import ExponentialMechanismDpEvent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

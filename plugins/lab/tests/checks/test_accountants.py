@@ -7,8 +7,12 @@ import pytest
 from dpcore.accountants.gdp import GdpAccountant
 from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.errors import BudgetExceededError
-from dpcore.plugin.parts import NonPrivateDpEvent, PureAccountant, load_registry
-from dpcore.privacy.events import ExponentialMechanismDpEvent
+from dpcore.plugin.parts import (
+    ExponentialMechanismDpEvent,
+    NonPrivateDpEvent,
+    PureAccountant,
+    load_registry,
+)
 from dpcore_lab.checks import check_accountant
 from dpcore_lab.recount.planned import check_deltas
 

@@ -14,6 +14,7 @@ from dpcore.plugin import Gaussian, Geometric, Laplace
 from dpcore.plugin.parts import (
     ComposedDpEvent,
     DpEvent,
+    ExponentialMechanismDpEvent,
     GaussianDpEvent,
     PureDpEvent,
     RenyiDpEvent,
@@ -21,7 +22,6 @@ from dpcore.plugin.parts import (
     ZcdpDpEvent,
     load_registry,
 )
-from dpcore.privacy.events import ExponentialMechanismDpEvent
 from dpcore_accounting.selections.exponential import Exponential
 from dpcore_accounting.selections.permute_and_flip import PermuteAndFlip
 from dpcore_lab.checks import check_mechanism

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from dpcore.plugin import Gaussian, Solution
-from dpcore.plugin.parts import GaussianDpEvent, Sensitivity
-from dpcore.privacy.events import RandomizedSensitivityGaussian
+from dpcore.plugin.parts import GaussianDpEvent, RandomizedSensitivityGaussian, Sensitivity
 from dpcore_accounting.single import SingleReleaseAccountant
 from dpcore_lab.checks import check_outputs_released, check_sensitivity_on_neighbours
 from dpcore_lab.outcomes.frequencies import largest_probability

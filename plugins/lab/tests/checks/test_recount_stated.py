@@ -9,13 +9,13 @@ from dpcore.plugin.parts import (
     ApproximateDpEvent,
     ComposedDpEvent,
     DominatingPairDpEvent,
+    ExponentialMechanismDpEvent,
     GaussianDpEvent,
     LaplaceDpEvent,
     PureDpEvent,
     RenyiDpEvent,
     ZcdpDpEvent,
 )
-from dpcore.privacy.events import ExponentialMechanismDpEvent
 from dpcore_lab.outcomes.frequencies import largest_probability
 from dpcore_lab.recount.ledger import recounted_epsilon, renyi_divergence
 

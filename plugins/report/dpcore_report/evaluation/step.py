@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpcore.errors import InvalidInputError
-from dpcore.plugin.steps import Phase, RowsAsked
+from dpcore.plugin.steps import Phase
 from dpcore_report.evaluation.table import Figures
 from dpcore_report.evaluation.text import evaluation_in_words
 from dpcore_report.step_values import checked_epsilon, checked_share
@@ -61,7 +61,7 @@ class Evaluation:
     name: ClassVar[str] = "evaluation"
     phase: ClassVar[Phase] = Phase.RESULT
     needs: ClassVar[frozenset[str]] = frozenset({"adaptive-filter", "held-out-rows", "rows-here"})
-    rows: ClassVar[RowsAsked] = RowsAsked.HELD_OUT
+    rows: ClassVar[str] = "held-out"
     asks: ClassVar[str] = "The counts of a private evaluation are released from the rows"
     instead: ClassVar[str] = "Leave the evaluation out"
 

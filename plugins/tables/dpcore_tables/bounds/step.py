@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpcore.fitting.steps.step import Bounds
 from dpcore.plugin import Gaussian
-from dpcore.plugin.steps import Outcome, Phase, RowsAsked, ShareDoor, mechanism_for
+from dpcore.plugin.steps import Outcome, Phase, ShareDoor, mechanism_for
 from dpcore_tables.bounds.choice import CountNoise, are_defaults, bounds_of
 from dpcore_tables.bounds.counts import BinCounts
 from dpcore_tables.bounds.target import share_beyond, target_bounds_of
@@ -59,7 +59,7 @@ class PrivateBounds:
     name: ClassVar[str] = "private_bounds"
     phase: ClassVar[Phase] = Phase.SCHEMA
     needs: ClassVar[frozenset[str]] = frozenset({"adaptive-filter", "rows-here"})
-    rows: ClassVar[RowsAsked] = RowsAsked.WAITING
+    rows: ClassVar[str] = "waiting"
     asks: ClassVar[str] = "The bounds of column {column} are private"
     instead: ClassVar[str] = "Give public bounds"
 

@@ -15,8 +15,12 @@ from dpcore.errors import (
     InvalidInputError,
 )
 from dpcore.plugin import ClippedGradientSum, Gaussian, PrivacySession
-from dpcore.plugin.parts import GaussianDpEvent, LaplaceDpEvent, Sensitivity
-from dpcore.privacy.events import ExponentialMechanismDpEvent
+from dpcore.plugin.parts import (
+    ExponentialMechanismDpEvent,
+    GaussianDpEvent,
+    LaplaceDpEvent,
+    Sensitivity,
+)
 from dpcore_tables.statistics import column_of, open_session
 from dpcore_tables.statistics.asking import Statistics
 from dpcore_tables.store import convert

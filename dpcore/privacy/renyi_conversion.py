@@ -1,4 +1,4 @@
-"""From Renyi and concentrated differential privacy to (epsilon, delta), and back.
+"""From Renyi differential privacy to (epsilon, delta), and back.
 
 "tight" is Canonne, Kamath & Steinke 2020 (arXiv:2004.00010v4), Proposition 12: a release whose
 Renyi divergence of order alpha is at most tau is (epsilon, delta)-DP for
@@ -7,25 +7,20 @@ Renyi divergence of order alpha is at most tau is (epsilon, delta)-DP for
 
 It holds at every order, so the order may be sought in floats; what is then claimed at that order is
 evaluated in directed rounding. Orders are handled as ``t = alpha - 1``.
-
-"bun-steinke" is Bun & Steinke 2016, Proposition 1.3 (Lemma 3.8 in Lee & Kifer 2018): rho-zCDP is
-(rho + 2 sqrt(rho ln(1/delta)), delta)-DP.
 """
 
 import math
 from collections.abc import Callable
 from fractions import Fraction
 
-from dpcore.exact.rounding import log_down, log_up, sqrt_up
+from dpcore.exact.rounding import log_down, log_up
 
 __all__ = [
     "best_order_for_budget",
     "best_order_for_report",
-    "bun_steinke_epsilon_up",
-    "bun_steinke_rho_down",
     "epsilon_up",
-    "golden_maximum",
-    "renyi_budget_down",
+    "best_order",
+    "budget_down",
     "slack",
 ]
 
@@ -45,8 +40,9 @@ def _slack_down(t: Fraction, delta: float) -> Fraction:
     return (log_down(Fraction(delta)) + (1 + t) * log_down(1 + t) - t * log_up(t)) / t
 
 
-def golden_maximum(objective: Callable[[float], float]) -> Fraction:
-    """Return a ``t`` near the maximum: a grid in ``ln t``, then golden section around its best."""
+def best_order(objective: Callable[[float], float]) -> Fraction:
+    """Return a ``t = alpha - 1`` near the maximum of an objective in t: a grid in ``ln t``, then
+    golden section around its best."""
     grid = [-_LOG_RANGE + i for i in range(int(2 * _LOG_RANGE) + 1)]
     best = max(grid, key=lambda u: objective(math.exp(u)))
     low, high, golden = best - 1, best + 1, (math.sqrt(5) - 1) / 2
@@ -61,16 +57,16 @@ def golden_maximum(objective: Callable[[float], float]) -> Fraction:
 
 def best_order_for_budget(epsilon: float, delta: float) -> Fraction:
     """Return ``t = alpha - 1`` at which zCDP gets the largest rho out of (epsilon, delta)."""
-    return golden_maximum(lambda t: (epsilon + slack(t, delta)) / (1 + t))
+    return best_order(lambda t: (epsilon + slack(t, delta)) / (1 + t))
 
 
 def best_order_for_report(rho: Fraction, delta: float) -> Fraction:
     """Return ``t = alpha - 1`` at which rho-zCDP gives the smallest epsilon."""
     approximate = float(rho)
-    return golden_maximum(lambda t: slack(t, delta) - approximate * (1 + t))
+    return best_order(lambda t: slack(t, delta) - approximate * (1 + t))
 
 
-def renyi_budget_down(epsilon: float, delta: float, t: Fraction) -> Fraction:
+def budget_down(epsilon: float, delta: float, t: Fraction) -> Fraction:
     """Return the largest tau, rounded down, whose conversion at order 1 + t is within the budget.
 
     At least 0: an order at which the conversion alone costs more than epsilon buys nothing.
@@ -81,15 +77,3 @@ def renyi_budget_down(epsilon: float, delta: float, t: Fraction) -> Fraction:
 def epsilon_up(tau: Fraction, delta: float, t: Fraction) -> Fraction:
     """Return the epsilon, rounded up, of Renyi divergence ``tau`` at order 1 + t; at least 0."""
     return max(Fraction(0), tau - _slack_down(t, delta))
-
-
-def bun_steinke_rho_down(epsilon: float, delta: float) -> Fraction:
-    """Return the largest rho, rounded down, with rho + 2 sqrt(rho ln(1/delta)) <= epsilon."""
-    log_inverse = -log_down(Fraction(delta))
-    root = Fraction(epsilon) / (sqrt_up(log_inverse + Fraction(epsilon)) + sqrt_up(log_inverse))
-    return root * root
-
-
-def bun_steinke_epsilon_up(rho: Fraction, delta: float) -> Fraction:
-    """Return rho + 2 sqrt(rho ln(1/delta)), rounded up."""
-    return rho + 2 * sqrt_up(rho * -log_down(Fraction(delta)))
