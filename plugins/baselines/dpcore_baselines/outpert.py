@@ -96,7 +96,7 @@ class OutPert:
     def default_l2(self, problem: Problem, accountant: Accountant) -> float:
         """Return the l2 of a run that was given none: where what noise costs, n smoothness times
         its square in a margin, and what l2 costs are about equal, m the noise multiplier."""
-        if not math.isfinite(problem.loss.smoothness):
+        if not math.isfinite(problem.loss.smoothness + problem.loss.lipschitz):
             return 0.0  # what check_fits refuses
         n = problem.n_public or _ROWS
         noise = usual_noise(accountant.epsilon, accountant.delta)

@@ -202,6 +202,7 @@ def test_losses_that_do_not_fit_are_told_what_would(optimizer):
     problem = make_problem(make_rows(9), ADD, Squared(), l2=0.1)
     with pytest.raises(InvalidInputError, match="needs a Lipschitz loss"):
         check_fits(optimizer, problem, accountant)
+    assert OutPert().default_l2(problem, accountant) == 0.0  # A plan asks for it before that.
 
 
 def test_outpert_without_l2_is_refused():

@@ -80,7 +80,8 @@ def outcomes_like(part: Any, kind: str, request: LikeRequest) -> tuple[str, Iter
             f"A part of the kind {kind} meets no sizes of a run: --like takes one that is "
             f"{', '.join(KINDS_LIKE_RUNS)}."
         )
-    like = LikeRun.of(request, part if kind == "optimizer" else None)
+    planned = {kind: part} if kind in ("optimizer", "loss") else {}
+    like = LikeRun.of(request, **planned)
     if kind == "optimizer":
         return like.words, _of_optimizer(like)
     checks: dict[str, Callable[[Any, LikeRun], Tested]] = {
@@ -109,11 +110,7 @@ def _outcome(name: str, check: Any, part: Any, kind: str, like: LikeRun) -> Outc
         if kind == "query":
             made = part(like.problem) if isinstance(part, type) or inspect.isroutine(part) else part
             assert_query_has_no_first_call(unsampled(made), like)
-        if kind == "loss":
-            several = loss_facts(part).multiclass
-            count = max(3, like.problem.n_margins) if several else 2 * bool(part.classification)
-            assert_loss_has_no_first_call(part, count)
-        tested: Tested = run_apart(check)
+        tested: Tested = check() if kind == "loss" else run_apart(check)
         return tested
 
     return outcome_of(name, whole, part, False)
@@ -245,10 +242,18 @@ def _sampler(make: Any, like: LikeRun) -> Tested:
 
 
 def _loss(loss: Any, like: LikeRun, session: RecordingSession | None = None) -> Tested:
-    """Check a loss with the run's classes, and after as many calls as its run makes, or 2,000."""
-    releases = len((session or like.recorded()[0]).parts)
+    """Check a loss with the run's classes, and after as many calls as its run makes, or 2,000: the
+    run and the check in processes of their own."""
+    classes, several = max(3, like.problem.n_margins), loss_facts(loss).multiclass
+    assert_loss_has_no_first_call(loss, classes if several else 2 * bool(loss.classification))
+    releases = len(session.parts) if session else run_apart(partial(_n_releases, like))
     calls = min(_MOST_CALLS, releases * -(-like.n_rows // Table.BLOCK_ROWS))
-    return check_loss(loss, (max(3, like.problem.n_margins),), max(1, calls))
+    tested: Tested = run_apart(partial(check_loss, loss, (classes,), max(1, calls)))
+    return tested
+
+
+def _n_releases(like: LikeRun) -> int:
+    return len(like.recorded()[0].parts)
 
 
 def _mechanism(make: Any, like: LikeRun) -> Tested:

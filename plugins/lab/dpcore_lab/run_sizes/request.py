@@ -14,7 +14,7 @@ from dpcore import Schema
 from dpcore.errors import DpcoreError, InvalidInputError
 from dpcore.plugin import NeighboringRelation, Settings
 from dpcore.plugin.commands import DataRequest, Run, make_plan
-from dpcore.plugin.parts import Dataset, SeededNoise, load_registry, optimizer_facts
+from dpcore.plugin.parts import Dataset, SeededNoise, load_registry, loss_facts, optimizer_facts
 from dpcore_lab.replay.recording import RecordingSession
 from dpcore_lab.run_sizes.schema_rows import rows_of_schema
 from dpcore_tables.files.requested import schema_of_rows
@@ -22,7 +22,7 @@ from dpcore_tables.files.requested import schema_of_rows
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dpcore.plugin import Problem, Solution
+    from dpcore.plugin import Loss, Problem, Solution
     from dpcore.plugin.commands import Plan
     from dpcore.plugin.parts import Optimizer
     from dpcore_lab.made_tables.tables import Rows
@@ -71,11 +71,12 @@ class LikeRun:
         request: LikeRequest,
         optimizer: Optimizer | None = None,
         relation: str | None = None,
+        loss: Loss | None = None,
     ) -> LikeRun:
         """Return the run of a request. ``optimizer`` : in place of the request's algorithm.
-        ``relation`` : in place of its own first.
+        ``relation`` : in place of its own first. ``loss`` : in place of the schema's usual one.
 
-        Raises InvalidInputError for a schema that cannot be had, where schema, algorithm and
+        Raises InvalidInputError for a schema that cannot be had, where schema, algorithm, loss and
         budget do not fit each other, and for an algorithm that asks users.
         """
         schema = _schema(request.schema)
@@ -83,7 +84,7 @@ class LikeRun:
         if n < 2:
             raise InvalidInputError(f"Expected rows={n} >= 2.")
         rows = rows_of_schema(schema, n)
-        plan = _plan(request, schema, optimizer, relation)
+        plan = _plan(request, schema, optimizer, relation, loss)
         if optimizer_facts(plan.optimizer).answered_by:
             raise InvalidInputError(
                 f"{plan.entry.name} asks users, each with rows of their own: --like makes one "
@@ -156,7 +157,11 @@ def _schema(name: str) -> Schema:
 
 
 def _plan(
-    request: LikeRequest, schema: Schema, optimizer: Optimizer | None, other: str | None
+    request: LikeRequest,
+    schema: Schema,
+    optimizer: Optimizer | None,
+    other: str | None,
+    tested: Loss | None,
 ) -> Plan:
     registry = load_registry()
     algo = request.algo or Settings.default_algorithm()
@@ -164,6 +169,9 @@ def _plan(
     if optimizer is not None:
         algo = next((n for n in registered if _is_of(registry, n, optimizer)), algo)
     known = replace(_settings(algo, request, schema), relation=other)
+    if tested is not None:
+        plan = make_plan(replace(known, loss=_registered_like(tested, known.loss)))
+        return replace(plan, loss=tested)
     if optimizer is None or _is_of(registry, algo, optimizer):
         return make_plan(known)
     usual = replace(known, algo=Settings.default_algorithm(), params={}, targets={}, relation=None)
@@ -205,3 +213,16 @@ def _settings(algo: str, request: LikeRequest, schema: Schema) -> Settings:
 def _loss(optimizer: Any, schema: Schema) -> str:
     squared = "squared-loss" in optimizer_facts(optimizer).needs
     return "ridge" if squared else Settings.usual_loss(schema)
+
+
+def _registered_like(loss: Loss, usual: str) -> str:
+    """Return the name of a registered loss of the same kind, as which an algorithm is chosen and
+    built: ``usual`` if that is one, or if there is none."""
+    registry = load_registry()
+    names = (usual, *sorted(registry.names("loss")))
+    return next((n for n in names if _kind(registry.load("loss", n)()) == _kind(loss)), usual)
+
+
+def _kind(loss: Loss) -> tuple[bool, ...]:
+    facts = loss_facts(loss)
+    return facts.classification, facts.multiclass, facts.quadratic, facts.log_link

@@ -98,6 +98,23 @@ class SlopesInNumpy(Logistic):
         out[:] = np.where(y * z > 0, e, 1.0) / (1.0 + e) * -y
 
 
+@dataclass(frozen=True)
+class PseudoHuber:
+    """The root of 1 and the square of a residual, minus 1: of numbers, smooth and Lipschitz."""
+
+    name = "pseudo-huber"
+    classification = False
+    convex = True
+    lipschitz = 1.0
+    smoothness = 1.0
+
+    def value(self, z, y, out):
+        out[:] = (z - y) * ((z - y) / (1.0 + np.sqrt(1.0 + np.square(z - y))))
+
+    def dvalue(self, z, y, out):
+        out[:] = (z - y) / np.sqrt(1.0 + np.square(z - y))
+
+
 def poisson(problem):
     return PoissonSample(ClippedGradientSum(problem, np.zeros(problem.w_shape), 1.0), 0.02)
 

@@ -10,6 +10,7 @@ import leaks_at_sizes as leaks
 import pytest
 
 from dpcore.errors import InvalidInputError
+from dpcore.plugin.parts import load_registry
 from dpcore_lab.checks import check_query, check_sampler
 from dpcore_lab.run_sizes.checks import outcomes_like, run_checks_like
 from dpcore_lab.run_sizes.engines import check_engine_of_run
@@ -46,6 +47,10 @@ def forty():
     return f'income = {{ kind = "label", classes = [{names}] }}'
 
 
+def of_numbers():
+    return 'income = { kind = "label", lower = 0, upper = 10 }'
+
+
 CASES = [
     ("query", leaks.TrimsLongRows, 2500, {}, "not the sum of what its rows contribute"),
     ("query", leaks.AddsInThirtyTwoBits, 9000, {}, "not the sum of what its rows contribute"),
@@ -75,6 +80,7 @@ HONEST = [
     *(("query", query, 20_000, {}) for query in honest.QUERIES),
     ("loss", honest.SoftmaxInNumpy(), 2500, {"label": forty}),
     ("loss", honest.SlopesInNumpy(), 2500, {}),
+    ("loss", honest.PseudoHuber(), 2500, {"label": of_numbers, "algo": "outpert"}),
     ("mechanism", honest.InPieces, 2500, {"epsilon": 0.05}),
     ("engine", honest.InPairs, 20_000, {}),
     ("sampler", honest.poisson, 5000, {}),
@@ -87,7 +93,7 @@ def request_of(schema, rows, facts):
     path = schema(label)
     if width := facts.get("width"):
         Path(path).write_text(f"width = {width}\n[columns]\n{label}\n")
-    return LikeRequest(path, rows, facts.get("epsilon", 1.0), "dp-gd")
+    return LikeRequest(path, rows, facts.get("epsilon", 1.0), facts.get("algo", "dp-gd"))
 
 
 @pytest.mark.slow
@@ -120,6 +126,21 @@ def test_rows_of_a_schema_are_within_its_bounds(schema):
     assert rows.min() >= 0.0 and rows.max() <= 1.0 and (rows[:, -1] > 0.999).all()
     assert (rows[:, 2:5].sum(axis=1) <= 1.0).all()  # one city or none
     assert {0.0, 1.0} <= {*rows[:, 0]} and set(like.rows.y) == {-1.0, 1.0}
+
+
+def test_a_run_is_planned_with_the_loss_under_test(schema):
+    request = LikeRequest(schema(of_numbers()), 100, algo="outpert")
+    like = LikeRun.of(request, loss=honest.PseudoHuber())
+    assert like.plan.loss == like.problem.loss == honest.PseudoHuber()
+    assert like.plan.entry.name == "outpert" and like.problem.l2 > 0
+    with pytest.raises(InvalidInputError, match="outpert needs a Lipschitz loss"):
+        outcomes_like(load_registry().load("loss", "ridge")(), "loss", request)
+    # Of a run that names no algorithm it is chosen by the loss.
+    usual = replace(request, algo=None)
+    assert LikeRun.of(usual, loss=honest.PseudoHuber()).plan.entry.name == "dp-gd"
+    assert LikeRun.of(usual).plan.entry.name == "gram-ridge"
+    with pytest.raises(InvalidInputError, match="does not fit a label"):
+        outcomes_like(honest.SlopesInNumpy(), "loss", usual)
 
 
 def test_units_of_a_schema_are_made(schema):
