@@ -74,7 +74,21 @@ def _help_if_alone(context: typer.Context) -> None:
 
 
 class _Command(TyperCommand):
-    """A command whose options stand under the headings that they state."""
+    """A command whose options stand under the headings that they state, and that refuses a second
+    value of an option of one: click would take the last without a word."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        given = self.make_parser(ctx).parse_args(args=[*args])[2]
+        # Arguments are in the list once each; a flag means the same however often it is given.
+        for option in (p for at, p in enumerate(given) if p in given[:at]):
+            if not (option.multiple or option.is_flag):
+                raise typer.BadParameter(
+                    "it is given twice, and has one value: leave one out, or, where it takes a "
+                    "list by commas, write a,b.",
+                    ctx,
+                    option,
+                )
+        return super().parse_args(ctx, args)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         headings: dict[str, list[tuple[str, str]]] = {}
@@ -82,8 +96,7 @@ class _Command(TyperCommand):
             shown = parameter.get_help_record(ctx)
             if shown is None:
                 continue
-            is_argument = parameter.param_type_name == "argument"
-            usual = "Arguments" if is_argument else "Options"
+            usual = f"{parameter.param_type_name.capitalize()}s"  # Arguments or Options
             heading = getattr(parameter, "rich_help_panel", None) or usual
             # typer below 0.26 marks brackets for rich, which prints none of this.
             words = shown[0], shown[1].replace("\\[", "[")
@@ -98,13 +111,15 @@ def _stated(function: Callable[..., None]) -> Callable[..., None]:
     hints = typing.get_type_hints(function, include_extras=True)
     signature = inspect.signature(function)
     stated = {name: _annotation(hints[name]) for name in signature.parameters}
-    parameters = [p.replace(annotation=stated[p.name]) for p in signature.parameters.values()]
 
     def run(**values: Any) -> None:
         function(**values)
 
     run.__name__, run.__doc__, run.__annotations__ = function.__name__, function.__doc__, stated
-    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__signature__ = signature.replace(  # type: ignore[attr-defined]
+        parameters=[p.replace(annotation=stated[p.name]) for p in signature.parameters.values()],
+        return_annotation=inspect.Signature.empty,
+    )
     return run
 
 
@@ -121,9 +136,9 @@ def _parameter(part: Any) -> Any:
         )
     if not isinstance(part, Option):
         return part
-    eager: dict[str, Any] = {}
-    if part.instead is not None:
-        eager = {"is_eager": True, "callback": _called(part.instead)}
+    eager: dict[str, Any] = (
+        {"is_eager": True, "callback": _called(part.instead)} if part.instead else {}
+    )
     names: Any = part.names.split()
     return typer.Option(
         *names,

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from command_words import overridden
 from typer.testing import CliRunner
 
 from dpcore.plugin.parts import Ledger, load_registry
@@ -76,10 +77,8 @@ def train(run, folder):
     """Train the stub on the small table; further arguments override."""
 
     def invoke(*arguments):
-        return run(
-            *("train", "--algo", "stub", "--data", "rows.csv", "--schema", "schema.toml"),
-            *arguments,
-        )
+        words = "--algo", "stub", "--data", "rows.csv", "--schema", "schema.toml"
+        return run("train", *overridden(words, arguments))
 
     return invoke
 

@@ -117,3 +117,28 @@ def test_a_trace_says_which_plugin_registered_what(run, install, monkeypatch, ca
     told = capfd.readouterr().err
     hook = "register_commands: acme-one = acme_one_target:run"
     assert f"dpcore: acme_one (acme_one 1.0) {hook}\n" in told
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "acme-one say x.csv --share 0 --share 1",
+        "acme-one say x.csv --form=a --form a",
+        "predict m.json --data x.csv --keep a --keep b",
+        "train --epsilon 1 --epsilon 2",
+        "compare --algos outpert --algos newton-dp",
+    ],
+)
+def test_a_second_value_of_an_option_of_one_is_refused(run, install, words):
+    # click takes the last without a word: a user of --keep a --keep b got b alone.
+    install("acme_one", "acme-one")
+    done = run(*words.split())
+    told = f"dpcore: Invalid value for '{words.split()[-2]}'"
+    assert done.exit_code == 2 and done.stderr.startswith(told) and not done.stdout
+    assert "it is given twice, and has one value" in done.stderr
+
+
+def test_flags_and_options_of_many_values_are_given_as_often_as_wanted(run, install):
+    install("acme_one", "acme-one")
+    done = run("acme-one", "say", "x.csv", "-m", "p", "-m", "p", "--loud", "--loud")
+    assert json.loads(done.stdout) == ["x.csv", ["p", "p"], 0.5, "a", True]

@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from command_words import overridden
 
 from dpcore_lab.compare.notes import left_out_for
 from dpcore_lab.compare.results import read_results
@@ -21,7 +22,7 @@ DRAWS = pytest.mark.skipif(find_spec("matplotlib") is None, reason="needs the ex
 
 @pytest.fixture
 def compare(run, folder):
-    return lambda *arguments: run("compare", *ARGUMENTS, *arguments)
+    return lambda *arguments: run("compare", *overridden(ARGUMENTS, arguments))
 
 
 @pytest.mark.slow

@@ -289,7 +289,8 @@ def test_a_file_in_another_notation_is_said_to_be(run, saved, folder):
     assert scored.stdout.count("\n") == 7 and "no score" not in scored.stderr
     Path("tabs.csv").write_text((folder / NAME).read_text().replace(",", "\t"))
     assert run("predict", saved, "--data", "tabs.csv", "--separator", r"\t").stdout == whole
-    assert "to be one character" in run(*asked, "--separator", "xx").stderr
+    wrong = run("predict", saved, "--data", "tabs.csv", "--separator", "xx")
+    assert "to be one character" in wrong.stderr
 
 
 def test_a_column_is_kept_beside_the_scores(run, saved, folder, some):

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from command_words import overridden
 
 from dpcore.plugin.commands import print_lines
 from dpcore_lab.compare.results import read_results
@@ -35,8 +36,8 @@ def table(folder):
 @pytest.fixture
 def fitted(run, table):
     """Fit the table exactly, which takes no time; further arguments override."""
-    words = "--algo", "nonprivate", "--data", "three.csv", "--schema", "three.toml"
-    return lambda *more: run("train", *words, "--l2", ".001", "--out", "m.json", *more)
+    words = "--algo nonprivate --data three.csv --schema three.toml --l2 .001 --out m.json".split()
+    return lambda *more: run("train", *overridden(words, more))
 
 
 @pytest.mark.slow

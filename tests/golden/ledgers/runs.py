@@ -13,12 +13,13 @@ from dpcore.errors import DpcoreError
 from dpcore_tables.statistics import open_session
 
 _GD = "dpcore train --data rows.csv --algo dp-gd --set steps=12 --quiet"
-_GENE = "dpcore train --data rows.csv --algo privgene --accountant zcdp --set generations=4 --quiet"
+_RDP = "dpcore train --data rows.csv --algo privgene --accountant rdp --set generations=4 --quiet"
+_GENE = _RDP.replace("rdp", "zcdp")
 _LINES = (
     "dpcore ledger init {place} --epsilon 6 --delta 1e-6",
     _GD + " --schema hired.toml --ledger {place} --as ann --epsilon 1 --out model.json",
     _GENE + " --schema hired.toml --ledger {place} --rho .01",
-    _GENE + " --schema income.toml --same-table --ledger {place} --epsilon .5 --accountant rdp",
+    _RDP + " --schema income.toml --same-table --ledger {place} --epsilon .5",
     _GENE + " --schema hired.toml --ledger {place} --part city=Bern --epsilon 1",
     _GENE + " --schema hired.toml --ledger {place} --part city=Basel",
     _GD + " --schema hired.toml --ledger {place} --seed 1",
