@@ -39,6 +39,13 @@ def predict_command(
     encoding: Annotated[
         str | None, Option(help="The code page of this file, likewise: utf-8, cp1252 or another.")
     ] = None,
+    date_format: Annotated[
+        list[str] | None,
+        Option(
+            help="How dates in text are written in this file, likewise: such as %d.%m.%Y, iso, or "
+            "COLUMN=FORMAT for one column; repeatable."
+        ),
+    ] = None,
     keep: Annotated[
         str | None,
         Option(

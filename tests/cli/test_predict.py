@@ -293,6 +293,37 @@ def test_a_file_in_another_notation_is_said_to_be(run, saved, folder):
     assert "to be one character" in wrong.stderr
 
 
+def test_dates_that_are_written_otherwise_are_said_to_be(run, folder):
+    (folder / "dates.toml").write_text(
+        "capacity = 10\n[columns]\n"
+        "born = { kind = 'date', lower = 1900-01-01, upper = 2020-01-01 }\n"
+        "seen = { kind = 'date', lower = 1900-01-01, upper = 2020-01-01, format = '%d.%m.%Y' }\n"
+        "label = { kind = 'label', classes = ['no', 'yes'] }\n"
+    )
+    Path("own.csv").write_text("born,seen,label\n1950-03-02,01.02.1990,no\n1990-11-12,,yes\n")
+    Path("other.csv").write_text("born,seen\n02/03/1950,1990-02-01\n12/11/1990,\n")
+    asked = (
+        "train --algo nonprivate --data own.csv --schema dates.toml --out d.json --bad-rows drop"
+    )
+    assert run(*asked.split()).exit_code == 0
+    whole = run("predict", "d.json", "--data", "own.csv").stdout
+    assert whole.endswith("\n,\n") and not whole.startswith("log_odds,label\n,")
+    asked = "predict", "d.json", "--data", "other.csv"
+    told = run(*asked).stderr
+    assert "2 of 2 rows have no score" in told and "dpcore predict --date-format" in told
+    for formats in (("born=%d/%m/%Y", "seen=iso"), ("born=%d/%m/%Y", "iso")):
+        more = [word for text in formats for word in ("--date-format", text)]
+        assert run(*asked, *more).stdout == whole
+    for wrong, text in (("bor=%Y", "Did you mean born"), ("%d", "to have %Y, %m and %d once each")):
+        done = run(*asked, "--date-format", wrong)
+        assert done.exit_code == 2 and done.stdout == "" and text in done.stderr
+
+
+def test_formats_of_dates_that_a_model_has_not_are_refused(run, saved):
+    done = run("predict", saved, "--data", NAME, "--date-format", "iso")
+    assert done.exit_code == 2 and "the schema has none" in done.stderr
+
+
 def test_a_column_is_kept_beside_the_scores(run, saved, folder, some):
     import pyarrow as pa
     import pyarrow.parquet as pq

@@ -65,4 +65,4 @@ def test_a_date_that_cannot_be_read_names_the_format(tmp_path):
     told = refusal(tmp_path, column, "29.02.2004")
     assert 'no date that is written as 2024-02-29; format = "%d.%m.%Y"' in told
     told = refusal(tmp_path, {**column, "format": "%d.%m.%Y"}, "2004-02-29")
-    assert "written as %d.%m.%Y, the column's format in the schema." in told and "like" not in told
+    assert "written as %d.%m.%Y, the column's format in the schema (" in told and "like" not in told

@@ -20,6 +20,7 @@ _NO_TRUTH = (
     "the cell is no truth value, such as true, yes or 1 (other words are categories or levels)"
 )
 _FORMAT = 'format = "%d.%m.%Y", or the like, in the column\'s schema says how dates are written'
+_TO_SCORE = "(of a file that a model is to score: dpcore predict --date-format)"
 
 
 def numbers_of(cells: Cells, plan: ColumnPlan) -> tuple[np.ndarray, str]:
@@ -37,4 +38,4 @@ def numbers_of(cells: Cells, plan: ColumnPlan) -> tuple[np.ndarray, str]:
     said = f"{form}, the column's format in the schema"
     written = f"2024-02-29; {_FORMAT}" if form is None else said
     days = to_days(cells, plan.name, form, notation)
-    return days, f"the cell is no date that is written as {written}"
+    return days, f"the cell is no date that is written as {written} {_TO_SCORE}"

@@ -16,6 +16,7 @@ from dpcore_tables.databases.address import with_query
 from dpcore_tables.files.column_texts import TextsOnTheWay, column_texts
 from dpcore_tables.files.score_files import scores_as_bytes
 from dpcore_tables.files.to_score import feature_rows
+from dpcore_tables.kinds.dates import with_date_formats
 
 if TYPE_CHECKING:
     import numpy as np
@@ -37,6 +38,7 @@ def predict(
     decimal: str | None,
     thousands: str | None,
     encoding: str | None,
+    date_format: list[str] | None,
     keep: str | None,
     proba: bool,
     threshold: float | None,
@@ -66,6 +68,7 @@ def predict(
         reasons = "; ".join(fitted.privacy["why_not_private"])
         print_lines(f"dpcore: the model is not private: {reasons}", err=True)
     schema = _schema_of_file(fitted, separator, decimal, thousands, encoding)
+    schema = with_date_formats(schema, date_format or ())
     said = _Said(replace(fitted, schema=schema), proba, least)
     output = _Output(said, data, reading, _Kept(keep, data, schema))
     pieces = score_bytes(output.heads, output.kinds, output.rows())

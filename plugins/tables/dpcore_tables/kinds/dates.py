@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from dpcore.errors import InvalidInputError
+from dpcore.errors import InvalidInputError, near_names
 from dpcore.plugin.columns import Encoding, Entry, FeatureColumn, transforms
 from dpcore_tables.kinds.date_formats import EPOCH, date_pattern
 
-__all__ = ["Date", "date_from"]
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dpcore import Schema
+
+__all__ = ["Date", "date_from", "with_date_formats"]
 
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
@@ -102,6 +107,40 @@ def date_from(name: str, entry: Entry) -> Date:
         entry.flag("indicator"),
         entry.words("missing"),
     )
+
+
+def with_date_formats(schema: Schema, texts: Sequence[str]) -> Schema:
+    """Return the schema with its dates written otherwise: ``FORMAT`` for all columns of them, or
+    ``COLUMN=FORMAT``; ``iso`` is that of a column without a format.
+
+    Raises InvalidInputError for a column that is no date, and for what is no format.
+    """
+    if not texts:
+        return schema
+    days = [column.name for column in schema.columns if isinstance(column, Date)]
+    if not days:
+        raise InvalidInputError("--date-format is of columns of dates, and the schema has none.")
+    formats: dict[str, str] = {}
+    for name, format in sorted(map(_name_and_format, texts), key=lambda pair: pair[0] != ""):
+        if name and name not in days:
+            raise InvalidInputError(
+                f"The schema has no column {name!r} of dates.{near_names(name, days)}"
+            )
+        formats |= {name: format} if name else dict.fromkeys(days, format)
+    columns = (
+        replace(column, format=None if formats[column.name] == "iso" else formats[column.name])
+        if isinstance(column, Date) and column.name in formats
+        else column
+        for column in schema.columns
+    )
+    return replace(schema, columns=tuple(columns))
+
+
+def _name_and_format(text: str) -> tuple[str, str]:
+    """Return the column that a format is of, empty for all, and the format, which begins behind the
+    last = before its first %."""
+    name, is_of_one, _ = text.partition("%")[0].rpartition("=")
+    return (name, text[len(name) + 1 :]) if is_of_one else ("", text)
 
 
 def _day(entry: Entry, key: str) -> date:
