@@ -91,12 +91,14 @@ class ReplaySession(CountingSession):
         known = None if reference is None else self._sensitivity(reference)
         self._account.filter.compose(mechanism.event(self._sensitivity(base), known))
         record = self._next(base, canonical(mechanism))
+        self._played.left = list(record.words)
         exchange = super().start(_Replayed.of(mechanism, record))
         self.exacts += self.started
         return exchange
 
     def _reply(self, exchange: SessionExchange, query: Query | DerivedQuery) -> Any:
         record = self._next(query, QUESTION)
+        self._played.left = list(record.words)
         if self._open is not None and isinstance(self._open.state, _ReplayedState):
             self._open.state.value, self._open.state.said = record.value, record.said
         value = super()._reply(exchange, query)
