@@ -81,7 +81,7 @@ class _Command(TyperCommand):
         given = self.make_parser(ctx).parse_args(args=[*args])[2]
         # Arguments are in the list once each; a flag means the same however often it is given.
         for option in (p for at, p in enumerate(given) if p in given[:at]):
-            if not (option.multiple or option.is_flag):
+            if not (option.multiple or getattr(option, "is_flag", False)):
                 raise typer.BadParameter(
                     "it is given twice, and has one value: leave one out, or, where it takes a "
                     "list by commas, write a,b.",

@@ -18,7 +18,16 @@ from dpcore.data.blocks.table import Table
 from dpcore.data.dataset import Dataset
 from dpcore.data.weighted_labels import clamped_labels
 from dpcore.engines.local import LocalEngine
-from dpcore.exact.rounding import exact, exp_down, exp_up, float_down, float_up, log_down, log_up, sqrt_up
+from dpcore.exact.rounding import (
+    exact,
+    exp_down,
+    exp_up,
+    float_down,
+    float_up,
+    log_down,
+    log_up,
+    sqrt_up,
+)
 from dpcore.fitting.planning.slots import accountants_for
 from dpcore.losses.facts import loss_facts
 from dpcore.losses.logistic import Logistic

@@ -92,7 +92,7 @@ def _checked(step: RunStep, facts: PublicFacts) -> CheckedStep:
     share = exact_share(request.share, f"the step {declared.name}")
     if not 0 < share:
         raise InvalidInputError(f"Expected the step {declared.name} to have a share > 0.")
-    held_out = declared.rows == RowsAsked.HELD_OUT
+    held_out = declared.rows is RowsAsked.HELD_OUT
     problem = facts.held_out_problem if held_out else facts.problem
     if ours:
         return CheckedStep(declared, request, share, problem, request.stated)

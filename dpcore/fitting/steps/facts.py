@@ -51,7 +51,7 @@ class StepFacts:
     name : of its section, and of what is stated of it.
     phase : when its releases are made.
     needs : of ``dpcore.fitting.steps.needs.NEEDS``, checked before anything is charged.
-    rows : of ``RowsAsked``, over which its releases are made.
+    rows : over which its releases are made.
     asks : a clause that says what is released, for a refusal, in which ``{column}`` is the first
         column without bounds; "" for the step by its name.
     instead : a sentence on what the caller may do without it.
@@ -65,7 +65,7 @@ class StepFacts:
     name: str
     phase: Phase
     needs: frozenset[str] = frozenset({"adaptive-filter"})
-    rows: str = RowsAsked.ENCODED
+    rows: RowsAsked = RowsAsked.ENCODED
     asks: str = ""
     instead: str = "Leave it out"
     refusal: str = ""
@@ -93,11 +93,11 @@ def step_facts(step: Any) -> StepFacts:
     require_step(step)
     names = (field.name for field in dataclasses.fields(StepFacts))
     found = {name: getattr(step, name) for name in names if hasattr(step, name)}
-    name, phase = found.get("name"), found.get("phase")
+    name, phase, rows = found.get("name"), found.get("phase"), found.get("rows", "encoded")
     for fact, value, is_right in (
         ("name", name, isinstance(name, str) and _NAME.fullmatch(name)),
         ("phase", phase, isinstance(phase, Phase)),
-        ("rows", rows := found.get("rows", "encoded"), rows in [*RowsAsked]),
+        ("rows", rows, isinstance(rows, str) and rows in [*RowsAsked]),
     ):
         if not is_right:
             raise InvalidInputError(
@@ -105,7 +105,7 @@ def step_facts(step: Any) -> StepFacts:
                 f"{_EXPECTED[fact]}, and not {value!r}."
             )
     facts = StepFacts(**found)
-    return dataclasses.replace(facts, needs=frozenset(facts.needs))
+    return dataclasses.replace(facts, needs=frozenset(facts.needs), rows=RowsAsked(facts.rows))
 
 
 _EXPECTED = {

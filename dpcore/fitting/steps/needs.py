@@ -106,7 +106,7 @@ def require_needs(step: StepFacts, facts: PublicFacts) -> None:
             f"Expected the step {step.name} to have the phase SCHEMA, PROBLEM or RESULT: the rows "
             "of SPLIT are held out by coins, and SOLVE is the optimizer's."
         )
-    if step.rows == RowsAsked.HELD_OUT and facts.held_out is None:
+    if step.rows is RowsAsked.HELD_OUT and facts.held_out is None:
         raise InvalidInputError(f"The step {step.name} asks rows held out, and there are none.")
 
 
