@@ -14,6 +14,7 @@ from typing import Any
 
 __all__ = [
     "NOT_HERE",
+    "OF_LEDGER",
     "AnswerError",
     "BadRowError",
     "BudgetExceededError",
@@ -33,6 +34,7 @@ __all__ = [
     "advised_on_bad_rows",
     "near_names",
     "replacing",
+    "tell_of_ledger",
     "visible",
     "warn_caller",
 ]
@@ -183,6 +185,17 @@ def warn_caller(message: str, remembered: bool = True, kind: type[Warning] = Dpc
     where = frame.f_code.co_filename, frame.f_lineno, known.get("__name__", "<unknown>")
     registry = known.setdefault("__warningregistry__", {}) if remembered else {}
     warnings.warn_explicit(visible(message), kind, *where, registry)
+
+
+OF_LEDGER = "dpcore_of_ledger"
+"""The attribute of an error that was told what a ledger has of its run."""
+
+
+def tell_of_ledger(error: BaseException, sentence: str) -> None:
+    """Add to what ends a run a sentence on what the ledger of its table has of it, which may be its
+    whole budget where no release was charged."""
+    setattr(error, OF_LEDGER, True)
+    error.add_note(sentence)
 
 
 def near_names(name: str, known: Iterable[str], command: str = "") -> str:

@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpcore.data.schema.named_ledger import kept_by
-from dpcore.errors import InvalidInputError, LedgerError, TargetNotMetError
+from dpcore.errors import InvalidInputError, LedgerError, TargetNotMetError, tell_of_ledger
 from dpcore.fitting.request.ledger_request import LedgerRequest
 from dpcore.privacy.statement import foreign_parts
-from dpcore.session.charges import tell_of_ledger
 from dpcore.session.ledger import Found, Ledger, LedgerEntry, LedgerWithin, TableRun
 
 if TYPE_CHECKING:

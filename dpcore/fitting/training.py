@@ -14,10 +14,10 @@ from dpcore.fitting.details import plain
 from dpcore.fitting.planning.engines import engine_name
 from dpcore.fitting.request.settings import Settings
 from dpcore.fitting.steps.weights import told_loss
-from dpcore.losses.facts import loss_facts
 from dpcore.model.model import Model
 from dpcore.privacy.statement import WHERE_GIVEN
 from dpcore.privacy.versions import running_versions
+from dpcore.registry.tables.losses import LossFacts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -142,7 +142,7 @@ def make_model(
         loss=plan.settings.loss,
         multiclass=plan.settings.multiclass if statement.fits > 1 else None,
         loss_parameters=plain(Settings.loss_parameters(loss)),
-        log_link=loss_facts(loss).log_link,
+        log_link=LossFacts.of(loss).log_link,
         weight_bound=plan.settings.weight_bound,
         class_weights=class_weights,
         l2=l2,

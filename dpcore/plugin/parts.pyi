@@ -29,7 +29,6 @@ from dpcore.exact.rounding import (
     sqrt_up,
 )
 from dpcore.fitting.planning.slots import accountants_for
-from dpcore.losses.facts import loss_facts
 from dpcore.losses.logistic import Logistic
 from dpcore.mechanisms.base import PureNoise, ScaledNoise
 from dpcore.model.model import Model
@@ -72,6 +71,7 @@ from dpcore.queries.gradient import ClippedGradients
 from dpcore.queries.row_sums import CoefficientSum, ContributionSum
 from dpcore.registry.catalogue import load_registry
 from dpcore.registry.tables.declarations import accountant_facts, optimizer_facts
+from dpcore.registry.tables.losses import LossFacts
 from dpcore.row_functions.row_function import RowFunction
 from dpcore.session.account import Account
 from dpcore.session.ledger import Ledger
@@ -105,6 +105,7 @@ __all__ = [
     "Ledger",
     "LocalEngine",
     "Logistic",
+    "LossFacts",
     "Mechanism",
     "Model",
     "NoiseSource",
@@ -151,7 +152,6 @@ __all__ = [
     "load_registry",
     "log_down",
     "log_up",
-    "loss_facts",
     "optimizer_facts",
     "planned_accountant",
     "sealed",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
+from dpcore.accountants.equal_parts import equal_part, require_within
 from dpcore.errors import InvalidInputError
 from dpcore.noise.entropy import Unshareable
 from dpcore.privacy.figures import copied_figure
@@ -30,10 +31,11 @@ class Account(Unshareable, Generic[Entry]):
 
     Whatever draws noise or a sample for a release draws it inside ``charge_then_draw``: sessions,
     users with a session of their own, and pools of users alike. ``copied(filter)`` is a copy of a
-    filter that nobody else holds.
+    filter that nobody else holds, ``equal_part(filter, parts)`` the filter of one of so many parts.
     """
 
-    copied = staticmethod(copied_figure)
+    copied, equal_part = staticmethod(copied_figure), staticmethod(equal_part)
+    require_within = staticmethod(require_within)
 
     def __init__(self, filter: Any, ledger: Ledger[Entry], schedule: Any = None) -> None:
         self._filter: Any = filter

@@ -4,13 +4,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-__all__ = ["Bound", "Budget", "Charges", "Figures", "charged_by", "tell_of_ledger"]
+from dpcore.errors import OF_LEDGER
+
+__all__ = ["Bound", "Budget", "Charges", "Figures", "charged_by"]
 
 # Spent, budget and unit: functions of the events, so public.
 Figures = tuple[float, float, str]
 
 _CHARGED = "dpcore_charged"
-_OF_LEDGER = "dpcore_of_ledger"
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ class Charges:
         except BaseException as error:
             if self._figures is not None and not hasattr(error, _CHARGED):
                 setattr(error, _CHARGED, None if self.figures is None else self.bound)
-                error.add_note(self._sentence(hasattr(error, _OF_LEDGER)))
+                error.add_note(self._sentence(hasattr(error, OF_LEDGER)))
             raise
 
     def _sentence(self, is_told: bool) -> str:
@@ -83,13 +84,6 @@ class Charges:
             return f"No release was made; {fate}." if is_told else f"Nothing was charged; {fate}."
         spent, budget, unit = figures
         return f"Charged, and spent: {spent!r} of {budget!r} {unit}; {fate}."
-
-
-def tell_of_ledger(error: BaseException, sentence: str) -> None:
-    """Add to what ends a run a sentence on what the ledger of its table has of it, which may be its
-    whole budget where no release was charged."""
-    setattr(error, _OF_LEDGER, True)
-    error.add_note(sentence)
 
 
 def charged_by(error: BaseException) -> Bound | None:

@@ -17,9 +17,9 @@ from numba.core.errors import TypingError
 
 from dpcore.data.weighted_labels import clamped_labels
 from dpcore.errors import AnswerError, EngineError, InvalidInputError, KernelError, replacing
-from dpcore.losses.facts import loss_facts
 from dpcore.noise.source import NoiseSource
 from dpcore.queries.gradient import ClippedGradientSum
+from dpcore.registry.tables.losses import LossFacts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -67,7 +67,7 @@ class Rehearsal:
 
     def _require_weights(self, query: Any) -> None:
         """Refuse a sum that reads labels without the weights that the run's rows have."""
-        if self._problem is None or not loss_facts(self._problem.loss).weighs_rows:
+        if self._problem is None or not LossFacts.of(self._problem.loss).weighs_rows:
             return
         unfit = InvalidInputError(
             f"{type(query).__name__} does not read the weights of rows: sample_weight does not fit "
@@ -100,7 +100,7 @@ class _KernelsOfRows:
         return np.zeros(self._problem.w_shape, dtype=np.int64)
 
     def answer_block(self, block: Block) -> np.ndarray:
-        facts, z = loss_facts(self._problem.loss), block.margins(self.start().astype(np.float64))
+        facts, z = LossFacts.of(self._problem.loss), block.margins(self.start().astype(np.float64))
         slopes, copy = np.empty(z.shape), clamped_labels(block.y)
         facts.value(z, block.y, np.empty(block.n_rows))
         for slope in filter(None, (facts.dvalue, facts.precise_dvalue)):

@@ -8,7 +8,7 @@ import pytest
 from dpcore.errors import InvalidInputError
 from dpcore.losses.squared import Squared
 from dpcore.plugin import NeighboringRelation
-from dpcore.plugin.parts import Logistic, loss_facts
+from dpcore.plugin.parts import Logistic, LossFacts
 from dpcore_accuracy_first.objectives.public_ball import PublicBall
 from dpcore_baselines.queries.gradient_sum import gradient_error
 from dpcore_lab.checks import check_loss, make_rows
@@ -46,7 +46,7 @@ def test_a_subclass_states_its_own_facts():
     class Other(Logistic):
         pass
 
-    facts = loss_facts(Other())
+    facts = LossFacts.of(Other())
     assert facts.lipschitz == 1.0 and facts.classification
     for name in ("convex", "nonincreasing", "quadratic", "thread_safe"):
         assert getattr(facts, name) is False, name
@@ -55,7 +55,7 @@ def test_a_subclass_states_its_own_facts():
 
 @pytest.mark.parametrize("loss", [Logistic(), Squared()])
 def test_what_ours_state_is_what_they_are(loss):
-    facts = loss_facts(loss)
+    facts = LossFacts.of(loss)
     assert facts.convex and facts.thread_safe
     assert facts.nonincreasing is facts.classification is not facts.quadratic
 
@@ -79,10 +79,10 @@ def test_a_fact_that_is_none_is_refused_with_the_name_meant(stated, reason):
     if "convexx" in stated:
         loss = type("Odd", (), {k: v for k, v in vars(Mine).items() if k != "convex"} | stated)()
     if reason is None:
-        loss_facts(loss)
+        LossFacts.of(loss)
         return
     with pytest.raises(InvalidInputError, match=f"The loss Odd .*{reason}"):
-        loss_facts(loss)
+        LossFacts.of(loss)
 
 
 def test_a_loss_without_its_constants_is_refused():
@@ -90,7 +90,7 @@ def test_a_loss_without_its_constants_is_refused():
         name, classification = "bare", True
 
     with pytest.raises(InvalidInputError, match="The loss Bare has no 'lipschitz', which"):
-        loss_facts(Bare())
+        LossFacts.of(Bare())
 
 
 class Rises(Mine):

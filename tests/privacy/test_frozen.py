@@ -8,7 +8,7 @@ import pytest
 from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.errors import InvalidInputError
 from dpcore.plugin import ClippedGradientSum, Gaussian
-from dpcore.plugin.parts import LocalEngine, Logistic, SeededNoise, TableSession, loss_facts
+from dpcore.plugin.parts import LocalEngine, Logistic, LossFacts, SeededNoise, TableSession
 from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
 from dpcore.registry.tables.declarations import fault_of_part
 from dpcore_lab.checks import check_loss, check_mechanism, check_query, check_sampler, make_rows
@@ -107,8 +107,8 @@ def test_a_session_refuses_one_uncharged(query, mechanism):
 
 def test_a_loss_is_refused_wherever_its_facts_are_read():
     with pytest.raises(InvalidInputError, match=f"The loss LooseLoss {TOLD}"):
-        loss_facts(LooseLoss())
-    assert loss_facts(FirmLoss()).lipschitz == 1.0
+        LossFacts.of(LooseLoss())
+    assert LossFacts.of(FirmLoss()).lipschitz == 1.0
 
 
 @pytest.mark.parametrize("kind", ["optimizer", "mechanism", "accountant", "loss"])

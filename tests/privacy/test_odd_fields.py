@@ -25,12 +25,12 @@ from dpcore.plugin.parts import (
     CoefficientSum,
     ContributionSum,
     LocalEngine,
+    LossFacts,
     RowFunction,
     SeededNoise,
     Sensitivity,
     TableSession,
     load_registry,
-    loss_facts,
     sealed,
 )
 from dpcore.privacy.immutable import private_copy
@@ -443,7 +443,7 @@ def test_a_quadratic_objective_is_of_squared_loss():
 
 def test_the_facts_of_a_loss_are_no_loss():
     # They say of themselves what they are given: a Lipschitz constant near 0 with any slopes.
-    facts = dataclasses.replace(loss_facts(Logistic()), lipschitz=2.0**-30)
+    facts = dataclasses.replace(LossFacts.of(Logistic()), lipschitz=2.0**-30)
     query = ClippedGradientSum(dataclasses.replace(problem_of(ADD), loss=facts), np.zeros(3), 0.5)
     with pytest.raises(InvalidInputError, match="LossFacts is not dpcore's own"):
         released(query)
@@ -483,7 +483,7 @@ def test_odd_fields_of_losses_and_mechanisms_are_refused_or_state_what_is_so():
     z, y = np.linspace(-8.0, 8.0, 65), np.where(np.arange(65) % 2, 1.0, -1.0)
     for loss in losses():
         for path, held in (("", loss), *survivors(loss)):
-            facts, slopes = loss_facts(held), np.empty(65)
+            facts, slopes = LossFacts.of(held), np.empty(65)
             facts.dvalue(z, y, slopes)
             require_plain(held)
             assert np.abs(slopes).max() <= facts.lipschitz, path

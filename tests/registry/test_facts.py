@@ -5,9 +5,8 @@ from dataclasses import dataclass
 import pytest
 from fact_tables import markdown
 
-from dpcore.plugin.parts import Logistic
+from dpcore.plugin.parts import Logistic, LossFacts
 from dpcore.registry.tables.facts import Method, Shape, Words, fact, fault_of, read
-from dpcore.registry.tables.losses import LossFacts
 
 RATE = Shape("a number > 0", lambda value: type(value) is float and value > 0)
 

@@ -6,8 +6,8 @@ import math
 from typing import TYPE_CHECKING
 
 from dpcore.errors import InvalidInputError, RegistryError
-from dpcore.losses.facts import loss_facts
 from dpcore.registry.tables.declarations import optimizer_facts
+from dpcore.registry.tables.losses import LossFacts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,7 +26,7 @@ _AGAINST_THE_REST = "or --multiclass ovr (multiclass='ovr'): a fit of each class
 def check_label(loss: Loss, schema: Schema, *, one_against_rest: bool = False) -> None:
     """Raise InvalidInputError for a loss that is of another kind than the label.
     ``one_against_rest`` : a label of classes is asked for as two, whatever their number."""
-    facts, n_classes = loss_facts(loss), schema.label.n_classes
+    facts, n_classes = LossFacts.of(loss), schema.label.n_classes
     if one_against_rest and facts.multiclass:
         raise InvalidInputError(
             "--multiclass ovr (multiclass='ovr') makes a fit of two classes for each, and the loss "
@@ -91,7 +91,7 @@ def _check_kind(name: str, stated: OptimizerFacts, problem: Problem) -> None:
 
 def _unmet(problem: Problem, accountant: Accountant) -> dict[str, bool]:
     """Return whether each need is not met."""
-    facts = loss_facts(problem.loss)
+    facts = LossFacts.of(problem.loss)
     return {
         "classification": not facts.classification,
         "lipschitz-loss": not math.isfinite(facts.lipschitz),
@@ -107,7 +107,7 @@ def _unmet(problem: Problem, accountant: Accountant) -> dict[str, bool]:
 def _advice(problem: Problem, accountant: Accountant, own: str | None) -> dict[str, str]:
     """Return what each need that is not met asks for. ``own`` : the algorithm's accountant."""
     loss, relation = problem.loss, problem.relation.value
-    facts = loss_facts(loss)
+    facts = LossFacts.of(loss)
     squares = f"squared loss, --loss ridge (loss='ridge'), and cannot take {loss.name}"
     if facts.largest_weight != 1.0:
         squares = "squared loss of rows without weights"

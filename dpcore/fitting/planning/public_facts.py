@@ -15,10 +15,10 @@ from dpcore.fitting.planning.ready import Ready
 from dpcore.fitting.request.settings import Settings
 from dpcore.fitting.steps.shared_budget import is_shared
 from dpcore.fitting.steps.weights import with_public_weights
-from dpcore.losses.facts import loss_facts
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.protocols.problem import Problem
 from dpcore.registry.tables.declarations import optimizer_facts
+from dpcore.registry.tables.losses import LossFacts
 
 if TYPE_CHECKING:
     from dpcore.data.files import RowFacts
@@ -82,7 +82,7 @@ def _problem(plan: Plan, schema: Schema, n_units: int, kept_fraction: float, fit
         n0=None if schema.rows is None else max(1, round(schema.rows * kept_fraction)),
         intercept=schema.intercept,
         rows_per_unit=None if units is None else units.rows_per_unit,
-        n_margins=schema.label.n_classes if loss_facts(plan.loss).multiclass else 1,
+        n_margins=schema.label.n_classes if LossFacts.of(plan.loss).multiclass else 1,
         numbers=schema.number_features,
         curves=schema.curve_features,
         one_vs_rest=fits > 1,

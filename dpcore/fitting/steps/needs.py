@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from dpcore.errors import InvalidInputError, near_names
 from dpcore.fitting.steps.facts import Phase, RowsAsked, StepFacts
 from dpcore.fitting.steps.pre_fit_release import require_share
-from dpcore.losses.facts import loss_facts
 from dpcore.registry.tables.declarations import engine_facts
+from dpcore.registry.tables.losses import LossFacts
 
 if TYPE_CHECKING:
     from dpcore.fitting.steps.views import PublicFacts
@@ -38,7 +38,7 @@ class Need:
 
 
 def _is_unweighted(facts: PublicFacts) -> bool:
-    loss, settings = loss_facts(facts.plan.loss), facts.plan.settings
+    loss, settings = LossFacts.of(facts.plan.loss), facts.plan.settings
     return not (loss.largest_weight != 1.0 or loss.weighs_rows or settings.class_weight is not None)
 
 

@@ -63,9 +63,9 @@ def with_public_weights(plan: Any, label: Label) -> Any:
 def told_loss(plan: Any, label: Label) -> tuple[Loss, dict[str, float]]:
     """Return the loss of a plan without weights, and the weight of each class by name, empty where
     classes have none."""
-    from dpcore.losses.facts import loss_facts
+    from dpcore.registry.tables.losses import LossFacts
 
-    facts = loss_facts(plan.loss)
+    facts = LossFacts.of(plan.loss)
     if facts.weighs_rows or facts.largest_weight != 1.0:
         with suppress(RegistryError):  # A loss of somebody's own may weigh by itself.
             return weighing().unweighted(plan.loss), weighing().weights_by_name(plan.loss, label)

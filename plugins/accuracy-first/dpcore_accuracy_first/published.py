@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from dpcore.plugin import InvalidInputError, ordered_dot
-from dpcore.plugin.parts import Sensitivity, loss_facts, sealed
+from dpcore.plugin.parts import LossFacts, Sensitivity, sealed
 from dpcore_accuracy_first.guarantee import TestPlan
 from dpcore_accuracy_first.objectives.base_releases import CovBase, OutputBase
 from dpcore_accuracy_first.objectives.excess import Excess
@@ -70,7 +70,7 @@ class PublishedMinimizer(Minimizer):
         problem, n = self.problem, self.problem.n or 1
         slope = problem.row_norm
         bound = 2 * slope * math.sqrt(problem.n_features) / (n * problem.l2)
-        if loss_facts(problem.loss).quadratic:
+        if LossFacts.of(problem.loss).quadratic:
             margin = problem.row_norm / math.sqrt(problem.l2)
             bound = (margin + 1) * math.sqrt(problem.n_features / (n * problem.l2))
         return Sensitivity("l1", bound, relation, grid_bits=self.grid_bits)
@@ -85,7 +85,7 @@ class PublishedObjectiveSum(ObjectiveSum):
 
     def answer_block(self, block: Block) -> np.ndarray:
         total = ObjectiveSum.answer_block(self, block)
-        return total // 2 if loss_facts(self.problem.loss).quadratic else total
+        return total // 2 if LossFacts.of(self.problem.loss).quadratic else total
 
 
 @sealed
@@ -192,7 +192,7 @@ class PublishedOutputBase(OutputBase):
         problem, d, n = self.problem, self.problem.n_features, self.problem.n or 1
         # As if rows were divided by their norm's bound.
         l2 = problem.l2 / problem.row_norm**2
-        if loss_facts(problem.loss).quadratic:
+        if LossFacts.of(problem.loss).quadratic:
             return math.sqrt((1 / n + l2) / (n * l2 * alpha)) * (1 / math.sqrt(l2) + 1) * d
         return 2 * math.sqrt(2) * d / (n * l2 * alpha)
 

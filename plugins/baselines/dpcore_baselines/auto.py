@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpcore.plugin import InvalidInputError, Slot
 from dpcore.plugin.parts import (
+    LossFacts,
     PureAccountant,
     load_registry,
-    loss_facts,
 )
 from dpcore_baselines.dp_gd import DpGd
 from dpcore_baselines.expected_utility import expected_utility_of
@@ -80,10 +80,13 @@ class Auto:
         if settings.delta == 0 or settings.accountant == PureAccountant.name:
             name = settings.accountant or PureAccountant.name
             return cls._choose_pure(replace(settings, accountant=name))
-        if settings.accountant == ObjPert.accountant and not loss_facts(_loss(settings)).multiclass:
+        if (
+            settings.accountant == ObjPert.accountant
+            and not LossFacts.of(_loss(settings)).multiclass
+        ):
             return replace(settings, algo=ObjPert.name), "this accountant bounds a single release"
         is_plain = settings.weight_bound is None  # A matrix of products is of rows that weigh 1.
-        if loss_facts(_loss(settings)).quadratic and is_plain and _is_installed(_FOR_SQUARES):
+        if LossFacts.of(_loss(settings)).quadratic and is_plain and _is_installed(_FOR_SQUARES):
             why = "its noisy sums of products suit squared loss where delta is above 0"
             return replace(settings, algo=_FOR_SQUARES), why
         why = "it fits any loss under either relation; its normal noise needs delta > 0"
@@ -91,7 +94,7 @@ class Auto:
 
     @classmethod
     def _choose_for_target(cls, settings: Settings) -> tuple[Settings, str]:
-        is_squared, has_delta = loss_facts(_loss(settings)).quadratic, settings.delta > 0
+        is_squared, has_delta = LossFacts.of(_loss(settings)).quadratic, settings.delta > 0
         name = _FOR_TARGETS[is_squared, has_delta]
         if not _is_installed(name):
             raise InvalidInputError(
@@ -105,7 +108,7 @@ class Auto:
 
     @classmethod
     def _choose_pure(cls, settings: Settings) -> tuple[Settings, str]:
-        if loss_facts(_loss(settings)).multiclass:
+        if LossFacts.of(_loss(settings)).multiclass:
             raise InvalidInputError(
                 "auto has no algorithm of pure epsilon for three classes or more; pass a delta "
                 "above 0, such as 1e-6, and no pure accountant."
@@ -135,7 +138,7 @@ class Auto:
 
 def _bends(settings: Settings) -> bool:
     """Return whether objective perturbation takes the loss, with its parameters."""
-    facts = loss_facts(_loss(settings))
+    facts = LossFacts.of(_loss(settings))
     return facts.convex and math.isfinite(facts.lipschitz) and math.isfinite(facts.smoothness)
 
 

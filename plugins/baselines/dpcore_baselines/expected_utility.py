@@ -27,7 +27,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dpcore.plugin import ExpectedUtility, noise_multiplier
-from dpcore.plugin.parts import GaussianDpEvent, accountant_facts, loss_facts
+from dpcore.plugin.parts import GaussianDpEvent, LossFacts, accountant_facts
 from dpcore_baselines.descent import defaults
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def expected_utility_of(problem: Problem, accountant: Accountant) -> ExpectedUti
         law = _SEVERAL_CLASSES
     elif problem.loss.classification:
         law = _TWO_CLASSES
-    elif loss_facts(problem.loss).quadratic and problem.n_features <= _MOST_SQUARES:
+    elif LossFacts.of(problem.loss).quadratic and problem.n_features <= _MOST_SQUARES:
         law = _SQUARES
     else:
         return None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from dpcore.plugin import InvalidInputError, ordered_dot, round_parameters
-from dpcore.plugin.parts import Sensitivity, clipped_total, constant, loss_facts, sealed
+from dpcore.plugin.parts import LossFacts, Sensitivity, clipped_total, constant, sealed
 from dpcore_baselines.queries.gradient_sum import bounded_labels, loss_error
 from dpcore_baselines.queries.kernels import widest_square
 
@@ -97,7 +97,7 @@ class ClippedLossScores:
 
     def _row_spread(self) -> float:
         """Return a bound, rounded up, of how far apart two scores' parts of one row are."""
-        slope, row_norm = loss_facts(self.loss).lipschitz, self.problem.row_norm
+        slope, row_norm = LossFacts.of(self.loss).lipschitz, self.problem.row_norm
         if math.isinf(slope):
             return self.loss_clip
         longest = math.sqrt(ordered_dot(self.candidates, self.candidates).max())

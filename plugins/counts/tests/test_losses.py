@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from dpcore.plugin.parts import loss_facts
+from dpcore.plugin.parts import LossFacts
 from dpcore_baselines.losses.row_loss import RowLoss
 from dpcore_counts.exponential import mean
 from dpcore_counts.gamma import LEAST, Gamma
@@ -80,7 +80,7 @@ def test_a_loss_is_least_where_the_mean_is_the_target(loss):
 def test_no_bound_is_stated_where_there_is_none():
     for loss in (Poisson(), Gamma()):
         assert (loss.lipschitz, loss.smoothness) == (math.inf, math.inf)
-        facts = loss_facts(loss)
+        facts = LossFacts.of(loss)
         assert facts.log_link and facts.convex and facts.self_concordance is None
     steep = [filled(Poisson().dvalue, np.array([z]), np.array([0.0]))[0] for z in (5.0, 20.0, 40.0)]
     assert steep[0] > 100 and steep[1] > 1e8 and np.isfinite(steep[2]) and steep[2] > 1e13

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from dpcore.plugin import InvalidInputError, round_parameters
-from dpcore.plugin.parts import Logistic, Sensitivity, clipped_total, constant, loss_facts, sealed
+from dpcore.plugin.parts import Logistic, LossFacts, Sensitivity, clipped_total, constant, sealed
 from dpcore_dp_agd.kernels import line_margins
 from dpcore_dp_agd.logistic_line import logistic_totals
 
@@ -128,7 +128,7 @@ class ClippedLossLine:
 def _line_totals_of(loss: Loss) -> Callable[..., np.ndarray | None] | None:
     """Return what adds up a loss at evenly spaced candidates, ``None`` where nothing does faster
     than the loss itself: of the logistic loss, and of no subclass, this package."""
-    return logistic_totals if type(loss) is Logistic else loss_facts(loss).line_totals
+    return logistic_totals if type(loss) is Logistic else LossFacts.of(loss).line_totals
 
 
 def _even_step(step_sizes: np.ndarray) -> float | None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.plugin import ClippedGradientSum, InvalidInputError, RowCount, noise_multiplier
-from dpcore.plugin.parts import GaussianDpEvent, PureDpEvent, loss_facts
+from dpcore.plugin.parts import GaussianDpEvent, LossFacts, PureDpEvent
 from dpcore_dp_agd import defaults
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def _check_budget(
 def _longest(problem: Problem) -> float:
     """Return what the clip is a share of: the longest row, times the largest weight of rows, up to
     16."""
-    return problem.row_norm * min(16.0, loss_facts(problem.loss).largest_weight)
+    return problem.row_norm * min(16.0, LossFacts.of(problem.loss).largest_weight)
 
 
 def _fits(options: Options, mechanism: Any, problem: Problem, accountant: Accountant) -> bool:

@@ -17,7 +17,7 @@ from dpcore.plugin import (
     option,
     schedule_noise_multiplier,
 )
-from dpcore.plugin.parts import loss_facts
+from dpcore.plugin.parts import LossFacts
 from dpcore_frank_wolfe.grouped_exponential import load_groups
 from dpcore_frank_wolfe.vertex_scores import MOST_STEPS, VertexScores, sparse_point
 
@@ -153,6 +153,6 @@ class FrankWolfe:
     def _clip(self, problem: Problem) -> float:
         if self.clip is not None:
             return self.clip
-        slope = loss_facts(problem.loss).lipschitz
+        slope = LossFacts.of(problem.loss).lipschitz
         bound = 0.5 * min(1.0, problem.row_norm) * (slope if math.isfinite(slope) else 1.0)
         return min(2.0**12, max(2.0**-20, bound))

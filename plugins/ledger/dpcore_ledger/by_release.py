@@ -19,7 +19,6 @@ from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from dpcore.accountants.delta_reserve import deltas_of
 from dpcore.errors import (
     BudgetExceededError,
     InvalidInputError,
@@ -27,7 +26,7 @@ from dpcore.errors import (
     UnsupportedEventError,
 )
 from dpcore.plugin.ledgers import LedgerEntry
-from dpcore.plugin.parts import AdditiveAccountant, Ledger, OneProcess
+from dpcore.plugin.parts import AdditiveAccountant, Ledger, OneProcess, ReservingAccountant
 from dpcore_ledger.cost import Cost, grown, times_of
 from dpcore_ledger.reference import reference_of
 from dpcore_ledger.remaining import budget_that_holds, shown_down
@@ -158,7 +157,7 @@ def _cost_of(event: DpEvent, terms: Terms, times: int) -> Cost:
         )
     cost = Cost(
         AdditiveAccountant.ticks_up(filter.cost(event)),
-        AdditiveAccountant.ticks_up(deltas_of(Counter((event,)))),
+        AdditiveAccountant.ticks_up(ReservingAccountant.deltas_of(Counter((event,)))),
     )
     factor = grown(terms, times)
     if factor is None or (times > 1 and cost.aside_ticks):

@@ -32,19 +32,19 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from dpcore.accountants.gdp import GdpAccountant
-from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.errors import InvalidInputError
 from dpcore.plugin.parts import (
     AdditiveAccountant,
     ApproximateDpEvent,
     DpEvent,
+    GdpAccountant,
     PureAccountant,
     PureDpEvent,
     ZcdpDpEvent,
     exp_up,
     float_up,
 )
+from dpcore_ledger.terms import filter_kind
 
 if TYPE_CHECKING:
     from dpcore.plugin import Accountant
@@ -171,10 +171,10 @@ def _as_event(own: Accountant, times: int) -> DpEvent:
         if type(own) is GdpAccountant:
             # mu-GDP is mu^2 / 2-zCDP: no Renyi divergence above that of N(0, 1) and N(mu, 1).
             return ZcdpDpEvent(float_up(Fraction(own.budget_ticks, 2 * _ONE) * times**2))
-        if type(own) is ZcdpAccountant:
-            return ZcdpDpEvent(float_up(Fraction(own.budget_ticks, _ONE) * times**2))
         if type(own) is PureAccountant:
             return PureDpEvent(float_up(Fraction(own.budget_ticks, _ONE) * times))
+        if isinstance(own, AdditiveAccountant) and type(own) is filter_kind("zcdp"):
+            return ZcdpDpEvent(float_up(Fraction(own.budget_ticks, _ONE) * times**2))
     epsilon, delta = Fraction(own.epsilon), Fraction(own.delta)
     if not delta:
         return PureDpEvent(float_up(epsilon * times))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from dpcore.session.charges import tell_of_ledger
+from dpcore.errors import tell_of_ledger
 from dpcore_ledger.chain import Chain
 from dpcore_ledger.standing import standing_of_entry
 from dpcore_ledger.state import State, state_after, state_of

@@ -8,10 +8,9 @@ from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from dpcore.accountants.delta_reserve import deltas_of
 from dpcore.errors import LedgerError
 from dpcore.plugin.ledgers import Found
-from dpcore.plugin.parts import AdditiveAccountant, OneProcess
+from dpcore.plugin.parts import AdditiveAccountant, OneProcess, ReservingAccountant
 from dpcore_ledger.reference import reference_of
 from dpcore_ledger.run_log import RunLog
 from dpcore_ledger.standing import standing_of_run
@@ -108,7 +107,7 @@ class Reservation(OneProcess):
             return self._cost.ticks, self._cost.aside_ticks
         events = [entry.event for entry in entries]
         ticks = sum(AdditiveAccountant.ticks_up(self._filter.cost(event)) for event in events)
-        aside = AdditiveAccountant.ticks_up(deltas_of(Counter(events)))
+        aside = AdditiveAccountant.ticks_up(ReservingAccountant.deltas_of(Counter(events)))
         return ticks * self._cost.times, aside
 
 

@@ -6,22 +6,16 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from dpcore.accountants.delta_reserve import ReservingAccountant
-from dpcore.accountants.gdp import GdpAccountant
-from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.errors import InvalidInputError, RegistryError
 from dpcore.plugin import NeighboringRelation
-from dpcore.plugin.parts import PrivacyStatement, PureAccountant, exact, load_registry
+from dpcore.plugin.parts import PrivacyStatement, ReservingAccountant, exact, load_registry
 
 if TYPE_CHECKING:
     from dpcore.plugin.parts import AdditiveAccountant
 
-__all__ = ["FILTERS", "Terms"]
+__all__ = ["FILTERS", "Terms", "filter_kind"]
 
-_OF_CORE: dict[str, type[AdditiveAccountant]] = {
-    kind.name: kind for kind in (ZcdpAccountant, GdpAccountant, PureAccountant)
-}
-FILTERS = (*_OF_CORE, "rdp")
+FILTERS = ("zcdp", "gdp", "pure", "rdp")
 """Filters that are valid for costs chosen from earlier outputs. Allowing whatever one of two of
 them allows would be no filter, so that a ledger has one."""
 _ASIDE = Fraction(1, 4)
@@ -62,7 +56,7 @@ class Terms:
         Raises InvalidInputError for figures, names or an ``aside`` that cannot be.
         """
         NeighboringRelation.parse(relation)
-        kind = _filter_kind(accountant)
+        kind = filter_kind(accountant)
         if unit == "":
             raise InvalidInputError("Expected unit='' to be the name of a column of ids.")
         opened = kind.from_budget(epsilon, delta, conversion)
@@ -91,7 +85,7 @@ class Terms:
     def from_dict(cls, entry: dict[str, Any]) -> Terms:
         """Return the terms of ``to_dict``."""
         held: dict[str, Any] = {name: _value(text) for name, text in entry["filter"].items()}
-        opened = _filter_kind(entry["accountant"])(**held)
+        opened = filter_kind(entry["accountant"])(**held)
         return cls(opened, entry["relation"], entry["unit"])
 
     def spent(self, ticks: int, aside_ticks: int) -> AdditiveAccountant:
@@ -101,7 +95,7 @@ class Terms:
         return replace(self.filter, spent_ticks=ticks)
 
 
-def _filter_kind(name: str) -> type[AdditiveAccountant]:
+def filter_kind(name: str) -> type[AdditiveAccountant]:
     """Return the class of a filter, which this repository has in every case.
 
     Raises InvalidInputError for a name of no filter, RegistryError where its package is not
@@ -112,8 +106,6 @@ def _filter_kind(name: str) -> type[AdditiveAccountant]:
             f"Expected accountant={name!r} to be one of {', '.join(FILTERS)}: a ledger needs a "
             "filter for runs that are chosen from earlier results."
         )
-    if name in _OF_CORE:
-        return _OF_CORE[name]
     registry = load_registry("accountant")
     kind: type[AdditiveAccountant] = registry.load("accountant", name)
     if not PrivacyStatement.is_ours(registry.get("accountant", name).target.partition(":")[0]):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.plugin.parts import RowFunction, loss_facts
+from dpcore.plugin.parts import LossFacts, RowFunction
 from dpcore_baselines.descent import defaults
 from dpcore_baselines.descent.step_size import StepSize
 from dpcore_baselines.options import noise_of_parts
@@ -40,7 +40,7 @@ _LIKE_DP_GD = 0.85
 
 def curvature_of(problem: Problem) -> float:
     """Return the largest curvature of a row's loss in its margin, of a row of weight 1."""
-    return float(problem.loss.smoothness / loss_facts(problem.loss).largest_weight)
+    return float(problem.loss.smoothness / LossFacts.of(problem.loss).largest_weight)
 
 
 def hessian_of(

@@ -11,7 +11,7 @@ from dpcore.errors import InvalidInputError
 from dpcore.fitting.planning.memory import memory_of
 from dpcore.plugin import Problem, Settings
 from dpcore.plugin.commands import make_plan
-from dpcore.plugin.parts import loss_facts
+from dpcore.plugin.parts import LossFacts
 from dpcore.plugin.steps import mechanism_for
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ class Forecast:
             relation=plan.relation,
             n0=rows,
             rows_per_unit=self.rows_per_unit,
-            n_margins=self.classes if loss_facts(plan.loss).multiclass else 1,
+            n_margins=self.classes if LossFacts.of(plan.loss).multiclass else 1,
         )
         return plan, problem
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcore.plugin import InvalidInputError
-from dpcore.plugin.parts import constant, loss_facts, sealed
+from dpcore.plugin.parts import LossFacts, constant, sealed
 
 if TYPE_CHECKING:
     from dpcore.plugin import Problem
@@ -50,7 +50,7 @@ class Facts:
         Raises InvalidInputError for a loss that is not convex, or without bounded slope and
         curvature: no step on it is a contraction.
         """
-        loss = loss_facts(problem.loss)
+        loss = LossFacts.of(problem.loss)
         if not (loss.convex and math.isfinite(loss.smoothness) and math.isfinite(loss.lipschitz)):
             raise InvalidInputError(
                 f"A pass of SGD needs a convex loss of bounded slope and curvature, and {loss.name}"

@@ -17,10 +17,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from dpcore.accountants.equal_parts import require_within
 from dpcore.errors import InvalidInputError
 from dpcore.plugin.commands import Run
-from dpcore.plugin.parts import AdditiveAccountant, Ledger
+from dpcore.plugin.parts import Account, AdditiveAccountant, Ledger
 from dpcore.plugin.steps import Phase
 from dpcore_tuning.stopping_cost import left_of
 
@@ -105,7 +104,7 @@ class Beside:
         priced = replace(search, plans=tuple(plans)).within(self.left)
         if search.law is None:
             for one in left:
-                require_within(priced.plans[0].accountant, one, len(plans))
+                Account.require_within(priced.plans[0].accountant, one, len(plans))
         # The filter of the steps was charged the search: it refuses whatever would pass the whole.
         charged = replace(self.left, spent_ticks=self.left.budget_ticks - self.left.spent_ticks)
         self._first = replace(self._first, accountant=charged)

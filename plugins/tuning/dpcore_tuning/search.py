@@ -14,11 +14,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
-from dpcore.accountants.equal_parts import equal_part
 from dpcore.errors import InvalidInputError
 from dpcore.plugin import Settings
 from dpcore.plugin.commands import make_plan
 from dpcore.plugin.parts import (
+    Account,
     PrivacyStatement,
     PureAccountant,
     accountant_facts,
@@ -99,7 +99,7 @@ class Search:
     def within(self, left: Any) -> Search:
         """Return the search whose fits are within what its whole filter has left."""
         if self.law is None:
-            part = equal_part(left, len(self.plans))
+            part = Account.equal_part(left, len(self.plans))
         else:
             part = filter_of_a_try(self.law, self.plans[0].accountant.name, left)
         plans = (replace(plan, accountant=part, is_part=True) for plan in self.plans)
@@ -201,7 +201,7 @@ def _of_list(settings: Settings, candidates: Sequence[Candidate]) -> _Planned:
     return plans[0].accountant, [
         replace(
             plan,
-            accountant=equal_part(plan.accountant, len(plans)),
+            accountant=Account.equal_part(plan.accountant, len(plans)),
             is_part=accountant_facts(plan.accountant).splits,
         )
         for plan in plans

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dpcore.plugin import InvalidInputError, Problem, round_to
-from dpcore.plugin.parts import loss_facts
+from dpcore.plugin.parts import LossFacts
 from dpcore_accuracy_first.objectives.ball_solve import BallSolver
 from dpcore_accuracy_first.objectives.excess import Excess
 from dpcore_accuracy_first.objectives.minimizer import Minimizer
@@ -89,7 +89,7 @@ class OutputBase:
         Squared loss is not Lipschitz, and at its minimum the gradient is 0: there the excess is at
         most (R^2 + l2)/2 E||b||^2 for rows of norm R. (The authors' code has 1/n for R^2.)"""
         d = self._size
-        if loss_facts(self.problem.loss).quadratic:
+        if LossFacts.of(self.problem.loss).quadratic:
             return self.bound * math.sqrt((self.problem.row_norm**2 + self.problem.l2) * d / alpha)
         slope = PublicBall.of(self.problem).slope * self.problem.row_norm
         linear, square = slope * math.sqrt(2 * d), self.problem.l2 * d
@@ -111,7 +111,7 @@ class CovBase:
         smallest: float | None = None,
         ball: str = "pull",
     ) -> None:
-        if not loss_facts(problem.loss).quadratic:
+        if not LossFacts.of(problem.loss).quadratic:
             raise InvalidInputError(
                 f"Covariance perturbation is for squared loss (--loss ridge), not for "
                 f"{problem.loss.name}; take output-nr."

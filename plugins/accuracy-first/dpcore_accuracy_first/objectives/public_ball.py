@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcore.plugin import InvalidInputError, Problem, ordered_norm
-from dpcore.plugin.parts import loss_facts, sealed
+from dpcore.plugin.parts import LossFacts, sealed
 from dpcore_accuracy_first.objectives.radial_penalty import OUTSIDE, RadialPenalty
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class PublicBall:
         Raises InvalidInputError for l2 = 0, a loss without a bound, or a radius at which margins
         are no longer exact.
         """
-        if loss_facts(problem.loss).weighs_rows:
+        if LossFacts.of(problem.loss).weighs_rows:
             raise InvalidInputError("No public ball is known for rows of weights of their own.")
         if not problem.l2 > 0:
             raise InvalidInputError("A public ball needs strong convexity; pass --l2 above 0.")
@@ -108,12 +108,12 @@ def paper_slack(problem: Problem) -> float:
 
 def loss_at_zero(problem: Problem) -> float:
     """Return the largest loss of a row whose margins are 0: 1/2 for squared loss, as |y| <= 1."""
-    return 0.5 if loss_facts(problem.loss).quadratic else _at_zero(problem)
+    return 0.5 if LossFacts.of(problem.loss).quadratic else _at_zero(problem)
 
 
 def _pull(problem: Problem) -> float:
     """Return the maximum of -m l'(m) over margins and labels, rounded up."""
-    loss, facts = problem.loss, loss_facts(problem.loss)
+    loss, facts = problem.loss, LossFacts.of(problem.loss)
     if facts.quadratic:
         return 0.25
     if not (facts.classification and facts.convex):
@@ -133,7 +133,7 @@ def _at_zero(problem: Problem) -> float:
 
 def _range(problem: Problem, margin: float) -> tuple[float, float]:
     """Return bounds of a row's loss at margins up to ``margin`` in l2, rounded outward."""
-    loss, facts = problem.loss, loss_facts(problem.loss)
+    loss, facts = problem.loss, LossFacts.of(problem.loss)
     if facts.quadratic:
         return 0.0, 0.5 * (margin + 1.0) ** 2 * _UP
     if problem.n_margins > 1:

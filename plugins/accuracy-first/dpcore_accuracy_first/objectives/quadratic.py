@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from dpcore.plugin import InvalidInputError, RowCount, ordered_dot, ordered_norm
-from dpcore.plugin.parts import Sensitivity, constant, loss_facts, sealed
+from dpcore.plugin.parts import LossFacts, Sensitivity, constant, sealed
 from dpcore_accuracy_first.objectives.public_ball import PublicBall, penalty_of
 from dpcore_accuracy_first.objectives.radial_penalty import (
     public_rows,
@@ -59,7 +59,7 @@ class _Quadratic:
         """Raise InvalidInputError for another loss than the squared one, from which the ball and
         the interval of a row's part follow, and for other parts than a GramMatrix and a ball."""
         require_relation(self.problem, self.problem.relation)
-        if not loss_facts(self.problem.loss).quadratic:
+        if not LossFacts.of(self.problem.loss).quadratic:
             raise InvalidInputError("A quadratic objective is that of squared loss alone.")
         if not (isinstance(self.gram, GramMatrix) and isinstance(self.ball, PublicBall)):
             raise InvalidInputError("Expected a GramMatrix and a PublicBall.")

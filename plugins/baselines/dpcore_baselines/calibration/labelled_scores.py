@@ -10,10 +10,10 @@ import numpy as np
 
 from dpcore.plugin import NeighboringRelation, round_parameters
 from dpcore.plugin.parts import (
+    LossFacts,
     Sensitivity,
     constant,
     float_up,
-    loss_facts,
     sealed,
     sqrt_up,
 )
@@ -108,7 +108,7 @@ class LabelledScores:
         where all margins are 0: of size 1/2 of two classes with one margin, and 1 - 1/K of K.
         """
         loss, several = self.problem.loss, self.w.ndim > 1
-        if (largest := loss_facts(loss).largest_weight) == 1.0:
+        if (largest := LossFacts.of(loss).largest_weight) == 1.0:
             return np.full(block.n_rows, float(most))
         k = self.w.shape[0] if several else 2
         slopes = np.empty((k, block.n_rows) if several else block.n_rows)

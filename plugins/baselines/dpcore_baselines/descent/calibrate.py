@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcore.plugin import ordered_dot, ordered_sum
-from dpcore.plugin.parts import loss_facts
+from dpcore.plugin.parts import LossFacts
 from dpcore_accounting.reproducible.array_functions import array_exp
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def can_be_calibrated(problem: Problem) -> bool:
     one class against the rest, whose probabilities are divided by their sum, which takes bold
     ones."""
     loss = problem.loss
-    is_plain = loss.name == "logistic" and loss_facts(loss).largest_weight == 1.0
+    is_plain = loss.name == "logistic" and LossFacts.of(loss).largest_weight == 1.0
     return is_plain and problem.l2 == 0 and problem.intercept and not problem.one_vs_rest
 
 

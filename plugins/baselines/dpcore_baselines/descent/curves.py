@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.plugin import mechanism_in, ordered_sum
-from dpcore.plugin.parts import loss_facts
+from dpcore.plugin.parts import LossFacts
 from dpcore_baselines.descent import defaults
 from dpcore_baselines.options import noise_of_parts
 from dpcore_baselines.queries.kept_columns import KeptColumns, KeptColumnsOfUnits
@@ -50,7 +50,7 @@ def may_take_curves(optimizer: Any, problem: Problem, accountant: Accountant) ->
     unit; and where rows may be enough, by their public number if there is one. Rows of a norm that
     most of them are scaled down to have none. ``optimizer`` : a dp-gd.
     """
-    facts, asked = loss_facts(problem.loss), optimizer.curves
+    facts, asked = LossFacts.of(problem.loss), optimizer.curves
     is_tried = facts.classification and facts.largest_weight == 1.0 and problem.n_margins == 1
     is_plain = problem.rows_per_unit is None and not problem.one_vs_rest
     can_be = problem.numbers and 2 * problem.row_norm**2 >= problem.raw_norm_bound**2

@@ -27,7 +27,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from dpcore.plugin.parts import loss_facts
+from dpcore.plugin.parts import LossFacts
 
 if TYPE_CHECKING:
     from dpcore.plugin import Loss, Problem
@@ -122,7 +122,7 @@ def clip_for(u: float, loss: Loss) -> float:
     Where rows are weighted it is the largest weight times as much, up to 16: else the clip would
     take most of the weights back."""
     clip: float = min(_MOST_CLIP, max(0.05, 0.2 * (u / _MIDDLING) ** 0.3)) * _weight(loss)
-    return clip * _of_weight_one(loss, loss.lipschitz) if loss_facts(loss).multiclass else clip
+    return clip * _of_weight_one(loss, loss.lipschitz) if LossFacts.of(loss).multiclass else clip
 
 
 def most_clip(loss: Loss) -> float:
@@ -138,7 +138,7 @@ def weighed(u: float, loss: Loss) -> float:
 
 def _weight(loss: Loss) -> float:
     """Return what weights of rows multiply a clip by."""
-    return min(_MOST_WEIGHT, loss_facts(loss).largest_weight)
+    return min(_MOST_WEIGHT, LossFacts.of(loss).largest_weight)
 
 
 def shrinkage_for(u: float) -> float:
@@ -158,7 +158,7 @@ def time_for(u: float, loss: Loss, momentum: float, *, standardized: bool) -> fl
         time: float = min(12000.0, 2000.0 * (u / _MIDDLING) ** power)
     else:
         most = (
-            math.inf if loss_facts(loss).multiclass else MOST_STEPS * largest_step(loss, momentum)
+            math.inf if LossFacts.of(loss).multiclass else MOST_STEPS * largest_step(loss, momentum)
         )
         rule = 5000.0 * _CURVATURE / _smooth_curvature(loss) * (u / _MIDDLING) ** 0.8
         time = min(most, rule)
@@ -184,7 +184,7 @@ def limit_for(loss: Loss, momentum: float) -> float:
     with a corner, which no step is short for: the mean of many rounds it off."""
     bends = _of_weight_one(loss, loss.smoothness)
     corner = math.isfinite(loss.lipschitz) and bends > _smooth_curvature(loss)
-    return math.inf if corner and not loss_facts(loss).log_link else _limit(momentum)
+    return math.inf if corner and not LossFacts.of(loss).log_link else _limit(momentum)
 
 
 def largest_step(loss: Loss, momentum: float) -> float:
@@ -216,7 +216,7 @@ def _has_corner(loss: Loss) -> bool:
 def _curvature(loss: Loss) -> float:
     """Return the loss's curvature in the margin where it is spread over all margins, else that of
     the logistic loss: a corner's curvature is for few rows, and the clip bounds what it can do."""
-    if loss_facts(loss).log_link:
+    if LossFacts.of(loss).log_link:
         return min(_OF_A_MEAN, _of_weight_one(loss, loss.smoothness))
     if math.isinf(loss.lipschitz):
         return _of_weight_one(loss, loss.smoothness)
@@ -226,11 +226,11 @@ def _curvature(loss: Loss) -> float:
 def _smooth_curvature(loss: Loss) -> float:
     """Return the curvature of the logistic loss, of several classes if it is one of these: their
     margins all move, so that half of the time goes as far."""
-    several = loss_facts(loss).multiclass
+    several = LossFacts.of(loss).multiclass
     return _of_weight_one(loss, loss.smoothness) if several else _CURVATURE
 
 
 def _of_weight_one(loss: Loss, bound: float) -> float:
     """Return a bound of the loss of a row of weight 1, where rows are weighted: what a run goes by
     is the weights' mean over rows, about 1, and not the largest."""
-    return bound / loss_facts(loss).largest_weight
+    return bound / LossFacts.of(loss).largest_weight

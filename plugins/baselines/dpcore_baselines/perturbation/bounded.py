@@ -10,9 +10,9 @@ import numpy as np
 
 from dpcore.plugin import InvalidInputError, Problem, RowCount, ordered_norm, round_to
 from dpcore.plugin.parts import (
+    LossFacts,
     Sensitivity,
     Table,
-    loss_facts,
     sealed,
 )
 from dpcore_baselines.queries.descent import minimize
@@ -65,7 +65,7 @@ class PenalisedMinimizer:
             )
         if not (math.isfinite(loss.smoothness) and math.isfinite(loss.lipschitz)):
             raise InvalidInputError(f"The loss {loss.name} is not smooth with a bounded slope.")
-        if not loss_facts(loss).convex:
+        if not LossFacts.of(loss).convex:
             raise InvalidInputError(f"The loss {loss.name} does not declare convex = True.")
         if not (math.isfinite(self.regularisation) and self.regularisation > 0):
             raise InvalidInputError(

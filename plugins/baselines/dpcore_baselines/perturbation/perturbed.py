@@ -49,7 +49,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from dpcore.plugin import InvalidInputError, ordered_norm
-from dpcore.plugin.parts import GridScale, loss_facts, sealed
+from dpcore.plugin.parts import GridScale, LossFacts, sealed
 from dpcore_baselines.perturbation.bounded import PenalisedMinimizer
 from dpcore_baselines.perturbation.gamma_law import gamma_deviates
 from dpcore_baselines.perturbation.sensitivity import PerturbedSensitivity
@@ -67,7 +67,7 @@ _UP = 1.0 + 2.0**-40
 
 def vertices(problem: Problem) -> tuple[int, ...]:
     """Return the lengths of the vertices of the box of slopes, in largest gradients of a row."""
-    one_sign = loss_facts(problem.loss).nonincreasing
+    one_sign = LossFacts.of(problem.loss).nonincreasing
     if problem.relation.rows_changed == 1:
         return (0, 1) if one_sign else (1, 1)
     return (0, 1, 1, 2) if one_sign else (2, 2, 2, 2)

@@ -10,10 +10,10 @@ import numpy as np
 
 from dpcore.plugin import InvalidInputError, Problem, round_parameters
 from dpcore.plugin.parts import (
+    LossFacts,
     Table,
     clamped_labels,
     constant,
-    loss_facts,
     sealed,
 )
 from dpcore_baselines.queries.descent import load_descent
@@ -80,7 +80,7 @@ class GradientSum:
         if self.rest.any():
             z = z + np.ldexp(block.margins(self.rest), Problem.PARAMETER_BITS - Problem.FINE_BITS)
         y = bounded_labels(block, self.problem.n_margins)
-        precise = loss_facts(self.loss).precise_dvalue if self.precise else None
+        precise = LossFacts.of(self.loss).precise_dvalue if self.precise else None
         (precise or self.loss.dvalue)(z, y, c)
         if not self.precise:
             c *= block.factor
@@ -123,7 +123,7 @@ def loss_error(loss: Loss, precise: bool = False) -> float:
     """Return a bound of the error of a loss or slope that is computed; ``precise`` : of a slope by
     ``precise_dvalue``. A weight multiplies it, and rounds: by less than 2^-6 of it, for slopes of
     up to 2 and losses of up to 2^11 before the weight."""
-    error, weight = _PRECISE_ERROR if precise else _LOSS_ERROR, loss_facts(loss).largest_weight
+    error, weight = _PRECISE_ERROR if precise else _LOSS_ERROR, LossFacts.of(loss).largest_weight
     return error if weight == 1.0 else error * weight * (1.0 + 2.0**-6)
 
 
@@ -145,7 +145,7 @@ def gradient_error(problem: Problem, rows: int, slope: float, precise: bool = Fa
     Of several classes, each slope and margin of a row has such an error, together sqrt(n_margins)
     times it in l2; the products of all classes err by what is relative to ``slope``, the bound of
     a row's slopes in l2 (Minkowski's inequality over the rows)."""
-    known = precise and loss_facts(problem.loss).precise_dvalue is not None
+    known = precise and LossFacts.of(problem.loss).precise_dvalue is not None
     slopes = loss_error(problem.loss, precise=known)
     added = 2.0 ** (1 - Problem.FEATURE_BITS - Problem.PARAMETER_BITS) + _rest_error(problem)
     classes = math.sqrt(problem.n_margins) * (1.0 if problem.n_margins == 1 else _UP)

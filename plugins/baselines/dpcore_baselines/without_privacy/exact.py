@@ -10,9 +10,9 @@ import numpy as np
 
 from dpcore.plugin import InvalidInputError
 from dpcore.plugin.parts import (
+    LossFacts,
     NonPrivateDpEvent,
     Sensitivity,
-    loss_facts,
     sealed,
 )
 from dpcore_baselines.without_privacy.references import fit_nonprivate, majority_label
@@ -88,7 +88,7 @@ class MajorityModel(_Question):
         loss = self.problem.loss
         if not loss.classification:
             raise InvalidInputError(f"majority needs classes, and {loss.name} has none")
-        if loss_facts(loss).largest_weight != 1.0:
+        if LossFacts.of(loss).largest_weight != 1.0:
             raise InvalidInputError("majority counts rows: it takes no weights of classes.")
 
     def answer_table(self, table: Table, noise: NoiseSource) -> np.ndarray:

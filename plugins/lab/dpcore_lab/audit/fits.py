@@ -189,19 +189,19 @@ def _claims_nothing(name: str) -> InvalidInputError:
 
 
 def _labels(plan: Plan) -> tuple[float, float]:
-    from dpcore.plugin.parts import loss_facts
+    from dpcore.plugin.parts import LossFacts
 
-    return (0.0, 2.0) if loss_facts(plan.loss).multiclass else (-1.0, 1.0)
+    return (0.0, 2.0) if LossFacts.of(plan.loss).multiclass else (-1.0, 1.0)
 
 
 def _dataset(plan: Plan, side: Side, request: Request) -> Dataset:
     """Return a table as a generated data set, whose schema says nothing that follows from it. Units
     need named columns, whose features are from 0 to 1."""
     from dpcore.data.array_schema import array_schema
-    from dpcore.plugin.parts import Dataset, loss_facts
+    from dpcore.plugin.parts import Dataset, LossFacts
 
     label: dict[str, Any] = {"target_bounds": (-1.0, 1.0)}
-    if loss_facts(plan.loss).multiclass:
+    if LossFacts.of(plan.loss).multiclass:
         label = {"classes": (0, 1, 2)}
     elif plan.loss.classification:
         label = {"classes": (-1, 1)}

@@ -7,13 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.accountants.equal_parts import require_within
 from dpcore.errors import (
     BudgetExceededError,
     DpcoreError,
     UnsupportedEventError,
 )
-from dpcore.plugin.parts import ComposedDpEvent, NonPrivateDpEvent, accountant_facts, load_registry
+from dpcore.plugin.parts import (
+    Account,
+    ComposedDpEvent,
+    NonPrivateDpEvent,
+    accountant_facts,
+    load_registry,
+)
 from dpcore_lab.checks.coverage_text import Tested
 from dpcore_lab.checks.guard import require_assertions
 from dpcore_lab.recount.event_kinds import EVENT_KINDS
@@ -109,7 +114,7 @@ def _check_parts(empty: Any) -> None:
         return
     for parts in (2, 3, 7):
         part = empty.split(parts)
-        require_within(part, empty, parts)
+        Account.require_within(part, empty, parts)
         for kind, multiplier in _least_noise(part).items():
             event = EVENT_KINDS[kind](multiplier)
             rest = empty

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numba import config
 
-from dpcore.plugin.parts import Table, loss_facts
+from dpcore.plugin.parts import LossFacts, Table
 from dpcore_lab.checks.coverage_text import Tested
 from dpcore_lab.checks.memory import (
     USUAL_CALLS,
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dpcore.plugin import Loss
-    from dpcore.registry.tables.losses import LossFacts
+    from dpcore.plugin.parts import LossFacts
 
     Kernel = Callable[[np.ndarray, np.ndarray, np.ndarray], None]
     """Margins and labels in, in the last array one number a row, or one a row and class."""
@@ -183,7 +183,7 @@ def _check_facts(loss: Loss, facts: LossFacts, z: np.ndarray, y: np.ndarray) -> 
 def _check_bounds(loss: Loss, z: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> None:
     """Compare values and slopes with what the loss states of them; and, at margins that a step
     moves, with differences in random directions, towards single classes and from one to another."""
-    facts = loss_facts(loss)
+    facts = LossFacts.of(loss)
     _check_facts(loss, facts, z, y)
     slope = _called(loss, "dvalue", z, y)
     lengths = np.sqrt(np.square(slope).sum(axis=0))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from dpcore.registry.tables.losses import LossFacts
+    from dpcore.plugin.parts import LossFacts
 
 __all__ = ["bends_within"]
 

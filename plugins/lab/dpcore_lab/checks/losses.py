@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from dpcore.plugin.parts import PrivacyStatement, Table, loss_facts
-from dpcore.registry.tables.losses import LossFacts
+from dpcore.plugin.parts import LossFacts, PrivacyStatement, Table
 from dpcore_lab.checks.class_losses import check_class_loss
 from dpcore_lab.checks.coverage_text import Tested
 from dpcore_lab.checks.curvature import bends_within
@@ -64,7 +63,7 @@ def check_loss(
     """
     require_assertions()
     rng = np.random.default_rng(0)
-    z, facts = margins_of_all_sizes(rng), loss_facts(loss)
+    z, facts = margins_of_all_sizes(rng), LossFacts.of(loss)
     _check_weights(loss, facts)
     if facts.multiclass:
         given = {} if classes is None else {"classes": classes}
@@ -115,7 +114,7 @@ def _untested(loss: Loss, facts: LossFacts) -> Iterator[str]:
 
 def _check_bounds(loss: Loss, z: np.ndarray, y: np.ndarray) -> None:
     """Compare values and slopes with what the loss states of them."""
-    facts = loss_facts(loss)
+    facts = LossFacts.of(loss)
     _check_constants(loss, z, y)
     _check_facts(facts, z, y)
     if facts.convex:

@@ -12,10 +12,10 @@ from numba import config
 from dpcore.errors import DpcoreError
 from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.parts import (
+    LossFacts,
     Table,
     TableSession,
     load_registry,
-    loss_facts,
 )
 from dpcore_lab.checks.coverage_text import Tested
 from dpcore_lab.checks.guard import require_assertions, require_frozen
@@ -203,7 +203,7 @@ def _takes(make_query: MakeQuery, loss: Loss) -> bool:
     except AssertionError:
         return True  # It is not passed over: the check says what is wrong.
     except Exception:
-        return not loss_facts(loss).multiclass
+        return not LossFacts.of(loss).multiclass
     return any(query is not None for query in made)
 
 
@@ -231,7 +231,7 @@ def _look(
 
 def _n_classes(loss: Loss) -> int:
     """Return the number of classes that a loss is checked with, 0 for real-valued targets."""
-    facts = loss_facts(loss)
+    facts = LossFacts.of(loss)
     return SEVERAL if facts.multiclass else 2 * bool(facts.classification)
 
 

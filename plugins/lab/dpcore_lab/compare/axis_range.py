@@ -14,7 +14,7 @@ import numpy as np
 
 from dpcore.errors import DpcoreError
 from dpcore.plugin import Settings
-from dpcore.plugin.parts import loss_facts
+from dpcore.plugin.parts import LossFacts
 from dpcore_lab.compare.settings import loss_with, shown_name
 from dpcore_lab.compare.table import SHARES, Mean
 
@@ -72,7 +72,7 @@ def _objective_of_zeros(settings: Mapping[str, Any]) -> float | None:
     with suppress(DpcoreError):
         params = settings.get("params", {}).get(Settings.OF_LOSS, {})
         loss = loss_with(settings["loss"], params)
-        several = settings.get("multiclass") is not None or loss_facts(loss).multiclass
+        several = settings.get("multiclass") is not None or LossFacts.of(loss).multiclass
         if loss.classification and not several:
             out = np.empty(2)
             loss.value(np.zeros(2), np.array([-1.0, 1.0]), out)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.plugin.parts import loss_facts
+from dpcore.plugin.parts import LossFacts
 from dpcore_baselines.without_privacy.auc import auc
 from dpcore_baselines.without_privacy.macro_f1 import macro_f1
 
@@ -32,7 +32,7 @@ def figures_of_w(fold: Fold, w: np.ndarray, loss: Loss, comparison: Comparison) 
         said = schema.label.places_said(margins)
         return class_figures(schema, y, said, _scores_of(margins, comparison))
     # As Model.predict has it: a mean by a log link is beyond the upper bound from a margin of 1 on.
-    scaled = np.expm1(np.minimum(margins, 1.0)) if loss_facts(loss).log_link else margins
+    scaled = np.expm1(np.minimum(margins, 1.0)) if LossFacts.of(loss).log_link else margins
     middle, half = schema.label.scale
     return number_figures(schema, y, middle + half * scaled)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.plugin import NeighboringRelation, Problem, Settings
-from dpcore.plugin.parts import loss_facts
+from dpcore.plugin.parts import LossFacts
 from dpcore.privacy.immutable import attributes
 from dpcore_baselines.losses.quantile import Quantile
 from dpcore_lab.made_tables.contributions import contributions, largest_share, vectors_of
@@ -176,7 +176,7 @@ def _tried(loss: Loss, given: bool) -> tuple[_Facts, ...]:
     if not given:
         return _TRIED
     known = [facts for facts in _TRIED if facts.also != "weights"]
-    if loss_facts(loss).multiclass:
+    if LossFacts.of(loss).multiclass:
         several = [replace(facts, n_classes=max(facts.n_classes, SEVERAL)) for facts in known]
         return tuple(replace(facts, loss=None) for facts in several)
     return tuple(replace(facts, loss=None) for facts in known if facts.n_classes == 2)

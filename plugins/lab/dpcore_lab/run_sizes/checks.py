@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import DpcoreError, InvalidInputError
-from dpcore.plugin.parts import Table, loss_facts, optimizer_facts
+from dpcore.plugin.parts import LossFacts, Table, optimizer_facts
 from dpcore_lab.checks.coverage_text import Tested
 from dpcore_lab.checks.guard import require_assertions, require_frozen
 from dpcore_lab.checks.interactive import check_interactive

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.plugin import round_parameters
-from dpcore.plugin.parts import Model, loss_facts
+from dpcore.plugin.parts import LossFacts, Model
 from dpcore.plugin.steps import Outcome, Section, ShareDoor, mechanism_for
 from dpcore_baselines.calibration.class_lines import ClassLines, class_lines
 from dpcore_baselines.calibration.counts_line import CALIBRATED, UNKNOWN, CountsLine, counts_line
@@ -80,7 +80,7 @@ class CountedRows:
             is_calibrated = "slope" in solution.details
             lines = counts_line(counts, deviation, CALIBRATED if is_calibrated else UNKNOWN)
         moved = round_parameters(lines.of(w, w.shape[-1] - 1), problem.raw_norm_bound)
-        largest = loss_facts(problem.loss).largest_weight
+        largest = LossFacts.of(problem.loss).largest_weight
         said, section = _in_words(lines, view.schema.label.names, largest)
         figures = {"share": float(self.share), **section, "deviation": lines.deviation}
         how = f"the slope is known to about {lines.deviation:.2f}"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from dpcore.errors import BudgetExceededError, InvalidInputError
-from dpcore.plugin.parts import Model, exact, float_up, loss_facts, smallest_multiplier
+from dpcore.plugin.parts import LossFacts, Model, exact, float_up, smallest_multiplier
 from dpcore.plugin.steps import Outcome, Section, ShareDoor, mechanism_for
 from dpcore_report.evaluation.class_counts import ClassCounts, scale_bits
 from dpcore_report.evaluation.error_figures import figures_of_errors
@@ -123,7 +123,7 @@ class HeldOutCounts:
         """Return the figures of the model."""
         plan, schema = view.plan, view.schema
         w = Model.check_coefficients(view.solution.w, schema.w_shape, plan.entry.name)
-        loss = loss_facts(view.problem.loss)
+        loss = LossFacts.of(view.problem.loss)
         is_weighted = loss.weighs_rows or loss.largest_weight != 1.0
         query = replace(self.query, w=w)
         figures = self._figures(door, query, schema, plan.settings.loss, is_weighted)

@@ -10,11 +10,11 @@ import numpy as np
 
 from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.parts import (
+    LossFacts,
     RowFunction,
     Sensitivity,
     clipped_total,
     float_up,
-    loss_facts,
     sealed,
     sqrt_up,
 )
@@ -86,7 +86,7 @@ def moments_of(
 def _predictions(loss: Loss, margins: np.ndarray) -> np.ndarray:
     """Return the predictions of margins, held to [-1, 1]. The mean of a log link is a function of
     one row: it has the same bits whatever the row's place."""
-    if loss_facts(loss).log_link:
+    if LossFacts.of(loss).log_link:
         means = np.empty_like(margins)
         _MEAN.fill(margins, margins, np.zeros(0), means)
         return means

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.plugin.parts import loss_facts
+from dpcore.plugin.parts import LossFacts
 from dpcore_baselines.without_privacy.macro_f1 import macro_f1
 from dpcore_report.exact.number_errors import number_errors
 from dpcore_report.exact.probability_scores import probability_scores
@@ -118,7 +118,7 @@ def _mean_of_fits(loss: Loss, margins: np.ndarray, y: np.ndarray) -> float | Non
 def _mean_loss(loss: Loss, margins: np.ndarray, y: np.ndarray) -> float | None:
     if not margins.size:
         return None
-    if margins.ndim > 1 and not loss_facts(loss).multiclass:
+    if margins.ndim > 1 and not LossFacts.of(loss).multiclass:
         return _mean_of_fits(loss, margins, y)
     out = np.empty(y.size)
     loss.value(np.ascontiguousarray(margins), np.ascontiguousarray(y, np.float64), out)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dpcore.plugin import ClippedGradientSum, ordered_dot, round_parameters
-from dpcore.plugin.parts import Model, loss_facts
+from dpcore.plugin.parts import LossFacts, Model
 from dpcore.plugin.steps import Outcome, Section, ShareDoor, mechanism_for
 from dpcore_baselines.queries.standardized import StandardizedGradientSum
 from dpcore_report.intervals.centring import centring_of
@@ -48,7 +48,7 @@ _UP = 1.0 + 2.0**-20
 def why_none(facts: PublicFacts) -> dict[str, bool]:
     """Return the reasons for which there may be no intervals, and whether each holds."""
     plan, problem = facts.plan, facts.problem
-    concordance = loss_facts(plan.loss).self_concordance
+    concordance = LossFacts.of(plan.loss).self_concordance
     return {
         f"the loss {plan.settings.loss} states no self_concordance, which they rest on": concordance
         is None
@@ -134,7 +134,7 @@ class Inference:
         if self._is_too_long(w):
             return {"why_not": TOO_LONG}
         last = self._last(door, w)
-        concordance = loss_facts(problem.loss).self_concordance or 0.0
+        concordance = LossFacts.of(problem.loss).self_concordance or 0.0
         of_rows = self._row_norm, problem.rows_per_unit or 1
         found = one_step(self._point(w), last, regulariser, concordance, *of_rows)
         if found.estimate is None or found.covariance is None:

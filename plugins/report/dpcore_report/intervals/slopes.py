@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcore.plugin import ordered_norm
-from dpcore.plugin.parts import clamped_labels, loss_facts
+from dpcore.plugin.parts import LossFacts, clamped_labels
 
 if TYPE_CHECKING:
     from dpcore.plugin import Problem
@@ -28,7 +28,7 @@ def largest_slope(problem: Problem, w: np.ndarray, centring: Centring | None = N
     ||x|| ||w|| + 1 (Cauchy and Schwarz; labels are held to [-1, 1]), or, of columns that are
     centred, what their ends let a margin be.
     """
-    facts = loss_facts(problem.loss)
+    facts = LossFacts.of(problem.loss)
     if math.isfinite(facts.lipschitz) or not facts.quadratic:
         return facts.lipschitz * _UP
     margin = problem.row_norm * ordered_norm(w)

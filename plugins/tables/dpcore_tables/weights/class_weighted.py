@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from dpcore.errors import InvalidInputError
-from dpcore.plugin.parts import float_up, loss_facts, sealed
-from dpcore.registry.tables.losses import LossFacts
+from dpcore.plugin.parts import LossFacts, float_up, sealed
 from dpcore_tables.weights.values import MOST_WEIGHT
 
 if TYPE_CHECKING:
@@ -66,7 +65,7 @@ class ClassWeighted:
 
     @property
     def _inner(self) -> LossFacts:
-        return loss_facts(self.loss)
+        return LossFacts.of(self.loss)
 
     @property
     def name(self) -> str:

@@ -11,8 +11,7 @@ import numpy as np
 
 from dpcore.errors import InvalidInputError
 from dpcore.plugin.columns import transforms
-from dpcore.plugin.parts import Table, loss_facts, sealed
-from dpcore.registry.tables.losses import LossFacts
+from dpcore.plugin.parts import LossFacts, Table, sealed
 from dpcore_tables.weights.class_weighted import above, times_up
 from dpcore_tables.weights.values import MOST_WEIGHT
 
@@ -69,7 +68,7 @@ class SampleWeighted:
 
     @property
     def _inner(self) -> LossFacts:
-        return loss_facts(self.loss)
+        return LossFacts.of(self.loss)
 
     @property
     def name(self) -> str:

@@ -14,12 +14,12 @@ from dpcore.errors import InvalidInputError
 from dpcore.plugin import ClippedGradientSum, Gaussian, NeighboringRelation, Problem
 from dpcore.plugin.parts import (
     LocalEngine,
+    LossFacts,
     SeededNoise,
     Table,
     TableSession,
     clip_coefficients,
     load_registry,
-    loss_facts,
 )
 from dpcore.queries.clipping import clip_class_coefficients
 from dpcore_baselines.queries.gradient_sum import GradientSum, gradient_error, loss_error
@@ -74,7 +74,7 @@ def test_the_facts_of_a_weighted_loss_of_several_classes_hold():
 
 
 def test_facts_are_those_of_the_loss_times_the_largest_weight():
-    inner, facts = loss_facts(Logistic()), loss_facts(ClassWeighted(Logistic(), (0.1, 0.7)))
+    inner, facts = LossFacts.of(Logistic()), LossFacts.of(ClassWeighted(Logistic(), (0.1, 0.7)))
     same = ("name", "classification", "multiclass", "convex", "nonincreasing", "quadratic")
     assert all(getattr(facts, name) == getattr(inner, name) for name in same)
     for name in ("lipschitz", "smoothness", "radial_slope"):
@@ -82,8 +82,8 @@ def test_facts_are_those_of_the_loss_times_the_largest_weight():
         stated = Fraction(getattr(facts, name))
         assert exact <= stated <= exact * (1 + Fraction(1, 2**50))
     assert facts.line_totals is None and facts.precise_dvalue is not None
-    assert loss_facts(ClassWeighted(HingeSvm(), TWO)).smoothness == np.inf
-    assert loss_facts(ClassWeighted(HingeSvm(), TWO)).precise_dvalue is None
+    assert LossFacts.of(ClassWeighted(HingeSvm(), TWO)).smoothness == np.inf
+    assert LossFacts.of(ClassWeighted(HingeSvm(), TWO)).precise_dvalue is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,10 +232,10 @@ def test_a_problem_takes_the_classes_of_the_loss_within():
 
 
 def test_weights_within_weights_are_multiplied_in_every_fact():
-    both = loss_facts(ClassWeighted(ClassWeighted(Logistic(), (1.0, 1000.0)), (1.0, 20.0)))
+    both = LossFacts.of(ClassWeighted(ClassWeighted(Logistic(), (1.0, 1000.0)), (1.0, 20.0)))
     assert both.lipschitz >= 20_000.0 and both.largest_weight >= 20_000.0
 
 
 def test_a_weighted_loss_never_passes_for_an_unweighted_one():
     for largest in (1.0, 1.0 - 2.0**-53, 1.0 + 2.0**-52):
-        assert loss_facts(ClassWeighted(Logistic(), (0.5, largest))).largest_weight != 1.0
+        assert LossFacts.of(ClassWeighted(Logistic(), (0.5, largest))).largest_weight != 1.0

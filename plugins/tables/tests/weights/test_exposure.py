@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from dpcore.plugin.parts import load_registry, loss_facts
+from dpcore.plugin.parts import LossFacts, load_registry
 from dpcore_tables.weights.sample_weighted import SampleWeighted
 
 PAIRS = [("label", np.float64), ("weight", np.float64)]
@@ -56,7 +56,7 @@ def test_a_row_is_a_count_over_its_span(a, bound):
 def test_the_slope_is_the_derivative_and_within_the_constants(a, bound):
     z, pairs, _ = rows(bound)
     weighted, h = SampleWeighted(loss_of(a), bound), 2.0**-12
-    facts = loss_facts(weighted)
+    facts = LossFacts.of(weighted)
     value, slope = (lambda at, fill=fill: filled(fill, at, pairs) for fill in
                     (weighted.value, weighted.dvalue))  # fmt: skip
     near = np.abs(z) < 13.0
@@ -78,4 +78,4 @@ def test_constants_by_the_bound_alone_would_be_exceeded():
     assert np.abs(filled(weighted.dvalue, z, pairs)).max() > twin
     plain = SampleWeighted(loss_of(a, exposure=False), bound)
     assert np.abs(filled(plain.dvalue, z, pairs)).max() <= plain.lipschitz <= 1.01 * twin
-    assert loss_facts(weighted).radial_slope is None and weighted.largest_weight >= 1.0
+    assert LossFacts.of(weighted).radial_slope is None and weighted.largest_weight >= 1.0

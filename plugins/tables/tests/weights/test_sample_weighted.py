@@ -14,13 +14,13 @@ from dpcore.errors import DataError, InvalidInputError
 from dpcore.plugin import ClippedGradientSum, Gaussian, NeighboringRelation, Problem, RowCount
 from dpcore.plugin.parts import (
     LocalEngine,
+    LossFacts,
     SeededNoise,
     Sensitivity,
     Table,
     TableSession,
     clamped_labels,
     load_registry,
-    loss_facts,
 )
 from dpcore_baselines.queries.gradient_sum import bounded_labels
 from dpcore_lab.checks import check_loss
@@ -95,15 +95,15 @@ class Unbounded(WithWeights):
 
 def test_the_facts_of_a_loss_of_weighted_rows_hold():
     check_loss(WithWeights())
-    facts = loss_facts(SampleWeighted(Logistic(), BOUND))
+    facts = LossFacts.of(SampleWeighted(Logistic(), BOUND))
     assert (facts.lipschitz, facts.smoothness) == (BOUND, BOUND / 4)
     assert (
         facts.weighs_rows and facts.convex and facts.nonincreasing and facts.largest_weight > BOUND
     )
-    both = loss_facts(SampleWeighted(ClassWeighted(Softmax(), (1.0, 2.0, 0.5)), BOUND))
+    both = LossFacts.of(SampleWeighted(ClassWeighted(Softmax(), (1.0, 2.0, 0.5)), BOUND))
     assert both.multiclass and both.lipschitz >= 2 * BOUND * 2**0.5
-    assert loss_facts(SampleWeighted(Squared(), BOUND)).lipschitz == np.inf
-    assert not loss_facts(SampleWeighted(Squared(), BOUND)).quadratic
+    assert LossFacts.of(SampleWeighted(Squared(), BOUND)).lipschitz == np.inf
+    assert not LossFacts.of(SampleWeighted(Squared(), BOUND)).quadratic
 
 
 def test_weights_above_their_bound_are_found():
