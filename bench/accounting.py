@@ -18,12 +18,9 @@ from pathlib import Path
 from printed import OUT, keep
 
 from dpcore.accountants.registered import registered_accountants
-from dpcore.accountants.schedule import (
-    Schedule,
-    planned_accountant,
-    schedule_noise_multiplier,
-)
+from dpcore.accountants.schedule import Schedule
 from dpcore.errors import DpcoreError
+from dpcore.plugin import FixedSchedule
 from dpcore.privacy.events import (
     DpEvent,
     ExponentialMechanismDpEvent,
@@ -97,8 +94,10 @@ def print_schedules() -> list[dict[str, object]]:
         for accountant in registered_accountants():
             start = time.process_time()
             try:
-                opened = planned_accountant(accountant, epsilon, delta, None, schedule)
-                found[accountant.name] = schedule_noise_multiplier(opened, schedule)
+                opened = FixedSchedule.planned_accountant(
+                    accountant, epsilon, delta, None, schedule
+                )
+                found[accountant.name] = FixedSchedule.noise_multiplier(opened, schedule)
             except DpcoreError:
                 continue
             if accountant.name == "pld":

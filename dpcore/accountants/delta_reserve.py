@@ -25,7 +25,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Self
+from typing import Self
 
 from dpcore.accountants.additive import AdditiveAccountant
 from dpcore.accountants.dominating_pairs import is_pure, pair_renyi_up
@@ -163,6 +163,3 @@ class ReservingAccountant(AdditiveAccountant):
             return math.inf
         found = super().get_epsilon(float_down(left))
         return min(found, self.epsilon) if delta >= self.delta else found
-
-    def _trial(self, epsilon: float) -> Any:
-        return self.with_reserve(epsilon, self.delta, _amount(self.reserve_ticks), self.conversion)

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 __all__ = [
     "FixedSchedule",
     "Schedule",
-    "planned_accountant",
-    "schedule_noise_multiplier",
 ]
 
 Schedule: TypeAlias = Callable[[float], Mapping[DpEvent, int]]
@@ -41,6 +39,15 @@ class FixedSchedule:
     Parameters
     ----------
     events : how many of each, of whatever kind the accountant holds.
+
+    Examples
+    --------
+    >>> from dpcore.plugin.parts import GdpAccountant
+    >>> from dpcore.plugin import FixedSchedule, Gaussian
+    >>> accountant = GdpAccountant.from_budget(1.0, 1e-6)
+    >>> hundred = lambda m: {Gaussian.nominal_event(m): 100}
+    >>> round(FixedSchedule.noise_multiplier(accountant, hundred), 1)
+    42.2
     """
 
     def __init__(self, events: Mapping[DpEvent, int]) -> None:
@@ -60,25 +67,49 @@ class FixedSchedule:
             least = place if costs_no_more(place, least) else least
         self._left[least] -= 1
 
+    @staticmethod
+    def noise_multiplier(accountant: Accountant, schedule: Schedule) -> float:
+        """Return the smallest noise multiplier, to 1e-9, with which a schedule fits the remaining
+        budget.
 
-def schedule_noise_multiplier(accountant: Accountant, schedule: Schedule) -> float:
-    """Return the smallest noise multiplier, to 1e-9, with which a schedule fits the remaining
-    budget.
+        The value returned is verified to fit.
 
-    The value returned is verified to fit.
+        Raises InvalidInputError if no amount of noise makes it fit, and UnsupportedEventError,
+        naming what can, if the accountant cannot hold the schedule's events.
+        """
+        return smallest_multiplier(lambda m: _holds(accountant, schedule(m)))
 
-    Raises InvalidInputError if no amount of noise makes it fit, and UnsupportedEventError, naming
-    what can, if the accountant cannot hold the schedule's events.
+    @staticmethod
+    def planned_accountant(
+        accountant_class: Any,
+        epsilon: float,
+        delta: float,
+        conversion: str | None,
+        schedule: Schedule,
+    ) -> Accountant:
+        """Return the accountant of the budget, planned for a schedule.
 
-    Examples
-    --------
-    >>> from dpcore.accountants.gdp import GdpAccountant
-    >>> from dpcore.plugin import Gaussian, schedule_noise_multiplier
-    >>> accountant = GdpAccountant.from_budget(1.0, 1e-6)
-    >>> round(schedule_noise_multiplier(accountant, lambda m: {Gaussian.nominal_event(m): 100}), 1)
-    42.2
-    """
-    return smallest_multiplier(lambda m: _holds(accountant, schedule(m)))
+        It has fixed what has to be fixed beforehand: the order of rdp, and the reserve of releases
+        with a delta.
+
+        Examples
+        --------
+        >>> from dpcore.plugin.parts import GdpAccountant
+        >>> from dpcore.plugin import FixedSchedule, Gaussian
+        >>> twice = lambda m: {Gaussian.nominal_event(m): 2}
+        >>> FixedSchedule.planned_accountant(GdpAccountant, 1.0, 1e-6, None, twice).epsilon
+        1.0
+        """
+        fitted: Accountant
+        facts = accountant_facts(accountant_class)
+        if facts.planned is not None:
+            fitted = facts.planned(epsilon, delta, schedule)
+        elif facts.with_reserve is not None:
+            reserve = deltas_of(schedule(1.0))
+            fitted = facts.with_reserve(epsilon, delta, reserve, conversion)
+        else:
+            fitted = accountant_class.from_budget(epsilon, delta, conversion)
+        return fitted
 
 
 def _holds(accountant: Accountant, events: Mapping[DpEvent, int]) -> bool:
@@ -93,32 +124,3 @@ def _holds(accountant: Accountant, events: Mapping[DpEvent, int]) -> bool:
     except BudgetExceededError:
         return False
     return True
-
-
-def planned_accountant(
-    accountant_class: Any, epsilon: float, delta: float, conversion: str | None, schedule: Schedule
-) -> Accountant:
-    """Return the accountant of the budget, planned for a schedule.
-
-    It has fixed what has to be fixed beforehand: the order of rdp, and the reserve of releases with
-    a delta.
-
-    Examples
-    --------
-    >>> from dpcore.accountants.gdp import GdpAccountant
-    >>> from dpcore.plugin import Gaussian
-    >>> from dpcore.plugin.parts import planned_accountant
-    >>> twice = lambda m: {Gaussian.nominal_event(m): 2}
-    >>> planned_accountant(GdpAccountant, 1.0, 1e-6, None, twice).epsilon
-    1.0
-    """
-    fitted: Accountant
-    facts = accountant_facts(accountant_class)
-    if facts.planned is not None:
-        fitted = facts.planned(epsilon, delta, schedule)
-    elif facts.with_reserve is not None:
-        reserve = deltas_of(schedule(1.0))
-        fitted = facts.with_reserve(epsilon, delta, reserve, conversion)
-    else:
-        fitted = accountant_class.from_budget(epsilon, delta, conversion)
-    return fitted

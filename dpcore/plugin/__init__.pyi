@@ -1,7 +1,7 @@
 """The names of ``dpcore.plugin``: those that the author of an optimizer needs."""
 
 from dpcore.accountants.calibrate import noise_multiplier
-from dpcore.accountants.schedule import schedule_noise_multiplier
+from dpcore.accountants.schedule import FixedSchedule
 from dpcore.errors import InvalidInputError
 from dpcore.exact.compiled import njit
 from dpcore.exact.grid import round_parameters, round_to
@@ -31,6 +31,7 @@ __all__ = [
     "Loss",
     "NeighboringRelation",
     "ExpectedUtility",
+    "FixedSchedule",
     "PrivacySession",
     "Problem",
     "RowCount",
@@ -48,5 +49,4 @@ __all__ = [
     "ordered_sum",
     "round_parameters",
     "round_to",
-    "schedule_noise_multiplier",
 ]

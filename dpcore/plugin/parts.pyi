@@ -8,7 +8,6 @@ from dpcore.accountants.additive import AdditiveAccountant
 from dpcore.accountants.delta_reserve import ReservingAccountant
 from dpcore.accountants.gdp import GdpAccountant
 from dpcore.accountants.pure import PureAccountant
-from dpcore.accountants.schedule import planned_accountant
 from dpcore.accountants.search import smallest_multiplier
 from dpcore.data.arrays import dataset_from_arrays
 from dpcore.data.blocks.block import Block
@@ -153,7 +152,6 @@ __all__ = [
     "log_down",
     "log_up",
     "optimizer_facts",
-    "planned_accountant",
     "sealed",
     "smallest_multiplier",
     "sqrt_up",

@@ -11,7 +11,7 @@ import json
 import numpy as np
 
 from dpcore.accountants.registered import registered_accountants
-from dpcore.plugin import NeighboringRelation, schedule_noise_multiplier
+from dpcore.plugin import FixedSchedule, NeighboringRelation
 from dpcore.plugin.parts import (
     DominatingPairDpEvent,
     GaussianDpEvent,
@@ -20,7 +20,6 @@ from dpcore.plugin.parts import (
     PureDpEvent,
     SampledWithoutReplacementDpEvent,
     SkellamDpEvent,
-    planned_accountant,
 )
 from dpcore_accounting.pld import PldAccountant
 from dpcore_accounting.rdp import RdpAccountant
@@ -57,8 +56,8 @@ def planned(accountant):
     def schedule(m):
         return {PoissonSampledDpEvent(0.02, GaussianDpEvent(m), ADD): 300}
 
-    filter_ = planned_accountant(accountant, 2.0, 1e-6, None, schedule)
-    multiplier = schedule_noise_multiplier(filter_, schedule)
+    filter_ = FixedSchedule.planned_accountant(accountant, 2.0, 1e-6, None, schedule)
+    multiplier = FixedSchedule.noise_multiplier(filter_, schedule)
     after = filter_.compose(next(iter(schedule(multiplier))))
     return multiplier, after.spent, after.get_epsilon(1e-6)
 

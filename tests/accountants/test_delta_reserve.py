@@ -10,6 +10,7 @@ import pytest
 from dpcore.accountants import GdpAccountant, ZcdpAccountant
 from dpcore.accountants.delta_reserve import deltas_of
 from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError
+from dpcore.plugin import FixedSchedule
 from dpcore.plugin.parts import (
     ApproximateDpEvent,
     ComposedDpEvent,
@@ -17,7 +18,6 @@ from dpcore.plugin.parts import (
     LaplaceDpEvent,
     PureAccountant,
     PureDpEvent,
-    planned_accountant,
 )
 from dpcore_accounting.best import best_accountant
 from dpcore_accounting.rdp import RdpAccountant
@@ -119,7 +119,7 @@ def test_a_stated_schedule_fixes_the_reserve(accountant):
     def schedule(m):
         return {EVENT: 4, ComposedDpEvent((LaplaceDpEvent(m), EVENT)): 2}
 
-    planned = planned_accountant(accountant, 1.0, 1e-6, None, schedule)
+    planned = FixedSchedule.planned_accountant(accountant, 1.0, 1e-6, None, schedule)
     assert Fraction(planned.reserve_ticks, 2**120) == deltas_of(schedule(1.0))
     assert planned.reserve == pytest.approx(6e-8)
     for _ in range(4):
@@ -143,7 +143,7 @@ def test_a_reserve_beyond_delta_is_refused():
         with pytest.raises(InvalidInputError, match="reserve"):
             accountant.with_reserve(1.0, 1e-6, -1e-9)
         with pytest.raises(InvalidInputError, match="Raise --delta"):
-            planned_accountant(accountant, 1.0, 1e-9, None, lambda m: {EVENT: 1})
+            FixedSchedule.planned_accountant(accountant, 1.0, 1e-9, None, lambda m: {EVENT: 1})
 
 
 def worst_laws(e, d):

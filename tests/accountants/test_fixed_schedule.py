@@ -7,10 +7,9 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from dpcore.accountants.schedule import FixedSchedule
 from dpcore.errors import InvalidInputError, UnsupportedEventError
 from dpcore.fitting.planning.fixed_schedule import fixed_schedule, with_planned_accountant
-from dpcore.plugin import Gaussian, NeighboringRelation, RowCount, Settings
+from dpcore.plugin import FixedSchedule, Gaussian, NeighboringRelation, RowCount, Settings
 from dpcore.plugin.commands import make_plan
 from dpcore.plugin.parts import (
     ApproximateDpEvent,

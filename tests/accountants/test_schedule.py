@@ -13,11 +13,11 @@ from dpcore.fitting.planning.compatibility import check_fits
 from dpcore.fitting.planning.fixed_schedule import with_planned_accountant
 from dpcore.plugin import (
     ClippedGradientSum,
+    FixedSchedule,
     Gaussian,
     NeighboringRelation,
     Settings,
     Solution,
-    schedule_noise_multiplier,
 )
 from dpcore.plugin.commands import Run, make_plan
 from dpcore.plugin.parts import (
@@ -51,7 +51,7 @@ class Sgd:
         return {PoissonSampledDpEvent(self.probability, inner, problem.relation): self.rounds}
 
     def minimize(self, problem, session):
-        multiplier = schedule_noise_multiplier(
+        multiplier = FixedSchedule.noise_multiplier(
             session.accountant, lambda m: self.schedule(problem, m)
         )
         w = np.zeros(problem.n_features)

@@ -9,7 +9,7 @@ import pytest
 from dpcore.accountants import GdpAccountant, ZcdpAccountant
 from dpcore.accountants.registered import which_support
 from dpcore.errors import BudgetExceededError, UnsupportedEventError
-from dpcore.plugin import NeighboringRelation
+from dpcore.plugin import FixedSchedule, NeighboringRelation
 from dpcore.plugin.parts import (
     ApproximateDpEvent,
     ComposedDpEvent,
@@ -21,7 +21,6 @@ from dpcore.plugin.parts import (
     RenyiDpEvent,
     SampledWithoutReplacementDpEvent,
     ZcdpDpEvent,
-    planned_accountant,
 )
 from dpcore_accounting.advanced_composition import AdvancedCompositionAccountant
 from dpcore_accounting.rdp import RdpAccountant
@@ -194,7 +193,7 @@ def test_above_the_last_order_nothing_is_known():
     high = RdpAccountant.at_order(1.0, 1e-6, Fraction(17))
     with pytest.raises(UnsupportedEventError, match="up to order 16 only"):
         high.compose(CURVE)
-    planned = planned_accountant(RdpAccountant, 1.0, 1e-6, None, lambda m: {CURVE: 1})
+    planned = FixedSchedule.planned_accountant(RdpAccountant, 1.0, 1e-6, None, lambda m: {CURVE: 1})
     assert planned.order == 16 and planned.compose(CURVE).spent > 0
 
 
@@ -267,7 +266,7 @@ def test_all_of_a_kind_of_figure_are_counted_again(event):
         assert again <= found * (1 + 1e-9)
     else:
         assert found == pytest.approx(again, rel=1e-5)
-    rdp = planned_accountant(RdpAccountant, 12.0, 1e-6, None, lambda m: {event: 6})
+    rdp = FixedSchedule.planned_accountant(RdpAccountant, 12.0, 1e-6, None, lambda m: {event: 6})
     for _ in range(6):
         rdp = rdp.compose(event)
     assert recounted_epsilon([event] * 6, 1e-6) <= rdp.get_epsilon(1e-6) * (1 + 1e-9)

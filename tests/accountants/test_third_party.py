@@ -10,9 +10,8 @@ import pytest
 from typer.testing import CliRunner
 
 from dpcore import fit
-from dpcore.accountants.schedule import FixedSchedule
 from dpcore.errors import BudgetExceededError, UnsupportedEventError
-from dpcore.plugin import NeighboringRelation, RowCount
+from dpcore.plugin import FixedSchedule, NeighboringRelation, RowCount
 from dpcore.plugin.parts import (
     DominatingPairDpEvent,
     LocalEngine,

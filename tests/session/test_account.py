@@ -6,10 +6,9 @@ import pickle
 import numpy as np
 import pytest
 
-from dpcore.accountants.schedule import FixedSchedule
 from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError
-from dpcore.plugin import ClippedGradientSum, Gaussian, NeighboringRelation
+from dpcore.plugin import ClippedGradientSum, FixedSchedule, Gaussian, NeighboringRelation
 from dpcore.plugin.parts import (
     GaussianDpEvent,
     LocalEngine,

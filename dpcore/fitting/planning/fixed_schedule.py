@@ -8,11 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dpcore.accountants.registered import target_of
-from dpcore.accountants.schedule import (
-    FixedSchedule,
-    planned_accountant,
-    schedule_noise_multiplier,
-)
+from dpcore.accountants.schedule import FixedSchedule
 from dpcore.errors import InvalidInputError
 from dpcore.exact.rounding import exact, float_up
 from dpcore.fitting.planning.optimizer_queries import (
@@ -64,7 +60,7 @@ def with_planned_accountant(plan: Plan, problem: Problem, runs: int = 1) -> Plan
                 f"--accountant {stated.accountant} (accountant={stated.accountant!r})."
             )
         return plan
-    accountant = planned_accountant(
+    accountant = FixedSchedule.planned_accountant(
         type(asked), asked.epsilon, asked.delta, asked.conversion, _repeated(schedule, runs)
     )
     chosen = () if type(accountant) is type(asked) else target_of(accountant)
@@ -92,4 +88,4 @@ def fixed_schedule(plan: Plan, problem: Problem) -> FixedSchedule | None:
     schedule = stated_schedule(plan.optimizer, problem)
     if plan.accountant.fully_adaptive or schedule is None:
         return None
-    return FixedSchedule(schedule(schedule_noise_multiplier(plan.accountant, schedule)))
+    return FixedSchedule(schedule(FixedSchedule.noise_multiplier(plan.accountant, schedule)))

@@ -8,8 +8,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeAlias
 
 from dpcore.errors import UnsupportedEventError
-from dpcore.plugin import InvalidInputError, schedule_noise_multiplier
-from dpcore.plugin.parts import AdditiveAccountant, planned_accountant
+from dpcore.plugin import FixedSchedule, InvalidInputError
+from dpcore.plugin.parts import AdditiveAccountant
 
 if TYPE_CHECKING:
     from dpcore.plugin import Accountant
@@ -112,8 +112,10 @@ def best_accountant(
     found: list[tuple[float, Accountant]] = []
     for accountant_class in candidates:
         try:
-            accountant = planned_accountant(accountant_class, epsilon, delta, None, schedule)
-            found.append((schedule_noise_multiplier(accountant, schedule), accountant))
+            accountant = FixedSchedule.planned_accountant(
+                accountant_class, epsilon, delta, None, schedule
+            )
+            found.append((FixedSchedule.noise_multiplier(accountant, schedule), accountant))
         except (InvalidInputError, UnsupportedEventError):
             continue
     if not found:

@@ -4,14 +4,13 @@ import pytest
 
 import dpcore_accounting.best as best_module
 from dpcore.errors import InvalidInputError, UnsupportedEventError
-from dpcore.plugin import NeighboringRelation, schedule_noise_multiplier
+from dpcore.plugin import FixedSchedule, NeighboringRelation
 from dpcore.plugin.parts import (
     AdditiveAccountant,
     GaussianDpEvent,
     LaplaceDpEvent,
     PoissonSampledDpEvent,
     PureAccountant,
-    planned_accountant,
 )
 from dpcore_accounting.best import BestAccountant, best_accountant
 from dpcore_accounting.pld import PldAccountant
@@ -40,11 +39,13 @@ def steps(p, count, relation=ADD):
 def test_the_best_is_the_one_with_the_least_noise(schedule, epsilon, chosen):
     best = best_accountant(ALL, epsilon, 1e-6, schedule)
     assert (best.name, best.epsilon, best.delta) == (chosen, epsilon, 1e-6)
-    least = schedule_noise_multiplier(best, schedule)
+    least = FixedSchedule.noise_multiplier(best, schedule)
     for accountant_class in ALL:
         try:
-            other = planned_accountant(accountant_class, epsilon, 1e-6, None, schedule)
-            multiplier = schedule_noise_multiplier(other, schedule)
+            other = FixedSchedule.planned_accountant(
+                accountant_class, epsilon, 1e-6, None, schedule
+            )
+            multiplier = FixedSchedule.noise_multiplier(other, schedule)
         except UnsupportedEventError:
             continue
         # A filter that is adaptive is worth a hundredth of the noise.
@@ -57,7 +58,9 @@ def test_an_adaptive_filter_is_left_for_more_than_a_hundredth_of_the_noise(monke
     # pld was taken for a Laplace release with 5e-7 less noise, and the run was held to a schedule.
     one = lambda m: {LaplaceDpEvent(m): 1}  # noqa: E731
     pure, pld = (
-        schedule_noise_multiplier(planned_accountant(c, 4.0, 1e-6, None, one), one)
+        FixedSchedule.noise_multiplier(
+            FixedSchedule.planned_accountant(c, 4.0, 1e-6, None, one), one
+        )
         for c in (PureAccountant, PldAccountant)
     )
     assert pld < pure < 1.01 * pld

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError
-from dpcore.plugin import NeighboringRelation, schedule_noise_multiplier
+from dpcore.plugin import FixedSchedule, NeighboringRelation
 from dpcore.plugin.parts import (
     ApproximateDpEvent,
     DominatingPairDpEvent,
@@ -20,7 +20,6 @@ from dpcore.plugin.parts import (
     PureDpEvent,
     SampledWithoutReplacementDpEvent,
     ZcdpDpEvent,
-    planned_accountant,
 )
 from dpcore_accounting import (
     privacy_loss_composition,
@@ -248,8 +247,8 @@ def schedule(m):
 
 
 def test_a_run_is_charged_whole_with_its_first_release_and_held_to_its_plan():
-    accountant = planned_accountant(PldAccountant, 1.0, 1e-6, None, schedule)
-    multiplier = schedule_noise_multiplier(accountant, schedule)
+    accountant = FixedSchedule.planned_accountant(PldAccountant, 1.0, 1e-6, None, schedule)
+    multiplier = FixedSchedule.noise_multiplier(accountant, schedule)
     count, each = schedule(multiplier)
     after = accountant.compose(count)
     assert after.spent == after.budget == 1e-6

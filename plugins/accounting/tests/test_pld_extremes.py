@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dpcore.errors import BudgetExceededError, DpcoreError, InvalidInputError
-from dpcore.plugin import NeighboringRelation, schedule_noise_multiplier
+from dpcore.plugin import FixedSchedule, NeighboringRelation
 from dpcore.plugin.parts import (
     AdditiveAccountant,
     DominatingPairDpEvent,
@@ -17,7 +17,6 @@ from dpcore.plugin.parts import (
     PoissonSampledDpEvent,
     PureDpEvent,
     RandomizedSensitivityGaussian,
-    planned_accountant,
 )
 from dpcore_accounting import privacy_loss_composition, privacy_loss_curves
 from dpcore_accounting.pld import PldAccountant
@@ -156,8 +155,8 @@ def test_a_planned_budget_holds_nothing_beside_its_plan(other):
     def schedule(m):
         return {PoissonSampledDpEvent(0.05, GaussianDpEvent(m), ADD): 100}
 
-    accountant = planned_accountant(PldAccountant, 1.0, 1e-6, None, schedule)
-    (each,) = schedule(schedule_noise_multiplier(accountant, schedule))
+    accountant = FixedSchedule.planned_accountant(PldAccountant, 1.0, 1e-6, None, schedule)
+    (each,) = schedule(FixedSchedule.noise_multiplier(accountant, schedule))
     for before in (accountant, accountant.compose(each)):
         with pytest.raises(BudgetExceededError, match="fixed beforehand"):
             before.compose(other)

@@ -6,13 +6,8 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from dpcore.plugin import NeighboringRelation, schedule_noise_multiplier
-from dpcore.plugin.parts import (
-    DominatingPairDpEvent,
-    GaussianDpEvent,
-    PoissonSampledDpEvent,
-    planned_accountant,
-)
+from dpcore.plugin import FixedSchedule, NeighboringRelation
+from dpcore.plugin.parts import DominatingPairDpEvent, GaussianDpEvent, PoissonSampledDpEvent
 from dpcore_accounting import privacy_loss_curves
 from dpcore_accounting.gaussian_curve import gaussian_bounds
 from dpcore_accounting.pld import PldAccountant
@@ -43,8 +38,8 @@ def renyi_epsilon(events, delta):
 @pytest.mark.slow
 def test_a_plan_for_one_delta_has_an_epsilon_at_another():
     """It raised "zero-size array to reduction operation maximum which has no identity"."""
-    accountant = planned_accountant(PldAccountant, 8.0, 1e-5, None, schedule)
-    events = schedule(schedule_noise_multiplier(accountant, schedule))
+    accountant = FixedSchedule.planned_accountant(PldAccountant, 8.0, 1e-5, None, schedule)
+    events = schedule(FixedSchedule.noise_multiplier(accountant, schedule))
     accountant = accountant.compose(*events)
     found = [accountant.get_epsilon(delta) for delta in (1e-5, 1e-15, 1e-100)]
     assert found == sorted(found) and found[0] == 8.0
@@ -55,8 +50,8 @@ def test_a_plan_at_a_tiny_delta_takes_no_more_noise_than_one_renyi_order():
     """It took 1.94 where rdp takes .85: each release kept 2^-50 of its sampling probability."""
     found = []
     for accountant_class in (PldAccountant, RdpAccountant):
-        accountant = planned_accountant(accountant_class, 8.0, 1e-15, None, schedule)
-        found.append(schedule_noise_multiplier(accountant, schedule))
+        accountant = FixedSchedule.planned_accountant(accountant_class, 8.0, 1e-15, None, schedule)
+        found.append(FixedSchedule.noise_multiplier(accountant, schedule))
     assert 0.8 < found[0] <= found[1] < 0.86
 
 

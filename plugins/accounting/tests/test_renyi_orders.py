@@ -4,14 +4,8 @@ import pytest
 
 from dpcore.accountants.gdp import GdpAccountant
 from dpcore.accountants.zcdp import ZcdpAccountant
-from dpcore.plugin import NeighboringRelation, schedule_noise_multiplier
-from dpcore.plugin.parts import (
-    GaussianDpEvent,
-    LaplaceDpEvent,
-    PoissonSampledDpEvent,
-    PureDpEvent,
-    planned_accountant,
-)
+from dpcore.plugin import FixedSchedule, NeighboringRelation
+from dpcore.plugin.parts import GaussianDpEvent, LaplaceDpEvent, PoissonSampledDpEvent, PureDpEvent
 from dpcore_accounting import renyi_orders
 from dpcore_accounting.rdp import RdpAccountant
 
@@ -27,8 +21,8 @@ def least_noise(accountant, epsilon, make):
     def schedule(m):
         return {make(m): 400}
 
-    planned = planned_accountant(accountant, epsilon, 1e-8, None, schedule)
-    return schedule_noise_multiplier(planned, schedule)
+    planned = FixedSchedule.planned_accountant(accountant, epsilon, 1e-8, None, schedule)
+    return FixedSchedule.noise_multiplier(planned, schedule)
 
 
 @pytest.mark.slow
@@ -54,4 +48,6 @@ def test_sums_over_orders_end_sooner():
     def schedule(m):
         return {PoissonSampledDpEvent(0.1, GaussianDpEvent(m), ADD): 10}
 
-    assert planned_accountant(RdpAccountant, 1e-4, 1e-8, None, schedule).order <= 2**16
+    assert (
+        FixedSchedule.planned_accountant(RdpAccountant, 1e-4, 1e-8, None, schedule).order <= 2**16
+    )

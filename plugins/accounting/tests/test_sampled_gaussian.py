@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dpcore.accountants import GdpAccountant
 from dpcore.errors import BudgetExceededError, UnsupportedEventError
-from dpcore.plugin import NeighboringRelation, schedule_noise_multiplier
+from dpcore.plugin import FixedSchedule, NeighboringRelation
 from dpcore.plugin.parts import (
     ComposedDpEvent,
     GaussianDpEvent,
@@ -191,7 +191,7 @@ def test_every_epsilon_has_a_noise_and_the_filter_holds_just_the_plan(epsilon, p
 
     accountant = RdpAccountant.planned(epsilon, 1e-6, schedule)
     assert (accountant.epsilon, accountant.delta) == (epsilon, 1e-6)
-    m = schedule_noise_multiplier(accountant, schedule)
+    m = FixedSchedule.noise_multiplier(accountant, schedule)
     event = sampled(m, p)
     for _ in range(steps):
         accountant = accountant.compose(event)
@@ -199,7 +199,7 @@ def test_every_epsilon_has_a_noise_and_the_filter_holds_just_the_plan(epsilon, p
     with pytest.raises(BudgetExceededError):
         accountant.compose(event)
     if p == 1.0:
-        exact = schedule_noise_multiplier(
+        exact = FixedSchedule.noise_multiplier(
             GdpAccountant.from_budget(epsilon, 1e-6), lambda m: {GaussianDpEvent(m): steps}
         )
         assert exact < m < 1.2 * exact

@@ -18,6 +18,7 @@ import numpy as np
 
 from dpcore.plugin import (
     ClippedGradientSum,
+    FixedSchedule,
     InvalidInputError,
     RowCount,
     Slot,
@@ -26,7 +27,6 @@ from dpcore.plugin import (
     mechanism_in,
     option,
     round_parameters,
-    schedule_noise_multiplier,
 )
 from dpcore.plugin.parts import PoissonSampledDpEvent
 from dpcore_accounting.samples import PoissonSample
@@ -123,7 +123,7 @@ class PoissonSgd:
     def minimize(self, problem: Problem, session: PrivacySession) -> Solution:
         """Return the averaged iterate; InvalidInputError, with nothing charged, for a hopeless
         budget."""
-        multiplier = schedule_noise_multiplier(
+        multiplier = FixedSchedule.noise_multiplier(
             session.accountant, lambda m: self.schedule(problem, m)
         )
         mechanism = mechanism_in(self, "noise")(multiplier)

@@ -62,16 +62,16 @@ def test_without_a_public_number_the_rows_are_counted_as_a_charged_release(make)
 @pytest.mark.parametrize("epsilon", [0.01, 0.05, 0.4, 1.6, 8.0])
 @pytest.mark.parametrize(("make", "accountant"), [(SgdMa, "rdp"), (SgdAdv, "advanced-composition")])
 def test_the_noise_is_on_the_right_side_of_every_budget(make, accountant, epsilon):
-    from dpcore.plugin import schedule_noise_multiplier
-    from dpcore.plugin.parts import load_registry, planned_accountant
+    from dpcore.plugin import FixedSchedule
+    from dpcore.plugin.parts import load_registry
 
     def schedule(multiplier):
         return make(steps=30).schedule(problem(), multiplier)
 
-    filter_ = planned_accountant(
+    filter_ = FixedSchedule.planned_accountant(
         load_registry().load("accountant", accountant), epsilon, 1e-8, None, schedule
     )
-    multiplier = schedule_noise_multiplier(filter_, schedule)
+    multiplier = FixedSchedule.noise_multiplier(filter_, schedule)
     assert filter_.holds(schedule(multiplier))
     assert not filter_.holds(schedule(multiplier * 0.999))
 

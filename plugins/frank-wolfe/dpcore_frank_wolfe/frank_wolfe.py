@@ -9,14 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from dpcore.plugin import (
-    Slot,
-    Solution,
-    check_ranges,
-    mechanism_in,
-    option,
-    schedule_noise_multiplier,
-)
+from dpcore.plugin import FixedSchedule, Slot, Solution, check_ranges, mechanism_in, option
 from dpcore.plugin.parts import LossFacts
 from dpcore_frank_wolfe.grouped_exponential import load_groups
 from dpcore_frank_wolfe.vertex_scores import MOST_STEPS, VertexScores, sparse_point
@@ -115,7 +108,7 @@ class FrankWolfe:
 
     def minimize(self, problem: Problem, session: PrivacySession) -> Solution:
         mechanism_in(self, "selection", session.accountant)
-        multiplier = schedule_noise_multiplier(
+        multiplier = FixedSchedule.noise_multiplier(
             session.accountant, lambda m: self.schedule(problem, m)
         )
         mechanism = mechanism_in(self, "selection")(multiplier)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.errors import BudgetExceededError
-from dpcore.plugin import InvalidInputError
-from dpcore.plugin.parts import accountant_facts, planned_accountant
+from dpcore.plugin import FixedSchedule, InvalidInputError
+from dpcore.plugin.parts import accountant_facts
 from dpcore_a_ddp.pools.sum_rules import delta_of_rounds, rounds_before_failure
 from dpcore_accounting.best import BestAccountant
 
@@ -76,7 +76,9 @@ class Filters:
                     "beforehand; name one, or let the filter set the noise (--set noise=filter)."
                 )
             return self._class.from_budget(epsilon, delta, self._conversion)
-        fitted = planned_accountant(self._class, epsilon, delta, self._conversion, self._schedule)
+        fitted = FixedSchedule.planned_accountant(
+            self._class, epsilon, delta, self._conversion, self._schedule
+        )
         if fitted.fully_adaptive:
             return fitted
         kind: Any = type(fitted)
@@ -89,7 +91,7 @@ def fixed_to(empty: Accountant, schedule: Schedule) -> Accountant:
     if empty.fully_adaptive:
         return empty
     budget = empty.epsilon, empty.delta
-    return planned_accountant(type(empty), *budget, empty.conversion, schedule)
+    return FixedSchedule.planned_accountant(type(empty), *budget, empty.conversion, schedule)
 
 
 def filter_of_rounds(empty: Accountant, event: DpEvent) -> Accountant:

@@ -4,11 +4,11 @@ import math
 from typing import Annotated, Any
 
 from dpcore.plugin import (
+    FixedSchedule,
     InvalidInputError,
     NeighboringRelation,
     Settings,
     noise_multiplier,
-    schedule_noise_multiplier,
 )
 from dpcore.plugin.commands import Option, print_json, print_lines
 from dpcore.plugin.parts import (
@@ -19,7 +19,6 @@ from dpcore.plugin.parts import (
     accountant_facts,
     exact,
     load_registry,
-    planned_accountant,
 )
 from dpcore_accounting.best import Schedule
 from dpcore_accounting.commands.printing import print_table
@@ -191,8 +190,10 @@ def _schedule_row(
         "reason": None,
     }
     try:
-        accountant = planned_accountant(accountant_class, epsilon, delta, None, schedule)
-        row["noise_multiplier"] = schedule_noise_multiplier(accountant, schedule)
+        accountant = FixedSchedule.planned_accountant(
+            accountant_class, epsilon, delta, None, schedule
+        )
+        row["noise_multiplier"] = FixedSchedule.noise_multiplier(accountant, schedule)
     except InvalidInputError as error:
         return {**row, "reason": str(error)}
     return {**row, "order": _order_of(accountant)}

@@ -7,8 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError
-from dpcore.plugin import schedule_noise_multiplier
-from dpcore.plugin.parts import ApproximateDpEvent, planned_accountant
+from dpcore.plugin import FixedSchedule
+from dpcore.plugin.parts import ApproximateDpEvent
 from dpcore_lab.recount.event_kinds import EVENT_KINDS
 from dpcore_lab.recount.least_noise import assert_within
 from dpcore_lab.recount.ledger import recounted_epsilon
@@ -35,8 +35,8 @@ def check_schedules(accountant: Any, epsilon: float, delta: float) -> list[str]:
             return {make(m): 12}
 
         try:
-            fitted = planned_accountant(accountant, epsilon, delta, None, schedule)
-            multiplier = schedule_noise_multiplier(fitted, schedule)
+            fitted = FixedSchedule.planned_accountant(accountant, epsilon, delta, None, schedule)
+            multiplier = FixedSchedule.noise_multiplier(fitted, schedule)
         except (InvalidInputError, UnsupportedEventError):
             continue
         counted = recounted_epsilon([make(multiplier)] * 12, delta, epsilon)
@@ -56,8 +56,10 @@ def check_deltas(accountant: Any, epsilon: float, delta: float) -> list[str]:
         for count in (6, 9):
             schedule = partial(_with_deltas, EVENT_KINDS[kind], event, count)
             try:
-                fitted = planned_accountant(accountant, epsilon, delta, None, schedule)
-                events = schedule(schedule_noise_multiplier(fitted, schedule))
+                fitted = FixedSchedule.planned_accountant(
+                    accountant, epsilon, delta, None, schedule
+                )
+                events = schedule(FixedSchedule.noise_multiplier(fitted, schedule))
             except (InvalidInputError, UnsupportedEventError):
                 continue
             every = [e for e, n in events.items() for _ in range(n)]

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.errors import InvalidInputError
-from dpcore.plugin import NeighboringRelation, RowCount
-from dpcore.plugin.parts import SeededNoise, load_registry, optimizer_facts, planned_accountant
+from dpcore.plugin import FixedSchedule, NeighboringRelation, RowCount
+from dpcore.plugin.parts import SeededNoise, load_registry, optimizer_facts
 from dpcore_lab.checks.guard import require_assertions
 from dpcore_lab.made_tables.tables import SEVERAL, Rows, make_problem, make_rows
 from dpcore_lab.replay.canonical import canonical
@@ -83,7 +83,7 @@ def accountant_of(
     accountant_class: type[Accountant] = load_registry().load("accountant", stated.accountant)
     if problem is not None and schedule is not None:
         try:
-            return planned_accountant(
+            return FixedSchedule.planned_accountant(
                 accountant_class, epsilon, delta, None, lambda m: schedule(problem, m)
             )
         except InvalidInputError:

@@ -9,11 +9,11 @@ import pytest
 from dpcore.errors import InvalidInputError
 from dpcore.plugin import (
     ClippedGradientSum,
+    FixedSchedule,
     Gaussian,
     RowCount,
     Solution,
     round_parameters,
-    schedule_noise_multiplier,
 )
 from dpcore_accounting.laws import IntegerLaw, TableNoise
 from dpcore_lab.checks import check_never_overspends
@@ -38,7 +38,7 @@ class CountsByTable:
         return {count: 1, Gaussian.nominal_event(noise_multiplier): self.steps}
 
     def minimize(self, problem, session):
-        m = schedule_noise_multiplier(session.accountant, lambda m: self.schedule(problem, m))
+        m = FixedSchedule.noise_multiplier(session.accountant, lambda m: self.schedule(problem, m))
         n = max(1.0, session.release(RowCount(), TABLE)[0])
         w = np.zeros(problem.n_features)
         for _ in range(self.steps):

@@ -8,7 +8,7 @@ import pytest
 from honest import Honest
 
 from dpcore.accountants.gdp import GdpAccountant
-from dpcore.plugin import Gaussian, Solution, schedule_noise_multiplier
+from dpcore.plugin import FixedSchedule, Gaussian, Solution
 from dpcore.plugin.parts import (
     GaussianDpEvent,
     PoissonSampledDpEvent,
@@ -131,7 +131,7 @@ class Planned(Sampled):
         return {PoissonSampledDpEvent(0.4, inner, problem.relation): self.steps}
 
     def minimize(self, problem, session):
-        multiplier = schedule_noise_multiplier(
+        multiplier = FixedSchedule.noise_multiplier(
             session.accountant, lambda m: self.schedule(problem, m)
         )
         w = np.zeros(problem.n_features)
