@@ -187,8 +187,8 @@ def warn_caller(message: str, remembered: bool = True, kind: type[Warning] = Dpc
     warnings.warn_explicit(visible(message), kind, *where, registry)
 
 
+# The attribute of an error that was told what a ledger has of its run.
 OF_LEDGER = "dpcore_of_ledger"
-"""The attribute of an error that was told what a ledger has of its run."""
 
 
 def tell_of_ledger(error: BaseException, sentence: str) -> None:

@@ -42,8 +42,7 @@ def pair_rho_up(event: DominatingPairDpEvent) -> Fraction:
     come to, where that is less. As in Cesar & Rogers 2021, ln E_Q exp(alpha L) is 0 at alpha = 0
     and 1, and its second derivative is at most length^2 / 4."""
     forth, back = _log_ratios_up(event)
-    length = forth + back
-    by_range = length * length / 8
+    by_range = (forth + back) ** 2 / 8
     return min(by_range, _largest_slope_up(event)) if len(event.p) <= _FEW else by_range
 
 

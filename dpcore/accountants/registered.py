@@ -46,8 +46,11 @@ def registered_accountants() -> tuple[Any, ...]:
 def which_support(event: DpEvent) -> list[str]:
     """Return the names of the accountants that can bound an event; of those for a fixed schedule
     alone only where it is a sample's."""
-    usable = [c for c in registered_accountants() if hasattr(event, "event") or c.fully_adaptive]
-    return [c.name for c in usable if c.supports(event)]
+    return [
+        each.name
+        for each in registered_accountants()
+        if (hasattr(event, "event") or each.fully_adaptive) and each.supports(event)
+    ]
 
 
 def described(event: DpEvent) -> str:
@@ -89,8 +92,8 @@ def unsupported(name: str, event: DpEvent) -> str:
             "it is an exact answer: --accountant none (accountant='none'), which guarantees "
             "nothing, counts those"
         )
-    article = "an" if kind[0] in "AEIOU" else "a"
-    return f"The {name} accountant cannot bound the cost of {article} {kind}; {hint}."
+    named = f"{'an' if kind[0] in 'AEIOU' else 'a'} {kind}"
+    return f"The {name} accountant cannot bound the cost of {named}; {hint}."
 
 
 def target_of(accountant: Any) -> tuple[str, ...]:

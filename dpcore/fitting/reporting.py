@@ -160,8 +160,7 @@ def why_released(
 
 def unpromised(parts: tuple[str, ...]) -> list[str]:
     """Return the clause about released parts that promise no privacy, if there were any."""
-    told = ", ".join(parts)
-    return [f"parts that promise no privacy were released: {told}"] if told else []
+    return [f"parts that promise no privacy were released: {', '.join(parts)}"] if parts else []
 
 
 def _is_exact(event: DpEvent) -> bool:

@@ -39,7 +39,7 @@ from dpcore.fitting.steps.held_out_rows import (
 )
 from dpcore.fitting.steps.run import RunSteps
 from dpcore.fitting.steps.views import PublicFacts
-from dpcore.fitting.table_ledger import closed_after, found_in, refuse_users, reserved
+from dpcore.fitting.table_ledger import found_in, refuse_users, reserved
 from dpcore.fitting.training import Training, finish, make_model
 from dpcore.noise.source import NoiseSource
 from dpcore.privacy.first_party import part_of
@@ -140,7 +140,7 @@ class Run:
         reasons = (*self.plan.why_not_private(), *self.why_not_private)
         n = rows.n_units if relation.size_is_public else None
         run = name, whole, relation
-        return closed_after(reserved(self.table_ledger, run, rows.schema, n, reasons, rows.part))
+        return reserved(self.table_ledger, run, rows.schema, n, reasons, rows.part).closing()
 
     def model(self, lines: bool = False) -> Model:
         """Return the model. ``lines`` : whether numbers stay as its rows have them.

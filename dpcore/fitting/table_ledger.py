@@ -1,4 +1,5 @@
-"""A run under the ledger of its table: the whole budget charged there before anything is asked."""
+"""A run under the ledger of its table: the whole budget charged there before anything is asked.
+That of a session which is no fit, too."""
 
 from __future__ import annotations
 
@@ -9,25 +10,32 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dpcore.data.files import parts_of_rows
 from dpcore.data.schema.named_ledger import kept_by
 from dpcore.errors import InvalidInputError, LedgerError, TargetNotMetError, tell_of_ledger
+from dpcore.fitting.planning.engines import engine_at_hand, load_engine
+from dpcore.fitting.reporting import charged_in, state_session, unpromised
 from dpcore.fitting.request.ledger_request import LedgerRequest
+from dpcore.fitting.rows.given import dataset_of
 from dpcore.privacy.statement import foreign_parts
+from dpcore.session.charges import Charges
 from dpcore.session.ledger import Found, Ledger, LedgerEntry, LedgerWithin, TableRun
 
 if TYPE_CHECKING:
     from dpcore.data.schema.schema import Schema
     from dpcore.fitting.planning.planned import Plan
     from dpcore.model.model import Model
+    from dpcore.noise.source import NoiseSource
     from dpcore.privacy.sensitivity import NeighboringRelation
+    from dpcore.privacy.statement import PrivacyStatement
     from dpcore.privacy.units import RowPart
-    from dpcore.protocols import Accountant
+    from dpcore.protocols import Accountant, Engine
     from dpcore.session.ledger import RunCharges
     from dpcore.session.sequential_sessions import Released
 
 __all__ = [
     "Charged",
-    "closed_after",
+    "SessionRun",
     "found_in",
     "note_saved",
     "refuse_users",
@@ -66,8 +74,8 @@ def found_in(
     session: Released, why_not_private: tuple[str, ...], trusted: tuple[str, ...], typed: str | None
 ) -> Found:
     """Return what is known of a run's guarantee by its session, or sessions."""
-    parts = tuple(sorted({*session.foreign_parts, *foreign_parts(trusted)}))
-    return Found(why_not_private, session.most_rows, typed, parts)
+    parts = sorted({*session.foreign_parts, *foreign_parts(trusted)})
+    return Found(why_not_private, session.most_rows, typed, tuple(parts))
 
 
 class Charged:
@@ -86,8 +94,8 @@ class Charged:
     def __init__(self, *places: Any) -> None:
         self._place = places[0] if places else None
         self.log: Ledger[LedgerEntry] = LedgerWithin(*places) if places else Ledger()
+        # Returns what is known of the run's guarantee when it ends.
         self.found: Callable[[], Found] = Found
-        """Returns what is known of the run's guarantee when it ends."""
         self.reference = self._reference_of(*places) if places else None
 
     def _reference_of(self, place: RunCharges) -> dict[str, Any]:
@@ -124,19 +132,18 @@ class Charged:
             else:
                 tell_of_ledger(error, _standing(place))
 
-
-@contextmanager
-def closed_after(charged: Charged) -> Iterator[Charged]:
-    """Lend the charges of a run, and close it in its ledger, however it ends."""
-    try:
-        yield charged
-    except TargetNotMetError as error:
-        charged.close("no model met the target", error)
-        raise
-    except BaseException as error:
-        charged.close(f"ended by {type(error).__name__}", error)
-        raise
-    charged.close("finished")
+    @contextmanager
+    def closing(self) -> Iterator[Charged]:
+        """Lend the charges of a run, and close it in its ledger, however it ends."""
+        try:
+            yield self
+        except TargetNotMetError as error:
+            self.close("no model met the target", error)
+            raise
+        except BaseException as error:
+            self.close(f"ended by {type(error).__name__}", error)
+            raise
+        self.close("finished")
 
 
 def reserved(
@@ -157,12 +164,80 @@ def reserved(
     """
     whole = TableRun(*run, schema, n, part)
     ledger = None if request is None else request.table_ledger(schema)
-    if ledger is None:
-        return Charged()
-    if why_not_private:
+    if ledger is not None and why_not_private:
         ledger.outside(why_not_private, whole)
+    if ledger is None or why_not_private:
         return Charged()
     return Charged(ledger.by_release(whole) if by_release else ledger.reserve(whole))
+
+
+class SessionRun:
+    """The run of a session that is no fit: charged to the ledger of its table before anything is
+    released, closed there, and stated.
+
+    Where there is a ledger the budget is reserved when this is made, and the session that it opens
+    writes each release there before it is drawn. ``charges.told()`` adds to whatever ends a block
+    what was charged, once the session was opened; ``charged.closing()`` closes the run in its
+    ledger at the end of a block. The static methods are those of a fit.
+
+    Parameters
+    ----------
+    request : of the ledger.
+    run : a name for it, its filter, empty, and its relation.
+    schema : that of the rows.
+    n : the number of rows or units, where that is public.
+    why_not_private : reasons that void the guarantee, as clauses: a ledger is charged nothing then.
+    trusted : parts beside those that the session sees, as ``"module:Class"``.
+    typed_by : as ``PrivacyStatement`` has it.
+    by_release : whether nothing is reserved, and each release charged by itself.
+
+    Raises InvalidInputError, LedgerError or BudgetExceededError, with nothing charged.
+    """
+
+    engine_at_hand, load_engine = staticmethod(engine_at_hand), staticmethod(load_engine)
+    dataset_of, parts_of_rows = staticmethod(dataset_of), staticmethod(parts_of_rows)
+
+    def __init__(
+        self,
+        request: LedgerRequest,
+        run: tuple[str, Accountant, NeighboringRelation],
+        schema: Schema,
+        n: int | None = None,
+        *,
+        why_not_private: tuple[str, ...] = (),
+        trusted: tuple[str, ...] = (),
+        typed_by: str | None = None,
+        by_release: bool = False,
+    ) -> None:
+        self._run, self._reasons, self._known = run, why_not_private, (trusted, typed_by)
+        self.charges = Charges()
+        self.charged = reserved(request, run, schema, n, why_not_private, by_release=by_release)
+
+    def opened(self, kind: Any, engine: Engine, noise: NoiseSource, **others: Any) -> Any:
+        """Return the session, of a class that takes what ``TableSession`` does, and ``others``."""
+        session = self._session = kind(
+            engine, *self._run[1:], noise, ledger=self.charged.log, **others
+        )
+        self.charges.follow(lambda: charged_in(session))
+        return session
+
+    def close(self, error: BaseException | None = None) -> None:
+        """Close the run in its ledger, with what is known of its guarantee; ``error`` : by which it
+        ended, to which is added what the ledger has where that cannot be written."""
+        reasons = tuple(unpromised(self._session.parts_not_private))
+        self.charged.found = lambda: found_in(self._session, reasons, *self._known)
+        self.charged.close("closed", error)
+
+    def statement(self, **others: Any) -> PrivacyStatement:
+        """Return the privacy statement of what was released; ``others`` : more of its fields."""
+        others["ledger"] = self.charged.reference
+        return state_session(
+            self._session,
+            self._run[1],
+            (*self._reasons, *unpromised(self._session.parts_not_private)),
+            *self._known,
+            **others,
+        )
 
 
 def _standing(place: RunCharges) -> str:

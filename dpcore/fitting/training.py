@@ -11,7 +11,6 @@ import numpy as np
 
 from dpcore.data.schema.features.scaling import describe_scaling
 from dpcore.fitting.details import plain
-from dpcore.fitting.planning.engines import engine_name
 from dpcore.fitting.request.settings import Settings
 from dpcore.fitting.steps.weights import told_loss
 from dpcore.model.model import Model
@@ -169,5 +168,5 @@ def _algorithm(plan: Plan) -> dict[str, Any]:
         "preset": plan.settings.preset,
         "parameters": plan.parameters(),
         "slots": None if plan.settings.as_published else plan.use,
-        "engine": engine_name(plan.settings.engine),
+        "engine": plan.settings.engine.partition(":")[0],
     }

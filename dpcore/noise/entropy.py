@@ -32,17 +32,10 @@ class Entropy(Protocol):
 class Unshareable:
     """Refuses to be pickled or copied: a second copy would draw the same noise again."""
 
-    def __reduce__(self) -> NoReturn:
+    def _refuse(self, *asked: Any) -> NoReturn:
         raise TypeError(f"{type(self).__name__} cannot be pickled or copied: noise is drawn once.")
 
-    def __reduce_ex__(self, protocol: Any) -> NoReturn:
-        self.__reduce__()
-
-    def __copy__(self) -> NoReturn:
-        self.__reduce__()
-
-    def __deepcopy__(self, memo: Any) -> NoReturn:
-        self.__reduce__()
+    __reduce__ = __reduce_ex__ = __copy__ = __deepcopy__ = _refuse
 
 
 class SystemEntropy(Unshareable):

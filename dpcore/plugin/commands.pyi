@@ -11,6 +11,7 @@ from dpcore.fitting.planning.planned import Plan
 from dpcore.fitting.request.ledger_request import LedgerRequest
 from dpcore.fitting.request.run_request import DataRequest
 from dpcore.fitting.run import Run, train
+from dpcore.fitting.table_ledger import SessionRun
 from dpcore.registry.commands import Argument, CommandGroup, Option
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "Option",
     "Plan",
     "Run",
+    "SessionRun",
     "Step",
     "make_plan",
     "print_json",

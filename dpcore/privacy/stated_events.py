@@ -154,8 +154,9 @@ class DominatingPairDpEvent(DpEvent):
 def _shares(event: DominatingPairDpEvent) -> Shares:
     """Return the exact probabilities of each outcome under both laws."""
     total_p, total_q = sum(event.p), sum(event.q)
-    pairs = zip(event.p, event.q, strict=True)
-    return tuple((Fraction(p, total_p), Fraction(q, total_q)) for p, q in pairs)
+    return tuple(
+        (Fraction(p, total_p), Fraction(q, total_q)) for p, q in zip(event.p, event.q, strict=True)
+    )
 
 
 def _require_pairs(name: str, values: Any, other: str, others: Any) -> None:

@@ -9,7 +9,7 @@ from step_words import settings
 from dpcore import BalancedWeights, Schema
 from dpcore.cli.training import tell_training
 from dpcore.errors import DataError, InvalidInputError
-from dpcore.fitting.planning.engines import engine_at_hand, engine_name, load_engine, opened_rows
+from dpcore.fitting.planning.engines import engine_at_hand, load_engine, opened_rows
 from dpcore.fitting.planning.plan import make_plan
 from dpcore.fitting.run import train
 from dpcore.plugin.commands import DataRequest
@@ -189,7 +189,6 @@ def test_rows_at_hand_are_not_sent_to_an_engine_of_files(rows):
 
 def test_an_address_is_after_the_name():
     registry = load_registry()
-    assert engine_name("dask:tcp://host:8786") == "dask" and engine_name("local") == "local"
     assert load_engine("local", registry) is LocalEngine
     with pytest.raises(InvalidInputError, match="takes no address"):
         load_engine("local:tcp://host:8786", registry)

@@ -74,7 +74,7 @@ MOST_DEEP_IMPORTS = {
     "dpcore_lab": 23,
     "dpcore_ledger": 2,
     "dpcore_report": 9,
-    "dpcore_tables": 29,
+    "dpcore_tables": 16,
     "dpcore_tuning": 9,
 }
 """Names that packages import from the core beside its pages. It may only become less."""

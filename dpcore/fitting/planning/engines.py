@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "engine_at_hand",
-    "engine_name",
     "load_engine",
     "opened_rows",
     "require_all_rows",
@@ -35,13 +34,11 @@ __all__ = [
 _OF_ALL = "run on all rows"
 
 
-def engine_name(asked: str) -> str:
-    """Return the registered name of an engine that may be asked for as ``NAME:ADDRESS``."""
-    return asked.partition(":")[0]
-
-
 def load_engine(asked: str, registry: Registry) -> type[Engine]:
-    """Return the class of an engine; InvalidInputError for an address where it takes none."""
+    """Return the class of an engine, which may be asked for as ``NAME:ADDRESS``.
+
+    Raises InvalidInputError for an address where it takes none.
+    """
     name, _, address = asked.partition(":")
     engine: type[Engine] = registry.load("engine", name)
     if address and not engine_facts(engine).reads_files:

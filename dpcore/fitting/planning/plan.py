@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import DpcoreError, InvalidInputError, RegistryError, near_names
-from dpcore.fitting.planning.engines import engine_name, load_engine
+from dpcore.fitting.planning.engines import load_engine
 from dpcore.fitting.planning.losses import names_of_loss
 from dpcore.fitting.planning.optimizer_queries import choose
 from dpcore.fitting.planning.planned import Plan
@@ -65,7 +65,7 @@ def make_plan(settings: Settings, registry: Registry | None = None) -> Plan:
         optimizer = _build(factory, settings, params, values, use, elsewhere)
     name, accountant = _accountant(settings, factory, preset, budget, registry)
     filled = {name: use.get(name, slot.names[0]) for name, slot in factory.slots.items()}
-    engine = engine_name(settings.engine)
+    engine = settings.engine.partition(":")[0]
     parts = [("accountant", name), ("loss", settings.loss), ("engine", engine)]
     parts += [("mechanism", filling) for filling in filled.values()]
     return Plan(

@@ -10,6 +10,7 @@ import dataclasses
 import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import RegistryError, near_names, replacing
@@ -210,19 +211,9 @@ def _facts_of(optimizer: Any) -> OptimizerFacts:
     return read(OptimizerFacts, optimizer)
 
 
-def engine_facts(engine: Any) -> EngineFacts:
-    """Return what an engine, or its class, states."""
-    return read(EngineFacts, engine)
-
-
-def accountant_facts(accountant: Any) -> AccountantFacts:
-    """Return the facts that an accountant, or its class, states."""
-    return read(AccountantFacts, accountant)
-
-
-def mechanism_facts(mechanism: Any) -> MechanismFacts:
-    """Return what a mechanism, or its class, states."""
-    return read(MechanismFacts, mechanism)
+# What an engine, an accountant, a mechanism, or the class of one, states.
+engine_facts, accountant_facts = partial(read, EngineFacts), partial(read, AccountantFacts)
+mechanism_facts = partial(read, MechanismFacts)
 
 
 def load_source(target: str) -> Any:

@@ -30,7 +30,14 @@ def _is_number(value: Any) -> bool:
 @dataclass(frozen=True, slots=True)
 class LossFacts:
     """The facts of a loss. Those with a default count only where the loss's own class states them,
-    and not a base of it: a subclass may be another function."""
+    and not a base of it: a subclass may be another function.
+
+    Examples
+    --------
+    >>> from dpcore.plugin.parts import Logistic, LossFacts
+    >>> LossFacts.of(Logistic()).lipschitz
+    1.0
+    """
 
     name: str = fact(_TEXT, "the name that it is registered by")
     classification: bool = fact(
@@ -89,12 +96,6 @@ class LossFacts:
 
         Raises InvalidInputError, with the name that is meant, for a fact that is misspelt, missing
         or of another type.
-
-        Examples
-        --------
-        >>> from dpcore.plugin.parts import Logistic, LossFacts
-        >>> LossFacts.of(Logistic()).lipschitz
-        1.0
         """
         kind = type(loss)
         facts = cls(**{name: getattr(loss, name) for name in _names_that_count(kind)})

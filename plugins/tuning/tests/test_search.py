@@ -312,7 +312,7 @@ def test_a_part_that_a_loser_asks_after_its_first_release(monkeypatch, kind):
 def test_a_search_of_another_version_is_named(monkeypatch, kind):
     # As where dpcore-tuning is not of the core's version.
     monkeypatch.setattr(
-        "dpcore.privacy.statement.is_ours", lambda name: not name.startswith("dpcore_tuning")
+        "dpcore.privacy.first_party.is_ours", lambda name: not name.startswith("dpcore_tuning")
     )
     search = searched(settings=PURE, kind=kind)
     monkeypatch.setattr(candidate_fits.Tries, "best", lambda self: None)

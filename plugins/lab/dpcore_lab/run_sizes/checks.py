@@ -244,7 +244,7 @@ def _sampler(make: Any, like: LikeRun) -> Tested:
 def _loss(loss: Any, like: LikeRun, session: RecordingSession | None = None) -> Tested:
     """Check a loss with the run's classes, and after as many calls as its run makes, or 2,000: the
     run and the check in processes of their own."""
-    classes, several = max(3, like.problem.n_margins), loss_facts(loss).multiclass
+    classes, several = max(3, like.problem.n_margins), LossFacts.of(loss).multiclass
     assert_loss_has_no_first_call(loss, classes if several else 2 * bool(loss.classification))
     releases = len(session.parts) if session else run_apart(partial(_n_releases, like))
     calls = min(_MOST_CALLS, releases * -(-like.n_rows // Table.BLOCK_ROWS))

@@ -14,7 +14,7 @@ from dpcore import Schema
 from dpcore.errors import DpcoreError, InvalidInputError
 from dpcore.plugin import NeighboringRelation, Settings
 from dpcore.plugin.commands import DataRequest, Run, make_plan
-from dpcore.plugin.parts import Dataset, SeededNoise, load_registry, loss_facts, optimizer_facts
+from dpcore.plugin.parts import Dataset, LossFacts, SeededNoise, load_registry, optimizer_facts
 from dpcore_lab.replay.recording import RecordingSession
 from dpcore_lab.run_sizes.schema_rows import rows_of_schema
 from dpcore_tables.files.requested import schema_of_rows
@@ -224,5 +224,5 @@ def _registered_like(loss: Loss, usual: str) -> str:
 
 
 def _kind(loss: Loss) -> tuple[bool, ...]:
-    facts = loss_facts(loss)
+    facts = LossFacts.of(loss)
     return facts.classification, facts.multiclass, facts.quadratic, facts.log_link

@@ -176,13 +176,10 @@ def _check(
     if delta is not None and epsilon is None:
         raise InvalidInputError("Expected --delta with --epsilon only: exact shares have none.")
     from dpcore import Schema
-    from dpcore.session.charges import Charges
     from dpcore_tables.commands.schema_check import print_check
-    from dpcore_tables.statistics.schema_check import check_schema
+    from dpcore_tables.statistics.schema_check import lent_check
 
-    charges = Charges()
-    charges.fate = lambda: "the shares may not have been printed"
     read, asked = Schema.read(schema), 1e-8 if delta is None else delta
-    with charges.told():
-        print_check(check_schema(file, read, epsilon, asked, charges), name_of(file))
+    with lent_check(file, read, epsilon, asked) as check:
+        print_check(check, name_of(file))
         sys.stdout.flush()

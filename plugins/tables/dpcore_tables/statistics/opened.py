@@ -1,18 +1,16 @@
-"""The public facts of a session that was opened by itself, and its statement."""
+"""The public facts of a session that was opened by itself."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dpcore.fitting.planning.engines import engine_at_hand
-from dpcore.fitting.reporting import state_session, unpromised
+from dpcore.plugin.commands import SessionRun
 
 if TYPE_CHECKING:
     from dpcore import Schema
-    from dpcore.plugin import Accountant, Problem
-    from dpcore.plugin.parts import Engine, PrivacyStatement, Table
-    from dpcore_tables.statistics.part_session import WholeSession
+    from dpcore.plugin import Problem
+    from dpcore.plugin.parts import Engine, Table
 
 __all__ = ["Opened"]
 
@@ -23,28 +21,14 @@ class Opened:
 
     schema: Schema
     problem: Problem
-    accountant: Accountant
     engine: type[Engine]
     threads: int | None
-    trusted: tuple[str, ...]
-    why_not_private: tuple[str, ...]
-    typed_by: str | None
     figure: tuple[str, float] | None = None
 
     def engine_of(self, table: Table) -> Engine:
-        return engine_at_hand(self.engine, table, self.schema, self.threads)
+        return SessionRun.engine_at_hand(self.engine, table, self.schema, self.threads)
 
-    def statement(
-        self, door: WholeSession, ledger: dict[str, Any] | None = None
-    ) -> PrivacyStatement:
-        """Return the statement of what was released through the door and its parts. ``ledger`` :
-        the session's place in one."""
-        reasons = (*self.why_not_private, *unpromised(door.parts_not_private))
-        public: dict[str, Any] = {
-            "n0": self.problem.n0 if self.problem.n is None else None,
-            "figure": self.figure,
-            "units": self.schema.units,
-            "ledger": ledger,
-        }
-        stated = reasons, self.trusted, self.typed_by
-        return state_session(door, self.accountant, *stated, **public)
+    def stated(self) -> dict[str, Any]:
+        """Return what the statement says of the rows and the budget beside the session's own."""
+        n0 = self.problem.n0 if self.problem.n is None else None
+        return {"n0": n0, "figure": self.figure, "units": self.schema.units}

@@ -7,13 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dpcore import Schema
-from dpcore.data.files import parts_of_rows
 from dpcore.errors import InvalidInputError, warn_caller
-from dpcore.fitting.planning.engines import engine_name, load_engine
-from dpcore.fitting.rows.given import dataset_of
-from dpcore.fitting.table_ledger import reserved
 from dpcore.plugin import NeighboringRelation, Problem, Settings
-from dpcore.plugin.commands import LedgerRequest
+from dpcore.plugin.commands import LedgerRequest, SessionRun
 from dpcore.plugin.parts import (
     NoiseSource,
     PrivacyStatement,
@@ -103,35 +99,36 @@ def open_session(
     dataset, readers = _rows(X, y, schema, public)
     held.require_all(dataset.rows_dropped)
     registry, seed = load_registry(), settings.seed
-    names = [("accountant", name), ("engine", engine_name(engine))]
+    names = [("accountant", name), ("engine", engine.partition(":")[0])]
     opened = Opened(
         schema=dataset.schema.anew(),
         problem=_problem(dataset, held),
-        accountant=empty,
-        engine=load_engine(engine, registry),
+        engine=SessionRun.load_engine(engine, registry),
         threads=settings.threads,
-        trusted=(
-            *(
-                PrivacyStatement.part_of(each) for each in (empty, Opened)
-            ),  # itself too: it reads rows
-            *(registry.get(*name).target for name in names),
-            *readers,
-            *parts_of_rows(dataset),
-        ),
-        why_not_private=(*_seeded(seed), *dataset.schema.why_not_private),
-        typed_by=dataset.typed_by,
         figure=settings.native_budget(),
     )
     for caution in PrivacyStatement.cautions_of(empty.epsilon, delta):
         warn_caller(caution)
-    run, n = ("a session", empty, held), dataset.n_units if held.size_is_public else None
-    by_release = epsilon is None and opened.figure is None
-    known = opened.schema, n, opened.why_not_private
     noise, table = NoiseSource.of_seed(seed), dataset.table()
     over = opened.engine_of(table)
-    charged = reserved(request, run, *known, by_release=by_release)
-    door = WholeSession(over, empty, held, noise, opened.problem, charged.log)
-    return OpenSession(opened, door, table, charged)
+    run = SessionRun(
+        request,
+        ("a session", empty, held),
+        opened.schema,
+        dataset.n_units if held.size_is_public else None,
+        why_not_private=(*_seeded(seed), *dataset.schema.why_not_private),
+        trusted=(
+            # Itself too: it reads rows.
+            *(PrivacyStatement.part_of(each) for each in (empty, Opened)),
+            *(registry.get(*name).target for name in names),
+            *readers,
+            *SessionRun.parts_of_rows(dataset),
+        ),
+        typed_by=dataset.typed_by,
+        by_release=epsilon is None and opened.figure is None,
+    )
+    door = run.opened(WholeSession, over, noise, problem=opened.problem)
+    return OpenSession(opened, door, table, run)
 
 
 def _filter(settings: Settings) -> tuple[str, Accountant]:
@@ -163,7 +160,7 @@ def _rows(
         Schema.refuse_beside(f"the data set {X}", y=y, schema=schema, **public)
         load = registry.load("dataset", X)
         return load(), (PrivacyStatement.part_of(load), registry.get("dataset", X).target)
-    return dataset_of(X, y, Schema.given(schema), True, **public), ()
+    return SessionRun.dataset_of(X, y, Schema.given(schema), True, **public), ()
 
 
 def _problem(dataset: Dataset, relation: NeighboringRelation) -> Problem:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,10 +16,8 @@ import numpy as np
 
 from dpcore import Schema
 from dpcore.errors import InvalidInputError
-from dpcore.fitting.reporting import charged_in
-from dpcore.fitting.table_ledger import closed_after, reserved
 from dpcore.plugin import Gaussian, Geometric, NeighboringRelation, noise_multiplier
-from dpcore.plugin.commands import LedgerRequest
+from dpcore.plugin.commands import LedgerRequest, SessionRun
 from dpcore.plugin.parts import (
     NoiseSource,
     PrivacyStatement,
@@ -26,7 +25,6 @@ from dpcore.plugin.parts import (
     TableSession,
     load_registry,
 )
-from dpcore.session.charges import Charges
 from dpcore_tables.files.formats import claim_of, entry_of, is_store, is_typed
 from dpcore_tables.files.input_paths import refuse_stdin
 from dpcore_tables.files.stream import named_schema
@@ -47,7 +45,7 @@ if TYPE_CHECKING:
     from dpcore.plugin import Accountant
     from dpcore.plugin.parts import Query
 
-__all__ = ["SchemaCheck", "check_schema"]
+__all__ = ["SchemaCheck", "check_schema", "lent_check"]
 
 
 class _RawRows:
@@ -72,14 +70,13 @@ def check_schema(
     schema: Schema | Mapping[str, Any] | str | os.PathLike[str],
     epsilon: float | None = None,
     delta: float = 1e-8,
-    charges: Charges | None = None,
 ) -> SchemaCheck:
     """Return which shares of the cells of a file or a frame the schema clamps or does not know.
 
     They are exact, which is not private, or, with an ``epsilon``, one (epsilon, delta)-
     differentially private release under add-or-remove-one.
 
-    ``schema`` : as ``dpcore.fit`` has it. ``charges`` : the caller's, to follow.
+    ``schema`` : as ``dpcore.fit`` has it.
 
     Raises InvalidInputError for a store, whose rows are encoded, and for a budget that cannot be;
     DataError (for the owner's eyes) for a file that cannot be read, before anything is spent.
@@ -97,6 +94,18 @@ def check_schema(
     late    label                   33.33%   0.00%
     'paid'
     """
+    with lent_check(source, schema, epsilon, delta) as check:
+        return check
+
+
+@contextmanager
+def lent_check(
+    source: Any,
+    schema: Schema | Mapping[str, Any] | str | os.PathLike[str],
+    epsilon: float | None,
+    delta: float,
+) -> Iterator[SchemaCheck]:
+    """Lend what ``check_schema`` returns. What ends the block has a note of what was charged."""
     found: Schema | None = Schema.given(schema)
     source = frame_of(source)
     if found is None:
@@ -124,13 +133,15 @@ def check_schema(
         LedgerRequest().note_outside(schema, "exact figures of how a schema fits")
         shares = _check(exact.astype(np.float64), columns)
         turned = tuple(turned_numbers(raw_pieces(source, schema), schema).items())
-        return replace(shares, units=check_units(source, schema), turned=turned)
+        yield replace(shares, units=check_units(source, schema), turned=turned)
+        return
     if claim:
         raise InvalidInputError(
             f"A release of how a schema fits reads the rows twice, and those of a {claim} may be "
             "others then: leave --epsilon out, or save the rows as Parquet."
         )
-    return _released(rows, columns, (epsilon, delta), schema, typed_by, charges)
+    with _released(rows, columns, (epsilon, delta), schema, typed_by) as noisy:
+        yield noisy
 
 
 def _require_file(path: str) -> None:
@@ -143,14 +154,14 @@ def _require_file(path: str) -> None:
     refuse_stdin(path)
 
 
+@contextmanager
 def _released(
     rows: _RawRows,
     columns: tuple[tuple[str, str], ...],
     budget: tuple[float, float],
     schema: Schema,
     typed_by: str | None,
-    charges: Charges | None,
-) -> SchemaCheck:
+) -> Iterator[SchemaCheck]:
     (epsilon, delta), relation = budget, NeighboringRelation.ADD_OR_REMOVE_ONE
     accountant: Accountant
     mechanism: Gaussian | Geometric
@@ -163,34 +174,22 @@ def _released(
         accountant = gdp.from_budget(epsilon, delta)
         multiplier = noise_multiplier(accountant, Gaussian.nominal_event, accountant.remaining)
         query, mechanism, spread = CellCounts(len(columns), "l2"), Gaussian(multiplier), 1.0
-    why_not_private, run = schema.why_not_private, ("a check of the schema", accountant, relation)
-    with closed_after(reserved(LedgerRequest(), run, schema, None, why_not_private)) as charged:
-        session = TableSession(
-            rows, accountant, relation, NoiseSource.of_seed(), ledger=charged.log
-        )
-        if charges is not None:
-            charges.follow(lambda: charged_in(session))
-        noisy = session.release(query, mechanism)
-    spent = session.accountant
-    statement = PrivacyStatement(
-        epsilon=epsilon,
-        delta=delta,
-        relation=relation.value,
-        accountant=spent.name,
-        conversion=spent.conversion,
-        unit=spent.unit,
-        budget=spent.budget,
-        spent=spent.spent,
-        releases=session.releases,
-        parts_not_from_dpcore=PrivacyStatement.foreign_parts(
-            {*session.trusted_parts, PrivacyStatement.part_of(SchemaCheck)}
-        ),
-        why_not_private=why_not_private,
+    run = SessionRun(
+        LedgerRequest(),
+        ("a check of the schema", accountant, relation),
+        schema,
+        why_not_private=schema.why_not_private,
+        trusted=(PrivacyStatement.part_of(SchemaCheck),),
         typed_by=typed_by,
-        ledger=charged.reference,
     )
     deviation = multiplier * query.sensitivity(relation).bound * spread
-    return _check(noisy, columns, deviation, statement.sentence("This table of shares"))
+    run.charges.fate = lambda: "the shares may not have been printed"
+    with run.charges.told():
+        with run.charged.closing():
+            session = run.opened(TableSession, rows, NoiseSource.of_seed())
+            noisy = session.release(query, mechanism)
+        sentence = run.statement().sentence("This table of shares")
+        yield _check(noisy, columns, deviation, sentence)
 
 
 def _check(

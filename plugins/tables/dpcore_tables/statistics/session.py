@@ -9,10 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from dpcore.fitting.reporting import charged_in, unpromised
-from dpcore.fitting.table_ledger import found_in
 from dpcore.plugin import InvalidInputError
-from dpcore.session.charges import Charges
 from dpcore_tables.statistics.asking import Statistics, Where
 from dpcore_tables.statistics.categorical_column import CategoricalColumn
 from dpcore_tables.statistics.columns import column_of
@@ -22,7 +19,7 @@ from dpcore_tables.statistics.split_table import split_table
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from dpcore.fitting.table_ledger import Charged
+    from dpcore.plugin.commands import SessionRun
     from dpcore.plugin.parts import Block, Table
     from dpcore_tables.kinds.categorical import Value
     from dpcore_tables.statistics.opened import Opened
@@ -39,18 +36,16 @@ class OpenSession(Statistics):
 
     _door: WholeSession
 
-    def __init__(self, opened: Opened, door: WholeSession, table: Table, charged: Charged) -> None:
+    def __init__(self, opened: Opened, door: WholeSession, table: Table, run: SessionRun) -> None:
         super().__init__(door, opened.schema, opened.problem)
-        self._opened, self._table, self._charged = opened, table, charged
+        self._opened, self._table, self._run = opened, table, run
         self._told: AbstractContextManager[None] | None = None
         self._selected: dict[tuple[Any, ...], Statistics] = {}
         self._parts: dict[str, dict[Value | None, Statistics]] = {}
 
     def __enter__(self) -> Self:
-        charges = Charges()
-        charges.fate = lambda: "what was released may be used, and no more is"
-        charges.follow(lambda: charged_in(self._door))
-        self._told = charges.told()
+        self._run.charges.fate = lambda: "what was released may be used, and no more is"
+        self._told = self._run.charges.told()
         self._told.__enter__()
         return self
 
@@ -70,9 +65,7 @@ class OpenSession(Statistics):
 
     def _close(self, error: BaseException | None = None) -> None:
         self._door.close()
-        opened, reasons = self._opened, tuple(unpromised(self._door.parts_not_private))
-        self._charged.found = lambda: found_in(self._door, reasons, opened.trusted, opened.typed_by)
-        self._charged.close("closed", error)
+        self._run.close(error)
 
     def statement(self) -> dict[str, Any]:
         """Return the privacy statement of all that was released so far, as JSON-able data; its
@@ -81,9 +74,7 @@ class OpenSession(Statistics):
         Raises InvalidInputError where an answer ended in an error after it was charged.
         """
         self._door.require_whole()
-        return self._opened.statement(self._door, self._charged.reference).to_dict(
-            "What was released"
-        )
+        return self._run.statement(**self._opened.stated()).to_dict("What was released")
 
     def parts(self, column: str) -> dict[Value | None, Statistics]:
         """Return a door to the rows of each level of a column of listed levels; ``None`` is that

@@ -352,7 +352,7 @@ def test_rows_are_in_parts_by_one_column():
 def test_a_session_of_another_version_is_named(monkeypatch):
     # As where dpcore-tables is not of the core's version.
     monkeypatch.setattr(
-        "dpcore.privacy.statement.is_ours", lambda name: not name.startswith("dpcore_tables")
+        "dpcore.privacy.first_party.is_ours", lambda name: not name.startswith("dpcore_tables")
     )
     with opened() as session:
         session.count(share=0.5)
