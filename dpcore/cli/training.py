@@ -3,14 +3,12 @@
 Imported when a command is run, with all that a run needs.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable
 from decimal import ROUND_CEILING, Context, Decimal
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dpcore.cli.terminal.printing import print_json, print_lines
 from dpcore.cli.terminal.steps import fit_progress, rounds_progress
@@ -29,11 +27,6 @@ from dpcore.losses.text import shown_loss
 from dpcore.registry.catalogue import KINDS, load_registry
 from dpcore.registry.tables.declarations import optimizer_facts
 from dpcore.session.charges import Charges
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from dpcore.fitting.training import Training
 
 __all__ = ["fit_and_tell", "run_and_tell", "tell_training"]
 

@@ -14,8 +14,6 @@ It holds only where rows are bounded before anything else depends on them: befor
 samples, once for a run.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from typing import Literal

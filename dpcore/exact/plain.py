@@ -5,8 +5,6 @@ object that was altered may come to equal another: under ``==`` and a hash a cac
 figure of the one for the other.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache, wraps

@@ -19,13 +19,10 @@ from dpcore.privacy.versions import running_versions
 from dpcore.registry.tables.losses import LossFacts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from dpcore.data.files import RowFacts
     from dpcore.data.schema.schema import Schema
     from dpcore.fitting.planning.planned import Plan
     from dpcore.fitting.run_state import RunState
-    from dpcore.model.model import Model
     from dpcore.privacy.statement import PrivacyStatement
     from dpcore.protocols.problem import Solution
 

@@ -2,8 +2,6 @@
 numbers in them (``dpcore.exact.plain``).
 """
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 from collections.abc import Callable, Mapping

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.errors import AnswerError, InvalidInputError, replacing
+from dpcore.session import rehearsal
 from dpcore.session.interactive_handle import Known, require_whole
 from dpcore.session.one_process import OneProcess
-from dpcore.session.rehearsal import Rehearsal
-from dpcore.session.rehearsal import load_now as _load_now
 from dpcore.session.trust_boundary import TrustedParts
 from dpcore.session.units import RequireUnits, sensitivity_of_units
 
@@ -31,7 +30,7 @@ class ExactAnswers(OneProcess):
     charged what it releases of them. Before, it asks what a question is worth and whether it may be
     asked. ``load_now(load)`` calls a function for the kernels that it loads, before a charge."""
 
-    load_now = staticmethod(_load_now)
+    load_now = staticmethod(rehearsal.load_now)
 
     def __init__(
         self,
@@ -50,7 +49,7 @@ class ExactAnswers(OneProcess):
         self._takes_shares = takes_shares
         self._rows_per_unit = None if problem is None else problem.rows_per_unit
         self._parts = (earlier or TrustedParts()).beside(problem, (engine, accountant))
-        self._rehearsal = Rehearsal(engine, problem)
+        self._rehearsal = rehearsal.Rehearsal(engine, problem)
 
     def rehearse(self, query: Query | DerivedQuery | TableQuery) -> None:
         """Load what an answer needs; the rows are not asked.

@@ -7,8 +7,6 @@ back for predictions. ``other`` is the class of every value that none lists: bes
 name for the negative class; beside ``classes`` one of these, or the name of one more, the last.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, ClassVar
 

@@ -1,7 +1,5 @@
 """The keyword arguments of ``dpcore.fit``, read as settings, public facts and rows of one fit."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar

@@ -1,7 +1,5 @@
 """Rows as a caller in Python hands them over: arrays, frames and paths, with what is public."""
 
-from __future__ import annotations
-
 import os
 from typing import Any
 
