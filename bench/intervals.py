@@ -36,9 +36,9 @@ from interval_tables import TABLES, Population
 
 from dpcore.fitting.planning.plan import Plan, make_plan
 from dpcore.fitting.request.settings import Settings
-from dpcore.fitting.steps.pre_fit_release import deviation_of
 from dpcore.fitting.steps.views import PublicFacts
 from dpcore.plugin.commands import Run
+from dpcore.plugin.steps import ShareDoor
 from dpcore_baselines.queries.standardized import StandardizedGradientSum
 from dpcore_report.intervals.estimate import NORMAL_975
 from dpcore_report.intervals.inference import Inference
@@ -71,7 +71,7 @@ class FloatSums:
         return answer + self.rng.normal(0.0, self.deviation(query, mechanism), answer.size)
 
     def deviation(self, query: Any, mechanism: Any) -> float:
-        return deviation_of(mechanism, query, query.problem)
+        return ShareDoor.deviation_of(mechanism, query, query.problem)
 
 
 def outcome(truth: np.ndarray, plain: np.ndarray, found: dict[str, Any]) -> dict[str, Any]:

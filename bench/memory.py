@@ -23,7 +23,6 @@ from scipy import sparse
 
 from dpcore import fit
 from dpcore.errors import DpcoreError, DpcoreWarning
-from dpcore.fitting.planning.memory import memory_of
 from dpcore.fitting.planning.plan import make_plan
 from dpcore.fitting.request.settings import Settings
 from dpcore.protocols.problem import Problem
@@ -82,7 +81,7 @@ def foretold(name: str, columns: int) -> float:
     words = asked(name, optimizer_facts(load_registry().load("optimizer", name)))
     plan = make_plan(Settings(**words))
     public: dict[str, Any] = {"row_norm": 6.0, "raw_norm_bound": 6.0, "relation": plan.relation}
-    return memory_of(plan.optimizer, Problem(plan.loss, 0.0, columns + 1, **public))
+    return plan.memory_of(Problem(plan.loss, 0.0, columns + 1, **public))
 
 
 def main() -> None:

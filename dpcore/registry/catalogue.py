@@ -20,7 +20,7 @@ from dpcore.moved import table_of, where_to_get
 from dpcore.privacy.first_party import DISTRIBUTIONS
 from dpcore.registry import hookspecs
 from dpcore.registry.commands import fault_of_command
-from dpcore.registry.entries import Entry, Failure, claimed_twice, clash_failure
+from dpcore.registry.entries import Entry, Failure, claimed_twice, clash_failure, one_line
 from dpcore.registry.installed import (
     GROUP,
     distribution_of,
@@ -154,19 +154,19 @@ class Registry:
 
         return fault_of_part(kind, target)
 
+    @staticmethod
+    def facts_of(kind: str, part: Any) -> Any:
+        """Return the facts that a part of a kind, or its class, states, each an attribute with a
+        default where it states nothing (``dpcore.registry.tables``)."""
+        from dpcore.registry.tables.declarations import TABLES
+        from dpcore.registry.tables.facts import read
+
+        return read(TABLES[kind], part)
+
     def failed_hint(self) -> str:
         """Return which plugins failed to load, and why: any of them may offer an unknown name."""
         told = ((failed.owners, failed.reason.removesuffix(".")) for failed in self._failed)
         return "".join(f" {owners} failed to load: {reason}." for owners, reason in told)
-
-
-def one_line(error: BaseException) -> str:
-    """Return an exception as one line: its type and the first line of its text, or all of it where
-    the rest says what is wrong."""
-    text = str(error).strip().splitlines()
-    if isinstance(error, pluggy.PluginValidationError):
-        text = [" ".join(map(str.strip, text))]
-    return f"{type(error).__name__}: {text[0].strip()}" if text else type(error).__name__
 
 
 @functools.cache

@@ -4,10 +4,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+import pluggy
+
 from dpcore.privacy.first_party import DISTRIBUTIONS
 from dpcore.registry.kinds import kind_of
 
-__all__ = ["Entry", "Failure", "claimed_twice", "clash_failure"]
+__all__ = ["Entry", "Failure", "claimed_twice", "clash_failure", "one_line"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,3 +80,12 @@ def claimed_twice(entries: Iterable[Entry]) -> dict[tuple[str, str, str], Failur
         (kind, key, value): clash_failure(those, f"{value!r} ({key} of the kind {kind})")
         for (kind, key, value), those in twice.items()
     }
+
+
+def one_line(error: BaseException) -> str:
+    """Return an exception as one line: its type and the first line of its text, or all of it where
+    the rest says what is wrong."""
+    text = str(error).strip().splitlines()
+    if isinstance(error, pluggy.PluginValidationError):
+        text = [" ".join(map(str.strip, text))]
+    return f"{type(error).__name__}: {text[0].strip()}" if text else type(error).__name__

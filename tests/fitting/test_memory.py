@@ -8,7 +8,7 @@ import pytest
 from dpcore import fit
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.planning import memory
-from dpcore.fitting.planning.memory import gigabytes, memory_of, require_memory
+from dpcore.fitting.planning.memory import Bytes, memory_of, require_memory
 from dpcore.fitting.planning.plan import make_plan
 from dpcore.fitting.planning.utility_warning import UtilityWarning
 from dpcore.fitting.request.settings import Settings
@@ -102,4 +102,4 @@ def test_a_forecast_has_the_memory_too():
     "count, words", [(10, "1 MB"), (5e8, "500 MB"), (1.26e9, "1.3 GB"), (2e12, "2,000 GB")]
 )
 def test_numbers_of_bytes_in_words(count, words):
-    assert gigabytes(count) == words
+    assert str(Bytes(count)) == f"{Bytes(count)}" == words

@@ -18,7 +18,7 @@ from dpcore.fitting.request.settings import Settings
 from dpcore.fitting.rows.run_rows import RunRows
 from dpcore.fitting.steps import checked
 from dpcore.fitting.steps.facts import Phase
-from dpcore.fitting.steps.pre_fit_release import deviation_of, mechanism_for
+from dpcore.fitting.steps.pre_fit_release import mechanism_for
 from dpcore.fitting.steps.shares import ShareOfBudget
 from dpcore.fitting.steps.step import Outcome, Section, WeightsOfClasses
 from dpcore.plugin import Gaussian, Geometric, NeighboringRelation, Problem, RowCount
@@ -110,7 +110,7 @@ def test_the_deviation_that_steps_are_told_is_that_of_the_noise(mechanism):
     # Two rows that are replaced move the count by as much as the session charges for a unit.
     moved = Sensitivity(mechanism.needs, 4.0, problem.relation, grid_bits=0)
     drawn = mechanism.release(np.zeros(4000, dtype=np.int64), moved, SeededNoise(1))
-    told = deviation_of(mechanism, query, problem)
+    told = ShareDoor.deviation_of(mechanism, query, problem)
     # Of 4,000 deviates the deviation is known within 1.8 %: seeded, so that it is always the same.
     assert np.ldexp(drawn, -moved.grid_bits).std() == pytest.approx(told, rel=0.05)
 

@@ -73,7 +73,6 @@ MOST_DEEP_IMPORTS = {
     "dpcore_baselines": 3,
     "dpcore_lab": 23,
     "dpcore_ledger": 2,
-    "dpcore_report": 9,
     "dpcore_tables": 16,
     "dpcore_tuning": 9,
 }

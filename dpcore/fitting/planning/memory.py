@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dpcore.protocols.optimizer import Optimizer
     from dpcore.protocols.problem import Problem
 
-__all__ = ["MUCH_MEMORY", "columns_of", "gigabytes", "memory_of", "require_memory"]
+__all__ = ["MUCH_MEMORY", "Bytes", "columns_of", "memory_of", "require_memory"]
 
 _PER_COLUMN = 512
 """Bytes: points, gradients, their noise and copies. ``bench/memory.py`` measures them."""
@@ -30,12 +30,21 @@ MUCH_MEMORY = 2.0**28
 """So many bytes are worth saying."""
 
 
-def memory_of(optimizer: Optimizer, problem: Problem) -> float:
+class Bytes(float):
+    """A number of bytes, which as text is in words: a megabyte at least."""
+
+    def __str__(self) -> str:
+        if self < 1e9:
+            return f"{max(1, round(self / 1e6))} MB"
+        return f"{self / 1e9:,.1f} GB" if self < 1e10 else f"{self / 1e9:,.0f} GB"
+
+
+def memory_of(optimizer: Optimizer, problem: Problem) -> Bytes:
     """Return the bytes that a run takes beside its rows, about."""
     own = _PER_COLUMN * problem.n_features * problem.n_margins
     if problem.n_margins > 1:
         own += _PER_MARGIN * problem.n_margins * (problem.n_public or 0)
-    return max(stated_memory(optimizer, problem), float(own))
+    return Bytes(max(stated_memory(optimizer, problem), own))
 
 
 def require_memory(optimizer: Optimizer, problem: Problem) -> None:
@@ -44,8 +53,8 @@ def require_memory(optimizer: Optimizer, problem: Problem) -> None:
     if present is not None and needed > present:
         name = optimizer_facts(optimizer).name or type(optimizer).__name__
         raise InvalidInputError(
-            f"{name} takes about {gigabytes(needed)} of memory for {columns_of(problem)}, and this "
-            f"machine has {gigabytes(present)}: take fewer columns, or another algorithm."
+            f"{name} takes about {needed} of memory for {columns_of(problem)}, and this "
+            f"machine has {present}: take fewer columns, or another algorithm."
         )
 
 
@@ -55,21 +64,14 @@ def columns_of(problem: Problem) -> str:
     return columns if problem.n_margins == 1 else f"{columns} of {problem.n_margins:,} classes"
 
 
-def gigabytes(count: float) -> str:
-    """Return a number of bytes in words, at least a megabyte."""
-    if count < 1e9:
-        return f"{max(1, round(count / 1e6))} MB"
-    return f"{count / 1e9:,.1f} GB" if count < 1e10 else f"{count / 1e9:,.0f} GB"
-
-
-def _of_machine() -> float | None:
+def _of_machine() -> Bytes | None:
     """Return the bytes of the machine's memory, or of a container's limit on it; ``None`` where the
     system does not say."""
     try:
-        present = float(os.sysconf("SC_PHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE")
+        present = Bytes(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
     except (AttributeError, OSError, ValueError):
         return None
     try:
-        return min(present, float(_LIMIT.read_text()))
+        return min(present, Bytes(_LIMIT.read_text()))
     except (OSError, ValueError):  # no such file, or "max"
         return present

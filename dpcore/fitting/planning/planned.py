@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.accountants.registered import target_of
 from dpcore.fitting.details import plain
+from dpcore.fitting.planning.memory import Bytes, memory_of
 from dpcore.fitting.steps.weights import BALANCED, weighing
 from dpcore.privacy.figures import copied_figure
 from dpcore.privacy.immutable import private_copy
@@ -88,6 +89,10 @@ class Plan:
         if self.expected_utility is None:
             return None
         return self.expected_utility(private_copy(problem), copied_figure(self.accountant))
+
+    def memory_of(self, problem: Problem) -> Bytes:
+        """Return the bytes that a run takes beside its rows, about; as text they are in words."""
+        return memory_of(self.optimizer, problem)
 
     def with_weights(self, weights: tuple[float, ...]) -> Plan:
         """Return the plan with these weights of the classes, in their order, in place of those that

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dpcore.fitting.planning.memory import MUCH_MEMORY, columns_of, gigabytes, memory_of
+from dpcore.fitting.planning.memory import MUCH_MEMORY, columns_of
 from dpcore.fitting.planning.optimizer_queries import cost_forecast
 
 if TYPE_CHECKING:
@@ -40,10 +40,10 @@ class UtilityWarning:
 
     def look(self, plan: Plan, problem: Problem) -> None:
         """Tell the expected utility of a run that has been checked and not begun."""
-        memory = memory_of(plan.optimizer, problem)
+        memory = plan.memory_of(problem)
         if memory >= MUCH_MEMORY:
             self.tell(
-                f"this run takes about {gigabytes(memory)} of memory beside its rows, for "
+                f"this run takes about {memory} of memory beside its rows, for "
                 f"{columns_of(problem)}."
             )
         if self.note is not None and (

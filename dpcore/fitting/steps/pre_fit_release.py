@@ -22,7 +22,6 @@ from dpcore.noise.source import BULK_SIZE, NoiseSource, SeededNoise
 from dpcore.queries.count import RowCount
 from dpcore.registry.tables.declarations import accountant_facts, optimizer_facts
 from dpcore.session.session import TableSession
-from dpcore.session.units import sensitivity_of_units
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,12 +31,10 @@ if TYPE_CHECKING:
     from dpcore.fitting.planning.planned import Plan
     from dpcore.fitting.planning.ready import Ready
     from dpcore.protocols import Accountant, DerivedQuery, Query, TableQuery
-    from dpcore.protocols.problem import Problem
     from dpcore.session.interactive_handle import Known
     from dpcore.session.ledger import Ledger, LedgerEntry
 
 __all__ = [
-    "deviation_of",
     "mechanism_for",
     "norm_of",
     "rehearse_run",
@@ -89,16 +86,6 @@ def mechanism_for(accountant: Accountant, share: float | Fraction) -> Any:
 
 def norm_of(mechanism: Any) -> Any:
     return mechanism.needs
-
-
-def deviation_of(mechanism: Gaussian | Geometric, query: Query, problem: Problem) -> float:
-    """Return the standard deviation of the noise that is added to the query's answer, a public
-    figure."""
-    k, relation = problem.rows_per_unit, problem.relation
-    of_rows = query.sensitivity(relation)
-    moved = (of_rows if k is None else sensitivity_of_units(query, relation, k)).bound
-    spread = 1.0 if isinstance(mechanism, Gaussian) else 2**0.5
-    return spread * mechanism.noise_multiplier * moved
 
 
 class _Rehearsed(BaseException):

@@ -30,7 +30,9 @@ from dpcore.fitting.steps.step import Outcome, Section
 from dpcore.fitting.steps.views import ResultView
 from dpcore.noise.source import SeededNoise
 from dpcore.privacy.statement import OF_DPCORE
-from dpcore.registry.tables.declarations import engine_facts, mechanism_facts
+from dpcore.registry.tables.declarations import engine_facts
+from dpcore.registry.tables.facts import read
+from dpcore.registry.tables.parts import MechanismFacts
 from dpcore.session.ledger import Ledger, LedgerEntry
 from dpcore.session.session import TableSession
 
@@ -184,7 +186,7 @@ def _charged_for(state: RunState, step: CheckedStep) -> RunState:
 def _at_most(event: DpEvent, mechanism: Mechanism, accountant: Accountant) -> DpEvent:
     """Return the event of a release, or that of its noise multiplier as given, where it costs more:
     a scale is rounded up to a sum's grid, and a sum of other bounds is on another one."""
-    facts = mechanism_facts(type(mechanism))
+    facts = read(MechanismFacts, type(mechanism))
     if facts.nominal_event is None:
         return event
     given: DpEvent = facts.nominal_event(mechanism.noise_multiplier)

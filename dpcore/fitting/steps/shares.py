@@ -15,12 +15,15 @@ from typing import TYPE_CHECKING, Any
 from dpcore.accountants.delta_reserve import ReservingAccountant
 from dpcore.errors import BudgetExceededError, InvalidInputError
 from dpcore.exact.rounding import float_up
+from dpcore.mechanisms.gaussian import Gaussian
+from dpcore.session.units import sensitivity_of_units
 
 if TYPE_CHECKING:
     import numpy as np
 
     from dpcore.privacy.events import DpEvent
     from dpcore.protocols import Accountant, DerivedQuery, Mechanism, Query
+    from dpcore.protocols.problem import Problem
     from dpcore.session.session import TableSession
 
 __all__ = ["ShareDoor", "ShareOfBudget", "exact_share", "stated_share"]
@@ -80,13 +83,14 @@ def _reserved(accountant: Accountant) -> int:
 
 class ShareDoor:
     """The door of a step: it releases noisy answers, as long as the step's share holds them.
-    ``exact_share(share, whose)`` is a share as an exact number."""
+    ``exact_share(share, whose)`` is a share as an exact number; ``deviation_of`` tells the noise
+    before there is a door."""
 
     __slots__ = ("__release", "__problem")
 
     exact_share = staticmethod(exact_share)
 
-    def __init__(self, session: TableSession, problem: Any) -> None:
+    def __init__(self, session: TableSession, problem: Problem) -> None:
         self.__release, self.__problem = session.release, problem
 
     def release(self, query: Query | DerivedQuery, mechanism: Mechanism) -> np.ndarray:
@@ -98,6 +102,15 @@ class ShareDoor:
     def deviation(self, query: Query, mechanism: Any) -> float:
         """Return the standard deviation of the noise of an entry of that answer, a public
         figure."""
-        from dpcore.fitting.steps.pre_fit_release import deviation_of
+        return self.deviation_of(mechanism, query, self.__problem)
 
-        return deviation_of(mechanism, query, self.__problem)
+    @staticmethod
+    def deviation_of(mechanism: Any, query: Query, problem: Problem) -> float:
+        """Return the standard deviation of the noise that is added to the query's answer in a run
+        of this problem, a public figure. ``mechanism`` : one of ``mechanism_for``."""
+        k, relation = problem.rows_per_unit, problem.relation
+        of_rows = query.sensitivity(relation)
+        moved = (of_rows if k is None else sensitivity_of_units(query, relation, k)).bound
+        spread = 1.0 if isinstance(mechanism, Gaussian) else 2**0.5
+        deviation: float = spread * mechanism.noise_multiplier * moved
+        return deviation

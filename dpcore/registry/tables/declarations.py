@@ -48,12 +48,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "NEEDS",
+    "TABLES",
     "OptimizerFacts",
     "accountant_facts",
     "engine_facts",
     "fault_of_part",
     "load_source",
-    "mechanism_facts",
     "optimizer_facts",
 ]
 
@@ -188,7 +188,7 @@ class OptimizerFacts:
     departures: tuple[str, ...] = fact(TEXTS, "Where it departs from its paper.", ())
 
 
-_TABLES: dict[str, type[Any]] = {
+TABLES: dict[str, type[Any]] = {
     "optimizer": OptimizerFacts,
     "mechanism": MechanismFacts,
     "accountant": AccountantFacts,
@@ -211,9 +211,9 @@ def _facts_of(optimizer: Any) -> OptimizerFacts:
     return read(OptimizerFacts, optimizer)
 
 
-# What an engine, an accountant, a mechanism, or the class of one, states.
-engine_facts, accountant_facts = partial(read, EngineFacts), partial(read, AccountantFacts)
-mechanism_facts = partial(read, MechanismFacts)
+# What an engine or an accountant, or the class of one, states.
+engine_facts = partial(read, EngineFacts)
+accountant_facts = partial(read, AccountantFacts)
 
 
 def load_source(target: str) -> Any:
@@ -251,7 +251,7 @@ def fault_of_part(kind: str, target: Any) -> str:
         return fault
     if kind == "step":
         return fault_of_step(target)
-    fault = fault_of(_TABLES[kind], target, ("conversion",) if kind == "accountant" else ())
+    fault = fault_of(TABLES[kind], target, ("conversion",) if kind == "accountant" else ())
     return fault or (_fault_of_optimizer(target) if kind == "optimizer" else "")
 
 

@@ -7,9 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import InvalidInputError
-from dpcore.registry.catalogue import registries
-from dpcore.registry.tables.facts import read
-from dpcore.registry.tables.outside import ExporterFacts
+from dpcore.plugin.parts import load_registry
 
 if TYPE_CHECKING:
     from dpcore.plugin.parts import Model
@@ -17,20 +15,18 @@ if TYPE_CHECKING:
 __all__ = ["content_of", "exporter_of"]
 
 
-def exporter_of(path: str | os.PathLike[str]) -> ExporterFacts:
-    """Return the exporter of a file's suffix, which is there to be used.
+def exporter_of(path: str | os.PathLike[str]) -> Any:
+    """Return what the exporter of a file's suffix states, which is there to be used.
 
-    No plugin is imported for a suffix of the core's own. Raises InvalidInputError for a suffix that
-    nobody writes, RegistryError where two claim it.
+    Raises InvalidInputError for a suffix that nobody writes, RegistryError where two claim it.
     """
-    suffix = Path(path).suffix.lower()
-    for registry in registries("exporter"):
-        found = registry.claimant("exporter", "suffixes", suffix)
-        if found is not None:
-            exporter = read(ExporterFacts, registry.load("exporter", found.name))
-            if exporter.check is not None:
-                exporter.check()
-            return exporter
+    registry = load_registry("exporter")
+    found = registry.claimant("exporter", "suffixes", Path(path).suffix.lower())
+    if found is not None:
+        exporter = registry.facts_of("exporter", registry.load("exporter", found.name))
+        if exporter.check is not None:
+            exporter.check()
+        return exporter
     known = [s for entry in registry.entries("exporter") for s in entry.data["suffixes"]]
     raise InvalidInputError(
         f"Expected the file {os.fspath(path)!r} as {' or '.join(sorted(known))}."
@@ -38,9 +34,9 @@ def exporter_of(path: str | os.PathLike[str]) -> ExporterFacts:
     )
 
 
-def content_of(exporter: ExporterFacts, model: Model) -> bytes:
+def content_of(exporter: Any, model: Model) -> bytes:
     """Return the bytes of a model's file; InvalidInputError where an exporter returns no bytes."""
-    content: Any = exporter.content(model)
+    content = exporter.content(model)
     if not isinstance(content, bytes):
         raise InvalidInputError("The exporter returned no bytes.")
     return content

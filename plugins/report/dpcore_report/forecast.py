@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import InvalidInputError
-from dpcore.fitting.planning.memory import memory_of
 from dpcore.plugin import Problem, Settings
 from dpcore.plugin.commands import make_plan
 from dpcore.plugin.parts import LossFacts
@@ -88,9 +87,9 @@ class Forecast:
         return replace(utility, rows_needed=needed)
 
     def memory(self) -> float:
-        """Return the bytes that a run takes beside its rows, about."""
+        """Return the bytes that a run takes beside its rows, about; as text they are in words."""
         plan, problem = self._run(1.0, 1)
-        return memory_of(plan.optimizer, problem)
+        return plan.memory_of(problem)
 
     def _run(self, epsilon: float, rows: int) -> tuple[Plan, Problem]:
         plan = make_plan(replace(self.settings, epsilon=epsilon))

@@ -7,7 +7,6 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from dpcore.plugin.parts import PrivacyStatement, exact, load_registry, optimizer_facts
-from dpcore.registry.tables.declarations import mechanism_facts
 from dpcore_report.attack_bounds import percent_up
 from dpcore_report.sections import Item, Section
 from dpcore_report.theorems import ACCOUNTANTS, MECHANISMS, PAGE, Theorem
@@ -139,7 +138,8 @@ def _of_plugin(name: str, part: str | None) -> Item:
             f":{name}"
         )
         if entry.target == part or (part is None and is_ours):
-            stated = mechanism_facts(registry.load("mechanism", entry.name)).theorem
+            made_by = registry.load("mechanism", entry.name)
+            stated = registry.facts_of("mechanism", made_by).theorem
             whose = f"{entry.distribution} {entry.version}"
             return Item(f"{name}: {stated or 'states none'} (by {whose}, as it is installed here).")
     return Item(_BESIDE_ITS_CODE.format(name, "not from dpcore" if part else _A_PLUGINS))

@@ -13,6 +13,7 @@ import pytest
 from dpcore import Schema, fit, load_model
 from dpcore.data.schema.columns import Label
 from dpcore.errors import InvalidInputError
+from dpcore.plugin.columns import transforms
 from dpcore.plugin.parts import Model
 from dpcore_report.exporters import content_of, exporter_of
 from dpcore_report.onnx import arithmetic, columns
@@ -199,7 +200,7 @@ def test_a_graph_that_leaves_a_rounding_out_is_found(monkeypatch, broken):
     elif broken == "next":
         monkeypatch.setattr(arithmetic, "_PHI", 0.0)
     else:
-        monkeypatch.setattr(arithmetic, "LOG_TERMS", 2)
+        monkeypatch.setattr(transforms.Log, "TERMS", 2)
     with pytest.raises(AssertionError):
         check(model, frame)
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar, Literal, TypeAlias
 
-from dpcore.data.schema.features.logarithm import binary_log
+from dpcore.data.schema.features.logarithm import LOG_TERMS, binary_log
 from dpcore.data.schema.values import Value, are_numbers, short
 from dpcore.errors import InvalidInputError
 
@@ -177,9 +177,10 @@ class Clip(_Bounded):
 @dataclass(frozen=True, slots=True)
 class Log(_Bounded):
     """The logarithm to the base of 2 of a number that is clamped to positive bounds before;
-    ``of(values)`` : those of positive numbers."""
+    ``of(values)`` : those of positive numbers, by ``TERMS`` terms of a series."""
 
     of = staticmethod(binary_log)
+    TERMS: ClassVar[int] = LOG_TERMS
 
     def __post_init__(self) -> None:
         _require_ascending(0.0, self.lower, self.upper)

@@ -73,7 +73,6 @@ def plan_command(
     keeps a share of it. This share is forecast from public tables, without a guarantee. No data
     are read, and nothing is charged.
     """
-    from dpcore.fitting.planning.memory import gigabytes
     from dpcore.plugin import Settings
     from dpcore.plugin.parts import PrivacyStatement
     from dpcore_report.forecast import Forecast
@@ -110,7 +109,7 @@ def plan_command(
     print_lines(
         f"{_gain(without, nonprivate_accuracy or nonprivate_mse)} This is a forecast and no "
         f"guarantee: on half of the public tables it was right within {typical.spread:.2g}."
-        f"{ranges} {_protected(forecast)} A run takes about {gigabytes(forecast.memory())} "
+        f"{ranges} {_protected(forecast)} A run takes about {forecast.memory()} "
         "beside its rows. No data were read, nothing was charged."
     )
 

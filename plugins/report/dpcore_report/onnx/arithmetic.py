@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.data.schema.features.logarithm import LOG_TERMS
 from dpcore.plugin import Problem
+from dpcore.plugin.columns import transforms
 
 if TYPE_CHECKING:
     from dpcore_report.onnx.graph import Graph
@@ -57,7 +57,7 @@ def logarithm(graph: Graph, values: str, lower: float, upper: float) -> str:
     s = graph.op("Div", graph.op("Sub", mantissa, 1.0), graph.op("Add", mantissa, 1.0))
     square = graph.op("Mul", s, s)
     series = graph.constant(0.0)
-    for k in reversed(range(LOG_TERMS)):
+    for k in reversed(range(transforms.Log.TERMS)):
         series = graph.op("Add", graph.op("Mul", series, square), 1.0 / (2 * k + 1))
     fraction = graph.op("Mul", graph.op("Mul", s, series), 2.0 / math.log(2.0))
     return graph.op("Add", graph.op("Sub", whole, graph.cast(small, float)), fraction)
