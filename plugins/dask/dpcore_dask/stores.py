@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from dpcore import Schema
+from dpcore.errors import InvalidInputError
 from dpcore.plugin.parts import Dataset, Table
 from dpcore_dask.kept import KeptFile
 from dpcore_dask.partition import Facts, Opened, new_mmap_store, scratch
@@ -55,8 +56,16 @@ def opened_store(
     n_units: int | None = None,
 ) -> Opened:
     """Return the partition of a store's rows, labels and description. ``n_units`` : ``None`` where
-    each row is one."""
+    each row is one.
+
+    Raises InvalidInputError for a store that was written with weights of its rows.
+    """
     X, y, description = rows
+    if description.weight:
+        raise InvalidInputError(
+            f"A store has weights {description.weight!r} of its rows, which only the engine local "
+            "takes: convert the rows without --weight, or leave --engine out."
+        )
     schema = _one_schema(description.schema)
     mmap_store = new_mmap_store(description.n_rows)
     table = Table.from_matrix(

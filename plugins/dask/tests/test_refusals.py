@@ -114,6 +114,13 @@ def test_a_partition_of_other_columns_is_named(opened, folder, change, message):
         opened(folder)
 
 
+def test_weights_of_a_store_are_not_left_out(opened, folder, schema):
+    pd.read_parquet(folder / "4.parquet").assign(age=1.0).to_parquet(folder / "5.parquet")
+    convert(folder / "5.parquet", folder / "4.dpcore", schema, weight="age")
+    with pytest.raises(InvalidInputError, match="weights .* which only the engine local takes"):
+        opened(folder / "4.dpcore", None)
+
+
 @pytest.mark.slow
 def test_stores_of_two_schemas_are_refused(opened, folder, schema):
     other = Schema.from_dict({**schema.to_dict(), "rows": 5})

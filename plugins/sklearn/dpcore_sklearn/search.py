@@ -17,6 +17,8 @@ from dpcore.plugin import Settings
 from dpcore.plugin.commands import LedgerRequest
 from dpcore_sklearn.base import PrivateEstimator
 from dpcore_sklearn.own_part import OwnPart
+from dpcore_sklearn.rows import sample_weight_of
+from dpcore_tables.weights.of_rows import require_bound
 from dpcore_tuning.api import tune_rows
 from dpcore_tuning.candidates import grid_of
 from dpcore_tuning.search import make_search
@@ -96,25 +98,31 @@ class PrivateSearch(MetaEstimatorMixin, OwnPart):
     accountant: str | None = None
     random_state: Any = None
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, **metadata: Any) -> Self:
         """Search anew, at the whole budget.
+
+        ``sample_weight``, by name: a number >= 0 for each row, where the estimator has a
+        ``weight_bound``. Fits and scores are weighted by it.
 
         Raises DataError or InvalidInputError before any budget is spent.
         """
         if not isinstance(self.estimator, PrivateEstimator):
             raise InvalidInputError("Expected estimator to be one of dpcore_sklearn.")
+        weights = sample_weight_of(metadata)
         best = clone(self.estimator).set_params(random_state=self.random_state)
         rows, labels, schema, own = best._described_rows(X, y)
-        search = self._search(best, schema)
+        if weights is not None:
+            require_bound(rows, weights, best.weight_bound)
+        search = self._search(best, schema, None if weights is None else best.weight_bound)
         request = LedgerRequest(best.ledger, best.analyst)
         with advised_on_bad_rows(best._advice()):
-            model = tune_rows(search, rows, labels, schema, request)
+            model = tune_rows(search, rows, labels, schema, request, weights)
         best.model_ = model if own is None else replace(model, class_values=own)
         self.best_estimator_ = best
         self.best_params_ = dict(model.privacy["search"]["chosen"] or {})
         return self
 
-    def _search(self, estimator: PrivateEstimator, schema: Schema) -> Search:
+    def _search(self, estimator: PrivateEstimator, schema: Schema, bound: Any) -> Search:
         settings = Settings(
             algo=estimator.algo,
             loss=estimator._loss_of(schema),
@@ -127,6 +135,7 @@ class PrivateSearch(MetaEstimatorMixin, OwnPart):
             seed=estimator._seed(),
             multiclass=estimator._multiclass(),
             class_weight=estimator._public_weights(),
+            weight_bound=bound,
             also=tuple(estimator._steps()),
         )
         given: Any = self.candidates

@@ -99,6 +99,20 @@ def test_frames_units_and_a_ledger(tmp_path):
 
 
 @pytest.mark.slow
+def test_weights_of_rows_are_of_fits_and_scores():
+    weighted = PrivateLogisticRegression(**CLASSES, algo="dp-gd", weight_bound=2.0)
+    asked = search(weighted, epsilon=100.0, search="list")
+    both, labels = np.concatenate([X, X]), np.concatenate([Y, Y[::-1]])
+    fitted = asked.fit(both, labels, sample_weight=np.repeat([1.0, 0.0], len(X)))
+    assert fitted.model_.weight_bound == 2.0 and fitted.score(X, Y) > 0.9
+    assert asked.fit(X, Y).model_.weight_bound is None
+    with pytest.raises(InvalidInputError, match="weight_bound"):
+        search().fit(X, Y, sample_weight=np.ones(len(X)))
+    with pytest.raises(TypeError, match="weights"):
+        search().fit(X, Y, weights=np.ones(len(X)))
+
+
+@pytest.mark.slow
 def test_a_seed_marks_the_model_and_what_cannot_be_is_refused():
     assert not search(random_state=3).fit(X, Y).model_.privacy["private"]
     with pytest.raises(InvalidInputError, match="one of dpcore_sklearn"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from dpcore import Ledger
+from dpcore import Ledger, Weights
 from dpcore.fitting.request.keywords import Asked
 from dpcore.fitting.rows.in_memory import fit_rows
 from dpcore_tuning.run import tune_run
@@ -19,14 +19,23 @@ if TYPE_CHECKING:
 __all__ = ["tune_rows"]
 
 
-def tune_rows(search: Search, X: Any, y: Any, schema: Schema, table_ledger: LedgerRequest) -> Model:
+def tune_rows(
+    search: Search,
+    X: Any,
+    y: Any,
+    schema: Schema,
+    table_ledger: LedgerRequest,
+    weights: Any = None,
+) -> Model:
     """Return the best model of a search on the rows of an array or a frame, under their schema;
-    steps that ask rows held out say how many.
+    steps that ask rows held out say how many. ``weights`` : of the rows, up to the bound that is
+    the search's.
 
     Raises as ``tune_dataset`` does; warns, as ``dpcore.fit``, of what to be careful of and of the
     second fit in a process.
     """
     plan = search.plans[0]
     ledger = Ledger(table_ledger.ledger, table_ledger.analyst, table_ledger.same_table)
-    asked = Asked(X, y, plan.settings, schema, ledger=ledger)
+    of_rows = Weights(weights, plan.settings.weight_bound)
+    asked = Asked(X, y, plan.settings, schema, weights=of_rows, ledger=ledger)
     return fit_rows(plan, asked, None, partial(tune_run, search))

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import InvalidInputError
 from dpcore.plugin.commands import Run
-from dpcore.plugin.parts import Account, AdditiveAccountant, Ledger
+from dpcore.plugin.parts import Account, AdditiveAccountant, Ledger, LossFacts
 from dpcore.plugin.steps import Phase
 from dpcore_tuning.stopping_cost import left_of
 
@@ -177,5 +177,6 @@ class _Candidate:
 def released_weights(known: Any) -> tuple[float, ...]:
     """Return the weights of classes that a step released; ``()`` where none did."""
     plan = known.facts.plan
-    weights: tuple[float, ...] = getattr(plan.loss, "weights", ())
+    loss = plan.loss.loss if LossFacts.of(plan.loss).weighs_rows else plan.loss
+    weights: tuple[float, ...] = getattr(loss, "weights", ())
     return weights if plan.settings.are_weighted else ()

@@ -88,8 +88,12 @@ class Tries:
         self._table = known.rows.table or self._rows.table()
         scored = replace(known.rows, held_out=self._sides.scored)
         self._held = self._over(scored.over("held-out", self._search.plans[0]))
-        weights = released_weights(known)
-        plans = (replace(p, settings=replace(p.settings, also=())) for p in self._search.plans)
+        weights, label = released_weights(known), self._rows.schema.label
+        own: dict[str, Any] = {"also": ()}
+        if weights and self._search.plans[0].settings.weight_bound is not None:
+            # A run whose rows have weights takes those of classes from its settings.
+            own["class_weight"] = dict(zip(label.names, weights, strict=True))
+        plans = (replace(p, settings=replace(p.settings, **own)) for p in self._search.plans)
         self._plans = [plan.with_weights(weights) if weights else plan for plan in plans]
 
     def best(self) -> Tried | None:

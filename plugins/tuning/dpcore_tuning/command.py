@@ -90,6 +90,21 @@ def tune_command(
     test: options.TestFile = None,
     unit: options.Unit = None,
     rows_per_unit: options.RowsPerUnit = None,
+    weight: Annotated[
+        str | None,
+        typer.Option(
+            help="Column with a weight >= 0 of each row, private as the row, which its loss is "
+            "multiplied by, in fits and scores. The schema need not list it.",
+            rich_help_panel=options.PROBLEM,
+        ),
+    ] = None,
+    weight_bound: Annotated[
+        float | None,
+        typer.Option(
+            help="The public bound that larger weights of rows are cut to.",
+            rich_help_panel=options.PROBLEM,
+        ),
+    ] = None,
     out: options.Out = None,
     seed: options.Seed = None,
     ledger: options.LedgerOf = None,
@@ -106,8 +121,9 @@ def tune_command(
 
     tell_outlook(quiet)
     also = steps_asked(of_steps)
-    rows = data, schema, target, bad_rows, False, test, of_steps["test_fraction"]
-    request = DataRequest(*rows, unit, rows_per_unit, _release_bounds(also))
+    rows = data, schema, target, bad_rows, False, test, of_steps["test_fraction"], unit
+    weights = None, weight, weight_bound
+    request = DataRequest(*rows, rows_per_unit, _release_bounds(also), *weights)
     request, loss = request.with_loss(loss)
     settings = Settings(
         algo=Settings.default_algorithm() if algo is None else algo,
@@ -120,11 +136,11 @@ def tune_command(
         use=Option.assigned(use, "--use"),
         units=request.has_units,
         class_weight=Settings.public_weights(of_steps.get("class_weight")),
+        weight_bound=weight_bound,
         also=also,
         seed=seed,
     )
     check_out(out, {"--data": data, "--schema": schema, "--test": test})
-
     from dpcore_tuning.candidates import grid_of
     from dpcore_tuning.run import tune
     from dpcore_tuning.search import make_search
@@ -139,7 +155,6 @@ def tune_command(
         measure=score,
         held_out=held_out,
     )
-
     of_table = LedgerRequest(ledger, analyst, same_table)
     run_and_tell(partial(tune, made), request, of_table, out, as_json=as_json, quiet=quiet)
 

@@ -41,19 +41,22 @@ class HeldOut:
     ----------
     engine : over the rows, encoded.
     problem : public facts of them, as of those trained on, but for ``n``.
-    measure : ``error`` or ``loss``, of the plan's loss.
+    measure : ``error`` or ``loss``, of the plan's loss: without weights of classes, and with those
+        of rows where they have some.
     """
 
     def __init__(
         self, engine: Engine, plan: Plan, problem: Problem, measure: Any, noise: NoiseSource
     ) -> None:
-        self._engine, self._problem = engine, replace(problem, loss=plan.loss)
+        largest = plan.settings.weight_bound
+        loss = plan.loss if largest is None else plan.with_weights(()).loss
+        self._engine, self._problem, self._largest = engine, replace(problem, loss=loss), largest
         self._relation, self._measure, self._noise = plan.relation, measure, noise
 
     def score(self, w: np.ndarray, accountant: Accountant) -> float:
         """Return the score of a model, with noise that takes all of an empty filter."""
         mechanism = mechanism_for(accountant, Fraction(1))
-        query = HeldOutLosses(self._problem, (w,), self._measure, mechanism.needs)
+        query = self._losses((w,), mechanism.needs)
         released = self._session(accountant).release(query, mechanism)
         return float(released[0])
 
@@ -62,15 +65,18 @@ class HeldOut:
         (McKenna & Sheldon 2020), which is epsilon-DP."""
         accountant = PureAccountant.from_budget(epsilon, 0.0)
         least = noise_multiplier(accountant, PermuteAndFlip.nominal_event, Fraction(epsilon))
-        query = HeldOutLosses(self._problem, tuple(models), self._measure, "linf")
+        query = self._losses(tuple(models), "linf")
         chosen: int = self._session(accountant).release(query, PermuteAndFlip(least))
         return chosen
 
     def rehearse(self) -> None:
         """Load what a score needs; the rows are not asked."""
         zero = np.zeros(self._problem.w_shape)
-        query = HeldOutLosses(self._problem, (zero,), self._measure, "l1")
+        query = self._losses((zero,), "l1")
         self._session(PureAccountant.from_budget(1.0, 0.0)).rehearse(query)
+
+    def _losses(self, models: tuple[np.ndarray, ...], norm: Any) -> HeldOutLosses:
+        return HeldOutLosses(self._problem, models, self._measure, norm, self._largest)
 
     def _session(self, accountant: Accountant) -> TableSession:
         asked = self._engine, accountant, self._relation, self._noise

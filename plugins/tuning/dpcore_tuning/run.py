@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from dpcore.errors import InvalidInputError
 from dpcore.fitting.training import make_model
 from dpcore.plugin import Solution
 from dpcore.plugin.commands import LedgerRequest, Run, train
@@ -94,8 +93,6 @@ def _sides(search: Search, run: Run, noise: NoiseSource) -> Sides:
     """Return the rows split, by a seed of the search's where that is seeded."""
     rows: Any = run.dataset
     search.relation.require_all(rows.rows_dropped)
-    if rows.weights is not None:
-        raise InvalidInputError("A search takes no weights of rows: leave them out.")
     seed = None if run.plan.settings.seed is None else noise.integers_below(SEEDS)
     return Sides.of(search, rows, run.held_out, run.kept_fraction, seed)
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 __all__ = ["KINDS", "Search", "WholeBudget", "make_search"]
 
 KINDS = ("random", "list")
-_NOT_SEARCHED = ("rho", "mu", "epsilon_max", "multiclass", "class_weight", "weight_bound", "users")
+_NOT_SEARCHED = ("rho", "mu", "epsilon_max", "multiclass", "class_weight", "users")
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import pytest
 from searches import PURE, X, Y, searched, with_tries
 
 from dpcore import BalancedWeights, Calibration, Evaluation, Intervals, PrivateBounds, load_model
-from dpcore.errors import BudgetExceededError, OptimizerError
+from dpcore.errors import BudgetExceededError, InvalidInputError, OptimizerError
 from dpcore.fitting.steps.run import RunSteps
 from dpcore.plugin import Gaussian, RowCount
 from dpcore.plugin.commands import LedgerRequest
@@ -23,6 +23,7 @@ from dpcore_tuning.stopping_cost import left_of
 INTERVALS = Intervals(share=Fraction(3, 10), anyway=True)
 STEPS = (Evaluation(share=Fraction(1, 10), test_fraction=0.2), INTERVALS)
 FEW = [{"l2": 0.001}, {"l2": 0.1}]
+L2_SMALL = [{"l2": 0.001}, {"l2": 0.002}]
 KINDS = {
     "pure": ({**PURE, "epsilon": 6.0}, {}),
     "poisson": ({**PURE, "epsilon": 6.0}, {"law": "poisson"}),
@@ -46,6 +47,24 @@ def tuned(settings=None, also=STEPS, data=None, held=None, ledger=None, count=No
     request = None if ledger is None else LedgerRequest(ledger.path)
     data, held = data or counted(), held or counted(80)
     return run.tune_dataset(search, data, (), (), None, request, 0.8, held)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["random", "list"])
+def test_weights_of_rows_are_of_the_fits_and_stay_beside_released_ones_of_classes(kind):
+    # Half of the rows say the contrary, and weigh nothing.
+    told = dataset_from_arrays(
+        np.concatenate([X, X]), np.concatenate([Y, -Y]), bounds=(0, 1), row_norm=None, n0=800
+    )
+    weights = np.repeat([1.0, 0.0], len(X))
+    given = told.with_weights(weights, 2.0)
+    settings = {"epsilon": 200.0, "weight_bound": 2.0, "also": (BalancedWeights(),)}
+    model = run.tune_dataset(searched(L2_SMALL, settings, kind=kind), given)
+    assert model.weight_bound == 2.0 and len(model.class_weights) == 2
+    assert np.mean((model.margins(told.X) > 0) == (told.y > 0)) == 0.5
+    assert np.mean((model.margins(counted().X) > 0) == (Y > 0)) > 0.9
+    with pytest.raises(InvalidInputError, match="weights of rows beside weight_bound"):
+        run.tune_dataset(searched(L2_SMALL, settings, kind=kind), told)
 
 
 def charges_of(monkeypatch, settings, asked):

@@ -37,7 +37,8 @@ def compare_command(
     data: Annotated[
         str,
         Option(
-            help="Data sets, by commas, which count as public benchmarks, or files of your own."
+            help="Data sets, by commas, which count as public benchmarks, or files of your own. "
+            "Each row counts once: weights are left out."
         ),
     ] = "census-sim",
     schema: Annotated[

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import logging
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -189,6 +190,8 @@ def _load_store(
             f"The store {path} has no weights {weight!r} of its rows: convert its source with "
             f"--weight {weight}."
         )
+    if weight is None and not is_scored:
+        _tell_of_weights(path, getattr(description, "weight", ""))
     weights = None if weight is None else description.weights
     units = getattr(description, "units", None)
     data = Dataset(name or os.path.basename(path), X, y, own, units=units, weights=weights)
@@ -199,6 +202,17 @@ def _load_store(
         read_by=(*entry.named_parts(), *getattr(description, "read_by", ())),
         query=getattr(description, "query", ""),
     )
+
+
+def _tell_of_weights(path: str, weight: str) -> None:
+    """Say that the weights of a store's rows are left out, if it has some: a public fact of it."""
+    if weight:
+        logging.getLogger("dpcore").warning(
+            "dpcore: warning: %s has weights %r of its rows, which are left out: each row counts "
+            "once. --weight %s --weight-bound NUMBER of train and tune (sample_weight="
+            "Weights(%r, bound=NUMBER) in Python) takes them.",
+            *(path, weight, weight, weight),
+        )
 
 
 def _of_rows(schema: Schema) -> tuple[Any, ...]:

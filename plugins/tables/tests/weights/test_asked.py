@@ -14,6 +14,7 @@ from dpcore import Weights
 from dpcore.errors import BadRowError, DpcoreError, InvalidInputError
 from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.commands import DataRequest
+from dpcore_tables.files import FILES
 from dpcore_tables.files.requested import requested
 from dpcore_tables.store import convert
 from dpcore_tables.weights.asked import check_weight
@@ -86,6 +87,20 @@ def test_weights_of_what_is_no_file_are_refused(folder):
     store = DataRequest("rows.dpcore", weight="weight", weight_bound=1.0)
     with pytest.raises(InvalidInputError, match="has no weights 'weight' of its rows: convert"):
         requested(store, NeighboringRelation.ADD_OR_REMOVE_ONE, 1, 1, bytes)
+
+
+def test_a_fit_of_a_store_says_that_its_weights_are_left_out(folder, caplog):
+    # Whoever wrote a store with weights had a model without them, and not a word of it.
+    schema = dpcore.Schema.from_toml(SCHEMA)
+    convert("rows.csv", folder / "w.dpcore", schema, weight="weight")
+    store = {"data": "w.dpcore", "schema": None}
+    assert asked(folder, **store).train.weights is not None and not caplog.records
+    [*FILES.pieces("w.dpcore", schema, "refuse")]  # Rows to score have no use for them.
+    assert not caplog.records
+    assert asked(folder, weight=(None, None), **store).train.weights is None
+    (told,) = caplog.messages
+    assert told.startswith("dpcore: warning: w.dpcore has weights 'weight' of its rows")
+    assert "each row counts once. --weight weight --weight-bound NUMBER" in told
 
 
 def test_a_cell_that_is_no_weight_is_refused_by_its_line(folder):
