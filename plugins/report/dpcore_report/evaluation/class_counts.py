@@ -29,12 +29,12 @@ def scale_bits(n_classes: int, norm: str) -> int:
 
 
 def of_known_classes(
-    margins: np.ndarray, y: np.ndarray, n_classes: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the margins and the classes, int64, of the rows whose class is one of 0 to
+    margins: np.ndarray, y: np.ndarray, counts: np.ndarray, n_classes: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the margins, the classes, int64, and the counts of the rows whose class is one of 0 to
     ``n_classes`` - 1. The others count nowhere: an error would tell that one is there."""
     known = (y >= 0) & (y < n_classes)
-    return np.ascontiguousarray(margins[:, known]), y[known].astype(np.int64)
+    return np.ascontiguousarray(margins[:, known]), y[known].astype(np.int64), counts[known]
 
 
 @sealed
@@ -66,16 +66,16 @@ class ClassCounts(HeldOutSums):
 
     def answer_block(self, block: Block) -> np.ndarray:
         n_classes, width = self.shape
-        margins, classes = of_known_classes(block.margins(self.w), block.y, n_classes)
+        rows = block.margins(self.w), self._labels(block), self._counts(block)
+        margins, classes, steps = of_known_classes(*rows, n_classes)
         said = margins.argmax(axis=0)
-        right = np.bincount(width * classes + said, minlength=n_classes * width) << BITS
+        counts = self._in_cells(width * classes + said, steps, n_classes * width)
         others = np.partition(margins, n_classes - 2, axis=0)[-2:]
-        scored = np.zeros_like(right)
+        steps >>= scale_bits(n_classes, self.norm)
         for k, own in enumerate(margins):
             bins = np.searchsorted(EDGES, own - np.where(said == k, others[0], others[1]))
             bins += k * width + n_classes + N_BINS * (classes != k)
-            scored += np.bincount(bins, minlength=n_classes * width)
-        counts: np.ndarray = right + (scored << (BITS - scale_bits(n_classes, self.norm)))
+            counts += self._in_cells(bins, steps, n_classes * width)
         return counts
 
     def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:

@@ -12,7 +12,7 @@ from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.parts import Sensitivity, float_up, sealed, sqrt_up
 from dpcore_report.evaluation.groups import Groups
 from dpcore_report.evaluation.held_out_sums import BITS, HeldOutSums
-from dpcore_report.evaluation.prediction_moments import WIDTHS, moments_of
+from dpcore_report.evaluation.prediction_moments import WIDTHS, moments_of, widths_of
 from dpcore_tables.statistics.histogram import sensitivity_of_bins
 
 if TYPE_CHECKING:
@@ -55,12 +55,13 @@ class GroupCounts(HeldOutSums):
         margins = block.margins(self.w)
         is_of_two = self.w.ndim == 1
         said = (margins > 0).astype(np.int64) if is_of_two else margins.argmax(axis=0)
-        classes = (block.y > 0 if is_of_two else block.y).astype(np.int64)
+        y = self._labels(block)
+        classes = (y > 0 if is_of_two else y).astype(np.int64)
         cells = (groups * n_classes + classes) * n_classes + said
         # A row of a class that the model does not know counts nowhere.
         known = (classes >= 0) & (classes < n_classes)
-        counts = np.bincount(cells[known], minlength=n_groups * n_classes**2)
-        return counts.astype(np.int64) << BITS
+        counts = self._counts(block)[known]
+        return self._in_cells(cells[known], counts, n_groups * n_classes**2)
 
     def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
         return sensitivity_of_bins(self.norm, relation, BITS)
@@ -76,6 +77,7 @@ class GroupMoments(HeldOutSums):
     another of its group moves them by at most the width of their intervals; by one of another group
     by at most 1 each in both: 2 m in l1 and sqrt(2 m) in l2. The larger of the two is stated under
     replace-one (Dwork, McSherry, Nissim & Smith 2006, section 3). Roots are rounded up.
+    Where rows have weights, the width of the 1 is 1, as of ``PredictionMoments``.
 
     The answer is flat, group by group.
     """
@@ -91,14 +93,16 @@ class GroupMoments(HeldOutSums):
         groups = self.groups.of_rows(block, self.w.shape[-1])
         margins = np.ascontiguousarray(block.margins(self.w))
         places = range(len(self.groups.names))
-        sums = [moments_of(self.problem.loss, margins, block.y, groups == each) for each in places]
+        rows = margins, self._labels(block), self._counts(block)
+        sums = [moments_of(self.problem.loss, *rows, groups == each) for each in places]
         return np.concatenate(sums)
 
     def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
         moved = [1] * len(WIDTHS)
         squares, total = sum(moved), sum(moved)
         if relation is NeighboringRelation.REPLACE_ONE:
-            squares = max(2 * squares, sum(width**2 for width in WIDTHS))
-            total = max(2 * total, sum(WIDTHS))
+            widths = widths_of(self.largest_weight)
+            squares = max(2 * squares, sum(width**2 for width in widths))
+            total = max(2 * total, sum(widths))
         bound = float(total) if self.norm == "l1" else float_up(sqrt_up(Fraction(squares)))
         return Sensitivity(self.norm, bound, relation, BITS)

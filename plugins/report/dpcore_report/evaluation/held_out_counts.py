@@ -43,15 +43,16 @@ def counts_of(
     ``by`` : a column, for whose public groups they are released each."""
     mechanism, cost, stated = _mechanism(facts.accountant, share, epsilon)
     asked = facts.held_out_problem, np.zeros(facts.schema.w_shape), mechanism.needs
+    largest: dict[str, Any] = {"largest_weight": facts.plan.settings.weight_bound}
     is_real = facts.schema.label.is_real
     query: Sums
     if by is not None:
         groups = groups_of(facts.schema, by)
-        query = (GroupMoments if is_real else GroupCounts)(*asked, groups=groups)
+        query = (GroupMoments if is_real else GroupCounts)(*asked, groups=groups, **largest)
     elif len(facts.schema.w_shape) > 1:
-        query = ClassCounts(*asked)
+        query = ClassCounts(*asked, **largest)
     else:
-        query = (PredictionMoments if is_real else ScoreCounts)(*asked)
+        query = (PredictionMoments if is_real else ScoreCounts)(*asked, **largest)
     return HeldOutCounts(cost, stated, query, mechanism)
 
 
@@ -127,6 +128,8 @@ class HeldOutCounts:
         is_weighted = loss.weighs_rows or loss.largest_weight != 1.0
         query = replace(self.query, w=w)
         figures = self._figures(door, query, schema, plan.settings.loss, is_weighted)
+        if query.largest_weight is not None:
+            figures["largest_weight"] = query.largest_weight
         return Outcome(Section(figures))
 
     def _figures(

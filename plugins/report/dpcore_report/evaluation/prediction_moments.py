@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from dpcore.plugin import Loss
     from dpcore.plugin.parts import Block
 
-__all__ = ["WIDTHS", "PredictionMoments", "moments_of"]
+__all__ = ["WIDTHS", "PredictionMoments", "moments_of", "widths_of"]
 
 WIDTHS = (0, 2, 2, 1, 2, 1, 1)
 """Of the intervals that a row's 1, z, y, z^2, z y, y^2 and |z - y| / 2 lie in: of the 1, which
@@ -53,6 +53,10 @@ class PredictionMoments(HeldOutSums):
     l2. A row that is replaced by another moves each by at most the width of its interval, and the
     count not at all: by at most 9 in l1 and sqrt(15) in l2 (Dwork, McSherry, Nissim & Smith 2006,
     section 3). Roots are rounded up.
+
+    Where rows have weights, each of the seven is times the row's count, from 0 to 1: it stays in
+    its interval, that of the 1 is [0, 1], and a row that is replaced moves them by at most 10 in l1
+    and 4 in l2.
     """
 
     __slots__ = ()
@@ -63,22 +67,32 @@ class PredictionMoments(HeldOutSums):
 
     def answer_block(self, block: Block) -> np.ndarray:
         margins = np.ascontiguousarray(block.margins(self.w))
-        return moments_of(self.problem.loss, margins, block.y)
+        return moments_of(self.problem.loss, margins, self._labels(block), self._counts(block))
 
     def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
         replaced = relation is NeighboringRelation.REPLACE_ONE
-        moves = WIDTHS if replaced else (1,) * len(WIDTHS)
+        moves = widths_of(self.largest_weight) if replaced else (1,) * len(WIDTHS)
         squares = Fraction(sum(move**2 for move in moves))
         bound = float(sum(moves)) if self.norm == "l1" else float_up(sqrt_up(squares))
         return Sensitivity(self.norm, bound, relation, BITS)
 
 
+def widths_of(largest_weight: float | None) -> tuple[int, ...]:
+    """Return ``WIDTHS`` of rows whose weights go up to a largest one, if they have some."""
+    return WIDTHS if largest_weight is None else (1, *WIDTHS[1:])
+
+
 def moments_of(
-    loss: Loss, margins: np.ndarray, y: np.ndarray, chosen: np.ndarray | None = None
+    loss: Loss,
+    margins: np.ndarray,
+    y: np.ndarray,
+    counts: np.ndarray,
+    chosen: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Return the sums of the rows of a block, or of the chosen ones (bool), int64 in steps."""
-    z = _predictions(loss, margins)
-    products = np.ones(y.size), z, y, z**2, z * y, y**2, np.abs(z - y) / 2
+    """Return the sums of the rows of a block, or of the chosen ones (bool), int64 in steps.
+    ``counts`` : what each row counts, likewise."""
+    z, share = _predictions(loss, margins), np.ldexp(counts.astype(np.float64), -BITS)
+    products = [share * each for each in (1.0, z, y, z**2, z * y, y**2, np.abs(z - y) / 2)]
     kept = products if chosen is None else [each[chosen] for each in products]
     return np.array([_signed_total(each) for each in kept], dtype=np.int64)
 

@@ -44,10 +44,9 @@ class ScoreCounts(HeldOutSums):
         return (2, len(EDGES) + 1)
 
     def answer_block(self, block: Block) -> np.ndarray:
-        margins, classes = block.margins(self.w), (block.y > 0).astype(np.int64)
+        margins, classes = block.margins(self.w), (self._labels(block) > 0).astype(np.int64)
         bins, (n_classes, n_bins) = np.searchsorted(EDGES, margins), self.shape
-        cells = np.bincount(n_bins * classes + bins, minlength=n_classes * n_bins)
-        return cells.astype(np.int64) << BITS
+        return self._in_cells(n_bins * classes + bins, self._counts(block), n_classes * n_bins)
 
     def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
         return sensitivity_of_bins(self.norm, relation, BITS)

@@ -31,7 +31,8 @@ __all__ = ["Evaluation"]
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Figures of the model on rows held out, released within the budget of its run.
+    """Figures of the model on rows held out, released within the budget of its run. Where rows have
+    weights, figures are of weighted rows: each counts its part of the largest weight.
 
     Parameters
     ----------
@@ -132,11 +133,6 @@ class Evaluation:
 
         held_out = facts.held_out
         assert held_out is not None
-        reasons = {
-            "rows have weights": held_out.weighted,
-            "no row is held out": held_out.n_units is not None and held_out.n_units < 1,
-        }
-        for reason, holds in reasons.items():
-            if holds:
-                raise InvalidInputError(f"There is no private evaluation where {reason}.")
+        if held_out.n_units is not None and held_out.n_units < 1:
+            raise InvalidInputError("There is no private evaluation where no row is held out.")
         return counts_of(facts, self.share, self.epsilon, self.by)

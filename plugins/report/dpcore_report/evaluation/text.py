@@ -63,10 +63,11 @@ def _in_order(accuracy: str, figures: Mapping[str, Any]) -> list[str]:
 
 def _heading(figures: Mapping[str, Any], private: bool) -> str:
     how = "released within the budget" if private else "NOT PRIVATE, as the model is not"
-    return (
-        f"On about {_count(figures['held_out_rows'])} rows held out, {how}, with 95 % intervals "
-        "for noise and sampling:"
-    )
+    rows = f"On about {_count(figures['held_out_rows'])} rows held out"
+    if "largest_weight" in figures:
+        largest = f"the largest weight, {figures['largest_weight']:g}"
+        rows = f"On rows held out that weigh {_count(figures['held_out_rows'])} times {largest}"
+    return f"{rows}, {how}, with 95 % intervals for noise and sampling:"
 
 
 def _f1(figures: Mapping[str, Any], name: str) -> str:
