@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from dpcore.noise.source import NoiseSource
     from dpcore.privacy.events import DpEvent
     from dpcore.privacy.sensitivity import Sensitivity
-    from dpcore.protocols import DerivedQuery, Query
+    from dpcore.protocols import DerivedQuery, Query, TableQuery
 
 __all__ = ["Exchange", "InteractiveMechanism", "InteractiveState"]
 
@@ -40,7 +40,7 @@ class InteractiveMechanism(Protocol):
     kind: ClassVar[str]
 
     @property
-    def base(self) -> Query | DerivedQuery:
+    def base(self) -> Query | DerivedQuery | TableQuery:
         """The query whose noisy answer it starts from."""
 
     @property
@@ -105,7 +105,7 @@ class Exchange(Protocol):
     @property
     def value(self) -> Any: ...
 
-    def ask(self, query: Query | DerivedQuery) -> Any:
+    def ask(self, query: Query | DerivedQuery | TableQuery) -> Any:
         """Return the mechanism's reply: a released value.
 
         Raises InvalidInputError, before the data are asked, for a question whose sensitivity is

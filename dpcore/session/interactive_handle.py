@@ -15,7 +15,7 @@ from dpcore.noise.entropy import Unshareable
 if TYPE_CHECKING:
     from dpcore.privacy.immutable import Copies
     from dpcore.privacy.sensitivity import Sensitivity
-    from dpcore.protocols import DerivedQuery, Query
+    from dpcore.protocols import DerivedQuery, Query, TableQuery
     from dpcore.protocols.interactive import InteractiveMechanism, InteractiveState
 
 __all__ = [
@@ -44,7 +44,7 @@ class SessionExchange(Unshareable):
         self._ask = ask
         self._close = close
 
-    def ask(self, query: Query | DerivedQuery) -> Any:
+    def ask(self, query: Query | DerivedQuery | TableQuery) -> Any:
         return self._ask(self, query)
 
     def close(self) -> None:

@@ -162,7 +162,7 @@ class TableSession(ExactAnswers):
         self._tell()
         return exchange
 
-    def _reply(self, exchange: SessionExchange, query: Query | DerivedQuery) -> Any:
+    def _reply(self, exchange: SessionExchange, query: Query | DerivedQuery | TableQuery) -> Any:
         self._require_this_process()
         with self._lock:
             opened = self._open

@@ -92,7 +92,7 @@ class CountingSession(TableSession):
         del self.engine.answers[before + 1 :]
         return exchange
 
-    def _reply(self, exchange: SessionExchange, query: Query | DerivedQuery) -> Any:
+    def _reply(self, exchange: SessionExchange, query: Query | DerivedQuery | TableQuery) -> Any:
         value = super()._reply(exchange, query)
         self.asked = self.engine.answers.pop()
         return value
@@ -144,7 +144,7 @@ class RecordingSession(CountingSession):
             self._record(mechanism.reference, kept, self.started[1], None)
         return exchange
 
-    def _reply(self, exchange: SessionExchange, query: Query | DerivedQuery) -> Any:
+    def _reply(self, exchange: SessionExchange, query: Query | DerivedQuery | TableQuery) -> Any:
         asked = canonical(query), QUESTION
         value = super()._reply(exchange, query)
         self._record(query, asked, self.asked, value)

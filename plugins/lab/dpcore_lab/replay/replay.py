@@ -96,7 +96,7 @@ class ReplaySession(CountingSession):
         self.exacts += self.started
         return exchange
 
-    def _reply(self, exchange: SessionExchange, query: Query | DerivedQuery) -> Any:
+    def _reply(self, exchange: SessionExchange, query: Query | DerivedQuery | TableQuery) -> Any:
         record = self._next(query, QUESTION)
         self._played.left = list(record.words)
         if self._open is not None and isinstance(self._open.state, _ReplayedState):
