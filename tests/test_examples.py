@@ -181,7 +181,6 @@ def test_python_of_the_documents_runs(page, names):
     [
         ("renyi_filters", ["of 40000", "without the first row are the same: True"]),
         ("dp_ftrl", ["replaced: batches that move: 1", "added: batches that move: 8"]),
-        ("tukey", ["a box of 16, counted 16", "a box of 4, counted 4", "moves by 1, range 2"]),
     ],
 )
 def test_scripts_of_research_print_what_their_pages_say(script, printed, capsys):

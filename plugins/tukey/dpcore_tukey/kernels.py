@@ -1,0 +1,58 @@
+"""Products of the rows of many parts, and least squares from those of one."""
+
+import numpy as np
+
+from dpcore.plugin import njit
+
+__all__ = ["add_products", "back_substitute", "eliminate"]
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def add_products(rows: np.ndarray, parts: np.ndarray, counts: np.ndarray, out: np.ndarray) -> None:
+    """Add the products of every row's entries to the upper triangle of its part's matrix.
+
+    ``rows`` : int64 of shape (n, k). ``parts`` : int64 of shape (n,). ``counts`` : int64, the rows
+    of each part. ``out`` : int64 of shape (parts, k (k + 1) / 2), exact modulo 2^64 in any order.
+    """
+    width = rows.shape[1]
+    for i in range(rows.shape[0]):
+        part, place = parts[i], 0
+        counts[part] += 1
+        for j in range(width):
+            entry = rows[i, j]
+            for k in range(j, width):
+                out[part, place] += entry * rows[i, k]
+                place += 1
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def eliminate(matrix: np.ndarray, least: float, kept: np.ndarray) -> None:
+    """Eliminate each column but the last from those behind it, in the upper triangle of a matrix,
+    float64 of shape (d + 1, d + 1), in place and in one fixed order.
+
+    A column of which less than the share ``least`` is left by then depends on those before it, up
+    to rounding: it is left out, and ``kept``, bool of shape (d,), False.
+    """
+    size = matrix.shape[0]
+    for k in range(size - 1):
+        pivot = matrix[k, k]
+        kept[k] = pivot > least * abs(matrix[size - 1, k])
+        if kept[k]:
+            for i in range(k + 1, size - 1):
+                factor = matrix[k, i] / pivot
+                for j in range(i, size):
+                    matrix[i, j] -= factor * matrix[k, j]
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def back_substitute(matrix: np.ndarray, kept: np.ndarray, out: np.ndarray) -> None:
+    """Write the coefficients of an eliminated matrix to ``out``, float64 of shape (d,), 0 for the
+    columns that were left out."""
+    d = out.shape[0]
+    for k in range(d - 1, -1, -1):
+        out[k] = 0.0
+        if kept[k]:
+            rest = matrix[k, d]
+            for j in range(k + 1, d):
+                rest -= matrix[k, j] * out[j]
+            out[k] = rest / matrix[k, k]
