@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from dpcore.plugin import InvalidInputError, NeighboringRelation, Problem, ordered_sum
-from dpcore.plugin.parts import Sensitivity, Table, clamped_labels, loss_facts, sealed
+from dpcore.plugin.parts import LossFacts, Sensitivity, Table, clamped_labels, sealed
 from dpcore_tukey.kernels import add_products, back_substitute, eliminate
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class PartModels:
     whole_table: ClassVar[str] = "draws a part for each row"
 
     def __post_init__(self) -> None:
-        loss = loss_facts(self.problem.loss)
+        loss = LossFacts.of(self.problem.loss)
         if self.problem.loss.name != "ridge" or loss.weighs_rows:
             raise InvalidInputError(
                 "Tukey depth is for the squared loss, of rows without weights: --loss ridge "
