@@ -51,7 +51,7 @@ REASONS = {
     "digits of noise, for a new law alone": """
         DigitStream GridScale LazyUniform""",
     "of the registry and the door: a line of docs/plugins.md or docs/interactive.md": """
-        Sensitivity accountant_facts accountants_for
+        Sensitivity accountant_facts
         PrivacyStatement Units optimizer_facts sealed""",
     "a part of the admission test, which takes seconds: docs/plugins.md shows it": """
         Outcome RecordingSession ReplaySession Tested check_accountant check_bad_parameters_refused

@@ -13,6 +13,7 @@ from dpcore.data.schema.schema import Schema
 from dpcore.data.splits import split_rows
 from dpcore.data.units import Coins, UnitIds, coins_of, dense, kept_places, require_bounded
 from dpcore.errors import InvalidInputError
+from dpcore.privacy.units import RowPart
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from dpcore.data.blocks.layouts import Rows
     from dpcore.data.blocks.table import Table
     from dpcore.privacy.sensitivity import NeighboringRelation
-    from dpcore.privacy.units import RowPart
 
 __all__ = ["Dataset"]
 
@@ -217,6 +217,10 @@ class Dataset:
                 "parts of tables", lambda loader: loader.rows_of_part(self, name)
             )
         )
+
+    def marked_as(self, column: str, part: str, of: int) -> Dataset:
+        """Return the rows as those of a part, of so many into which the column divides rows."""
+        return replace(self, part=RowPart(column, part, of, self.query))
 
     def require_bounded(self) -> None:
         """Raise InvalidInputError for more rows of a unit than are used."""

@@ -53,7 +53,7 @@ class FileLoader:
     schema_of : returns the schema that a file keeps of itself, None if it keeps none.
     partitions : returns the files of a folder or a pattern, in the order of their names.
     requested : of a ``DataRequest``, a relation, threads, a seed and coins, returns the rows that
-        were asked for, as ``dpcore.fitting.rows.loading.Data``.
+        were asked for: a tuple of the fields of ``dpcore.fitting.rows.loading.Data``.
     tested : of a ``DataRequest`` and a schema, the rows of a file to report on, None if no file is.
     source_of : of a plan whose engine reads rows itself and a ``DataRequest``, returns where it
         finds them, their schema, and the readers that run on them beside its own.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpcore.data.array_schema import schema_beside
 from dpcore.data.blocks.canonical_csr import canonical_csr, misfit
 from dpcore.errors import BadRowError, DataError, InvalidInputError
 
@@ -38,6 +39,8 @@ class ArraySource:
     """
 
     name: str
+
+    schema_beside = staticmethod(schema_beside)
 
     @staticmethod
     def place(row: int) -> str:

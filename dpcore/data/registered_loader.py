@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dpcore.errors import InvalidInputError
 from dpcore.moved import where_to_get
 from dpcore.privacy.first_party import is_ours
-from dpcore.registry.catalogue import load_registry, registries
+from dpcore.registry.catalogue import Registry, load_registry
 
 if TYPE_CHECKING:
     from dpcore.registry.entries import Entry
@@ -20,14 +20,14 @@ _KIND, _NAME = "file-loader", "files"
 
 def loader_entry() -> Entry | None:
     """Return the entry of the loader that is registered, ``None`` if there is none."""
-    known = (registry for registry in registries(_KIND) if _NAME in registry.names(_KIND))
+    known = (registry for registry in Registry.in_turn(_KIND) if _NAME in registry.names(_KIND))
     return next((registry.get(_KIND, _NAME) for registry in known), None)
 
 
 def registered_loader(what: str) -> tuple[Entry, Any]:
     """Return the entry and the ``dpcore.data.loader.FileLoader`` of it; InvalidInputError, with
     what to install, if there is none. ``what`` : it is to read, for the message."""
-    for registry in registries(_KIND):
+    for registry in Registry.in_turn(_KIND):
         if _NAME in registry.names(_KIND):
             break
     else:

@@ -44,7 +44,7 @@ from dpcore.fitting.training import Training, finish, make_model
 from dpcore.noise.source import NoiseSource
 from dpcore.privacy.first_party import part_of
 from dpcore.privacy.units import protected
-from dpcore.registry.tables.declarations import engine_facts, optimizer_facts
+from dpcore.registry.tables.declarations import optimizer_facts
 from dpcore.session.charges import Bound, Charges
 
 if TYPE_CHECKING:
@@ -211,7 +211,12 @@ def train(
         asked = trained, encoded_rows(test, model.schema)
         diagnostics = figures.exact_figures(plan.loss, model, *asked)
     training = finish(plan, model, rows, None if by else started, diagnostics)
-    if by is None and engine is None and data.is_ours_and_generated and plan.loss.classification:
+    if (
+        by is None
+        and engine is None
+        and are_ours_and_generated(data.train, data.parts)
+        and plan.loss.classification
+    ):
         made = exact_figures_if_there()
         accuracy = (
             None if made is None else made.exact_accuracy(model, encoded_rows(rows, model.schema))
@@ -224,7 +229,7 @@ def train(
 def _rows_asked(plan: Plan, request: DataRequest) -> Iterator[tuple[Any, Engine | None]]:
     """Lend the data that were asked for, and their engine where that reads the rows itself; those
     to report on are read by this process."""
-    if engine_facts(plan.engine).reads_files:
+    if plan.engine_facts.reads_files:
         source, schema, parts = file_loader().source_of(plan, request)
         parts = (*parts, *foreign_loader())
         with opened_rows(plan, source, schema) as engine:

@@ -18,7 +18,7 @@ from dpcore.model.learnt import LearntFacts
 from dpcore.model.probabilities import blank_rows
 from dpcore.moved import place_of_name
 from dpcore.privacy.statement import PrivacyStatement
-from dpcore.registry.catalogue import is_registered
+from dpcore.registry.catalogue import Registry
 from dpcore.registry.step_class import step_class
 from dpcore.session.charges import Charges
 
@@ -260,7 +260,7 @@ def _check_agreement(name: str, content: Mapping[str, Any], model: LearntFacts) 
         and _classes_agree(content["classes"], schema.label)
         and content["row_norm"] == model.row_norm
     )
-    if not is_registered("loss", model.loss):
+    if not Registry.has("loss", model.loss):
         raise ModelFileError(
             f"The loss {model.loss!r} of {name!r} is not installed; see dpcore list losses."
         )

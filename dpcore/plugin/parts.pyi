@@ -27,7 +27,6 @@ from dpcore.exact.rounding import (
     log_up,
     sqrt_up,
 )
-from dpcore.fitting.planning.slots import accountants_for
 from dpcore.losses.logistic import Logistic
 from dpcore.mechanisms.base import PureNoise, ScaledNoise
 from dpcore.model.model import Model
@@ -68,7 +67,7 @@ from dpcore.protocols.optimizer import Optimizer
 from dpcore.queries.clipping import clip_coefficients, clipped_total
 from dpcore.queries.gradient import ClippedGradients
 from dpcore.queries.row_sums import CoefficientSum, ContributionSum
-from dpcore.registry.catalogue import load_registry
+from dpcore.registry.catalogue import Registry, load_registry
 from dpcore.registry.tables.declarations import accountant_facts, optimizer_facts
 from dpcore.registry.tables.losses import LossFacts
 from dpcore.row_functions.row_function import RowFunction
@@ -119,6 +118,7 @@ __all__ = [
     "PureNoise",
     "Query",
     "RandomizedSensitivityGaussian",
+    "Registry",
     "RenyiDpEvent",
     "ReservingAccountant",
     "RoundedLine",
@@ -136,7 +136,6 @@ __all__ = [
     "Unshareable",
     "ZcdpDpEvent",
     "accountant_facts",
-    "accountants_for",
     "clamped_labels",
     "cached_by_value",
     "clip_coefficients",

@@ -37,11 +37,8 @@ __all__ = [
     "Failure",
     "Registry",
     "core_registry",
-    "is_registered",
     "load_registry",
     "plural",
-    "read_registry",
-    "registries",
 ]
 
 _TRACE = "DPCORE_TRACE_PLUGINS"
@@ -168,6 +165,40 @@ class Registry:
         told = ((failed.owners, failed.reason.removesuffix(".")) for failed in self._failed)
         return "".join(f" {owners} failed to load: {reason}." for owners, reason in told)
 
+    @staticmethod
+    def of(points: Iterable[metadata.EntryPoint]) -> "Registry":
+        """Return the registry of the given entry points, in the order of their names."""
+        entries: list[Entry] = []
+        failures: list[Failure] = []
+        manager = _manager()
+        for point in sorted(points, key=lambda p: (p.name, distribution_of(p))):
+            try:
+                found = _entries_of(point, manager)
+            except (Exception, SystemExit) as error:
+                manager = _manager()  # without what a part of the plugin left there
+                failures.append(Failure(point.name, *distribution_of(point), one_line(error)))
+                _trace(point, f"failed: {failures[-1].reason}")
+            else:
+                entries.extend(found)
+                for entry in found:
+                    _trace(point, f"{hook_of(entry.kind)}: {entry.name} = {entry.target}")
+        return Registry(entries, failures)
+
+    @staticmethod
+    def in_turn(kind: str) -> "Iterator[Registry]":
+        """Yield the core's registry, that of packages of ours which say that they register the
+        kind, and that of all plugins: each is imported if it is come to."""
+        yield core_registry()
+        yield _own_registry(kind)
+        yield load_registry(kind)
+
+    @staticmethod
+    def has(kind: str, name: str) -> bool:
+        """Return whether a name of a kind is there; plugins are imported where it may be theirs."""
+        return _NAME.fullmatch(name) is not None and any(
+            name in registry.names(kind) for registry in Registry.in_turn(kind)
+        )
+
 
 @functools.cache
 def load_registry(kind: str | None = None) -> Registry:
@@ -184,7 +215,7 @@ def load_registry(kind: str | None = None) -> Registry:
     """
     points = installed_points().select(group=GROUP)
     stated = stated_kinds() if kind else {}
-    return read_registry(p for p in points if kind in stated.get(plugin_of(p), (kind,)))
+    return Registry.of(p for p in points if kind in stated.get(plugin_of(p), (kind,)))
 
 
 @functools.cache
@@ -197,7 +228,7 @@ def core_registry() -> Registry:
         points = metadata.distribution("dpcore").entry_points.select(group=GROUP)
     except metadata.PackageNotFoundError:
         points = metadata.EntryPoints()
-    return read_registry(point for point in points if point.module == _BUILTINS)
+    return Registry.of(point for point in points if point.module == _BUILTINS)
 
 
 @functools.cache
@@ -205,40 +236,7 @@ def _own_registry(kind: str) -> Registry:
     stated = stated_kinds()
     points = installed_points().select(group=GROUP)
     ours = (point for point in points if distribution_of(point)[0] in DISTRIBUTIONS)
-    return read_registry(point for point in ours if kind in stated.get(plugin_of(point), ()))
-
-
-def registries(kind: str) -> Iterator[Registry]:
-    """Yield the core's registry, that of packages of ours which say that they register the kind,
-    and that of all plugins: each is imported if it is come to."""
-    yield core_registry()
-    yield _own_registry(kind)
-    yield load_registry(kind)
-
-
-def is_registered(kind: str, name: str) -> bool:
-    """Return whether a name of a kind is there; plugins are imported where it may be theirs."""
-    found = (registry for registry in registries(kind) if name in registry.names(kind))
-    return _NAME.fullmatch(name) is not None and any(True for _ in found)
-
-
-def read_registry(points: Iterable[metadata.EntryPoint]) -> Registry:
-    """Return the registry of the given entry points, in the order of their names."""
-    entries: list[Entry] = []
-    failures: list[Failure] = []
-    manager = _manager()
-    for point in sorted(points, key=lambda p: (p.name, distribution_of(p))):
-        try:
-            found = _entries_of(point, manager)
-        except (Exception, SystemExit) as error:
-            manager = _manager()  # without what a part of the plugin left there
-            failures.append(Failure(point.name, *distribution_of(point), one_line(error)))
-            _trace(point, f"failed: {failures[-1].reason}")
-        else:
-            entries.extend(found)
-            for entry in found:
-                _trace(point, f"{hook_of(entry.kind)}: {entry.name} = {entry.target}")
-    return Registry(entries, failures)
+    return Registry.of(point for point in ours if kind in stated.get(plugin_of(point), ()))
 
 
 def _trace(point: metadata.EntryPoint, said: str) -> None:

@@ -11,8 +11,8 @@ import pytest
 from dpcore.accountants import GdpAccountant, ZcdpAccountant, registered
 from dpcore.accountants.registered import registered_accountants, target_of, which_support
 from dpcore.plugin import NeighboringRelation, hookimpl
-from dpcore.plugin.parts import GaussianDpEvent, LaplaceDpEvent
-from dpcore.registry.catalogue import GROUP, read_registry
+from dpcore.plugin.parts import GaussianDpEvent, LaplaceDpEvent, Registry
+from dpcore.registry.catalogue import GROUP
 from dpcore_accounting.best import BestAccountant
 from dpcore_accounting.commands.account import describe_budget, describe_schedule
 
@@ -77,7 +77,7 @@ def plugin(monkeypatch):
     module.Generous, module.Once = Generous, Once
     monkeypatch.setitem(sys.modules, "a_plugin", module)
     points = [*metadata.entry_points(group=GROUP), metadata.EntryPoint("z", "a_plugin", GROUP)]
-    registry = read_registry(points)
+    registry = Registry.of(points)
     monkeypatch.setattr(registered, "load_registry", lambda kind=None: registry)
     monkeypatch.setattr(
         "dpcore_accounting.commands.account.load_registry", lambda kind=None: registry

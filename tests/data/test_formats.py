@@ -22,9 +22,9 @@ from dpcore.data.schema.columns import Drop, Label, Numeric
 from dpcore.errors import DataError, InvalidInputError, RegistryError
 from dpcore.plugin.columns import FeatureColumn
 from dpcore.plugin.engines import Files
-from dpcore.plugin.parts import Dataset, dataset_from_arrays, load_registry
+from dpcore.plugin.parts import Dataset, Registry, dataset_from_arrays, load_registry
 from dpcore.privacy.statement import foreign_parts
-from dpcore.registry.catalogue import Entry, Registry
+from dpcore.registry.catalogue import Entry
 from dpcore_tables.bounds.unbounded import Unbounded
 from dpcore_tables.files import FILES, schema_from_rows
 from dpcore_tables.kinds import Date
@@ -35,13 +35,17 @@ def installed(monkeypatch, entries):
     """Have these readers and stores alone."""
     registry = Registry(entries)
     monkeypatch.setattr("dpcore_tables.files.formats.load_registry", lambda kind: registry)
-    monkeypatch.setattr("dpcore_tables.files.formats.registries", lambda kind: (registry,))
+    monkeypatch.setattr(
+        "dpcore_tables.files.formats.Registry", SimpleNamespace(in_turn=lambda kind: (registry,))
+    )
 
 
 def without_loader(monkeypatch):
     nothing = Registry(())
     monkeypatch.setattr("dpcore.data.registered_loader.load_registry", lambda kind: nothing)
-    monkeypatch.setattr("dpcore.data.registered_loader.registries", lambda kind: (nothing,))
+    monkeypatch.setattr(
+        "dpcore.data.registered_loader.Registry", SimpleNamespace(in_turn=lambda kind: (nothing,))
+    )
 
 
 def dated(unit=None):
@@ -111,7 +115,8 @@ def foreign_loader(monkeypatch, loader=FILES):
     entry = Entry("file-loader", "files", f"{__name__}:LOADER", "Files.", "", "acme", "1", {})
     monkeypatch.setitem(globals(), "LOADER", loader)
     monkeypatch.setattr(
-        "dpcore.data.registered_loader.registries", lambda kind: (Registry([entry]),)
+        "dpcore.data.registered_loader.Registry",
+        SimpleNamespace(in_turn=lambda kind: (Registry([entry]),)),
     )
 
 

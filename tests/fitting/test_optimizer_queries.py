@@ -14,8 +14,8 @@ from dpcore.fitting.planning.plan import make_plan
 from dpcore.fitting.request.settings import Settings
 from dpcore.plugin import Gaussian, RowCount, Solution
 from dpcore.plugin.commands import Run
-from dpcore.plugin.parts import GaussianDpEvent, dataset_from_arrays, load_registry
-from dpcore.registry.catalogue import KINDS, Entry, Registry
+from dpcore.plugin.parts import GaussianDpEvent, Registry, dataset_from_arrays, load_registry
+from dpcore.registry.catalogue import KINDS, Entry
 
 
 class Smaller(float):

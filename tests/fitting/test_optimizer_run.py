@@ -7,7 +7,8 @@ import pytest
 
 from dpcore.errors import OptimizerError
 from dpcore.fitting.optimizer_run import full_text, run_optimizer
-from dpcore.registry.catalogue import Entry, Registry
+from dpcore.plugin.parts import Registry
+from dpcore.registry.catalogue import Entry
 from dpcore_baselines.dp_gd import DpGd
 from dpcore_lab.checks import check_huge_epsilon_limit, check_repeatable_when_seeded, run_checks
 

@@ -20,7 +20,7 @@ from dpcore.fitting.steps import checked
 from dpcore.fitting.steps.facts import Phase
 from dpcore.fitting.steps.pre_fit_release import mechanism_for
 from dpcore.fitting.steps.shares import ShareOfBudget
-from dpcore.fitting.steps.step import Outcome, Section, WeightsOfClasses
+from dpcore.fitting.steps.step import Outcome, Section
 from dpcore.plugin import Gaussian, Geometric, NeighboringRelation, Problem, RowCount
 from dpcore.plugin.parts import SeededNoise, Sensitivity, dataset_from_arrays
 from dpcore.plugin.steps import ShareDoor
@@ -160,7 +160,7 @@ def test_a_step_of_somebodys_own_changes_nothing_of_the_run():
     class Weighing(Counts):
         def run(self, door, view):
             super().run(door, view)
-            return Outcome(change=WeightsOfClasses((20.0, 1.0)), stated={"share": 0.0})
+            return Outcome(class_weights=(20.0, 1.0), stated={"share": 0.0})
 
     model = fitted(Weighs(Phase.PROBLEM, name="early"), CountClasses())
     assert not model.class_weights and model.sections.keys() == {"late"}

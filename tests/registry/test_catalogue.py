@@ -11,15 +11,8 @@ from pathlib import Path
 import pytest
 
 from dpcore.errors import RegistryError, near_names
-from dpcore.registry.catalogue import (
-    KINDS,
-    Entry,
-    Registry,
-    core_registry,
-    is_registered,
-    load_registry,
-    read_registry,
-)
+from dpcore.plugin.parts import Registry
+from dpcore.registry.catalogue import KINDS, Entry, core_registry, load_registry
 from dpcore.registry.installed import group_of
 from dpcore.registry.kinds import hook_of
 
@@ -41,7 +34,7 @@ def registry(monkeypatch):
     bad = [p for d in metadata.distributions(path=folders) for p in d.entry_points]
     ours = "dpcore.registry.builtins"
     good = [p for p in metadata.entry_points(group="dpcore") if p.value == ours]
-    return read_registry([*bad, *good])
+    return Registry.of([*bad, *good])
 
 
 def test_each_bad_plugin_is_listed_with_its_distribution_and_reason(registry):
@@ -70,7 +63,7 @@ def read_source(tmp_path, monkeypatch, body):
     )
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.delitem(sys.modules, "a_bad_plugin", raising=False)
-    registry = read_registry([metadata.EntryPoint("bad", "a_bad_plugin", "dpcore")])
+    registry = Registry.of([metadata.EntryPoint("bad", "a_bad_plugin", "dpcore")])
     monkeypatch.delitem(sys.modules, "a_bad_plugin", raising=False)
     return registry.failures[0].reason
 
@@ -179,7 +172,7 @@ def test_a_malformed_registration_fails_its_plugin(tmp_path, monkeypatch, name, 
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.delitem(sys.modules, "malformed_plugin", raising=False)
     point = metadata.EntryPoint("malformed", "malformed_plugin", "dpcore")
-    registry = read_registry([point])
+    registry = Registry.of([point])
     monkeypatch.delitem(sys.modules, "malformed_plugin", raising=False)
     assert [f.name for f in registry.failures] == ["malformed"]
     assert registry.names("loss") == ()
@@ -195,7 +188,7 @@ def test_a_target_that_says_otherwise_each_time_is_the_text_that_it_is(tmp_path,
         "    register('two', Two('dpcore_tables.datasets.a9a:load'), summary='ok')\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
-    registry = read_registry([metadata.EntryPoint("two_plugin", "two_plugin", "dpcore")])
+    registry = Registry.of([metadata.EntryPoint("two_plugin", "two_plugin", "dpcore")])
     (entry,) = registry.entries("dataset")
     said = sys.modules["two_plugin"].Two(entry.target)
     assert said.partition(":")[0] == "two_plugin" != entry.target.partition(":")[0]
@@ -261,12 +254,12 @@ def recorded(tmp_path, monkeypatch):
 
 def test_what_the_core_has_is_found_without_a_plugin(recorded):
     is_imported = recorded("dpcore")
-    assert is_registered("loss", "logistic") and is_registered("accountant", "zcdp")
-    assert not is_registered("dataset", "rows.csv") and not is_registered("dataset", "/a/b")
+    assert Registry.has("loss", "logistic") and Registry.has("accountant", "zcdp")
+    assert not Registry.has("dataset", "rows.csv") and not Registry.has("dataset", "/a/b")
     assert core_registry().load("accountant", "zcdp").name == "zcdp"
     assert core_registry().names("optimizer") == () and core_registry().failures == ()
     assert not is_imported()
-    assert is_registered("loss", "of-it") and not is_registered("loss", "of-nobody")
+    assert Registry.has("loss", "of-it") and not Registry.has("loss", "of-nobody")
     assert is_imported()
     with pytest.raises(RegistryError, match="registered by both dpcore .* and recorded 1.0"):
         load_registry().get("loss", "logistic")
@@ -275,8 +268,8 @@ def test_what_the_core_has_is_found_without_a_plugin(recorded):
 def test_a_plugin_that_names_its_kinds_is_imported_for_these_alone(recorded):
     is_imported = recorded("dpcore", "dpcore.losses", "dpcore.mechanisms")
     assert "zcdp" in load_registry("accountant").names("accountant")
-    assert not is_imported() and not is_registered("dataset", "no-such-rows")
-    assert not is_imported() and is_registered("loss", "of-it")
+    assert not is_imported() and not Registry.has("dataset", "no-such-rows")
+    assert not is_imported() and Registry.has("loss", "of-it")
     assert is_imported() and "of-it" in load_registry().names("loss")
 
 
@@ -289,7 +282,7 @@ def test_plugins_register_no_kind_that_they_do_not_name():
     # What setuptools and pip take for the name of a group.
     assert all(re.fullmatch(r"\w+(\.\w+)*", group_of(kind)) for kind in KINDS)
     for (name, value), stated in named.items():
-        registry = read_registry([metadata.EntryPoint(name, value, "dpcore")])
+        registry = Registry.of([metadata.EntryPoint(name, value, "dpcore")])
         assert {kind for kind in KINDS if registry.names(kind)} == stated, name
 
 

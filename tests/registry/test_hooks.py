@@ -6,7 +6,7 @@ from importlib import metadata
 
 import pytest
 
-from dpcore.registry.catalogue import read_registry
+from dpcore.plugin.parts import Registry
 from dpcore.registry.hookspecs import hookimpl
 
 
@@ -94,7 +94,7 @@ def test_a_hook_registers_its_kind(monkeypatch, kind, hook):
     plugin = types.ModuleType("a_plugin")
     setattr(plugin, hook.__name__, hookimpl(hook))
     monkeypatch.setitem(sys.modules, "a_plugin", plugin)
-    registry = read_registry([metadata.EntryPoint("a-plugin", "a_plugin", "dpcore")])
+    registry = Registry.of([metadata.EntryPoint("a-plugin", "a_plugin", "dpcore")])
     assert not registry.failures
     (entry,) = registry.find("an-entry")
     assert entry.kind == kind and registry.names(kind) == ("an-entry",)

@@ -6,8 +6,9 @@ from types import MappingProxyType
 import pytest
 
 from dpcore.errors import InvalidInputError, RegistryError
+from dpcore.plugin.parts import Registry
 from dpcore.registry import kinds
-from dpcore.registry.catalogue import Entry, Registry
+from dpcore.registry.catalogue import Entry
 from dpcore.registry.kinds import Kind, checked_data, hook_of
 
 PRINTER = Kind("tea-printer", "tea-printers", {"suffixes": (), "group": ""}, alone=("suffixes",))

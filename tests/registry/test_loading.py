@@ -12,8 +12,8 @@ from dpcore.errors import BudgetExceededError, OptimizerError, RegistryError
 from dpcore.fitting.details import bounded
 from dpcore.fitting.optimizer_run import run_optimizer
 from dpcore.plugin import Solution
-from dpcore.plugin.parts import Logistic
-from dpcore.registry.catalogue import Entry, Registry, load_registry
+from dpcore.plugin.parts import Logistic, Registry
+from dpcore.registry.catalogue import Entry, load_registry
 from dpcore.registry.slots import Slot
 
 SECRET = "the first row is 41, Bern"

@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from dpcore.cli.terminal.streams import ended_as_interrupted
 from dpcore.errors import visible
 
 __all__ = ["FilesRead", "Step", "TimeLeft", "line_of"]
@@ -37,6 +38,8 @@ class Step:
     done: float
     total: float | None
     words: str
+
+    ended_as_interrupted = staticmethod(ended_as_interrupted)
 
     @staticmethod
     @contextmanager

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpcore.privacy.first_party import is_ours
-from dpcore.registry.catalogue import load_registry, registries
+from dpcore.registry.catalogue import Registry, load_registry
 
 if TYPE_CHECKING:
     from dpcore.data.schema.values import Entry
@@ -58,7 +58,7 @@ class ColumnKind:
     def named(name: str) -> ColumnKind:
         """Return a kind of column; RegistryError if none of that name is installed."""
         # A plugin is imported for a kind that can be one of theirs alone.
-        for registry in registries(_KIND):
+        for registry in Registry.in_turn(_KIND):
             if name in registry.names(_KIND):
                 break
         found: ColumnKind = registry.load(_KIND, name)

@@ -91,7 +91,7 @@ def rows_of(
     from dpcore.data.files import Files, FrameParts
     from dpcore.fitting.rows.given import leave_to_file
 
-    facts = engine_facts(plan.engine)
+    facts = plan.engine_facts
     source: RowSource | None = None
     of = "the file"
     if FrameParts.are(X):

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 from dpcore.accountants.registered import target_of
 from dpcore.fitting.details import plain
 from dpcore.fitting.planning.memory import Bytes, memory_of
+from dpcore.fitting.planning.slots import accountants_for
 from dpcore.fitting.steps.weights import BALANCED, weighing
 from dpcore.privacy.figures import copied_figure
 from dpcore.privacy.immutable import private_copy
 from dpcore.registry.catalogue import load_registry
 from dpcore.registry.step_class import foreign_step
-from dpcore.registry.tables.declarations import accountant_facts, optimizer_facts
+from dpcore.registry.tables.declarations import accountant_facts, engine_facts, optimizer_facts
 
 if TYPE_CHECKING:
     from dpcore.fitting.request.settings import Settings
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from dpcore.protocols.problem import Problem
     from dpcore.registry.catalogue import Entry
     from dpcore.registry.expected_utility import ExpectedUtility
+    from dpcore.registry.tables.parts import EngineFacts
 
 __all__ = ["Plan"]
 
@@ -51,6 +53,13 @@ class Plan:
     unstated."""
     is_part: bool = False
     """Whether the accountant is a part of a larger budget, to be held as it is."""
+
+    accountants_for = staticmethod(accountants_for)
+
+    @property
+    def engine_facts(self) -> EngineFacts:
+        """The facts that its engine states."""
+        return engine_facts(self.engine)
 
     def parameters(self) -> dict[str, Any] | None:
         """Return the hyper-parameters as JSON-able data, without the slots; of a run of published

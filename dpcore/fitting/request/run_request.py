@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 from dpcore.errors import InvalidInputError
@@ -85,9 +85,9 @@ class DataRequest:
         from dpcore.data.units import coins_of
         from dpcore.fitting.rows.loading import Data
 
-        data = file_loader().requested(
+        found = file_loader().requested(
             self, relation, threads, seed, coins or coins_of(seed, "units")
         )
-        if type(data) is not Data or type(data.train) is not Dataset:
+        if type(found) is not tuple or len(found) != 5 or type(found[0]) is not Dataset:
             raise InvalidInputError("What reads files made no Dataset of the rows.")
-        return replace(data, parts=(*data.parts, *foreign_loader()))
+        return Data(*found[:4], (*found[4], *foreign_loader()))

@@ -11,7 +11,6 @@ from dpcore.fitting.planning.engines import engine_at_hand
 from dpcore.fitting.rows.unbounded import bounded_schema, encoded_rows, rehearsed_rows, waiting_rows
 from dpcore.fitting.steps.facts import RowsAsked
 from dpcore.fitting.steps.views import HeldOut
-from dpcore.registry.tables.declarations import engine_facts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -89,7 +88,7 @@ class RunRows:
         if asked == RowsAsked.WAITING:
             rows = self.dataset
             return waiting_rows(rows.take(np.zeros(rows.X.shape[0], dtype=bool)))
-        if engine_facts(plan.engine).reads_files:
+        if plan.engine_facts.reads_files:
             opened: Any = self.engine
             nothing: Engine = opened.without_rows() if hasattr(opened, "without_rows") else _None()
             return nothing

@@ -11,7 +11,6 @@ from dpcore.errors import InvalidInputError
 from dpcore.fitting.steps.facts import Phase, RowsAsked, release_bounds, step_facts
 from dpcore.fitting.steps.needs import require_needs
 from dpcore.fitting.steps.shares import exact_share, stated_share
-from dpcore.fitting.steps.step import Bounds, WeightsOfClasses
 from dpcore.privacy.first_party import (
     is_named_as_a_package_of_ours,
     is_ours,
@@ -144,12 +143,12 @@ def _require_rest(facts: PublicFacts) -> None:
 def changed(state: RunState, step: CheckedStep, outcome: Outcome) -> RunState:
     """Return the run with the change of a step: of one of dpcore alone. The filter, the run and
     the steps after one of somebody's own have what they had without it."""
-    change = outcome.change if step.is_ours else None
-    if isinstance(change, Bounds):
-        rows = state.rows.bounded(change.of_columns)
+    if step.is_ours and outcome.bounds is not None:
+        rows = state.rows.bounded(outcome.bounds)
         facts = replace(state.facts, schema=rows.dataset.schema)
         return replace(state, rows=rows, facts=facts)
-    return state.weighted(change.values) if isinstance(change, WeightsOfClasses) else state
+    weights = outcome.class_weights if step.is_ours else None
+    return state if weights is None else state.weighted(weights)
 
 
 def steps_of(settings: Settings, schema: Schema) -> Iterator[RunStep]:

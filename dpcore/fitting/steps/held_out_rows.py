@@ -12,7 +12,6 @@ from dpcore.data.dataset import Dataset
 from dpcore.errors import InvalidInputError, RegistryError
 from dpcore.fitting.steps.facts import step_facts
 from dpcore.registry.step_class import foreign_step, step_class
-from dpcore.registry.tables.declarations import engine_facts
 
 if TYPE_CHECKING:
     from dpcore.fitting.planning.planned import Plan
@@ -44,7 +43,7 @@ def require_held_out(plan: Plan, test_fraction: float | None) -> None:
             f"Expected --test-fraction (test_fraction=) beside {_asked(plan)}: rows of the same "
             "table are held out for it."
         )
-    if engine_facts(plan.engine).reads_files:
+    if plan.engine_facts.reads_files:
         raise InvalidInputError(
             f"Expected no {_asked(plan)} with an engine that reads the files itself: it holds no "
             "rows out."

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from dpcore.errors import InvalidInputError, near_names
 from dpcore.fitting.steps.facts import Phase, RowsAsked, StepFacts
 from dpcore.fitting.steps.pre_fit_release import require_share
-from dpcore.registry.tables.declarations import engine_facts
 from dpcore.registry.tables.losses import LossFacts
 
 if TYPE_CHECKING:
@@ -46,7 +45,7 @@ NEEDS: Mapping[str, Need] = {
     "rows-here": Need(
         "rows in this process, and the engine reads the files itself",
         "the engine reads the files itself",
-        lambda facts: not engine_facts(facts.plan.engine).reads_files,
+        lambda facts: not facts.plan.engine_facts.reads_files,
         "take the engine local",
     ),
     "one-session": Need(

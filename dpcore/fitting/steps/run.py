@@ -30,7 +30,6 @@ from dpcore.fitting.steps.step import Outcome, Section
 from dpcore.fitting.steps.views import ResultView
 from dpcore.noise.source import SeededNoise
 from dpcore.privacy.statement import OF_DPCORE
-from dpcore.registry.tables.declarations import engine_facts
 from dpcore.registry.tables.facts import read
 from dpcore.registry.tables.parts import MechanismFacts
 from dpcore.session.ledger import Ledger, LedgerEntry
@@ -178,7 +177,7 @@ def _charged_for(state: RunState, step: CheckedStep) -> RunState:
         events = tuple(_at_most(entry.event, one, facts.accountant) for entry, (_, one) in pairs)
     _require_share(step, _composed(facts.accountant, events))
     charged = _composed(state.accountant, events)
-    if state.rehearses and not engine_facts(plan.engine).reads_files:
+    if state.rehearses and not plan.engine_facts.reads_files:
         state.rehearse(first.accountant, ledger)
     return replace(state, accountant=charged, charged_for={**state.charged_for, step.name: events})
 

@@ -26,14 +26,11 @@ if TYPE_CHECKING:
     from dpcore.protocols.problem import Solution
 
 __all__ = [
-    "Bounds",
-    "Change",
     "OneRelease",
     "Outcome",
     "Request",
     "RunStep",
     "Section",
-    "WeightsOfClasses",
 ]
 
 
@@ -70,23 +67,6 @@ class Section:
         return None if kept is None else cls(kept["data"], tuple(kept["lines"]), kept["version"])
 
 
-@dataclass(frozen=True)
-class Bounds:
-    """The change of the phase ``schema``: bounds, by the name of their column."""
-
-    of_columns: Mapping[str, tuple[float, float]]
-
-
-@dataclass(frozen=True)
-class WeightsOfClasses:
-    """The change of the phase ``problem``: a weight for each class, in their order."""
-
-    values: tuple[float, ...]
-
-
-Change = Bounds | WeightsOfClasses
-
-
 @dataclass(frozen=True, eq=False)
 class Outcome:
     """The outcome of a step: functions of its releases and of public facts.
@@ -94,14 +74,16 @@ class Outcome:
     Parameters
     ----------
     section : for the model file, under the step's name.
-    change : of the run, for what comes after; of steps of dpcore alone.
+    bounds : of the phase ``schema``, by the name of their column; of steps of dpcore alone.
+    class_weights : of the phase ``problem``, in the order of the classes; of steps of dpcore alone.
     solution : of the phase ``result``: the model and the steps after this one have it in the place
         of the optimizer's; of steps of dpcore alone.
     stated : of it in the privacy statement; ``None`` for what its request states.
     """
 
     section: Section | None = None
-    change: Change | None = None
+    bounds: Mapping[str, tuple[float, float]] | None = None
+    class_weights: tuple[float, ...] | None = None
     solution: Solution | None = None
     stated: dict[str, Any] | None = None
 

@@ -9,13 +9,14 @@ from dpcore import fit
 from dpcore.accountants import registered
 from dpcore.errors import RegistryError
 from dpcore.fitting.planning import plan
-from dpcore.registry.catalogue import GROUP, read_registry
+from dpcore.plugin.parts import Registry
+from dpcore.registry.catalogue import GROUP
 
 
 @pytest.fixture
 def without(monkeypatch):
     points = [point for point in metadata.entry_points(group=GROUP) if point.name != "a-ddp"]
-    registry = read_registry(points)
+    registry = Registry.of(points)
     for module in (plan, registered):
         monkeypatch.setattr(module, "load_registry", lambda kind=None: registry)
     return registry

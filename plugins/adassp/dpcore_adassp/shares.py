@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import UnsupportedEventError
 from dpcore.plugin import NeighboringRelation, RowCount, mechanism_in, noise_multiplier
-from dpcore.plugin.parts import accountant_facts, accountants_for
+from dpcore.plugin.commands import Plan
+from dpcore.plugin.parts import accountant_facts
 from dpcore_adassp.row_map import MOST_COLUMNS
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def require_several(optimizer: Any, session: PrivacySession) -> None:
     if accountant.supports(event) and not accountant_facts(accountant).holds_several:
         raise UnsupportedEventError(
             f"{optimizer.name} makes two or more releases, and the {accountant.name} accountant "
-            f"holds one; choose {accountants_for(optimizer, event, event)}."
+            f"holds one; choose {Plan.accountants_for(optimizer, event, event)}."
         )
 
 

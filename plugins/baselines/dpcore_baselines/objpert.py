@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpcore.errors import UnsupportedEventError
 from dpcore.plugin import InvalidInputError, Slot, Solution, check_ranges, option
-from dpcore.plugin.parts import PureDpEvent, accountants_for
+from dpcore.plugin.commands import Plan
+from dpcore.plugin.parts import PureDpEvent
 from dpcore_accounting.events.objective_perturbation import ObjectivePerturbationDpEvent
 from dpcore_baselines.perturbation.approximate_minima import ApproximateMinima
 from dpcore_baselines.perturbation.calibrate import least_noise
@@ -240,5 +241,5 @@ def _check_accountant(optimizer: ObjPert, law: str, accountant: Accountant) -> N
         other = "gamma for pure epsilon" if gaussian else "gaussian"
         raise UnsupportedEventError(
             f"objpert's noise ({law}) cannot be held by the {accountant.name} accountant; choose "
-            f"{accountants_for(optimizer, event)}, or --use noise={other} (use=)."
+            f"{Plan.accountants_for(optimizer, event)}, or --use noise={other} (use=)."
         )

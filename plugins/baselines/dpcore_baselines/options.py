@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import UnsupportedEventError
 from dpcore.plugin import mechanism_in, noise_multiplier
-from dpcore.plugin.parts import accountant_facts, accountants_for, optimizer_facts
+from dpcore.plugin.commands import Plan
+from dpcore.plugin.parts import accountant_facts, optimizer_facts
 
 if TYPE_CHECKING:
     from dpcore.plugin import Accountant
@@ -22,7 +23,8 @@ def require_several(optimizer: Optimizer, accountant: Accountant, *events: DpEve
     if all(map(accountant.supports, events)) and not accountant_facts(accountant).holds_several:
         raise UnsupportedEventError(
             f"{optimizer_facts(optimizer).name} makes {len(events)} or more releases here, and the "
-            f"{accountant.name} accountant holds one; choose {accountants_for(optimizer, *events)}."
+            f"{accountant.name} accountant holds one; choose "
+            f"{Plan.accountants_for(optimizer, *events)}."
         )
 
 

@@ -11,8 +11,7 @@ from dpcore.cli import app
 from dpcore.errors import DpcoreError, InvalidInputError, RegistryError
 from dpcore.plugin import Settings
 from dpcore.plugin.commands import make_plan
-from dpcore.plugin.parts import load_registry
-from dpcore.registry.catalogue import Registry
+from dpcore.plugin.parts import Registry, load_registry
 from dpcore_baselines.auto import Auto
 from dpcore_lab.checks import check_repeatable_when_seeded, check_tiny_budget_refused
 

@@ -8,8 +8,8 @@ import dpcore
 from dpcore import Schema
 from dpcore.data.schema import named_ledger
 from dpcore.errors import BudgetExceededError, InvalidInputError, LedgerError, RegistryError
-from dpcore.plugin.parts import load_registry
-from dpcore.registry.catalogue import Entry, Registry
+from dpcore.plugin.parts import Registry, load_registry
+from dpcore.registry.catalogue import Entry
 from dpcore_tables.statistics import open_session
 
 

@@ -10,7 +10,7 @@ import dpcore
 from dpcore.cli import app
 from dpcore.data.schema import named_ledger
 from dpcore.errors import RegistryError
-from dpcore.registry.catalogue import Registry
+from dpcore.plugin.parts import Registry
 from dpcore_sklearn import PrivateLogisticRegression
 from dpcore_tables.statistics import open_session
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import InvalidInputError
-from dpcore.plugin.parts import load_registry
+from dpcore.plugin.parts import Registry
 
 if TYPE_CHECKING:
     from dpcore.plugin.parts import Model
@@ -18,15 +18,17 @@ __all__ = ["content_of", "exporter_of"]
 def exporter_of(path: str | os.PathLike[str]) -> Any:
     """Return what the exporter of a file's suffix states, which is there to be used.
 
-    Raises InvalidInputError for a suffix that nobody writes, RegistryError where two claim it.
+    No plugin is imported for a suffix of the core's own. Raises InvalidInputError for a suffix that
+    nobody writes, RegistryError where two claim it.
     """
-    registry = load_registry("exporter")
-    found = registry.claimant("exporter", "suffixes", Path(path).suffix.lower())
-    if found is not None:
-        exporter = registry.facts_of("exporter", registry.load("exporter", found.name))
-        if exporter.check is not None:
-            exporter.check()
-        return exporter
+    suffix = Path(path).suffix.lower()
+    for registry in Registry.in_turn("exporter"):
+        found = registry.claimant("exporter", "suffixes", suffix)
+        if found is not None:
+            exporter = registry.facts_of("exporter", registry.load("exporter", found.name))
+            if exporter.check is not None:
+                exporter.check()
+            return exporter
     known = [s for entry in registry.entries("exporter") for s in entry.data["suffixes"]]
     raise InvalidInputError(
         f"Expected the file {os.fspath(path)!r} as {' or '.join(sorted(known))}."

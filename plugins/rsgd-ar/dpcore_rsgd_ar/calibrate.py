@@ -9,7 +9,7 @@ import numpy as np
 
 from dpcore.errors import UnsupportedEventError
 from dpcore.plugin import InvalidInputError, ordered_dot, ordered_sum
-from dpcore.plugin.parts import accountants_for
+from dpcore.plugin.commands import Plan
 from dpcore_accounting.reproducible.array_functions import array_exp, array_expm1, array_log
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def calibrated(
     try:
         fits = holds(guess)
     except UnsupportedEventError as error:
-        able = accountants_for(optimizer, cost_of(guess))
+        able = Plan.accountants_for(optimizer, cost_of(guess))
         raise UnsupportedEventError(f"{error}{f' Choose {able}.' if able else ''}") from None
     if fits and not holds(guess * 0.99):
         return guess

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from dpcore.errors import DpcoreError, InvalidInputError, near_names
 from dpcore.plugin.commands import Argument, Option, print_json, print_lines
-from dpcore.plugin.parts import load_registry, optimizer_facts
-from dpcore.registry.catalogue import Registry
+from dpcore.plugin.parts import Registry, load_registry, optimizer_facts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

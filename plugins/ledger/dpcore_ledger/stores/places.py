@@ -10,8 +10,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from dpcore.errors import InvalidInputError, near_names
-from dpcore.plugin.parts import load_registry
-from dpcore.registry.catalogue import Registry, read_registry
+from dpcore.plugin.parts import Registry, load_registry
 
 if TYPE_CHECKING:
     from dpcore_ledger.stores.store import Store
@@ -68,4 +67,4 @@ def _registries() -> Iterator[Registry]:
 def _own_registry() -> Registry:
     """Return the registry of this package alone."""
     points = metadata.distribution("dpcore-ledger").entry_points
-    return read_registry(points.select(group="dpcore"))
+    return Registry.of(points.select(group="dpcore"))

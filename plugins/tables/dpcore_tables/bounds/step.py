@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dpcore.fitting.steps.step import Bounds
 from dpcore.plugin import Gaussian
 from dpcore.plugin.steps import Outcome, Phase, ShareDoor, mechanism_for
 from dpcore_tables.bounds.choice import CountNoise, are_defaults, bounds_of
@@ -111,4 +110,4 @@ class BoundsRelease:
         stated: dict[str, Any] = {"columns": list(bounds), "share": float(self.share)}
         stated |= {"unseen": unseen} if unseen else {}
         stated |= {"target_shares": ends} if ends else {}
-        return Outcome(change=Bounds(bounds), stated=stated)
+        return Outcome(bounds=bounds, stated=stated)

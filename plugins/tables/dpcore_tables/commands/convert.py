@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from dpcore.cli.terminal.streams import ended_as_interrupted
 from dpcore.errors import DataError, InvalidInputError, advised_on_bad_rows
 from dpcore.plugin.commands import Argument, Option, Step, print_lines
 from dpcore_tables.commands.query_options import Query, RowWiseClaim
@@ -103,7 +102,8 @@ def convert_command(
     own = Schema.read(str(schema)) if kept is None or schema else kept.schema(source)
     read: Any = of_units_and_weights(own, unit, rows_per_unit, weight)
     rows: BadRows = bad_rows  # type: ignore[assignment]
-    with ended_as_interrupted(), advised_on_bad_rows("Or --bad-rows drop leaves such rows out."):
+    advised = advised_on_bad_rows("Or --bad-rows drop leaves such rows out.")
+    with Step.ended_as_interrupted(), advised:
         if jobs is not None:
             stores = StoresWritten()
             with Step.shown(stores.look, hidden=quiet):

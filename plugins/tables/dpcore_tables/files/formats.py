@@ -10,8 +10,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import InvalidInputError
-from dpcore.plugin.parts import PrivacyStatement, load_registry
-from dpcore.registry.catalogue import registries
+from dpcore.plugin.parts import PrivacyStatement, Registry, load_registry
 from dpcore_tables.databases.address import Address, refuse_password
 from dpcore_tables.files.input_paths import STDIN
 
@@ -57,7 +56,9 @@ def entry_of(path: str, format: str | None = None) -> Entry:
     if "://" in path and not os.path.exists(path):
         return _of_scheme(path)
     name = PurePath(path).name.lower().removesuffix(".gz")
-    for of_readers, of_stores in zip(registries(READER), registries(STORE), strict=True):
+    for of_readers, of_stores in zip(
+        Registry.in_turn(READER), Registry.in_turn(STORE), strict=True
+    ):
         claims = [
             (suffix, kind, registry)
             for kind, registry in ((READER, of_readers), (STORE, of_stores))
@@ -155,7 +156,7 @@ def schema_from_rows(path: str, target: str) -> Schema:
 def _named(form: str) -> Entry:
     known: dict[str, None] = {}
     for kind in (READER, STORE):
-        for registry in registries(kind):
+        for registry in Registry.in_turn(kind):
             entries = {entry.name: entry for entry in registry.in_order(kind)}
             if form in entries:
                 return entries[form]
@@ -165,7 +166,7 @@ def _named(form: str) -> Entry:
 
 def loaded(entry: Entry) -> Any:
     """Return what a reader or a store of rows was registered as, imported now."""
-    for registry in registries(entry.kind):
+    for registry in Registry.in_turn(entry.kind):
         if entry in registry.entries(entry.kind):
             return registry.load(entry.kind, entry.name)
     return load_registry(entry.kind).load(entry.kind, entry.name)

@@ -12,12 +12,10 @@ import pyarrow as pa
 
 from dpcore import Schema
 from dpcore.errors import InvalidInputError
-from dpcore.fitting.rows.loading import Data
 from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.commands import DataRequest, Plan
 from dpcore.plugin.engines import Files, Registered
 from dpcore.plugin.parts import Dataset, PrivacyStatement, load_registry
-from dpcore.registry.tables.declarations import engine_facts
 from dpcore_tables.files.formats import schema_from_rows
 from dpcore_tables.files.loading import require_file, require_known, schema_of
 from dpcore_tables.weights.asked import check_weight, with_weight_asked, with_weight_column
@@ -39,8 +37,8 @@ def requested(
     threads: int | None,
     seed: int | None,
     coins: Callable[[int], bytes],
-) -> Data:
-    """Return the data that were asked for, as ``DataRequest.load`` does."""
+) -> tuple[Any, ...]:
+    """Return the data that were asked for, as ``FileLoader.requested`` says."""
     _check_request(request)
     _check_drop_asked(request, relation)
     with reading_threads(threads):
@@ -50,9 +48,9 @@ def requested(
         why_not_private = dataset.schema.why_not_private
         if request.test_fraction is None:
             test = tested(request, dataset.schema)
-            return Data(dataset, test, why_not_private=why_not_private, parts=parts)
+            return dataset, test, 1.0, why_not_private, parts
         train, test = dataset.split(request.test_fraction, relation, seed)
-        return Data(train, test, 1.0 - request.test_fraction, why_not_private, parts)
+        return train, test, 1.0 - request.test_fraction, why_not_private, parts
 
 
 def tested(request: DataRequest, schema: Schema) -> Dataset | None:
@@ -199,7 +197,7 @@ def source_of(
             "write the rows to a store (`dpcore convert`), and name that",
         ),
         f"the data set {request.data}": (
-            registered and not engine_facts(plan.engine).reads_registered,
+            registered and not plan.engine_facts.reads_registered,
             "name Parquet files or stores with --data",
         ),
     }

@@ -9,13 +9,11 @@ part of a query's rows is one of that query.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dpcore.errors import InvalidInputError, near_names
-from dpcore.privacy.units import RowPart
 from dpcore_tables.coded.rows import CodedRows
 
 if TYPE_CHECKING:
@@ -46,16 +44,16 @@ def rows_of_part(dataset: Dataset, name: str) -> Dataset:
             f"{dataset.name} does not say of which query its rows are, as a store of an earlier "
             "version: parts of two queries may share a row. Convert its source again."
         )
-    part, place, level = _found(dataset.schema, name)
+    column, place, level = _found(dataset.schema, name)
     X: Any = dataset.X
     if isinstance(X, CodedRows):
         pieces: Iterable[CodedRows] = (X,)
     elif hasattr(X, "row_layout"):
         pieces = X.pieces()
     else:
-        raise InvalidInputError(f"The rows of {dataset.name} hold no levels of {part.column!r}.")
-    part = replace(part, query=dataset.query)
-    return replace(dataset.take(_are_of(pieces, place, level)), part=part)
+        raise InvalidInputError(f"The rows of {dataset.name} hold no levels of {column.name!r}.")
+    rows = dataset.take(_are_of(pieces, place, level))
+    return rows.marked_as(column.name, name, len(column.feature_names))
 
 
 def _are_of(pieces: Iterable[CodedRows], place: int, level: int) -> np.ndarray:
@@ -64,9 +62,9 @@ def _are_of(pieces: Iterable[CodedRows], place: int, level: int) -> np.ndarray:
     return np.concatenate([np.empty(0, dtype=bool), *found])
 
 
-def _found(schema: Schema, name: str) -> tuple[RowPart, int, int]:
-    """Return the part of that name, and the places of its column among those of codes and of its
-    level among the column's."""
+def _found(schema: Schema, name: str) -> tuple[Any, int, int]:
+    """Return the column of the part of that name, its place among those of codes, and that of the
+    part's level among the column's."""
     known: dict[str, tuple[str, ...]] = {}
     place = 0
     for column in () if schema.width is not None else schema.features:
@@ -74,7 +72,7 @@ def _found(schema: Schema, name: str) -> tuple[RowPart, int, int]:
         if len(column.parts) == 1 and codes and column.encoding.levels:
             names = column.feature_names
             if name in names:
-                return RowPart(column.name, name, len(names)), place, names.index(name)
+                return column, place, names.index(name)
             known[column.name] = names
         place += len(codes)
     asked = name.partition("=")[0]

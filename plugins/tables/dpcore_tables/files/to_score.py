@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from dpcore.plugin import InvalidInputError
-from dpcore.plugin.parts import Table, load_registry
-from dpcore.registry.catalogue import is_registered
+from dpcore.plugin.parts import Registry, Table, load_registry
 from dpcore_tables.files.loading import feature_pieces, require_known
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ def feature_rows(
     Raises InvalidInputError for a name of neither, or a data set that has not the encoding of
     ``schema``; as ``feature_pieces`` for a file, on the way.
     """
-    if not is_registered("dataset", data):
+    if not Registry.has("dataset", data):
         require_known(data)
         yield from feature_pieces(data, schema, bad_rows, texts)
         return

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from dpcore.data.array_schema import schema_beside
 from dpcore.errors import InvalidInputError
 from dpcore.plugin.parts import Dataset
 from dpcore.plugin.readers import ArraySource, UnitIds
@@ -56,7 +55,7 @@ def dataset_in_memory(
             "place. Or pass frame.to_numpy() with bounds=(lower, upper)."
         )
     X = _matrix(X) if schema is None or schema.width is not None else X
-    own = schema_beside(schema, 0 if schema is not None else X.shape[1], **public)
+    own = ArraySource.schema_beside(schema, 0 if schema is not None else X.shape[1], **public)
     if own.width is None:
         return _from_columns(X, y, own, coins, weight)
     if y is None:

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
         TableQuery,
         TableSession,
     )
-    from dpcore.protocols.interactive import Exchange
 
 __all__ = ["Statistics", "Where"]
 
@@ -73,7 +72,7 @@ class Statistics(Unshareable):
         """Return a noisy answer to a query, one's own or dpcore's, as ``PrivacySession`` says."""
         return self._door.release(query, mechanism)
 
-    def start(self, mechanism: InteractiveMechanism) -> Exchange:
+    def start(self, mechanism: InteractiveMechanism) -> Any:
         """Return an open interactive mechanism, as ``PrivacySession`` says."""
         return self._door.start(mechanism)
 

@@ -118,8 +118,7 @@ def open_session(
         dataset.n_units if held.size_is_public else None,
         why_not_private=(*_seeded(seed), *dataset.schema.why_not_private),
         trusted=(
-            # Itself too: it reads rows.
-            *(PrivacyStatement.part_of(each) for each in (empty, Opened)),
+            *map(PrivacyStatement.part_of, (empty, Opened)),  # itself too: it reads rows
             *(registry.get(*name).target for name in names),
             *readers,
             *SessionRun.parts_of_rows(dataset),

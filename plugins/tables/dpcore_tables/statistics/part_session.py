@@ -14,7 +14,6 @@ from dpcore.plugin.parts import (
     Sensitivity,
     TableSession,
 )
-from dpcore.session.answers import ExactAnswers
 from dpcore_tables.statistics.parted_filter import InPart, PartedFilter
 
 if TYPE_CHECKING:
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
         Query,
         TableQuery,
     )
-    from dpcore.session.interactive_handle import OpenMechanism
 
 __all__ = ["PartSession", "SelectedSession", "WholeSession"]
 
@@ -109,7 +107,8 @@ class PartSession(TableSession):
 
     def __init__(self, whole: WholeSession, name: str, engine: Engine, problem: Problem) -> None:
         filter = whole._account.filter.whole
-        ExactAnswers.__init__(self, engine, filter, whole._relation, whole._noise, problem)
+        # What a session has of its own is the whole one's.
+        super(TableSession, self).__init__(engine, filter, whole._relation, whole._noise, problem)
         self._whole, self._name = whole, name
         self._parts = whole._parts.beside(problem)
         self._account = PartAccount(whole._account, name)
@@ -117,11 +116,11 @@ class PartSession(TableSession):
         self._on_release = whole._on_release
 
     @property
-    def _open(self) -> OpenMechanism | None:
+    def _open(self) -> Any:
         return self._whole._open
 
     @_open.setter
-    def _open(self, opened: OpenMechanism | None) -> None:
+    def _open(self, opened: Any) -> None:
         self._whole._open = opened
 
     def _require_idle(self) -> None:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from dpcore.fitting.steps.step import WeightsOfClasses
 from dpcore.plugin import ordered_sum
 from dpcore.plugin.steps import OneRelease, Outcome, Phase, ShareDoor, mechanism_for
 from dpcore_tables.statistics.categorical_column import CategoricalColumn
@@ -85,7 +84,7 @@ class BalancedWeights:
     def _weights(self, view: Any, counts: np.ndarray, deviation: float) -> Outcome:
         """Return the weights that follow."""
         floor = max(1.0, deviation)
-        return Outcome(change=WeightsOfClasses(balanced_weights(counts, floor, self.largest)))
+        return Outcome(class_weights=balanced_weights(counts, floor, self.largest))
 
 
 def balanced_weights(counts: np.ndarray, floor: float, largest: float) -> tuple[float, ...]:

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -52,9 +53,11 @@ def installed(monkeypatch):
     points = [*catalogue.metadata.entry_points(group=catalogue.GROUP)]
     if all(point.name != "jsonl" for point in points):
         points.append(_Point())
-    registry = catalogue.read_registry(points)
+    registry = catalogue.Registry.of(points)
     monkeypatch.setattr("dpcore_tables.files.formats.load_registry", lambda kind: registry)
-    monkeypatch.setattr("dpcore_tables.files.formats.registries", lambda kind: (registry,))
+    monkeypatch.setattr(
+        "dpcore_tables.files.formats.Registry", SimpleNamespace(in_turn=lambda kind: (registry,))
+    )
     monkeypatch.setattr("dpcore_tables.store.conversion.load_registry", lambda kind: registry)
 
 

@@ -1,5 +1,7 @@
 """Kinds of column of a distribution of its own: trained, predicted, exported, described, named."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import onnx.reference
 import pandas as pd
@@ -34,9 +36,11 @@ def installed(monkeypatch):
     points = [*catalogue.metadata.entry_points(group=catalogue.GROUP)]
     if all(point.name != "postal" for point in points):
         points.append(_Point())
-    registry = catalogue.read_registry(points)
+    registry = catalogue.Registry.of(points)
     monkeypatch.setattr("dpcore.data.schema.keys.load_registry", lambda kind: registry)
-    monkeypatch.setattr("dpcore.data.schema.keys.registries", lambda kind: (registry,))
+    monkeypatch.setattr(
+        "dpcore.data.schema.keys.Registry", SimpleNamespace(in_turn=lambda kind: (registry,))
+    )
 
 
 def fitted(schema, rows=ROWS):
@@ -82,6 +86,8 @@ def test_a_cell_without_a_reading_is_a_bad_row_and_not_quoted():
 def test_a_schema_without_the_package_says_which_word_is_unknown(monkeypatch):
     core = catalogue.core_registry()
     monkeypatch.setattr("dpcore.data.schema.keys.load_registry", lambda kind: core)
-    monkeypatch.setattr("dpcore.data.schema.keys.registries", lambda kind: (core,))
+    monkeypatch.setattr(
+        "dpcore.data.schema.keys.Registry", SimpleNamespace(in_turn=lambda kind: (core,))
+    )
     with pytest.raises(InvalidInputError, match="no column-kind 'postal-code'.* Known: drop, "):
         Schema.from_toml(SCHEMA)
