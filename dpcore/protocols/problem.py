@@ -127,6 +127,11 @@ class Problem:
         """Largest number of row contributions in which the sums over two neighbours differ."""
         return self.relation.rows_changed * (self.rows_per_unit or 1)
 
+    def coefficient_bits(self, clip: float, noise_multiplier: float) -> int:
+        """Return k, ``2**-k`` the grid of coefficients of rows that are clipped
+        (``dpcore.exact.grid.coefficient_bits``)."""
+        return grid.coefficient_bits(clip, self.capacity, noise_multiplier)
+
     @property
     def unsure_capacity(self) -> int | None:
         """``capacity`` where there may be more rows, ``None`` where their public number is no

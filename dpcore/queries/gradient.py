@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from dpcore.errors import InvalidInputError
-from dpcore.exact.grid import FEATURE_BITS, coefficient_bits, round_parameters
+from dpcore.exact.grid import FEATURE_BITS, round_parameters
 from dpcore.privacy.immutable import constant, sealed
 from dpcore.privacy.sensitivity import NeighboringRelation, Norm, Sensitivity, require_norm
 from dpcore.queries.clipping import clip_rows
@@ -18,12 +18,14 @@ if TYPE_CHECKING:
     from dpcore.protocols import Loss
     from dpcore.protocols.problem import Problem
 
-__all__ = ["ClippedGradientSum", "ClippedGradients", "ClippedRows"]
+__all__ = ["ClippedGradientSum", "ClippedGradients"]
 
 
 @sealed
 class ClippedGradients:
-    """Base of sums of clipped gradients of rows, at a released point ``w``."""
+    """Base of sums of clipped gradients of rows, at a released point ``w``: of those that clip each
+    row by itself the sum of its rows, each times what its margin makes of it. Others have an
+    ``answer_block`` of their own, and may clip by ``clip_rows``."""
 
     __slots__ = ()
 
@@ -34,6 +36,7 @@ class ClippedGradients:
     bits: int
 
     kind: ClassVar[str] = "gradient"
+    clip_rows = staticmethod(clip_rows)
 
     @property
     def loss(self) -> Loss:
@@ -56,8 +59,7 @@ class ClippedGradients:
             )
         object.__setattr__(self, "w", constant(rounded))
         object.__setattr__(self, "clip", float(self.clip))
-        part = self.clip if widest is None else widest
-        bits = coefficient_bits(part, self.problem.capacity, self.noise_multiplier)
+        bits = self.problem.coefficient_bits(widest or self.clip, self.noise_multiplier)
         object.__setattr__(self, "bits", bits)
 
     def _slopes(self, block: Block) -> np.ndarray:
@@ -66,14 +68,6 @@ class ClippedGradients:
         c = np.empty(z.shape)
         self.loss.dvalue(z, block.y, c)
         return c
-
-
-@sealed
-class ClippedRows(ClippedGradients):
-    """Base of those that clip each row by itself: the sum of its rows at a point, each times what
-    its margin there makes of it."""
-
-    __slots__ = ()
 
     def coefficients(self, block: Block) -> Coefficients:
         """Return what makes of the rows' margins at ``w`` their clipped slopes."""
@@ -105,7 +99,7 @@ class ClippedRows(ClippedGradients):
 
 @sealed
 @dataclass(frozen=True, slots=True, eq=False)
-class ClippedGradientSum(ClippedRows):
+class ClippedGradientSum(ClippedGradients):
     """The sum of the rows' gradients, each clipped: ``sum_i clip(l'(x_i.w, y_i) x_i)``.
 
     Every row's gradient is scaled down to norm ``clip``; of several classes, the gradient in all of

@@ -15,11 +15,11 @@ import numpy as np
 
 from dpcore.data.weighted_labels import PAIRS, plain_labels
 from dpcore.errors import InvalidInputError
-from dpcore.exact.grid import FEATURE_BITS, coefficient_bits
+from dpcore.exact.grid import FEATURE_BITS
 from dpcore.privacy.immutable import constant, sealed
 from dpcore.privacy.sensitivity import NeighboringRelation, Norm, Sensitivity, require_norm
 from dpcore.queries.clipping import add_clipped, clip_rows
-from dpcore.queries.gradient import ClippedRows
+from dpcore.queries.gradient import ClippedGradients
 from dpcore.row_functions.row_function import RowFunction
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ _CACHED = 2**17  # and so many numbers of rows written, which a processor's cach
 
 @sealed
 @dataclass(frozen=True, slots=True, eq=False)
-class CoefficientSum(ClippedRows):
+class CoefficientSum(ClippedGradients):
     """The sum ``sum_i clip(c_i x_i)``, with c_i from a function of the row's margin ``x_i.w`` and
     label.
 
@@ -184,7 +184,7 @@ class ContributionSum:
         sizes = {"x": self.problem.n_features, "out": self.width}
         object.__setattr__(self, "parameters", _held_parameters(self, **sizes))
         object.__setattr__(self, "clip", float(self.clip))
-        bits = coefficient_bits(self.clip, self.problem.capacity, self.noise_multiplier)
+        bits = self.problem.coefficient_bits(self.clip, self.noise_multiplier)
         finest, asked = FEATURE_BITS + bits, self.grid_bits
         if asked is not None and not (type(asked) is int and 0 <= asked <= finest):
             raise InvalidInputError(f"Expected grid_bits={asked!r} to be from 0 to {finest}.")

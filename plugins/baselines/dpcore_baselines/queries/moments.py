@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from dpcore.exact.grid import coefficient_bits
 from dpcore.plugin import InvalidInputError, NeighboringRelation, Problem
 from dpcore.plugin.parts import Sensitivity, clip_coefficients, sealed
 
@@ -65,7 +64,7 @@ class ColumnMoments:
         if self.counted is not None:
             self.counted.require_columns(self.problem.n_features)
         object.__setattr__(self, "clip", float(self.clip))
-        bits = coefficient_bits(self.clip, self.problem.capacity, self.noise_multiplier)
+        bits = self.problem.coefficient_bits(self.clip, self.noise_multiplier)
         object.__setattr__(self, "bits", bits)
 
     @property

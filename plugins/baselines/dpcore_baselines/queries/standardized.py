@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from dpcore.plugin import NeighboringRelation, Problem
-from dpcore.plugin.parts import Sensitivity, sealed
-from dpcore.queries.gradient import ClippedRows
+from dpcore.plugin.parts import ClippedGradients, Sensitivity, sealed
 from dpcore_baselines.queries.standardization import SCALE_BITS
 
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ __all__ = ["StandardizedGradientSum"]
 
 @sealed
 @dataclass(frozen=True, slots=True, eq=False)
-class StandardizedGradientSum(ClippedRows):
+class StandardizedGradientSum(ClippedGradients):
     """``sum_i clip(l'(x_i.w, y_i) phi_i)``, phi_i the row standardised by a public linear map.
 
     A row contributes its coefficient times phi_i, of l2 norm at most ``clip``: sensitivity ``clip``
@@ -59,7 +58,7 @@ class StandardizedGradientSum(ClippedRows):
 
     def from_sum(self, total: np.ndarray) -> np.ndarray:
         # No bare super(): a class with slots is made anew, and the cell would hold the first one.
-        return self.standardization.map_sums(ClippedRows.from_sum(self, total))
+        return self.standardization.map_sums(ClippedGradients.from_sum(self, total))
 
     def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
         bits = Problem.FEATURE_BITS + self.bits + SCALE_BITS

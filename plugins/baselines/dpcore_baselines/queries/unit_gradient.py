@@ -10,7 +10,6 @@ import numpy as np
 
 from dpcore.plugin import InvalidInputError, NeighboringRelation, Problem
 from dpcore.plugin.parts import ClippedGradients, Sensitivity, sealed
-from dpcore.queries.clipping import clip_rows
 from dpcore_baselines.queries.kernels import add_clipped_units, add_rows_to_units
 from dpcore_baselines.queries.standardization import SCALE_BITS
 
@@ -77,7 +76,7 @@ class UnitGradientSum(ClippedGradients):
             raise InvalidInputError("Expected blocks of rows that have units.")
         c, factor = self._slopes(block), np.ones(block.n_rows)
         norms = block.standardized_norms(self.standardization, 2.0**-SCALE_BITS)
-        clip_rows(c, factor, norms, self.clip, 2.0**self.bits, "l2")
+        self.clip_rows(c, factor, norms, self.clip, 2.0**self.bits, "l2")
         ids, units = np.unique(block.units, return_inverse=True)
         width, scale = self.w.shape[-1], 2.0 ** (Problem.FEATURE_BITS + self.bits)
         sums = np.zeros((self.w.size // width, ids.size, width), dtype=np.int64)
