@@ -96,7 +96,9 @@ class ADdp(UserSgdOptions):
     published_accountant: ClassVar[str] = "sampling-composition"
     theorem: ClassVar[str] = (
         "Zhu, Dong & Wang 2022, Theorem 10, of Gaussian releases of samples, with sensitivity 2 C "
-        "under replace-one; with --preset paper Cheng, Liu, Wang & Lu 2020, Theorem 1"
+        "under replace-one; of secure sums Agarwal, Kairouz & Liu 2021, Theorem 3.5, of Skellam "
+        "releases, composed by Theorem 1 of the paper (under rdp: of Poisson samples, Zhu & Wang "
+        "2019); with --preset paper Cheng, Liu, Wang & Lu 2020, Theorem 1"
     )
     departures: ClassVar[tuple[str, ...]] = (
         "noise and rounds by the losses of sampled releases, which are amplified in epsilon; the "

@@ -48,7 +48,7 @@ class SgdMaj(_Baseline):
     accountant: ClassVar[str] = "gdp"
     theorem: ClassVar[str] = (
         "Dwork & Roth 2014, Theorem 3.16 (basic composition); a round's noise: Balle & Wang 2018, "
-        "Theorem 8"
+        "Theorem 8; of secure sums, those of a-ddp"
     )
 
     def with_noise(self, rules: GradientRounds, pool: UserPool) -> GradientRounds:
@@ -69,7 +69,7 @@ class SgdPass(_Baseline):
     accountant: ClassVar[str] = "gdp"
     theorem: ClassVar[str] = (
         "parallel composition over rows in a fixed public order; T Gaussian releases of one row: "
-        "Dong, Roth & Su 2022, Corollary 3.3"
+        "Dong, Roth & Su 2022, Corollary 3.3; of secure sums, those of a-ddp"
     )
 
     def asked(self, pool: UserPool) -> int:
@@ -107,8 +107,8 @@ class SgdAdvLocal(_Baseline):
     )
     theorem: ClassVar[str] = (
         "Kairouz, Oh & Viswanath 2017, Theorem 3.5 (with --conversion dwork-roth: Dwork & Roth "
-        "2014, Theorem 3.20), of Gaussian releases amplified by sampling (Balle, Barthe & Gaboardi "
-        "2018, Theorem 9)"
+        "2014, Theorem 3.20), of Gaussian releases (of secure sums: Skellam ones, Agarwal, Kairouz "
+        "& Liu 2021, Theorem 3.5), amplified by sampling (Balle, Barthe & Gaboardi 2018, Theorem 9)"
     )
     departures: ClassVar[tuple[str, ...]] = (
         "amplification to ln(1 + p (e^epsilon - 1)) instead of epsilon p",

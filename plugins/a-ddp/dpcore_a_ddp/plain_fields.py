@@ -20,16 +20,20 @@ _KINDS: dict[Any, tuple[type, ...]] = {
     "float | None": (float, int, np.float64, type(None)),
     "tuple[tuple[float, float], ...]": (tuple, list),
 }
+_MOST = 2**63 - 1
 
 
 def take_plain(part: Any) -> None:
     """Make a dataclass's numbers plain ones; InvalidInputError for a value of another type than its
-    field, subclasses included, which may compare and convert as they like."""
+    field, subclasses included, which may compare and convert as they like, and for a number beyond
+    64 bits, with which no float can be computed."""
     for field in dataclasses.fields(part):
         value = getattr(part, field.name)
         if type(value) not in _KINDS[field.type]:
             kind = type(value).__name__
             raise InvalidInputError(f"Expected {field.name} to be a {field.type}, not a {kind}.")
+        if field.type == "int" and not -_MOST <= value <= _MOST:
+            raise InvalidInputError(f"Expected {field.name} to be a number of 64 bits.")
         if field.type.startswith("float") and value is not None:  # type: ignore[union-attr]
             object.__setattr__(part, field.name, _plain_float(field.name, value))
         if field.type.startswith("tuple"):  # type: ignore[union-attr]

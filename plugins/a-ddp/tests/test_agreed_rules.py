@@ -59,6 +59,18 @@ def test_rules_hold_plain_values_alone(changes):
         make_rules(DATA, **changes)
 
 
+WHOLE = [field.name for field in dataclasses.fields(make_rules(DATA)) if field.type == "int"]
+
+
+@pytest.mark.parametrize("value", [10**400, -(10**400)])
+@pytest.mark.parametrize("name", WHOLE)
+def test_a_number_of_hundreds_of_digits_is_refused_by_its_name(name, value):
+    # neighbours of a hostile server ended in an OverflowError, in a user's log.
+    secure = {"trust": "secure-aggregation", "threshold": 267, "colluding": 40, "listed": 400}
+    with pytest.raises(InvalidInputError, match=f"Expected {name} to be a number of 64 bits"):
+        make_rules(DATA, **{**secure, "neighbours": 100, name: value})
+
+
 @pytest.mark.parametrize("place", [0, 1])
 def test_values_that_are_not_plain_are_refused_at_the_agreement(place):
     rules = make_rules(DATA)

@@ -22,6 +22,11 @@ from dpcore_a_ddp.pools.users_file import alike_users
 from dpcore_a_ddp.sampling_composition import SamplingCompositionAccountant
 
 
+@pytest.mark.parametrize("kind", [ADdp, SgdAdvLocal, SgdMaj, SgdPass])
+def test_the_theorem_of_secure_sums_is_named_beside_that_of_gaussian_rounds(kind):
+    assert "secure-aggregation" in kind.trust_models and "of secure sums" in kind.theorem
+
+
 def make_data(n=600, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.uniform(-1, 1, (n, 4))

@@ -102,7 +102,7 @@ class SumParameters:
             threshold=threshold,
             neighbours=neighbours,
             shares=neighbours // 2 + 1,
-            present=math.ceil(_PRESENT * neighbours),
+            present=math.ceil(_PRESENT * min(neighbours, MOST_POINTS)),
         )
 
     @classmethod

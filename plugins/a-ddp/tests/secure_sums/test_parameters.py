@@ -17,6 +17,12 @@ from dpcore_a_ddp.secure_sums.parameters import SumParameters
 SMALL = {"users": 30, "colluding": 3, "threshold": 20, "neighbours": 20, "shares": 11, "present": 9}
 
 
+def test_drawn_neighbours_of_hundreds_of_digits_are_refused():
+    for users in (400, 10**500):
+        with pytest.raises(InvalidInputError):
+            SumParameters.drawn(users, 40, max(267, 9 * users // 10), 10**400)
+
+
 @pytest.mark.parametrize(("n", "marked", "draws"), [(99, 10, 40), (999, 433, 100), (30, 29, 20)])
 def test_tails_are_scipy_s_rounded_up(n, marked, draws):
     for least in range(draws + 2):
