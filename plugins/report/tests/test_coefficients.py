@@ -272,6 +272,16 @@ def test_a_summary_is_a_frame_with_a_row_for_each_coefficient():
     assert (with_intervals["low"] < with_intervals["high"]).all()
 
 
+def test_a_summary_is_read_as_a_frame_is():
+    summary = model().summary()
+    frame = summary.to_frame()
+    assert [*summary.columns] == [*summary] == [*frame.columns] and len(summary) == len(frame)
+    assert summary["per_unit"] == frame["per_unit"].tolist()
+    assert pd.DataFrame(dict(summary)).equals(frame)
+    with pytest.raises(InvalidInputError, match="no column 'per unit'. Did you mean per_unit"):
+        summary["per unit"]
+
+
 def test_a_notebook_shows_the_table_and_its_notes_as_text():
     odd = "<script>&\x1b"
     columns = {"town": {"kind": "categorical", "categories": ["Bern", odd]}, "y": COLUMNS["y"]}
@@ -292,3 +302,4 @@ def test_without_pandas_a_frame_is_refused_and_the_rest_is_there(monkeypatch):
     with pytest.raises(InvalidInputError, match="pip install pandas"):
         summary.to_frame()
     assert "<table>" in summary._repr_html_() and repr(summary)
+    assert set(dict(summary)) == {*summary.columns} and max(summary["per_unit"])

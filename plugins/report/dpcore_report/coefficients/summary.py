@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from dpcore.errors import visible
+from dpcore.errors import InvalidInputError, near_names, visible
 from dpcore_report.frames import escape, frame_of, in_columns, table_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from dpcore_report.curves.of_columns import CurveOfColumn
 
@@ -52,11 +52,41 @@ class Coefficient:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """The coefficients of a model, the intercept last, its curves, and how to read them."""
+    """The coefficients of a model, the intercept last, its curves, and how to read them.
+
+    It is read as a frame is, without pandas: a row for each coefficient, zeros included, and a
+    column for each attribute of a ``Coefficient`` that one of them has. ``dict(summary)`` is what a
+    frame of any library is made of.
+    """
 
     coefficients: tuple[Coefficient, ...]
     notes: tuple[str, ...]
     curves: tuple[CurveOfColumn, ...] = ()
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        names = [field.name for field in fields(Coefficient)]
+        return tuple(n for n in names if any(getattr(x, n) is not None for x in self.coefficients))
+
+    def keys(self) -> tuple[str, ...]:
+        """Return the names of the columns, as a mapping does."""
+        return self.columns
+
+    def __getitem__(self, name: str) -> list[Any]:
+        """Return a column, ``None`` where a coefficient has none; InvalidInputError for another
+        name."""
+        if name not in self.columns:
+            known = near_names(str(name), self.columns)
+            raise InvalidInputError(f"A summary of this model has no column {name!r}.{known}")
+        return [getattr(coefficient, name) for coefficient in self.coefficients]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.columns)
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.coefficients)
 
     def cells(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         """Return the heads and the rows of a table, without a column that is empty; of a model that
