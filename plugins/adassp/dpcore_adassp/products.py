@@ -116,7 +116,7 @@ class Products:
         # Twice what the bound needs is taken off for the roundings here.
         shrunk = np.where(norms > 1.0, (1.0 - 2.0**-40) / np.maximum(norms, 1.0), 1.0 - 2.0**-40)
         rows *= (shrunk / self.length)[:, np.newaxis]
-        np.trunc(np.ldexp(rows, self.bits, out=rows), out=rows)
+        np.trunc(np.multiply(rows, 2.0**self.bits, out=rows), out=rows)
         # Whole numbers whose sums over a block are below 2^53: exact in any order.
         if self.part == "squares":
             gram = (rows.T @ rows).astype(np.int64)

@@ -111,7 +111,7 @@ class GramMatrix:
         rows = np.empty((block.n_rows, self.n_features + 1))
         np.multiply(block.rows(), factor[:, np.newaxis], out=rows[:, :-1])
         rows[:, -1] = bounded_labels(block)
-        np.trunc(np.ldexp(rows, self.bits, out=rows), out=rows)
+        np.trunc(np.multiply(rows, 2.0**self.bits, out=rows), out=rows)
         whole = gram_sums(rows, self.n_features).astype(np.int64)
         upper = np.triu_indices(self.n_features)
         return np.concatenate([whole[:, :-1][upper], whole[:, -1]])

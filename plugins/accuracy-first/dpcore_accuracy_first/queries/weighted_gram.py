@@ -70,7 +70,8 @@ class WeightedGram(CoefficientSum):
 
     def answer_block(self, block: Block) -> np.ndarray:
         fine = min(Problem.FEATURE_BITS, (Problem.FEATURE_BITS + self.bits) // 2)
-        rows = np.trunc(np.ldexp(block.rows(), fine))
+        rows = block.rows()
+        np.trunc(np.multiply(rows, 2.0**fine, out=rows), out=rows)
         # In steps of 2^-(FEATURE_BITS + bits - fine); times a row, in those of the answer.
         c = np.ldexp(self._clipped(block), Problem.FEATURE_BITS + self.bits - 2 * fine)
         left = np.trunc(c[:, np.newaxis] * rows)
