@@ -93,61 +93,88 @@ def clip_class_coefficients(
 
 @njit(cache=True, error_model="numpy", nogil=True)
 def add_clipped(
-    values: np.ndarray, each: float, clip: float, scale: float, is_l1: bool, total: np.ndarray
+    values: np.ndarray,
+    each: float,
+    clip: float,
+    scale: float,
+    is_l1: bool,
+    shares: np.ndarray,
+    total: np.ndarray,
 ) -> None:
     """Add the clipped rows of ``values`` to ``total``, int64, in whole steps. Each number is
     clipped to the size ``each`` by itself, each row to the norm ``clip``, and truncated to 1 /
     scale, a power of two; what is not finite counts as 0. Of one of these bounds, infinity is none.
 
-    A number within ``each`` stays within: a product with a power of two is exact. Sizes of four
-    rows are added up side by side, each in the order of its numbers: one alone waits for each sum.
+    A number within ``each`` stays within: a product with a power of two is exact. Some rows at a
+    time, which a cache holds. ``shares`` : float64 of shape (n_rows,), written on.
     """
-    n = values.shape[0]
-    for i in range(0, n, 4):
-        for j in range(min(4, n - i)):
-            for k in range(values.shape[1]):
-                t = values[i + j, k] if abs(values[i + j, k]) < np.inf else 0.0
-                values[i + j, k] = min(max(t, -each), each)
-        b, c, d = values[min(i + 1, n - 1)], values[min(i + 2, n - 1)], values[min(i + 3, n - 1)]
-        sizes = _sizes_of_four(values[i], b, c, d, is_l1)
-        for j in range(min(4, n - i)):
-            row = values[i + j]
-            share = _share_of_row(row, sizes[j], clip, is_l1)
+    for begin in range(0, values.shape[0], 32):
+        rows, of_rows = values[begin : begin + 32], shares[begin : begin + 32]
+        numbers = rows.reshape(-1)
+        for k in range(numbers.shape[0]):
+            t = numbers[k] if abs(numbers[k]) < np.inf else 0.0
+            numbers[k] = min(max(t, -each), each)
+        _fill_sizes(rows, is_l1, of_rows)
+        _sizes_to_shares(of_rows, rows.shape[1], clip, is_l1)
+        for i in range(rows.shape[0]):
+            row, is_whole = rows[i], of_rows[i] < 0.0
+            for k in range(row.shape[0] if is_whole else 0):
+                is_whole = is_whole and row[k] == np.floor(row[k])
+            share = 1.0 if is_whole else abs(of_rows[i])
             for k in range(row.shape[0]):
                 total[k] += np.int64(np.trunc(row[k] * share * scale))
 
 
 @njit(error_model="numpy", fastmath=False)
-def _sizes_of_four(
-    a: np.ndarray, b: np.ndarray, c: np.ndarray, d: np.ndarray, is_l1: bool
-) -> tuple[float, float, float, float]:
-    """Return the sums of sizes of four rows, or of squares."""
-    p = q = r = s = 0.0
-    for k in range(a.shape[0]):
-        t, u, v, w = abs(a[k]), abs(b[k]), abs(c[k]), abs(d[k])
-        p, q = p + (t if is_l1 else t * t), q + (u if is_l1 else u * u)
-        r, s = r + (v if is_l1 else v * v), s + (w if is_l1 else w * w)
-    return p, q, r, s
+def _fill_sizes(rows: np.ndarray, is_l1: bool, sizes: np.ndarray) -> None:
+    """Fill ``sizes`` with each row's sum of sizes or squares, in the order of its numbers: of eight
+    rows side by side, for one alone waits for each sum."""
+    for i in range(0, rows.shape[0], 8):
+        last = min(7, rows.shape[0] - 1 - i)
+        p = q = r = s = t = u = v = w = 0.0
+        for k in range(rows.shape[1]):
+            a, b, c, d, e, f, g, h = (
+                abs(rows[i, k]),
+                abs(rows[i + min(1, last), k]),
+                abs(rows[i + min(2, last), k]),
+                abs(rows[i + min(3, last), k]),
+                abs(rows[i + min(4, last), k]),
+                abs(rows[i + min(5, last), k]),
+                abs(rows[i + min(6, last), k]),
+                abs(rows[i + last, k]),
+            )
+            # Conditions, and no function: the compiler makes a loop for each norm of them.
+            p, q, r, s, t, u, v, w = (
+                p + (a if is_l1 else a * a),
+                q + (b if is_l1 else b * b),
+                r + (c if is_l1 else c * c),
+                s + (d if is_l1 else d * d),
+                t + (e if is_l1 else e * e),
+                u + (f if is_l1 else f * f),
+                v + (g if is_l1 else g * g),
+                w + (h if is_l1 else h * h),
+            )
+        for j in range(last + 1):
+            sizes[i + j] = (p, q, r, s, t, u, v, w)[j]
 
 
 @njit(error_model="numpy", fastmath=False)
-def _share_of_row(row: np.ndarray, size: float, clip: float, is_l1: bool) -> float:
-    """Return what to multiply finite numbers with, so that their norm is ``clip`` at most; ``size``
-    is their sum of sizes or squares.
+def _sizes_to_shares(sizes: np.ndarray, width: int, clip: float, is_l1: bool) -> None:
+    """Put into the place of each row's sum of sizes or squares what to multiply its ``width``
+    numbers with, so that their norm is ``clip`` at most: below 0 what is 1 for whole numbers.
 
     The bound is that of ``clip_class_coefficients``: ``size`` is above the real norm, and 2^-50
     taken off the share leaves every product below the real one. Of whole numbers and a whole clip
     the sum is exact below 2^52, and compared as it is: a row at the clip, as a count of 1, stays.
     """
-    is_within = (
-        clip == np.floor(clip) and size <= (clip if is_l1 else clip * clip) and size < 2.0**52
-    )
-    size = (size if is_l1 else np.sqrt(size)) * (1.0 + (row.shape[0] + 8.0) * 2.0**-52)
-    for k in range(row.shape[0] if is_within and size > clip else 0):
-        is_within = is_within and row[k] == np.floor(row[k])
-    is_over = size > clip and not is_within
-    share = clip / size * (1.0 - 8.881784197001252e-16) if is_over else 1.0
-    return share if size < 2.0**900 else 0.0
+    slack, most = 1.0 + (width + 8.0) * 2.0**-52, clip if is_l1 else clip * clip
+    for i in range(sizes.shape[0]):
+        is_within = clip == np.floor(clip) and sizes[i] <= most and sizes[i] < 2.0**52
+        size = (sizes[i] if is_l1 else np.sqrt(sizes[i])) * slack
+        share = clip / size * (1.0 - 8.881784197001252e-16) if size > clip else 1.0
+        # Beyond, a quotient could have too few digits left for its margin.
+        share = share if size < 2.0**900 else 0.0
+        sizes[i] = -share if is_within and size > clip else share
 
 
 @njit(cache=True, error_model="numpy", nogil=True)

@@ -86,8 +86,7 @@ class ClippedGradients:
         """Return a block's part from the sum of its raw rows times their clipped slopes: int64, in
         steps of ``2**-(FEATURE_BITS + bits)``."""
         # Multiples of 2^-(16+k) below 2^53 steps: the product and the conversion are exact.
-        steps: np.ndarray = np.ldexp(total, FEATURE_BITS + self.bits)
-        return steps.astype(np.int64)
+        return np.asarray(np.ldexp(total, FEATURE_BITS + self.bits)).astype(np.int64)
 
     def answer_block(self, block: Block) -> np.ndarray:
         return self.from_sum(block.sum_at(self.w, self.coefficients(block)))

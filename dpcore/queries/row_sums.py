@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CoefficientSum", "ContributionSum"]
 
+_product = np.errstate(all="ignore")(np.multiply)
 _CELLS = 2**20  # So many features are unfolded at a time,
 _CACHED = 2**17  # and so many numbers of rows written, which a processor's cache holds.
 
@@ -95,13 +96,13 @@ class CoefficientSum(ClippedGradients):
 
     def numbers(self, block: Block) -> Coefficients:
         """Return what makes of the rows' margins at ``w`` the function's numbers, times the rows'
-        weights: not clipped, not all of them finite, and within ``np.errstate`` if at all."""
+        weights: not clipped, not all of them finite."""
         y, weights = _labels_and_weights(block)
 
         def numbers(z: np.ndarray, rows: slice) -> np.ndarray:
             c = np.empty(z.shape)
             self.function.fill(z, y[rows], self.parameters, c)
-            return c if weights is None else c * weights[rows]
+            return c if weights is None else _product(c, weights[rows])
 
         return numbers
 
@@ -109,9 +110,8 @@ class CoefficientSum(ClippedGradients):
         numbers, factor, norms = self.numbers(block), block.factor, block.row_norms(self.norm)
 
         def clipped(z: np.ndarray, rows: slice) -> np.ndarray:
-            with np.errstate(all="ignore"):
-                c = numbers(z, rows)
-                clip_rows(c, factor[rows], norms[rows], self.clip, 2.0**self.bits, self.norm)
+            c = numbers(z, rows)
+            clip_rows(c, factor[rows], norms[rows], self.clip, 2.0**self.bits, self.norm)
             return c
 
         return clipped
@@ -216,10 +216,11 @@ class ContributionSum:
                 x = features[first - begin : first - begin + few]
                 some, out = slice(first, first + len(x)), np.empty((len(x), self.width))
                 self.function.fill(x, y[some], self.parameters, out)
+                shares, is_l1 = np.empty(len(x)), self.norm == "l1"
                 with np.errstate(all="ignore"):
                     if weights is not None:
                         out *= weights[some, np.newaxis]
-                    add_clipped(out, each, whole, 2.0**self.bits, self.norm == "l1", total)
+                    add_clipped(out, each, whole, 2.0**self.bits, is_l1, shares, total)
         return total
 
     def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:

@@ -25,7 +25,7 @@ from dpcore.plugin.parts import (
     dataset_from_arrays,
     load_registry,
 )
-from dpcore.queries.clipping import add_clipped
+from dpcore.queries import clipping
 from dpcore_lab.checks import check_query, make_rows
 from dpcore_lab.made_tables.tables import make_problem
 
@@ -205,6 +205,10 @@ def test_a_function_whose_text_has_x_in_other_letters_is_given_features():
         assert engine.answer(query).tolist() == [300]
 
 
+def add_clipped(values, each, clip, scale, is_l1, total):
+    clipping.add_clipped(values, each, clip, scale, is_l1, np.empty(len(values)), total)
+
+
 @settings(max_examples=200, deadline=None)
 @given(
     st.lists(st.floats(allow_nan=True, allow_infinity=True), min_size=1, max_size=6),
@@ -253,16 +257,16 @@ def test_a_number_by_itself_is_clipped_and_truncated(value, clip, bits):
 
 
 def clipped_by_sizes(values, clip, is_l1, first):
-    """Return the sum of clipped rows, with the size of the first of four, if so, for each."""
+    """Return the sum of clipped rows, with the size of the first of eight, if so, for each."""
     total = np.zeros(values.shape[1], dtype=np.int64)
     for i, row in enumerate(values):
-        measured = values[i - i % 4] if first else row
+        measured = values[i - i % 8] if first else row
         size = np.abs(measured).sum() if is_l1 else np.linalg.norm(measured)
         add_clipped((row * min(1.0, clip / size))[None], np.inf, 1e3, 2.0**8, is_l1, total)
     return total
 
 
-@pytest.mark.parametrize("n", range(10))
+@pytest.mark.parametrize("n", [*range(10), 31, 32, 33, 65])  # 8 side by side, 32 at a time
 @pytest.mark.parametrize("is_l1", [False, True])
 def test_each_of_several_rows_is_clipped_by_its_own_size(n, is_l1):
     values = np.random.default_rng(n).normal(size=(n, 3)) * 2.0 ** np.arange(-3, n - 3)[:, None]

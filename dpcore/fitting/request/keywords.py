@@ -123,5 +123,4 @@ def _as(kind: type[Kind], value: Any, **others: Any) -> Kind:
     """Return a value of ``fit`` with what may be said beside it."""
     if isinstance(value, kind):
         return value
-    given = () if value is None and not others else (value,)
-    return kind(*given, **others)
+    return kind(*(() if value is None and not others else (value,)), **others)
