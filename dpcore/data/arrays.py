@@ -12,7 +12,7 @@ import numpy as np
 
 from dpcore.data.array_schema import schema_beside
 from dpcore.data.dataset import Dataset
-from dpcore.data.files import FrameParts
+from dpcore.data.files import BadRows, FrameParts
 from dpcore.data.loader import file_loader, loader_if_there
 from dpcore.data.matrix import ArraySource, are_numbers
 from dpcore.data.schema.columns import Numeric
@@ -23,7 +23,6 @@ from dpcore.errors import BadRowError, InvalidInputError
 
 if TYPE_CHECKING:
     from dpcore.data.blocks.layouts import Matrix, Rows
-    from dpcore.data.files import BadRows
     from dpcore.data.schema.schema import Schema
 
 __all__ = [

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -17,8 +17,6 @@ from dpcore.data.registered_loader import registered_loader
 from dpcore.errors import InvalidInputError, RegistryError
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
     import numpy as np
 
     from dpcore.data.dataset import Dataset

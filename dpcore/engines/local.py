@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -13,7 +13,6 @@ from dpcore.errors import AnswerError, InvalidInputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any
 
     from dpcore.data.blocks.block import Block
     from dpcore.data.blocks.table import Table

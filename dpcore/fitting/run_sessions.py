@@ -13,7 +13,7 @@ from dpcore.fitting.ovr import solve_each
 from dpcore.fitting.planning.engines import engine_at_hand
 from dpcore.fitting.planning.fixed_schedule import fixed_schedule
 from dpcore.session.ledger import Ledger, LedgerEntry, LedgerWithin
-from dpcore.session.sequential_sessions import SequentialSessions
+from dpcore.session.sequential_sessions import OnRelease, Released, SequentialSessions
 from dpcore.session.session import TableSession
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from dpcore.fitting.run_state import RunDoor, RunState
     from dpcore.protocols import Engine
     from dpcore.protocols.problem import Solution
-    from dpcore.session.sequential_sessions import OnRelease, Released
 
 __all__ = ["opened"]
 

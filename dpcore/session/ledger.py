@@ -8,7 +8,7 @@ others.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
@@ -17,8 +17,6 @@ from dpcore.noise.entropy import Unshareable
 from dpcore.privacy.figures import copied_figure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from dpcore.data.schema.schema import Schema
     from dpcore.privacy.events import DpEvent
     from dpcore.privacy.sensitivity import NeighboringRelation

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from dpcore.accountants.pure import PureAccountant
 from dpcore.errors import InvalidInputError
 from dpcore.exact.rounding import float_up
-from dpcore.privacy.events import ExPostDpEvent
+from dpcore.privacy.events import DpEvent, ExPostDpEvent
 from dpcore.privacy.figures import copied_figure
 from dpcore.privacy.immutable import Copies, private_copy
 from dpcore.privacy.stated_events import ApproximateDpEvent
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
     from dpcore.accountants.schedule import FixedSchedule
     from dpcore.noise.source import NoiseSource
-    from dpcore.privacy.events import DpEvent
     from dpcore.privacy.sensitivity import NeighboringRelation
     from dpcore.protocols import Accountant, DerivedQuery, Engine, Mechanism, Query, TableQuery
     from dpcore.protocols.interactive import InteractiveMechanism, InteractiveState

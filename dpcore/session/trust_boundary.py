@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
 from types import MethodType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -22,9 +22,6 @@ from dpcore.privacy.immutable import (
     require_untouched,
 )
 from dpcore.protocols.problem import Problem
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 __all__ = ["NUMPY_SCALARS", "TrustedParts", "parts_within"]
 

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 
 from dpcore.cli.terminal.progress import Step
 from dpcore.registry.tables.declarations import accountant_facts
-from dpcore.session.charges import Budget
+from dpcore.session.charges import Budget, Charges
 
 if TYPE_CHECKING:
     from dpcore.protocols import Accountant
-    from dpcore.session.charges import Charges
     from dpcore.session.sequential_sessions import OnRelease
     from dpcore.session.session import TableSession
 

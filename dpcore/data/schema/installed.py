@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from dpcore.data.schema.columns import Drop, FeatureColumn, Label
+from dpcore.data.schema.columns import Column, Drop, FeatureColumn, Label
 from dpcore.data.schema.keys import ColumnKind
 from dpcore.data.schema.values import Entry
 from dpcore.errors import InvalidInputError, RegistryError, replacing
 from dpcore.privacy.immutable import fault_of_unfrozen
-
-if TYPE_CHECKING:
-    from dpcore.data.schema.columns import Column
 
 __all__ = ["column_from_dict"]
 

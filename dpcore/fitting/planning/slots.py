@@ -9,7 +9,7 @@ from dpcore.accountants.registered import registered_accountants, which_support
 from dpcore.errors import InvalidInputError, RegistryError, UnsupportedEventError, near_names
 from dpcore.privacy.events import DpEvent, PoissonSampledDpEvent
 from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.registry.catalogue import load_registry
+from dpcore.registry.catalogue import Registry, load_registry
 from dpcore.registry.tables.declarations import optimizer_facts
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from dpcore.fitting.request.settings import Settings
     from dpcore.protocols import Accountant
     from dpcore.protocols.optimizer import Optimizer
-    from dpcore.registry.catalogue import Registry
     from dpcore.registry.slots import Slot
 
 __all__ = ["accountants_for", "fill_slots", "mechanism_in", "others_for"]

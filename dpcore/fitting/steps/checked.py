@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import InvalidInputError
-from dpcore.fitting.steps.facts import Phase, RowsAsked, release_bounds, step_facts
+from dpcore.fitting.steps.facts import Phase, RowsAsked, StepFacts, release_bounds, step_facts
 from dpcore.fitting.steps.needs import require_needs
 from dpcore.fitting.steps.shares import exact_share, stated_share
 from dpcore.privacy.first_party import (
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from dpcore.data.schema.schema import Schema
     from dpcore.fitting.request.settings import Settings
     from dpcore.fitting.run_state import RunState
-    from dpcore.fitting.steps.facts import StepFacts
     from dpcore.fitting.steps.step import Outcome, Request, RunStep
     from dpcore.fitting.steps.views import PublicFacts
     from dpcore.protocols.problem import Problem
