@@ -31,8 +31,7 @@ _NORMAL = _Law(deviates.normal_kernel, incremental_digits.normal, 19)
 _EXPONENTIAL = _Law(deviates.exponential_kernel, incremental_digits.exponential, 5)
 _LAPLACE = _Law(deviates.laplace_kernel, incremental_digits.laplace, 6)
 
-_WORD_VALUES = 1 << 64
-_LARGEST_RANGE = 1 << 63
+_WORD_VALUES, _LARGEST_RANGE = 1 << 64, 1 << 63
 _COIN_REST = 1 << 56
 BULK_SIZE = 1 << 12
 """From so many on, deviates are drawn in bulk."""
