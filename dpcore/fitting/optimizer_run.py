@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from dpcore.protocols.optimizer import Optimizer
     from dpcore.protocols.problem import Problem
     from dpcore.protocols.session import PrivacySession
-    from dpcore.registry.catalogue import Entry
+    from dpcore.registry.catalogue import Registration
 
 __all__ = ["full_text", "run_optimizer", "type_and_place"]
 
@@ -31,7 +31,7 @@ _MOST_CAUSES = 8
 
 def run_optimizer(
     optimizer: Optimizer,
-    entry: Entry,
+    entry: Registration,
     problem: Problem,
     session: PrivacySession,
     *,
@@ -65,7 +65,7 @@ def run_optimizer(
     return dataclasses.replace(solution, status=status, details=bounded(solution.details))
 
 
-def _failed(entry: Entry, what: str) -> str:
+def _failed(entry: Registration, what: str) -> str:
     return f"{entry.name} ({entry.distribution} {entry.version}) failed: {what}."
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from dpcore.errors import InvalidInputError
 from dpcore.noise import deviates, incremental_digits
-from dpcore.noise.bulk import BulkLaw, draw_bulk
+from dpcore.noise.bulk import BulkLaw, LazyUniform, draw_bulk
 from dpcore.noise.entropy import Entropy, SeededEntropy, SystemEntropy, Unshareable
 from dpcore.noise.normal import normal_law
 from dpcore.noise.scale import GridScale
@@ -42,9 +42,12 @@ class NoiseSource(Unshareable):
 
     ``gaussian`` and ``laplace`` are floors of continuous deviates: for x on the grid x + floor(Z)
     equals floor(x + Z), post-processing of the continuous mechanism, so every bound proved for that
-    one holds. (The discrete Gaussian of Canonne, Kamath & Steinke 2020 has the zCDP bound too, but
+    one holds. ``lazy_uniform`` is a number whose digits are drawn when they are asked for. (The
+    discrete Gaussian of Canonne, Kamath & Steinke 2020 has the zCDP bound too, but
     exceeds the Gaussian trade-off curve at small scales.) Values are reduced modulo 2^64.
     """
+
+    lazy_uniform = staticmethod(LazyUniform)
 
     def __init__(self, entropy: Entropy) -> None:
         self._entropy = entropy

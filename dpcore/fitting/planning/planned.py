@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from dpcore.protocols import Accountant, Engine, Loss
     from dpcore.protocols.optimizer import Optimizer
     from dpcore.protocols.problem import Problem
-    from dpcore.registry.catalogue import Entry
+    from dpcore.registry.catalogue import Registration
     from dpcore.registry.expected_utility import ExpectedUtility
     from dpcore.registry.tables.parts import EngineFacts
 
@@ -36,7 +36,7 @@ class Plan:
     """The parts of one fit, built and checked; nothing of it depends on the data."""
 
     settings: Settings
-    entry: Entry
+    entry: Registration
     optimizer: Optimizer
     use: dict[str, str]
     loss: Loss

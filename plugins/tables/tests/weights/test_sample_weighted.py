@@ -19,7 +19,6 @@ from dpcore.plugin.parts import (
     Sensitivity,
     Table,
     TableSession,
-    clamped_labels,
     load_registry,
 )
 from dpcore_baselines.queries.gradient_sum import bounded_labels
@@ -207,7 +206,7 @@ def test_a_loss_of_weighted_rows_takes_no_plain_labels():
 def test_pairs_of_label_and_weight():
     y = paired(np.array([3.0, -1.0]), np.array([2.0, 0.0]))
     assert plain_labels(y).tolist() == [3.0, -1.0] and plain_labels(np.ones(2)).tolist() == [1, 1]
-    assert clamped_labels(y).tolist() == [(1.0, 2.0), (-1.0, 0.0)]
+    assert Table.clamped_labels(y).tolist() == [(1.0, 2.0), (-1.0, 0.0)]
     for weights in ([1.0], [1.0, -1.0], [1.0, np.nan], [1.0, np.inf]):
         with pytest.raises(DataError, match=">= 0 for each row.$"):
             paired(np.ones(2), np.array(weights))
