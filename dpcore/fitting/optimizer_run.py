@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpcore.errors import DpcoreError, OptimizerError, replacing
-from dpcore.fitting.details import LONGEST_TEXT, bounded
+from dpcore.model.details import LONGEST_TEXT, bounded
 from dpcore.privacy.immutable import private_copy
 from dpcore.protocols.problem import Solution
 from dpcore.registry.catalogue import KINDS, load_registry

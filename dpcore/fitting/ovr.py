@@ -17,8 +17,8 @@ import numpy as np
 
 from dpcore.accountants.equal_parts import equal_part
 from dpcore.errors import DpcoreError, InvalidInputError, TargetNotMetError
-from dpcore.fitting.details import LONGEST_TEXT, bounded
 from dpcore.fitting.planning.fixed_schedule import with_planned_accountant
+from dpcore.model.details import LONGEST_TEXT, bounded
 from dpcore.model.model import Model
 from dpcore.protocols.problem import Solution
 from dpcore.registry.tables.declarations import accountant_facts, optimizer_facts

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.data.schema.features.scaling import describe_scaling
-from dpcore.fitting.details import plain
 from dpcore.fitting.request.settings import Settings
 from dpcore.fitting.steps.weights import told_loss
+from dpcore.model.details import plain
 from dpcore.model.model import Model
 from dpcore.privacy.statement import WHERE_GIVEN
 from dpcore.privacy.versions import running_versions

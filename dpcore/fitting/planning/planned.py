@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dpcore.accountants.registered import target_of
-from dpcore.fitting.details import plain
 from dpcore.fitting.planning.memory import Bytes, memory_of
 from dpcore.fitting.planning.slots import accountants_for
 from dpcore.fitting.steps.weights import BALANCED, weighing
+from dpcore.model.details import plain
 from dpcore.privacy.figures import copied_figure
 from dpcore.privacy.immutable import private_copy
 from dpcore.registry.catalogue import load_registry

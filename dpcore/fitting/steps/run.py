@@ -21,13 +21,13 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.accountants.delta_reserve import ReservingAccountant
 from dpcore.errors import DpcoreError, InvalidInputError, OptimizerError, replacing
-from dpcore.fitting.details import LONGEST_TEXT, bounded, fault_of_details, plain
 from dpcore.fitting.optimizer_run import type_and_place
 from dpcore.fitting.steps.checked import CheckedStep, changed
 from dpcore.fitting.steps.facts import Phase
 from dpcore.fitting.steps.shares import ShareDoor, ShareOfBudget
 from dpcore.fitting.steps.step import Outcome, Section
 from dpcore.fitting.steps.views import ResultView
+from dpcore.model.details import LONGEST_TEXT, bounded, fault_of_details, plain
 from dpcore.noise.source import SeededNoise
 from dpcore.privacy.statement import OF_DPCORE
 from dpcore.registry.tables.facts import read

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import DpcoreError
-from dpcore.fitting.details import fault_of_details
+from dpcore.model.details import fault_of_details
 from dpcore.plugin.parts import optimizer_facts
 from dpcore_lab.checks.coverage_text import Tested
 from dpcore_lab.checks.parameters import check_bad_parameters_refused, check_declarations
