@@ -6,9 +6,8 @@ from types import SimpleNamespace
 import pytest
 
 from dpcore.errors import InvalidInputError
-from dpcore.fitting.run import Run
 from dpcore.plugin import Settings
-from dpcore.plugin.commands import DataRequest, make_plan
+from dpcore.plugin.commands import DataRequest, Run, make_plan
 from dpcore.plugin.parts import dataset_from_arrays, load_registry
 from dpcore_tables.files import FILES
 

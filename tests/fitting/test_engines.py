@@ -11,8 +11,7 @@ from dpcore.cli.training import tell_training
 from dpcore.errors import DataError, InvalidInputError
 from dpcore.fitting.planning.engines import engine_at_hand, load_engine, opened_rows
 from dpcore.fitting.planning.plan import make_plan
-from dpcore.fitting.run import Run
-from dpcore.plugin.commands import DataRequest
+from dpcore.plugin.commands import DataRequest, Run
 from dpcore.plugin.engines import Files, RowsElsewhere
 from dpcore.plugin.parts import Dataset, LocalEngine, load_registry
 from dpcore.registry.tables.declarations import fault_of_part

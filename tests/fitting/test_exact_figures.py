@@ -3,11 +3,10 @@
 import pytest
 
 from dpcore.errors import RegistryError
-from dpcore.fitting.run import Run
 from dpcore.fitting.steps import held_out_rows
 from dpcore.fitting.steps.held_out_rows import foreign_figures
 from dpcore.plugin import Settings
-from dpcore.plugin.commands import DataRequest, make_plan
+from dpcore.plugin.commands import DataRequest, Run, make_plan
 from dpcore.plugin.parts import load_registry
 
 

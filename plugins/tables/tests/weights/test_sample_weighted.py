@@ -8,11 +8,11 @@ import pytest
 from coded_rows import coded
 from numba import config
 
-from dpcore.accountants import GdpAccountant
 from dpcore.data.weighted_labels import PAIRS, paired, plain_labels
 from dpcore.errors import DataError, InvalidInputError
 from dpcore.plugin import ClippedGradientSum, Gaussian, NeighboringRelation, Problem, RowCount
 from dpcore.plugin.parts import (
+    GdpAccountant,
     LocalEngine,
     LossFacts,
     SeededNoise,
