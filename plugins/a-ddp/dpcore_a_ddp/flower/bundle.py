@@ -35,7 +35,7 @@ class SignedBundle(NamedTuple):
     signed_at: int
 
     def write_trusted(self, path: str | os.PathLike[str]) -> None:
-        """Write the file of ``--trusted-entities``: YAML, of which JSON is a part."""
+        """Write the file of ``--trusted-entities``, JSON, which YAML has as a part."""
         Path(path).write_text(json.dumps({_KEY_ID: self.public}), encoding="ascii")
 
 

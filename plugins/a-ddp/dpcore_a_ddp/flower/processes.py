@@ -2,7 +2,7 @@
 
 Everything listens on 127.0.0.1 and writes into one folder; what nodes and SuperLink say to each
 other is TLS. A node has a key of its own, and the SuperLink takes registered keys alone. A node
-runs no app bundle but the one that was signed for this deployment. Flower's reports to its makers
+runs that app bundle alone which was signed for this deployment. Flower's reports to its makers
 and its look for updates are switched off, and it installs nothing.
 """
 
