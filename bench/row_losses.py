@@ -17,7 +17,7 @@ import one_thread  # noqa: F401  (before NumPy)
 import argparse
 import math
 import time
-from dataclasses import replace
+from dataclasses import field, fields, make_dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -123,7 +123,8 @@ KERNELS: dict[str, tuple[Any, Any]] = {
 
 
 def with_kernels(loss: Any, name: str) -> Any:
-    """Return a loss with kernels of its own, and the facts of another."""
+    """Return a loss with kernels of its own, and the facts and fields of another: a session copies
+    them, and asks for them, at each release."""
     value, slope = KERNELS[name]
     parameters = np.array(PARAMETERS.get(name, ()))
     own = {
@@ -132,8 +133,11 @@ def with_kernels(loss: Any, name: str) -> Any:
         "thread_safe": True,
     }
     facts = ("name", "classification", "convex", "lipschitz", "smoothness", "nonincreasing")
-    known = {each: getattr(loss, each) for each in facts if hasattr(loss, each)}
-    return type("Kernels", (), {**known, **own})()
+    kind, names = type(loss), (*facts, "__post_init__")
+    known = {each: vars(kind)[each] for each in names if each in vars(kind)}
+    taken = [(f.name, f.type, field(default=f.default, metadata=f.metadata)) for f in fields(kind)]
+    space = {**known, **own}
+    return make_dataclass("Kernels", taken, namespace=space, frozen=True, slots=True)()
 
 
 def main() -> None:
@@ -182,7 +186,9 @@ def _losses(problem: Problem, w: np.ndarray, data: Dataset) -> Any:
 
 
 def _fit(problem: Problem, w: np.ndarray, data: Dataset) -> Any:
-    plan = make_plan(Settings(algo="dp-agd", loss=problem.loss.name, epsilon=1.0, seed=0))
+    plan = make_plan(
+        Settings(algo="dp-agd", loss=problem.loss.name, epsilon=1.0, seed=0, threads=1)
+    )
     run = Run(replace(plan, loss=problem.loss), data)
     return lambda: run.model().coef
 
