@@ -27,7 +27,7 @@ def take_plain(part: Any) -> None:
     """Make a dataclass's numbers plain ones.
 
     Raises InvalidInputError for a value of another type than its field, subclasses included, which
-    may compare and convert as they like, and for a number beyond 64 bits, of which no float is.
+    may compare and convert as they like, and for a number beyond 64 bits, which no float may hold.
     """
     for field in dataclasses.fields(part):
         value = getattr(part, field.name)
