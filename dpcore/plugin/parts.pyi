@@ -65,8 +65,8 @@ from dpcore.protocols.optimizer import Optimizer
 from dpcore.queries.clipping import clip_coefficients, clipped_total
 from dpcore.queries.gradient import ClippedGradients
 from dpcore.queries.row_sums import CoefficientSum, ContributionSum
-from dpcore.registry.entries import Registration
 from dpcore.registry.catalogue import Registry, load_registry
+from dpcore.registry.entries import Registration
 from dpcore.registry.tables.declarations import accountant_facts, optimizer_facts
 from dpcore.registry.tables.losses import LossFacts
 from dpcore.row_functions.row_function import RowFunction
